@@ -18,9 +18,10 @@ WHOLE_FILES = {
     "context_graph": ["context_graph.jsonl"],
     "ctc_align": ["align.jsonl"],
     "ctc_decode": ["exact.jsonl", "greedy.jsonl", "pyctc.jsonl", "in/lm0.arpa", "in/lm1.arpa", "in/pyctc_inputs.jsonl"],
-    "decode_graph": ["lattice.jsonl"],
+    "ctc_rnnt": ["ctc.json", "rnnt.json"],
+    "decode_graph": ["decode.jsonl", "lattice.jsonl"],
     "endpoint": ["endpoint.jsonl"],
-    "k2": ["dense.json", "fsa_basic.json", "intersect.json", "ragged_ops.json", "ragged_shape.json"],
+    "k2": ["dense.json", "fsa_basic.json", "intersect.json", "losses.json", "ragged_ops.json", "ragged_shape.json"],
     "lod": [f"{name}.jsonl" for name in ["lod_algebra", "seq_ops", "segment", "dynamic", "fused_rnn", "torch_rnn"]],
     "ndarray": [f"{name}.jsonl" for name in
                 ["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"]],
@@ -30,7 +31,7 @@ WHOLE_FILES = {
     "wer": ["ctm.jsonl", "text.jsonl", "trn.jsonl"],
 }
 # Operations of `k2/nbest.json` whose code is still to come.
-TO_COME = {"mwer_loss"}
+TO_COME: set[str] = set()
 FOREIGN = "fsdd_"
 
 PROJECT = Path(__file__).resolve().parent.parent

@@ -9,7 +9,7 @@ mod binary;
 mod builders;
 mod dense;
 mod formats;
-mod json;
+pub(crate) mod json;
 mod language;
 mod nbest;
 mod scores;
@@ -29,7 +29,7 @@ pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>
 }
 
 /// Runs a case with its `args` and returns every difference to what it should `expect`.
-type Operation = fn(args: &Value, expect: &Value) -> Result<Vec<String>, Stop>;
+pub(crate) type Operation = fn(args: &Value, expect: &Value) -> Result<Vec<String>, Stop>;
 
 /// The code of an operation, wherever it is, for a rule of the README.
 fn operation(op: &str, rule: &str) -> Option<Operation> {
@@ -39,11 +39,17 @@ fn operation(op: &str, rule: &str) -> Option<Operation> {
 
 /// Why a call gives nothing to compare.
 #[derive(Debug)]
-enum Stop {
+pub(crate) enum Stop {
     /// The case cannot be read.
     Damaged(String),
     /// The call returned an error.
     Refused(String),
+}
+
+impl From<kaldera_losses::Error> for Stop {
+    fn from(error: kaldera_losses::Error) -> Self {
+        Self::Refused(error.to_string())
+    }
 }
 
 impl From<fsa::Error> for Stop {
@@ -53,7 +59,7 @@ impl From<fsa::Error> for Stop {
 }
 
 /// The verdict on a case when it is run by the code that `operation` has for it.
-fn judge_with(case: &Case, operation: impl Fn(&str, &str) -> Option<Operation>) -> Verdict {
+pub(crate) fn judge_with(case: &Case, operation: impl Fn(&str, &str) -> Option<Operation>) -> Verdict {
     let (args, expect) = (&case.value["args"], &case.value["expect"]);
     let (Some(op), true) = (case.value["op"].as_str(), args.is_object() && expect.is_object()) else {
         return Verdict::Fails(vec!["the case itself is damaged: no op, args or expect".into()]);

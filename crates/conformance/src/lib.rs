@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod case_file;
+mod decode;
 mod decoder;
 mod error;
 mod filter;
@@ -45,6 +46,7 @@ mod k2;
 mod kaldi;
 mod lattice;
 mod lod;
+mod losses;
 mod ndarray;
 mod openfst;
 mod strided_slice;
@@ -120,6 +122,9 @@ fn runner_of(name: &str) -> Option<Runner> {
         "k2/ragged_shape.json" => Some(k2::run_ragged_shape),
         "k2/fsa_basic.json" | "k2/intersect.json" | "k2/nbest.json" => Some(fsa::run),
         "k2/dense.json" => Some(fsa::run_dense),
+        "k2/losses.json" => Some(losses::run),
+        "ctc_rnnt/ctc.json" => Some(losses::run_torch_ctc),
+        "ctc_rnnt/rnnt.json" => Some(losses::run_torchaudio_rnnt),
         "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => Some(strided_slice::run_slice),
         "strided_slice/grad.jsonl" => Some(strided_slice::run_grad),
         "strided_slice/update.jsonl" => Some(strided_slice::run_update),
@@ -134,6 +139,7 @@ fn runner_of(name: &str) -> Option<Runner> {
         "ctc_decode/greedy.jsonl" => Some(decoder::run_greedy),
         "ctc_decode/exact.jsonl" => Some(decoder::run_exact),
         "ctc_decode/pyctc.jsonl" => Some(decoder::run_pyctc),
+        "decode_graph/decode.jsonl" => Some(decode::run),
         "decode_graph/lattice.jsonl" => Some(lattice::run),
         "endpoint/endpoint.jsonl" => Some(decoder::run_endpoint),
         "transducer_search/transducer.jsonl" => Some(decoder::run_transducer),

@@ -4,6 +4,7 @@
 pub(crate) mod arc;
 pub(crate) mod attributes;
 pub(crate) mod builder;
+pub(crate) mod class_labels;
 pub(crate) mod each_fsa;
 pub(crate) mod entering;
 pub(crate) mod fsa;

@@ -12,6 +12,27 @@
 //! best one, [`intersect_dense_pruned`] goes on from frame to frame with the best states only.
 //! [`OnlineDecoder`] does the same for scores that come in chunks.
 //!
+//! # Epsilon arcs
+//!
+//! A label is a class, or a class + 1 where 0 is epsilon: [`DenseOptions::labels`] says which. In
+//! front of a [`CtcGraph`], 0 is always epsilon. Arcs with epsilon are followed within a frame,
+//! until no state gets a better score; costs may be negative. What is exact:
+//!
+//! - The best path is that of the graph without epsilons, if no beam cuts it off. As in Kaldi, a
+//!   frame's search beam is set by its arcs with classes, and holds for the states on epsilon arcs
+//!   too.
+//! - A lattice has each path of the graph once, and so a total in the log semiring sums over paths,
+//!   not over word sequences: a back-off path and a direct one with the same words both count, as
+//!   they do for k2 and OpenFst.
+//! - An epsilon cycle with a positive score is an [`Error::EndlessCycle`](crate::Error) of its
+//!   utterance. Around one with a negative score, paths of a lattice go as often as the output beam
+//!   allows, though within a frame not more than 32 times; around one with the score 0 never, and a
+//!   lattice has no arc that would close it. [`LatticePruning::Chunkwise`] leaves all of these out.
+//!
+//! In a lattice, epsilon arcs are arcs of their own, with the frame -1.
+//!
+//! # Lattices
+//!
 //! An arc of a lattice has the label and the score of its arc of the graph, to which the network's
 //! score is added. [`DenseLattices`] knows of each arc the arc of the graph and the frame that it
 //! comes from, with which attributes, times and derivatives follow.
@@ -42,9 +63,12 @@
 //! | `OnlineDenseIntersecter` | [`OnlineDecoder`] |
 
 mod active;
+mod closure;
 mod ctc;
 mod graph;
+mod graph_methods;
 mod intersect;
+mod laps;
 mod lattices;
 mod next;
 mod online;
@@ -55,6 +79,7 @@ mod scores;
 mod search;
 mod trellis;
 
+pub use crate::core::class_labels::GraphLabels;
 pub use ctc::CtcGraph;
 pub use intersect::{intersect_dense, intersect_dense_pruned};
 pub use lattices::{DenseLattices, Outcome};

@@ -12,12 +12,15 @@ use crate::openfst::equivalent::is_exactly_equivalent;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Equivalence {
     /// As OpenFst: without trying, by the structure of the deterministic FSAs whose scores and
-    /// output labels are pushed to the start. Best scores count. Epsilons are none: what takes some
+    /// output labels are pushed to the start. Epsilons are none: what takes some
     /// is determinized without them, or refused where one string has several outputs.
     #[doc(alias = "fstequivalent")]
     Structure {
         /// How far scores may differ; OpenFst's is 1/1024.
         delta: f32,
+        /// Whether the best path of a string counts, or all. All are not counted where epsilons
+        /// are.
+        semiring: Semiring,
     },
     /// As k2's `is_equivalent`: all strings of FSAs without cycles are compared, by their labels
     /// alone, up to 2^20 of them. Epsilons are none.
@@ -45,7 +48,7 @@ pub enum Equivalence {
 
 impl Default for Equivalence {
     fn default() -> Self {
-        Self::Structure { delta: 1.0 / 1024.0 }
+        Self::Structure { delta: 1.0 / 1024.0, semiring: Semiring::Tropical }
     }
 }
 
@@ -63,12 +66,12 @@ impl Default for Equivalence {
 ///
 /// # Errors
 /// By structure those of [`openfst::determinize`](crate::openfst::determinize()), and
-/// [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1. By strings [`Error::Cycle`], and
-/// [`Error::OutOfRange`] for more than 2^20 strings. At random [`Error::EndlessCycle`] if cycles of
-/// epsilons have no finite score.
+/// [`Error::EndlessCycle`] and [`Error::LogSemiring`]; `a` is FSA 0, `b` is FSA 1. By strings
+/// [`Error::Cycle`], and [`Error::OutOfRange`] for more than 2^20 strings. At random
+/// [`Error::EndlessCycle`] if cycles of epsilons have no finite score.
 pub fn equivalent(a: &Graph<Fsa>, b: &Graph<Fsa>, how: Equivalence) -> Result<bool, Error> {
     match how {
-        Equivalence::Structure { delta } => is_exactly_equivalent(a, b, delta),
+        Equivalence::Structure { delta, semiring } => is_exactly_equivalent(a, b, delta, semiring),
         Equivalence::Strings { semiring, delta } => is_equivalent(a.fsas(), b.fsas(), semiring, delta),
         Equivalence::Random { semiring, delta, num_paths, seed } => {
             is_rand_equivalent(a.fsas(), b.fsas(), semiring, delta, num_paths, seed)

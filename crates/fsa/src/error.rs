@@ -65,6 +65,14 @@ pub enum Error {
         /// How many there are.
         num_states: usize,
     },
+    /// Arcs that are said to be a path, and are none.
+    #[error("arc {arc} is no arc that leaves state {state}, to which the arcs of the path before it lead")]
+    NotAPath {
+        /// The arc.
+        arc: i32,
+        /// The state.
+        state: i32,
+    },
     /// An arc that leaves the final state, which is the last one.
     #[error("FSA {fsa}: arc {arc} leaves the final state, which is the last one")]
     FinalStateLeft {
@@ -334,7 +342,7 @@ pub enum Error {
     /// One of OpenFst's binary files whose arcs are of a type that is not read.
     #[error(
         "OpenFst files with arcs of type {found:?} are not read, but those of the types standard, log and log64: convert it with \
-         `fstmap --map_type=to_standard IN OUT`"
+         `fstmap --map_type=to_std IN OUT`"
     )]
     ArcType {
         /// The type.
@@ -431,6 +439,15 @@ pub enum Error {
         fsa: usize,
         /// As many labels wait on a path without cycles, at most.
         labels: i64,
+    },
+    /// An operation that needs a best path, which the sum of all paths has not.
+    #[error(
+        "{operation} is not done in the log semiring: it takes the best of several paths, where arcs of the type log mean their sum; \
+         if the best is meant, convert them: `fstmap --map_type=to_std IN OUT`"
+    )]
+    LogSemiring {
+        /// What it is.
+        operation: Operation,
     },
     /// Two arcs of a state with the same label, where there may be only one.
     #[error("FSA {fsa}: state {state} has two arcs with label {label}; determinize it first")]

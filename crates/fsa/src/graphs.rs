@@ -2,6 +2,7 @@
 
 pub(crate) mod context;
 pub(crate) mod ctc;
+pub(crate) mod ctc_states;
 pub(crate) mod ctc_topology;
 pub(crate) mod hlg;
 pub(crate) mod left_out;
@@ -15,6 +16,6 @@ pub use ctc::{ctc_graph, ctc_topo, trivial_graph};
 pub use ctc_topology::CtcTopology;
 pub use hlg::{Hlg, HlgGraph, HlgOptions, HlgStep, compile_hlg, make_hlg};
 pub use left_out::LeftOut;
-pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence};
+pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence, WordBoundary};
 pub use ngram::{ArpaOptions, GrammarLabels, NgramModel, NgramState, Perplexity};
 pub use progress::{OutOfVocabulary, Progress, Step};

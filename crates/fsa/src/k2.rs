@@ -38,10 +38,11 @@ pub use determinize::{DeterminizeOptions, WeightPushing, determinize};
 pub use epsilon_self_loops::{add_epsilon_self_loops, remove_epsilon_self_loops};
 pub use expand_arcs::{ExpandedArcs, expand_arcs};
 pub use fix_final_labels::fix_final_labels;
-pub use intersect::{Epsilons, IntersectOptions, intersect, intersect_device};
+pub use intersect::{IntersectOptions, intersect, intersect_device};
 pub use invert::{expand_aux_labels, invert};
 pub use levenshtein::{INS_DEL_SCORE_OFFSET, levenshtein_graph};
 pub use linear::{linear_fsa, linear_fsas, linear_fst, linear_fsts, with_self_loops};
+pub use meeting::Epsilons;
 pub use pairs::WithArcMaps;
 pub use random_fsa::{RandomFsaOptions, random_fsa, random_fsa_vec};
 pub use remove_epsilon::{

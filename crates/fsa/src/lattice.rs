@@ -35,6 +35,7 @@
 //!
 //! | Kaldi | here |
 //! |---|---|
+//! | lattices of a search | [`Lattice::from_dense`] |
 //! | `CompactLattice` | [`Lattice`]; `kaldi-io` (feature `lattice`) reads and writes the archives |
 //! | `DeterminizeLatticePruned` | [`Lattice::determinize`] |
 //! | `CompactLatticeShortestPath`, `lattice-best-path` | [`Lattice::best_path`] |
@@ -43,10 +44,12 @@
 //! | `ComputeCompactLatticeAlphas`, `...Betas`, `lattice-arc-post` | [`Lattice::total_scores`], [`Lattice::arc_posteriors`] |
 //! | `CompactLatticeStateTimes` | [`Lattice::state_times`] |
 //! | `ScaleLattice` | [`Lattice::scale`] |
-//! | `lattice-lmrescore` | [`Lattice::rescore`] |
+//! | `lattice-lmrescore` | [`Lattice::compose`] with the automaton of a model, [`Lattice::rescore`] with true back-off |
 //! | `MinimumBayesRisk` | [`Lattice::minimum_bayes_risk`] |
+//! | `WordAlignLattice`, `WordAlignLatticeLexicon` | [`Lattice::align_words`] |
 //! | `lattice-union`, `lattice-oracle`, `lattice-depth` | [`Lattice::union`], [`Lattice::oracle`], [`Lattice::depth`] |
 
+mod align_words;
 mod best;
 mod builder;
 mod container;
@@ -59,7 +62,9 @@ pub(crate) mod rescore;
 mod trie;
 mod union;
 mod utterance;
+mod word_boundaries;
 
+pub use align_words::{AlignWordsOptions, WordTime};
 pub use best::LatticePath;
 pub use builder::LatticeBuilder;
 pub use container::{ACOUSTIC_SCORES, ALIGNMENT, GRAPH_SCORES, Lattice};
@@ -67,3 +72,4 @@ pub use determinize::DeterminizeOptions;
 pub use mbr::{MbrOptions, MbrResult};
 pub use oracle::Oracle;
 pub use rescore::{BackoffModel, LanguageModel};
+pub use word_boundaries::{LabelRole, LabelRoles, Stretch, Unit, WordBoundaries, WordTokens, WordsAtEnds};

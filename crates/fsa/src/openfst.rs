@@ -22,6 +22,7 @@
 pub(crate) mod arc_cache;
 pub(crate) mod determinize;
 pub(crate) mod difference;
+mod element;
 pub(crate) mod encode;
 pub(crate) mod epsilon_closure;
 pub(crate) mod epsilon_normalize;
@@ -41,13 +42,14 @@ pub(crate) mod shortest_paths;
 pub(crate) mod strings;
 pub(crate) mod trim;
 
+pub use arc_cache::LazyArc;
 pub use determinize::{DeterminizeOptions, determinize};
 pub use difference::difference;
 pub use encode::{Encoder, encode};
 pub use epsilon_normalize::epsilon_normalize;
-pub use lazy_composition::{LazyArc, LazyComposition, LazyOptions};
+pub use lazy_composition::{LazyComposition, LazyOptions};
 pub use minimize::{MinimizeOptions, minimize};
 pub use optimize::optimize;
 pub use project::{Side, project};
-pub use push::{PushTo, push_weights};
+pub use push::{PushTo, push_weights, push_weights_log};
 pub use shortest_paths::{Unique, shortest_paths};

@@ -1,7 +1,7 @@
 //! exp, log, tanh, sigmoid and friends on many numbers at once.
 //!
 //! The lane functions (`ln`, `exp` ... taking an `s: impl Simd`) are for `f32` and use inside a
-//! [`Kernel`]; [`double`] has those for `f64`. The slice functions (`ln_in_place` ...) run one over
+//! [`Kernel`](crate::simd::Kernel); [`double`] has those for `f64`. The slice functions (`ln_in_place` ...) run one over
 //! a slice of either type with the widest instruction set. Errors are bounds in units in the last
 //! place (ulp) of the result, checked by this module's tests over the whole range of arguments with
 //! every instruction set.
@@ -22,31 +22,26 @@ pub(crate) mod single;
 
 pub use single::{exp, ln, ln_of_large, sigmoid, sin_cos_turns, tanh};
 
+use crate::kernel;
 use crate::real::Real;
-use crate::simd::{Kernel, Lanes, Simd, dispatch};
+use crate::simd::{Lanes, dispatch};
 
 /// A slice function of a lane function: whole vectors, then the rest in a padded one.
 macro_rules! in_place {
     ($(#[$doc:meta])* $name:ident, $lanes:ident) => {
         $(#[$doc])*
         pub fn $name<T: Real>(x: &mut [T]) {
-            struct Map<'a, T>(&'a mut [T]);
-            impl<T: Real> Kernel for Map<'_, T> {
-                type Output = ();
-                #[inline(always)]
-                fn run<S: Simd>(self, s: S) {
-                    let s = T::lanes(s);
-                    let mut chunks = self.0.chunks_exact_mut(T::Lanes::<S>::LANES);
-                    for chunk in &mut chunks {
-                        s.store(T::$lanes(s, s.load(chunk)), chunk);
-                    }
-                    let rest = chunks.into_remainder();
-                    if !rest.is_empty() {
-                        s.store_partial(T::$lanes(s, s.load_partial(rest, s.splat(T::ONE))), rest);
-                    }
+            dispatch(kernel!(<'a, T: Real>(s: S, x: &'a mut [T]) {
+                let s = T::lanes(s);
+                let mut chunks = x.chunks_exact_mut(T::Lanes::<S>::LANES);
+                for chunk in &mut chunks {
+                    s.store(T::$lanes(s, s.load(chunk)), chunk);
                 }
-            }
-            dispatch(Map(x));
+                let rest = chunks.into_remainder();
+                if !rest.is_empty() {
+                    s.store_partial(T::$lanes(s, s.load_partial(rest, s.splat(T::ONE))), rest);
+                }
+            }));
         }
     };
 }
@@ -73,7 +68,7 @@ in_place!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{available, dispatch_at};
+    use crate::simd::{Kernel, Simd, available, dispatch_at};
 
     /// Every 1009th float there is: all exponents, both signs, infinities and NaN.
     fn floats() -> impl Iterator<Item = f32> {

@@ -4,6 +4,8 @@
 //! What is worth a task of its own is the caller's to say, in units of its work: elements, bytes,
 //! products.
 
+use std::sync::{Mutex, PoisonError};
+
 #[cfg(feature = "rayon")]
 mod pool {
     pub(super) use rayon::{current_num_threads, join};
@@ -47,6 +49,18 @@ pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> 
     pool::join(a, b)
 }
 
+/// `run` on 0 .. `num`, on all threads. Not generic, so that rayon's code is compiled once and not
+/// for each caller.
+fn for_each_index(num: usize, run: &(dyn Fn(usize) + Sync)) {
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        (0..num).into_par_iter().for_each(run);
+    }
+    #[cfg(not(feature = "rayon"))]
+    (0..num).for_each(run);
+}
+
 /// Calls `f` with each item, on all threads.
 ///
 /// ```
@@ -54,13 +68,15 @@ pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> 
 /// kaldera_base::par::for_each(values.chunks_mut(30).collect(), |part| part.fill(part.len()));
 /// assert_eq!((values[0], values[99]), (30, 10));
 /// ```
-pub fn for_each<T: Send>(items: Vec<T>, f: impl Fn(T) + Send + Sync) {
-    #[cfg(feature = "rayon")]
-    if items.len() > 1 {
-        use rayon::prelude::*;
-        return items.into_par_iter().for_each(f);
+pub fn for_each<T: Send>(items: Vec<T>, f: impl Fn(T) + Sync) {
+    if items.len() < 2 || num_threads() == 1 {
+        return items.into_iter().for_each(f);
     }
-    items.into_iter().for_each(f);
+    let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    for_each_index(items.len(), &|i| {
+        let item = items[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        item.into_iter().for_each(&f);
+    });
 }
 
 /// `f` of each item, in order, on all threads.
@@ -68,11 +84,30 @@ pub fn for_each<T: Send>(items: Vec<T>, f: impl Fn(T) + Send + Sync) {
 /// ```
 /// assert_eq!(kaldera_base::par::map(vec![1, 2, 3], |x| x * x), [1, 4, 9]);
 /// ```
-pub fn map<T: Send, U: Send>(items: Vec<T>, f: impl Fn(T) -> U + Send + Sync) -> Vec<U> {
-    #[cfg(feature = "rayon")]
-    if items.len() > 1 {
-        use rayon::prelude::*;
-        return items.into_par_iter().map(f).collect();
+pub fn map<T: Send, U: Send>(items: Vec<T>, f: impl Fn(T) -> U + Sync) -> Vec<U> {
+    let mut results: Vec<_> = items.iter().map(|_| None).collect();
+    for_each(items.into_iter().zip(&mut results).collect(), |(item, result)| *result = Some(f(item)));
+    results.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_item_is_taken_once_and_results_are_in_order_on_any_pool() {
+        let check = || {
+            for count in [0, 1, 2, 63, 1000] {
+                let mut done = vec![0; count];
+                for_each(done.iter_mut().collect(), |done| *done += 1);
+                assert_eq!(done, vec![1; count]);
+                assert!(map((0..count).collect(), |i| i * i).into_iter().eq((0..count).map(|i| i * i)));
+            }
+        };
+        check();
+        #[cfg(feature = "rayon")]
+        for threads in 1..=3 {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(check);
+        }
     }
-    items.into_iter().map(f).collect()
 }

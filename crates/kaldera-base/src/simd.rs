@@ -55,6 +55,67 @@ macro_rules! array_of {
     };
 }
 
+/// A [`Kernel`](crate::simd::Kernel) written as a closure is: its parameters name what it takes from
+/// around it, `name: type` or `name: type = value`. A reference has a lifetime, of those that stand
+/// first between `<` and `>`; a type parameter has one bound.
+///
+/// ```
+/// use kaldera_base::simd::{Lanes, dispatch};
+/// use kaldera_base::{Real, kernel};
+///
+/// /// x = a x
+/// fn scale<T: Real>(a: T, x: &mut [T]) {
+///     dispatch(kernel!(<'a, T: Real>(s: S, a: T, x: &'a mut [T]) {
+///         let s = T::lanes(s);
+///         for x in x.chunks_mut(T::Lanes::<S>::LANES) {
+///             s.store_partial(s.mul(s.splat(a), s.load_partial(x, s.splat(T::ZERO))), x);
+///         }
+///     }));
+/// }
+///
+/// let mut x = [2.0_f64; 21];
+/// scale(3.0, &mut x);
+/// assert_eq!(x, [6.0; 21]);
+/// ```
+#[macro_export]
+macro_rules! kernel {
+    (@value $argument:ident) => { $argument };
+    (@value $argument:ident $value:expr) => { $value };
+    (@output) => { () };
+    (@output $output:ty) => { $output };
+    (
+        $(<$($lifetime:lifetime),* $(,)? $($of:ident: $bound:path),*>)?
+        ($s:ident: $simd:ident $(, $argument:ident: $type:ty $(= $value:expr)?)* $(,)?) $(-> $output:ty)? $body:block
+    ) => {{
+        struct Call<$($($lifetime,)* $($of: $bound),*)?> {
+            $($argument: $type,)*
+            _types: ::std::marker::PhantomData<($($($of,)*)?)>,
+        }
+
+        impl<$($($lifetime,)* $($of: $bound),*)?> $crate::simd::Kernel for Call<$($($lifetime,)* $($of),*)?> {
+            type Output = $crate::kernel!(@output $($output)?);
+
+            #[inline(always)]
+            fn run<$simd: $crate::simd::Simd>(self, $s: $simd) -> Self::Output {
+                let Self { $($argument,)* _types } = self;
+                $body
+            }
+        }
+
+        Call { $($argument: $crate::kernel!(@value $argument $($value)?),)* _types: ::std::marker::PhantomData }
+    }};
+}
+
+/// Methods of one expression each, by the `intrinsics!` of the module: `name(arguments) -> result = expression;`.
+macro_rules! operations {
+    ($($name:ident $(<const $n:ident: u32>)? ($($argument:ident: $type:ty),*) -> $result:ty = $e:expr;)*) => {$(
+        #[inline(always)]
+        fn $name $(<const $n: u32>)? (self, $($argument: $type),*) -> $result {
+            intrinsics!($e)
+        }
+    )*};
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

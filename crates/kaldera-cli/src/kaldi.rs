@@ -15,11 +15,14 @@ mod compute_wer;
 mod copy_feats;
 mod copy_feats_to;
 mod copy_objects;
+mod decode;
 mod driver;
 mod extract_segments;
 mod failure;
 mod interpolate_pitch;
+mod lattice_align;
 mod lattice_copy;
+mod lattice_lmrescore;
 mod lattice_mbr;
 mod lattice_oracle;
 mod lattice_paths;
@@ -74,17 +77,22 @@ pub(crate) const TOOLS: &[Tool] = &[
     copy_objects::INT_VECTOR,
     copy_objects::MATRIX,
     copy_objects::VECTOR,
+    decode::FASTER,
     extract_segments::FEATURES,
     extract_segments::TOOL,
     sizes::FEAT_TO_DIM,
     sizes::FEAT_TO_LEN,
     interpolate_pitch::TOOL,
+    decode::LATGEN,
     lattice_paths::ONE_BEST,
+    lattice_align::WORDS,
+    lattice_align::LEXICON,
     lattice_posteriors::ARC_POST,
     lattice_paths::BEST_PATH,
     lattice_copy::COPY,
     lattice_posteriors::DEPTH,
     lattice_prune::DETERMINIZE,
+    lattice_lmrescore::TOOL,
     lattice_mbr::MBR,
     lattice_oracle::TOOL,
     lattice_prune::PRUNE,

@@ -24,6 +24,7 @@ mod interrupt;
 mod kaldi;
 mod layout;
 mod log;
+mod memory;
 mod native;
 mod parse_options;
 mod similar;
@@ -65,6 +66,11 @@ const NATIVE: &[Tool] = &[
     },
     Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: fst::run },
     Tool { name: "lm", about: "N-gram models: convert, restrict, prune, normalize, mix, measure", run: native::lm::run },
+    Tool {
+        name: "lm",
+        about: "N-gram models: convert, restrict, prune, normalize, mix, measure",
+        run: native::lm::run,
+    },
     Tool {
         name: "plot",
         about: "Show a feature matrix or a recording, in the terminal or as an image",

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::pipeline::Shard;
 
@@ -80,7 +81,7 @@ pub enum Error {
         part: PathBuf,
     },
     /// Two recordings would have the same name in the output.
-    #[error("'{key}' is the key of both {first} and {second}: rename one, or give keys of your own in a wav.scp")]
+    #[error("{second}: its key '{key}' is that of {first}: rename one, or give keys of your own in a wav.scp")]
     DuplicateKey {
         /// The name.
         key: String,
@@ -138,6 +139,17 @@ pub enum Error {
     /// A file that ends early, where nothing tells how long it should be.
     #[error("truncated: it ends before its end; copy it again, or set `allow_truncated` to take what is there")]
     NoEnd,
+    /// A recording whose header, or caller, says what cannot be.
+    #[error("it has {channels} channels at {samp_freq} Hz: damaged, or no audio")]
+    NoRate {
+        /// How many channels.
+        channels: usize,
+        /// Samples per second.
+        samp_freq: f32,
+    },
+    /// A recording of segments that cannot be read, which is tried once and not for each of them.
+    #[error(transparent)]
+    OfSegments(Arc<Error>),
     /// A small file that becomes a very long recording.
     #[error("it decodes to more than {limit} samples, which is the limit for a file of its size")]
     TooManySamples {
@@ -307,6 +319,9 @@ pub enum Error {
     /// What `recurrent` refuses.
     #[error(transparent)]
     Recurrent(#[from] recurrent::Error),
+    /// What the losses refuse.
+    #[error(transparent)]
+    Losses(#[from] kaldera_losses::Error),
     /// What `lod` refuses.
     #[error(transparent)]
     Lod(#[from] lod::Error),

@@ -6,6 +6,7 @@
 //!      +--- fsa      finite-state acceptors and transducers: k2's and OpenFst's algorithms, formats, decoding graphs
 //!      +--- decoder  from log-probabilities to words: CTC, transducers, graphs, alignment, word error rates
 //!      +--- feat     fbank, MFCC, PLP, pitch, ...: samples -> matrix; CMVN, deltas, VAD
+//!      +--- losses   CTC, the RNN-T family, LF-MMI, minimum word error rate, with gradients
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
 //!      +--- recurrent  RNN, LSTM, GRU on sequences without padding, forward and backward, and what learning needs
@@ -61,7 +62,8 @@
 //!
 //! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and
 //! [`ragged::Ragged`]; the crate has a table of names. `Fsa` and `FsaVec` are [`fsa::Fsa`] and
-//! [`fsa::FsaVec`], with their attributes [`fsa::Graph`]. Coming from Paddle: `LoDTensor` is
+//! [`fsa::FsaVec`], with their attributes [`fsa::Graph`]; `ctc_loss` and `rnnt_loss` are in [`losses`].
+//! Coming from Paddle: `LoDTensor` is
 //! [`lod::LodTensor`], with a table of names too; `dynamic_lstm` and `dynamic_gru` are in
 //! [`recurrent`]. Coming from PyTorch: `nn.LSTM` and its like over packed sequences are
 //! [`recurrent::Stack`].
@@ -80,12 +82,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod decoding;
 mod error;
 pub mod pipeline;
 
 pub use fsa;
 pub use kaldera_base as base;
 pub use kaldera_decoder as decoder;
+pub use kaldera_losses as losses;
 pub use kaldi_feat as feat;
 pub use kaldi_io as io;
 pub use kaldi_matrix as matrix;
@@ -113,6 +117,7 @@ pub mod prelude {
     pub use crate::io::table::{RandomAccessReader, SequentialReader, TableWriter};
     pub use crate::io::wave::WaveData;
     pub use crate::lod::{Lod, LodTensor};
+    pub use crate::losses::{CtcOptions, RnntOptions, ctc_loss, rnnt_loss};
     pub use crate::matrix::{Matrix, SubMatrix, SubMatrixMut, SubVector, SubVectorMut, Vector};
     pub use crate::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Recording, Summary, Utterance};
     pub use crate::ragged::{Ragged, RaggedShape, RowSplits};

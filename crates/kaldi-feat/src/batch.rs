@@ -1,5 +1,8 @@
 //! Features of many utterances at once.
 
+use std::sync::{Mutex, PoisonError};
+
+use kaldera_base::par;
 use kaldi_matrix::{Matrix, SubMatrix};
 
 use crate::audio::Audio;
@@ -89,23 +92,18 @@ impl<K: Kind> Extractor<K> {
             (rows, rest) = rest.split_at_mut((ends[1] - ends[0]) as usize * dim);
             jobs.push((audio, rows));
         }
-        self.run(jobs)?;
+        // As many as threads work at a time.
+        let workspaces = Mutex::new(Vec::new());
+        let lock = || workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = par::map(jobs, |(audio, rows)| {
+            let mut workspace: Workspace = lock().pop().unwrap_or_default();
+            let done = self.compute_rows(&mut workspace, audio, rows);
+            lock().push(workspace);
+            done
+        });
+        done.into_iter().collect::<Result<(), _>>()?;
         let cols = if frames == 0 { 0 } else { dim };
         let values = Matrix::from_vec(frames, cols, values).expect("as many values as rows and columns say");
         Ok(FeatureBatch { values, row_splits })
-    }
-
-    #[cfg(feature = "rayon")]
-    fn run(&self, jobs: Vec<(&Audio<'_>, &mut [f32])>) -> Result<(), Error> {
-        use rayon::prelude::*;
-        jobs.into_par_iter()
-            .map_init(Workspace::default, |workspace, (audio, rows)| self.compute_rows(workspace, audio, rows))
-            .collect()
-    }
-
-    #[cfg(not(feature = "rayon"))]
-    fn run(&self, jobs: Vec<(&Audio<'_>, &mut [f32])>) -> Result<(), Error> {
-        let mut workspace = Workspace::default();
-        jobs.into_iter().try_for_each(|(audio, rows)| self.compute_rows(&mut workspace, audio, rows))
     }
 }

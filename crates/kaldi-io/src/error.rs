@@ -4,7 +4,7 @@ use std::io;
 
 use kaldi_matrix::codec::CodecError;
 
-use crate::wave::WaveError;
+use crate::wave::error::WaveError;
 
 /// What can go wrong with a specifier, a file, a pipe, a table or an object in one.
 ///

@@ -26,12 +26,18 @@
 mod binary;
 mod convert;
 mod graph;
+mod graph_fst;
 mod holder;
+mod phones;
 mod text;
+
+pub use phones::{PhoneBoundaries, PhoneTokens, PhoneType};
 
 use std::fmt::Debug;
 
 use kaldi_matrix::codec::{ByteReader, CodecError};
+
+pub use graph_fst::GraphFst;
 
 /// A weight of a [`Lattice`]: two costs, negated natural logarithms.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -183,6 +189,17 @@ impl<W: Weight> LatticeFst<W> {
     /// How many arcs there are.
     pub fn num_arcs(&self) -> usize {
         self.states.iter().map(|state| state.arcs.len()).sum()
+    }
+
+    /// Puts other words in place of those on arcs; 0 is none.
+    pub fn rename_words(&mut self, name: impl Fn(i32) -> i32) {
+        for arc in self.states.iter_mut().flat_map(|state| &mut state.arcs) {
+            let is_acceptor = W::ACCEPTOR;
+            arc.olabel = name(arc.olabel);
+            if is_acceptor {
+                arc.ilabel = arc.olabel;
+            }
+        }
     }
 
     /// All weights, final ones included, to be changed.

@@ -133,6 +133,7 @@ pub mod rxfilename;
 pub mod segments;
 pub mod specifier;
 pub mod table;
+pub mod transition_model;
 pub mod wave;
 pub mod wxfilename;
 

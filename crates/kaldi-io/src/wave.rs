@@ -19,7 +19,7 @@ use crate::rxfilename::Input;
 use crate::wxfilename::Output;
 
 mod audio;
-mod error;
+pub(crate) mod error;
 mod header;
 
 use self::header::PCM;

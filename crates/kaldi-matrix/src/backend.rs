@@ -29,22 +29,15 @@ use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
+/// A matrix as it enters a product: as it is, or transposed.
+type Op<'a, T> = (SubMatrix<'a, T>, Trans);
+
 /// What a library computes with elements of one type. The operations have checked that shapes fit.
 ///
 /// Decompositions are `None` where a library has none, or they do not converge.
 trait Backend<T: Real> {
     /// C = alpha op(A) op(B) + beta C.
-    #[expect(clippy::too_many_arguments, reason = "the arguments of BLAS's gemm")]
-    fn gemm(
-        &self,
-        alpha: T,
-        a: SubMatrix<'_, T>,
-        trans_a: Trans,
-        b: SubMatrix<'_, T>,
-        trans_b: Trans,
-        beta: T,
-        c: SubMatrixMut<'_, T>,
-    );
+    fn gemm(&self, alpha: T, a: Op<'_, T>, b: Op<'_, T>, beta: T, c: SubMatrixMut<'_, T>);
 
     /// y = alpha op(A) x + beta y.
     fn gemv(&self, alpha: T, a: SubMatrix<'_, T>, trans: Trans, x: &[T], beta: T, y: &mut [T]);
@@ -95,10 +88,8 @@ trait Backend<T: Real> {
 /// C = alpha op(A) op(B) + beta C.
 pub(crate) fn gemm<T: Real>(
     alpha: T,
-    a: SubMatrix<'_, T>,
-    trans_a: Trans,
-    b: SubMatrix<'_, T>,
-    trans_b: Trans,
+    (a, trans_a): Op<'_, T>,
+    (b, trans_b): Op<'_, T>,
     beta: T,
     mut c: SubMatrixMut<'_, T>,
 ) {
@@ -111,7 +102,7 @@ pub(crate) fn gemm<T: Real>(
     let library =
         choose(Operation::Gemm, c.num_rows().max(c.num_cols()).max(k)).within_i32(strides.max(c.num_rows()).max(k));
     by_type!(T is U, {
-        library.backend::<U>().gemm(scalar(alpha), mat(a), trans_a, mat(b), trans_b, scalar(beta), mat_mut(c));
+        library.backend::<U>().gemm(scalar(alpha), (mat(a), trans_a), (mat(b), trans_b), scalar(beta), mat_mut(c));
     });
 }
 

@@ -3,6 +3,7 @@
 use tensor_strided::{Element, Tensor};
 
 use crate::error::Error;
+use crate::lod::Lod;
 use crate::segment::Segments;
 use crate::tensor::LodTensor;
 
@@ -30,7 +31,8 @@ impl<T: Element> LodTensor<T> {
             return Err(tensor_strided::Error::ShapeMismatch { what: "the other tensor", expected, found }.into());
         }
         if self.lod() != other.lod() {
-            return Err(Error::OtherLod { expected: self.lod().clone(), found: other.lod().clone() });
+            let levels = |lod: &Lod| (0..lod.num_levels()).map(|level| lod.level(level).clone()).collect();
+            return Err(Error::OtherLod { expected: levels(self.lod()), found: levels(other.lod()) });
         }
         let values: Vec<V> = self.values().iter().zip(other.values()).map(|(a, b)| f(a, b)).collect();
         self.like(self.num_rows(), values, self.lod().clone())

@@ -1,6 +1,6 @@
 //! What can be wrong with a LoD, a tensor that has one, or with what is asked of them.
 
-use crate::lod::Lod;
+use ragged_core::RowSplits;
 
 /// Everything that this crate refuses, with the numbers that were wrong.
 ///
@@ -189,9 +189,9 @@ pub enum Error {
     #[error("the levels must be {expected:?}, but they are {found:?}")]
     OtherLod {
         /// The right levels.
-        expected: Lod,
+        expected: Vec<RowSplits>,
         /// The levels found.
-        found: Lod,
+        found: Vec<RowSplits>,
     },
     /// A tensor with more or fewer axes than the operation takes.
     #[error("a tensor of {expected} axes is needed, but there are {found}")]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::simd::{Int as _, Integers, Kernel, Simd, dispatch};
 use kaldera_base::{memory, par};
 
 use crate::error::Error;
@@ -97,9 +97,6 @@ fn write_ends(ids: &[i32], elements: Range<usize>, first_split: usize, splits: &
 
 /// Writes the end of each row that has its last element among `elements`. Whether no id is below
 /// the one before it.
-///
-/// Each element writes where its row would end if it were the last one, so that nothing depends on
-/// the lengths of rows.
 struct WriteEnds<'a> {
     ids: &'a [i32],
     elements: Range<usize>,
@@ -112,24 +109,55 @@ impl Kernel for WriteEnds<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) -> bool {
-        /// Elements that are compared before they are used: they stay in the first cache.
-        const BLOCK: usize = 2048;
+    fn run<S: Simd>(self, s: S) -> bool {
+        self.run_lanes(i32::lanes(s))
+    }
+}
+
+impl WriteEnds<'_> {
+    #[inline(always)]
+    fn run_lanes<L: Integers<i32>>(self, s: L) -> bool {
+        /// Elements that are compared with the next ones before they are used: as many as a mask
+        /// has bits.
+        const BLOCK: usize = u64::BITS as usize;
         let Self { ids, elements, first_split, splits } = self;
-        for start in elements.clone().step_by(BLOCK) {
-            let block = &ids[start..elements.end.min(start + BLOCK)];
-            let falls = block.iter().zip(&ids[start + 1..]).fold(false, |falls, (id, next)| falls | (id > next));
-            if falls {
+        let mut write_end = |at: usize| {
+            // Of ids that fall, some name rows of other threads or none.
+            if let Some(split) = splits.get_mut((ids[at] as usize).wrapping_add(1).wrapping_sub(first_split)) {
+                *split = at as i32 + 1;
+            }
+        };
+        let mut start = elements.start;
+        while start + BLOCK <= elements.end && start + BLOCK < ids.len() {
+            let (block, next) = (&ids[start..start + BLOCK], &ids[start + 1..=start + BLOCK]);
+            let (mut same, mut rises) = (0, 0);
+            for at in (0..BLOCK).step_by(L::LANES) {
+                let (id, next) = (s.load(&block[at..]), s.load(&next[at..]));
+                same |= s.equal(id, next) << at;
+                rises |= s.equal(s.max(id, next), next) << at;
+            }
+            if rises != u64::MAX {
                 return false;
             }
-            for (end, &id) in (start as i32 + 1..).zip(block) {
-                // Of a row that goes on in the part of another thread, the split is there.
-                if let Some(split) = splits.get_mut((id as usize).wrapping_add(1).wrapping_sub(first_split)) {
-                    *split = end;
-                }
+            let mut ends = !same;
+            if ends.count_ones() > u64::BITS / 2 {
+                // Each element writes where its row would end if it were the last one.
+                (start..start + BLOCK).for_each(&mut write_end);
+                ends = 0;
             }
+            while ends != 0 {
+                write_end(start + ends.trailing_zeros() as usize);
+                ends &= ends - 1;
+            }
+            start += BLOCK;
         }
-        true
+        (start..elements.end).all(|at| {
+            let next = ids.get(at + 1);
+            if next != Some(&ids[at]) {
+                write_end(at);
+            }
+            next.is_none_or(|&next| next >= ids[at])
+        })
     }
 }
 

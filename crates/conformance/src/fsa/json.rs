@@ -10,23 +10,23 @@ use super::Stop;
 const SCORE: f64 = 1e-6;
 
 /// `value` as the type asked for, or the case is damaged.
-pub(super) fn field<T: serde::de::DeserializeOwned>(value: &Value, name: &str) -> Result<T, Stop> {
+pub(crate) fn field<T: serde::de::DeserializeOwned>(value: &Value, name: &str) -> Result<T, Stop> {
     serde_json::from_value(value[name].clone()).map_err(|why| Stop::Damaged(format!("{name}: {why}")))
 }
 
 /// A number, or one of the strings "inf", "-inf" and "nan".
-pub(super) fn number(value: &Value) -> Result<f64, Stop> {
+pub(crate) fn number(value: &Value) -> Result<f64, Stop> {
     let number = value.as_f64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
     number.ok_or_else(|| Stop::Damaged(format!("{value} is no number")))
 }
 
 /// A list of numbers.
-pub(super) fn numbers(value: &Value) -> Result<Vec<f64>, Stop> {
+pub(crate) fn numbers(value: &Value) -> Result<Vec<f64>, Stop> {
     value.as_array().ok_or_else(|| Stop::Damaged(format!("{value} is no list")))?.iter().map(number).collect()
 }
 
 /// A list of f32.
-pub(super) fn floats(value: &Value) -> Result<Vec<f32>, Stop> {
+pub(crate) fn floats(value: &Value) -> Result<Vec<f32>, Stop> {
     Ok(numbers(value)?.into_iter().map(single).collect())
 }
 
@@ -36,7 +36,7 @@ fn single(number: f64) -> f32 {
 }
 
 /// The object `{fsas, is_vec}` with its auxiliary labels.
-pub(super) fn graph(value: &Value) -> Result<Graph<FsaOrVec>, Stop> {
+pub(crate) fn graph(value: &Value) -> Result<Graph<FsaOrVec>, Stop> {
     let list = value["fsas"].as_array().ok_or_else(|| Stop::Damaged("no list of fsas".into()))?;
     let mut fsas = Vec::new();
     let (mut aux, mut lists) = (Vec::<i32>::new(), Vec::<Vec<i32>>::new());
@@ -69,7 +69,7 @@ pub(super) fn graph(value: &Value) -> Result<Graph<FsaOrVec>, Stop> {
 }
 
 /// The differences of everything that `expect` says of states, arcs, output labels, and properties.
-pub(super) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<String>, Stop> {
+pub(crate) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<String>, Stop> {
     let mut differences = Vec::new();
     let right = graph(expect)?;
     let (right_vec, came_vec) = (right.fsas().as_fsa_vec(), came.fsas().as_fsa_vec());
@@ -107,7 +107,7 @@ pub(super) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<St
 
 /// The differences of a list of whole numbers under the name `name` of `expect`, if the case has
 /// it.
-pub(super) fn compare_ints(expect: &Value, name: &str, came: &[i32]) -> Result<Vec<String>, Stop> {
+pub(crate) fn compare_ints(expect: &Value, name: &str, came: &[i32]) -> Result<Vec<String>, Stop> {
     if expect.get(name).is_none() {
         return Ok(vec![]);
     }
@@ -116,7 +116,7 @@ pub(super) fn compare_ints(expect: &Value, name: &str, came: &[i32]) -> Result<V
 }
 
 /// The differences of a list of numbers under the name `name` of `expect`, if the case has it.
-pub(super) fn compare_numbers(expect: &Value, name: &str, came: &[f64], tolerance: f64) -> Result<Vec<String>, Stop> {
+pub(crate) fn compare_numbers(expect: &Value, name: &str, came: &[f64], tolerance: f64) -> Result<Vec<String>, Stop> {
     if expect.get(name).is_none() {
         return Ok(vec![]);
     }
@@ -127,7 +127,7 @@ pub(super) fn compare_numbers(expect: &Value, name: &str, came: &[f64], toleranc
 
 /// Within `tolerance`, absolute below 1 and relative above; infinities are equal. Where k2 says NaN
 /// it has taken infinities from each other, which leaves no number to be held against.
-pub(super) fn close(right: f64, came: f64, tolerance: f64) -> bool {
+pub(crate) fn close(right: f64, came: f64, tolerance: f64) -> bool {
     // Two infinities have no distance, and a multiple of one is no bound.
     let near = right.is_finite() && (right - came).abs() <= tolerance * right.abs().max(1.0);
     right == came || near || (right.is_nan() && !came.is_finite())

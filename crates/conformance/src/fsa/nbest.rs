@@ -1,12 +1,13 @@
 //! Paths of lattices, alignments and matching statistics.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use fsa::paths::{
     MatchingOptions, Nbest, REF_LABELS, backward_scores, get_best_matching_stats, levenshtein_alignment, n_best_paths,
     random_paths, total_scores,
 };
-use fsa::{FsaOrVec, Fsas, Graph, Semiring};
+use fsa::{AUX_LABELS, Attribute, FsaOrVec, FsaVec, FsaView, Fsas, Graph, Semiring};
+use kaldera_losses::{MwerOptions, Reduction, mwer_loss_lattice};
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,6 +23,8 @@ const SINGLE: f64 = 1e-5;
 const BORDER: f64 = 1e-5;
 /// The README's bound on what went through single precision.
 const README_SINGLE: f64 = 2e-3;
+/// The same of gradients.
+const README_GRADIENT: f64 = 1e-3;
 
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {
@@ -33,8 +36,31 @@ pub(super) fn operation(op: &str) -> Option<Operation> {
         "levenshtein_alignment" => alignment,
         "get_best_matching_stats" => matching,
         "rnnt_decode" => rnnt_decode,
+        "mwer_loss" => mwer,
         _ => return None,
     })
+}
+
+/// The expected number of word errors over sampled paths. The sampling is k2's but for paths on the
+/// border between two, which the bound on what went through single precision has room for.
+fn mwer(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let graph = graph(args)?;
+    let references = Ragged::from_lists(&field::<Vec<Vec<i32>>>(args, "refs")?)?;
+    let options = MwerOptions::default()
+        .with_temperature(number(&args["temperature"])?)
+        .with_reduction(if args["reduction"] == "mean" { Reduction::Mean } else { Reduction::Sum });
+    let scale = floats(&Value::from(vec![args["nbest_scale"].clone()]))?[0];
+    let (loss, saved) = mwer_loss_lattice(&graph, &references, field(args, "num_paths")?, Some(scale), &options)?;
+    let mut differences = Vec::new();
+    let right = number(&expect["loss"])?;
+    if !close(right, loss[0], README_SINGLE) {
+        differences.push(format!("expected loss {right}, came {}", loss[0]));
+    }
+    let (right, came) = (numbers(&expect["grad"])?, saved.backward(&[1.0])?);
+    if right.len() != came.len() || right.iter().zip(&came).any(|(a, b)| !close(*a, *b, README_GRADIENT)) {
+        differences.push(format!("expected grad {right:?}, came {came:?}"));
+    }
+    Ok(differences)
 }
 
 impl From<ragged_core::Error> for Stop {
@@ -90,6 +116,7 @@ fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         if right.len() != came.len() || !(0..right.len()).all(same) {
             differences.push(format!("expected {right:?}, came {came:?}"));
         }
+        differences.extend(not_paths(fsa, came.iter().map(|path| &path.arcs)));
     }
     let found = n_best_paths(fsas, all.iter().max().map_or(1, |most| most + 1))?;
     let found: Vec<_> = found.shape().row_splits(1).rows().map(|paths| paths.len()).collect();
@@ -97,6 +124,21 @@ fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         differences.push(format!("expected {all:?} paths in all, came {found:?}"));
     }
     Ok(differences)
+}
+
+/// Which of these lists of arcs are no path from the start to the end, or come twice.
+fn not_paths<'a>(fsa: FsaView<'_>, paths: impl Iterator<Item = &'a Vec<usize>>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let wrong = |arcs: &'a Vec<usize>| {
+        let follow = |state: usize, &arc: &usize| {
+            fsa.arc_range(state).contains(&arc).then(|| usize::try_from(fsa.arcs()[arc].dest_state).ok()).flatten()
+        };
+        if arcs.is_empty() || arcs.iter().try_fold(0, follow) != fsa.final_state() {
+            return Some(format!("{arcs:?} is no path from the start to the end"));
+        }
+        (!seen.insert(arcs)).then(|| format!("the path {arcs:?} comes twice"))
+    };
+    paths.filter_map(wrong).collect()
 }
 
 fn random(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
@@ -181,21 +223,84 @@ fn from_lattice(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let in_order = |hypotheses: Hypotheses| -> Vec<BTreeMap<_, _>> {
         hypotheses.into_iter().map(|paths| paths.into_iter().collect()).collect()
     };
-    let (right, came) = (in_order(expected(expect)?), in_order(came(&nbest(args)?)));
+    let made = nbest(args)?;
+    let (right, came) = (in_order(expected(expect)?), in_order(came(&made)));
     let alike = |right: &BTreeMap<_, f64>, came: &BTreeMap<_, f64>| {
         right.keys().eq(came.keys()) && right.values().zip(came.values()).all(|(&a, &b)| close(a, b, SINGLE))
     };
     let same = right.len() == came.len() && right.iter().zip(&came).all(|(right, came)| alike(right, came));
-    Ok(if same { vec![] } else { vec![format!("expected {right:?}, came {came:?}")] })
+    let mut differences = not_of_lattice(args, &made)?;
+    let twice = |(paths, words): (std::ops::Range<usize>, &BTreeMap<_, _>)| paths.len() != words.len();
+    if made.utterances().rows().zip(&came).any(twice) {
+        differences.push("two paths of an utterance have the same words".to_owned());
+    }
+    if !same {
+        differences.push(format!("expected {right:?}, came {came:?}"));
+    }
+    Ok(differences)
+}
+
+/// Which hypotheses are no path of the FSA of their utterance: none of its paths has these labels,
+/// words and scores.
+fn not_of_lattice(args: &Value, nbest: &Nbest) -> Result<Vec<String>, Stop> {
+    let lattice: Graph<FsaOrVec> = graph(args)?;
+    let words_of = |graph: &Graph<FsaVec>, arc: usize| match graph.attributes().get(AUX_LABELS) {
+        Some(Attribute::Ints { values, .. }) => vec![values[arc]],
+        Some(Attribute::Lists(lists)) => lists.row(arc).to_vec(),
+        _ => vec![],
+    };
+    let (lattices, paths) = (lattice.fsas().as_fsa_vec(), nbest.paths());
+    let lattice = Graph::from_parts(lattices.clone(), lattice.attributes().clone())?;
+    let mut differences = Vec::new();
+    for (of_utterance, fsa) in nbest.utterances().rows().zip(lattices.iter()) {
+        for path in of_utterance {
+            let linear = paths.fsas().fsa(path);
+            // Several arcs between two states may be alike, and so all states that a path may have
+            // reached are followed.
+            let mut states = vec![0];
+            for (at, arc) in linear.arcs().iter().enumerate() {
+                let words = words_of(paths, linear.first_arc() + at);
+                let takes = |&other: &usize| {
+                    let same = fsa.arcs()[other];
+                    same.label == arc.label
+                        && close(same.score.into(), arc.score.into(), SINGLE)
+                        && words_of(&lattice, fsa.first_arc() + other) == words
+                };
+                let next = states.iter().flat_map(|&state| fsa.arc_range(state)).filter(takes);
+                let mut next: Vec<_> =
+                    next.filter_map(|arc| usize::try_from(fsa.arcs()[arc].dest_state).ok()).collect();
+                next.sort_unstable();
+                next.dedup();
+                states = next;
+            }
+            if linear.arcs().is_empty() || fsa.final_state().is_none_or(|last| !states.contains(&last)) {
+                differences.push(format!("hypothesis {path} is no path of its lattice: {:?}", linear.arcs()));
+            }
+        }
+    }
+    Ok(differences)
 }
 
 fn top_k(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let (right, came) = (expected(expect)?, came(&nbest(args)?.top_k(field(args, "k")?)?));
+    let (all, k) = (nbest(args)?, field::<usize>(args, "k")?);
+    let made = all.top_k(k)?;
+    let (right, came) = (expected(expect)?, came(&made));
     let alike = |right: &[(Vec<i32>, f64)], came: &[(Vec<i32>, f64)]| {
         right.len() == came.len() && right.iter().zip(came).all(|(a, b)| close(a.1, b.1, SINGLE))
     };
     let same = right.len() == came.len() && right.iter().zip(&came).all(|(right, came)| alike(right, came));
-    Ok(if same { vec![] } else { vec![format!("expected {right:?}, came {came:?}")] })
+    let mut differences = not_of_lattice(args, &made)?;
+    // All differ but the last one, which comes again where there are fewer than `k`.
+    for (chosen, of_all) in came.iter().zip(all.utterances().rows()) {
+        let distinct: BTreeSet<_> = chosen.iter().map(|(words, _)| words).collect();
+        if distinct.len() != k.min(of_all.len()) {
+            differences.push(format!("{} of the {k} best paths differ, of {}", distinct.len(), of_all.len()));
+        }
+    }
+    if !same {
+        differences.push(format!("expected {right:?}, came {came:?}"));
+    }
+    Ok(differences)
 }
 
 fn alignment(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {

@@ -1,5 +1,7 @@
 //! What "all paths" and "the best path" have in common.
 
+use crate::support::ids::narrow;
+
 /// How the scores of the paths to a state become one. Along a path they add up in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -10,6 +12,17 @@ pub enum Semiring {
     /// The highest: the best path counts (k2's `log_semiring=False`).
     #[default]
     Tropical,
+}
+
+impl Semiring {
+    /// The cost of two paths together, costs being scores with their sign turned.
+    #[inline]
+    pub(crate) fn add_costs(self, a: f32, b: f32) -> f32 {
+        match self {
+            Self::Tropical => a.min(b),
+            Self::Log => narrow(0.0 - log_add(-f64::from(a), -f64::from(b))),
+        }
+    }
 }
 
 /// ln(e^a + e^b)

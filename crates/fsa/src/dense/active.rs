@@ -10,10 +10,6 @@ pub(super) struct Token {
     pub(super) score: f32,
 }
 
-/// How much wider the next beam is than what the number of states would ask for; what Kaldi has as
-/// `beam_delta`.
-const BEAM_DELTA: f32 = 0.5;
-
 /// What the states of a frame must reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Active {
@@ -35,13 +31,16 @@ impl Active {
         let count = tokens.iter().filter(|token| token.score > in_beam).count();
         if count > most {
             let last = nth_best(tokens, most - 1, in_beam, scores).unwrap_or(in_beam);
-            return Self { cutoff: last.next_down(), next_beam: options.search_beam.min(best - last + BEAM_DELTA) };
+            return Self {
+                cutoff: last.next_down(),
+                next_beam: options.search_beam.min(best - last + options.beam_delta),
+            };
         }
         if count >= least {
             return Self { cutoff: in_beam, next_beam: options.search_beam };
         }
         match nth_best(tokens, least - 1, entered, scores) {
-            Some(last) => Self { cutoff: last.next_down(), next_beam: best - last + BEAM_DELTA },
+            Some(last) => Self { cutoff: last.next_down(), next_beam: best - last + options.beam_delta },
             // Even all of them are no more than asked for.
             None => Self { cutoff: entered, next_beam: f32::INFINITY },
         }

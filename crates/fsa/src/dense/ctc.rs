@@ -1,7 +1,9 @@
 //! The topology of CTC in front of a graph of tokens, of which no arc is stored.
 
+use std::collections::HashSet;
+
 use super::active::{Active, Token};
-use super::graph::{DecodingGraph, GraphArc, arc_number, class};
+use super::graph::{DecodingGraph, EpsilonArc, GraphArc, arc_number, class};
 use super::intersect::intersect_one_graph;
 use super::next::Next;
 use super::{DenseFsaVec, DenseLattices, DenseOptions};
@@ -16,6 +18,10 @@ use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsa, Graph, Quantity};
 /// token by which a state is entered. From a state, the arcs of the graph are followed once for all
 /// tokens that may have come last, so that a frame costs O(tokens) where the explicit topology has
 /// their square. Paths and scores are those of decoding against [`CtcTopology::compose`].
+///
+/// The label 0 of the graph is epsilon. Such arcs are followed in the frame in which a token is
+/// first taken, before it repeats or a blank comes, so that a path of the graph is one path of the
+/// composition for each alignment. The token that came last stays so.
 ///
 /// ```
 /// use fsa::graphs::trivial_graph;
@@ -35,12 +41,18 @@ pub struct CtcGraph {
     graph: Graph<Fsa>,
     topology: CtcTopology,
     /// The states of the composition: for each state of the graph one after a blank, and behind it
-    /// one for each token by which it is entered.
+    /// one for each token by which it is entered. If epsilon arcs leave it, all of these follow
+    /// once more, as states in which they may be taken.
     states: Vec<State>,
-    /// For each state of the graph the one after a blank.
+    /// For each state of the graph the one after a blank, and how many there are in all.
     blanks: Vec<u32>,
-    /// For each arc of the graph the state in which its token has come last.
+    /// For each state of the graph, how far the states in which its epsilon arcs may be taken are
+    /// behind the others; 0 if it has none.
+    epsilon_offsets: Vec<u32>,
+    /// For each arc of the graph the state in which its token has come last, and epsilon arcs may
+    /// be taken.
     dests: Vec<u32>,
+    has_epsilons: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,49 +63,52 @@ struct State {
 }
 
 impl CtcGraph {
-    /// The graph must have no epsilons, since 0 is blank here. If it has no `aux_labels`, its
-    /// tokens become those of the lattices; they also become the attribute `inner_labels`, if it
-    /// has a name. O(arcs log arcs).
+    /// The label 0 of the graph is epsilon. If it has no `aux_labels`, its tokens become those of
+    /// the lattices; they also become the attribute `inner_labels`, if it has a name.
+    /// O(arcs log arcs), with epsilons O(states and the tokens by which they are entered).
     ///
     /// # Errors
     /// [`Error::Symbol`] for a label that is no token; [`Error::TooLarge`].
     pub fn new(topology: CtcTopology, graph: Graph<Fsa>, inner_labels: Option<&str>) -> Result<Self, Error> {
         let arcs = graph.fsas().arcs();
-        let bad = |label: i32| label == EPSILON || label > topology.max_token();
-        if let Some((position, arc)) = arcs.iter().enumerate().find(|(_, arc)| bad(arc.label)) {
-            return Err(Error::Symbol { position, symbol: arc.label, least: 1 });
+        let unknown = |label: i32| label < FINAL || label > topology.max_token();
+        if let Some((position, arc)) = arcs.iter().enumerate().find(|(_, arc)| unknown(arc.label)) {
+            return Err(Error::Symbol { position, symbol: arc.label, least: 0 });
         }
-        let mut entered: Vec<_> =
-            arcs.iter().filter(|arc| arc.label != FINAL).map(|arc| (arc.dest_state, arc.label)).collect();
-        entered.sort_unstable();
-        entered.dedup();
+        let has_epsilons = arcs.iter().any(|arc| arc.label == EPSILON);
+        let entered = entered_by(graph.fsas());
         let num_states = graph.fsas().num_states();
-        Error::fit(Quantity::States, num_states + entered.len())?;
+        let most_states = num_states.saturating_add(entered.len()).saturating_mul(1 + usize::from(has_epsilons));
+        Error::fit(Quantity::States, most_states)?;
         // Whether an arc was followed, and which class an arc of the topology took, is told by one
         // number.
         Error::fit(Quantity::Arcs, arcs.len() + index(topology.max_token()) + 1)?;
         let (mut states, mut blanks) = (Vec::with_capacity(num_states + entered.len()), Vec::with_capacity(num_states));
-        let mut next = entered.iter().peekable();
+        let mut epsilon_offsets = vec![0; num_states];
+        let mut rest = &entered[..];
         for of_graph in 0..id(num_states) {
-            blanks.push(arc_number(states.len()));
-            states.push(State { of_graph: of_graph.cast_unsigned(), last: EPSILON });
-            while let Some(&&(state, last)) = next.peek().filter(|&&&(state, _)| state == of_graph) {
-                states.push(State { of_graph: state.cast_unsigned(), last });
-                next.next();
+            let first = states.len();
+            blanks.push(arc_number(first));
+            let state = |last| State { of_graph: of_graph.cast_unsigned(), last };
+            states.push(state(EPSILON));
+            let (tokens, others) = rest.split_at(rest.partition_point(|pair| pair.0 == of_graph));
+            states.extend(tokens.iter().map(|&(_, last)| state(last)));
+            rest = others;
+            if graph.fsas().view().arcs_of(index(of_graph)).iter().any(|arc| arc.label == EPSILON) {
+                epsilon_offsets[index(of_graph)] = arc_number(states.len() - first);
+                states.extend_from_within(first..);
             }
         }
-        let dest = |arc: &crate::Arc| {
-            let blank = blanks[index(arc.dest_state)];
-            let first = entered.partition_point(|&(state, _)| state < arc.dest_state);
-            let place = entered.binary_search(&(arc.dest_state, arc.label)).map_or(0, |place| place - first + 1);
-            blank + arc_number(place)
-        };
-        let dests = arcs.iter().map(dest).collect();
+        blanks.push(arc_number(states.len()));
+        let mut composed = Self { graph, topology, states, blanks, epsilon_offsets, dests: vec![], has_epsilons };
+        let arcs = composed.graph.fsas().arcs().iter();
+        composed.dests = arcs.map(|arc| composed.entered(index(arc.dest_state), arc.label)).collect();
+        let graph = &composed.graph;
         let labels = graph.fsas().labels();
         let named = inner_labels.into_iter().chain(graph.attributes().get(AUX_LABELS).is_none().then_some(AUX_LABELS));
         let names: Vec<_> = named.map(str::to_owned).collect();
-        let graph = names.iter().try_fold(graph, |graph, name| graph.with(name, labels.clone()))?;
-        Ok(Self { graph, topology, states, blanks, dests })
+        composed.graph = names.iter().try_fold(graph.clone(), |graph, name| graph.with(name, labels.clone()))?;
+        Ok(composed)
     }
 
     /// The graph of tokens, to whose arcs arc maps refer.
@@ -132,10 +147,52 @@ impl CtcGraph {
         self.graph.fsas().view()
     }
 
+    /// The state after a token that leads into a state of the graph, in which epsilon arcs may be
+    /// taken.
+    fn entered(&self, of_graph: usize, token: i32) -> u32 {
+        let blank = self.blanks[of_graph];
+        let states = &self.states[blank as usize..self.blanks[of_graph + 1] as usize];
+        let offset = self.epsilon_offsets[of_graph];
+        let states = if offset == 0 { states } else { &states[..offset as usize] };
+        let place = states.binary_search_by_key(&token, |state| state.last).unwrap_or(0);
+        blank + arc_number(place) + offset
+    }
+
+    /// How far a state is behind the same one in which no epsilon arcs may be taken.
+    fn epsilon_offset(&self, state: u32) -> u32 {
+        let of_graph = self.states[state as usize].of_graph as usize;
+        let offset = self.epsilon_offsets[of_graph];
+        if state - self.blanks[of_graph] < offset { 0 } else { offset }
+    }
+
     /// The number for an arc of the topology that takes a class and leaves the graph where it is.
     fn own_arc(&self, class: i32) -> u32 {
         arc_number(self.dests.len()) + class.cast_unsigned()
     }
+}
+
+/// For each state of a graph the tokens by which it is entered, with epsilon arcs behind them or
+/// without: sorted pairs.
+fn entered_by(graph: &Fsa) -> Vec<(i32, i32)> {
+    let arcs = graph.arcs().iter().filter(|arc| arc.label > EPSILON);
+    let mut entered: Vec<_> = arcs.map(|arc| (arc.dest_state, arc.label)).collect();
+    entered.sort_unstable();
+    entered.dedup();
+    if graph.arcs().iter().all(|arc| arc.label != EPSILON) {
+        return entered;
+    }
+    let mut found: HashSet<_> = entered.iter().copied().collect();
+    let mut rest = entered;
+    while let Some((state, token)) = rest.pop() {
+        for arc in graph.view().arcs_of(index(state)).iter().filter(|arc| arc.label == EPSILON) {
+            if found.insert((arc.dest_state, token)) {
+                rest.push((arc.dest_state, token));
+            }
+        }
+    }
+    let mut entered: Vec<_> = found.into_iter().collect();
+    entered.sort_unstable();
+    entered
 }
 
 /// A token, and what is asked of it again and again.
@@ -152,7 +209,7 @@ impl CtcGraph {
     /// Lets the arcs of the best token tell what the best score will be.
     fn expect(&self, of_graph: u32, last: i32, row: &[f32], next: &mut Next<'_>) {
         for arc in self.view().arcs_of(of_graph as usize) {
-            if let Some(acoustic) = row.get(class(arc.label)).filter(|_| arc.label != last) {
+            if let Some(acoustic) = row[1..].get(class(arc.label, 1)).filter(|_| arc.label != last) {
                 next.expect(arc.score + acoustic);
             }
         }
@@ -184,7 +241,7 @@ impl CtcGraph {
         let view = self.view();
         let range = view.arc_range(state);
         for (number, arc) in range.clone().zip(&view.arcs()[range]) {
-            let Some(&acoustic) = row.get(class(arc.label)) else { continue };
+            let Some(&acoustic) = row[1..].get(class(arc.label, 1)) else { continue };
             let score = arc.score + acoustic;
             if !next.needs(first + score) {
                 continue;
@@ -192,7 +249,8 @@ impl CtcGraph {
             for from in group.iter().filter(|from| from.last != arc.label) {
                 let mut needed = next.reach(from.source, from.before, self.dests[number], arc_number(number), score);
                 if self.topology.is_modified() {
-                    let blank = self.blanks[index(arc.dest_state)];
+                    let dest = index(arc.dest_state);
+                    let blank = self.blanks[dest] + self.epsilon_offsets[dest];
                     needed |= next.reach(from.source, from.before, blank, arc_number(number), score);
                 }
                 if !needed {
@@ -203,12 +261,17 @@ impl CtcGraph {
     }
 }
 
-/// The second-best score of a group; -inf if there is none.
+/// The best score of a group after another token than the best of all; -inf if there is none.
 fn second_best(group: &[Last]) -> f32 {
-    let (mut best, mut second) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-    for last in group {
-        second = second.max(best.min(last.before));
-        best = best.max(last.before);
+    let (mut best, mut last, mut second) = (f32::NEG_INFINITY, EPSILON, f32::NEG_INFINITY);
+    for from in group {
+        if from.last == last {
+            best = best.max(from.before);
+        } else if from.before > best {
+            (second, best, last) = (best, from.before, from.last);
+        } else {
+            second = second.max(from.before);
+        }
     }
     second
 }
@@ -218,6 +281,29 @@ impl DecodingGraph for CtcGraph {
         self.states.len()
     }
 
+    fn start(&self) -> u32 {
+        self.epsilon_offsets.first().copied().unwrap_or(0)
+    }
+
+    fn has_epsilons(&self) -> bool {
+        self.has_epsilons
+    }
+
+    fn epsilon_arcs(&self, state: u32) -> impl Iterator<Item = EpsilonArc> {
+        let State { of_graph, last } = self.states[state as usize];
+        let range = if self.epsilon_offset(state) > 0 { self.view().arc_range(of_graph as usize) } else { 0..0 };
+        let arcs = (arc_number(range.start)..).zip(&self.view().arcs()[range]);
+        arcs.filter(|(_, arc)| arc.label == EPSILON).map(move |(number, arc)| EpsilonArc {
+            arc: number,
+            dest: self.entered(index(arc.dest_state), last),
+            score: arc.score,
+        })
+    }
+
+    fn name_of(&self, state: u32) -> usize {
+        self.states[state as usize].of_graph as usize
+    }
+
     fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>) {
         let mut order = std::mem::take(next.order);
         order.clear();
@@ -225,11 +311,12 @@ impl DecodingGraph for CtcGraph {
             if token.score > active.cutoff {
                 let State { of_graph, last } = self.states[token.state as usize];
                 let before = token.score - best;
-                next.reach(source, before, token.state, self.own_arc(last), row[class(last)]);
+                let state = token.state - self.epsilon_offset(token.state);
+                next.reach(source, before, state, self.own_arc(last), row[class(last, 0)]);
                 if self.topology.is_modified() && last != EPSILON {
                     // It goes back to blank with the token itself before anything else.
                     let blank = self.blanks[of_graph as usize];
-                    next.reach(source, before, blank, self.own_arc(last), row[class(last)]);
+                    next.reach(source, before, blank, self.own_arc(last), row[class(last, 0)]);
                     continue;
                 }
                 if before == 0.0 {

@@ -4,22 +4,49 @@ use super::active::{Active, Token};
 use super::next::Next;
 use crate::core::view::FsaView;
 use crate::support::ids::index;
-use crate::{Error, FINAL, FsaVec};
+use crate::{Error, FINAL, FsaVec, GraphLabels};
 
-/// A graph whose arcs take one class each.
+/// A graph whose arcs take one class each, or none.
 pub(super) trait DecodingGraph: Sync {
-    /// How many states there are.
+    /// How many states there are; for a graph that is made while it is searched, so far.
     fn num_states(&self) -> usize;
 
-    /// Follows the arcs of all active tokens, whose scores are to be taken less `best`, the best
-    /// one of them; `row` are the scores of the frame.
+    /// The state before the first frame.
+    fn start(&self) -> u32 {
+        0
+    }
+
+    /// Follows the arcs with a class of all active tokens, whose scores are to be taken less
+    /// `best`, the best one of them; `row` are the scores of the frame.
     fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>);
+
+    /// Whether there may be arcs without a class.
+    fn has_epsilons(&self) -> bool {
+        false
+    }
+
+    /// The arcs of a state without a class, always in the same order.
+    fn epsilon_arcs(&self, state: u32) -> impl Iterator<Item = EpsilonArc>;
 
     /// The arcs from a state into the final one, with their scores.
     fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)>;
 
     /// What the number of an arc stands for.
     fn arc(&self, arc: u32) -> GraphArc;
+
+    /// The state as users know it, for errors.
+    fn name_of(&self, state: u32) -> usize {
+        state as usize
+    }
+}
+
+/// An arc that takes no class.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct EpsilonArc {
+    /// Its number.
+    pub(super) arc: u32,
+    pub(super) dest: u32,
+    pub(super) score: f32,
 }
 
 /// What a lattice needs to know of an arc of the graph.
@@ -40,8 +67,20 @@ impl<G: DecodingGraph> DecodingGraph for &G {
         G::num_states(self)
     }
 
+    fn start(&self) -> u32 {
+        G::start(self)
+    }
+
     fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>) {
         G::follow(self, tokens, best, active, row, next);
+    }
+
+    fn has_epsilons(&self) -> bool {
+        G::has_epsilons(self)
+    }
+
+    fn epsilon_arcs(&self, state: u32) -> impl Iterator<Item = EpsilonArc> {
+        G::epsilon_arcs(self, state)
     }
 
     fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)> {
@@ -51,18 +90,31 @@ impl<G: DecodingGraph> DecodingGraph for &G {
     fn arc(&self, arc: u32) -> GraphArc {
         G::arc(self, arc)
     }
+
+    fn name_of(&self, state: u32) -> usize {
+        G::name_of(self, state)
+    }
 }
 
-impl DecodingGraph for FsaView<'_> {
+/// An FSA as a graph.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ExplicitGraph<'a> {
+    fsa: FsaView<'a>,
+    labels: GraphLabels,
+    epsilons: Option<(&'a StateSet, usize)>,
+}
+
+impl DecodingGraph for ExplicitGraph<'_> {
     fn num_states(&self) -> usize {
-        FsaView::num_states(self)
+        self.fsa.num_states()
     }
 
     fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>) {
+        let first = self.labels.label_of(0);
         // The arcs of the best token give a first idea of what the best score will be.
         if let Some(token) = tokens.iter().find(|token| token.score == best) {
-            for arc in self.arcs_of(token.state as usize) {
-                if let Some(&acoustic) = row.get(class(arc.label)) {
+            for arc in self.fsa.arcs_of(token.state as usize) {
+                if let Some(&acoustic) = row.get(class(arc.label, first)) {
                     next.expect(arc.score + acoustic);
                 }
             }
@@ -72,24 +124,42 @@ impl DecodingGraph for FsaView<'_> {
                 continue;
             }
             let before = token.score - best;
-            let range = self.arc_range(token.state as usize);
-            for (number, arc) in (arc_number(range.start)..).zip(&self.arcs()[range]) {
-                // Arcs into the final state have no class.
-                if let Some(&acoustic) = row.get(class(arc.label)) {
+            let range = self.fsa.arc_range(token.state as usize);
+            for (number, arc) in (arc_number(range.start)..).zip(&self.fsa.arcs()[range]) {
+                // Epsilon arcs and those into the final state have no class.
+                if let Some(&acoustic) = row.get(class(arc.label, first)) {
                     next.reach(source, before, arc.dest_state.cast_unsigned(), number, arc.score + acoustic);
                 }
             }
         }
     }
 
+    fn has_epsilons(&self) -> bool {
+        self.epsilons.is_some()
+    }
+
+    fn epsilon_arcs(&self, state: u32) -> impl Iterator<Item = EpsilonArc> {
+        let state = state as usize;
+        let range = match self.epsilons {
+            Some((states, first)) if states.contains(first + state) => self.fsa.arc_range(state),
+            _ => 0..0,
+        };
+        let arcs = (arc_number(range.start)..).zip(&self.fsa.arcs()[range]);
+        arcs.filter(|(_, arc)| self.labels.is_epsilon(arc.label)).map(|(number, arc)| EpsilonArc {
+            arc: number,
+            dest: arc.dest_state.cast_unsigned(),
+            score: arc.score,
+        })
+    }
+
     fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)> {
-        let range = self.arc_range(state as usize);
-        let arcs = (arc_number(range.start)..).zip(&self.arcs()[range]);
+        let range = self.fsa.arc_range(state as usize);
+        let arcs = (arc_number(range.start)..).zip(&self.fsa.arcs()[range]);
         arcs.filter(|(_, arc)| arc.label == FINAL).map(|(number, arc)| (number, arc.score))
     }
 
     fn arc(&self, arc: u32) -> GraphArc {
-        let it = self.arcs()[arc as usize];
+        let it = self.fsa.arcs()[arc as usize];
         GraphArc { arc: arc.cast_signed(), label: it.label, score: it.score }
     }
 }
@@ -101,42 +171,86 @@ pub(super) fn arc_number(arc: usize) -> u32 {
     arc as u32
 }
 
-/// Where the score of a label stands in a row; behind all of them for that of final arcs.
+/// Where the score of a label stands in a row, if `first` is the label of the first class; behind
+/// all of them for labels below.
 #[inline(always)]
-pub(super) fn class(label: i32) -> usize {
-    label.cast_unsigned() as usize
+pub(super) fn class(label: i32, first: i32) -> usize {
+    label.wrapping_sub(first).cast_unsigned() as usize
 }
 
-/// The highest label of some graphs.
+/// What a search needs to know of all labels of some graphs.
+#[derive(Debug, Clone)]
+pub(super) struct LabelIndex {
+    labels: GraphLabels,
+    highest: HighestLabel,
+    /// The states with epsilon arcs, over all graphs, if there are any.
+    epsilons: Option<StateSet>,
+}
+
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Labels {
+struct HighestLabel {
     fsa: usize,
     arc: usize,
     /// -1 if there are no others.
     label: i32,
 }
 
-impl Labels {
+impl LabelIndex {
     /// O(arcs).
-    pub(super) fn of(graphs: &FsaVec) -> Self {
-        let mut highest = Self { fsa: 0, arc: 0, label: FINAL };
+    pub(super) fn of(graphs: &FsaVec, labels: GraphLabels) -> Self {
+        let mut highest = HighestLabel { fsa: 0, arc: 0, label: FINAL };
         for (fsa, graph) in graphs.iter().enumerate() {
             let label = graph.arcs().iter().fold(FINAL, |most, arc| most.max(arc.label));
             if label > highest.label {
                 let arc = graph.arcs().iter().position(|arc| arc.label == label).unwrap_or(0);
-                highest = Self { fsa, arc, label };
+                highest = HighestLabel { fsa, arc, label };
             }
         }
-        highest
+        Self { labels, highest, epsilons: StateSet::with_epsilons(graphs, labels) }
     }
 
     /// Refuses labels that a network has no scores for.
     pub(super) fn check(&self, num_classes: usize) -> Result<(), Error> {
-        let Self { fsa, arc, label } = *self;
-        match label {
-            FINAL => Ok(()),
-            _ if index(label) < num_classes => Ok(()),
-            _ => Err(Error::DenseLabel { fsa, arc, label, num_classes }),
+        let HighestLabel { fsa, arc, label } = self.highest;
+        match self.labels.class(label) {
+            Some(class) if class >= num_classes => Err(Error::DenseLabel { fsa, arc, label, num_classes }),
+            _ => Ok(()),
         }
+    }
+
+    /// One of the graphs that this was made of.
+    pub(super) fn graph<'a>(&'a self, graphs: &'a FsaVec, fsa: usize) -> ExplicitGraph<'a> {
+        let first_state = graphs.shape().row_splits(1).row(fsa).start;
+        let epsilons = self.epsilons.as_ref().map(|states| (states, first_state));
+        ExplicitGraph { fsa: graphs.fsa(fsa), labels: self.labels, epsilons }
+    }
+}
+
+/// A set of states, a bit each.
+#[derive(Debug, Clone)]
+struct StateSet {
+    bits: Vec<u64>,
+}
+
+impl StateSet {
+    /// Those with epsilon arcs; `None` if there are none.
+    fn with_epsilons(graphs: &FsaVec, labels: GraphLabels) -> Option<Self> {
+        if !graphs.arcs().iter().any(|arc| labels.is_epsilon(arc.label)) {
+            return None;
+        }
+        let mut bits = vec![0; graphs.num_states().div_ceil(64)];
+        for (fsa, graph) in graphs.iter().enumerate() {
+            let first = graphs.shape().row_splits(1).row(fsa).start;
+            for arc in graph.arcs().iter().filter(|arc| labels.is_epsilon(arc.label)) {
+                let state = first + index(arc.src_state);
+                bits[state / 64] |= 1 << (state % 64);
+            }
+        }
+        Some(Self { bits })
+    }
+
+    #[inline]
+    fn contains(&self, state: usize) -> bool {
+        self.bits[state / 64] >> (state % 64) & 1 == 1
     }
 }

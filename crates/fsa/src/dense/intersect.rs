@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::graph::{DecodingGraph, Labels};
+use super::graph::{DecodingGraph, LabelIndex};
 use super::lattices::with_attributes;
 use super::next::Scratch;
 use super::output::{Made, lattice};
@@ -11,14 +11,15 @@ use super::{DenseFsaVec, DenseLattices, DenseOptions, Outcome};
 use crate::core::builder::{ArcMap, assemble, flatten};
 use crate::core::view::FsaView;
 use crate::support::threads::for_each_job;
-use crate::{Error, Fsa, Fsas, Graph, Quantity};
+use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 
 /// The paths of graphs and what a network says of them, without those that are worse than the best
 /// one by more than `output_beam`.
 ///
 /// Every path is looked at, and so this is for graphs that are small, such as those of transcripts;
-/// [`intersect_dense_pruned`] is for others. There is one graph for all utterances, or one for
-/// each. Labels are classes of the network, 0 among them; -1 ends an utterance. O(frames x arcs).
+/// [`intersect_dense_pruned`] is for others, and for graphs with epsilons. There is one graph for
+/// all utterances, or one for each. Labels are classes of the network, 0 among them; -1 ends an
+/// utterance. O(frames x arcs).
 /// Utterances are worked on by several threads, with the same result.
 ///
 /// ```
@@ -51,9 +52,10 @@ pub fn intersect_dense<F: Fsas>(
 }
 
 /// As [`intersect_dense`], but from frame to frame only the best states are followed, as the
-/// options say.
+/// options say, which also say [how labels are to be read](DenseOptions::labels).
 ///
-/// O(frames x arcs of active states).
+/// Epsilon arcs are followed within a frame, whatever the signs of their scores: [the
+/// module](super#epsilon-arcs) says how exact results are. O(frames x arcs of active states).
 ///
 /// # Errors
 /// As [`intersect_dense`].
@@ -66,10 +68,12 @@ pub fn intersect_dense_pruned<F: Fsas>(
     if fsas.num_fsas() != 1 {
         Error::same_size(Quantity::Graphs, dense.num_utterances(), fsas.num_fsas())?;
     }
-    Labels::of(fsas).check(dense.num_classes())?;
-    let graph_of = |utterance: usize| fsas.fsa(if fsas.num_fsas() == 1 { 0 } else { utterance });
+    let index = LabelIndex::of(fsas, options.labels);
+    index.check(dense.num_classes())?;
+    let number = |utterance: usize| if fsas.num_fsas() == 1 { 0 } else { utterance };
+    let graph_of = |utterance: usize| index.graph(fsas, number(utterance));
     let (made, outcomes): (Vec<_>, _) = search_each(dense, options, graph_of)?.into_iter().unzip();
-    gather(graphs, made, outcomes, graph_of)
+    gather(graphs, options.labels, made, outcomes, |utterance| fsas.fsa(number(utterance)))
 }
 
 /// The same for a graph of another kind, whose arcs are those of `carrier`.
@@ -80,7 +84,7 @@ pub(super) fn intersect_one_graph<G: DecodingGraph>(
     options: &DenseOptions,
 ) -> Result<DenseLattices, Error> {
     let (made, outcomes): (Vec<_>, _) = search_each(dense, options, |_| graph)?.into_iter().unzip();
-    gather(carrier, made, outcomes, |_| carrier.fsas().view())
+    gather(carrier, GraphLabels::Class, made, outcomes, |_| carrier.fsas().view())
 }
 
 /// What is found for each utterance.
@@ -124,6 +128,7 @@ fn search_one<G: DecodingGraph>(
 /// The lattices of all utterances as one vector.
 pub(super) fn gather<'g, F: Fsas>(
     graphs: &Graph<F>,
+    labels: GraphLabels,
     made: Vec<Made>,
     outcomes: Vec<Outcome>,
     graph_of: impl Fn(usize) -> FsaView<'g>,
@@ -136,5 +141,6 @@ pub(super) fn gather<'g, F: Fsas>(
     }
     let (fsas, [graph_arcs]) = assemble(parts)?;
     let graph = with_attributes(graphs, fsas, &graph_arcs)?;
-    Ok(DenseLattices { graph, graph_arcs, frames: flatten(frames), graph_scores: flatten(graph_scores), outcomes })
+    let (frames, graph_scores) = (flatten(frames), flatten(graph_scores));
+    Ok(DenseLattices { graph, labels, graph_arcs, frames, graph_scores, outcomes })
 }

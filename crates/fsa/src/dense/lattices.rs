@@ -4,7 +4,7 @@ use kaldera_base::Real;
 
 use super::scores::DenseFsaVec;
 use crate::support::ids::index;
-use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph, Quantity};
+use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph, GraphLabels, Quantity};
 
 /// What came of an utterance.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,12 +36,14 @@ impl Outcome {
 
 /// A lattice for each utterance; it has no states where there is none.
 ///
-/// The labels of a lattice are classes, and -1 on the arcs into the final state. Its states stand
-/// in the order of time, and so arcs lead to later ones. The score of an arc is that of its arc of
-/// the graph, plus that of its class. The attributes of the graph are those of the lattice.
+/// The labels of a lattice are those of the graph's arcs, and -1 on the arcs into the final state.
+/// Its states stand in the order of time, and so arcs lead to later ones. The score of an arc is
+/// that of its arc of the graph, plus that of its class; an epsilon arc has none. The attributes of
+/// the graph are those of the lattice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DenseLattices {
     pub(super) graph: Graph<FsaVec>,
+    pub(super) labels: GraphLabels,
     pub(super) graph_arcs: Vec<i32>,
     pub(super) frames: Vec<i32>,
     pub(super) graph_scores: Vec<f32>,
@@ -75,11 +77,22 @@ impl DenseLattices {
     }
 
     /// For each arc the frame of its utterance that it takes its class in, from 0 on. Arcs into the
-    /// final state have the frame behind the last one.
+    /// final state have the frame behind the last one; epsilon arcs have -1.
     #[inline]
     #[doc(alias = "frame_idx")]
     pub fn frames(&self) -> &[i32] {
         &self.frames
+    }
+
+    /// For each arc the class that it takes; -1 for epsilon arcs and those into the final state.
+    /// O(arcs).
+    pub fn classes(&self) -> Vec<i32> {
+        let arcs = self.graph.fsas().arcs();
+        (0..arcs.len()).map(|arc| self.class(arc).map_or(-1, |_| arcs[arc].label - self.labels.label_of(0))).collect()
+    }
+
+    fn class(&self, arc: usize) -> Option<usize> {
+        self.labels.class(self.graph.fsas().arcs()[arc].label).filter(|_| self.frames[arc] >= 0)
     }
 
     /// For each arc the part of its score that comes from the graph; the other part is the
@@ -90,17 +103,27 @@ impl DenseLattices {
     }
 
     /// For each arc the frame of features at which it begins, counted over the whole sequence that
-    /// its utterance is a part of.
+    /// its utterance is a part of; an epsilon arc has that of the arcs behind it.
     ///
     /// # Errors
     /// [`Error::Size`] if `dense` has another number of utterances than there are lattices.
     pub fn input_frames(&self, dense: &DenseFsaVec<'_>) -> Result<Vec<usize>, Error> {
+        Error::same_size(Quantity::Utterances, self.outcomes.len(), dense.num_utterances())?;
         let mut made = Vec::with_capacity(self.frames.len());
-        self.each_arc(dense, |utterance, arc| {
-            let frame = dense.segments()[utterance].start + index(self.frames[arc]);
-            made.push(frame.saturating_mul(dense.frame_subsampling()));
-            Ok(())
-        })?;
+        for (fsa, segment) in self.graph.fsas().iter().zip(dense.segments()) {
+            let frames = &self.frames[fsa.first_arc()..][..fsa.arcs().len()];
+            let first = frames.iter().find(|&&frame| frame >= 0).map_or(0, |&frame| index(frame));
+            // The frame of each state, of which the arcs into it come first.
+            let mut states = vec![first; fsa.num_states()];
+            for (arc, &frame) in fsa.arcs().iter().zip(frames) {
+                let (begin, end) = match usize::try_from(frame) {
+                    Ok(frame) => (frame, frame + 1),
+                    Err(_) => (states[index(arc.src_state)], states[index(arc.src_state)]),
+                };
+                states[index(arc.dest_state)] = end;
+                made.push((segment.start + begin).saturating_mul(dense.frame_subsampling()));
+            }
+        }
         Ok(made)
     }
 
@@ -131,30 +154,16 @@ impl DenseLattices {
     pub fn score_gradient<T: Real>(&self, grads: &[T], dense: &DenseFsaVec<'_>) -> Result<Vec<T>, Error> {
         Error::same_size(Quantity::Gradients, self.graph_arcs.len(), grads.len())?;
         let mut sums = vec![T::ZERO; dense.values().len()];
-        let arcs = self.graph.fsas().arcs();
-        self.each_arc(dense, |utterance, arc| {
-            let label = arcs[arc].label;
-            if label != FINAL {
-                let place = dense.utterance(utterance)?.place(index(self.frames[arc]), index(label));
+        Error::same_size(Quantity::Utterances, self.outcomes.len(), dense.num_utterances())?;
+        for (utterance, fsa) in self.graph.fsas().iter().enumerate() {
+            for arc in fsa.first_arc()..fsa.first_arc() + fsa.arcs().len() {
+                let Some(class) = self.class(arc) else { continue };
+                let place = dense.utterance(utterance)?.place(index(self.frames[arc]), class);
                 let (expected, found) = (sums.len(), place + 1);
                 *sums.get_mut(place).ok_or(Error::Size { what: Quantity::Values, expected, found })? += grads[arc];
             }
-            Ok(())
-        })?;
-        Ok(sums)
-    }
-
-    /// `run` for each arc and its utterance.
-    fn each_arc(
-        &self,
-        dense: &DenseFsaVec<'_>,
-        mut run: impl FnMut(usize, usize) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        Error::same_size(Quantity::Utterances, self.outcomes.len(), dense.num_utterances())?;
-        for (utterance, fsa) in self.graph.fsas().iter().enumerate() {
-            (fsa.first_arc()..fsa.first_arc() + fsa.arcs().len()).try_for_each(|arc| run(utterance, arc))?;
         }
-        Ok(())
+        Ok(sums)
     }
 }
 

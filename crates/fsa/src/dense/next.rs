@@ -1,6 +1,7 @@
 //! The states of the next frame while the arcs that lead to them are followed.
 
 use super::active::Token;
+use super::closure::Closure;
 use super::ctc::Last;
 use super::trellis::Link;
 
@@ -12,13 +13,14 @@ pub(super) struct Scratch {
     slots: Vec<u32>,
     pub(super) tokens: Vec<Token>,
     pub(super) scores: Vec<f32>,
+    pub(super) closure: Closure,
     order: Vec<Last>,
 }
 
 impl Scratch {
     /// For graphs of so many states.
     fn new(num_states: usize) -> Self {
-        Self { slots: vec![0; num_states], tokens: vec![], scores: vec![], order: vec![] }
+        Self { slots: vec![0; num_states], tokens: vec![], scores: vec![], closure: Closure::default(), order: vec![] }
     }
 
     /// The same for another graph, or a new one.
@@ -33,26 +35,32 @@ impl Scratch {
     }
 
     /// No states of a next frame yet, of which those more than `beam` below the best one are not
-    /// needed, nor the links more than `output_beam` below the best one into the same state.
-    pub(super) fn next<'a>(&'a mut self, links: &'a mut Vec<Link>, beam: f32, output_beam: f32) -> Next<'a> {
+    /// needed, nor the links more than `output_beam` below the best one into the same state; and
+    /// memory for the closure of these states.
+    pub(super) fn next<'a>(
+        &'a mut self,
+        links: &'a mut Vec<Link>,
+        beam: f32,
+        output_beam: f32,
+    ) -> (Next<'a>, &'a mut Closure) {
         self.tokens.clear();
         let (best, cutoff) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-        let Self { slots, tokens, order, .. } = self;
-        Next { slots, tokens, links, best, cutoff, beam, output_beam, order }
+        let Self { slots, tokens, order, closure, .. } = self;
+        (Next { slots, tokens, links, best, cutoff, beam, output_beam, order }, closure)
     }
 }
 
 /// The states of the next frame so far, and the links into them.
 pub(super) struct Next<'a> {
-    slots: &'a mut [u32],
-    tokens: &'a mut Vec<Token>,
-    links: &'a mut Vec<Link>,
+    slots: &'a mut Vec<u32>,
+    pub(super) tokens: &'a mut Vec<Token>,
+    pub(super) links: &'a mut Vec<Link>,
     /// The best score so far.
     pub(super) best: f32,
     /// What is not above this is not needed; it rises with the best score.
     pub(super) cutoff: f32,
     beam: f32,
-    output_beam: f32,
+    pub(super) output_beam: f32,
     /// Memory for an order of the tokens that are followed.
     pub(super) order: &'a mut Vec<Last>,
 }
@@ -91,23 +99,58 @@ impl Next<'_> {
     #[inline(always)]
     fn enter(&mut self, total: f32, link: Link) -> bool {
         self.expect(total);
-        let state = link.dest;
-        let slot = &mut self.slots[state as usize];
-        match self.tokens.get_mut(*slot as usize) {
-            Some(token) if token.state == state => {
-                if total > token.score {
-                    token.score = total;
-                } else if total < token.score - self.output_beam {
-                    return false;
-                }
-            }
-            _ => {
-                *slot = number(self.tokens.len());
-                self.tokens.push(Token { state, score: total });
-            }
+        let dest = self.token_of(link.dest);
+        let token = &mut self.tokens[dest as usize];
+        if total > token.score {
+            token.score = total;
+        } else if total < token.score - self.output_beam {
+            return false;
         }
-        self.links.push(Link { dest: *slot, ..link });
+        self.links.push(Link { dest, ..link });
         true
+    }
+
+    /// The place of the token of a state; if there is none yet, that of a new one with the score
+    /// -inf.
+    #[inline(always)]
+    pub(super) fn token_of(&mut self, state: u32) -> u32 {
+        if state as usize >= self.slots.len() {
+            self.grow(state);
+        }
+        let slot = &mut self.slots[state as usize];
+        if self.tokens.get(*slot as usize).is_none_or(|token| token.state != state) {
+            *slot = number(self.tokens.len());
+            self.tokens.push(Token { state, score: f32::NEG_INFINITY });
+        }
+        *slot
+    }
+
+    /// The place of the token of a state.
+    #[inline]
+    pub(super) fn place_of(&self, state: u32) -> Option<u32> {
+        let slot = *self.slots.get(state as usize)?;
+        self.tokens.get(slot as usize).filter(|token| token.state == state).map(|_| slot)
+    }
+
+    /// A graph may get states while it is searched.
+    #[cold]
+    fn grow(&mut self, state: u32) {
+        self.slots.resize(2 * (state as usize + 1), 0);
+    }
+
+    /// A path with the score `total` comes over `link` from a token of this frame.
+    pub(super) fn enter_within(&mut self, link: Link, total: f32) {
+        let token = &mut self.tokens[link.dest as usize];
+        token.score = token.score.max(total);
+        self.best = self.best.max(total);
+        self.links.push(link);
+    }
+
+    /// The first state of all, with the score 0.
+    pub(super) fn begin(&mut self, state: u32) {
+        self.expect(0.0);
+        let start = self.token_of(state);
+        self.tokens[start as usize].score = 0.0;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::graph::{DecodingGraph, Labels};
+use super::graph::{DecodingGraph, LabelIndex};
 use super::intersect::gather;
 use super::next::Scratch;
 use super::output::{Made, lattice};
@@ -10,7 +10,7 @@ use super::scores::Frames;
 use super::search::Search;
 use super::{CtcGraph, DenseFsaVec, DenseLattices, DenseOptions, Ending, Outcome};
 use crate::support::threads::for_each_job;
-use crate::{Error, Fsa, Fsas, Graph, Quantity};
+use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 
 /// Decodes streams against one graph, as frames come.
 ///
@@ -45,7 +45,7 @@ pub struct OnlineDecoder {
 /// What streams are decoded with.
 #[derive(Debug)]
 enum Source {
-    Graph { graph: Graph<Fsa>, labels: Labels },
+    Graph { graph: Graph<Fsa>, index: LabelIndex },
     Ctc(CtcGraph),
 }
 
@@ -86,8 +86,8 @@ impl OnlineDecoder {
     /// # Errors
     /// [`Error::Beam`], [`Error::OutOfRange`] for options without sense.
     pub fn new(graph: Graph<Fsa>, options: DenseOptions) -> Result<Self, Error> {
-        let labels = Labels::of(graph.fsas().as_fsa_vec());
-        Self::of(Source::Graph { graph, labels }, options)
+        let index = LabelIndex::of(graph.fsas().as_fsa_vec(), options.labels);
+        Self::of(Source::Graph { graph, index }, options)
     }
 
     /// For streams that are decoded with the topology of CTC and this graph of tokens.
@@ -118,7 +118,17 @@ impl OnlineDecoder {
 
     /// A stream before its first frame.
     pub fn stream(&self) -> DecodingStream {
-        DecodingStream { search: Search::new(), graph: self.graph_size() }
+        let mut stream = DecodingStream { search: Search::new(), graph: self.graph_size() };
+        // A cycle without end of epsilon arcs is found again with the first frame.
+        let _ = match &self.graph {
+            Source::Graph { graph, index } => self.begin(&index.graph(graph.fsas().as_fsa_vec(), 0), &mut stream),
+            Source::Ctc(graph) => self.begin(graph, &mut stream),
+        };
+        stream
+    }
+
+    fn begin<G: DecodingGraph>(&self, graph: &G, stream: &mut DecodingStream) -> Result<(), Error> {
+        self.with_scratch(graph, |scratch| stream.search.begin(graph, &self.options, scratch, 0))
     }
 
     /// Takes the next frames of some streams: the first utterance of `chunks` for the first stream,
@@ -134,7 +144,7 @@ impl OnlineDecoder {
     ) -> Result<Vec<Result<(), Error>>, Error> {
         Error::same_size(Quantity::Chunks, streams.len(), chunks.num_utterances())?;
         match &self.graph {
-            Source::Graph { labels, .. } => labels.check(chunks.num_classes())?,
+            Source::Graph { index, .. } => index.check(chunks.num_classes())?,
             Source::Ctc(graph) => graph.check(chunks.num_classes())?,
         }
         let work = chunks.total_frames().saturating_mul(chunks.num_classes());
@@ -160,7 +170,9 @@ impl OnlineDecoder {
         let frames = chunks.utterance(utterance)?;
         frames.check(utterance)?;
         match &self.graph {
-            Source::Graph { graph, .. } => self.advance(&graph.fsas().view(), stream, frames, utterance),
+            Source::Graph { graph, index } => {
+                self.advance(&index.graph(graph.fsas().as_fsa_vec(), 0), stream, frames, utterance)
+            }
             Source::Ctc(graph) => self.advance(graph, stream, frames, utterance),
         }
     }
@@ -175,10 +187,15 @@ impl OnlineDecoder {
         if graph.num_states() == 0 {
             return Ok(());
         }
+        let advance = |scratch: &mut Scratch| stream.search.advance(graph, frames, &self.options, scratch, utterance);
+        self.with_scratch(graph, advance)
+    }
+
+    fn with_scratch<G: DecodingGraph, T>(&self, graph: &G, run: impl FnOnce(&mut Scratch) -> T) -> T {
         let lock = || self.unused.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = lock().pop();
         let mut scratch = Scratch::of_size(scratch, graph.num_states());
-        let result = stream.search.advance(graph, frames, &self.options, &mut scratch, utterance);
+        let result = run(&mut scratch);
         lock().push(scratch);
         result
     }
@@ -193,13 +210,19 @@ impl OnlineDecoder {
         let num_links = streams.iter().map(|stream| stream.search.trellis.sizes().1).sum();
         let made = for_each_job(num_links, streams.iter(), |_, stream| {
             let made = match &self.graph {
-                Source::Graph { graph, .. } => self.lattice(&graph.fsas().view(), stream, ending),
+                Source::Graph { graph, index } => {
+                    self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), stream, ending)
+                }
                 Source::Ctc(graph) => self.lattice(graph, stream, ending),
             };
             Ok(made.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))
         })?;
         let (made, outcomes): (Vec<_>, _) = made.into_iter().unzip();
-        gather(self.graph(), made, outcomes, |_| self.graph().fsas().view())
+        let labels = match self.graph {
+            Source::Graph { .. } => self.options.labels,
+            Source::Ctc(_) => GraphLabels::Class,
+        };
+        gather(self.graph(), labels, made, outcomes, |_| self.graph().fsas().view())
     }
 
     /// Takes the part of a stream that is decided and returns its lattice, so that a stream may go

@@ -1,7 +1,7 @@
 //! How far a search looks, and what it keeps.
 
 use crate::core::limits::Limits;
-use crate::{Error, Quantity};
+use crate::{Error, GraphLabels, Quantity};
 
 /// Which paths a search looks at and which of them it keeps. The defaults are those of k2's
 /// decoding recipes.
@@ -24,10 +24,16 @@ pub struct DenseOptions {
     /// less than `min_active_states`, it counts. 10,000 unless set.
     #[doc(alias = "max_active")]
     pub max_active_states: usize,
+    /// Where the numbers of active states set the beam of a frame, that of the next one is wider by
+    /// this than what they asked for. 0.5 unless set, as in Kaldi.
+    pub beam_delta: f32,
     /// Where no final state was reached, take all states of the last frame for final ones.
     pub allow_partial: bool,
     /// How exact the output beam is.
     pub pruning: LatticePruning,
+    /// How the labels of the graph are to be read. [`GraphLabels::Class`] unless set, in which no
+    /// label is epsilon.
+    pub labels: GraphLabels,
     /// For the paths of one utterance; half of the memory there is unless set.
     pub limits: Limits,
 }
@@ -63,8 +69,10 @@ impl Default for DenseOptions {
             output_beam: 8.0,
             min_active_states: 30,
             max_active_states: 10_000,
+            beam_delta: 0.5,
             allow_partial: false,
             pruning: LatticePruning::Exact,
+            labels: GraphLabels::Class,
             limits: Limits::default(),
         }
     }
@@ -99,6 +107,13 @@ impl DenseOptions {
         self
     }
 
+    /// With beams that are wider by this where the numbers of active states set them.
+    #[must_use]
+    pub fn with_beam_delta(mut self, beam_delta: f32) -> Self {
+        self.beam_delta = beam_delta;
+        self
+    }
+
     /// With partial results.
     #[must_use]
     pub fn with_allow_partial(mut self, allow_partial: bool) -> Self {
@@ -110,6 +125,13 @@ impl DenseOptions {
     #[must_use]
     pub fn with_pruning(mut self, pruning: LatticePruning) -> Self {
         self.pruning = pruning;
+        self
+    }
+
+    /// With labels of the graph that are to be read in this way.
+    #[must_use]
+    pub fn with_labels(mut self, labels: GraphLabels) -> Self {
+        self.labels = labels;
         self
     }
 
@@ -136,7 +158,11 @@ impl DenseOptions {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        for (what, found) in [(Quantity::SearchBeam, self.search_beam), (Quantity::OutputBeam, self.output_beam)] {
+        for (what, found) in [
+            (Quantity::SearchBeam, self.search_beam),
+            (Quantity::OutputBeam, self.output_beam),
+            (Quantity::BeamDelta, self.beam_delta),
+        ] {
             if found.is_nan() || found < 0.0 {
                 return Err(Error::Beam { what, found });
             }

@@ -1,6 +1,7 @@
 //! The lattice of what a search has found.
 
 use super::graph::{DecodingGraph, GraphArc, NO_ARC};
+use super::laps::{FrameStates, GONE};
 use super::search::Search;
 use super::trellis::{Extras, Link, Trellis};
 use super::{DenseOptions, Ending, Outcome};
@@ -13,6 +14,7 @@ pub(super) struct Made {
     pub(super) part: SortedFsaBuilder,
     /// The arcs of the graph, or -1.
     pub(super) graph_arcs: Vec<i32>,
+    /// The frames, or -1 for epsilon arcs.
     pub(super) frames: Vec<i32>,
     pub(super) graph_scores: Vec<f32>,
 }
@@ -84,77 +86,124 @@ impl<'a> Writer<'a> {
     }
 
     fn write<G: DecodingGraph>(mut self, graph: &G) -> Result<Made, Error> {
-        let mut links = Vec::<Link>::new();
-        // The number of a state is its place among the tokens of its frame that stay, behind those
-        // of all frames before.
+        let mut outgoing = Vec::new();
+        // The number of a state is its place among those of its frame, behind those of all frames
+        // before.
         let mut first = 0;
-        let mut places = self.places(0);
-        for frame in 0..self.trellis.last() {
-            let next = first + places.1;
-            let next_places = self.places(frame + 1);
-            links.clear();
-            if frame < self.from {
-                let stays = |link: &&Link| next_places.0[link.dest as usize] != GONE;
-                links.extend(self.trellis.links_of(frame).iter().filter(stays));
+        let mut states = self.states(0);
+        for frame in 0..=self.trellis.last() {
+            let next = first + states.count;
+            outgoing.clear();
+            self.within(frame, first, &states, &mut outgoing);
+            let next_states = if frame < self.trellis.last() {
+                let next_states = self.states(frame + 1);
+                self.onward(frame, (first, &states), (next, &next_states), &mut outgoing);
+                next_states
             } else {
-                links.extend(self.trellis.links_within(&self.extras, frame, self.beam));
+                self.ends((first, &states), next, &mut outgoing);
+                FrameStates::default()
+            };
+            if !outgoing.is_sorted_by_key(|arc: &Outgoing| arc.source) {
+                outgoing.sort_by_key(|arc| arc.source);
             }
-            if !links.is_sorted_by_key(|link| link.source) {
-                links.sort_by_key(|link| link.source);
+            for arc in &outgoing {
+                self.add(arc, graph)?;
             }
-            for link in &links {
-                let [source, dest] = [(first, link.source, &places.0), (next, link.dest, &next_places.0)]
-                    .map(|(first, token, places)| first + places[token as usize]);
-                let arc = graph.arc(link.arc);
-                self.add(source, dest, arc, link.score, self.trellis.first_frame() + frame)?;
-            }
-            (first, places) = (next, next_places);
+            (first, states) = (next, next_states);
         }
-        let end = first + places.1;
-        for (link, extra) in std::mem::take(&mut self.last) {
-            if extra <= self.beam {
-                let none = GraphArc { arc: -1, label: FINAL, score: 0.0 };
-                let arc = if link.arc == NO_ARC { none } else { graph.arc(link.arc) };
-                let source = first + places.0[link.source as usize];
-                self.add(source, end, arc, link.score, self.trellis.num_frames())?;
-            }
-        }
-        while self.made.part.ends.len() <= end {
+        while self.made.part.ends.len() <= first {
             self.made.part.end_state();
         }
         Ok(self.made)
     }
 
-    /// For each token of a frame its place among those that stay, or [`GONE`]; and how many these
-    /// are.
-    fn places(&self, frame: usize) -> (Vec<usize>, usize) {
+    fn states(&self, frame: usize) -> FrameStates {
         if frame < self.from {
-            let num_tokens = self.trellis.num_tokens(frame);
-            return ((0..num_tokens).collect(), num_tokens);
+            FrameStates::all(self.trellis.num_tokens(frame), self.trellis.epsilons_of(frame))
+        } else {
+            FrameStates::within(self.trellis, &self.extras, frame, self.beam)
         }
-        let mut count = 0;
-        let places = self.trellis.extras_of(&self.extras, frame).iter().map(|&extra| {
-            if extra == f32::INFINITY {
-                return GONE;
-            }
-            count += 1;
-            count - 1
-        });
-        (places.collect(), count)
     }
 
-    fn add(&mut self, source: usize, dest: usize, arc: GraphArc, score: f32, frame: usize) -> Result<(), Error> {
-        while self.made.part.ends.len() < source {
+    /// The arcs between states of a frame.
+    fn within(&self, frame: usize, first: usize, states: &FrameStates, outgoing: &mut Vec<Outgoing>) {
+        let (epsilons, closing) = (self.trellis.epsilons_of(frame), self.trellis.closing_of(frame));
+        if epsilons.is_empty() && closing.is_empty() {
+            return;
+        }
+        let is_kept = frame < self.from;
+        let extras = if is_kept { &[][..] } else { self.trellis.extras_of(&self.extras, frame) };
+        let links = epsilons.iter().map(|link| (link, false)).chain(closing.iter().map(|link| (link, true)));
+        for (link, closes) in links {
+            let extra =
+                extras.get(link.dest as usize).map_or(0.0, |extra| extra + self.trellis.lost_within(frame, link));
+            for [source, dest] in states.ends(link, closes, extra, self.beam) {
+                outgoing.push(Outgoing::new(link, first + source, first + dest, None));
+            }
+        }
+    }
+
+    /// The arcs to states of the next frame.
+    fn onward(
+        &self,
+        frame: usize,
+        (first, states): (usize, &FrameStates),
+        (next, next_states): (usize, &FrameStates),
+        outgoing: &mut Vec<Outgoing>,
+    ) {
+        let number = Some(self.trellis.first_frame() + frame);
+        let mut add = |link: &Link, extra: f32| {
+            let dest = next_states.entry(link.dest);
+            if dest != GONE {
+                let arc = |source| Outgoing::new(link, first + source, next + dest, number);
+                outgoing.extend(states.exits(link.source, extra, self.beam).map(arc));
+            }
+        };
+        if frame < self.from {
+            self.trellis.links_of(frame).iter().for_each(|link| add(link, 0.0));
+        } else {
+            self.trellis.links_with_extras(&self.extras, frame).for_each(|(link, extra)| add(link, extra));
+        }
+    }
+
+    /// The arcs into the final state.
+    fn ends(&self, (first, states): (usize, &FrameStates), end: usize, outgoing: &mut Vec<Outgoing>) {
+        let number = Some(self.trellis.num_frames());
+        for (link, extra) in &self.last {
+            let arc = |source| Outgoing::new(link, first + source, end, number);
+            outgoing.extend(states.exits(link.source, *extra, self.beam).map(arc));
+        }
+    }
+
+    fn add<G: DecodingGraph>(&mut self, it: &Outgoing, graph: &G) -> Result<(), Error> {
+        while self.made.part.ends.len() < it.source {
             self.made.part.end_state();
         }
-        let [source, dest] = [source, dest].map(|state| Error::fit(Quantity::States, state));
-        self.made.part.arcs.push(Arc::new(source?, dest?, arc.label, score));
+        let none = GraphArc { arc: -1, label: FINAL, score: 0.0 };
+        let arc = if it.arc == NO_ARC { none } else { graph.arc(it.arc) };
+        let [source, dest] = [it.source, it.dest].map(|state| Error::fit(Quantity::States, state));
+        self.made.part.arcs.push(Arc::new(source?, dest?, arc.label, it.score));
         self.made.graph_arcs.push(arc.arc);
         self.made.graph_scores.push(arc.score);
-        self.made.frames.push(Error::fit(Quantity::Frames, frame)?);
+        self.made.frames.push(it.frame.map_or(Ok(-1), |frame| Error::fit(Quantity::Frames, frame))?);
         Ok(())
     }
 }
 
-/// The place of a token that does not stay.
-const GONE: usize = usize::MAX;
+/// An arc of the lattice, with the numbers of its states.
+#[derive(Debug)]
+struct Outgoing {
+    source: usize,
+    dest: usize,
+    /// The arc of the graph.
+    arc: u32,
+    score: f32,
+    /// In which frame it takes its class, if it takes one.
+    frame: Option<usize>,
+}
+
+impl Outgoing {
+    fn new(link: &Link, source: usize, dest: usize, frame: Option<usize>) -> Self {
+        Self { source, dest, arc: link.arc, score: link.score, frame }
+    }
+}

@@ -7,7 +7,7 @@ use super::trellis::{Frame, Link, Trellis};
 use crate::Error;
 
 /// What the bytes begin with; the last one is the version.
-const MAGIC: [u8; 8] = *b"fsaDens\x01";
+const MAGIC: [u8; 8] = *b"fsaDens\x02";
 
 impl DecodingStream {
     /// The stream as bytes, from which [`from_bytes`](Self::from_bytes) makes it again, in another
@@ -21,7 +21,8 @@ impl DecodingStream {
         let mut long = |number: usize| bytes.extend((number as u64).to_le_bytes());
         numbers.into_iter().chain(sizes).for_each(&mut long);
         for frame in frames {
-            [frame.first_token, frame.first_link].into_iter().for_each(&mut long);
+            let Frame { first_token, first_epsilon, first_closing, first_link, .. } = *frame;
+            [first_token, first_epsilon, first_closing, first_link].into_iter().for_each(&mut long);
         }
         let mut short = |number: u32| bytes.extend(number.to_le_bytes());
         for frame in frames {
@@ -53,12 +54,14 @@ impl DecodingStream {
             Ok(_) => Err(error("a number of things that the stream has no room for")),
             Err(error) => Err(error),
         };
-        let (num_frames, num_scores) = (size(num_frames, 24)?, size(num_scores, 4)?);
+        let (num_frames, num_scores) = (size(num_frames, 40)?, size(num_scores, 4)?);
         let (num_links, num_tokens) = (size(num_links, 16)?, size(num_tokens, 8)?);
-        let firsts: Vec<_> = (0..num_frames).map(|_| Ok([read.long()?, read.long()?])).collect::<Result<_, Error>>()?;
+        let four = |_| Ok([read.long()?, read.long()?, read.long()?, read.long()?]);
+        let firsts: Vec<_> = (0..num_frames).map(four).collect::<Result<_, Error>>()?;
         let mut frames = Vec::with_capacity(num_frames);
-        for [first_token, first_link] in firsts {
-            frames.push(Frame { first_token, first_link, best: read.float()?, entered: read.float()? });
+        for [first_token, first_epsilon, first_closing, first_link] in firsts {
+            let [best, entered] = [read.float()?, read.float()?];
+            frames.push(Frame { first_token, first_epsilon, first_closing, first_link, best, entered });
         }
         let scores = (0..num_scores).map(|_| read.float()).collect::<Result<_, _>>()?;
         let links = (0..num_links)
@@ -79,23 +82,32 @@ impl DecodingStream {
         let Search { trellis, tokens } = &self.search;
         let Trellis { scores, links, frames, first_frame, links_left } = trellis;
         let [states, arcs] = self.graph;
-        let ends = frames.iter().skip(1).map(|frame| (frame.first_token, frame.first_link));
+        let ends = frames.iter().skip(1).map(|frame| (frame.first_token, frame.first_epsilon));
         let mut ends: Vec<_> = ends.collect();
         ends.push((scores.len(), links.len()));
         let mut begin = (0, 0);
         for (i, (frame, &end)) in frames.iter().zip(&ends).enumerate() {
-            if (frame.first_token, frame.first_link) != begin
+            if (frame.first_token, frame.first_epsilon) != begin
                 || end.0 < begin.0
-                || end.1 < begin.1
-                || end.1 > links.len()
+                || end.0 > scores.len()
+                || ![begin.1, frame.first_closing, frame.first_link, end.1, links.len()].is_sorted()
             {
+                return false;
+            }
+            let num_tokens = end.0 - begin.0;
+            let is_there = |link: &Link| {
+                let tokens = [link.source, link.dest].into_iter();
+                tokens.map(|token| token as usize).all(|token| token < num_tokens) && (link.arc as usize) < arcs
+            };
+            let within = &links[begin.1..frame.first_link];
+            if !within.iter().all(is_there) || !are_in_order(&links[begin.1..frame.first_closing], num_tokens) {
                 return false;
             }
             let next = ends.get(i + 1).map_or(0, |next| next.0.saturating_sub(end.0));
             let fits = |link: &Link| {
                 (link.source as usize) < end.0 - begin.0 && (link.dest as usize) < next && (link.arc as usize) < arcs
             };
-            if !links[begin.1..end.1].iter().all(fits) {
+            if !links[frame.first_link..end.1].iter().all(fits) {
                 return false;
             }
             begin = end;
@@ -109,6 +121,15 @@ impl DecodingStream {
             && small(states)
             && small(arcs)
     }
+}
+
+/// Whether each link between tokens of a frame stands behind those that enter its source.
+fn are_in_order(links: &[Link], num_tokens: usize) -> bool {
+    let mut left = vec![false; if links.is_empty() { 0 } else { num_tokens }];
+    links.iter().all(|link| {
+        left[link.source as usize] = true;
+        !left[link.dest as usize]
+    })
 }
 
 /// Numbers from the front of some bytes.

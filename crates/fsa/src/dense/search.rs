@@ -1,6 +1,7 @@
 //! One utterance on its way through a graph.
 
 use super::active::{Active, Token};
+use super::closure::Endless;
 use super::graph::DecodingGraph;
 use super::next::Scratch;
 use super::scores::Frames;
@@ -20,17 +21,52 @@ pub(super) struct Search {
 const WINDOW: usize = 30;
 const CHUNK: usize = 20;
 
+/// Before the first frame; the state is the start, whatever its number.
+const START: Token = Token { state: 0, score: 0.0 };
+
+/// What happens to an utterance that comes to such a cycle.
+fn endless_cycle<G: DecodingGraph>(graph: &G, endless: Endless, utterance: usize) -> Error {
+    let Endless { state, visits } = endless;
+    Error::EndlessCycle { fsa: utterance, state: graph.name_of(state), visits }
+}
+
 impl Search {
     /// Before the first frame.
     pub(super) fn new() -> Self {
-        Self { trellis: Trellis::new(), tokens: vec![Token { state: 0, score: 0.0 }] }
+        Self { trellis: Trellis::new(), tokens: vec![START] }
     }
 
     /// As it was when it was new, in the same memory.
     pub(super) fn restart(&mut self) {
         self.trellis.restart();
         self.tokens.clear();
-        self.tokens.push(Token { state: 0, score: 0.0 });
+        self.tokens.push(START);
+    }
+
+    /// Follows the epsilon arcs of the start state, unless it is further than that.
+    ///
+    /// # Errors
+    /// [`Error::EndlessCycle`].
+    pub(super) fn begin<G: DecodingGraph>(
+        &mut self,
+        graph: &G,
+        options: &DenseOptions,
+        scratch: &mut Scratch,
+        utterance: usize,
+    ) -> Result<(), Error> {
+        if self.trellis.num_frames() > 0 || self.tokens != [START] || graph.num_states() == 0 {
+            return Ok(());
+        }
+        // It may have begun already, and have come no further than the start.
+        self.trellis.links.clear();
+        let (mut next, closure) = scratch.next(&mut self.trellis.links, options.search_beam, options.output_beam);
+        next.begin(graph.start());
+        let num_closing = if graph.has_epsilons() { closure.close(graph, &mut next) } else { Ok(0) };
+        let num_closing = num_closing.map_err(|endless| endless_cycle(graph, endless, utterance))?;
+        let (best, entered) = (next.best, next.cutoff);
+        std::mem::swap(&mut self.tokens, &mut scratch.tokens);
+        self.trellis.begin(best, entered, num_closing, self.tokens.iter().map(|token| token.score));
+        Ok(())
     }
 
     /// The states after the last frame, by their places among the tokens.
@@ -51,7 +87,8 @@ impl Search {
     /// is.
     ///
     /// # Errors
-    /// [`Error::Limit`]; [`Error::Overflow`] if scores add up to plus infinity.
+    /// [`Error::Limit`]; [`Error::Overflow`] if scores add up to plus infinity;
+    /// [`Error::EndlessCycle`].
     pub(super) fn advance<G: DecodingGraph>(
         &mut self,
         graph: &G,
@@ -60,11 +97,12 @@ impl Search {
         scratch: &mut Scratch,
         utterance: usize,
     ) -> Result<(), Error> {
+        self.begin(graph, options, scratch, utterance)?;
         for row in frames.rows() {
             if !self.is_alive() {
                 break;
             }
-            self.step(graph, row, options, scratch);
+            self.step(graph, row, options, scratch).map_err(|endless| endless_cycle(graph, endless, utterance))?;
             if self.trellis.last_scores().0 == f32::INFINITY {
                 return Err(Error::Overflow { fsa: utterance });
             }
@@ -76,29 +114,50 @@ impl Search {
     }
 
     /// Goes on by one frame.
-    fn step<G: DecodingGraph>(&mut self, graph: &G, row: &[f32], options: &DenseOptions, scratch: &mut Scratch) {
+    fn step<G: DecodingGraph>(
+        &mut self,
+        graph: &G,
+        row: &[f32],
+        options: &DenseOptions,
+        scratch: &mut Scratch,
+    ) -> Result<(), Endless> {
         let (best, _) = self.trellis.last_scores();
         let active = Active::of(&self.tokens, best, self.trellis.last_entered(), options, &mut scratch.scores);
-        let mut next = scratch.next(&mut self.trellis.links, active.next_beam, options.output_beam);
+        let first_link = self.trellis.links.len();
+        let (mut next, closure) = scratch.next(&mut self.trellis.links, active.next_beam, options.output_beam);
         graph.follow(&self.tokens, best, active, row, &mut next);
-        let best = next.best;
-        let entered = next.cutoff;
+        let first_epsilon = next.links.len();
+        let num_closing = if graph.has_epsilons() { closure.close(graph, &mut next) } else { Ok(0) };
+        let (best, entered, end) = (next.best, next.cutoff, next.links.len());
+        let num_closing = match num_closing {
+            Ok(num_closing) => num_closing,
+            Err(endless) => {
+                self.trellis.links.truncate(first_link);
+                return Err(endless);
+            }
+        };
         std::mem::swap(&mut self.tokens, &mut scratch.tokens);
-        self.trellis.push_frame(best, entered, self.tokens.iter().map(|token| token.score));
+        self.trellis.push_frame(
+            best,
+            entered,
+            [first_epsilon, end - num_closing],
+            self.tokens.iter().map(|token| token.score),
+        );
+        Ok(())
     }
 
-    /// Takes out the frames up to the last one with a single state on paths that can become part of
-    /// the lattice: all of them go through it.
+    /// Takes out the frames up to the last one into which all paths that can become part of the
+    /// lattice lead by the same state.
     pub(super) fn take_finished(&mut self, options: &DenseOptions) -> Option<Self> {
         if !self.is_alive() {
             return None;
         }
         self.trellis.prune(self.unpruned_from(options), options.output_beam);
-        let frame = self.trellis.last_single()?;
-        let state = if frame == self.trellis.last() { self.tokens[0].state } else { 0 };
-        let trellis = self.trellis.take_front(frame);
+        let (frame, token) = self.trellis.last_single()?;
+        let trellis = self.trellis.take_front(frame, token);
         let score = trellis.last_scores().1[0];
-        Some(Self { trellis, tokens: vec![Token { state, score }] })
+        // Its paths end as those of partial results do, for which the state makes no difference.
+        Some(Self { trellis, tokens: vec![Token { state: 0, score }] })
     }
 
     /// Takes out paths that cannot become part of the lattice, if that is due.

@@ -1,7 +1,8 @@
 //! Everything that a search has found so far: for each frame the states that it has reached, and
 //! how they hang together.
 
-/// A way from a token of one frame to a token of the next.
+/// A way from a token of one frame to a token of the next, or over an epsilon arc to another one of
+/// the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Link {
     /// The place of the token that it comes from in its frame.
@@ -18,7 +19,11 @@ pub(super) struct Link {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Frame {
     pub(super) first_token: usize,
-    /// The first link that leaves a token of the frame.
+    /// The first link between tokens of the frame. Each stands behind those that enter its source.
+    pub(super) first_epsilon: usize,
+    /// The first of those at the end that do not: these close cycles, and no best path takes any.
+    pub(super) first_closing: usize,
+    /// The first link to the next frame.
     pub(super) first_link: usize,
     /// The best score of a token.
     pub(super) best: f32,
@@ -29,7 +34,14 @@ pub(super) struct Frame {
 
 impl Frame {
     /// That of the first token.
-    const START: Self = Self { first_token: 0, first_link: 0, best: 0.0, entered: f32::NEG_INFINITY };
+    const START: Self = Self {
+        first_token: 0,
+        first_epsilon: 0,
+        first_closing: 0,
+        first_link: 0,
+        best: 0.0,
+        entered: f32::NEG_INFINITY,
+    };
 }
 
 /// The tokens before the first frame, and after each frame; with the links between them in the
@@ -127,8 +139,30 @@ impl Trellis {
 
     /// The links from a frame to the next.
     pub(super) fn links_of(&self, frame: usize) -> &[Link] {
-        let end = self.frames.get(frame + 1).map_or(self.links.len(), |next| next.first_link);
+        let end = self.frames.get(frame + 1).map_or(self.links.len(), |next| next.first_epsilon);
         &self.links[self.frames[frame].first_link..end]
+    }
+
+    /// The links between tokens of a frame that close no cycle, in topological order.
+    pub(super) fn epsilons_of(&self, frame: usize) -> &[Link] {
+        let Frame { first_epsilon, first_closing, .. } = self.frames[frame];
+        &self.links[first_epsilon..first_closing]
+    }
+
+    /// The links between tokens of a frame that close cycles.
+    pub(super) fn closing_of(&self, frame: usize) -> &[Link] {
+        let Frame { first_closing, first_link, .. } = self.frames[frame];
+        &self.links[first_closing..first_link]
+    }
+
+    /// Before the first frame: the start state and what it reaches over the links that are there,
+    /// of which the last `num_closing` close cycles.
+    pub(super) fn begin(&mut self, best: f32, entered: f32, num_closing: usize, scores: impl Iterator<Item = f32>) {
+        self.scores.clear();
+        self.scores.extend(scores);
+        let first_link = self.links.len();
+        let first_closing = first_link - num_closing;
+        self.frames[0] = Frame { first_closing, first_link, best, entered, ..Frame::START };
     }
 
     /// What the paths to tokens of the last frame are above.
@@ -136,10 +170,18 @@ impl Trellis {
         self.frames[self.last()].entered
     }
 
-    /// One frame more, with the tokens to which the newest links lead; what is not above `entered`
-    /// does not count.
-    pub(super) fn push_frame(&mut self, best: f32, entered: f32, scores: impl Iterator<Item = f32>) {
-        self.frames.push(Frame { first_token: self.scores.len(), first_link: self.links.len(), best, entered });
+    /// One frame more, with the tokens to which the newest links lead, from `first_epsilon` on those
+    /// between them, and from `first_closing` on those of them that close cycles; what is not above
+    /// `entered` does not count.
+    pub(super) fn push_frame(
+        &mut self,
+        best: f32,
+        entered: f32,
+        [first_epsilon, first_closing]: [usize; 2],
+        scores: impl Iterator<Item = f32>,
+    ) {
+        let (first_token, first_link) = (self.scores.len(), self.links.len());
+        self.frames.push(Frame { first_token, first_epsilon, first_closing, first_link, best, entered });
         self.scores.extend(scores);
     }
 
@@ -157,6 +199,7 @@ impl Trellis {
         let mut extras = Extras { extras: vec![f32::INFINITY; self.scores.len() - first_token], first_token };
         let end = self.tokens(self.last()).start - first_token;
         extras.extras[end..].iter_mut().zip(last).for_each(|(extra, last)| *extra = last);
+        self.extras_within(self.last(), &mut extras, beam);
         for frame in (from..self.last()).rev() {
             let gap = Gap::new(&self.scores, &self.frames, frame);
             let (before, after) = extras.extras.split_at_mut(self.frames[frame + 1].first_token - first_token);
@@ -168,8 +211,34 @@ impl Trellis {
                     *least = extra;
                 }
             }
+            self.extras_within(frame, &mut extras, beam);
         }
         extras
+    }
+
+    /// The same over the links between tokens of a frame.
+    fn extras_within(&self, frame: usize, extras: &mut Extras, beam: f32) {
+        let (links, closing) = (self.epsilons_of(frame), self.closing_of(frame));
+        let scores = self.scores(frame);
+        let extras = &mut extras.extras[self.frames[frame].first_token - extras.first_token..];
+        let mut relax = |link: &Link| {
+            let extra = extras[link.dest as usize] + lost_within(scores, link);
+            let least = &mut extras[link.source as usize];
+            let is_less = extra <= beam && extra < *least;
+            if is_less {
+                *least = extra;
+            }
+            is_less
+        };
+        loop {
+            links.iter().rev().for_each(|link| {
+                relax(link);
+            });
+            // Nothing is gained around a cycle, and so this comes to an end.
+            if !closing.iter().fold(false, |any, link| relax(link) | any) {
+                return;
+            }
+        }
     }
 
     /// The tokens of a frame with their `extras`.
@@ -178,17 +247,41 @@ impl Trellis {
         &extras.extras[tokens.start - extras.first_token..tokens.end - extras.first_token]
     }
 
-    /// The links from a frame to the next that are on paths that are worse by no more than `beam`.
-    pub(super) fn links_within<'a>(
+    /// The links from a frame to the next, each with how much worse than the best one the best path
+    /// over it is; dead ends are infinitely worse.
+    pub(super) fn links_with_extras<'a>(
         &'a self,
         extras: &'a Extras,
         frame: usize,
-        beam: f32,
-    ) -> impl Iterator<Item = &'a Link> {
+    ) -> impl Iterator<Item = (&'a Link, f32)> {
         let (gap, after) = (Gap::new(&self.scores, &self.frames, frame), self.extras_of(extras, frame + 1));
-        // Dead ends are infinitely worse, and on no path.
-        let beam = beam.min(f32::MAX);
-        self.links_of(frame).iter().filter(move |link| after[link.dest as usize] + gap.lost(link) <= beam)
+        self.links_of(frame).iter().map(move |link| (link, after[link.dest as usize] + gap.lost(link)))
+    }
+
+    /// For each token of a frame how much worse than its best path the best one is whose last arc
+    /// has a class; that of the first token of all is such a path.
+    pub(super) fn entry_losses(&self, frame: usize) -> Vec<f32> {
+        let mut losses = vec![f32::INFINITY; self.num_tokens(frame)];
+        match frame.checked_sub(1) {
+            Some(before) => {
+                let gap = Gap::new(&self.scores, &self.frames, before);
+                for link in self.links_of(before) {
+                    let least = &mut losses[link.dest as usize];
+                    *least = gap.lost(link).min(*least);
+                }
+            }
+            None => {
+                losses.fill(0.0);
+                self.epsilons_of(0).iter().for_each(|link| losses[link.dest as usize] = f32::INFINITY);
+            }
+        }
+        losses
+    }
+
+    /// How much worse a path to the end of a link between tokens of a frame is over it than the
+    /// best one.
+    pub(super) fn lost_within(&self, frame: usize, link: &Link) -> f32 {
+        lost_within(self.scores(frame), link)
     }
 
     /// Takes out what is on no path within `beam` of the best one, whichever tokens of the last
@@ -199,15 +292,38 @@ impl Trellis {
         let extras = self.extras(from, std::iter::repeat(0.0), beam);
         let places = self.places(&extras, from);
         let beam = beam.min(f32::MAX);
-        let mut first_links = Vec::with_capacity(last + 1 - begin);
-        let mut kept = self.frames[begin].first_link;
-        for frame in begin..last {
-            first_links.push(kept);
+        let mut firsts = Vec::with_capacity(last + 1 - begin);
+        let mut kept = self.frames[begin].first_epsilon;
+        for frame in begin..=last {
+            let (first_epsilon, mut first_closing) = (kept, usize::MAX);
+            if frame < from {
+                first_closing = self.frames[frame].first_closing;
+                kept = self.frames[frame].first_link;
+            } else {
+                let first = self.frames[frame].first_token - extras.first_token;
+                let (places, extras) = (&places[first..], &extras.extras[first..]);
+                let Frame { first_epsilon: begin, first_closing: closing, first_link: end, .. } = self.frames[frame];
+                for at in begin..end {
+                    if at == closing {
+                        first_closing = kept;
+                    }
+                    let link = self.links[at];
+                    if extras[link.dest as usize] + lost_within(self.scores(frame), &link) <= beam {
+                        let [source, dest] = [link.source, link.dest].map(|token| places[token as usize]);
+                        self.links[kept] = Link { source, dest, ..link };
+                        kept += 1;
+                    }
+                }
+            }
+            firsts.push([first_epsilon, first_closing.min(kept), kept]);
+            if frame == last {
+                break;
+            }
             let gap = Gap::new(&self.scores, &self.frames, frame);
             let dests = self.frames[frame + 1].first_token - extras.first_token;
             let (dests, after) = (&places[dests..], &extras.extras[dests..]);
             let sources = self.frames[frame].first_token.checked_sub(extras.first_token).map(|first| &places[first..]);
-            for at in self.frames[frame].first_link..self.frames[frame + 1].first_link {
+            for at in self.frames[frame].first_link..self.frames[frame + 1].first_epsilon {
                 let link = self.links[at];
                 let dest = dests[link.dest as usize];
                 let (keep, source) = match sources {
@@ -221,38 +337,57 @@ impl Trellis {
                 }
             }
         }
-        first_links.push(kept);
         self.links.truncate(kept);
         self.links_left = kept;
         self.keep_tokens(from, |token| places[token - extras.first_token]);
-        self.frames[begin..].iter_mut().zip(first_links).for_each(|(frame, link)| frame.first_link = link);
+        for (frame, firsts) in self.frames[begin..].iter_mut().zip(firsts) {
+            [frame.first_epsilon, frame.first_closing, frame.first_link] = firsts;
+        }
     }
 
-    /// The last frame with a single token, if it is not the first one: every path goes through it.
-    pub(super) fn last_single(&self) -> Option<usize> {
-        (1..=self.last()).rev().find(|&frame| self.tokens(frame).len() == 1)
+    /// The last frame but the first that all paths enter by the same token, and this token.
+    pub(super) fn last_single(&self) -> Option<(usize, u32)> {
+        let mut entered_within = Vec::new();
+        (1..=self.last()).rev().find_map(|frame| {
+            let token = self.links_of(frame - 1).first()?.dest;
+            if self.links_of(frame - 1).iter().any(|link| link.dest != token) {
+                return None;
+            }
+            // All others are entered from this one.
+            entered_within.clear();
+            entered_within.resize(self.num_tokens(frame), false);
+            self.epsilons_of(frame).iter().for_each(|link| entered_within[link.dest as usize] = true);
+            let others = entered_within.iter().filter(|&&entered| entered).count();
+            (others + 1 == self.num_tokens(frame) && !entered_within[token as usize]).then_some((frame, token))
+        })
     }
 
-    /// Takes out everything before a frame. What is returned ends with that frame.
-    pub(super) fn take_front(&mut self, frame: usize) -> Self {
-        let Frame { first_token, first_link, .. } = self.frames[frame];
-        let end = self.tokens(frame).end;
-        let front = Self {
-            scores: self.scores[..end].to_vec(),
-            links: self.links[..first_link].to_vec(),
+    /// Takes out everything up to a frame that all paths enter by a token. What is returned ends
+    /// with that token.
+    pub(super) fn take_front(&mut self, frame: usize, token: u32) -> Self {
+        let Frame { first_token, first_epsilon, .. } = self.frames[frame];
+        let mut front = Self {
+            scores: self.scores[..first_token].to_vec(),
+            links: self.links[..first_epsilon].to_vec(),
             frames: self.frames[..=frame].to_vec(),
             first_frame: self.first_frame,
-            links_left: first_link,
+            links_left: first_epsilon,
         };
+        front.scores.push(self.scores(frame)[token as usize]);
+        (front.frames[frame].first_closing, front.frames[frame].first_link) = (first_epsilon, first_epsilon);
+        let last_links = self.frames[frame - 1].first_link;
+        front.links[last_links..].iter_mut().for_each(|link| link.dest = 0);
         self.scores.drain(..first_token);
-        self.links.drain(..first_link);
+        self.links.drain(..first_epsilon);
         self.frames.drain(..frame);
         for frame in &mut self.frames {
             frame.first_token -= first_token;
-            frame.first_link -= first_link;
+            frame.first_epsilon -= first_epsilon;
+            frame.first_closing -= first_epsilon;
+            frame.first_link -= first_epsilon;
         }
         self.first_frame += frame;
-        self.links_left = self.links_left.saturating_sub(first_link);
+        self.links_left = self.links_left.saturating_sub(first_epsilon);
         front
     }
 
@@ -286,6 +421,14 @@ impl Trellis {
         }
         self.scores.truncate(kept);
     }
+}
+
+/// How much worse a path to the end of a link between tokens of a frame is over it than the best
+/// one.
+#[inline]
+fn lost_within(scores: &[f32], link: &Link) -> f32 {
+    // Over a link that closes a cycle without gain, rounding could make it less than 0.
+    (scores[link.dest as usize] - (scores[link.source as usize] + link.score)).max(0.0)
 }
 
 /// What lies between the scores of a frame and those of the next.

@@ -30,6 +30,7 @@ texts! {
         AuxLabelLists = "the number of lists of auxiliary labels",
         AuxLabels = "the number of auxiliary labels",
         Beam = "the beam",
+        BeamDelta = "beam_delta",
         Chunks = "the number of chunks",
         Classes = "the number of classes, if not more,",
         CompositionState = "a state of the composition",
@@ -39,7 +40,6 @@ texts! {
         EncodedLabel = "an encoded label",
         EncodedLabels = "the number of encoded labels",
         Eos = "eos",
-        EpsilonWays = "the number of ways along epsilons from a state",
         Epsilons = "the number of epsilons on all ways",
         FirstSymbol = "the first symbol to be replaced",
         Frames = "the number of frames",
@@ -93,7 +93,6 @@ texts! {
         Tokens = "the number of tokens",
         Utterances = "the number of utterances",
         Values = "the number of values",
-        WaitingStates = "the number of states where labels wait",
         Ways = "the number of ways to states",
     }
 }
@@ -131,23 +130,30 @@ texts! {
 texts! {
     /// An operation that can reach a limit.
     Operation {
+        AlignWords = "word alignment",
         ArcSort = "sorting arcs",
         ComposeTopology = "composition of H and L o G",
         Composition = "intersection or composition",
         Connect = "connecting",
+        CtcTopology = "the topology of CTC with all its arcs",
         DenseIntersection = "dense intersection",
         Determinize = "determinization",
+        DeterminizePruned = "determinization with a beam, without epsilons or of several outputs",
         Difference = "difference",
+        EpsilonNormalize = "epsilon normalization",
+        EquivalenceWithEpsilons = "the comparison of FSAs with epsilons",
         LatticeDeterminize = "determinization of a lattice",
         LatticeOracle = "the search for the path nearest to a reference",
         LatticeRescore = "rescoring",
         LazyComposition = "lazy composition",
         LookAhead = "look-ahead",
         Minimize = "minimization",
+        MinimizeNondeterministic = "minimization of an FSA that is not deterministic",
         RandomPaths = "drawing random paths",
         MinimumBayesRisk = "minimum Bayes risk decoding",
         RemoveDisambiguation = "the removal of symbols for disambiguation",
         RemoveEpsilons = "removal of epsilons",
+        ReplaceFsa = "replacing labels by FSAs",
         ShortestPaths = "finding the best paths",
     }
 }

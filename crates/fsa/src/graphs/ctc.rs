@@ -6,7 +6,8 @@ use ragged_core::Ragged;
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::{Fsa, FsaVec};
 use crate::core::graph::Graph;
-use crate::error::{Error, Quantity};
+use crate::core::limits::Limits;
+use crate::error::{Error, Operation, Quantity};
 use crate::k2::flat::{Flat, check_lists, check_symbols, small};
 use crate::support::ids::index;
 
@@ -24,11 +25,15 @@ use crate::support::ids::index;
 /// ```
 ///
 /// # Errors
-/// [`Error::TooLarge`], which a standard one is from 46,340 tokens.
+/// [`Error::Limit`] where it needs half of the memory there is; [`Error::TooLarge`], which a
+/// standard one is from 46,340 tokens.
 pub fn ctc_topo(max_token: usize, modified: bool) -> Result<Graph<Fsa>, Error> {
     let tokens = tokens(max_token)?;
     let (num_states, num_arcs) =
         (max_token + 2, if modified { 4 * max_token + 2 } else { (max_token + 1).saturating_mul(max_token + 2) });
+    Error::fit(Quantity::Arcs, num_arcs)?;
+    let bytes = num_arcs.saturating_mul(size_of::<Arc>() + size_of::<i32>());
+    Limits::default().check(Operation::CtcTopology, bytes, num_states, num_arcs)?;
     let mut flat = Flat::with_capacity(1, num_states, num_arcs)?.transducers();
     if modified {
         modified_topo(&mut flat, tokens);

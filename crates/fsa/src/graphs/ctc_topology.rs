@@ -1,15 +1,14 @@
 //! The topology of CTC without its arcs: what they are follows from their numbers.
 
-use std::ops::Range;
-
 use ragged_core::Ragged;
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::core::limits::Limits;
 use crate::error::{Error, Operation, Quantity};
-use crate::support::adjacency::Adjacency;
+use crate::graphs::ctc_states::CtcStates;
 use crate::support::ids::index;
 
 /// The topology that [`ctc_topo`](crate::graphs::ctc_topo) makes, in no memory at all: its arcs, of
@@ -100,42 +99,69 @@ impl CtcTopology {
     /// attributes of the graph come along, `aux_labels` among them; the tokens themselves become
     /// the attribute `inner_labels`, if it has a name.
     ///
-    /// The graph must be free of epsilons, since 0 is blank here. If it is connected, so is the
-    /// result; if the arcs of its states are in the order of their labels, they are in that of the
-    /// result too. O(states + arcs of the result), with nothing but the result in memory that is as
-    /// large as it; the states of the result are one for each state of the graph, and one for each
-    /// state and label of arcs that enter it.
+    /// Label 0 of the graph is epsilon, as on arcs that back off. It takes no frame, and the token
+    /// that came last is still the last one behind it: the same token again needs a blank between,
+    /// unless the topology is the modified one. Frames that stay in a token or in blank stay before
+    /// the epsilons that follow, so that each alignment of each path of the graph is one path of
+    /// the result. With [`GraphLabels::Class`], in which 0 is blank, there must be no epsilons:
+    /// k2's decoders know none.
+    ///
+    /// If the graph is connected, so is the result; if the arcs of its states are in the order of
+    /// their labels, they are in that of the result too. O(states + arcs of the result), with
+    /// nothing but the result in memory that is as large as it. The states of the result are, for
+    /// each state of the graph, one after a blank and one for each token that enters it; and where
+    /// epsilons enter it one more, and one for each token that came before them and that an arc
+    /// takes which follows them.
+    ///
+    /// ```
+    /// use fsa::graphs::CtcTopology;
+    /// use fsa::k2::linear_fsa;
+    /// use fsa::{Graph, GraphLabels, Limits};
+    ///
+    /// // Token 1, an epsilon, token 1: frames 1, blank, 1.
+    /// let graph = Graph::new(linear_fsa(&[1, 0, 1])?);
+    /// let frames = CtcTopology::new(1, false)?.compose(&graph, GraphLabels::ClassPlusOne, None, Limits::default())?;
+    /// let path = frames.shortest_path()?;
+    /// assert_eq!(path.fsas().labels(), [2, 1, 0, 2, -1]);
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Symbol`] for a label that is no token; [`Error::Limit`]; [`Error::TooLarge`].
-    pub fn compose(&self, graph: &Graph<Fsa>, inner_labels: Option<&str>, limits: Limits) -> Result<Graph<Fsa>, Error> {
+    /// [`Error::Symbol`] for a label that is no token, and for epsilons where labels are classes;
+    /// [`Error::Limit`]; [`Error::TooLarge`].
+    pub fn compose(
+        &self,
+        graph: &Graph<Fsa>,
+        labels: GraphLabels,
+        inner_labels: Option<&str>,
+        limits: Limits,
+    ) -> Result<Graph<Fsa>, Error> {
         let fsa = graph.fsas();
-        if let Some((position, arc)) =
-            fsa.arcs().iter().enumerate().find(|(_, arc)| arc.label == EPSILON || arc.label > self.max_token)
-        {
-            return Err(Error::Symbol { position, symbol: arc.label, least: 1 });
+        let least = if labels == GraphLabels::Class { 1 } else { EPSILON };
+        let bad = |label: i32| (label < least && label != FINAL) || label > self.max_token;
+        if let Some((position, arc)) = fsa.arcs().iter().enumerate().find(|(_, arc)| bad(arc.label)) {
+            return Err(Error::Symbol { position, symbol: arc.label, least });
         }
         let Some(last) = fsa.view().final_state() else {
             return graph.carry((fsa.clone(), vec![]));
         };
-        let frames = Frames::new(fsa)?;
-        let (num_states, num_arcs) = frames.sizes(fsa, self.modified);
+        let states = CtcStates::new(fsa, self.modified, limits)?;
+        let (num_states, num_arcs) = (states.len(), states.num_arcs(fsa));
         // Arcs, their map, and one number for each attribute.
         let num_attributes = graph.attributes().iter().count() + usize::from(inner_labels.is_some());
         let bytes = num_arcs.saturating_mul(size_of::<Arc>() + (1 + num_attributes) * size_of::<i32>());
-        let bytes = bytes.saturating_add(frames.bytes());
+        let bytes = bytes.saturating_add(states.bytes());
         let within = |bytes| limits.check(Operation::ComposeTopology, bytes, num_states, num_arcs);
         within(bytes)?;
         Error::fit(Quantity::Arcs, num_arcs)?;
-        let mut made = Built { arcs: Vec::with_capacity(num_arcs), arc_map: Vec::with_capacity(num_arcs) };
+        let mut made = Built { arcs: Vec::with_capacity(num_arcs), arc_map: Vec::with_capacity(num_arcs), labels };
         for state in 0..last {
-            self.arcs_after(None, state, &frames, fsa, &mut made)?;
-            for entered in frames.of(state) {
-                self.arcs_after(Some(entered), state, &frames, fsa, &mut made)?;
+            for at in states.of(state) {
+                made.arcs_of(state, at, &states, fsa)?;
             }
         }
         debug_assert_eq!(made.arcs.len(), num_arcs);
-        drop(frames);
+        drop(states);
         let lists = graph.attributes().iter().filter_map(|(name, _)| graph.attributes().lists(name));
         let elements: usize = lists.map(|lists| made.elements(lists)).sum();
         within(bytes.saturating_add(elements.saturating_mul(size_of::<i32>())))?;
@@ -148,64 +174,13 @@ impl CtcTopology {
             Some((name, tokens)) => composed.with(name, tokens),
         }
     }
-
-    /// The arcs of a state of the result: of `state` after a blank, or after the token of one of
-    /// its frames.
-    fn arcs_after(
-        &self,
-        entered: Option<usize>,
-        state: usize,
-        frames: &Frames,
-        fsa: &Fsa,
-        made: &mut Built,
-    ) -> Result<(), Error> {
-        let view = fsa.view();
-        let blank = frames.blanks[state];
-        let (from, token) = match entered {
-            None => (blank, EPSILON),
-            Some(entered) => (frames.state_of(state, entered), frames.labels[entered]),
-        };
-        if self.modified && token != EPSILON {
-            made.add(Arc::new(from, from, token, 0.0), -1);
-            made.add(Arc::new(from, blank, token, 0.0), -1);
-            return Ok(());
-        }
-        made.add(Arc::new(from, blank, EPSILON, 0.0), -1);
-        let range = view.arc_range(state);
-        let mut repeat = (token != EPSILON).then(|| Arc::new(from, from, token, 0.0));
-        for (number, arc) in range.clone().zip(&view.arcs()[range]) {
-            // The token once more goes in among the labels where it belongs.
-            if repeat.is_some_and(|repeat| arc.label.cast_unsigned() >= repeat.label.cast_unsigned()) {
-                made.arcs.extend(repeat.take());
-                made.arc_map.push(-1);
-            }
-            let number = Error::fit(Quantity::Arcs, number)?;
-            let dest = arc.states().1;
-            match () {
-                () if arc.label == FINAL => {
-                    made.add(Arc { src_state: from, dest_state: frames.blanks[dest], ..*arc }, number)
-                }
-                () if arc.label == token => {}
-                () => {
-                    if self.modified {
-                        made.add(Arc { src_state: from, dest_state: frames.blanks[dest], ..*arc }, number);
-                    }
-                    let dest_state = frames.dests[index(number)];
-                    made.add(Arc { src_state: from, dest_state, ..*arc }, number);
-                }
-            }
-        }
-        if let Some(repeat) = repeat {
-            made.add(repeat, -1);
-        }
-        Ok(())
-    }
 }
 
 /// Arcs, and those of the graph that they come from.
 struct Built {
     arcs: Vec<Arc>,
     arc_map: Vec<i32>,
+    labels: GraphLabels,
 }
 
 impl Built {
@@ -220,87 +195,52 @@ impl Built {
         self.arcs.push(arc);
         self.arc_map.push(source);
     }
-}
 
-/// The states of the result: for each state of the graph, the one after a blank, and behind it one
-/// for each token by which it is entered.
-struct Frames {
-    /// For each state, the one after a blank.
-    blanks: Vec<i32>,
-    /// For each state and one more, where its labels begin.
-    starts: Vec<usize>,
-    /// The labels of the arcs that enter a state, each once, in rising order.
-    labels: Vec<i32>,
-    /// For each arc of the graph, the state of the result in which its token has just been seen.
-    dests: Vec<i32>,
-}
-
-impl Frames {
-    fn new(fsa: &Fsa) -> Result<Self, Error> {
-        let (num_states, arcs) = (fsa.num_states(), fsa.arcs());
-        let by_dest = Adjacency::new(num_states, arcs.iter().map(|arc| arc.states().1));
-        let mut made = Self {
-            blanks: Vec::with_capacity(num_states),
-            starts: Vec::with_capacity(num_states + 1),
-            labels: Vec::with_capacity(num_states),
-            dests: Vec::new(),
-        };
-        made.starts.push(0);
-        let mut entering = Vec::new();
-        for state in 0..num_states {
-            made.blanks.push(Error::fit(Quantity::States, state + made.labels.len())?);
-            entering.clear();
-            entering
-                .extend(by_dest.row(state).iter().map(|&arc| arcs[arc as usize].label).filter(|&label| label != FINAL));
-            entering.sort_unstable();
-            entering.dedup();
-            made.labels.extend_from_slice(&entering);
-            made.starts.push(made.labels.len());
+    /// The arcs of the state `at` of the result, which is one of those of `state`.
+    fn arcs_of(&mut self, state: usize, at: usize, states: &CtcStates, fsa: &Fsa) -> Result<(), Error> {
+        let (from, last, blank) = (Error::fit(Quantity::States, at)?, states.last(at), states.blank(state));
+        let labels = self.labels;
+        let stay = |dest, class| Arc::new(from, dest, labels.label_of(class), 0.0);
+        if !states.goes_on(at) {
+            self.add(stay(from, last), -1);
+            self.add(stay(blank, last), -1);
+            return Ok(());
         }
-        Error::fit(Quantity::States, num_states + made.labels.len())?;
-        made.dests = arcs.iter().map(|arc| made.dest(arc)).collect();
-        Ok(made)
-    }
-
-    fn dest(&self, arc: &Arc) -> i32 {
-        let state = arc.states().1;
-        match self.labels[self.of(state)].binary_search(&arc.label) {
-            Ok(place) => self.state_of(state, self.starts[state] + place),
-            Err(_) => self.blanks[state],
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        let numbers = self.blanks.capacity() + self.labels.capacity() + self.dests.capacity();
-        numbers * size_of::<i32>() + self.starts.capacity() * size_of::<usize>()
-    }
-
-    /// The labels that enter a state.
-    fn of(&self, state: usize) -> Range<usize> {
-        self.starts[state]..self.starts[state + 1]
-    }
-
-    /// The state of the result that is `state` after the label at `entered`.
-    fn state_of(&self, state: usize, entered: usize) -> i32 {
-        self.blanks[state] + 1 + i32::try_from(entered - self.starts[state]).expect("states of the result are counted")
-    }
-
-    /// The numbers of states and arcs of the result.
-    fn sizes(&self, fsa: &Fsa, modified: bool) -> (usize, usize) {
-        let view = fsa.view();
-        let mut num_arcs = 0_usize;
-        for state in 0..fsa.num_states() - 1 {
-            let arcs = view.arcs_of(state);
-            let finals = arcs.iter().filter(|arc| arc.label == FINAL).count();
-            let entered = self.of(state);
-            num_arcs += 1 + finals + (arcs.len() - finals) * if modified { 2 } else { 1 };
-            num_arcs += entered.len() * if modified { 2 } else { 2 + arcs.len() };
-            if !modified {
-                let repeats = |arc: &&Arc| self.labels[entered.clone()].binary_search(&arc.label).is_ok();
-                num_arcs -= arcs.iter().filter(repeats).count();
+        let stays = states.stays(state, at);
+        let to_blank = stays.then(|| stay(blank, EPSILON));
+        let repeat = (stays && last != EPSILON).then(|| stay(from, last));
+        let mut own = to_blank.into_iter().chain(repeat).peekable();
+        let range = fsa.view().arc_range(state);
+        for (number, arc) in range.clone().zip(&fsa.arcs()[range]) {
+            let label = match arc.label {
+                FINAL | EPSILON => arc.label,
+                token => labels.label_of(token),
+            };
+            // Among the labels where they belong.
+            while let Some(own) = own.next_if(|own| own.label.cast_unsigned() <= label.cast_unsigned()) {
+                self.add(own, -1);
+            }
+            let dest = arc.states().1;
+            let moved = |dest_state| Arc { src_state: from, dest_state, label, ..*arc };
+            let source = Error::fit(Quantity::Arcs, number)?;
+            match arc.label {
+                FINAL => self.add(moved(states.blank(dest)), source),
+                EPSILON => {
+                    if let Some(dest_state) = states.after_epsilon(dest, last) {
+                        self.add(moved(dest_state), source);
+                    }
+                }
+                token if token == last => {}
+                _ => {
+                    if states.is_modified() {
+                        self.add(moved(states.blank(dest)), source);
+                    }
+                    self.add(moved(states.after_token(number)), source);
+                }
             }
         }
-        (fsa.num_states() + self.labels.len(), num_arcs)
+        own.for_each(|own| self.add(own, -1));
+        Ok(())
     }
 }
 
@@ -327,15 +267,23 @@ mod tests {
             let arcs = vec![Arc::new(0, 1, label, 0.0), Arc::new(1, 2, FINAL, 0.0)];
             Graph::new(Fsa::from_arcs(3, arcs).unwrap())
         };
-        let compose = |label| CtcTopology::new(5, false).unwrap().compose(&graph(label), None, Limits::default());
+        let compose = |label| {
+            CtcTopology::new(5, false).unwrap().compose(&graph(label), GraphLabels::Class, None, Limits::default())
+        };
         assert!(compose(5).is_ok());
         assert_eq!(compose(6), Err(Error::Symbol { position: 0, symbol: 6, least: 1 }));
         assert_eq!(compose(0), Err(Error::Symbol { position: 0, symbol: 0, least: 1 }));
-        let limited =
-            CtcTopology::new(5, false).unwrap().compose(&graph(1), None, Limits::default().with_max_bytes(10));
+        let limited = CtcTopology::new(5, false).unwrap().compose(
+            &graph(1),
+            GraphLabels::Class,
+            None,
+            Limits::default().with_max_bytes(10),
+        );
         assert!(matches!(limited, Err(Error::Limit { operation: Operation::ComposeTopology, limit: 10, .. })));
-        let empty =
-            CtcTopology::new(5, false).unwrap().compose(&Graph::new(Fsa::empty()), None, Limits::default()).unwrap();
+        let empty = CtcTopology::new(5, false)
+            .unwrap()
+            .compose(&Graph::new(Fsa::empty()), GraphLabels::Class, None, Limits::default())
+            .unwrap();
         assert_eq!(empty.fsas().num_states(), 0);
     }
 }

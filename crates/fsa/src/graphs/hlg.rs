@@ -5,11 +5,14 @@ use std::io::BufRead;
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::attributes::Attribute;
+use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsa;
 use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::limits::Limits;
+use crate::core::semiring::Semiring;
 use crate::error::kinds::texts;
 use crate::error::{AttributeProblem, Error, Operation, Quantity};
+use crate::graphs::ctc_states::Entered;
 use crate::graphs::ctc_topology::CtcTopology;
 use crate::graphs::left_out::LeftOut;
 use crate::graphs::lexicon::{Lexicon, LexiconOptions};
@@ -18,9 +21,11 @@ use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
 use crate::io::openfst_binary::OpenFstBinary;
 use crate::io::symbols::SymbolTable;
 use crate::k2::compose::ComposeOptions;
+use crate::k2::epsilon_closure::Closures;
 use crate::k2::remove_epsilon::remove_epsilon_keeping;
 use crate::openfst::determinize::DeterminizeOptions;
 use crate::openfst::minimize::MinimizeOptions;
+use crate::support::ids::index;
 
 /// How [`make_hlg`] and [`compile_hlg`] work.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +45,14 @@ pub struct HlgOptions {
     pub modified: bool,
     /// Whether L o G is minimized after it has been determinized.
     pub minimize: bool,
+    /// Whether epsilons are removed, as k2's decoders need it, which know none. Each history of the
+    /// model then has the arcs of the shorter histories that it backs off to as well: several times
+    /// the arcs for a real model, a few more if words have boundaries, as arcs for all words stand
+    /// behind these. Before it begins, [`Progress::expected`] says how many.
+    ///
+    /// Otherwise arcs that back off, and those on which symbols for disambiguation stood, are
+    /// epsilons, as in OpenFst's and Kaldi's graphs.
+    pub remove_epsilon: bool,
     /// Under which name the tokens are kept beside the words, if they are. `tokens` in icefall.
     pub inner_labels: Option<String>,
     /// Whether the result is H o L o G; otherwise L o G, for decoders that know their topology.
@@ -57,6 +70,7 @@ impl Default for HlgOptions {
             max_token: None,
             modified: false,
             minimize: true,
+            remove_epsilon: false,
             inner_labels: None,
             topology: true,
             limits: Limits::default(),
@@ -68,14 +82,18 @@ impl Default for HlgOptions {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Hlg {
-    /// From tokens of frames (0 is blank) to lists of words.
+    /// From tokens of frames to words. With epsilons the output labels are one an arc, 0 for none;
+    /// without, they are lists.
     pub graph: Graph<Fsa>,
     /// The tokens, those for disambiguation included.
     pub tokens: SymbolTable,
     /// The words, `#0` included.
     pub words: SymbolTable,
-    /// Whether it is H o L o G, whose label 0 is blank; otherwise L o G, where it is epsilon.
+    /// Whether it is H o L o G; otherwise L o G, where labels are tokens and 0 is epsilon.
     pub topology: bool,
+    /// How the labels of H o L o G are to be read: [`GraphLabels::ClassPlusOne`] if it has epsilons,
+    /// and [`GraphLabels::Class`] if these were removed.
+    pub graph_labels: GraphLabels,
     /// The sizes of what was made on the way.
     pub steps: Vec<HlgStep>,
     /// Pronunciations that were left out, and the symbols that the tables lack.
@@ -93,35 +111,46 @@ pub struct Hlg {
 
 impl Hlg {
     /// What the labels of [`graph`](Self::graph) stand for: the tokens, without those for
-    /// disambiguation, which it does not have.
+    /// disambiguation, which it does not have; and `<eps>`, if 0 is epsilon.
     ///
-    /// Label 0 is `<blk>` if the table calls it `<eps>`, and the graph has the topology.
+    /// Blank is `<blk>` if the table of tokens has no name for 0 or calls it `<eps>`.
     ///
     /// # Errors
-    /// [`Error::RepeatedSymbol`] if another token has that name.
+    /// [`Error::RepeatedSymbol`] if another token has that name; [`Error::TooLarge`].
     pub fn labels(&self) -> Result<SymbolTable, Error> {
-        let zero = if self.topology { BLANK } else { EPSILON_SYMBOL };
+        let of_tokens = if self.topology { self.graph_labels } else { GraphLabels::Class };
+        self.table(of_tokens)
+    }
+
+    fn table(&self, of_tokens: GraphLabels) -> Result<SymbolTable, Error> {
         let mut table = SymbolTable::new(self.tokens.name());
-        if self.tokens.get(EPSILON).is_none() {
-            table.add(zero, EPSILON)?;
+        if of_tokens == GraphLabels::ClassPlusOne {
+            table.add(EPSILON_SYMBOL, EPSILON)?;
         }
-        for (symbol, label) in self.tokens.iter().filter(|(symbol, _)| !is_disambiguation(symbol)) {
-            let renamed = label == EPSILON && (symbol == EPSILON_SYMBOL || !self.topology);
-            table.add(if renamed { zero } else { symbol }, label)?;
+        let zero = if self.topology { BLANK } else { EPSILON_SYMBOL };
+        if self.tokens.get(EPSILON).is_none() {
+            table.add(zero, of_tokens.label_of(EPSILON))?;
+        }
+        for (symbol, token) in self.tokens.iter().filter(|(symbol, _)| !is_disambiguation(symbol)) {
+            let renamed = token == EPSILON && (symbol == EPSILON_SYMBOL || !self.topology);
+            Error::fit(Quantity::SymbolLabel, index(token) + 1)?;
+            table.add(if renamed { zero } else { symbol }, of_tokens.label_of(token))?;
         }
         Ok(table)
     }
 
     /// The graph as OpenFst's files have it, in which 0 is epsilon: labels are tokens + 1 if the
     /// graph has the topology, so that blank is 1; an arc outputs one word at most, and lists are
-    /// chains of arcs. Its tables say what the labels stand for.
+    /// chains of arcs. Its tables say what the labels stand for. With epsilons that is the graph as
+    /// it stands.
     ///
     /// ```
     /// use fsa::graphs::{HlgOptions, make_hlg};
     /// use fsa::io::SymbolTable;
     ///
     /// let arpa = "\\data\\\nngram 1=3\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.3 a\n\\end\\\n";
-    /// let (none, options) = (SymbolTable::default(), HlgOptions::default());
+    /// let (none, mut options) = (SymbolTable::default(), HlgOptions::default());
+    /// options.remove_epsilon = true;
     /// let hlg = make_hlg(none.clone(), none, "a x\n".as_bytes(), arpa.as_bytes(), &options, &mut |_| {})?;
     /// assert_eq!(hlg.labels()?.to_string(), "<blk>\t0\nx\t1\n");
     /// let file = hlg.to_openfst()?;
@@ -132,31 +161,26 @@ impl Hlg {
     /// # Errors
     /// [`Error::RepeatedSymbol`] as [`labels`](Self::labels); [`Error::TooLarge`].
     pub fn to_openfst(&self) -> Result<OpenFstBinary, Error> {
-        let labels = self.labels()?;
-        let (graph, tokens) = if self.topology {
-            let shifted = |label: i32| {
-                let too_large = Error::TooLarge { what: Quantity::SymbolLabel, size: i32::MAX as u64 + 1 };
-                label.checked_add(1).ok_or(too_large)
-            };
-            let mut tokens = SymbolTable::new(labels.name());
-            tokens.add(EPSILON_SYMBOL, EPSILON)?;
-            for (symbol, label) in labels.iter() {
-                tokens.add(symbol, shifted(label)?)?;
-            }
+        let shifted = self.topology && self.graph_labels == GraphLabels::Class;
+        let graph = if shifted {
             let (fsa, attributes) = self.graph.clone().into_parts();
             let mut arcs = fsa.arcs().to_vec();
             for arc in arcs.iter_mut().filter(|arc| arc.label != FINAL) {
-                arc.label = shifted(arc.label)?;
+                Error::fit(Quantity::SymbolLabel, index(arc.label) + 1)?;
+                arc.label = GraphLabels::ClassPlusOne.label_of(arc.label);
             }
-            (Graph::from_parts(Fsa::from_arcs(fsa.num_states(), arcs)?, attributes)?.expand_aux_labels()?, tokens)
+            Graph::from_parts(Fsa::from_arcs(fsa.num_states(), arcs)?, attributes)?
         } else {
-            (self.graph.expand_aux_labels()?, labels)
+            self.graph.clone()
         };
+        let lists = graph.attributes().lists(AUX_LABELS).is_some();
+        let graph = if lists { graph.expand_aux_labels()? } else { graph };
         let mut words = self.words.clone();
         if words.get(EPSILON).is_none() {
             words.add(EPSILON_SYMBOL, EPSILON)?;
         }
         let mut file = OpenFstBinary::new(graph);
+        let tokens = self.table(if self.topology { GraphLabels::ClassPlusOne } else { GraphLabels::Class })?;
         (file.input_symbols, file.output_symbols) = (Some(tokens), Some(words));
         Ok(file)
     }
@@ -185,7 +209,7 @@ texts! {
     }
 }
 
-/// The size of what one step has made.
+/// The size of what one step has made, or is going to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HlgStep {
@@ -195,17 +219,34 @@ pub struct HlgStep {
     pub num_states: usize,
     /// The number of its arcs.
     pub num_arcs: usize,
+    /// The memory that states, arcs and words take.
+    pub num_bytes: usize,
+}
+
+impl HlgStep {
+    fn of(graph: HlgGraph, made: &Graph<Fsa>) -> Self {
+        let (num_states, num_arcs) = (made.fsas().num_states(), made.fsas().num_arcs());
+        let of_attributes: usize = made.attributes().iter().map(|(_, attribute)| bytes_of(attribute)).sum();
+        let num_bytes = num_states * size_of::<i32>() + num_arcs * size_of::<Arc>() + of_attributes;
+        Self { graph, num_states, num_arcs, num_bytes }
+    }
 }
 
 /// The decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L and G
-/// are read, composed, determinized with the help of symbols for disambiguation, minimized, freed
-/// of these symbols and all epsilons, and composed with the topology of CTC, which takes no memory.
+/// are read, composed, determinized with the help of symbols for disambiguation and minimized; these
+/// symbols become epsilons, or go, and the topology of CTC is composed with that, which takes no
+/// memory itself.
 ///
 /// Tokens and words have the numbers of the tables; what these do not have is added as
 /// [`Lexicon::read`] says, so that empty tables will do.
 ///
-/// The words are lists as `aux_labels`. Totals are those of the tropical semiring. The model may
-/// back off also where it need not.
+/// # What is exact
+/// Each alignment of each path of L o G is one path of the result, but the model may back off also
+/// where it has the n-gram, since epsilons are free to be taken: the same words then have several
+/// paths. The best path (tropical) may thus be better than the model's own score of its words, where
+/// backing off is cheaper than the n-gram, as for OpenFst's and k2's graphs. A total (log) counts
+/// the ways of backing off beside the n-gram, so that it is above that of the model. Determinization
+/// keeps the best one of what L o G has several of, and rounds scores to 1/1024 now and then.
 ///
 /// ```
 /// use fsa::graphs::{HlgOptions, make_hlg};
@@ -217,7 +258,9 @@ pub struct HlgStep {
 /// let options = HlgOptions::default();
 /// let hlg = make_hlg(empty.clone(), empty, lexicon.as_bytes(), arpa.as_bytes(), &options, &mut |_| {})?;
 /// assert_eq!(hlg.words.get(2), Some("yes"));
-/// assert!(hlg.graph.attributes().lists("aux_labels").is_some());
+/// // Label 0 is epsilon, 1 blank, 2 the first token.
+/// assert_eq!(hlg.labels()?.find("<blk>"), Some(1));
+/// assert!(hlg.graph.aux_labels().is_some_and(|words| words.contains(&2)));
 /// # Ok::<(), fsa::Error>(())
 /// ```
 ///
@@ -232,7 +275,7 @@ pub fn make_hlg(
     options: &HlgOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Hlg, Error> {
-    progress(Progress { step: Step::ReadLexicon, done: 0, of: None });
+    progress(Progress::of(Step::ReadLexicon));
     let lexicon = Lexicon::read(lexicon, &mut tokens, &mut words, &options.lexicon)?;
     let model = NgramModel::read(arpa, &mut words, &options.arpa, progress)?;
     let grammar = model.to_fsa(lexicon.backoff_word())?;
@@ -249,6 +292,7 @@ pub fn make_hlg(
         tokens,
         words,
         topology: options.topology,
+        graph_labels: options.graph_labels(),
         steps,
         pronunciations_left_out: lexicon.left_out().clone(),
         unknown_words: lexicon.unknown().clone(),
@@ -274,50 +318,90 @@ pub fn compile_hlg(
 ) -> Result<(Graph<Fsa>, Vec<HlgStep>), Error> {
     let limits = options.limits;
     let mut steps = Vec::new();
-    let mut made = |made: HlgGraph, next: Step, graph: &Graph<Fsa>| {
-        steps.push(HlgStep { graph: made, num_states: graph.fsas().num_states(), num_arcs: graph.fsas().num_arcs() });
-        progress(Progress { step: next, done: graph.fsas().num_states() as u64, of: None });
+    let mut tell = |now: Progress| {
+        steps.extend(now.made);
+        progress(now);
     };
-    let topology = match options.max_token {
-        Some(max_token) => max_token,
-        None => crate::support::ids::index(
-            lexicon.tokens().values().iter().copied().fold(lexicon.silence_token(), i32::max),
-        ),
+    let made = |made: HlgGraph, next: Step, graph: &Graph<Fsa>| Progress {
+        made: Some(HlgStep::of(made, graph)),
+        ..Progress::of(next)
     };
-    let topology = CtcTopology::new(topology, options.modified)?;
+    let max_token = options.max_token.unwrap_or(index(lexicon.max_token()));
+    let topology = CtcTopology::new(max_token, options.modified)?;
 
     let grammar = Graph::new(grammar);
-    made(HlgGraph::G, Step::Compose, &grammar);
+    tell(made(HlgGraph::G, Step::MakeLexicon, &grammar));
     // Each assignment frees the graph before.
     let mut graph = lexicon.to_disambiguated_graph()?;
-    made(HlgGraph::L, Step::Compose, &graph);
+    tell(made(HlgGraph::L, Step::Compose, &graph));
     graph = graph.arc_sort()?.compose_with(&grammar, &ComposeOptions { limits, ..ComposeOptions::default() })?;
     drop(grammar);
     graph = within(limits, Operation::Connect, &graph)?.connect()?;
-    made(HlgGraph::Lg, Step::Determinize, &graph);
+    tell(made(HlgGraph::Lg, Step::Determinize, &graph));
 
     graph = graph.determinize_openfst(&DeterminizeOptions::default().with_limits(limits))?;
     graph = within(limits, Operation::Connect, &graph)?.connect()?;
+    let (mut name, after) = (HlgGraph::Determinized, if options.topology { Step::ComposeTopology } else { Step::Done });
+    let after_all = if options.remove_epsilon { Step::RemoveEpsilons } else { after };
     if options.minimize {
-        made(HlgGraph::Determinized, Step::Minimize, &graph);
+        tell(made(name, Step::Minimize, &graph));
         graph = graph.minimize(&MinimizeOptions::default().with_limits(limits))?;
-        made(HlgGraph::Minimized, Step::RemoveEpsilons, &graph);
-    } else {
-        made(HlgGraph::Determinized, Step::RemoveEpsilons, &graph);
+        name = HlgGraph::Minimized;
     }
-
+    tell(made(name, after_all, &graph));
     graph = without_disambiguation(within(limits, Operation::RemoveDisambiguation, &graph)?, lexicon)?;
-    graph = without_epsilons(graph, limits)?;
-    graph = within(limits, Operation::Connect, &graph)?.connect()?;
-    graph = within(limits, Operation::ArcSort, &graph)?.arc_sort()?;
-    if !options.topology {
-        made(HlgGraph::EpsilonFree, Step::Done, &graph);
-        return Ok((graph, steps));
+    if options.remove_epsilon {
+        for expected in expected_without_epsilons(&graph, options)? {
+            tell(Progress { expected: Some(expected), ..Progress::of(Step::RemoveEpsilons) });
+        }
+        graph = without_epsilons(graph, limits)?;
+        graph = within(limits, Operation::Connect, &graph)?.connect()?;
     }
-    made(HlgGraph::EpsilonFree, Step::ComposeTopology, &graph);
-    let graph = topology.compose(&graph, options.inner_labels.as_deref(), limits)?;
-    made(HlgGraph::Hlg, Step::Done, &graph);
+    graph = within(limits, Operation::ArcSort, &graph)?.arc_sort()?;
+    if options.remove_epsilon {
+        tell(made(HlgGraph::EpsilonFree, after, &graph));
+    }
+    if options.topology {
+        graph = topology.compose(&graph, options.graph_labels(), options.inner_labels.as_deref(), limits)?;
+        tell(made(HlgGraph::Hlg, Step::Done, &graph));
+    }
     Ok((graph, steps))
+}
+
+impl HlgOptions {
+    fn graph_labels(&self) -> GraphLabels {
+        if self.remove_epsilon { GraphLabels::Class } else { GraphLabels::ClassPlusOne }
+    }
+}
+
+/// What L o G and H o L o G are going to be without epsilons: not less, but for states and arcs that
+/// lead nowhere then. O(states + arcs that are epsilons, with those behind them).
+fn expected_without_epsilons(graph: &Graph<Fsa>, options: &HlgOptions) -> Result<Vec<HlgStep>, Error> {
+    let fsa = graph.fsas();
+    let view = fsa.view();
+    let entered = Entered::new(fsa)?;
+    let mut closures = Closures::new(0, view, Semiring::Tropical);
+    let labelled: Vec<usize> = (0..fsa.num_states())
+        .map(|state| view.arcs_of(state).iter().filter(|arc| arc.label != EPSILON).count())
+        .collect();
+    let size = |graph| HlgStep { graph, num_states: 0, num_arcs: 0, num_bytes: 0 };
+    let (mut lg, mut hlg) = (size(HlgGraph::EpsilonFree), size(HlgGraph::Hlg));
+    for state in (0..fsa.num_states()).filter(|&state| entered.emits(state)) {
+        let num_found = closures.find_from(state)?;
+        let arcs: usize = (0..num_found).map(|place| labelled[closures.found(place).0]).sum();
+        let tokens = entered.of(state).len();
+        lg.num_states += 1;
+        lg.num_arcs = lg.num_arcs.saturating_add(arcs);
+        hlg.num_states += 1 + tokens;
+        let of_tokens = if options.modified { arcs + 2 * tokens } else { tokens.saturating_mul(arcs + 2) };
+        hlg.num_arcs = hlg.num_arcs.saturating_add(1 + arcs).saturating_add(of_tokens);
+    }
+    for step in [&mut lg, &mut hlg] {
+        // An arc, the one that it comes from, and a list of a word.
+        let of_arcs = step.num_arcs.saturating_mul(size_of::<Arc>() + 3 * size_of::<i32>());
+        step.num_bytes = of_arcs.saturating_add(step.num_states * size_of::<i32>());
+    }
+    Ok([Some(lg), Some(hlg).filter(|_| options.topology)].into_iter().flatten().collect())
 }
 
 /// Lets a graph pass to an operation that makes one with no more states and arcs.

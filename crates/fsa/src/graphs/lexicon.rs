@@ -5,8 +5,9 @@ use std::io::BufRead;
 
 use ragged_core::Ragged;
 
-use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::arc::EPSILON;
 use crate::core::fsa::Fsa;
+use crate::core::fsa_builder::FsaBuilder;
 use crate::core::graph::Graph;
 use crate::error::{Error, Quantity};
 use crate::graphs::left_out::LeftOut;
@@ -35,6 +36,8 @@ pub struct LexiconOptions {
     pub tokens: OutOfVocabulary,
     /// A token that may stand before the first word and after each one.
     pub silence: Option<Silence>,
+    /// A token that stands once between two words. With silence, that comes before the boundary.
+    pub word_boundary: Option<WordBoundary>,
 }
 
 /// A token that may stand between words.
@@ -46,6 +49,39 @@ pub struct Silence {
     pub token: String,
     /// How probable it is; 0.5 in Kaldi. Above 0 and below 1.
     pub probability: f32,
+}
+
+/// A token that stands exactly once between two words, as networks put it out that mark the
+/// boundaries of words.
+///
+/// ```
+/// use fsa::graphs::{Lexicon, LexiconOptions, WordBoundary};
+///
+/// let mut options = LexiconOptions::default();
+/// // Not after the last word.
+/// options.word_boundary = Some(WordBoundary { at_end: false, ..WordBoundary::new("<wb>") });
+/// let (mut tokens, mut words) = ("<blk> 0\n<wb> 1\nY 2\n".parse()?, Default::default());
+/// let lexicon = Lexicon::read("yes Y\n".as_bytes(), &mut tokens, &mut words, &options)?;
+/// assert_eq!(lexicon.word_boundary_token(), Some(1));
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct WordBoundary {
+    /// Its name: `<wb>`.
+    pub token: String,
+    /// Whether one may stand before the first word, too.
+    pub at_start: bool,
+    /// Whether one may stand after the last word, too.
+    pub at_end: bool,
+}
+
+impl WordBoundary {
+    /// With one that may stand at the start and at the end, too.
+    pub fn new(token: impl Into<String>) -> Self {
+        Self { token: token.into(), at_start: true, at_end: true }
+    }
 }
 
 /// Words with their pronunciations.
@@ -78,6 +114,7 @@ pub struct Lexicon {
     /// Of `#0` among words.
     backoff_word: i32,
     silence: Option<(i32, f32)>,
+    word_boundary: Option<Boundary>,
     left_out: LeftOut,
     unknown: LeftOut,
 }
@@ -93,7 +130,8 @@ impl Lexicon {
     ///
     /// # Errors
     /// [`Error::Line`] with the line that cannot be understood, [`Error::Read`],
-    /// [`Error::MissingSymbol`] if there is no such token as the silence, [`Error::SymbolOrder`].
+    /// [`Error::MissingSymbol`] if there is no such token as the silence or the word boundary,
+    /// [`Error::SymbolOrder`].
     pub fn read(
         reader: impl BufRead,
         tokens: &mut SymbolTable,
@@ -108,12 +146,24 @@ impl Lexicon {
         if unknown_word.is_none() {
             add_missing(words, options.words, text.lines.iter().map(|line| line.word.as_str()))?;
         }
-        let silence_token = options.silence.iter().map(|silence| silence.token.as_str());
-        add_missing(tokens, options.tokens, text.lines.iter().flat_map(Line::tokens).chain(silence_token))?;
+        let silence_token = options.silence.as_ref().map(|silence| silence.token.as_str());
+        let own_tokens =
+            silence_token.into_iter().chain(options.word_boundary.as_ref().map(|boundary| boundary.token.as_str()));
+        add_missing(tokens, options.tokens, text.lines.iter().flat_map(Line::tokens).chain(own_tokens))?;
         let mut read = Entries::default();
         for line in &text.lines {
             read.add(line, tokens, words, unknown_word, options)?;
         }
+        let own_token = |symbol: &String| {
+            let id = tokens.find(symbol).filter(|&id| id > EPSILON);
+            id.ok_or_else(|| Error::MissingSymbol { symbol: symbol.clone() })
+        };
+        let word_boundary = match &options.word_boundary {
+            None => None,
+            Some(WordBoundary { token, at_start, at_end }) => {
+                Some(Boundary { token: own_token(token)?, at_start: *at_start, at_end: *at_end })
+            }
+        };
         let silence = match &options.silence {
             None => None,
             Some(Silence { token, probability }) => {
@@ -123,8 +173,7 @@ impl Lexicon {
                         found: (*probability).into(),
                     });
                 }
-                let id = tokens.find(token).filter(|&id| id > EPSILON);
-                Some((id.ok_or_else(|| Error::MissingSymbol { symbol: token.clone() })?, *probability))
+                Some((own_token(token)?, *probability))
             }
         };
         let pronunciations = Ragged::from_lists(&read.tokens)?;
@@ -133,11 +182,8 @@ impl Lexicon {
         let disambiguation_tokens =
             (0..=most).map(|k| tokens.find_or_add(&format!("#{k}"))).collect::<Result<Vec<_>, _>>()?;
         let backoff_word = words.find_or_add(BACKOFF_SYMBOL)?;
-        let highest = |used: &[i32]| used.iter().copied().max().unwrap_or(EPSILON);
-        let highest_token = highest(pronunciations.values()).max(silence.map_or(EPSILON, |(token, _)| token));
-        check_order("tokens", highest_token, disambiguation_tokens.iter().copied().min().unwrap_or(i32::MAX))?;
-        check_order("words", highest(&read.words), backoff_word)?;
-        Ok(Self {
+        check_order("words", read.words.iter().copied().max().unwrap_or(EPSILON), backoff_word)?;
+        let lexicon = Self {
             words: read.words,
             scores: read.scores,
             tokens: pronunciations,
@@ -145,9 +191,12 @@ impl Lexicon {
             disambiguation_tokens,
             backoff_word,
             silence,
+            word_boundary,
             left_out: read.left_out,
             unknown: read.unknown,
-        })
+        };
+        check_order("tokens", lexicon.max_token(), lexicon.first_disambiguation())?;
+        Ok(lexicon)
     }
 
     /// The lines that were left out, and the symbols that the tables lack because of which they
@@ -181,6 +230,17 @@ impl Lexicon {
         self.silence.map_or(EPSILON, |(token, _)| token)
     }
 
+    /// The token between words, if there is one.
+    pub fn word_boundary_token(&self) -> Option<i32> {
+        self.word_boundary.map(|boundary| boundary.token)
+    }
+
+    /// The highest token, those for disambiguation apart.
+    pub fn max_token(&self) -> i32 {
+        let own = self.word_boundary_token().into_iter().chain(self.silence.map(|(token, _)| token));
+        self.tokens.values().iter().copied().chain(own).fold(EPSILON, i32::max)
+    }
+
     /// How many of `#0`, `#1`, ... it uses.
     pub fn num_disambiguations(&self) -> usize {
         self.disambiguation_tokens.len()
@@ -209,7 +269,8 @@ impl Lexicon {
 
     /// L with the tokens `#1`, `#2`, ... after pronunciations that are those of several words or
     /// the beginning of others, and with `#0` from token to word between words, so that it can be
-    /// determinized with any grammar. After optional silence there is one more such token.
+    /// determinized with any grammar. After optional silence there is one more such token. Where there
+    /// are word boundaries, `#0` comes before them.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -228,75 +289,85 @@ impl Lexicon {
             let none = tokens.is_empty() && last.is_none();
             tokens.iter().copied().chain(last).chain(none.then_some(EPSILON))
         };
-        // States: between words; with silence before the first word, and before and after silence;
-        // then those within words, the final one last.
-        let (between, first_inner) = match self.silence {
-            None => (0, 1),
-            Some(_) => (1, if disambiguated { 4 } else { 3 }),
-        };
-        let num_inner: usize = (0..self.words.len()).map(|entry| symbols(entry).count() - 1).sum();
-        let last = Error::fit(Quantity::States, first_inner + num_inner)?;
-        let silence_state = 2;
-        let mut made = Arcs::default();
+        let mut made = FsaBuilder::new();
+        let start = made.add_state();
+        let own_start = self.silence.is_some() || self.word_boundary.is_some();
+        // Where a word has ended, which is a final state.
+        let between = if own_start { made.add_state() } else { start };
         let (spoken, silent) = self.silence.map_or((0.0, 0.0), |(_, p)| ((1.0 - p).ln(), p.ln()));
-        if self.silence.is_some() {
-            made.add(0, between, EPSILON, EPSILON, spoken);
-            made.add(0, silence_state, EPSILON, EPSILON, silent);
+        let disambiguation = self.disambiguation_tokens.last().copied().filter(|_| disambiguated);
+        let silence = self.silence.map(|(token, _)| add_silence(&mut made, token, disambiguation, between));
+        // Where the first word and a boundary before it are still to come.
+        let mut opening = between;
+        let mut ready = between;
+        if let Some(Boundary { token, at_start, at_end }) = self.word_boundary {
+            ready = made.add_state();
+            opening = if self.silence.is_some() { made.add_state() } else { start };
+            made.add_transducer_arc(between, ready, token, EPSILON, 0.0);
+            made.add_transducer_arc(opening, ready, EPSILON, EPSILON, 0.0);
+            if at_start {
+                made.add_transducer_arc(opening, ready, token, EPSILON, 0.0);
+            }
+            if at_end {
+                let ended = made.add_state();
+                made.add_transducer_arc(between, ended, token, EPSILON, 0.0);
+                made.add_final(ended, 0.0);
+            }
         }
-        // First all arcs that leave the state between words, then what is within them.
-        let mut within = Arcs::default();
-        let mut next = Error::fit(Quantity::States, first_inner)?;
+        if let (Some((token, _)), Some(silence)) = (self.silence, silence) {
+            let first =
+                if opening == between { silence } else { add_silence(&mut made, token, disambiguation, opening) };
+            made.add_transducer_arc(start, opening, EPSILON, EPSILON, spoken);
+            made.add_transducer_arc(start, first, EPSILON, EPSILON, silent);
+        }
         for (entry, (&word, &score)) in self.words.iter().zip(&self.scores).enumerate() {
             let count = symbols(entry).count();
-            let mut state = between;
+            let mut state = ready;
             for (i, token) in symbols(entry).enumerate() {
                 let (word, score) = if i == 0 { (word, score) } else { (EPSILON, 0.0) };
-                let arcs = if i == 0 { &mut made } else { &mut within };
                 if i + 1 < count {
-                    arcs.add(state, next, token, word, score);
+                    let next = made.add_state();
+                    made.add_transducer_arc(state, next, token, word, score);
                     state = next;
-                    next += 1;
                 } else {
-                    arcs.add(state, between, token, word, score + spoken);
-                    if self.silence.is_some() {
-                        arcs.add(state, silence_state, token, word, score + silent);
+                    made.add_transducer_arc(state, between, token, word, score + spoken);
+                    if let Some(silence) = silence {
+                        made.add_transducer_arc(state, silence, token, word, score + silent);
                     }
                 }
             }
         }
-        if disambiguated {
-            made.add(between, between, self.disambiguation_tokens[0], self.backoff_word, 0.0);
-        }
-        made.add(between, last, FINAL, FINAL, 0.0);
-        if let Some((token, _)) = self.silence {
+        let ends = [Some(between), Some(opening).filter(|&opening| opening != between)];
+        for end in ends.into_iter().flatten() {
             if disambiguated {
-                let disambiguation = *self.disambiguation_tokens.last().expect("#0 is always there");
-                made.add(silence_state, silence_state + 1, token, EPSILON, 0.0);
-                made.add(silence_state + 1, between, disambiguation, EPSILON, 0.0);
-            } else {
-                made.add(silence_state, between, token, EPSILON, 0.0);
+                made.add_transducer_arc(end, end, self.disambiguation_tokens[0], self.backoff_word, 0.0);
             }
+            made.add_final(end, 0.0);
         }
-        made.arcs.append(&mut within.arcs);
-        made.aux_labels.append(&mut within.aux_labels);
-        Error::fit(Quantity::Arcs, made.arcs.len())?;
-        let num_states = first_inner + num_inner + 1;
-        Graph::new(Fsa::from_arcs(num_states, made.arcs)?).with_aux_labels(made.aux_labels)
+        made.build_graph()
     }
 }
 
-/// Arcs of a transducer.
-#[derive(Default)]
-struct Arcs {
-    arcs: Vec<Arc>,
-    aux_labels: Vec<i32>,
+/// [`WordBoundary`] in numbers.
+#[derive(Debug, Clone, Copy)]
+struct Boundary {
+    token: i32,
+    at_start: bool,
+    at_end: bool,
 }
 
-impl Arcs {
-    fn add(&mut self, src_state: i32, dest_state: i32, label: i32, aux_label: i32, score: f32) {
-        self.arcs.push(Arc::new(src_state, dest_state, label, score));
-        self.aux_labels.push(aux_label);
+/// A state from which silence leads to `to`, with a symbol after it if there is one.
+fn add_silence(made: &mut FsaBuilder, token: i32, disambiguation: Option<i32>, to: i32) -> i32 {
+    let silence = made.add_state();
+    match disambiguation {
+        None => made.add_transducer_arc(silence, to, token, EPSILON, 0.0),
+        Some(disambiguation) => {
+            let heard = made.add_state();
+            made.add_transducer_arc(silence, heard, token, EPSILON, 0.0);
+            made.add_transducer_arc(heard, to, disambiguation, EPSILON, 0.0);
+        }
     }
+    silence
 }
 
 /// A line of a lexicon.

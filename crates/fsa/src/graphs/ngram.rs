@@ -105,11 +105,7 @@ impl NgramModel {
     /// # Errors
     /// [`Error::MissingSymbol`] for a word that is refused, [`Error::Symbol`] for one that has a
     /// label below 1, and [`Error::TooLarge`].
-    pub fn with_labels(
-        mut self,
-        table: &mut SymbolTable,
-        out_of_vocabulary: OutOfVocabulary,
-    ) -> Result<Self, Error> {
+    pub fn with_labels(mut self, table: &mut SymbolTable, out_of_vocabulary: OutOfVocabulary) -> Result<Self, Error> {
         if out_of_vocabulary == OutOfVocabulary::Skip {
             self = self.restrict(|word| table.find(word).is_some())?;
         }

@@ -1,6 +1,7 @@
 //! What long-running builders tell of themselves.
 
 use crate::error::kinds::texts;
+use crate::graphs::hlg::HlgStep;
 
 /// How far a builder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,10 +9,21 @@ use crate::error::kinds::texts;
 pub struct Progress {
     /// What it is doing.
     pub step: Step,
-    /// How much of it is done: lines, or states.
+    /// How much of it is done: n-grams that were read.
     pub done: u64,
     /// How much there is to do, where that is known.
     pub of: Option<u64>,
+    /// The graph that has just been made, with which this step begins.
+    pub made: Option<HlgStep>,
+    /// A graph that this step is going to make, about as large as this says.
+    pub expected: Option<HlgStep>,
+}
+
+impl Progress {
+    /// A step that begins.
+    pub(crate) fn of(step: Step) -> Self {
+        Self { step, done: 0, of: None, made: None, expected: None }
+    }
 }
 
 texts! {
@@ -19,6 +31,7 @@ texts! {
     Step {
         ReadLexicon = "reading the lexicon",
         ReadNgrams = "reading n-grams",
+        MakeLexicon = "making L of the lexicon",
         WriteNgrams = "writing n-grams",
         Compose = "composing L and G",
         Determinize = "determinizing L o G",

@@ -3,8 +3,9 @@
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::Fsa;
-use crate::core::graph::Graph;
+use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::semiring::Semiring;
+use crate::core::view::FsaView;
 use crate::error::{AttributeProblem, Error, Quantity};
 use crate::support::ids::index;
 
@@ -52,64 +53,65 @@ pub(super) struct CostArc {
     pub(super) cost: f32,
 }
 
-/// States and arcs as OpenFst has them; the start is state 0.
-#[derive(Debug, Default)]
-pub(super) struct CostStates {
-    /// For each state, the number of arcs up to its last one.
-    ends: Vec<usize>,
-    arcs: Vec<CostArc>,
-    final_costs: Vec<f32>,
+/// The states of a transducer, or of an acceptor, as OpenFst has them; the start is state 0.
+///
+/// They are made one by one, so that a file takes no more memory than its graph.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CostStates<'a> {
+    view: FsaView<'a>,
+    aux_labels: Option<&'a [i32]>,
+    semiring: Semiring,
+    /// Some final arc puts something out and so becomes an arc into one more state.
+    loud_end: bool,
+    /// The final state, which is none in OpenFst.
+    last: i32,
 }
 
-impl CostStates {
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
+impl<'a> CostStates<'a> {
+    /// # Errors
+    /// [`Error::Attribute`] if the output labels are lists; [`Error::TooLarge`].
+    pub(super) fn new(graph: &'a Graph<Fsa>, semiring: Semiring) -> Result<Self, Error> {
+        let aux_labels = match graph.attributes().get(AUX_LABELS) {
+            None => None,
+            Some(_) => Some(graph.aux_labels().ok_or(Error::Attribute { problem: AttributeProblem::AuxLabelLists })?),
+        };
+        let view = graph.fsas().view();
+        let is_loud = |(arc, &aux): (&Arc, &i32)| arc.label == FINAL && aux != FINAL && aux != EPSILON;
+        let loud_end = aux_labels.is_some_and(|aux| view.arcs().iter().zip(aux).any(is_loud));
+        let last = Error::fit(Quantity::States, view.final_state().unwrap_or(0))?;
+        Ok(Self { view, aux_labels, semiring, loud_end, last })
     }
 
-    /// Of each state the final cost and the arcs.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (f32, &[CostArc])> {
-        let begins = [0].into_iter().chain(self.ends.iter().copied());
-        let arcs = begins.zip(&self.ends).map(|(begin, &end)| &self.arcs[begin..end]);
-        self.final_costs.iter().copied().zip(arcs)
+    pub(super) fn num_states(&self) -> usize {
+        index(self.last) + usize::from(self.loud_end)
     }
 
-    fn end_state(&mut self, final_cost: f32) {
-        self.ends.push(self.arcs.len());
-        self.final_costs.push(final_cost);
+    pub(super) fn num_arcs(&self) -> usize {
+        let is_final = |(at, arc): &(usize, &Arc)| {
+            arc.label == FINAL && self.aux_labels.is_none_or(|aux| aux[*at] == FINAL || aux[*at] == EPSILON)
+        };
+        self.view.arcs().len() - self.view.arcs().iter().enumerate().filter(is_final).count()
     }
-}
 
-/// The states of a transducer, or of an acceptor, whose output labels are its input labels. Final
-/// arcs become final costs, but those that put something out become arcs into one more state.
-pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<CostStates, Error> {
-    let aux_labels = match graph.attributes().get(crate::core::graph::AUX_LABELS) {
-        None => None,
-        Some(_) => Some(graph.aux_labels().ok_or(Error::Attribute { problem: AttributeProblem::AuxLabelLists })?),
-    };
-    let view = graph.fsas().view();
-    let mut states = CostStates::default();
-    let Some(last) = view.final_state() else { return Ok(states) };
-    let last_id = Error::fit(Quantity::States, last)?;
-    states.arcs.reserve(view.arcs().len());
-    let mut loud_end = false;
-    for state in 0..last {
-        let mut final_cost = f32::INFINITY;
-        for (at, arc) in view.arc_range(state).zip(view.arcs_of(state)) {
-            let &Arc { dest_state: dest, label, score, .. } = arc;
-            let aux_label = aux_labels.map_or(label, |aux_labels| aux_labels[at]);
-            if label != FINAL {
-                states.arcs.push(CostArc { dest, ilabel: label, olabel: aux_label, cost: -score });
-            } else if aux_label == FINAL || aux_label == EPSILON {
-                final_cost = -plus(semiring, -final_cost, score);
-            } else {
-                loud_end = true;
-                states.arcs.push(CostArc { dest: last_id, ilabel: EPSILON, olabel: aux_label, cost: -score });
+    /// Of each state, one after the other, the final cost and the arcs.
+    pub(super) fn each<E>(&self, mut take: impl FnMut(f32, &[CostArc]) -> Result<(), E>) -> Result<(), E> {
+        let mut arcs = Vec::new();
+        for state in 0..index(self.last) {
+            arcs.clear();
+            let mut final_cost = f32::INFINITY;
+            for (at, arc) in self.view.arc_range(state).zip(self.view.arcs_of(state)) {
+                let &Arc { dest_state: dest, label, score, .. } = arc;
+                let olabel = self.aux_labels.map_or(label, |aux_labels| aux_labels[at]);
+                if label != FINAL {
+                    arcs.push(CostArc { dest, ilabel: label, olabel, cost: -score });
+                } else if olabel == FINAL || olabel == EPSILON {
+                    final_cost = -plus(self.semiring, -final_cost, score);
+                } else {
+                    arcs.push(CostArc { dest: self.last, ilabel: EPSILON, olabel, cost: -score });
+                }
             }
+            take(final_cost, &arcs)?;
         }
-        states.end_state(final_cost);
+        if self.loud_end { take(0.0, &[]) } else { Ok(()) }
     }
-    if loud_end {
-        states.end_state(0.0);
-    }
-    Ok(states)
 }

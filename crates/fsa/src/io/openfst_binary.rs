@@ -6,7 +6,7 @@ use crate::core::graph::Graph;
 use crate::core::semiring::Semiring;
 use crate::error::{Error, Quantity};
 use crate::io::bytes::{Bytes, string};
-use crate::io::openfst::{self, CostArc, TO_FINAL};
+use crate::io::openfst::{self, CostArc, CostStates, TO_FINAL};
 use crate::io::symbols::SymbolTable;
 
 /// The first bytes of every file.
@@ -221,15 +221,26 @@ impl OpenFstBinary {
     /// # Errors
     /// [`Error::Attribute`] if the auxiliary labels are lists; [`Error::TooLarge`].
     pub fn write(&self) -> Result<Vec<u8>, Error> {
-        let states = openfst::states(&self.graph, self.semiring)?;
+        collected(|put| self.write_to(put))
+    }
+
+    /// [`write`](Self::write), piece by piece: `put` is called with one after the other, so that no
+    /// memory is needed for the whole file.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write), and those of `put`.
+    pub fn write_to<E: From<Error>>(&self, mut put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let states = CostStates::new(&self.graph, self.semiring)?;
         // The number of arcs is left open in files of this type.
-        let mut out = self.header("vector", EXPANDED | MUTABLE, states.len(), 0)?;
-        for (final_cost, arcs) in states.iter() {
+        put(&self.header("vector", EXPANDED | MUTABLE, states.num_states(), 0)?)?;
+        let mut out = Vec::new();
+        states.each(|final_cost, arcs| {
+            out.clear();
             out.extend(final_cost.to_le_bytes());
             out.extend(i64::from(Error::fit(Quantity::Arcs, arcs.len())?).to_le_bytes());
             arcs.iter().for_each(|arc| write_arc(&mut out, arc));
-        }
-        Ok(out)
+            put(&out)
+        })
     }
 
     /// The file, of the type `const`: all states and then all arcs, as OpenFst can map it into
@@ -238,21 +249,33 @@ impl OpenFstBinary {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn write_const(&self) -> Result<Vec<u8>, Error> {
-        let states = openfst::states(&self.graph, self.semiring)?;
-        let num_arcs: usize = states.iter().map(|(_, arcs)| arcs.len()).sum();
-        Error::fit(Quantity::Arcs, num_arcs)?;
-        let mut out = self.header("const", EXPANDED, states.len(), num_arcs)?;
-        let mut first = 0;
-        for (final_cost, arcs) in states.iter() {
+        collected(|put| self.write_const_to(put))
+    }
+
+    /// [`write_const`](Self::write_const), piece by piece, as [`write_to`](Self::write_to).
+    ///
+    /// # Errors
+    /// As [`write`](Self::write), and those of `put`.
+    pub fn write_const_to<E: From<Error>>(&self, mut put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let states = CostStates::new(&self.graph, self.semiring)?;
+        Error::fit(Quantity::Arcs, states.num_arcs())?;
+        put(&self.header("const", EXPANDED, states.num_states(), states.num_arcs())?)?;
+        let (mut first, mut out) = (0, Vec::new());
+        states.each(|final_cost, arcs| {
+            out.clear();
             out.extend(final_cost.to_le_bytes());
             let silent = |label: fn(&CostArc) -> i32| arcs.iter().filter(|arc| label(arc) == EPSILON).count();
             for number in [first, arcs.len(), silent(|arc| arc.ilabel), silent(|arc| arc.olabel)] {
                 out.extend(Error::fit(Quantity::Arcs, number)?.to_le_bytes());
             }
             first += arcs.len();
-        }
-        states.iter().flat_map(|(_, arcs)| arcs).for_each(|arc| write_arc(&mut out, arc));
-        Ok(out)
+            put(&out)
+        })?;
+        states.each(|_, arcs| {
+            out.clear();
+            arcs.iter().for_each(|arc| write_arc(&mut out, arc));
+            put(&out)
+        })
     }
 
     /// What comes before the states.
@@ -275,6 +298,18 @@ impl OpenFstBinary {
         }
         Ok(out)
     }
+}
+
+/// All that is written, as one.
+fn collected(
+    write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error>,
+) -> Result<Vec<u8>, Error> {
+    let mut file = Vec::new();
+    write(&mut |piece| {
+        file.extend_from_slice(piece);
+        Ok(())
+    })?;
+    Ok(file)
 }
 
 fn write_arc(out: &mut Vec<u8>, arc: &CostArc) {

@@ -11,7 +11,7 @@ use crate::core::semiring::Semiring;
 use crate::error::parse::ParseErrorKind;
 use crate::error::{AttributeProblem, Error};
 use crate::io::cursor::{Cursor, Field};
-use crate::io::openfst::{self, TO_FINAL};
+use crate::io::openfst::{self, CostStates, TO_FINAL};
 use crate::io::symbols::SymbolTable;
 use crate::support::ids::index;
 
@@ -160,11 +160,10 @@ impl<'a> OpenFstText<'a> {
     }
 
     fn write(&self, graph: &Graph<Fsa>, text: &mut String) -> Result<std::fmt::Result, Error> {
-        let states = openfst::states(graph, self.semiring)?;
         let (input, output) = (Names(self.input_symbols), Names(self.output_symbols));
         let names = Names(self.state_symbols);
-        let mut ok = Ok(());
-        for (state, (final_cost, arcs)) in (0..).zip(states.iter()) {
+        let (mut ok, mut state) = (Ok(()), 0);
+        CostStates::new(graph, self.semiring)?.each(|final_cost, arcs| {
             for arc in arcs {
                 names.write(text, state)?;
                 text.push('\t');
@@ -187,7 +186,9 @@ impl<'a> OpenFstText<'a> {
                 names.write(text, state)?;
                 *text += "\tInfinity\n";
             }
-        }
+            state += 1;
+            Ok(())
+        })?;
         Ok(ok)
     }
 }

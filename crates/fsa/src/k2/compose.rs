@@ -6,7 +6,8 @@ use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::limits::Limits;
 use crate::error::{AttributeProblem, Error, Quantity};
-use crate::k2::intersect::{Epsilons, IntersectOptions, intersect};
+use crate::k2::intersect::{IntersectOptions, intersect};
+use crate::k2::meeting::Epsilons;
 use crate::k2::{fix_final_labels, invert};
 use crate::support::ids::id;
 

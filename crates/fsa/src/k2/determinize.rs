@@ -50,9 +50,6 @@ impl From<WeightPushing> for DeterminizeOptions {
     }
 }
 
-/// The largest number of states unless another is given.
-const MOST_STATES: usize = 1 << 24;
-
 /// FSAs in which no two arcs of a state have the same label, so that each string has one path, with
 /// the score of the best one before; and for each arc the arcs before that it stands for, in order.
 /// Label 0 is a symbol like others.

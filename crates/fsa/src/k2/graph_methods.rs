@@ -183,10 +183,10 @@ impl<F: Fsas> Graph<F> {
     ///
     /// # Errors
     /// [`Error::LostAttribute`] if there are attributes, and as the function.
-    pub fn remove_epsilon_log(&self) -> Result<Self, Error> {
+    pub fn remove_epsilon_log(&self, limits: Limits) -> Result<Self, Error> {
         match self.attributes().iter().next() {
             Some((name, _)) => Err(Error::LostAttribute { name: name.clone() }),
-            None => Ok(Self::new(of_fsas::remove_epsilon_log(self.fsas())?)),
+            None => Ok(Self::new(of_fsas::remove_epsilon_log(self.fsas(), limits)?)),
         }
     }
 
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(word().add_epsilon_self_loops().unwrap().remove_epsilon_self_loops().unwrap(), word());
         assert_eq!(word().with_self_loops().unwrap().aux_labels(), Some(&[0, 9, 0, -1][..]));
         let lost = Error::LostAttribute { name: "aux_labels".into() };
-        assert_eq!(word().remove_epsilon_log(), Err(lost));
+        assert_eq!(word().remove_epsilon_log(Limits::default()), Err(lost));
         assert_eq!(word().connect().unwrap().top_sort().unwrap().arc_sort().unwrap(), word());
     }
 }

@@ -7,27 +7,10 @@ use crate::core::limits::Limits;
 use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
 use crate::k2::arc_sort;
-use crate::k2::meeting::{Pair, Step, for_each_step};
+use crate::k2::meeting::{Epsilons, Pair, Step, for_each_step};
 use crate::k2::pairs::{BuiltPair, WithArcMaps, map_chosen_pairs, map_pairs};
 use crate::support::ids::{id, index};
 use crate::support::pair_interner::PairInterner;
-
-/// What label 0 means where two FSAs meet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Epsilons {
-    /// Nothing is taken: one side moves while the other waits, first `a`, then `b`, so that each
-    /// pair of paths comes out once and totals are right in every semiring (the sequence filter of
-    /// C. Allauzen, J. Schalkwyk, M. Mohri: *OpenFst*, CIAA 2007).
-    #[default]
-    Sequenced,
-    /// Nothing is taken, and the two sides may move in any order, as in k2 with
-    /// `treat_epsilons_specially=True`. Where both have epsilons, a pair of paths comes out once
-    /// for each order: best paths are right, log totals are not.
-    AnyOrder,
-    /// A symbol like others, as in k2 with `treat_epsilons_specially=False`.
-    AsSymbol,
-}
 
 /// How [`intersect`] works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

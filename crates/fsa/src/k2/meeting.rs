@@ -3,9 +3,25 @@
 use crate::core::arc::{Arc, EPSILON};
 use crate::core::view::FsaView;
 use crate::error::Error;
-use crate::k2::intersect::Epsilons;
 use crate::k2::matching::for_each_match;
 use crate::support::ids::id;
+
+/// What label 0 means where two FSAs meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Epsilons {
+    /// Nothing is taken: one side moves while the other waits, first `a`, then `b`, so that each
+    /// pair of paths comes out once and totals are right in every semiring (the sequence filter of
+    /// C. Allauzen, J. Schalkwyk, M. Mohri: *OpenFst*, CIAA 2007).
+    #[default]
+    Sequenced,
+    /// Nothing is taken, and the two sides may move in any order, as in k2 with
+    /// `treat_epsilons_specially=True`. Where both have epsilons, a pair of paths comes out once
+    /// for each order: best paths are right, log totals are not.
+    AnyOrder,
+    /// A symbol like others, as in k2 with `treat_epsilons_specially=False`.
+    AsSymbol,
+}
 
 /// A state where two FSAs meet: one of each side, and whether `b` has moved alone, after which `a`
 /// must not before they have moved together.

@@ -12,7 +12,7 @@ use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
 use crate::k2::epsilon_closure::Closures;
 use crate::k2::epsilon_self_loops::add_epsilon_self_loops;
-use crate::support::ids::{id, index, narrow};
+use crate::support::ids::{id, narrow};
 
 /// FSAs without epsilons that give each string the score of its best path before; and for each arc
 /// the arcs whose scores it adds up, in the order of their path: epsilons and then one with a
@@ -54,7 +54,7 @@ pub(crate) fn remove_epsilon_keeping<F: Fsas>(
 ) -> Result<(F, Ragged<i32>), Error> {
     let plans = plans(fsas.as_fsa_vec(), Semiring::Tropical, limits, Some(kept))?;
     let mut lists = ListSlots::new(plans.iter().map(|plan| (plan.num_arcs, plan.num_entries)))?;
-    let made = write(&plans, lists.each().map(Some))?;
+    let made = write(plans, lists.each().collect())?;
     Ok((fsas.same_kind(made), lists.finish()?))
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn remove_epsilon_keeping<F: Fsas>(
 /// As [`remove_epsilon_within`].
 pub fn remove_epsilon_without_map<F: Fsas>(fsas: &F, limits: Limits) -> Result<F, Error> {
     let plans = plans(fsas.as_fsa_vec(), Semiring::Tropical, limits, None)?;
-    Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
+    Ok(fsas.same_kind(write(plans, vec![])?))
 }
 
 /// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An
@@ -83,10 +83,10 @@ pub fn remove_epsilon_without_map<F: Fsas>(fsas: &F, limits: Limits) -> Result<F
 ///
 /// # Errors
 /// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as
-/// [`remove_epsilon`].
-pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
-    let plans = plans(fsas.as_fsa_vec(), Semiring::Log, Limits::default(), None)?;
-    Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
+/// [`remove_epsilon_within`].
+pub fn remove_epsilon_log<F: Fsas>(fsas: &F, limits: Limits) -> Result<F, Error> {
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Log, limits, None)?;
+    Ok(fsas.same_kind(write(plans, vec![])?))
 }
 
 /// [`remove_epsilon`], and then an epsilon self-loop at each state but the final one, with an empty
@@ -110,23 +110,30 @@ fn plans(fsas: &FsaVec, semiring: Semiring, limits: Limits, kept: Option<Kept<'_
 type Kept<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
 /// The FSAs as planned, and the lists of their arc maps where there is a place for them.
-fn write<'a>(plans: &[Plan], lists: impl Iterator<Item = Option<ListSlot<'a>>>) -> Result<FsaVec, Error> {
+fn write(plans: Vec<Plan>, mut lists: Vec<ListSlot<'_>>) -> Result<FsaVec, Error> {
     let num_arcs = plans.iter().map(|plan| plan.num_arcs).sum();
-    let sizes = plans.iter().map(|plan| Size { states: plan.ends.len(), arcs: plan.num_arcs }).collect();
-    let (made, []) = write_each(num_arcs, sizes, plans.iter().zip(lists).collect(), |_, (plan, lists), place| {
-        plan.write(place, lists)
+    let sizes = plans.iter().map(|plan| Size { states: plan.num_states, arcs: plan.num_arcs }).collect();
+    let mut lists = lists.drain(..);
+    let plans = plans.into_iter().map(|plan| (plan, lists.next())).collect();
+    let (made, []) = write_each(num_arcs, sizes, plans, |_, (plan, lists), place| match lists {
+        Some(lists) => plan.write(place, lists),
+        None => plan.write_without_map(place),
     })?;
     Ok(made)
 }
 
-/// An FSA without epsilons before it is written: which states' arcs each of its states takes over.
-/// These are known once all ways of epsilons are, and are a fraction of the arcs.
+/// An FSA without epsilons before it is written, whose size is known once all ways of epsilons are.
 #[derive(Default)]
 struct Plan {
     labelled: Labelled,
     /// The new numbers of states; -1 for those that are left out.
     names: Vec<i32>,
-    /// For each state that stays, where its part of `reached` ends.
+    num_states: usize,
+    /// Where there is no arc map, ways are found once more when arcs are written, as they can take
+    /// as much memory as these.
+    closures: Option<Closures>,
+    /// For an arc map: for each state that stays, where its part of `reached`, the states whose
+    /// arcs it takes over, ends.
     ends: Vec<usize>,
     reached: Vec<Reached>,
     /// The epsilons on the best ways there that the arc map names, as a tree for each state.
@@ -197,44 +204,49 @@ impl Plan {
             names[arc.states().1] = 0;
         }
         (names[0], names[last]) = (0, 0);
-        let mut num_kept = 0;
-        for name in names.iter_mut().filter(|name| **name == 0) {
-            *name = num_kept;
-            num_kept += 1;
-        }
-        let mut plan = Self { labelled, names, ends: Vec::with_capacity(index(num_kept)), ..Self::default() };
+        names.iter_mut().filter(|name| **name == 0).zip(0..).for_each(|(name, new)| *name = new);
+        let mut plan = Self { labelled, names, ..Self::default() };
         let mut closures = Closures::new(i, fsa, semiring);
         let mut ways = Ways::default();
         for state in (0..=last).filter(|&state| plan.names[state] >= 0) {
             let num_found = closures.find_from(state)?;
-            ways.clear(num_found);
+            if kept.is_some() {
+                ways.clear(num_found);
+            }
             for place in 0..num_found {
                 let (reached, score) = closures.found(place);
                 let num_arcs = plan.labelled.row(reached).len();
                 if num_arcs == 0 {
                     continue;
                 }
-                let mut way = NO_STEP;
                 if let Some(kept) = kept {
-                    way = ways.to(place, &closures, kept, &mut plan.steps)?;
+                    let way = ways.to(place, &closures, kept, &mut plan.steps)?;
                     let len = plan.steps.get(way as usize).map_or(0, |step| step.len as usize);
                     let named = plan.labelled.row(reached).iter().filter(|(_, arc)| *arc >= 0).count();
                     plan.num_entries = plan.num_entries.saturating_add(num_arcs.saturating_mul(len) + named);
+                    plan.reached.push(Reached { state: id(reached).cast_unsigned(), way, score });
                 }
                 plan.num_arcs += num_arcs;
-                plan.reached.push(Reached { state: id(reached).cast_unsigned(), way, score });
             }
-            plan.ends.push(plan.reached.len());
-            limits.check(Operation::RemoveEpsilons, plan.bytes(), plan.ends.len(), plan.num_arcs)?;
+            plan.num_states += 1;
+            if kept.is_some() {
+                plan.ends.push(plan.reached.len());
+            }
+            limits.check(Operation::RemoveEpsilons, plan.bytes(kept.is_some()), plan.num_states, plan.num_arcs)?;
         }
+        plan.closures = kept.is_none().then_some(closures);
         Ok(plan)
     }
 
     /// What the states and arcs take so far, with the lists of the arc map.
-    fn bytes(&self) -> usize {
+    fn bytes(&self, with_map: bool) -> usize {
+        let made = self.num_states * size_of::<i32>() + self.num_arcs * size_of::<Arc>();
+        if !with_map {
+            return made;
+        }
         let lists = self.num_arcs * size_of::<i32>() + self.num_entries.saturating_mul(size_of::<i32>());
         let work = self.reached.len() * size_of::<Reached>() + self.steps.len() * size_of::<Step>();
-        (self.ends.len() * size_of::<i32>() + self.num_arcs * size_of::<Arc>() + work).saturating_add(lists)
+        (made + work).saturating_add(lists)
     }
 
     /// The arcs of a way that the arc map names, in their order.
@@ -251,31 +263,50 @@ impl Plan {
 
     /// # Errors
     /// [`Error::Score`].
-    fn write(&self, mut place: FsaSlot<'_, 0>, mut lists: Option<ListSlot<'_>>) -> Result<(), Error> {
+    fn write(&self, mut place: FsaSlot<'_, 0>, mut lists: ListSlot<'_>) -> Result<(), Error> {
         let (mut begin, mut steps) = (0, Vec::new());
         for (src_state, &end) in (0..).zip(&self.ends) {
             for &Reached { state, way, score } in &self.reached[begin..end] {
                 self.way(way, &mut steps);
                 for &(arc, from) in self.labelled.row(state as usize) {
-                    let score = narrow(score + f64::from(arc.score));
-                    if score == f32::INFINITY {
-                        return Err(Error::Score { arc: place.next_arc(), score });
+                    place.push(self.after(src_state, score, arc, place.next_arc())?, []);
+                    lists.extend(&steps);
+                    if from >= 0 {
+                        lists.extend(&[from]);
                     }
-                    let dest_state = self.names[arc.states().1];
-                    place.push(Arc { src_state, dest_state, label: arc.label, score }, []);
-                    if let Some(lists) = &mut lists {
-                        lists.extend(&steps);
-                        if from >= 0 {
-                            lists.extend(&[from]);
-                        }
-                        lists.end_list();
-                    }
+                    lists.end_list();
                 }
             }
             begin = end;
             place.end_state();
         }
         Ok(())
+    }
+
+    /// # Errors
+    /// [`Error::Score`].
+    fn write_without_map(mut self, mut place: FsaSlot<'_, 0>) -> Result<(), Error> {
+        let Some(mut closures) = self.closures.take() else { return Ok(()) };
+        let kept = (0..self.names.len()).filter(|&state| self.names[state] >= 0);
+        for (src_state, state) in (0..).zip(kept) {
+            for at in 0..closures.find_from(state)? {
+                let (reached, score) = closures.found(at);
+                for &(arc, _) in self.labelled.row(reached) {
+                    place.push(self.after(src_state, score, arc, place.next_arc())?, []);
+                }
+            }
+            place.end_state();
+        }
+        Ok(())
+    }
+
+    /// An arc behind a way of this score.
+    fn after(&self, src_state: i32, score: f64, arc: Arc, next_arc: usize) -> Result<Arc, Error> {
+        let score = narrow(score + f64::from(arc.score));
+        if score == f32::INFINITY {
+            return Err(Error::Score { arc: next_arc, score });
+        }
+        Ok(Arc { src_state, dest_state: self.names[arc.states().1], label: arc.label, score })
     }
 }
 
@@ -326,6 +357,7 @@ impl Ways {
 mod tests {
     use super::*;
     use crate::core::fsa::{Fsa, fsa};
+    use crate::support::ids::index;
 
     #[test]
     fn memory_follows_the_output_where_no_map_is_wanted() {
@@ -336,9 +368,9 @@ mod tests {
         arcs.push(Arc::new(num_states - 1, num_states, -1, 0.0));
         let chain = Fsa::from_arcs(index(num_states) + 1, arcs).unwrap();
         let num_arcs = index(num_states) * (index(num_states) + 1) / 2;
-        let needed = num_arcs * (size_of::<Arc>() + size_of::<Reached>() + size_of::<i32>());
-        let limits = Limits::default().with_max_bytes(needed + (1 << 20));
+        let limits = Limits::default().with_max_bytes(num_arcs * size_of::<Arc>() + (1 << 20));
         assert_eq!(remove_epsilon_without_map(&chain, limits).unwrap().num_arcs(), num_arcs);
+        let needed = num_arcs * (size_of::<Arc>() + size_of::<Reached>() + size_of::<i32>());
         // Of the epsilons only every thousandth one is named.
         let kept = |arc: usize| arc.is_multiple_of(2000);
         let (fsa, map) = remove_epsilon_keeping(&chain, limits.with_max_bytes(4 * needed), &kept).unwrap();
@@ -358,7 +390,7 @@ mod tests {
         assert_eq!(map.rows().collect::<Vec<_>>(), [&[1, 3][..], &[1, 2, 4], &[4]]);
         let (with_loops, map) = remove_epsilon_and_add_self_loops(&before).unwrap();
         assert_eq!((with_loops.num_arcs(), map.row(0), map.row(1)), (5, &[][..], &[1, 3][..]));
-        let log = remove_epsilon_log(&before).unwrap();
+        let log = remove_epsilon_log(&before, Limits::default()).unwrap();
         let sum = ((1.0_f64).exp() + (6.0_f64).exp()).ln() + 0.25;
         assert!((f64::from(log.arcs()[1].score) - sum).abs() < 1e-5);
         assert_eq!(remove_epsilon(&Fsa::empty()).unwrap().0, Fsa::empty());
@@ -374,10 +406,10 @@ mod tests {
         assert!(remove_epsilon(&circle(0.0)).is_ok());
         assert!(matches!(remove_epsilon(&circle(0.5)), Err(Error::EndlessCycle { .. })));
         // The way from 0 to 1 goes round any number of times: -1 - ln(1 - e^-0.5).
-        let log = remove_epsilon_log(&circle(-0.5)).unwrap();
+        let log = remove_epsilon_log(&circle(-0.5), Limits::default()).unwrap();
         let sum = -1.0 - (1.0 - (-0.5_f64).exp()).ln();
         assert!((f64::from(log.arcs()[0].score) - sum).abs() < 1e-5);
-        assert!(matches!(remove_epsilon_log(&circle(0.0)), Err(Error::EndlessCycle { .. })));
+        assert!(matches!(remove_epsilon_log(&circle(0.0), Limits::default()), Err(Error::EndlessCycle { .. })));
         let alone = fsa(3, &[(0, 0, 0, 0.5), (0, 1, 3, 0.0), (1, 2, -1, 0.0)]);
         assert!(matches!(remove_epsilon(&alone), Err(Error::EndlessCycle { .. })));
     }

@@ -3,7 +3,8 @@
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{SortedFsaBuilder, flatten, map_fsas};
 use crate::core::fsa::{FsaVec, Fsas};
-use crate::error::{Error, Quantity};
+use crate::core::limits::Limits;
+use crate::error::{Error, Operation, Quantity};
 use crate::k2::pairs::WithArcMaps;
 use crate::support::ids::id;
 
@@ -16,7 +17,8 @@ use crate::support::ids::id;
 /// An arc to be replaced by an FSA without states is left out.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] if `first_symbol` is below 1; [`Error::TooLarge`].
+/// [`Error::OutOfRange`] if `first_symbol` is below 1; [`Error::Limit`] where an FSA of the result
+/// needs half of the memory there is; [`Error::TooLarge`].
 #[doc(alias = "ReplaceFsa")]
 pub fn replace_fsa<F: Fsas>(src: &FsaVec, index: &F, first_symbol: i32) -> Result<WithArcMaps<F>, Error> {
     if first_symbol < 1 {
@@ -40,6 +42,9 @@ pub fn replace_fsa<F: Fsas>(src: &FsaVec, index: &F, first_symbol: i32) -> Resul
         }
         Error::fit(Quantity::States, next)?;
         Error::fit(Quantity::Arcs, num_arcs)?;
+        // States and arcs with both maps, and once more for all FSAs.
+        let bytes = 2 * (num_arcs * (size_of::<Arc>() + 2 * size_of::<i32>()) + next * size_of::<usize>());
+        Limits::default().check(Operation::ReplaceFsa, bytes, next, num_arcs)?;
         let mut builder = SortedFsaBuilder::with_capacity(next, num_arcs);
         let (mut map_index, mut map_src) = (Vec::with_capacity(num_arcs), Vec::with_capacity(num_arcs));
         for (state, &name) in names.iter().enumerate() {

@@ -81,23 +81,23 @@ impl Lattice {
     /// A path as a lattice of its own, arc by arc.
     ///
     /// # Errors
-    /// If there is no such lattice, or the arcs are not a path of it.
+    /// If there is no such lattice; [`Error::NotAPath`].
     pub fn linear(&self, i: usize, path: &LatticePath) -> Result<Self, Error> {
         self.check_index(i)?;
         let utterance = self.utterance(i);
         let mut builder = LatticeBuilder::new();
-        let mut state = builder.add_state();
+        let (mut state, mut of_path) = (0, builder.add_state());
         for &arc in &path.arcs {
-            let arc = usize::try_from(arc).ok().filter(|&arc| arc < utterance.fsa.arcs().len());
-            let arc = arc.ok_or(Error::NoState { arc: path.arcs.len(), state, num_states: path.arcs.len() })?;
+            let arc = utterance.arc_from(state, arc)?;
+            state = utterance.arc(arc).dest_state;
             let (graph, acoustic) = utterance.scores(arc);
             let (word, alignment) = (utterance.arc(arc).label, utterance.alignment(arc));
             if word < 0 {
-                builder.add_final(state, graph, acoustic, alignment);
+                builder.add_final(of_path, graph, acoustic, alignment);
             } else {
                 let next = builder.add_state();
-                builder.add_arc(state, next, word, graph, acoustic, alignment);
-                state = next;
+                builder.add_arc(of_path, next, word, graph, acoustic, alignment);
+                of_path = next;
             }
         }
         builder.build()

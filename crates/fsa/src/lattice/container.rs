@@ -2,11 +2,12 @@
 
 use ragged_core::Ragged;
 
-use crate::core::arc::{Arc, FINAL};
+use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::attributes::Attribute;
 use crate::core::fsa::FsaVec;
 use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::properties::Properties;
+use crate::dense::DenseLattices;
 use crate::error::{AttributeProblem, Error, Quantity};
 use crate::lattice::utterance::Utterance;
 
@@ -57,34 +58,54 @@ impl Lattice {
     /// # Errors
     /// As [`new`](Self::new); [`Error::Attribute`] without output labels.
     pub fn from_transducers(graph: &Graph<FsaVec>, acoustic_scores: Vec<f32>) -> Result<Self, Error> {
+        Error::same_size(Quantity::Scores, graph.fsas().num_arcs(), acoustic_scores.len())?;
         let all: Vec<_> = graph.fsas().scores().iter().zip(&acoustic_scores).map(|(all, own)| all - own).collect();
+        Self::of_words(graph, all, acoustic_scores, |_, arc| arc.label > EPSILON)
+    }
+
+    /// The lattices of a search over the output of a network: words are the output labels of the
+    /// graph, input labels the labels of its arcs, one a frame. Utterances without a lattice have
+    /// one without states.
+    ///
+    /// # Errors
+    /// As [`from_transducers`](Self::from_transducers).
+    pub fn from_dense(lattices: &DenseLattices) -> Result<Self, Error> {
+        let (graph, own) = (lattices.graph(), lattices.graph_scores());
+        let acoustic = graph.fsas().scores().iter().zip(own).map(|(all, own)| all - own).collect();
+        // Epsilon arcs are in no frame.
+        Self::of_words(graph, own.to_vec(), acoustic, |at, arc| arc.label != FINAL && lattices.frames()[at] >= 0)
+    }
+
+    /// Lattices of output labels; `has_label` tells whose label is one of a frame.
+    fn of_words(
+        graph: &Graph<FsaVec>,
+        graph_scores: Vec<f32>,
+        acoustic_scores: Vec<f32>,
+        has_label: impl Fn(usize, &Arc) -> bool,
+    ) -> Result<Self, Error> {
+        let no_words = || Error::Attribute { problem: AttributeProblem::NoAuxLabels };
+        let labels = |(at, arc): (usize, &Arc)| if has_label(at, arc) { vec![arc.label] } else { vec![] };
+        let lists: Vec<_> = graph.fsas().arcs().iter().enumerate().map(labels).collect();
         let graph = Graph::new(graph.fsas().clone())
-            .with_aux_labels(
-                graph
-                    .attributes()
-                    .get(AUX_LABELS)
-                    .cloned()
-                    .ok_or(Error::Attribute { problem: AttributeProblem::NoAuxLabels })?,
-            )?
-            .with(GRAPH_SCORES, floats(all))?
-            .with(ACOUSTIC_SCORES, floats(acoustic_scores))?;
+            .with_aux_labels(graph.attributes().get(AUX_LABELS).cloned().ok_or_else(no_words)?)?
+            .with(GRAPH_SCORES, floats(graph_scores))?
+            .with(ACOUSTIC_SCORES, floats(acoustic_scores))?
+            .with(ALIGNMENT, Ragged::from_lists(&lists)?)?;
+        // What is stretched to a chain keeps its frame on the first arc of it.
         let graph = match graph.attributes().get(AUX_LABELS) {
             Some(Attribute::Lists(_)) => graph.expand_aux_labels()?,
             _ => graph,
         };
-        let words =
-            graph.aux_labels().ok_or(Error::Attribute { problem: AttributeProblem::NoAuxLabels })?.iter().copied();
-        let (mut lists, mut arcs) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len()));
-        for (arc, word) in graph.fsas().arcs().iter().zip(words) {
-            lists.push(if arc.label > 0 { vec![arc.label] } else { vec![] });
-            arcs.push(Arc { label: if arc.label == FINAL { FINAL } else { word }, ..*arc });
-        }
-        let words = FsaVec::new(graph.fsas().as_ragged().with_values(arcs)?)?;
-        let attribute = |name| match graph.attributes().get(name) {
+        let words = graph.aux_labels().ok_or_else(no_words)?;
+        let word = |(arc, &word): (&Arc, &i32)| Arc { label: if arc.label == FINAL { FINAL } else { word }, ..*arc };
+        let words: Vec<_> = graph.fsas().arcs().iter().zip(words).map(word).collect();
+        let words = FsaVec::new(graph.fsas().as_ragged().with_values(words)?)?;
+        let scores = |name| match graph.attributes().get(name) {
             Some(Attribute::Floats { values, .. }) => values.to_vec(),
             _ => Vec::new(),
         };
-        Self::new(&words, attribute(GRAPH_SCORES), attribute(ACOUSTIC_SCORES), Ragged::from_lists(&lists)?)
+        let alignment = graph.attributes().lists(ALIGNMENT).cloned().unwrap_or_default();
+        Self::new(&words, scores(GRAPH_SCORES), scores(ACOUSTIC_SCORES), alignment)
     }
 
     /// One batch of all. O(states + arcs + alignments).

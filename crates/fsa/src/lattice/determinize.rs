@@ -33,8 +33,8 @@ pub struct DeterminizeOptions {
     pub beam: f32,
     /// Pending scores that differ by no more are taken as equal.
     pub delta: f32,
-    /// Below this share of the beam, the work is done again with a smaller beam where the limit cut
-    /// it off.
+    /// Where a limit cuts off the work below this share of the beam, it is done again with a smaller
+    /// beam.
     pub retry_cutoff: f32,
     /// What one lattice may take; 50 MB without a limit. Reaching a limit narrows the beam and is
     /// no error.
@@ -86,8 +86,10 @@ impl DeterminizeOptions {
     }
 }
 
-/// How often the work is done again with a smaller beam.
-const MOST_TRIES: usize = 10;
+/// How often the work is done again with another beam.
+const MOST_TRIES: usize = 6;
+/// Between beams that are in this proportion, none is tried.
+const NEAR: f32 = 0.9;
 
 impl Lattice {
     /// Deterministic lattices: at most one arc a word in each state, none without a word, and so
@@ -108,25 +110,33 @@ impl Lattice {
 }
 
 fn determinize_one(lattices: &Lattice, i: usize, options: &DeterminizeOptions) -> Result<(Lattice, f32), Error> {
-    let mut beam = options.beam;
-    let mut pruned: Option<Lattice> = None;
-    for number in 0..=MOST_TRIES {
-        let utterance = pruned.as_ref().map_or_else(|| lattices.utterance(i), |lattice| lattice.utterance(0));
-        let mut run = Run::new(utterance, beam, options);
-        let reached = run.run()?;
-        if reached == beam || reached >= beam * options.retry_cutoff || number == MOST_TRIES {
-            let made = run.lattice()?.connect()?.prune(reached)?;
-            // Without the best path the limit leaves nothing to return.
-            if made.fsas().num_states() == 0 && run.best > f64::NEG_INFINITY {
-                return Err(run.limit());
-            }
-            return Ok((made, reached));
+    let whole = lattices.utterance(i);
+    let mut run = Run::new(whole, options.beam, options);
+    let reached = run.run()?;
+    let mut found = (run.pruned(reached)?, reached);
+    // Where a limit cut off more than that, what is made with a smaller beam gets further: between
+    // the widest beam that was reached and the least that was not.
+    let (mut beam, mut last) = (options.beam, reached);
+    let (mut lower, mut upper) = (reached, if beam.is_finite() { beam } else { run.spread() });
+    for _ in 0..MOST_TRIES {
+        let cut_off_late = last < beam && last >= beam * options.retry_cutoff;
+        if found.1 == options.beam || cut_off_late || lower >= upper * NEAR {
+            break;
         }
-        // Between the two beams, but at least half as large as the last one.
-        beam = if beam.is_infinite() { reached.max(1.0) } else { (beam * reached).sqrt().max(0.5 * beam) };
-        pruned = Some(lattices.get(i)?.prune(beam)?);
+        beam = (lower.max(upper / 1024.0) * upper).sqrt();
+        let narrowed = lattices.get(i)?.prune(beam)?;
+        let mut run = Run::new(narrowed.utterance(0), beam, options);
+        last = run.run()?;
+        if last > found.1 {
+            found = (run.pruned(last)?, last);
+        }
+        (lower, upper) = (lower.max(last), if last < beam { beam } else { upper });
     }
-    unreachable!("the last try returns")
+    // Without the best path the limit leaves nothing to return.
+    if found.0.fsas().num_states() == 0 && run.best > f64::NEG_INFINITY {
+        return Err(run.limit());
+    }
+    Ok(found)
 }
 
 /// A state of the input with what is still to come on the way to it.
@@ -202,8 +212,18 @@ impl Ord for Task {
     }
 }
 
+/// Which arcs leave a state of the input.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// Some without a word.
+    silent: bool,
+    /// Some with a word, or into the final state.
+    loud: bool,
+}
+
 struct Run<'a> {
     input: Utterance<'a>,
+    kinds: Vec<Kind>,
     backward: Vec<f64>,
     best: f64,
     beam: f32,
@@ -228,9 +248,15 @@ impl<'a> Run<'a> {
         /// Kaldi's `--max-mem`.
         const MAX_BYTES: usize = 50_000_000;
         let backward = input.best_backward();
+        let kind = |state| {
+            let arcs = input.fsa.arcs_of(state);
+            Kind { silent: arcs.iter().any(|arc| arc.label == 0), loud: arcs.iter().any(|arc| arc.label != 0) }
+        };
+        let kinds = (0..input.fsa.num_states()).map(kind).collect();
         let best = backward.first().copied().unwrap_or(f64::NEG_INFINITY);
         Self {
             input,
+            kinds,
             best,
             backward,
             beam,
@@ -310,12 +336,11 @@ impl<'a> Run<'a> {
                 Some(known) => known,
                 None => self.add_initial(elements, forward)?,
             };
-            // The common prefix comes first.
-            let labels = self.trie.labels(known.string);
             OutArc {
                 word,
                 dest: known.state,
-                string: self.trie.extend(common.string, &labels)?,
+                // The common prefix comes first.
+                string: self.trie.concat(common.string, known.string)?,
                 graph: common.graph + known.graph,
                 acoustic: common.acoustic + known.acoustic,
             }
@@ -396,6 +421,9 @@ impl<'a> Run<'a> {
     }
 
     fn closure(&mut self, elements: &[Element], forward: f64, prunes: bool) -> Result<Box<[Element]>, Error> {
+        if !elements.iter().any(|element| self.kinds[element.state as usize].silent) {
+            return Ok(elements.iter().copied().filter(|element| self.kinds[element.state as usize].loud).collect());
+        }
         let mut closed: BTreeMap<u32, Element> = elements.iter().map(|element| (element.state, *element)).collect();
         let mut next = closed.first_key_value().map(|(&state, _)| state);
         // Arcs go to later states, so that each is left once.
@@ -417,9 +445,7 @@ impl<'a> Run<'a> {
             }
             next = closed.range(state + 1..).next().map(|(&state, _)| state);
         }
-        let leaves =
-            |element: &Element| self.input.fsa.arcs_of(element.state as usize).iter().any(|arc| arc.label != 0);
-        Ok(closed.into_values().filter(leaves).collect())
+        Ok(closed.into_values().filter(|element| self.kinds[element.state as usize].loud).collect())
     }
 
     /// Over an arc of the input.
@@ -438,9 +464,7 @@ impl<'a> Run<'a> {
         if a.score() != b.score() || a.graph != b.graph {
             return better(a, b);
         }
-        a.string != b.string
-            && (self.trie.len(a.string), self.trie.labels(a.string))
-                < (self.trie.len(b.string), self.trie.labels(b.string))
+        self.trie.compare(a.string, b.string) == Ordering::Less
     }
 
     /// A state of the result, with the tasks of its arcs.
@@ -482,6 +506,26 @@ impl<'a> Run<'a> {
         self.minimal.entry(hash).or_default().push(state);
         self.states.push(State { elements, arcs: Vec::new() });
         Ok(state)
+    }
+
+    /// From the best path to the worst one.
+    fn spread(&self) -> f32 {
+        let mut worst = vec![f64::INFINITY; self.input.fsa.num_states()];
+        if let Some(end) = worst.last_mut() {
+            *end = 0.0;
+        }
+        for (i, arc) in self.input.fsa.arcs().iter().enumerate().rev() {
+            let ((from, to), score) = (arc.states(), self.input.score(i));
+            if score > f64::NEG_INFINITY && self.backward[to] > f64::NEG_INFINITY {
+                worst[from] = worst[from].min(score + worst[to]);
+            }
+        }
+        narrow(self.best - worst.first().copied().unwrap_or(self.best))
+    }
+
+    /// What has been made within a beam.
+    fn pruned(&self, beam: f32) -> Result<Lattice, Error> {
+        self.lattice()?.connect()?.prune(beam)
     }
 
     /// What has been made, with states that may lead nowhere.

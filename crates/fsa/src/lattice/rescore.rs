@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use crate::core::arc::{Arc, EPSILON};
 use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
 use crate::core::limits::Limits;
 use crate::error::{Error, Operation};
 use crate::lattice::builder::LatticeBuilder;
@@ -48,7 +50,7 @@ pub struct BackoffModel<'a> {
 impl<'a> BackoffModel<'a> {
     /// The arcs with the label `backoff` back off.
     pub fn new(fsa: &'a Fsa, backoff: i32) -> Self {
-        let sorted = |state| fsa.view().arcs_of(state).is_sorted_by_key(crate::Arc::sort_key);
+        let sorted = |state| fsa.view().arcs_of(state).is_sorted_by_key(Arc::sort_key);
         Self { fsa, backoff, sorted: (0..fsa.num_states()).all(sorted) }
     }
 
@@ -118,6 +120,86 @@ impl Lattice {
         let lattices: Result<Vec<_>, _> =
             (0..self.num_lattices()).map(|i| self.rescore_one(i, model, f64::from(scale), limits)).collect();
         Self::cat(&lattices?.iter().collect::<Vec<_>>())
+    }
+
+    /// Adds the scores of a grammar to the graph scores, as composition does: each path goes along
+    /// every path of the grammar with its words as input, whose epsilons (labels 0) take none. The
+    /// words of the result are the output labels. Where a grammar backs off by epsilons,
+    /// [`determinize`](Self::determinize) then keeps the best path of each word sequence; use
+    /// [`rescore`](Self::rescore) for true back-off.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] above the limit, 8 GiB for each lattice without one.
+    #[doc(alias = "lattice-lmrescore")]
+    #[doc(alias = "lattice-compose")]
+    pub fn compose(&self, grammar: &Graph<Fsa>, limits: Limits) -> Result<Self, Error> {
+        let view = grammar.fsas().view();
+        let by_label = |arc: &Arc| arc.label.cast_unsigned();
+        let is_sorted = (0..view.num_states()).all(|state| view.arcs_of(state).is_sorted_by_key(by_label));
+        let lattices: Result<Vec<_>, _> =
+            (0..self.num_lattices()).map(|i| self.compose_one(i, grammar, is_sorted, limits)).collect();
+        Self::cat(&lattices?.iter().collect::<Vec<_>>())
+    }
+
+    fn compose_one(&self, i: usize, grammar: &Graph<Fsa>, is_sorted: bool, limits: Limits) -> Result<Self, Error> {
+        let (utterance, view) = (self.utterance(i), grammar.fsas().view());
+        let mut builder = LatticeBuilder::new();
+        let Some(last) = utterance.fsa.final_state().filter(|_| grammar.fsas().num_states() > 0) else {
+            return builder.build();
+        };
+        let aux_labels = grammar.aux_labels();
+        let matching = |state: usize, label: i32| {
+            let mut range = view.arc_range(state);
+            if is_sorted {
+                let (arcs, key) = (view.arcs_of(state), label.cast_unsigned());
+                range.start += arcs.partition_point(|arc| arc.label.cast_unsigned() < key);
+            }
+            let may_match = move |at: &usize| !is_sorted || view.arcs()[*at].label == label;
+            range.take_while(may_match).filter(move |&at| view.arcs()[at].label == label)
+        };
+        let output = |at: usize| aux_labels.map_or(view.arcs()[at].label, |aux_labels| aux_labels[at]);
+        let (mut states, mut pairs) = (HashMap::new(), vec![(0, 0)]);
+        states.insert(pairs[0], builder.add_state());
+        let (mut done, mut arcs) = (0, 0_usize);
+        while let Some(&(state, context)) = pairs.get(done) {
+            let from = id(done);
+            done += 1;
+            let mut reach = |builder: &mut LatticeBuilder, pair: (usize, usize)| {
+                *states.entry(pair).or_insert_with(|| {
+                    pairs.push(pair);
+                    builder.add_state()
+                })
+            };
+            for arc in utterance.fsa.arc_range(state) {
+                let (word, to) = (utterance.arc(arc).label, utterance.arc(arc).states().1);
+                let (acoustic, alignment) = (utterance.scores(arc).1, utterance.alignment(arc));
+                let graph = |at: usize| narrow(utterance.graph(arc) + f64::from(view.arcs()[at].score));
+                if word == EPSILON {
+                    arcs += 1;
+                    let next = reach(&mut builder, (to, context));
+                    builder.add_arc(from, next, EPSILON, narrow(utterance.graph(arc)), acoustic, alignment);
+                    continue;
+                }
+                for at in matching(context, word) {
+                    arcs += 1;
+                    if to == last {
+                        builder.add_final(from, graph(at), acoustic, alignment);
+                    } else {
+                        let next = reach(&mut builder, (to, index(view.arcs()[at].dest_state)));
+                        builder.add_arc(from, next, output(at), graph(at), acoustic, alignment);
+                    }
+                }
+            }
+            for at in matching(context, EPSILON) {
+                arcs += 1;
+                let arc = view.arcs()[at];
+                let next = reach(&mut builder, (state, index(arc.dest_state)));
+                builder.add_arc(from, next, output(at), arc.score, 0.0, &[]);
+            }
+            let bytes = pairs.len() * 3 * size_of::<(usize, usize)>() + arcs * 64;
+            limits.check(Operation::LatticeRescore, bytes, pairs.len(), arcs)?;
+        }
+        builder.build()?.connect()
     }
 
     fn rescore_one<M: LanguageModel>(&self, i: usize, model: &M, scale: f64, limits: Limits) -> Result<Self, Error> {

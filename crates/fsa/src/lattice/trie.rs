@@ -1,4 +1,11 @@
 //! Strings of labels in one tree: a string is its last label and the string before it.
+//!
+//! Each also knows one of the strings that it begins with, much shorter ones further on, so that
+//! what two strings have in common is found in O(log length) (E. W. Myers, *An applicative
+//! random-access stack*, 1983): strings that are still to come grow as long as nothing is common
+//! to all.
+
+use std::cmp::Ordering;
 
 use crate::error::Error;
 use crate::support::pair_interner::PairInterner;
@@ -11,19 +18,24 @@ pub(super) struct Trie {
     /// String `i + 1` is the string of the first number with the label of the second behind it.
     nodes: PairInterner,
     depths: Vec<u32>,
+    /// A shorter string that each begins with; its length follows from that of the string.
+    jumps: Vec<u32>,
     scratch: Vec<i32>,
 }
 
 impl Trie {
     pub(super) fn new() -> Self {
-        Self { nodes: PairInterner::with_capacity(1024), depths: vec![0], scratch: Vec::new() }
+        Self { nodes: PairInterner::with_capacity(1024), depths: vec![0], jumps: vec![EMPTY], scratch: Vec::new() }
     }
 
     /// `string` with `label` behind it.
     pub(super) fn push(&mut self, string: u32, label: i32) -> Result<u32, Error> {
         let (node, is_new) = self.nodes.insert(string, label.cast_unsigned())?;
         if is_new {
-            self.depths.push(self.depths[string as usize] + 1);
+            self.depths.push(self.len(string) + 1);
+            let jump = self.jump(string);
+            let equal = self.len(string) - self.len(jump) == self.len(jump) - self.len(self.jump(jump));
+            self.jumps.push(if equal { self.jump(jump) } else { string });
         }
         Ok(node + 1)
     }
@@ -37,17 +49,57 @@ impl Trie {
         self.depths[string as usize]
     }
 
+    fn jump(&self, string: u32) -> u32 {
+        self.jumps[string as usize]
+    }
+
     fn parent(&self, string: u32) -> (u32, i32) {
         let (parent, label) = self.nodes.pair(string - 1);
         (parent, label.cast_signed())
     }
 
-    /// The longest string that both begin with. O(what is behind it).
-    pub(super) fn common_prefix(&self, mut a: u32, mut b: u32) -> u32 {
+    /// The first `length` labels, of as many at least. O(log length).
+    fn prefix(&self, mut string: u32, length: u32) -> u32 {
+        while self.len(string) > length {
+            let jump = self.jump(string);
+            string = if self.len(jump) >= length { jump } else { self.parent(string).0 };
+        }
+        string
+    }
+
+    /// The longest string that both begin with. O(log length).
+    pub(super) fn common_prefix(&self, a: u32, b: u32) -> u32 {
+        let length = self.len(a).min(self.len(b));
+        let (mut a, mut b) = (self.prefix(a, length), self.prefix(b, length));
         while a != b {
-            if self.len(a) >= self.len(b) { a = self.parent(a).0 } else { b = self.parent(b).0 }
+            let (jump_a, jump_b) = (self.jump(a), self.jump(b));
+            (a, b) = if jump_a == jump_b { (self.parent(a).0, self.parent(b).0) } else { (jump_a, jump_b) };
         }
         a
+    }
+
+    /// Shorter ones first, and equally long ones in the order of the first label that differs.
+    /// O(log length).
+    pub(super) fn compare(&self, mut a: u32, mut b: u32) -> Ordering {
+        if a == b || self.len(a) != self.len(b) {
+            return self.len(a).cmp(&self.len(b));
+        }
+        loop {
+            let ((parent_a, label_a), (parent_b, label_b)) = (self.parent(a), self.parent(b));
+            if parent_a == parent_b {
+                return label_a.cmp(&label_b);
+            }
+            let (jump_a, jump_b) = (self.jump(a), self.jump(b));
+            (a, b) = if jump_a == jump_b { (parent_a, parent_b) } else { (jump_a, jump_b) };
+        }
+    }
+
+    /// `a` with `b` behind it. O(length of b).
+    pub(super) fn concat(&mut self, a: u32, b: u32) -> Result<u32, Error> {
+        if a == EMPTY || b == EMPTY {
+            return Ok(a.max(b));
+        }
+        self.append_behind(a, b, 0)
     }
 
     /// What is left of a string behind its first `length` labels. O(what is left).
@@ -55,11 +107,16 @@ impl Trie {
         if length == 0 || string == EMPTY {
             return Ok(string);
         }
+        self.append_behind(EMPTY, string, length)
+    }
+
+    /// `a` with what is left of `b` behind its first `length` labels.
+    fn append_behind(&mut self, a: u32, b: u32, length: u32) -> Result<u32, Error> {
         let mut labels = std::mem::take(&mut self.scratch);
-        self.collect(string, length, &mut labels);
-        let rest = self.extend(EMPTY, &labels);
+        self.collect(b, length, &mut labels);
+        let made = self.extend(a, &labels);
         self.scratch = labels;
-        rest
+        made
     }
 
     /// The labels of a string.
@@ -81,13 +138,32 @@ impl Trie {
 
     /// The memory that they take.
     pub(super) fn bytes(&self) -> usize {
-        self.nodes.bytes() + self.depths.capacity() * size_of::<u32>()
+        self.nodes.bytes() + (self.depths.capacity() + self.jumps.capacity()) * size_of::<u32>()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn prefixes_and_order_are_those_of_lists(a in prop::collection::vec(-1..2_i32, 0..40), b in prop::collection::vec(-1..2_i32, 0..40), cut in 0..40_usize) {
+            let mut trie = Trie::new();
+            // Long common beginnings are rare by chance.
+            let b = [&a[..cut.min(a.len())], &b].concat();
+            let [x, y] = [&a, &b].map(|labels| trie.extend(EMPTY, labels).unwrap());
+            let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+            prop_assert_eq!(trie.labels(trie.common_prefix(x, y)), &a[..common]);
+            prop_assert_eq!(trie.compare(x, y), a.len().cmp(&b.len()).then(a.cmp(&b)));
+            let both = trie.concat(x, y).unwrap();
+            prop_assert_eq!(trie.labels(both), [&a[..], &b].concat());
+            let rest = trie.behind(both, trie.len(x)).unwrap();
+            prop_assert_eq!(rest, y);
+        }
+    }
 
     #[test]
     fn strings_are_numbers() {

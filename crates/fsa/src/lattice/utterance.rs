@@ -4,6 +4,7 @@ use ragged_core::Ragged;
 
 use crate::core::arc::Arc;
 use crate::core::view::FsaView;
+use crate::error::Error;
 use crate::support::ids::index;
 
 /// The states and arcs of one lattice. Arcs are counted within it.
@@ -112,6 +113,15 @@ impl<'a> Utterance<'a> {
     /// The arcs of a state, counted within the lattice.
     pub(crate) fn arcs_of(&self, state: i32) -> std::ops::Range<usize> {
         self.fsa.arc_range(index(state))
+    }
+
+    /// An arc of a path, which must leave this state.
+    ///
+    /// # Errors
+    /// [`Error::NotAPath`] if it does not.
+    pub(crate) fn arc_from(&self, state: i32, arc: i32) -> Result<usize, Error> {
+        let own = if self.fsa.num_states() == 0 { 0..0 } else { self.arcs_of(state) };
+        usize::try_from(arc).ok().filter(|arc| own.contains(arc)).ok_or(Error::NotAPath { arc, state })
     }
 }
 

@@ -1,7 +1,23 @@
 //! The arcs of those states that were requested last, in bounded memory.
 
-use crate::openfst::lazy_composition::LazyArc;
+use crate::core::arc::Arc;
 use crate::support::ids::{NONE, number};
+
+/// An arc of a [`LazyComposition`](crate::openfst::LazyComposition).
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct LazyArc {
+    /// The states as the composition numbers them, the label that the first graph takes, and both
+    /// scores together.
+    pub arc: Arc,
+    /// What the second graph outputs; the label where both met if it outputs nothing, 0 if it
+    /// outputs lists, which `arc_b` leads to.
+    pub aux_label: i32,
+    /// The arc of the first graph, -1 if it waits. Its attributes are those at this place.
+    pub arc_a: i32,
+    /// The arc of the second graph, -1 if it waits.
+    pub arc_b: i32,
+}
 
 /// Keeps arcs by the states that they leave. When it is to give memory back, a hand goes round over
 /// what is kept and drops what has not been looked at since it came by before.
@@ -91,7 +107,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::core::arc::Arc;
 
     fn arcs(state: u32) -> Box<[LazyArc]> {
         let arc = LazyArc { arc: Arc::new(state.cast_signed(), 1, 2, 0.0), aux_label: 0, arc_a: 0, arc_b: 0 };

@@ -8,8 +8,10 @@ use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
 use crate::core::limits::Limits;
+use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
+use crate::openfst::element::Element;
 use crate::openfst::epsilon_closure::{Closure, Obstacle};
 use crate::openfst::factor::{Rest, factor};
 use crate::openfst::machine::{Built, Machine, map_each};
@@ -17,7 +19,7 @@ use crate::openfst::potentials::costs_to_final;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
 use crate::support::ids::{NONE, Ordered, index, number};
-use crate::support::interner::{Key, SliceInterner, mix};
+use crate::support::interner::SliceInterner;
 
 /// How [`determinize`] works, and how far.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +40,9 @@ pub struct DeterminizeOptions {
     /// everything.
     #[doc(alias = "weight_threshold")]
     pub beam: Option<f32>,
+    /// Whether a string has the score of its best path, or the sum of all. The sum is not taken
+    /// together with a beam, removal of epsilons or disambiguation.
+    pub semiring: Semiring,
     /// The largest size of one FSA of the result, with its subsets; by default half of the memory
     /// there is, and as many states as an i32 counts.
     pub limits: Limits,
@@ -45,7 +50,14 @@ pub struct DeterminizeOptions {
 
 impl Default for DeterminizeOptions {
     fn default() -> Self {
-        Self { delta: 1.0 / 1024.0, disambiguate: false, remove_epsilons: false, beam: None, limits: Limits::default() }
+        Self {
+            delta: 1.0 / 1024.0,
+            disambiguate: false,
+            remove_epsilons: false,
+            beam: None,
+            semiring: Semiring::Tropical,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -75,6 +87,13 @@ impl DeterminizeOptions {
     #[must_use]
     pub fn with_beam(mut self, beam: f32) -> Self {
         self.beam = Some(beam);
+        self
+    }
+
+    /// In this semiring.
+    #[must_use]
+    pub fn with_semiring(mut self, semiring: Semiring) -> Self {
+        self.semiring = semiring;
         self
     }
 
@@ -120,7 +139,7 @@ impl DeterminizeOptions {
 /// # Errors
 /// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on;
 /// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists; with a beam or
-/// with epsilons removed, [`Error::EndlessCycle`].
+/// with epsilons removed, [`Error::EndlessCycle`]; [`Error::LogSemiring`].
 #[doc(alias = "fstdeterminize")]
 #[doc(alias = "determinizestar")]
 pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> Result<Graph<F>, Error> {
@@ -129,6 +148,10 @@ pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> R
 
 /// [`determinize`] of one FSA.
 pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &DeterminizeOptions) -> Result<Built, Error> {
+    let takes_the_best = options.beam.is_some() || options.remove_epsilons || options.disambiguate;
+    if options.semiring == Semiring::Log && takes_the_best {
+        return Err(Error::LogSemiring { operation: Operation::DeterminizePruned });
+    }
     let mut strings = Strings::new();
     let (builder, outputs) = if options.remove_epsilons {
         without_epsilons(fsa, machine, options, &mut strings)?
@@ -138,7 +161,7 @@ pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &Determ
     let rest = if options.remove_epsilons { Rest::AtOnce } else { Rest::Waits };
     match machine.aux {
         None => Ok(Built { builder, aux: None }),
-        Some(_) => factor(builder, outputs, &mut strings, rest, usize::MAX),
+        Some(_) => factor(builder, outputs, &mut strings, rest, (Operation::Determinize, options.limits)),
     }
 }
 
@@ -191,15 +214,6 @@ pub(super) fn determinize_parts(
     Ok((work.builder, work.outputs))
 }
 
-/// A state of the input as a member of a subset: the output string and the cost that are left when
-/// the subset is reached.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Element {
-    pub state: u32,
-    pub string: u32,
-    pub cost: f32,
-}
-
 /// An arc out of a subset, before those with the same label are put together.
 #[derive(Debug, Clone, Copy)]
 struct Record {
@@ -212,19 +226,6 @@ impl Record {
     #[inline]
     fn key(&self) -> u64 {
         (u64::from(self.label.cast_unsigned()) << 32) | u64::from(self.to.state)
-    }
-}
-
-impl Key for Element {
-    #[inline]
-    fn is(&self, other: &Self) -> bool {
-        self.state == other.state && self.string == other.string && self.cost.to_bits() == other.cost.to_bits()
-    }
-
-    #[inline]
-    fn mix(&self, hash: u64) -> u64 {
-        let both = (u64::from(self.state) << 32) | u64::from(self.cost.to_bits());
-        mix(mix(hash, both), u64::from(self.string))
     }
 }
 
@@ -346,13 +347,13 @@ impl Work<'_> {
         group.clear();
         let label = records[0].label;
         for Record { to, .. } in records {
-            match group.last().filter(|before: &&Element| before.state == to.state) {
+            match group.last_mut().filter(|before: &&mut Element| before.state == to.state) {
                 None => group.push(*to),
                 // The costs rise: what was there before is not worse.
                 Some(before) if before.string != to.string && !self.options.disambiguate => {
                     return Err(self.not_functional(label, before.string, to.string));
                 }
-                Some(_) => {}
+                Some(before) => before.cost = self.options.semiring.add_costs(before.cost, to.cost),
             }
         }
         if label != FINAL {
@@ -387,7 +388,8 @@ impl Work<'_> {
 
     /// The arc to a subset, whose members output and pay on the arc what they have in common.
     fn arc_to(&mut self, from: usize, label: i32, group: &mut [Element]) -> Result<(), Error> {
-        let cost = group.iter().fold(f32::INFINITY, |least, element| least.min(element.cost));
+        let together = |cost, element: &Element| self.options.semiring.add_costs(cost, element.cost);
+        let cost = group.iter().fold(f32::INFINITY, together);
         let mut string = EMPTY;
         if label == FINAL {
             // All of it, as there is no later.

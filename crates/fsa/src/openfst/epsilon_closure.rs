@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use crate::core::arc::{Arc, EPSILON};
 use crate::error::Error;
 use crate::k2::epsilon_closure::ranks;
-use crate::openfst::determinize::Element;
+use crate::openfst::element::Element;
 use crate::openfst::machine::Machine;
 use crate::openfst::potentials::gained_by_rounding;
 use crate::openfst::strings::Strings;

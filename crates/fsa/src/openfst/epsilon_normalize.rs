@@ -7,7 +7,8 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
-use crate::error::{Error, Quantity};
+use crate::core::limits::Limits;
+use crate::error::{Error, Operation, Quantity};
 use crate::k2::epsilon_closure::ranks;
 use crate::openfst::factor::{Rest, factor};
 use crate::openfst::machine::{Built, Machine, map_each, only_aux_labels};
@@ -31,16 +32,16 @@ use crate::support::interner::{Table, mix};
 /// wait. It need not be functional. As OpenFst's `EpsNormalize` (M. Mohri, *Generic epsilon-removal
 /// and input epsilon-normalization algorithms for weighted transducers*, 2002). Time and memory in
 /// proportion to the ways that epsilons lead from state to state, and to the labels that can wait
-/// at a state.
+/// at a state, within `limits` for each FSA.
 ///
 /// ```
-/// use fsa::{Arc, Fsa, Graph};
+/// use fsa::{Arc, Fsa, Graph, Limits};
 /// use fsa::openfst::{Side, epsilon_normalize};
 ///
 /// // Puts out 70 before it takes 7.
 /// let fsa = Fsa::from_arcs(4, vec![Arc::new(0, 1, 0, 0.25), Arc::new(1, 2, 7, 0.5), Arc::new(2, 3, -1, 0.0)])?;
 /// let early = Graph::new(fsa).with_aux_labels(vec![70, 0, -1])?;
-/// let normal = epsilon_normalize(&early, Side::Input)?;
+/// let normal = epsilon_normalize(&early, Side::Input, Limits::default())?;
 /// assert_eq!(*normal.fsas(), Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.75), Arc::new(1, 2, -1, 0.0)])?);
 /// assert_eq!(normal.aux_labels(), Some(&[70, -1][..]));
 /// # Ok::<(), fsa::Error>(())
@@ -48,20 +49,17 @@ use crate::support::interner::{Table, mix};
 ///
 /// # Errors
 /// [`Error::EndlessOutput`] where it would be infinite; [`Error::EndlessCycle`] if a cycle of
-/// epsilons makes scores better; [`Error::OutOfRange`] for more than 2^24 states;
-/// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if
-/// these are lists.
+/// epsilons makes scores better; [`Error::Limit`]; [`Error::LostAttribute`] for attributes other
+/// than the output labels; [`Error::Attribute`] if these are lists.
 #[doc(alias = "EpsNormalize")]
 #[doc(alias = "fstepsnormalize")]
-pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<Graph<F>, Error> {
+pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side, limits: Limits) -> Result<Graph<F>, Error> {
+    let normalize = |fsa, machine: Machine<'_>| normalize(fsa, machine, limits);
     if side == Side::Input || only_aux_labels(graph)?.is_none() {
         return map_each(graph, normalize);
     }
     exchange(&map_each(&exchange(graph)?, normalize)?)
 }
-
-/// No FSA gets more states, nor more ways that epsilons lead to them.
-const MOST_STATES: usize = 1 << 24;
 
 /// Input and output labels of a transducer, exchanged. Other than by `invert`, its final arcs may
 /// output labels.
@@ -76,14 +74,14 @@ fn exchange<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
     Graph::new(fsas).with_aux_labels(aux)
 }
 
-fn normalize(fsa: usize, machine: Machine<'_>) -> Result<Built, Error> {
+fn normalize(fsa: usize, machine: Machine<'_>, limits: Limits) -> Result<Built, Error> {
     let trimmed = trim(machine.fsa);
     let builder = &trimmed.builder;
     if builder.ends.is_empty() {
         return Ok(Built::default());
     }
     let outputs: Vec<_> = trimmed.sources.iter().map(|&arc| machine.output(arc as usize)).collect();
-    let work = Work::new(fsa, builder, &outputs);
+    let work = Work::new(fsa, builder, &outputs, limits);
     let silent = builder.arcs.iter().zip(&outputs).filter(|(arc, _)| arc.label == EPSILON);
     check_growth(fsa, builder.ends.len(), silent.map(|(arc, &output)| (arc.states(), i64::from(output != EPSILON))))?;
     let mut strings = Strings::new();
@@ -95,7 +93,7 @@ fn normalize(fsa: usize, machine: Machine<'_>) -> Result<Built, Error> {
         |(arc, &output): (&Arc, &u32)| (arc.states(), strings.labels(output).fold(-1, |length: i64, _| length + 1));
     let going_on = builder.arcs.iter().zip(&outputs).filter(|(arc, _)| arc.label != FINAL);
     check_growth(fsa, builder.ends.len(), going_on.map(more))?;
-    factor(builder, outputs, &mut strings, Rest::Waits, MOST_STATES)
+    factor(builder, outputs, &mut strings, Rest::Waits, (Operation::EpsilonNormalize, limits))
 }
 
 /// The labels that wait when a state is reached, of which each arc adds or takes away so many, are
@@ -163,10 +161,13 @@ struct Work<'a> {
     /// For each state its number in the result, or -1.
     names: Vec<i32>,
     ways: Vec<Way>,
+    limits: Limits,
+    /// What is in use besides ways and strings.
+    bytes_made: usize,
 }
 
 impl<'a> Work<'a> {
-    fn new(fsa: usize, builder: &'a SortedFsaBuilder, outputs: &'a [i32]) -> Self {
+    fn new(fsa: usize, builder: &'a SortedFsaBuilder, outputs: &'a [i32], limits: Limits) -> Self {
         let num_states = builder.ends.len();
         let row = |state: usize| &builder.arcs[range(builder, state)];
         let is_silent = |arc: &&Arc| arc.label == EPSILON;
@@ -177,7 +178,8 @@ impl<'a> Work<'a> {
         builder.arcs.iter().filter(|arc| arc.label != EPSILON).for_each(|arc| names[arc.states().1] = 0);
         (names[0], names[num_states - 1]) = (0, 0);
         names.iter_mut().filter(|name| **name == 0).zip(0..).for_each(|(name, new)| *name = new);
-        Self { fsa, builder, outputs, silent, ranks: ranks(num_states, dests).0, names, ways: Vec::new() }
+        let ranks = ranks(num_states, dests).0;
+        Self { fsa, builder, outputs, silent, ranks, names, ways: Vec::new(), limits, bytes_made: 0 }
     }
 
     /// The machine without arcs with label 0, and what each arc outputs.
@@ -209,8 +211,19 @@ impl<'a> Work<'a> {
             outputs.extend(row.iter().map(|(_, string)| string));
             made.end_state();
             Error::fit(Quantity::Arcs, made.arcs.len())?;
+            self.bytes_made =
+                made.arcs.capacity() * (size_of::<Arc>() + size_of::<u32>()) + row.capacity() * size_of::<(Arc, u32)>();
+            self.check(strings, made.ends.len(), made.arcs.len())?;
         }
         Ok((made, outputs))
+    }
+
+    /// What is in use is within the limits.
+    fn check(&self, strings: &Strings, states: usize, arcs: usize) -> Result<(), Error> {
+        /// A way, and its place in the table and in the queue, while these grow.
+        const BYTES_OF_WAY: usize = size_of::<Way>() + 40;
+        let bytes = strings.bytes() + self.ways.capacity() * BYTES_OF_WAY + self.bytes_made;
+        self.limits.check(Operation::EpsilonNormalize, bytes, states, arcs)
     }
 
     /// All ways over arcs with label 0 from `source` that differ in where they end or in what they
@@ -241,11 +254,8 @@ impl<'a> Work<'a> {
                 let is_it = |at: u32| (ways[at as usize].state, ways[at as usize].string) == (state, string);
                 let place = match table.find_or_insert(hash(&new), is_it, ways.len()) {
                     Err(place) => {
-                        if self.ways.len() >= MOST_STATES {
-                            let what = Quantity::EpsilonWays;
-                            return Err(Error::too_many(what, MOST_STATES, self.ways.len() + 1));
-                        }
                         self.ways.push(new);
+                        self.check(strings, source, self.ways.len())?;
                         place
                     }
                     Ok(place) => {

@@ -3,7 +3,8 @@
 use crate::core::arc::{Arc, EPSILON};
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::core::semiring::Semiring;
+use crate::error::{Error, Operation};
 use crate::openfst::determinize::{DeterminizeOptions, determinize_parts, without_epsilons};
 use crate::openfst::machine::{Machine, aux_labels};
 use crate::openfst::push::{Pushed, push_to_start};
@@ -19,12 +20,17 @@ use crate::support::ids::number;
 ///
 /// # Errors
 /// Those of determinization, and [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1.
-pub(crate) fn is_exactly_equivalent(a: &Graph<Fsa>, b: &Graph<Fsa>, delta: f32) -> Result<bool, Error> {
+pub(crate) fn is_exactly_equivalent(
+    a: &Graph<Fsa>,
+    b: &Graph<Fsa>,
+    delta: f32,
+    semiring: Semiring,
+) -> Result<bool, Error> {
     let mut strings = Strings::new();
     let as_transducers = a.attributes().get(crate::core::graph::AUX_LABELS).is_some()
         || b.attributes().get(crate::core::graph::AUX_LABELS).is_some();
-    let a = Canonical::new(0, a, as_transducers, &mut strings)?;
-    let b = Canonical::new(1, b, as_transducers, &mut strings)?;
+    let a = Canonical::new(0, a, as_transducers, semiring, &mut strings)?;
+    let b = Canonical::new(1, b, as_transducers, semiring, &mut strings)?;
     Ok(same(&a, &b, delta))
 }
 
@@ -36,7 +42,13 @@ struct Canonical {
 }
 
 impl Canonical {
-    fn new(fsa: usize, graph: &Graph<Fsa>, as_transducer: bool, strings: &mut Strings) -> Result<Self, Error> {
+    fn new(
+        fsa: usize,
+        graph: &Graph<Fsa>,
+        as_transducer: bool,
+        semiring: Semiring,
+        strings: &mut Strings,
+    ) -> Result<Self, Error> {
         let view = graph.fsas().view();
         let own: Vec<i32>;
         let aux = match aux_labels(graph)? {
@@ -55,7 +67,10 @@ impl Canonical {
         let mut builder = trimmed.builder;
         let epsilons = builder.arcs.iter().any(|arc| arc.label == EPSILON);
         if epsilons || !sort_rows(&mut builder.arcs, &builder.ends, outputs.as_deref_mut()) {
-            let how = DeterminizeOptions::default().with_remove_epsilons(epsilons);
+            if epsilons && semiring == Semiring::Log {
+                return Err(Error::LogSemiring { operation: Operation::EquivalenceWithEpsilons });
+            }
+            let how = DeterminizeOptions::default().with_remove_epsilons(epsilons).with_semiring(semiring);
             let determinize = if epsilons { without_epsilons } else { determinize_parts };
             let (made, made_outputs) = determinize(fsa, machine, &how, strings)?;
             let trimmed = trim_part(&made)?;
@@ -63,7 +78,12 @@ impl Canonical {
             builder = trimmed.builder;
         }
         let mut pushed = Pushed { builder, outputs };
-        let before = if pushed.builder.ends.is_empty() { (0.0, 0) } else { push_to_start(fsa, &mut pushed, strings)? };
+        let before = if pushed.builder.ends.is_empty() {
+            (0.0, 0)
+        } else {
+            // What is deterministic has one path a string: either semiring will do.
+            push_to_start(fsa, &mut pushed, strings, Semiring::Tropical)?
+        };
         Ok(Self { pushed, before })
     }
 

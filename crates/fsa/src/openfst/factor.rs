@@ -3,7 +3,8 @@
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
-use crate::error::{Error, Quantity};
+use crate::core::limits::Limits;
+use crate::error::{Error, Operation, Quantity};
 use crate::openfst::machine::Built;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::support::ids::NONE;
@@ -27,13 +28,13 @@ pub(super) enum Rest {
 /// those `outputs`.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] if it needs more than `most_states` states.
+/// [`Error::Limit`] where it needs more than the `limits` of the operation.
 pub(super) fn factor(
     builder: SortedFsaBuilder,
     outputs: Vec<u32>,
     strings: &mut Strings,
     rest: Rest,
-    most_states: usize,
+    limits: (Operation, Limits),
 ) -> Result<Built, Error> {
     let short = |(arc, &string): (&Arc, &u32)| {
         strings.split(string).is_none_or(|(_, rest)| rest == EMPTY && arc.label != FINAL)
@@ -50,7 +51,7 @@ pub(super) fn factor(
         made: SortedFsaBuilder::default(),
         aux: Vec::new(),
         rest,
-        most_states,
+        limits,
     };
     work.run(&builder, &outputs, strings)
 }
@@ -81,7 +82,7 @@ struct Work {
     made: SortedFsaBuilder,
     aux: Vec<i32>,
     rest: Rest,
-    most_states: usize,
+    limits: (Operation, Limits),
 }
 
 impl Work {
@@ -90,10 +91,7 @@ impl Work {
         let mut next = 0;
         while let Some(&(state_number, pending)) = self.waiting.pairs.keys().get(next) {
             let from = Error::fit(Quantity::States, next)?;
-            if self.waiting.pairs.keys().len() > self.most_states {
-                let what = Quantity::WaitingStates;
-                return Err(Error::too_many(what, self.most_states, self.waiting.pairs.keys().len()));
-            }
+            self.check(strings)?;
             if builder.ends.get(state_number as usize).is_none() {
                 // Behind the last arc.
                 self.last_arc(from, pending, 0.0, strings)?;
@@ -123,6 +121,14 @@ impl Work {
         self.made.end_state();
         self.made.arcs.iter_mut().filter(|arc| arc.label == FINAL).for_each(|arc| arc.dest_state = the_final);
         Ok(Built { builder: self.made, aux: Some(self.aux) })
+    }
+
+    /// What has been made is within the limits.
+    fn check(&self, strings: &Strings) -> Result<(), Error> {
+        let (operation, limits) = self.limits;
+        let arcs = self.made.arcs.capacity() * (size_of::<Arc>() + size_of::<i32>());
+        let bytes = strings.bytes() + self.waiting.pairs.bytes() + arcs;
+        limits.check(operation, bytes, self.waiting.pairs.keys().len(), self.made.arcs.len())
     }
 
     /// An arc into the final state, or on the way there if there is something to output.
@@ -156,9 +162,14 @@ mod tests {
         // 0 -1:[7 8 9]-> 1 -2:[]-> 2 -(-1):[5]-> 3
         let outputs = vec![of(&[7, 8, 9]), of(&[]), of(&[5])];
         let arcs = vec![Arc::new(0, 1, 1, 0.5), Arc::new(1, 2, 2, 0.25), Arc::new(2, 3, FINAL, 1.0)];
-        let made =
-            factor(SortedFsaBuilder { ends: vec![1, 2, 3, 3], arcs }, outputs, &mut strings, Rest::Waits, usize::MAX)
-                .unwrap();
+        let made = factor(
+            SortedFsaBuilder { ends: vec![1, 2, 3, 3], arcs },
+            outputs,
+            &mut strings,
+            Rest::Waits,
+            (Operation::Determinize, Limits::default()),
+        )
+        .unwrap();
         let triples: Vec<_> = made.builder.arcs.iter().map(|arc| (arc.src_state, arc.dest_state, arc.label)).collect();
         assert_eq!(triples, [(0, 1, 1), (1, 2, 2), (2, 3, 0), (3, 4, 0), (4, 5, -1)]);
         assert_eq!(made.aux.unwrap(), [7, 8, 9, 5, -1]);

@@ -4,7 +4,7 @@ use crate::core::arc::EPSILON;
 use crate::core::limits::Limits;
 use crate::core::view::FsaView;
 use crate::error::{Error, Operation};
-use crate::k2::intersect::Epsilons;
+use crate::k2::meeting::Epsilons;
 use crate::k2::meeting::Pair;
 use crate::support::ids::{NONE, index, number};
 use crate::support::interner::{Key, SliceInterner, mix};

@@ -4,6 +4,7 @@ use ragged_core::Ragged;
 
 use crate::core::fsa::{Fsa, Fsas};
 use crate::core::graph::Graph;
+use crate::core::limits::Limits;
 use crate::error::Error;
 use crate::openfst;
 use crate::openfst::determinize::DeterminizeOptions;
@@ -43,8 +44,8 @@ impl<F: Fsas> Graph<F> {
     ///
     /// # Errors
     /// As the function.
-    pub fn epsilon_normalize(&self, side: Side) -> Result<Self, Error> {
-        openfst::epsilon_normalize(self, side)
+    pub fn epsilon_normalize(&self, side: Side, limits: Limits) -> Result<Self, Error> {
+        openfst::epsilon_normalize(self, side, limits)
     }
 
     /// [`openfst::push_weights`](openfst::push_weights()) with the attributes.
@@ -53,6 +54,14 @@ impl<F: Fsas> Graph<F> {
     /// As the function.
     pub fn push_weights(&self, to: PushTo) -> Result<Self, Error> {
         self.carry(openfst::push_weights(self.fsas(), to)?)
+    }
+
+    /// [`openfst::push_weights_log`](openfst::push_weights_log()) with the attributes.
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn push_weights_log(&self, to: PushTo) -> Result<Self, Error> {
+        self.carry(openfst::push_weights_log(self.fsas(), to)?)
     }
 
     /// [`openfst::difference`](openfst::difference()) with the attributes.

@@ -8,9 +8,9 @@ use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::limits::Limits;
 use crate::error::{Error, Operation, Quantity};
 use crate::k2::compose::{composed, output_acceptor};
-use crate::k2::intersect::{Epsilons, IntersectOptions, Sorted, intersect_pair};
-use crate::k2::meeting::{Pair, Step, for_each_step};
-use crate::openfst::arc_cache::ArcCache;
+use crate::k2::intersect::{IntersectOptions, Sorted, intersect_pair};
+use crate::k2::meeting::{Epsilons, Pair, Step, for_each_step};
+use crate::openfst::arc_cache::{ArcCache, LazyArc};
 use crate::openfst::first_labels::FirstLabels;
 use crate::support::ids::index;
 use crate::support::pair_interner::PairInterner;
@@ -71,22 +71,6 @@ impl LazyOptions {
         self.cache_bytes = cache_bytes;
         self
     }
-}
-
-/// An arc of a [`LazyComposition`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct LazyArc {
-    /// The states as the composition numbers them, the label that the first graph takes, and both
-    /// scores together.
-    pub arc: Arc,
-    /// What the second graph outputs; the label where both met if it outputs nothing, 0 if it
-    /// outputs lists, which `arc_b` leads to.
-    pub aux_label: i32,
-    /// The arc of the first graph, -1 if it waits. Its attributes are those at this place.
-    pub arc_a: i32,
-    /// The arc of the second graph, -1 if it waits.
-    pub arc_b: i32,
 }
 
 /// What [`compose`](crate::k2::compose()) makes, state by state as one walks it: for graphs that

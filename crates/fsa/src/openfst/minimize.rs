@@ -5,6 +5,7 @@ use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
 use crate::core::limits::Limits;
+use crate::core::semiring::Semiring;
 use crate::error::{Error, Operation};
 use crate::openfst::determinize::quantize;
 use crate::openfst::factor::{Rest, factor};
@@ -29,6 +30,8 @@ pub struct MinimizeOptions {
     /// Take FSAs that are not deterministic as well: the result is equivalent and not larger, but
     /// there may be smaller ones.
     pub allow_nondet: bool,
+    /// The semiring in which scores are pushed. In the log semiring FSAs must be deterministic.
+    pub semiring: Semiring,
     /// The largest size of one FSA and of the work on it; what may need more is refused, mostly
     /// before the work begins. By default there is none.
     pub limits: Limits,
@@ -36,7 +39,7 @@ pub struct MinimizeOptions {
 
 impl Default for MinimizeOptions {
     fn default() -> Self {
-        Self { delta: 1.0 / 1024.0, allow_nondet: false, limits: Limits::default() }
+        Self { delta: 1.0 / 1024.0, allow_nondet: false, semiring: Semiring::Tropical, limits: Limits::default() }
     }
 }
 
@@ -52,6 +55,13 @@ impl MinimizeOptions {
     #[must_use]
     pub fn with_allow_nondet(mut self, allow_nondet: bool) -> Self {
         self.allow_nondet = allow_nondet;
+        self
+    }
+
+    /// In this semiring.
+    #[must_use]
+    pub fn with_semiring(mut self, semiring: Semiring) -> Self {
+        self.semiring = semiring;
         self
     }
 
@@ -86,7 +96,8 @@ impl MinimizeOptions {
 ///
 /// # Errors
 /// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`];
-/// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists; [`Error::Limit`].
+/// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
+/// [`Error::LogSemiring`] for what is not deterministic; [`Error::Limit`].
 #[doc(alias = "fstminimize")]
 pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<Graph<F>, Error> {
     map_each(graph, |fsa, machine| minimize_one(fsa, machine, options))
@@ -107,13 +118,16 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
         return Ok(Built::default());
     }
     let deterministic = is_deterministic(machine, fsa, &builder, options.allow_nondet)?;
+    if !deterministic && options.semiring == Semiring::Log {
+        return Err(Error::LogSemiring { operation: Operation::MinimizeNondeterministic });
+    }
     let mut strings = Strings::new();
     let outputs = machine
         .aux
         .map(|_| sources.iter().map(|&arc| strings.append(0, machine.output(arc as usize))).collect::<Vec<_>>());
     drop(sources);
     let mut work = Pushed { builder, outputs };
-    let (score, before) = push_to_start(fsa, &mut work, &mut strings)?;
+    let (score, before) = push_to_start(fsa, &mut work, &mut strings, options.semiring)?;
     work.pass_start(score, before, &mut strings)?;
     within(&strings)?;
     let symbols = symbols(&work, options.delta);
@@ -126,7 +140,7 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
     drop((symbols, classes));
     match outputs {
         None => Ok(Built { builder, aux: None }),
-        Some(outputs) => factor(builder, outputs, &mut strings, Rest::Waits, usize::MAX),
+        Some(outputs) => factor(builder, outputs, &mut strings, Rest::Waits, (Operation::Minimize, options.limits)),
     }
 }
 

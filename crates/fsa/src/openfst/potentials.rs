@@ -4,11 +4,15 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::core::arc::Arc;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::entering::Entering;
+use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::openfst::strings::{EMPTY, Strings};
-use crate::support::ids::{Ordered, number};
+use crate::paths::distance::{Direction, log_distances};
+use crate::support::ids::{Ordered, narrow, number};
 use crate::support::sweep::{FEW_SWEEPS, sweep};
 use crate::support::walks::find_circle;
 
@@ -23,12 +27,42 @@ pub(super) fn costs_to_final(fsa: usize, view: FsaView<'_>) -> Result<Vec<f32>, 
     }
 }
 
+/// The cost of the best path, or in the log semiring of all paths, from each state to the final
+/// one, or from the start to each.
+///
+/// # Errors
+/// [`Error::EndlessCycle`].
+pub(super) fn costs(
+    fsa: usize,
+    builder: &SortedFsaBuilder,
+    direction: Direction,
+    semiring: Semiring,
+) -> Result<Vec<f32>, Error> {
+    let num_states = builder.ends.len();
+    match (semiring, direction) {
+        (Semiring::Log, _) => {
+            let splits = builder.splits()?;
+            let scores = log_distances(fsa, FsaView::new(&splits, &builder.arcs), direction)?;
+            Ok(scores.into_iter().map(|score| narrow(0.0 - score)).collect())
+        }
+        (Semiring::Tropical, Direction::ToFinal) => {
+            costs_to(fsa, num_states - 1, &Entering::new(num_states, &builder.arcs))
+        }
+        (Semiring::Tropical, Direction::FromStart) => {
+            let turned: Vec<_> = (builder.arcs.iter())
+                .map(|arc| Arc { src_state: arc.dest_state, dest_state: arc.src_state, ..*arc })
+                .collect();
+            costs_to(fsa, 0, &Entering::new(num_states, &turned))
+        }
+    }
+}
+
 /// The cost of the best path from each state to state `target`, infinite where there is none.
 /// Fastest if the numbers of the states rise along most arcs: O(states + arcs) if along all.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`].
-pub(super) fn costs_to(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<Vec<f32>, Error> {
+fn costs_to(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<Vec<f32>, Error> {
     let mut costs = vec![f32::INFINITY; entering.num_states()];
     costs[target] = 0.0;
     let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
@@ -140,7 +174,7 @@ pub(super) fn strings_to(target: usize, entering: &Entering<'_>, outputs: &[u32]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::arc::{Arc, FINAL};
+    use crate::core::arc::FINAL;
     use crate::core::fsa::Fsa;
 
     fn costs(num_states: usize, arcs: &[(i32, i32, f32)]) -> Result<Vec<f32>, Error> {

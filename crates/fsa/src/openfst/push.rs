@@ -4,10 +4,12 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
+use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
 use crate::error::{Error, Quantity};
-use crate::openfst::potentials::{costs_to, strings_to};
+use crate::openfst::potentials::{costs, strings_to};
 use crate::openfst::strings::{EMPTY, Strings};
+use crate::paths::distance::Direction;
 
 /// Where scores are pushed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,28 +44,46 @@ pub enum PushTo {
 /// [`Error::EndlessCycle`]: there is no best path.
 #[doc(alias = "fstpush")]
 pub fn push_weights<F: Fsas>(fsas: &F, to: PushTo) -> Result<(F, Vec<i32>), Error> {
-    let (made, map) = builder::map_arcs(fsas.as_fsa_vec(), |i, fsa| push_one(i, fsa, to))?;
+    push_weights_in(fsas, to, Semiring::Tropical)
+}
+
+/// [`push_weights`] in the log semiring: what is said of the best path there is true of the sum of
+/// all paths. So the probabilities of the arcs of a state add up to 1 if they are pushed to the
+/// start.
+///
+/// # Errors
+/// [`Error::EndlessCycle`]: the sum around a cycle is not finite.
+pub fn push_weights_log<F: Fsas>(fsas: &F, to: PushTo) -> Result<(F, Vec<i32>), Error> {
+    push_weights_in(fsas, to, Semiring::Log)
+}
+
+fn push_weights_in<F: Fsas>(fsas: &F, to: PushTo, semiring: Semiring) -> Result<(F, Vec<i32>), Error> {
+    let (made, map) = builder::map_arcs(fsas.as_fsa_vec(), |i, fsa| push_one(i, fsa, to, semiring))?;
     Ok((fsas.same_kind(made), map))
 }
 
-fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(SortedFsaBuilder, Vec<i32>), Error> {
+fn push_one(
+    fsa: usize,
+    view: FsaView<'_>,
+    to: PushTo,
+    semiring: Semiring,
+) -> Result<(SortedFsaBuilder, Vec<i32>), Error> {
     let ends: Vec<_> = (0..view.num_states()).map(|state| view.arc_range(state).end).collect();
     let mut builder = SortedFsaBuilder { ends, arcs: view.arcs().to_vec() };
     let mut map: Vec<i32> = (0..Error::fit(Quantity::Arcs, builder.arcs.len())?).collect();
-    let Some(last) = view.final_state() else { return Ok((builder, map)) };
+    if builder.ends.is_empty() {
+        return Ok((builder, map));
+    }
     match to {
         PushTo::Initial => {
-            let costs = costs_to(fsa, last, &Entering::new(builder.ends.len(), &builder.arcs))?;
+            let costs = costs(fsa, &builder, Direction::ToFinal, semiring)?;
             push_costs(&mut builder, &costs);
             if costs[0] != 0.0 && costs[0] < f32::INFINITY && pass_start(&mut builder, -costs[0])? {
                 map.insert(0, -1);
             }
         }
         PushTo::Final => {
-            let turned: Vec<_> = (builder.arcs.iter())
-                .map(|arc| Arc { src_state: arc.dest_state, dest_state: arc.src_state, ..*arc })
-                .collect();
-            let costs = costs_to(fsa, 0, &Entering::new(builder.ends.len(), &turned))?;
+            let costs = costs(fsa, &builder, Direction::FromStart, semiring)?;
             for arc in &mut builder.arcs {
                 let (src, dest) = arc.states();
                 let behind = if arc.label == FINAL { 0.0 } else { costs[dest] };
@@ -76,7 +96,7 @@ fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(SortedFsaBuild
     Ok((builder, map))
 }
 
-/// Pushes the costs of the best paths to the final state from behind the arcs to before them.
+/// Pushes the costs of the way to the final state from behind the arcs to before them.
 fn push_costs(builder: &mut SortedFsaBuilder, costs: &[f32]) {
     for arc in &mut builder.arcs {
         let (src, dest) = arc.states();
@@ -122,12 +142,17 @@ pub(super) struct Pushed {
 }
 
 /// Pushes scores and strings to the start, and gives back what is pushed out there.
-pub(super) fn push_to_start(fsa: usize, work: &mut Pushed, strings: &mut Strings) -> Result<(f32, u32), Error> {
+pub(super) fn push_to_start(
+    fsa: usize,
+    work: &mut Pushed,
+    strings: &mut Strings,
+    semiring: Semiring,
+) -> Result<(f32, u32), Error> {
     let Pushed { builder, outputs } = work;
     let last = builder.ends.len() - 1;
+    let weighted = semiring == Semiring::Log || builder.arcs.iter().any(|arc| arc.score != 0.0);
+    let costs = if weighted { Some(costs(fsa, builder, Direction::ToFinal, semiring)?) } else { None };
     let entering = Entering::new(builder.ends.len(), &builder.arcs);
-    let weighted = builder.arcs.iter().any(|arc| arc.score != 0.0);
-    let costs = if weighted { Some(costs_to(fsa, last, &entering)?) } else { None };
     let known = outputs.as_ref().map(|outputs| strings_to(last, &entering, outputs, strings));
     drop(entering);
     let mut before = EMPTY;

@@ -62,10 +62,23 @@ fn distances<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64, direction: Direc
     Ok(scores)
 }
 
+/// Which way the states of one FSA are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(crate) enum Direction {
     FromStart,
     ToFinal,
+}
+
+/// The log-sum of all paths from the start to each state of one FSA, or from each to the final one.
+///
+/// # Errors
+/// [`Error::EndlessCycle`].
+pub(crate) fn log_distances(i: usize, fsa: FsaView<'_>, direction: Direction) -> Result<Vec<f64>, Error> {
+    /// Single precision, in which the sums end up, has no digits below this.
+    const DELTA: f64 = 1e-9;
+    let mut scores = vec![f64::NEG_INFINITY; fsa.num_states()];
+    of_one(i, fsa, Semiring::Log, DELTA, direction, &mut scores)?;
+    Ok(scores)
 }
 
 fn of_one(

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use kaldera_base::Real;
+use kaldera_base::kernel;
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
 use crate::core::arc::Arc;
@@ -279,21 +280,12 @@ pub(super) fn best_leaving<T: Real>(view: FsaView<'_>, state: usize, scores: &[T
     })
 }
 
-/// The gradient with respect to arcs of [`forward_log`]'s scores; `grads` are those of the states
-/// and are changed.
-struct ForwardLogGrad<'a, T> {
-    view: FsaView<'a>,
-    scores: &'a [T],
-    grads: &'a mut [T],
-    to: &'a mut [T],
-}
-
-impl<T: Real> Kernel for ForwardLogGrad<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { view, scores, grads, to } = self;
+/// The gradient of [`forward_log`]'s scores: from that of states, `grads`, which are changed, to
+/// that of arcs.
+pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
+    // The gradient with respect to arcs of [`forward_log`]'s scores; `grads` are those of the states
+    // and are changed.
+    dispatch(kernel!(<'a, T: Real>(s: S, view: FsaView<'a>, scores: &'a [T], grads: &'a mut [T], to: &'a mut [T]) {
         let mut shares = padded::<T, S>(view.most(scores.len()));
         for state in (0..scores.len()).rev() {
             let range = view.arc_range(state);
@@ -315,24 +307,15 @@ impl<T: Real> Kernel for ForwardLogGrad<'_, T> {
             }
             grads[state] = sum;
         }
-    }
+    }));
 }
 
-/// The gradient with respect to arcs of [`backward_log`]'s scores; `grads` are those of the states
-/// and are changed.
-struct BackwardLogGrad<'a, T> {
-    view: FsaView<'a>,
-    scores: &'a [T],
-    grads: &'a mut [T],
-    to: &'a mut [T],
-}
-
-impl<T: Real> Kernel for BackwardLogGrad<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { view, scores, grads, to } = self;
+/// The gradient of [`backward_log`]'s scores: from that of states, `grads`, which are changed, to
+/// that of arcs.
+pub(super) fn backward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
+    // The gradient with respect to arcs of [`backward_log`]'s scores; `grads` are those of the states
+    // and are changed.
+    dispatch(kernel!(<'a, T: Real>(s: S, view: FsaView<'a>, scores: &'a [T], grads: &'a mut [T], to: &'a mut [T]) {
         let mut shares = padded::<T, S>(view.most(scores.len()));
         for state in 0..scores.len() {
             let range = view.arc_range(state);
@@ -352,19 +335,7 @@ impl<T: Real> Kernel for BackwardLogGrad<'_, T> {
                 grads[arc.states().1] += *to;
             }
         }
-    }
-}
-
-/// The gradient of [`forward_log`]'s scores: from that of states, `grads`, which are changed, to
-/// that of arcs.
-pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
-    dispatch(ForwardLogGrad { view, scores, grads, to });
-}
-
-/// The gradient of [`backward_log`]'s scores: from that of states, `grads`, which are changed, to
-/// that of arcs.
-pub(super) fn backward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
-    dispatch(BackwardLogGrad { view, scores, grads, to });
+    }));
 }
 
 /// The gradient of [`forward_best`]'s scores: from that of states, `grads`, which are changed, to

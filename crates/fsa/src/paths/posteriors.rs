@@ -1,7 +1,6 @@
 //! What share of all paths goes over each arc.
 
-use kaldera_base::Real;
-use kaldera_base::memory;
+use kaldera_base::{Real, memory, par};
 
 use crate::core::each_fsa::{by_arcs, for_each_with};
 use crate::core::fsa::{FsaVec, Fsas};
@@ -11,7 +10,7 @@ use crate::error::{Error, Quantity};
 use crate::paths::passes::{none, real};
 use crate::paths::prune;
 use crate::paths::scores::{BackwardScoresSaved, ForwardScoresSaved, backward, forward};
-use crate::support::threads::{join, share, worth};
+use crate::support::threads::{share, worth};
 
 /// The logarithm of the share of all paths that goes over each arc; in the tropical semiring, by
 /// how much the best path over the arc is worse than the best of all.
@@ -60,8 +59,10 @@ type Forward<T> = (Vec<T>, Vec<i32>);
 
 /// Forward and backward scores; of a single large FSA on two threads.
 fn both<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Forward<T>, Vec<T>), Error> {
-    let (forward, backward) =
-        join(worth(fsas.num_arcs()) && fsas.num_fsas() == 1, || forward(fsas, semiring), || backward(fsas, semiring));
+    if fsas.num_fsas() > 1 || !worth(fsas.num_arcs()) {
+        return Ok((forward(fsas, semiring)?, backward(fsas, semiring)?));
+    }
+    let (forward, backward) = par::join(|| forward(fsas, semiring), || backward(fsas, semiring));
     Ok((forward?, backward?))
 }
 

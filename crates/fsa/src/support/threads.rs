@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use kaldera_base::par;
 
 use crate::error::Error;
 use crate::support::ids::index;
@@ -14,54 +15,14 @@ const ARCS_FOR_THREADS: usize = 1 << 14;
 /// So many pieces of rows are made for each thread.
 const PIECES: usize = 16;
 
-pub(crate) fn num_threads() -> usize {
-    #[cfg(feature = "rayon")]
-    return rayon::current_num_threads();
-    #[cfg(not(feature = "rayon"))]
-    1
-}
-
 /// Whether it pays to use several threads for this many arcs, and there are such.
 pub(crate) fn worth(num_arcs: usize) -> bool {
-    num_arcs >= ARCS_FOR_THREADS && num_threads() > 1
-}
-
-/// Runs both, on two threads if `parallel`.
-pub(crate) fn join<A: Send, B: Send>(
-    parallel: bool,
-    a: impl FnOnce() -> A + Send,
-    b: impl FnOnce() -> B + Send,
-) -> (A, B) {
-    #[cfg(feature = "rayon")]
-    if parallel {
-        return rayon::join(a, b);
-    }
-    let _ = parallel;
-    (a(), b())
-}
-
-/// `run` on 0 .. `num`, on several threads. Not generic, so that rayon's code is compiled once and
-/// not for each algorithm.
-fn for_each_index(num: usize, run: &(dyn Fn(usize) + Sync)) {
-    #[cfg(feature = "rayon")]
-    {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        (0..num).into_par_iter().for_each(run);
-    }
-    #[cfg(not(feature = "rayon"))]
-    (0..num).for_each(run);
+    num_arcs >= ARCS_FOR_THREADS && par::num_threads() > 1
 }
 
 /// Does all jobs, on several threads if `parallel`.
 pub(crate) fn share<J: Send>(parallel: bool, jobs: impl Iterator<Item = J>, run: impl Fn(J) + Sync) {
-    if !parallel {
-        return jobs.for_each(run);
-    }
-    let jobs: Vec<_> = jobs.map(|job| Mutex::new(Some(job))).collect();
-    for_each_index(jobs.len(), &|i| {
-        let job = jobs[i].lock().unwrap_or_else(PoisonError::into_inner).take();
-        job.into_iter().for_each(&run);
-    });
+    if parallel { par::for_each(jobs.collect(), run) } else { jobs.for_each(run) }
 }
 
 /// `run` on each of `jobs` and its number, on several threads where `num_arcs` to go through are
@@ -77,16 +38,14 @@ pub(crate) fn for_each_job<J: Send, T: Send>(
     if jobs.len() < 2 || !worth(num_arcs) {
         return jobs.enumerate().map(|(i, job)| run(i, job)).collect();
     }
-    let mut results: Vec<_> = std::iter::repeat_with(|| None).take(jobs.len()).collect();
-    share(true, jobs.enumerate().zip(&mut results), |((i, job), result)| *result = Some(run(i, job)));
-    results.into_iter().flatten().collect()
+    par::map(jobs.enumerate().collect(), |(i, job)| run(i, job)).into_iter().collect()
 }
 
 /// Rows cut in pieces of about as many values each, several for each thread if `parallel`; `splits`
 /// counts the values of the rows.
 pub(crate) fn pieces(parallel: bool, splits: &[i32]) -> Vec<Range<usize>> {
     let num_rows = splits.len() - 1;
-    let num_pieces = if parallel { PIECES * num_threads() } else { 1 };
+    let num_pieces = if parallel { PIECES * par::num_threads() } else { 1 };
     let values = index(splits[num_rows] - splits[0]).div_ceil(num_pieces);
     let (mut pieces, mut row) = (Vec::with_capacity(num_pieces + 1), 0);
     while row < num_rows {
@@ -121,17 +80,6 @@ mod tests {
         for threads in 1..=3 {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&test);
         }
-    }
-
-    #[test]
-    fn each_job_is_done_once() {
-        on_pools(|| {
-            for count in [0, 1, 2, 63, 1000] {
-                let mut done = vec![0; count];
-                share(true, done.iter_mut(), |done| *done += 1);
-                assert_eq!(done, vec![1; count]);
-            }
-        });
     }
 
     #[test]

@@ -4,7 +4,7 @@ use fsa::dense::*;
 use fsa::graphs::CtcTopology;
 use fsa::k2::{ComposeOptions, Epsilons, connect, top_sort};
 use fsa::paths::{arc_posteriors, best_paths, total_scores, total_scores_saved};
-use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Fsas, Graph, Limits, Semiring};
+use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Fsas, Graph, GraphLabels, Limits, Semiring};
 use proptest::prelude::*;
 
 const CLASSES: usize = 4;
@@ -342,7 +342,7 @@ proptest! {
             .with_min_active_states(0)
             .with_allow_partial(true);
         let topology = CtcTopology::new(CLASSES - 1, modified).unwrap();
-        let explicit = topology.compose(&tokens, None, Limits::default()).unwrap();
+        let explicit = topology.compose(&tokens, GraphLabels::Class, None, Limits::default()).unwrap();
         let right = intersect_dense_pruned(&explicit, &dense(&values), &options).unwrap();
         let implicit = CtcGraph::new(topology, tokens, Some("tokens")).unwrap();
         let came = implicit.intersect_dense_pruned(&dense(&values), &options).unwrap();
@@ -459,4 +459,64 @@ fn memory_is_limited() {
     let options = DenseOptions::default().with_limits(Limits::default().with_max_bytes(10_000));
     let came = intersect_dense_pruned(&loops, &dense(&values), &options).unwrap();
     assert!(matches!(came.outcomes()[0], Outcome::Failed(Error::Limit { limit: 10_000, .. })));
+}
+
+/// Frames of an hour of speech at 100 a second, in chunks, and after how many what is decided is
+/// taken.
+const HOUR: usize = 360_000;
+const MINUTE: usize = 6_000;
+const CHUNK: usize = 100;
+const TAKE: usize = 1_000;
+/// Memory after an hour beside that after a minute.
+const MOST_GROWTH: f64 = 1.1;
+
+/// What a stream has allocated beside what it holds: vectors grow by doubling.
+const MOST_ALLOCATED: usize = 3;
+
+/// Decodes noise with a peak, as of a network that is mostly sure, and returns how many bytes the
+/// stream holds at most within the first minute and within the hour.
+fn peak_memory_of_stream(output_beam: f32) -> [usize; 2] {
+    let topology = CtcTopology::new(CLASSES - 1, false).unwrap();
+    let graph = CtcGraph::new(topology, fsa::graphs::trivial_graph(CLASSES - 1).unwrap(), None).unwrap();
+    let options =
+        DenseOptions::default().with_search_beam(10.0).with_output_beam(output_beam).with_min_active_states(0);
+    let decoder = OnlineDecoder::with_ctc_topology(graph, options).unwrap();
+    let mut stream = decoder.stream();
+    let mut seed = 1_u64;
+    let mut random = move || {
+        // The generator of Knuth's MMIX.
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 40) as f32 / (1 << 24) as f32
+    };
+    let (mut peak, mut after_minute, mut taken) = (0, 0, 0);
+    for frame in (0..HOUR).step_by(CHUNK) {
+        let mut values: Vec<_> = (0..CHUNK * CLASSES).map(|_| -4.0 * random()).collect();
+        for row in values.chunks_mut(CLASSES) {
+            row[(random() * CLASSES as f32) as usize] += 3.0;
+        }
+        decoder.decode(&mut [&mut stream], &dense(&values)).unwrap()[0].clone().unwrap();
+        let partial = decoder.lattices(&[&stream], Ending::Active).unwrap();
+        assert_eq!(partial.outcomes(), [Outcome::Partial]);
+        peak = peak.max(stream.to_bytes().len());
+        assert!(stream.num_bytes() <= MOST_ALLOCATED * peak);
+        if (frame + CHUNK) % TAKE == 0
+            && let Some(part) = decoder.take_finished(&mut stream).unwrap()
+        {
+            taken += part.frames().iter().collect::<std::collections::HashSet<_>>().len() - 1;
+        }
+        if frame + CHUNK == MINUTE {
+            after_minute = peak;
+        }
+    }
+    assert!(stream.is_alive() && taken > HOUR - 2 * TAKE);
+    [after_minute, peak]
+}
+
+#[test]
+fn an_hour_takes_no_more_memory_than_a_minute() {
+    for output_beam in [0.0, 2.0] {
+        let [minute, hour] = peak_memory_of_stream(output_beam);
+        println!("output beam {output_beam}: {minute} bytes after a minute, {hour} after an hour");
+        assert!(hour as f64 <= MOST_GROWTH * minute as f64, "{hour} bytes after an hour, {minute} after a minute");
+    }
 }

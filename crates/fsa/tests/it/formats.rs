@@ -334,7 +334,7 @@ fn compact_types_of_files_are_read() {
         "{message}"
     );
     let message = renamed("standard", "standork");
-    assert!(message.contains("\"standork\"") && message.contains("fstmap --map_type=to_standard IN OUT"), "{message}");
+    assert!(message.contains("\"standork\"") && message.contains("fstmap --map_type=to_std IN OUT"), "{message}");
 }
 
 /// What `fstcompile` of OpenFst 1.7.9 made of `0 1 7 70 0.5`, `1 1 0 8`, `1 0.25`, and what

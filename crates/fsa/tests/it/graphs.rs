@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fsa::graphs::{
-    ArpaOptions, ContextGraph, CtcTopology, GrammarLabels, HlgGraph, HlgOptions, Lexicon, LexiconOptions, NgramModel,
-    OutOfVocabulary, Silence, make_hlg,
+    ArpaOptions, ContextGraph, CtcTopology, GrammarLabels, Hlg, HlgGraph, HlgOptions, HlgStep, Lexicon, LexiconOptions,
+    NgramModel, OutOfVocabulary, Progress, Silence, Step, WordBoundary, make_hlg,
 };
 use fsa::io::{K2Text, OpenFstText, SymbolTable};
-use fsa::{Arc, EPSILON, FINAL, Fsa, Graph, Limits, Operation};
+use fsa::{Arc, EPSILON, FINAL, Fsa, Graph, GraphLabels, Limits, Operation};
 use proptest::prelude::*;
 use ragged_core::Ragged;
 
@@ -66,7 +66,7 @@ pub(crate) fn arpa(order: usize, entries: &Entries) -> String {
 }
 
 /// log10 p(word | history) as the format defines it.
-fn back_off(entries: &Entries, order: usize, history: &[&'static str], word: &'static str) -> f64 {
+pub(crate) fn back_off(entries: &Entries, order: usize, history: &[&'static str], word: &'static str) -> f64 {
     let history = &history[history.len() - history.len().min(order - 1)..];
     let ngram: Vec<_> = history.iter().copied().chain([word]).collect();
     match entries.get(&ngram) {
@@ -338,9 +338,25 @@ pub(crate) fn lexicon_text() -> impl Strategy<Value = Vec<(usize, Vec<usize>)>> 
 pub(crate) const TOKENS: [&str; 2] = ["X", "Y"];
 const SPOKEN: [&str; 4] = ["k", "l", "m", "n"];
 
+pub(crate) fn boundaries() -> impl Strategy<Value = Option<WordBoundary>> {
+    let boundary = any::<(bool, bool)>().prop_map(|(at_start, at_end)| WordBoundary {
+        at_start,
+        at_end,
+        ..WordBoundary::new("<wb>")
+    });
+    prop::option::of(boundary)
+}
+
+/// Each of some with each of others.
+fn pairs<A: Clone, B: Clone>(some: &[A], others: &[B]) -> Vec<(A, B)> {
+    some.iter().flat_map(|a| others.iter().map(|b| (a.clone(), b.clone()))).collect()
+}
+
 proptest! {
     #[test]
-    fn a_lexicon_takes_all_pronunciations_of_all_words(entries in lexicon_text(), silence: bool) {
+    fn a_lexicon_takes_all_pronunciations_of_all_words(
+        entries in lexicon_text(), silence: bool, boundary in boundaries(),
+    ) {
         let line = |(word, tokens): &(usize, Vec<usize>)| {
             let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
             format!("{} 0.5 {}\n", SPOKEN[*word], tokens.join(" "))
@@ -348,8 +364,10 @@ proptest! {
         let text: String = entries.iter().map(line).collect();
         let mut options = LexiconOptions::default();
         options.silence = silence.then(|| Silence { token: "SIL".into(), probability: 0.25 });
+        options.word_boundary = boundary.clone();
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
         let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &options).unwrap();
+        prop_assert_eq!(lexicon.word_boundary_token(), tokens.find("<wb>"));
         let ids = |(word, list): &(usize, Vec<usize>)| {
             let list: Vec<_> = list.iter().map(|&token| tokens.find(TOKENS[token]).unwrap()).collect();
             (words.find(SPOKEN[*word]).unwrap(), list)
@@ -361,24 +379,35 @@ proptest! {
         } else {
             vec![(vec![], 0.0)]
         };
+        // What may stand before a word: one boundary, or none before the first one; and after the
+        // last one.
+        let token = tokens.find("<wb>").map(|token| vec![token]);
+        let either = |more: bool| [Some(vec![]), token.clone().filter(|_| more)].into_iter().flatten().collect::<Vec<_>>();
+        let before_first = either(boundary.as_ref().is_some_and(|boundary| boundary.at_start));
+        let after_last = either(boundary.is_some_and(|boundary| boundary.at_end));
+        let before_others = vec![token.clone().unwrap_or_default()];
         let mut strings: Vec<(Vec<i32>, Vec<i32>, f64)> =
             places.iter().map(|(silence, score)| (silence.clone(), vec![], *score)).collect();
         let mut expected: HashMap<_, (f64, usize)> = HashMap::new();
         for words in 0..=2 {
-            for (tokens, words, score) in &strings {
-                let entry = expected.entry((tokens.clone(), words.clone())).or_insert((f64::NEG_INFINITY, 0));
-                *entry = (entry.0.max(*score), entry.1 + 1);
+            for ((tokens, spoken, score), end) in pairs(&strings, if words == 0 { &after_last[..1] } else { &after_last }) {
+                let entry = expected.entry(([tokens, end].concat(), spoken)).or_insert((f64::NEG_INFINITY, 0));
+                *entry = (entry.0.max(score), entry.1 + 1);
             }
             if words < 2 {
-                strings = strings.iter().flat_map(|before| entries.iter().map(move |entry| (before, entry))).flat_map(|((tokens, words, score), entry)| {
-                    let (word, spoken) = ids(entry);
-                    let words = [&words[..], &[word]].concat();
-                    let tokens = [&tokens[..], &spoken].concat();
-                    places.iter().map(move |(silence, more)| ([&tokens[..], silence].concat(), words.clone(), score + 0.5_f64.ln() + more))
-                }).collect();
+                let boundaries = if words == 0 { &before_first } else { &before_others };
+                let mut longer = vec![];
+                for (tokens, words, score) in &strings {
+                    for ((entry, boundary), (silence, more)) in pairs(&pairs(&entries, boundaries), &places) {
+                        let (word, spoken) = ids(&entry);
+                        let tokens = [&tokens[..], &boundary, &spoken, &silence].concat();
+                        longer.push((tokens, [&words[..], &[word]].concat(), score + 0.5_f64.ln() + more));
+                    }
+                }
+                strings = longer;
             }
         }
-        let mut found = language(&lexicon.to_graph().unwrap(), 12, 2);
+        let mut found = language(&lexicon.to_graph().unwrap(), 14, 2);
         found.retain(|(_, words), _| words.len() <= 2);
         prop_assert_eq!(found.len(), expected.len());
         for (key, (score, count)) in expected {
@@ -389,14 +418,19 @@ proptest! {
 
     /// With the symbols #1, #2, ... no string of tokens has two ways to be made of words.
     #[test]
-    fn disambiguated_strings_are_those_of_one_sequence_of_words(entries in lexicon_text()) {
+    fn disambiguated_strings_are_those_of_one_sequence_of_words(
+        entries in lexicon_text(), silence: bool, boundary in boundaries(),
+    ) {
         let line = |(word, tokens): &(usize, Vec<usize>)| {
             let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
             format!("{} {}\n", SPOKEN[*word], tokens.join(" "))
         };
         let text: String = entries.iter().map(line).collect();
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
-        let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default()).unwrap();
+        let mut options = LexiconOptions::default();
+        options.silence = silence.then(|| Silence { token: "SIL".into(), probability: 0.25 });
+        options.word_boundary = boundary;
+        let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &options).unwrap();
         prop_assert_eq!(lexicon.first_disambiguation(), tokens.find("#0").unwrap());
         prop_assert_eq!(lexicon.backoff_word(), words.find("#0").unwrap());
         let plain = language(&lexicon.to_graph().unwrap(), 7, 3);
@@ -650,7 +684,7 @@ proptest! {
     #[test]
     fn frames_are_those_that_collapse_to_the_graphs_tokens(graph in token_graph(), frames in 0..5_usize) {
         let tokens = language(&graph, frames + 1, frames);
-        let composed = CtcTopology::new(3, false).unwrap().compose(&graph, Some("tokens"), Limits::default()).unwrap();
+        let composed = CtcTopology::new(3, false).unwrap().compose(&graph, GraphLabels::Class, Some("tokens"), Limits::default()).unwrap();
         let found = frames_of(&composed, frames);
         let mut expected = HashMap::new();
         for code in 0..4_usize.pow(frames as u32) {
@@ -668,7 +702,7 @@ proptest! {
     /// The modified topology: paths of tokens in the graph, each held for any number of frames.
     #[test]
     fn modified_frames_hold_each_token_for_a_while(graph in token_graph(), frames in 0..5_usize) {
-        let composed = CtcTopology::new(3, true).unwrap().compose(&graph, None, Limits::default()).unwrap();
+        let composed = CtcTopology::new(3, true).unwrap().compose(&graph, GraphLabels::Class, None, Limits::default()).unwrap();
         let found = frames_of(&composed, frames);
         let explicit = fsa::graphs::ctc_topo(3, true).unwrap();
         let mut expected: HashMap<_, (f64, usize)> = HashMap::new();
@@ -687,29 +721,45 @@ proptest! {
 // ----------------------------------------------------------------------------------------------------------------
 // HLG
 
-/// Strings of frames with the words that they are decoded to, and the score of the best path: lists
-/// of words, and frames all of one length.
-fn decoded(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>), f64> {
-    let (view, words) = (graph.fsas().view(), graph.attributes().lists("aux_labels").unwrap());
-    let mut now = HashMap::from([((0, vec![], vec![]), 0.0_f64)]);
-    for frame in 0..=frames {
-        let mut next: HashMap<_, f64> = HashMap::new();
-        for ((state, inputs, outputs), score) in now {
-            for arc in view.arc_range(state) {
+/// Where paths end that have taken the same classes and output the same words, with the score of
+/// the best one.
+type Reached = HashMap<(usize, Vec<i32>, Vec<i32>), f64>;
+
+/// Strings of classes with the words that they are decoded to, and the score of the best path, for
+/// strings of one length.
+fn decoded(hlg: &Hlg, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>), f64> {
+    let (graph, labels) = (&hlg.graph, hlg.graph_labels);
+    let view = graph.fsas().view();
+    let words_of = |arc: usize| match graph.aux_labels() {
+        Some(words) => &words[arc..=arc],
+        None => graph.attributes().lists("aux_labels").unwrap().row(arc),
+    };
+    let follow = |from: &Reached, to: &mut Reached, takes: &dyn Fn(i32) -> bool| {
+        let mut grew = false;
+        for ((state, classes, words), score) in from {
+            for arc in view.arc_range(*state).filter(|&arc| takes(view.arcs()[arc].label)) {
                 let it = view.arcs()[arc];
-                if (it.label == FINAL) == (frame == frames) {
-                    let inputs: Vec<i32> = [&inputs[..], &[it.label]].concat();
-                    let mut outputs: Vec<i32> = outputs.clone();
-                    outputs.extend(words.row(arc).iter().filter(|&&word| word > 0));
-                    let key = (usize::try_from(it.dest_state).unwrap(), inputs, outputs);
-                    let entry = next.entry(key).or_insert(f64::NEG_INFINITY);
-                    *entry = entry.max(score + f64::from(it.score));
-                }
+                let (mut classes, mut words) = (classes.clone(), words.clone());
+                classes.extend(labels.class(it.label).map(|class| i32::try_from(class).unwrap()));
+                words.extend(words_of(arc).iter().filter(|&&word| word > 0));
+                let entry =
+                    to.entry((usize::try_from(it.dest_state).unwrap(), classes, words)).or_insert(f64::NEG_INFINITY);
+                let score = score + f64::from(it.score);
+                grew |= score > *entry;
+                *entry = entry.max(score);
             }
         }
+        grew
+    };
+    let mut now = HashMap::from([((0, vec![], vec![]), 0.0_f64)]);
+    for frame in 0..=frames {
+        while follow(&now.clone(), &mut now, &|label| labels.is_epsilon(label)) {}
+        let mut next = HashMap::new();
+        let takes = |label| (label == FINAL) == (frame == frames) && !labels.is_epsilon(label);
+        follow(&now, &mut next, &takes);
         now = next;
     }
-    now.into_iter().map(|((_, inputs, outputs), it)| ((inputs[..frames].to_vec(), outputs), it)).collect()
+    now.into_iter().map(|((_, classes, words), score)| ((classes, words), score)).collect()
 }
 
 /// Determinization and minimization round scores to multiples of 1/1024, a few times on each arc.
@@ -717,10 +767,12 @@ const QUANTIZED: f64 = 0.02;
 
 proptest! {
     /// Each string of frames is decoded to sequences of words that sound so, the best one with the
-    /// score that the grammar gives it. Where words sound alike, removing epsilons keeps the best.
+    /// score that the grammar gives it. With epsilons, so are all others; where words sound alike,
+    /// removing epsilons keeps the best.
     #[test]
     fn hlg_decodes_what_the_lexicon_and_the_grammar_allow(
-        entries in lexicon_text(), (order, ngrams) in entries(), minimize: bool, modified: bool,
+        entries in lexicon_text(), (order, ngrams) in entries(), minimize: bool, modified: bool, boundary in boundaries(),
+        remove_epsilon: bool,
     ) {
         // The words of the lexicon are some of those of the model. Scores that rise in a circle
         // have no best path, and cannot be pushed.
@@ -731,19 +783,19 @@ proptest! {
         };
         let text: String = entries.iter().map(line).collect();
         let mut options = HlgOptions::default();
-        (options.minimize, options.modified) = (minimize, modified);
+        (options.minimize, options.modified, options.remove_epsilon) = (minimize, modified, remove_epsilon);
+        options.lexicon.word_boundary = boundary;
         let empty = SymbolTable::default();
         let arpa = arpa(order, &ngrams);
         let hlg = make_hlg(empty.clone(), empty.clone(), text.as_bytes(), arpa.as_bytes(), &options, &mut |_| {}).unwrap();
 
         let (mut tokens, mut words) = (empty.clone(), empty);
-        let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default()).unwrap();
+        let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &options.lexicon).unwrap();
         let mut options = ArpaOptions::default();
         options.out_of_vocabulary = OutOfVocabulary::Skip;
         let grammar = read(&arpa, &mut words, &options).unwrap().to_fsa(EPSILON).unwrap();
         let spoken = language(&lexicon.to_graph().unwrap(), 5, 4);
-        let highest = lexicon.tokens().values().iter().copied().max().unwrap();
-        let base = highest as usize + 1;
+        let base = lexicon.max_token() as usize + 1;
         for frames in 0..=3 {
             let mut expected: HashMap<_, f64> = HashMap::new();
             for code in 0..base.pow(frames as u32) {
@@ -755,7 +807,13 @@ proptest! {
                     }
                 }
             }
-            let found = decoded(&hlg.graph, frames);
+            let found = decoded(&hlg, frames);
+            if !remove_epsilon {
+                prop_assert_eq!(found.len(), expected.len());
+                for (key, score) in &expected {
+                    prop_assert!((found[key] - score).abs() < QUANTIZED, "{key:?} {} {score}", found[key]);
+                }
+            }
             // What is found is right, and the best of each string is found.
             for ((string, words), score) in &found {
                 let expected = expected.get(&(string.clone(), words.clone()));
@@ -806,10 +864,46 @@ fn hlg_keeps_to_its_limits() {
     options.topology = false;
     let lg = make(&options).unwrap();
     assert!(lg.graph.fsas().num_arcs() < hlg.graph.fsas().num_arcs());
+    options.remove_epsilon = true;
+    assert!(!make(&options).unwrap().graph.fsas().labels().contains(&EPSILON));
     assert_eq!(
         hlg.steps.last().map(|step| (step.graph, step.num_arcs)),
         Some((HlgGraph::Hlg, hlg.graph.fsas().num_arcs()))
     );
+}
+
+/// What the removal of epsilons costs is known before, and is never less than what comes.
+#[test]
+fn the_cost_of_removing_epsilons_is_told_before() {
+    let lexicon = "a X Y\nb Y\n";
+    for modified in [false, true] {
+        let mut options = HlgOptions::default();
+        (options.remove_epsilon, options.modified) = (true, modified);
+        let (mut expected, mut made) = (vec![], vec![]);
+        let mut tell = |now: Progress| {
+            // All that is expected is told before it is made.
+            let seen = |steps: &[HlgStep], step: &HlgStep| steps.iter().any(|other| other.graph == step.graph);
+            assert!(now.expected.iter().all(|step| now.step == Step::RemoveEpsilons && !seen(&made, step)));
+            expected.extend(now.expected);
+            made.extend(now.made);
+        };
+        let empty = SymbolTable::default();
+        let hlg = make_hlg(empty.clone(), empty, lexicon.as_bytes(), SMALL.as_bytes(), &options, &mut tell).unwrap();
+        assert_eq!(made, hlg.steps);
+        let graphs: Vec<_> = expected.iter().map(|step| step.graph).collect();
+        assert_eq!(graphs, [HlgGraph::EpsilonFree, HlgGraph::Hlg]);
+        for expected in expected {
+            let made = made.iter().find(|made| made.graph == expected.graph).unwrap();
+            assert!(
+                expected.num_states >= made.num_states && expected.num_arcs >= made.num_arcs,
+                "{expected:?} {made:?}"
+            );
+            assert!(
+                expected.num_arcs <= 2 * made.num_arcs && expected.num_bytes >= made.num_bytes,
+                "{expected:?} {made:?}"
+            );
+        }
+    }
 }
 
 /// Every limit is kept to at some step, or is enough; what comes out does not depend on it.
@@ -821,13 +915,14 @@ fn limits_of_memory_are_those_of_every_step() {
             let _ = writeln!(lexicon, "{word} {tokens}{}", " Z".repeat(more));
         }
     }
-    let make = |max_bytes, topology| {
+    let make = |max_bytes, (topology, remove_epsilon)| {
         let empty = SymbolTable::default();
         let mut options = HlgOptions::default();
         (options.limits, options.topology) = (Limits::default().with_max_bytes(max_bytes), topology);
+        options.remove_epsilon = remove_epsilon;
         make_hlg(empty.clone(), empty, lexicon.as_bytes(), SMALL.as_bytes(), &options, &mut |_| {})
     };
-    for topology in [false, true] {
+    for topology in pairs(&[false, true], &[false, true]) {
         let right = make(None, topology).unwrap();
         let (mut steps, mut max_bytes) = (vec![], 0);
         let enough = loop {
@@ -850,7 +945,7 @@ fn limits_of_memory_are_those_of_every_step() {
         assert!(steps.contains(&Operation::Composition) && steps.contains(&Operation::Minimize), "{steps:?}");
         assert!(max_bytes < 100_000, "{max_bytes} {steps:?}");
     }
-    let message = make(Some(1000), true).unwrap_err().to_string();
+    let message = make(Some(1000), (true, false)).unwrap_err().to_string();
     assert!(message.contains("but its limit is 1000; raise the limit"), "{message}");
 }
 

@@ -1,11 +1,11 @@
 //! Decoding graphs in files: read back, they decode as in memory.
 
-use fsa::graphs::{HlgOptions, Lexicon, LexiconOptions, Silence, make_hlg};
+use fsa::graphs::{HlgOptions, Lexicon, Silence, WordBoundary, make_hlg};
 use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
 use fsa::{AUX_LABELS, EPSILON, FINAL, Fsa, Graph};
 use proptest::prelude::*;
 
-use crate::graphs::{Entries, TOKENS, WORDS, arpa, entries, lexicon_text};
+use crate::graphs::{Entries, TOKENS, WORDS, arpa, boundaries, entries, lexicon_text};
 
 /// The score of the best path with these labels, where arcs of `epsilon` take none.
 fn best(fsa: &Fsa, labels: &[i32], epsilon: Option<i32>) -> f64 {
@@ -52,10 +52,11 @@ fn frames(tokens: &[i32], choices: &mut impl Iterator<Item = u8>) -> Vec<i32> {
 
 proptest! {
     /// In memory, in OpenFst's binary file, in its text with symbols, and in k2's text, all frames
-    /// of random sentences cost the same; in all topologies.
+    /// of random sentences cost the same; in all topologies, with epsilons and without.
     #[test]
     fn files_of_decoding_graphs_decode_as_in_memory(
         entries in lexicon_text(), (order, ngrams) in entries(), modified: bool, silence: bool, topology: bool,
+        boundary in boundaries(), remove_epsilon: bool,
         sentences in prop::collection::vec((prop::collection::vec(any::<prop::sample::Index>(), 0..5), any::<[u8; 32]>()), 8),
     ) {
         let ngrams: Entries = ngrams.into_iter().map(|(ngram, (p, bow))| (ngram, (p, bow.min(0.0)))).collect();
@@ -65,7 +66,8 @@ proptest! {
         };
         let text: String = entries.iter().map(line).collect();
         let mut options = HlgOptions::default();
-        (options.modified, options.topology) = (modified, topology);
+        (options.modified, options.topology, options.remove_epsilon) = (modified, topology, remove_epsilon);
+        options.lexicon.word_boundary = boundary.clone();
         options.lexicon.silence = silence.then(|| Silence { token: "SIL".into(), probability: 0.5 });
         let none = SymbolTable::default();
         let arpa = arpa(order, &ngrams);
@@ -79,29 +81,39 @@ proptest! {
         let openfst = openfst.read(&openfst.print(&binary.graph).unwrap()).unwrap();
         let k2 = K2Text::of(&hlg.graph);
         let k2 = k2.read(&k2.print(&hlg.graph).unwrap()).unwrap();
-        prop_assert_eq!(k2.attributes().lists(AUX_LABELS), hlg.graph.attributes().lists(AUX_LABELS));
+        prop_assert_eq!(k2.attributes().get(AUX_LABELS), hlg.graph.attributes().get(AUX_LABELS));
 
         let (mut tokens, mut words) = (none.clone(), none);
-        let mut how = LexiconOptions::default();
-        how.silence = options.lexicon.silence.clone();
-        let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &how).unwrap();
+        let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &options.lexicon).unwrap();
         let labels = hlg.labels().unwrap();
+        // Which numbers tokens have in memory and in a file, their tables say.
+        let epsilon = labels.find("<eps>");
+        prop_assert_eq!(epsilon.is_none(), topology && remove_epsilon);
+        let numbers = |table: &SymbolTable, string: &[i32]| -> Vec<i32> {
+            let name = |token| if token == EPSILON { "<blk>" } else { tokens.get(token).unwrap() };
+            string.iter().map(|&token| table.find(name(token)).unwrap()).collect()
+        };
         for (sentence, choices) in sentences {
             let mut choices = choices.into_iter();
-            let mut string = vec![];
-            for word in sentence {
+            let mut choose = |token: i32| Some(token).filter(|&token| token > 0 && choices.next() > Some(127));
+            let token = lexicon.word_boundary_token().filter(|_| !sentence.is_empty());
+            let may = |at: fn(&WordBoundary) -> bool| token.filter(|_| boundary.as_ref().is_some_and(at));
+            let mut string: Vec<i32> = choose(lexicon.silence_token()).into_iter().collect();
+            string.extend(may(|boundary| boundary.at_start).and_then(&mut choose));
+            for (place, word) in sentence.iter().enumerate() {
+                string.extend(token.filter(|_| place > 0));
                 string.extend_from_slice(lexicon.tokens().row(word.index(lexicon.num_pronunciations())));
-                string.extend(Some(lexicon.silence_token()).filter(|&token| token > 0 && choices.next() > Some(127)));
+                string.extend(choose(lexicon.silence_token()));
             }
+            string.extend(may(|boundary| boundary.at_end).and_then(&mut choose));
             if topology {
                 string = frames(&string, &mut choices);
             }
-            let expected = best(hlg.graph.fsas(), &string, None);
-            // Which number a token has in a file, its table says.
-            let in_file: Vec<_> = string.iter().map(|&label| isymbols.find(labels.get(label).unwrap()).unwrap()).collect();
+            let expected = best(hlg.graph.fsas(), &numbers(&labels, &string), epsilon);
+            let in_file = numbers(&isymbols, &string);
             prop_assert_eq!(best(binary.graph.fsas(), &in_file, Some(EPSILON)), expected, "binary file, {:?}", string);
             prop_assert_eq!(best(openfst.fsas(), &in_file, Some(EPSILON)), expected, "text, {:?}", string);
-            prop_assert_eq!(best(k2.fsas(), &string, None), expected, "k2's text, {:?}", string);
+            prop_assert_eq!(best(k2.fsas(), &numbers(&labels, &string), epsilon), expected, "k2's text, {:?}", string);
             if !topology || modified {
                 // Nothing need stand between the tokens of a sentence.
                 prop_assert!(expected > f64::NEG_INFINITY, "{string:?} has no path");
@@ -120,9 +132,9 @@ fn a_blank_between_repeats_is_kept_in_files() {
     let how = HlgOptions::default();
     let hlg = make_hlg(tokens.clone(), SymbolTable::default(), lexicon.as_bytes(), arpa.as_bytes(), &how, &mut |_| {})
         .unwrap();
-    assert_eq!(hlg.labels().unwrap(), tokens);
     let file = hlg.to_openfst().unwrap();
     let table = file.input_symbols.unwrap();
+    assert_eq!(hlg.labels().unwrap(), table);
     assert_eq!(table.to_string(), "<eps>\t0\n<blk>\t1\nx\t2\ny\t3\n");
     let cost = |graph: &Graph<Fsa>, frames: &[&str]| {
         let labels: Vec<_> = frames.iter().map(|name| table.find(name).unwrap()).collect();

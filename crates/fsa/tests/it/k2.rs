@@ -249,7 +249,7 @@ proptest! {
             prop_assert!(path.windows(2).all(|pair| pair[0].dest_state == pair[1].src_state && pair[0].label == 0));
             prop_assert_eq!(path.last().map(|arc| arc.label), Some(arc.label));
         }
-        let log = remove_epsilon_log(&fsa).unwrap();
+        let log = remove_epsilon_log(&fsa, Limits::default()).unwrap();
         let (right, came) = (language(&fsa), language(&log));
         prop_assert_eq!(right.len(), came.len());
         for (right, came) in right.values().zip(came.values()) {

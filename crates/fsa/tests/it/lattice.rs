@@ -2,12 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use fsa::lattice::{BackoffModel, DeterminizeOptions, LanguageModel, Lattice, LatticeBuilder, MbrOptions};
+use fsa::lattice::{
+    AlignWordsOptions, BackoffModel, DeterminizeOptions, LabelRole, LabelRoles, LanguageModel, Lattice, LatticeBuilder,
+    MbrOptions, Stretch, WordBoundaries, WordTokens, WordsAtEnds,
+};
 use fsa::{Error, Limits};
 use proptest::prelude::*;
 
 /// Sums of a few numbers in double precision, rounded to single once.
 const SUM: f64 = 1e-4;
+/// A step of finite differences, and what the second derivative adds to their error at most.
+const STEP: f32 = 1.0 / 64.0;
+const CURVATURE: f64 = 1e-4;
+/// Risks are sums over paths and words.
+const RISK: f64 = 1e-4;
 
 /// A path: words, alignment, graph score, acoustic score.
 type Path = (Vec<i32>, Vec<i32>, f64, f64);
@@ -31,8 +39,42 @@ fn build(num_states: usize, specs: &[Spec]) -> Lattice {
 }
 
 fn lattice() -> impl Strategy<Value = Lattice> {
-    let spec = (0..6_usize, 1..4_usize, 0..4_i32, -80..0_i32, -80..20_i32, prop::collection::vec(1..4_i32, 0..3));
-    (1..7_usize, prop::collection::vec(spec, 0..18)).prop_map(|(states, specs)| build(states, &specs))
+    let spec = |least: i32, most: i32| {
+        let labels = prop::collection::vec(1..4_i32, 0..3);
+        prop::collection::vec((0..6_usize, 1..4_usize, 0..4_i32, least..0_i32, least..most, labels), 0..18)
+    };
+    // With few different scores, many paths tie.
+    let specs = prop_oneof![spec(-80, 20), spec(-2, 1)];
+    (1..7_usize, specs).prop_map(|(states, specs)| build(states, &specs))
+}
+
+/// The arcs of each path from the start to the end.
+fn arc_paths(lattice: &Lattice) -> Vec<Vec<usize>> {
+    let fsa = lattice.fsas().fsa(0);
+    let Some(last) = fsa.final_state() else { return vec![] };
+    let (mut all, mut open) = (Vec::new(), vec![(0, vec![])]);
+    while let Some((state, path)) = open.pop() {
+        if state == last {
+            all.push(path);
+            continue;
+        }
+        for arc in fsa.arc_range(state) {
+            let next = usize::try_from(fsa.arcs()[arc].dest_state).unwrap();
+            open.push((next, [&path[..], &[arc]].concat()));
+        }
+    }
+    all
+}
+
+/// The sum of both scores of some arcs.
+fn score_of(lattice: &Lattice, arcs: &[usize]) -> f64 {
+    let of = |&arc: &usize| f64::from(lattice.graph_scores()[arc]) + f64::from(lattice.acoustic_scores()[arc]);
+    arcs.iter().map(of).sum()
+}
+
+/// The input labels of an arc.
+fn labels_of(lattice: &Lattice, arc: usize) -> &[i32] {
+    &lattice.alignment().values()[lattice.alignment().shape().row_splits(1).row(arc)]
 }
 
 fn paths(lattice: &Lattice, i: usize) -> Vec<Path> {
@@ -115,6 +157,50 @@ fn risk(words: &[i32], paths: &[Path]) -> f64 {
     paths.iter().map(|path| share(path) * edit_distance(words, &path.0) as f64).sum::<f64>() / sum
 }
 
+/// A path as words, 0 for none, with the labels of each; both scores.
+type Stretches = (Vec<(i32, Vec<i32>)>, f64, f64);
+
+/// The paths of a lattice, without arcs that have neither word nor labels.
+fn stretches(lattice: &Lattice) -> Vec<Stretches> {
+    let sum = |scores: &[f32], arcs: &[usize]| arcs.iter().map(|&arc| f64::from(scores[arc])).sum();
+    let of = |arcs: Vec<usize>| {
+        let stretch = |&arc: &usize| (lattice.fsas().arcs()[arc].label.max(0), labels_of(lattice, arc).to_vec());
+        let stretches = arcs.iter().map(stretch).filter(|(word, labels)| *word > 0 || !labels.is_empty()).collect();
+        (stretches, sum(lattice.graph_scores(), &arcs), sum(lattice.acoustic_scores(), &arcs))
+    };
+    arc_paths(lattice).into_iter().map(of).collect()
+}
+
+fn sorted_stretches(mut all: Vec<Stretches>) -> Vec<Stretches> {
+    all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    all
+}
+
+/// The same of each path by itself, all of whose words and labels are known from the start, and
+/// whether they fit.
+fn aligned_alone<B: WordBoundaries>(lattice: &Lattice, boundaries: &B) -> Vec<(Vec<(i32, Vec<i32>)>, f64, f64, bool)> {
+    let of = |(words, labels, graph, acoustic): Path| {
+        let (mut words, mut labels, mut all) = (&words[..], &labels[..], Vec::new());
+        loop {
+            let (word, length) = match boundaries.next(words, labels, true) {
+                Stretch::Open => break,
+                Stretch::Gap(length) => (0, length),
+                Stretch::Word(length) => (words[0], length),
+            };
+            words = &words[usize::from(word > 0)..];
+            all.push((word, labels[..length].to_vec()));
+            labels = &labels[length..];
+        }
+        let complete = words.is_empty() && labels.is_empty();
+        if !complete {
+            all.push((words.first().copied().unwrap_or(0), labels.to_vec()));
+            all.extend(words.iter().skip(1).map(|&word| (word, vec![])));
+        }
+        (all, graph, acoustic, complete)
+    };
+    paths(lattice, 0).into_iter().map(of).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -185,21 +271,175 @@ proptest! {
     }
 
     #[test]
-    fn totals_posteriors_and_pruning_are_those_of_a_list(lattice in lattice(), beam in 0.0_f32..8.0) {
-        let all = paths(&lattice, 0);
-        let sum: f64 = all.iter().map(|path| score(path).exp()).sum();
+    fn totals_and_posteriors_are_those_of_a_list(lattice in lattice()) {
+        let all = arc_paths(&lattice);
+        let share = |arcs: &Vec<usize>| score_of(&lattice, arcs).exp();
+        let sum: f64 = all.iter().map(share).sum();
         prop_assert!(near(lattice.total_scores()[0], sum.ln()));
-        let into_final: f64 = lattice.arc_posteriors().iter().zip(lattice.fsas().labels()).filter(|(_, label)| *label == -1).map(|(posterior, _)| posterior).sum();
-        prop_assert!(all.is_empty() || near(into_final, 1.0));
-        let most = all.iter().map(score).fold(f64::NEG_INFINITY, f64::max);
-        let pruned = lattice.prune(beam).unwrap();
-        let kept = paths(&pruned, 0);
-        for path in &all {
-            prop_assert!(score(path) < most - f64::from(beam) + SUM || kept.contains(path));
+        for (arc, posterior) in lattice.arc_posteriors().into_iter().enumerate() {
+            let through: f64 = all.iter().filter(|arcs| arcs.contains(&arc)).map(share).sum();
+            prop_assert!((all.is_empty() && posterior == 0.0) || near(posterior, through / sum), "arc {}", arc);
         }
-        // Each arc that is kept is on a path within the beam.
-        let backward = pruned.determinize(&DeterminizeOptions::default().with_beam(beam + 1.0)).unwrap().0;
-        prop_assert_eq!(backward.fsas().num_arcs() == 0, all.is_empty());
+    }
+
+    #[test]
+    fn posteriors_are_the_gradient_of_the_total(lattice in lattice(), arc in 0..18_usize) {
+        prop_assume!(arc < lattice.fsas().num_arcs() && lattice.total_scores()[0].is_finite());
+        let moved = |by: f32| {
+            let mut acoustic = lattice.acoustic_scores().to_vec();
+            acoustic[arc] += by;
+            lattice.with_scores(lattice.graph_scores().to_vec(), acoustic).unwrap().total_scores()[0]
+        };
+        let difference = (moved(STEP) - moved(-STEP)) / (2.0 * f64::from(STEP));
+        prop_assert!((difference - lattice.arc_posteriors()[arc]).abs() < CURVATURE);
+    }
+
+    #[test]
+    fn pruning_keeps_exactly_the_arcs_within_the_beam(lattice in lattice(), sixteenths in 0..100_u8) {
+        // Scores and beams are exact, and what lies on the beam stays.
+        let beam = f32::from(sixteenths) / 16.0;
+        let all = arc_paths(&lattice);
+        let best = all.iter().map(|arcs| score_of(&lattice, arcs)).fold(f64::NEG_INFINITY, f64::max);
+        let within = |arc: &usize| {
+            let through = all.iter().filter(|arcs| arcs.contains(arc)).map(|arcs| score_of(&lattice, arcs));
+            through.fold(f64::NEG_INFINITY, f64::max) >= best - f64::from(beam)
+        };
+        let of = |lattice: &Lattice, arc: usize| {
+            (lattice.fsas().arcs()[arc].label, labels_of(lattice, arc).to_vec(), [lattice.graph_scores()[arc], lattice.acoustic_scores()[arc]])
+        };
+        let sorted = |mut arcs: Vec<_>| { arcs.sort_by(|a, b| PartialOrd::partial_cmp(a, b).unwrap()); arcs };
+        let expected = (0..lattice.fsas().num_arcs()).filter(|arc| !all.is_empty() && within(arc)).map(|arc| of(&lattice, arc));
+        let pruned = lattice.prune(beam).unwrap();
+        let kept = (0..pruned.fsas().num_arcs()).map(|arc| of(&pruned, arc));
+        prop_assert_eq!(sorted(kept.collect()), sorted(expected.collect()));
+        // No path within the beam is lost.
+        let kept = paths(&pruned, 0);
+        prop_assert!(paths(&lattice, 0).iter().all(|path| score(path) < best - f64::from(beam) || kept.contains(path)));
+    }
+
+    #[test]
+    fn the_risk_of_a_list_of_paths_is_the_true_one(list in prop::collection::vec((prop::collection::vec(1..4_i32, 0..4), -40..0_i32), 1..6)) {
+        let mut builder = LatticeBuilder::new();
+        let start = builder.add_state();
+        for (words, score) in &list {
+            let mut state = start;
+            for &word in words {
+                let next = builder.add_state();
+                builder.add_arc(state, next, word, 0.0, 0.0, &[word]);
+                state = next;
+            }
+            let end = builder.add_state();
+            builder.add_arc(state, end, 0, *score as f32 / 16.0, 0.0, &[]);
+            builder.add_final(end, 0.0, 0.0, &[]);
+        }
+        let lattice = builder.build().unwrap();
+        let all = paths(&lattice, 0);
+        let fixed = MbrOptions::default().with_decode_mbr(false);
+        let best = lattice.minimum_bayes_risk(0, &MbrOptions::default()).unwrap();
+        for words in [vec![], vec![1, 2], vec![3, 3, 1], best.words.clone()] {
+            let result = lattice.minimum_bayes_risk_from(0, &words, &fixed).unwrap();
+            prop_assert!((result.risk - risk(&words, &all)).abs() < RISK, "{} of {:?}, not {}", result.risk, words, risk(&words, &all));
+        }
+        // Of words as likely as others, either may be chosen in the end.
+        prop_assert!(risk(&best.words, &all) <= best.risk + RISK);
+    }
+
+    #[test]
+    fn words_are_aligned_as_on_each_path_by_itself(lattice in lattice(), roles in prop::collection::vec(0..4_usize, 3)) {
+        let named = [LabelRole::Inside, LabelRole::End, LabelRole::Blank, LabelRole::Between];
+        let roles = LabelRoles::new((1..).zip(roles.into_iter().map(|role| named[role])));
+        let (made, incomplete) = lattice.align_words(&roles, &AlignWordsOptions::default()).unwrap();
+        let expected = aligned_alone(&lattice, &roles);
+        prop_assert_eq!(incomplete[0] == 0, expected.iter().all(|path| path.3));
+        prop_assert_eq!(sorted_stretches(stretches(&made)), sorted_stretches(expected.into_iter().map(|path| (path.0, path.1, path.2)).collect()));
+        prop_assert!(made.fsas().num_arcs() == 0 || made.total_scores().iter().zip(lattice.total_scores()).all(|(&a, b)| near(a, b)));
+    }
+
+    #[test]
+    fn words_at_their_ends_are_aligned_as_on_each_path_by_itself(lattice in lattice()) {
+        let ends = WordsAtEnds::new([1]);
+        let (made, _) = lattice.align_words(&ends, &AlignWordsOptions::default()).unwrap();
+        let words = |paths: Vec<Stretches>| paths.into_iter().map(|(stretches, ..)| stretches.iter().map(|stretch| stretch.0).filter(|&word| word > 0).collect::<Vec<_>>());
+        let mut found: Vec<_> = words(stretches(&made)).collect();
+        let mut expected: Vec<_> = paths(&lattice, 0).into_iter().map(|path| path.0).collect();
+        found.sort();
+        expected.sort();
+        prop_assert_eq!(found, expected);
+        // An arc with a word ends where its arc of the lattice ended.
+        prop_assert!(near(made.total_scores().first().copied().unwrap_or(f64::NEG_INFINITY), lattice.total_scores().first().copied().unwrap_or(f64::NEG_INFINITY)));
+    }
+
+    #[test]
+    fn words_have_the_frames_of_their_tokens(
+        tokens in prop::collection::vec(prop::collection::vec(prop::collection::vec(2..4_i32, 1..3), 1..3), 3),
+        lattice in lattice(),
+        said in prop::collection::vec((0..3_usize, 0..2_usize, prop::collection::vec((1..3_usize, 0..2_usize), 2)), 0..4),
+        late in prop::collection::vec(0..9_usize, 4),
+    ) {
+        let lexicon = (1..).zip(&tokens).fold(WordTokens::new([1], []), |lexicon, (word, all)| {
+            all.iter().fold(lexicon, |lexicon, tokens| lexicon.with_word(word, tokens.iter().copied()))
+        });
+        // What fits on its own is the same in the lattice.
+        let (made, _) = lattice.align_words(&lexicon, &AlignWordsOptions::default()).unwrap();
+        let found = stretches(&made);
+        prop_assert_eq!(found.len(), arc_paths(&lattice).len());
+        for path in aligned_alone(&lattice, &lexicon).into_iter().filter(|path| path.3) {
+            prop_assert!(found.contains(&(path.0.clone(), path.1, path.2)), "{:?}", path);
+        }
+        // One path that is said in full, a frame an arc; words come later than they begin.
+        let mut labels = Vec::new();
+        let mut words = Vec::new();
+        for (word, pronunciation, lengths) in &said {
+            let pronunciation = &tokens[*word][*pronunciation % tokens[*word].len()];
+            words.push((labels.len(), i32::try_from(*word).unwrap() + 1));
+            for (&token, &(frames, blanks)) in pronunciation.iter().zip(lengths) {
+                if labels.last() == Some(&token) {
+                    labels.push(1);
+                }
+                labels.extend(std::iter::repeat_n(token, frames).chain(std::iter::repeat_n(1, blanks)));
+            }
+        }
+        let mut at = 0;
+        for ((begin, _), late) in words.iter_mut().zip(late) {
+            at = at.max(*begin + late);
+            *begin = at;
+        }
+        let mut builder = LatticeBuilder::new();
+        let mut state = builder.add_state();
+        for frame in 0..labels.len() + words.len() * 10 {
+            let mut here: Vec<_> = words.iter().filter(|word| word.0 == frame).map(|word| word.1).collect();
+            let label = labels.get(frame).map(std::slice::from_ref);
+            if here.is_empty() {
+                here.push(0);
+            }
+            for (i, word) in here.into_iter().enumerate() {
+                let next = builder.add_state();
+                builder.add_arc(state, next, word, -0.5, -0.25, label.filter(|_| i == 0).unwrap_or_default());
+                state = next;
+            }
+        }
+        builder.add_final(state, 0.0, 0.0, &[]);
+        let path = builder.build().unwrap();
+        let (made, incomplete) = path.align_words(&lexicon, &AlignWordsOptions::default()).unwrap();
+        prop_assert_eq!(&incomplete, &[0]);
+        let found = stretches(&made);
+        prop_assert_eq!(found.len(), 1);
+        let of_words: Vec<_> = found[0].0.iter().filter(|stretch| stretch.0 > 0).collect();
+        prop_assert_eq!(of_words.len(), said.len());
+        for (stretch, (word, ..)) in of_words.iter().zip(&said) {
+            prop_assert_eq!(stretch.0, i32::try_from(*word).unwrap() + 1);
+            let mut tokens_of = stretch.1.clone();
+            tokens_of.dedup();
+            tokens_of.retain(|&label| label != 1);
+            prop_assert!(tokens[*word].contains(&tokens_of), "{:?}", stretch);
+            prop_assert!(stretch.1.first() != Some(&1) && stretch.1.last() != Some(&1));
+        }
+        let joined: Vec<_> = found[0].0.iter().flat_map(|stretch| stretch.1.iter().copied()).collect();
+        prop_assert_eq!(joined, labels);
+        let best = made.best_path(0).unwrap().unwrap();
+        for word in made.word_times(0, &best).unwrap() {
+            prop_assert!(word.frames.end <= best.alignment.len() && word.frames.start < word.frames.end);
+        }
     }
 
     #[test]
@@ -354,4 +594,22 @@ fn a_transducer_of_tokens_and_words_becomes_a_lattice() {
     assert_eq!((best.words, best.alignment), (vec![1, 2], vec![5, 6]));
     assert_eq!((best.graph_score, best.acoustic_score), (-4.75, -1.75));
     assert_eq!(lattice.state_times(0).unwrap(), [Some(0), Some(1), Some(1), Some(2), Some(2)]);
+}
+
+#[test]
+fn the_lattice_of_a_search_has_a_label_for_each_frame() {
+    use fsa::dense::{DenseFsaVec, DenseOptions, intersect_dense_pruned};
+    use fsa::{Arc, Fsa, FsaVec, Graph, Ragged};
+    // Blank or token 1, then token 1, which outputs the words 7 and 8.
+    let arcs = vec![Arc::new(0, 0, 0, -0.5), Arc::new(0, 1, 1, -0.25), Arc::new(1, 2, -1, -1.0)];
+    let words = Ragged::from_lists(&[vec![], vec![7, 8], vec![]]).unwrap();
+    let graph = Graph::new(FsaVec::from_fsas(&[Fsa::from_arcs(3, arcs).unwrap()]).unwrap());
+    let graph = graph.with_aux_labels(words).unwrap();
+    let scores = [-1.0_f32, -2.0, -1.5, -3.0, -1.25, -0.5];
+    let dense = DenseFsaVec::from_frames(&scores, 2).unwrap();
+    let options = DenseOptions::default();
+    let lattice = Lattice::from_dense(&intersect_dense_pruned(&graph, &dense, &options).unwrap()).unwrap();
+    let best = lattice.best_path(0).unwrap().unwrap();
+    assert_eq!((best.words, best.alignment), (vec![7, 8], vec![0, 0, 1]));
+    assert_eq!((best.graph_score, best.acoustic_score), (-2.25, -3.0));
 }

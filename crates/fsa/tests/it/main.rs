@@ -1,6 +1,8 @@
 //! Tests of the crate from outside.
 
+mod ctc_epsilons;
 mod dense;
+mod dense_epsilons;
 mod first_steps;
 mod formats;
 mod fuzz;
@@ -9,5 +11,6 @@ mod hlg_files;
 mod k2;
 mod lattice;
 mod lazy_composition;
+mod ngram;
 mod openfst;
 mod paths;

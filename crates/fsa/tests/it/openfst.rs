@@ -7,13 +7,15 @@ use fsa::openfst::{
     DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique, determinize, difference, encode, epsilon_normalize,
     minimize, optimize, project, push_weights, shortest_paths,
 };
-use fsa::{AUX_LABELS, Arc, Equivalence, Error, FINAL, Fsa, Graph, Limited, Limits, equivalent};
+use fsa::{AUX_LABELS, Arc, Equivalence, Error, FINAL, Fsa, Graph, Limited, Limits, Semiring, equivalent};
 use proptest::prelude::*;
 
 /// Scores are multiples of 1/1024, so that nothing is rounded away; sums of a few of them are exact
 /// in f32.
 const SCORE: f32 = 1e-4;
 const DELTA: f32 = 1.0 / 1024.0;
+/// For sums, which are no multiples of anything.
+const FINE: f32 = 1e-6;
 
 /// A connected FSA without cycles; labels from `least` to 3.
 fn fsa(seed: u64, least: i32) -> Fsa {
@@ -69,6 +71,15 @@ fn relation(graph: &Graph<Fsa>, skip: bool) -> Relation {
         *place = place.max(score);
     }
     best
+}
+
+/// For each pair of strings the log-sum of all scores; epsilons taken are symbols unless `skip`.
+fn sums(graph: &Graph<Fsa>, skip: bool) -> BTreeMap<(Vec<i32>, Vec<i32>), f64> {
+    let mut sums = BTreeMap::new();
+    for (input, output, score) in paths_from(graph, 0, skip) {
+        *sums.entry((input, output)).or_insert(0.0) += f64::from(score).exp();
+    }
+    sums.into_iter().map(|(strings, sum): (_, f64)| (strings, sum.ln())).collect()
 }
 
 fn assert_same(a: &Graph<Fsa>, b: &Graph<Fsa>, skip: bool) {
@@ -172,7 +183,7 @@ proptest! {
                 prop_assert!(is_deterministic(determinized.fsas()));
                 assert_same(&graph, &determinized, true);
                 assert_same(&graph, &minimize(&determinized, &MinimizeOptions::default()).unwrap(), true);
-                let normal = epsilon_normalize(&determinized, Side::Input).unwrap();
+                let normal = epsilon_normalize(&determinized, Side::Input, Limits::default()).unwrap();
                 prop_assert!(is_deterministic(normal.fsas()) && is_normal(&normal, Side::Input));
                 assert_same(&graph, &normal, true);
             }
@@ -192,10 +203,10 @@ proptest! {
     fn epsilons_come_last(seed: u64) {
         let graph = transducer(seed, 0);
         for side in [Side::Input, Side::Output] {
-            let normal = epsilon_normalize(&graph, side).unwrap();
+            let normal = epsilon_normalize(&graph, side, Limits::default()).unwrap();
             prop_assert!(is_normal(&normal, side));
             assert_same(&graph, &normal, true);
-            let acceptor = epsilon_normalize(&graph.clone().without(AUX_LABELS), side).unwrap();
+            let acceptor = epsilon_normalize(&graph.clone().without(AUX_LABELS), side, Limits::default()).unwrap();
             prop_assert!(acceptor.fsas().arcs().iter().all(|arc| arc.label != 0));
             assert_same(&graph.clone().without(AUX_LABELS), &acceptor, true);
         }
@@ -211,6 +222,42 @@ proptest! {
                 let best = paths_from(&pushed, state, false).iter().map(|path| path.2).fold(f32::NEG_INFINITY, f32::max);
                 prop_assert!(to == PushTo::Final || best.abs() <= SCORE);
             }
+        }
+    }
+
+    #[test]
+    fn in_the_log_semiring_strings_have_the_sum_of_their_paths(seed: u64) {
+        for (graph, skip) in [(Graph::new(fsa(seed, 0)), false), (transducer(seed, 1), true)] {
+            let sums = sums(&graph, skip);
+            let fine = DeterminizeOptions::default().with_delta(FINE).with_semiring(Semiring::Log);
+            let pairs = sums.keys().map(|(input, _)| input).collect::<BTreeSet<_>>().len();
+            let determinized = match determinize(&graph, &fine) {
+                Err(Error::NotFunctional { .. }) => {
+                    prop_assert!(pairs < sums.len());
+                    continue;
+                }
+                determinized => determinized.unwrap(),
+            };
+            prop_assert!(is_deterministic(determinized.fsas()));
+            let minimize_log = MinimizeOptions::default().with_delta(FINE).with_semiring(Semiring::Log);
+            let minimized = minimize(&determinized, &minimize_log).unwrap();
+            let (initial, last) = (graph.push_weights_log(PushTo::Initial).unwrap(), graph.push_weights_log(PushTo::Final).unwrap());
+            for made in [&determinized, &minimized, &initial, &last] {
+                let found = self::sums(made, skip);
+                prop_assert!(found.keys().eq(sums.keys()));
+                for (found, right) in found.values().zip(sums.values()) {
+                    prop_assert!((found - right).abs() < 1e-4, "{} and not {}", found, right);
+                }
+            }
+            // From each state but the start, probabilities sum up to 1.
+            for state in 1..initial.fsas().num_states().saturating_sub(1) {
+                let sum: f64 = initial.fsas().view().arcs_of(state).iter().map(|arc| f64::from(arc.score).exp()).sum();
+                prop_assert!((sum - 1.0).abs() < 1e-4);
+            }
+            let how = Equivalence::Structure { delta: DELTA, semiring: Semiring::Log };
+            let same = equivalent(&graph, &minimized, how);
+            let refused = matches!(same, Err(Error::LogSemiring { .. }));
+            prop_assert!(refused || same == Ok(true));
         }
     }
 
@@ -285,7 +332,7 @@ proptest! {
         let other = Graph::new(graph.fsas().with_scores(&scores).unwrap());
         let same = relation(&graph, true).into_iter().zip(relation(&other, true)).all(|(a, b)| (a.1 - b.1).abs() < SCORE);
         // Some scores may differ by 1/1024 only.
-        prop_assert_eq!(equivalent(&graph, &other, Equivalence::Structure { delta: DELTA / 4.0 }).unwrap(), same);
+        prop_assert_eq!(equivalent(&graph, &other, Equivalence::Structure { delta: DELTA / 4.0, semiring: Semiring::Tropical }).unwrap(), same);
     }
 
     #[test]
@@ -341,11 +388,11 @@ fn cycles_that_put_out_more_than_they_take() {
     let star = determinize(&graph, &DeterminizeOptions::default().with_remove_epsilons(true)).unwrap();
     assert_eq!(star.fsas().labels(), [1, -1, 0]);
     assert_eq!(star.aux_labels(), Some(&[7, -1, 8][..]));
-    assert!(matches!(epsilon_normalize(&graph, Side::Input), Err(Error::EndlessOutput { .. })));
-    assert!(epsilon_normalize(&graph, Side::Output).is_ok());
+    assert!(matches!(epsilon_normalize(&graph, Side::Input, Limits::default()), Err(Error::EndlessOutput { .. })));
+    assert!(epsilon_normalize(&graph, Side::Output, Limits::default()).is_ok());
     // The same once more on a cycle that takes nothing at all.
     let graph = cyclic(3, &[(0, 0, 0, 7, -1.0), (0, 1, 1, 0, 0.0), (1, 2, -1, -1, 0.0)]);
-    assert!(matches!(epsilon_normalize(&graph, Side::Input), Err(Error::EndlessOutput { .. })));
+    assert!(matches!(epsilon_normalize(&graph, Side::Input, Limits::default()), Err(Error::EndlessOutput { .. })));
     let options = DeterminizeOptions::default().with_remove_epsilons(true);
     assert!(matches!(determinize(&graph, &options), Err(Error::NotFunctional { .. })));
     let best = determinize(&graph, &options.with_disambiguate(true)).unwrap();
@@ -358,9 +405,9 @@ proptest! {
     #[test]
     fn equivalence_is_that_of_the_relations(seed: u64, other: u64, change: bool) {
         let graph = transducer(seed, 0);
-        let (right, delta) = (relation(&graph, true), Equivalence::Structure { delta: DELTA / 4.0 });
+        let (right, delta) = (relation(&graph, true), Equivalence::Structure { delta: DELTA / 4.0, semiring: Semiring::Tropical });
         let mut twins = vec![Graph::cat(&[&graph]).and_then(|graph| graph.union()).unwrap()];
-        twins.extend(epsilon_normalize(&graph, Side::Input).ok());
+        twins.extend(epsilon_normalize(&graph, Side::Input, Limits::default()).ok());
         if change {
             twins.push(transducer(other, 0));
         }
@@ -410,12 +457,15 @@ fn cycles_of_epsilons() {
         )
     };
     for score in [0.5, 0.0] {
-        for made in [determinize(&circle(score), &options), epsilon_normalize(&circle(score), Side::Input)] {
+        for made in
+            [determinize(&circle(score), &options), epsilon_normalize(&circle(score), Side::Input, Limits::default())]
+        {
             let made = made.unwrap();
             assert_eq!(*made.fsas(), Fsa::from_arcs(2, vec![Arc::new(0, 1, FINAL, -0.5)]).unwrap());
         }
     }
-    for made in [determinize(&circle(0.75), &options), epsilon_normalize(&circle(0.75), Side::Input)] {
+    for made in [determinize(&circle(0.75), &options), epsilon_normalize(&circle(0.75), Side::Input, Limits::default())]
+    {
         assert!(matches!(made, Err(Error::EndlessCycle { fsa: 0, state: 2 | 3, .. })), "{made:?}");
     }
 }
@@ -447,7 +497,7 @@ fn nothing_comes_of_nothing() {
         assert!(relation(&determinize(&graph, &DeterminizeOptions::default()).unwrap(), false).is_empty());
         let options = DeterminizeOptions::default().with_remove_epsilons(true);
         assert_eq!(determinize(&graph, &options).unwrap().fsas().num_states(), 0);
-        assert_eq!(epsilon_normalize(&graph, Side::Output).unwrap().fsas().num_states(), 0);
+        assert_eq!(epsilon_normalize(&graph, Side::Output, Limits::default()).unwrap().fsas().num_states(), 0);
         assert_eq!(minimize(&graph, &MinimizeOptions::default()).unwrap().fsas().num_states(), 0);
         assert_eq!(optimize(&graph).unwrap().fsas().num_states(), 0);
         assert_eq!(push_weights(&fsa, PushTo::Initial).unwrap().0, fsa);
@@ -465,7 +515,7 @@ fn attributes_that_cannot_follow_are_told() {
     assert_eq!(determinize(&graph, &DeterminizeOptions::default()), lost);
     assert_eq!(minimize(&graph, &MinimizeOptions::default()), lost);
     assert_eq!(optimize(&graph), lost);
-    assert_eq!(epsilon_normalize(&graph, Side::Output), lost);
+    assert_eq!(epsilon_normalize(&graph, Side::Output, Limits::default()), lost);
     assert!(encode(&graph, false).is_err() && optimize(&graph.without("frames")).is_ok());
 }
 
@@ -479,4 +529,38 @@ fn huge_scores_do_not_become_infinite() {
     assert!(minimized.fsas().scores().iter().all(|score| score.is_finite()));
     assert!(push_weights(graph.fsas(), PushTo::Final).is_ok());
     shortest_paths(&graph, 2, Unique::Labels).unwrap();
+}
+
+#[test]
+fn what_takes_the_best_path_is_refused_in_the_log_semiring() {
+    let graph = transducer(7, 0);
+    let log = DeterminizeOptions::default().with_semiring(Semiring::Log);
+    for options in [log.clone().with_beam(1.0), log.clone().with_remove_epsilons(true), log.with_disambiguate(true)] {
+        assert!(matches!(determinize(&graph, &options), Err(Error::LogSemiring { .. })), "{options:?}");
+    }
+    let twice = [Arc::new(0, 1, 5, 0.0), Arc::new(0, 1, 5, -1.0), Arc::new(1, 2, -1, 0.0)];
+    let twice = Graph::new(Fsa::from_arcs(3, twice.to_vec()).unwrap());
+    let options = MinimizeOptions::default().with_allow_nondet(true).with_semiring(Semiring::Log);
+    assert!(matches!(minimize(&twice, &options), Err(Error::LogSemiring { .. })));
+    let silent = Graph::new(Fsa::from_arcs(3, vec![Arc::new(0, 1, 0, 0.0), Arc::new(1, 2, -1, 0.0)]).unwrap());
+    let how = Equivalence::Structure { delta: DELTA, semiring: Semiring::Log };
+    assert!(matches!(equivalent(&silent, &twice, how), Err(Error::LogSemiring { .. })));
+    // Determinized, both arcs are one with the sum of both.
+    let once = determinize(&twice, &DeterminizeOptions::default().with_semiring(Semiring::Log)).unwrap();
+    assert!((once.fsas().arcs()[0].score - (1.0 + (-1.0_f32).exp()).ln()).abs() < 1e-3);
+    assert!(equivalent(&once, &twice, how).unwrap());
+    assert!(!equivalent(&once, &twice, Equivalence::default()).unwrap());
+}
+
+#[test]
+fn epsilon_normalization_keeps_to_its_limit() {
+    // Each of many epsilons outputs one of two labels: 2^30 strings wait.
+    let step = |state: i32| [Arc::new(state, state + 1, 0, 0.0), Arc::new(state, state + 1, 0, -0.5)];
+    let mut arcs: Vec<_> = (0..30).flat_map(step).collect();
+    arcs.extend([Arc::new(30, 31, 7, 0.0), Arc::new(31, 32, -1, 0.0)]);
+    let aux = (0..60).map(|at| 1 + at % 2).chain([0, -1]).collect::<Vec<_>>();
+    let graph = Graph::new(Fsa::from_arcs(33, arcs).unwrap()).with_aux_labels(aux).unwrap();
+    let limits = Limits::default().with_max_bytes(10_000_000);
+    let error = epsilon_normalize(&graph, Side::Input, limits).unwrap_err();
+    assert!(matches!(error, Error::Limit { limited: Limited::Bytes, limit: 10_000_000, .. }), "{error}");
 }

@@ -129,57 +129,22 @@ impl Simd for Avx2 {
         intrinsics!(_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128(from.as_ptr().cast()))))
     }
 
-    #[inline(always)]
-    fn add(self, a: __m256, b: __m256) -> __m256 {
-        intrinsics!(_mm256_add_ps(a, b))
-    }
-    #[inline(always)]
-    fn sub(self, a: __m256, b: __m256) -> __m256 {
-        intrinsics!(_mm256_sub_ps(a, b))
-    }
-    #[inline(always)]
-    fn mul(self, a: __m256, b: __m256) -> __m256 {
-        intrinsics!(_mm256_mul_ps(a, b))
-    }
-    #[inline(always)]
-    fn div(self, a: __m256, b: __m256) -> __m256 {
-        intrinsics!(_mm256_div_ps(a, b))
-    }
-    #[inline(always)]
-    fn mul_add(self, a: __m256, b: __m256, c: __m256) -> __m256 {
-        intrinsics!(_mm256_fmadd_ps(a, b, c))
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, a: __m256, b: __m256, c: __m256) -> __m256 {
-        intrinsics!(_mm256_fnmadd_ps(a, b, c))
-    }
-    #[inline(always)]
-    fn mul_sub(self, a: __m256, b: __m256, c: __m256) -> __m256 {
-        intrinsics!(_mm256_fmsub_ps(a, b, c))
-    }
-    #[inline(always)]
-    fn sqrt(self, a: __m256) -> __m256 {
-        intrinsics!(_mm256_sqrt_ps(a))
-    }
-    #[inline(always)]
-    fn max(self, a: __m256, b: __m256) -> __m256 {
-        intrinsics!(_mm256_max_ps(a, b))
-    }
-    #[inline(always)]
-    fn min(self, a: __m256, b: __m256) -> __m256 {
-        intrinsics!(_mm256_min_ps(a, b))
-    }
-    #[inline(always)]
-    fn select_lt(self, a: __m256, b: __m256, yes: __m256, no: __m256) -> __m256 {
-        intrinsics!(_mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LT_OQ>(a, b)))
-    }
-    #[inline(always)]
-    fn select_le(self, a: __m256, b: __m256, yes: __m256, no: __m256) -> __m256 {
-        intrinsics!(_mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LE_OQ>(a, b)))
-    }
-    #[inline(always)]
-    fn round(self, a: __m256) -> __m256 {
-        intrinsics!(_mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a))
+    operations! {
+        add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
+        sub(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
+        mul(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
+        div(a: __m256, b: __m256) -> __m256 = _mm256_div_ps(a, b);
+        mul_add(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
+        neg_mul_add(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fnmadd_ps(a, b, c);
+        mul_sub(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmsub_ps(a, b, c);
+        sqrt(a: __m256) -> __m256 = _mm256_sqrt_ps(a);
+        max(a: __m256, b: __m256) -> __m256 = _mm256_max_ps(a, b);
+        min(a: __m256, b: __m256) -> __m256 = _mm256_min_ps(a, b);
+        select_lt(a: __m256, b: __m256, yes: __m256, no: __m256) -> __m256 =
+            _mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LT_OQ>(a, b));
+        select_le(a: __m256, b: __m256, yes: __m256, no: __m256) -> __m256 =
+            _mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LE_OQ>(a, b));
+        round(a: __m256) -> __m256 = _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
     }
 
     #[inline(always)]
@@ -262,13 +227,9 @@ impl Simd for Avx2 {
             _mm256_blendv_ps(_mm256_permutevar8x32_ps(a, indexes), _mm256_permutevar8x32_ps(b, indexes), of_b)
         })
     }
-    #[inline(always)]
-    fn permute_one(self, v: __m256, indexes: __m256i) -> __m256 {
-        intrinsics!(_mm256_permutevar8x32_ps(v, indexes))
-    }
-    #[inline(always)]
-    fn reverse(self, v: __m256) -> __m256 {
-        intrinsics!(_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)))
+    operations! {
+        permute_one(v: __m256, indexes: __m256i) -> __m256 = _mm256_permutevar8x32_ps(v, indexes);
+        reverse(v: __m256) -> __m256 = _mm256_permutevar8x32_ps(v, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
     }
     #[inline(always)]
     fn shift_in(self, before: __m256, v: __m256) -> __m256 {
@@ -308,13 +269,9 @@ impl Simd for Avx2 {
         });
     }
 
-    #[inline(always)]
-    fn splat_u32(self, x: u32) -> __m256i {
-        intrinsics!(_mm256_set1_epi32(x.cast_signed()))
-    }
-    #[inline(always)]
-    fn lane_indexes(self) -> __m256i {
-        intrinsics!(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+    operations! {
+        splat_u32(x: u32) -> __m256i = _mm256_set1_epi32(x.cast_signed());
+        lane_indexes() -> __m256i = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     }
     #[inline(always)]
     fn load_partial_i32(self, from: &[i32], filler: __m256i) -> __m256i {
@@ -327,25 +284,17 @@ impl Simd for Avx2 {
     fn store_partial_i32(self, v: __m256i, to: &mut [i32]) {
         intrinsics!(_mm256_maskstore_epi32(to.as_mut_ptr(), first_lanes(to.len()), v))
     }
-    #[inline(always)]
-    fn min_i32(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_min_epi32(a, b))
-    }
-    #[inline(always)]
-    fn max_i32(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_max_epi32(a, b))
+    operations! {
+        min_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_min_epi32(a, b);
+        max_i32(a: __m256i, b: __m256i) -> __m256i = _mm256_max_epi32(a, b);
     }
     #[inline(always)]
     fn not_equal_u32(self, a: __m256i, b: __m256i) -> u32 {
         intrinsics!(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b)))).cast_unsigned() ^ 0xFF
     }
-    #[inline(always)]
-    fn add_u32(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_add_epi32(a, b))
-    }
-    #[inline(always)]
-    fn sub_u32(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_sub_epi32(a, b))
+    operations! {
+        add_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
+        sub_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi32(a, b);
     }
     #[inline(always)]
     fn mul_wide_u32(self, a: __m256i, b: __m256i) -> (__m256i, __m256i) {
@@ -358,44 +307,19 @@ impl Simd for Avx2 {
             )
         })
     }
-    #[inline(always)]
-    fn and_u32(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_and_si256(a, b))
-    }
-    #[inline(always)]
-    fn or_u32(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_or_si256(a, b))
-    }
-    #[inline(always)]
-    fn xor_u32(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_xor_si256(a, b))
-    }
-    #[inline(always)]
-    fn shl_u32<const N: u32>(self, a: __m256i) -> __m256i {
-        intrinsics!(_mm256_sll_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() })))
-    }
-    #[inline(always)]
-    fn shr_u32<const N: u32>(self, a: __m256i) -> __m256i {
-        intrinsics!(_mm256_srl_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() })))
-    }
-    #[inline(always)]
-    fn sar_u32<const N: u32>(self, a: __m256i) -> __m256i {
-        intrinsics!(_mm256_sra_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() })))
-    }
-    #[inline(always)]
-    fn i32_to_f32(self, a: __m256i) -> __m256 {
-        intrinsics!(_mm256_cvtepi32_ps(a))
-    }
-    #[inline(always)]
-    fn f32_to_i32(self, a: __m256) -> __m256i {
-        intrinsics!(_mm256_cvtps_epi32(a))
-    }
-    #[inline(always)]
-    fn bits_of(self, a: __m256) -> __m256i {
-        intrinsics!(_mm256_castps_si256(a))
-    }
-    #[inline(always)]
-    fn of_bits(self, a: __m256i) -> __m256 {
-        intrinsics!(_mm256_castsi256_ps(a))
+    operations! {
+        and_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
+        or_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
+        xor_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
+        shl_u32<const N: u32>(a: __m256i) -> __m256i =
+            _mm256_sll_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() }));
+        shr_u32<const N: u32>(a: __m256i) -> __m256i =
+            _mm256_srl_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() }));
+        sar_u32<const N: u32>(a: __m256i) -> __m256i =
+            _mm256_sra_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() }));
+        i32_to_f32(a: __m256i) -> __m256 = _mm256_cvtepi32_ps(a);
+        f32_to_i32(a: __m256) -> __m256i = _mm256_cvtps_epi32(a);
+        bits_of(a: __m256) -> __m256i = _mm256_castps_si256(a);
+        of_bits(a: __m256i) -> __m256 = _mm256_castsi256_ps(a);
     }
 }

@@ -145,57 +145,22 @@ impl Simd for Avx512 {
         intrinsics!(_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256(from.as_ptr().cast()))))
     }
 
-    #[inline(always)]
-    fn add(self, a: __m512, b: __m512) -> __m512 {
-        intrinsics!(_mm512_add_ps(a, b))
-    }
-    #[inline(always)]
-    fn sub(self, a: __m512, b: __m512) -> __m512 {
-        intrinsics!(_mm512_sub_ps(a, b))
-    }
-    #[inline(always)]
-    fn mul(self, a: __m512, b: __m512) -> __m512 {
-        intrinsics!(_mm512_mul_ps(a, b))
-    }
-    #[inline(always)]
-    fn div(self, a: __m512, b: __m512) -> __m512 {
-        intrinsics!(_mm512_div_ps(a, b))
-    }
-    #[inline(always)]
-    fn mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-        intrinsics!(_mm512_fmadd_ps(a, b, c))
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-        intrinsics!(_mm512_fnmadd_ps(a, b, c))
-    }
-    #[inline(always)]
-    fn mul_sub(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-        intrinsics!(_mm512_fmsub_ps(a, b, c))
-    }
-    #[inline(always)]
-    fn sqrt(self, a: __m512) -> __m512 {
-        intrinsics!(_mm512_sqrt_ps(a))
-    }
-    #[inline(always)]
-    fn max(self, a: __m512, b: __m512) -> __m512 {
-        intrinsics!(_mm512_max_ps(a, b))
-    }
-    #[inline(always)]
-    fn min(self, a: __m512, b: __m512) -> __m512 {
-        intrinsics!(_mm512_min_ps(a, b))
-    }
-    #[inline(always)]
-    fn select_lt(self, a: __m512, b: __m512, yes: __m512, no: __m512) -> __m512 {
-        intrinsics!(_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), no, yes))
-    }
-    #[inline(always)]
-    fn select_le(self, a: __m512, b: __m512, yes: __m512, no: __m512) -> __m512 {
-        intrinsics!(_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b), no, yes))
-    }
-    #[inline(always)]
-    fn round(self, a: __m512) -> __m512 {
-        intrinsics!(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a))
+    operations! {
+        add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
+        sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
+        mul(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
+        div(a: __m512, b: __m512) -> __m512 = _mm512_div_ps(a, b);
+        mul_add(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
+        neg_mul_add(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fnmadd_ps(a, b, c);
+        mul_sub(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmsub_ps(a, b, c);
+        sqrt(a: __m512) -> __m512 = _mm512_sqrt_ps(a);
+        max(a: __m512, b: __m512) -> __m512 = _mm512_max_ps(a, b);
+        min(a: __m512, b: __m512) -> __m512 = _mm512_min_ps(a, b);
+        select_lt(a: __m512, b: __m512, yes: __m512, no: __m512) -> __m512 =
+            _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), no, yes);
+        select_le(a: __m512, b: __m512, yes: __m512, no: __m512) -> __m512 =
+            _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b), no, yes);
+        round(a: __m512) -> __m512 = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a);
     }
 
     #[inline(always)]
@@ -269,21 +234,13 @@ impl Simd for Avx512 {
             _mm512_permutexvar_ps(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), sums)
         })
     }
-    #[inline(always)]
-    fn permute(self, a: __m512, b: __m512, indexes: __m512i) -> __m512 {
-        intrinsics!(_mm512_permutex2var_ps(a, indexes, b))
-    }
-    #[inline(always)]
-    fn permute_one(self, v: __m512, indexes: __m512i) -> __m512 {
-        intrinsics!(_mm512_permutexvar_ps(indexes, v))
-    }
-    #[inline(always)]
-    fn reverse(self, v: __m512) -> __m512 {
-        intrinsics!(_mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), v))
-    }
-    #[inline(always)]
-    fn shift_in(self, before: __m512, v: __m512) -> __m512 {
-        intrinsics!(_mm512_castsi512_ps(_mm512_alignr_epi32::<15>(_mm512_castps_si512(v), _mm512_castps_si512(before))))
+    operations! {
+        permute(a: __m512, b: __m512, indexes: __m512i) -> __m512 = _mm512_permutex2var_ps(a, indexes, b);
+        permute_one(v: __m512, indexes: __m512i) -> __m512 = _mm512_permutexvar_ps(indexes, v);
+        reverse(v: __m512) -> __m512 =
+            _mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), v);
+        shift_in(before: __m512, v: __m512) -> __m512 =
+            _mm512_castsi512_ps(_mm512_alignr_epi32::<15>(_mm512_castps_si512(v), _mm512_castps_si512(before)));
     }
     #[inline(always)]
     fn unzip(self, a: __m512, b: __m512) -> (__m512, __m512) {
@@ -317,41 +274,22 @@ impl Simd for Avx512 {
         });
     }
 
-    #[inline(always)]
-    fn splat_u32(self, x: u32) -> __m512i {
-        intrinsics!(_mm512_set1_epi32(x.cast_signed()))
-    }
-    #[inline(always)]
-    fn lane_indexes(self) -> __m512i {
-        intrinsics!(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-    }
-    #[inline(always)]
-    fn load_partial_i32(self, from: &[i32], filler: __m512i) -> __m512i {
-        intrinsics!(_mm512_mask_loadu_epi32(filler, first_lanes(from.len()), from.as_ptr()))
+    operations! {
+        splat_u32(x: u32) -> __m512i = _mm512_set1_epi32(x.cast_signed());
+        lane_indexes() -> __m512i = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        load_partial_i32(from: &[i32], filler: __m512i) -> __m512i =
+            _mm512_mask_loadu_epi32(filler, first_lanes(from.len()), from.as_ptr());
     }
     #[inline(always)]
     fn store_partial_i32(self, v: __m512i, to: &mut [i32]) {
         intrinsics!(_mm512_mask_storeu_epi32(to.as_mut_ptr(), first_lanes(to.len()), v))
     }
-    #[inline(always)]
-    fn min_i32(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_min_epi32(a, b))
-    }
-    #[inline(always)]
-    fn max_i32(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_max_epi32(a, b))
-    }
-    #[inline(always)]
-    fn not_equal_u32(self, a: __m512i, b: __m512i) -> u32 {
-        intrinsics!(_mm512_cmpneq_epi32_mask(a, b)).into()
-    }
-    #[inline(always)]
-    fn add_u32(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_add_epi32(a, b))
-    }
-    #[inline(always)]
-    fn sub_u32(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_sub_epi32(a, b))
+    operations! {
+        min_i32(a: __m512i, b: __m512i) -> __m512i = _mm512_min_epi32(a, b);
+        max_i32(a: __m512i, b: __m512i) -> __m512i = _mm512_max_epi32(a, b);
+        not_equal_u32(a: __m512i, b: __m512i) -> u32 = _mm512_cmpneq_epi32_mask(a, b).into();
+        add_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
+        sub_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_sub_epi32(a, b);
     }
     #[inline(always)]
     fn mul_wide_u32(self, a: __m512i, b: __m512i) -> (__m512i, __m512i) {
@@ -362,44 +300,16 @@ impl Simd for Avx512 {
             (_mm512_mullo_epi32(a, b), _mm512_mask_blend_epi32(0xAAAA, even_high, odd))
         })
     }
-    #[inline(always)]
-    fn and_u32(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_and_si512(a, b))
-    }
-    #[inline(always)]
-    fn or_u32(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_or_si512(a, b))
-    }
-    #[inline(always)]
-    fn xor_u32(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_xor_si512(a, b))
-    }
-    #[inline(always)]
-    fn shl_u32<const N: u32>(self, a: __m512i) -> __m512i {
-        intrinsics!(_mm512_slli_epi32::<N>(a))
-    }
-    #[inline(always)]
-    fn shr_u32<const N: u32>(self, a: __m512i) -> __m512i {
-        intrinsics!(_mm512_srli_epi32::<N>(a))
-    }
-    #[inline(always)]
-    fn sar_u32<const N: u32>(self, a: __m512i) -> __m512i {
-        intrinsics!(_mm512_srai_epi32::<N>(a))
-    }
-    #[inline(always)]
-    fn i32_to_f32(self, a: __m512i) -> __m512 {
-        intrinsics!(_mm512_cvtepi32_ps(a))
-    }
-    #[inline(always)]
-    fn f32_to_i32(self, a: __m512) -> __m512i {
-        intrinsics!(_mm512_cvtps_epi32(a))
-    }
-    #[inline(always)]
-    fn bits_of(self, a: __m512) -> __m512i {
-        intrinsics!(_mm512_castps_si512(a))
-    }
-    #[inline(always)]
-    fn of_bits(self, a: __m512i) -> __m512 {
-        intrinsics!(_mm512_castsi512_ps(a))
+    operations! {
+        and_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
+        or_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
+        xor_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_xor_si512(a, b);
+        shl_u32<const N: u32>(a: __m512i) -> __m512i = _mm512_slli_epi32::<N>(a);
+        shr_u32<const N: u32>(a: __m512i) -> __m512i = _mm512_srli_epi32::<N>(a);
+        sar_u32<const N: u32>(a: __m512i) -> __m512i = _mm512_srai_epi32::<N>(a);
+        i32_to_f32(a: __m512i) -> __m512 = _mm512_cvtepi32_ps(a);
+        f32_to_i32(a: __m512) -> __m512i = _mm512_cvtps_epi32(a);
+        bits_of(a: __m512) -> __m512i = _mm512_castps_si512(a);
+        of_bits(a: __m512i) -> __m512 = _mm512_castsi512_ps(a);
     }
 }

@@ -18,6 +18,13 @@ pub(super) struct Portable;
 #[repr(C, align(32))]
 pub(crate) struct Eight<T>([T; LANES]);
 
+/// Plain Rust in place of intrinsics.
+macro_rules! intrinsics {
+    ($e:expr) => {
+        $e
+    };
+}
+
 /// Lane `i` = `e`.
 macro_rules! lanes {
     ($i:ident => $e:expr) => {
@@ -53,13 +60,9 @@ impl Simd for Portable {
     type Doubles = PortableDoubles;
     type Integers = PortableIntegers;
 
-    #[inline(always)]
-    fn doubles(self) -> PortableDoubles {
-        PortableDoubles
-    }
-    #[inline(always)]
-    fn integers(self) -> PortableIntegers {
-        PortableIntegers
+    operations! {
+        doubles() -> PortableDoubles = PortableDoubles;
+        integers() -> PortableIntegers = PortableIntegers;
     }
     #[inline]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
@@ -108,53 +111,22 @@ impl Simd for Portable {
         lanes!(i => f32::from(from[i]))
     }
 
-    #[inline(always)]
-    fn add(self, a: Self::F32, b: Self::F32) -> Self::F32 {
-        a.zip(b, |a, b| a + b)
-    }
-    #[inline(always)]
-    fn sub(self, a: Self::F32, b: Self::F32) -> Self::F32 {
-        a.zip(b, |a, b| a - b)
-    }
-    #[inline(always)]
-    fn mul(self, a: Self::F32, b: Self::F32) -> Self::F32 {
-        a.zip(b, |a, b| a * b)
-    }
-    #[inline(always)]
-    fn div(self, a: Self::F32, b: Self::F32) -> Self::F32 {
-        a.zip(b, |a, b| a / b)
-    }
-    #[inline(always)]
-    fn mul_add(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
-        lanes!(i => mul_add(a.0[i], b.0[i], c.0[i]))
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
-        lanes!(i => mul_add(-a.0[i], b.0[i], c.0[i]))
-    }
-    #[inline(always)]
-    fn mul_sub(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
-        lanes!(i => mul_add(a.0[i], b.0[i], -c.0[i]))
-    }
-    #[inline(always)]
-    fn sqrt(self, a: Self::F32) -> Self::F32 {
-        a.map(f32::sqrt)
-    }
-    #[inline(always)]
-    fn max(self, a: Self::F32, b: Self::F32) -> Self::F32 {
-        a.zip(b, |a, b| if a > b { a } else { b })
-    }
-    #[inline(always)]
-    fn min(self, a: Self::F32, b: Self::F32) -> Self::F32 {
-        a.zip(b, |a, b| if a < b { a } else { b })
-    }
-    #[inline(always)]
-    fn select_lt(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32 {
-        lanes!(i => if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] })
-    }
-    #[inline(always)]
-    fn select_le(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32 {
-        lanes!(i => if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] })
+    operations! {
+        add(a: Self::F32, b: Self::F32) -> Self::F32 = a.zip(b, |a, b| a + b);
+        sub(a: Self::F32, b: Self::F32) -> Self::F32 = a.zip(b, |a, b| a - b);
+        mul(a: Self::F32, b: Self::F32) -> Self::F32 = a.zip(b, |a, b| a * b);
+        div(a: Self::F32, b: Self::F32) -> Self::F32 = a.zip(b, |a, b| a / b);
+        mul_add(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 = lanes!(i => mul_add(a.0[i], b.0[i], c.0[i]));
+        neg_mul_add(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 =
+            lanes!(i => mul_add(-a.0[i], b.0[i], c.0[i]));
+        mul_sub(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 = lanes!(i => mul_add(a.0[i], b.0[i], -c.0[i]));
+        sqrt(a: Self::F32) -> Self::F32 = a.map(f32::sqrt);
+        max(a: Self::F32, b: Self::F32) -> Self::F32 = a.zip(b, |a, b| if a > b { a } else { b });
+        min(a: Self::F32, b: Self::F32) -> Self::F32 = a.zip(b, |a, b| if a < b { a } else { b });
+        select_lt(a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32 =
+            lanes!(i => if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] });
+        select_le(a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32 =
+            lanes!(i => if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] });
     }
     #[inline(always)]
     fn round(self, a: Self::F32) -> Self::F32 {
@@ -191,21 +163,13 @@ impl Simd for Portable {
         let four = |f: usize| &vectors[f / 2].0[f % 2 * 4..][..4];
         lanes!(f => (four(f)[0] + four(f)[2]) + (four(f)[1] + four(f)[3]))
     }
-    #[inline(always)]
-    fn permute(self, a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32 {
-        indexes.map(|i| if i < LANES as u32 { a.0[i as usize] } else { b.0[i as usize % LANES] })
-    }
-    #[inline(always)]
-    fn permute_one(self, v: Self::F32, indexes: Self::U32) -> Self::F32 {
-        indexes.map(|i| v.0[i as usize % LANES])
-    }
-    #[inline(always)]
-    fn reverse(self, v: Self::F32) -> Self::F32 {
-        lanes!(i => v.0[LANES - 1 - i])
-    }
-    #[inline(always)]
-    fn shift_in(self, before: Self::F32, v: Self::F32) -> Self::F32 {
-        lanes!(i => if i == 0 { before.0[LANES - 1] } else { v.0[i - 1] })
+    operations! {
+        permute(a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32 =
+            indexes.map(|i| if i < LANES as u32 { a.0[i as usize] } else { b.0[i as usize % LANES] });
+        permute_one(v: Self::F32, indexes: Self::U32) -> Self::F32 = indexes.map(|i| v.0[i as usize % LANES]);
+        reverse(v: Self::F32) -> Self::F32 = lanes!(i => v.0[LANES - 1 - i]);
+        shift_in(before: Self::F32, v: Self::F32) -> Self::F32 =
+            lanes!(i => if i == 0 { before.0[LANES - 1] } else { v.0[i - 1] });
     }
     #[inline(always)]
     fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32) {
@@ -223,70 +187,38 @@ impl Simd for Portable {
     fn splat_u32(self, x: u32) -> Self::U32 {
         Eight([x; LANES])
     }
-    #[inline(always)]
-    fn lane_indexes(self) -> Self::U32 {
-        Eight([0, 1, 2, 3, 4, 5, 6, 7])
-    }
-    #[inline(always)]
-    fn load_partial_i32(self, from: &[i32], filler: Self::U32) -> Self::U32 {
-        lanes!(i => from.get(i).map_or(filler.0[i], |x| x.cast_unsigned()))
+    operations! {
+        lane_indexes() -> Self::U32 = Eight([0, 1, 2, 3, 4, 5, 6, 7]);
+        load_partial_i32(from: &[i32], filler: Self::U32) -> Self::U32 =
+            lanes!(i => from.get(i).map_or(filler.0[i], |x| x.cast_unsigned()));
     }
     #[inline(always)]
     fn store_partial_i32(self, v: Self::U32, to: &mut [i32]) {
         to.iter_mut().zip(v.0).for_each(|(to, v)| *to = v.cast_signed());
     }
-    #[inline(always)]
-    fn min_i32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
-        a.zip(b, |a, b| a.cast_signed().min(b.cast_signed()).cast_unsigned())
-    }
-    #[inline(always)]
-    fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
-        a.zip(b, |a, b| a.cast_signed().max(b.cast_signed()).cast_unsigned())
-    }
-    #[inline(always)]
-    fn not_equal_u32(self, a: Self::U32, b: Self::U32) -> u32 {
-        (0..LANES).fold(0, |mask, i| mask | u32::from(a.0[i] != b.0[i]) << i)
-    }
-    #[inline(always)]
-    fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
-        a.zip(b, u32::wrapping_add)
-    }
-    #[inline(always)]
-    fn sub_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
-        a.zip(b, u32::wrapping_sub)
+    operations! {
+        min_i32(a: Self::U32, b: Self::U32) -> Self::U32 =
+            a.zip(b, |a, b| a.cast_signed().min(b.cast_signed()).cast_unsigned());
+        max_i32(a: Self::U32, b: Self::U32) -> Self::U32 =
+            a.zip(b, |a, b| a.cast_signed().max(b.cast_signed()).cast_unsigned());
+        not_equal_u32(a: Self::U32, b: Self::U32) -> u32 =
+            (0..LANES).fold(0, |mask, i| mask | u32::from(a.0[i] != b.0[i]) << i);
+        add_u32(a: Self::U32, b: Self::U32) -> Self::U32 = a.zip(b, u32::wrapping_add);
+        sub_u32(a: Self::U32, b: Self::U32) -> Self::U32 = a.zip(b, u32::wrapping_sub);
     }
     #[inline(always)]
     fn mul_wide_u32(self, a: Self::U32, b: Self::U32) -> (Self::U32, Self::U32) {
         let product = a.zip(b, |a, b| u64::from(a) * u64::from(b));
         (product.map(|p| p as u32), product.map(|p| (p >> 32) as u32))
     }
-    #[inline(always)]
-    fn and_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
-        a.zip(b, |a, b| a & b)
-    }
-    #[inline(always)]
-    fn or_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
-        a.zip(b, |a, b| a | b)
-    }
-    #[inline(always)]
-    fn xor_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
-        a.zip(b, |a, b| a ^ b)
-    }
-    #[inline(always)]
-    fn shl_u32<const N: u32>(self, a: Self::U32) -> Self::U32 {
-        a.map(|a| a << N)
-    }
-    #[inline(always)]
-    fn shr_u32<const N: u32>(self, a: Self::U32) -> Self::U32 {
-        a.map(|a| a >> N)
-    }
-    #[inline(always)]
-    fn sar_u32<const N: u32>(self, a: Self::U32) -> Self::U32 {
-        a.map(|a| (a.cast_signed() >> N).cast_unsigned())
-    }
-    #[inline(always)]
-    fn i32_to_f32(self, a: Self::U32) -> Self::F32 {
-        a.map(|a| a.cast_signed() as f32)
+    operations! {
+        and_u32(a: Self::U32, b: Self::U32) -> Self::U32 = a.zip(b, |a, b| a & b);
+        or_u32(a: Self::U32, b: Self::U32) -> Self::U32 = a.zip(b, |a, b| a | b);
+        xor_u32(a: Self::U32, b: Self::U32) -> Self::U32 = a.zip(b, |a, b| a ^ b);
+        shl_u32<const N: u32>(a: Self::U32) -> Self::U32 = a.map(|a| a << N);
+        shr_u32<const N: u32>(a: Self::U32) -> Self::U32 = a.map(|a| a >> N);
+        sar_u32<const N: u32>(a: Self::U32) -> Self::U32 = a.map(|a| (a.cast_signed() >> N).cast_unsigned());
+        i32_to_f32(a: Self::U32) -> Self::F32 = a.map(|a| a.cast_signed() as f32);
     }
     #[inline(always)]
     fn f32_to_i32(self, a: Self::F32) -> Self::U32 {
@@ -295,12 +227,8 @@ impl Simd for Portable {
         const MAGIC: f32 = 12_582_912.0;
         a.map(|a| if a.abs() < 4_194_304.0 { (a + MAGIC - MAGIC) as i32 } else { a as i32 }.cast_unsigned())
     }
-    #[inline(always)]
-    fn bits_of(self, a: Self::F32) -> Self::U32 {
-        a.map(f32::to_bits)
-    }
-    #[inline(always)]
-    fn of_bits(self, a: Self::U32) -> Self::F32 {
-        a.map(f32::from_bits)
+    operations! {
+        bits_of(a: Self::F32) -> Self::U32 = a.map(f32::to_bits);
+        of_bits(a: Self::U32) -> Self::F32 = a.map(f32::from_bits);
     }
 }

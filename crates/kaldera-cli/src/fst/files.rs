@@ -1,7 +1,7 @@
 //! Files of FSTs in any of the formats, told by what is in them.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Cursor, Read, Write as _};
+use std::io::{self, BufRead, BufReader, BufWriter, Cursor, Read, Write};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -185,23 +185,42 @@ impl FstFile {
     /// Writes a file, which appears complete or not at all.
     pub(super) fn write(&self, name: &str) -> Result<(), Trouble> {
         let in_vain = |error| in_file(name, &error);
-        let bytes = match self.format {
-            Format::K2 => K2Text::of(&self.graph).print(&self.graph).map_err(in_vain)?.into_bytes(),
+        match self.format {
+            Format::K2 => write_bytes(name, K2Text::of(&self.graph).print(&self.graph).map_err(in_vain)?.as_bytes()),
             Format::Text => {
                 let acceptor = self.graph.attributes().get(AUX_LABELS).is_none();
                 let text = OpenFstText::default().acceptor(acceptor).semiring(self.semiring.unwrap_or_default());
-                text.print(&self.graph).map_err(in_vain)?.into_bytes()
+                write_bytes(name, text.print(&self.graph).map_err(in_vain)?.as_bytes())
             }
             Format::Binary => {
                 let mut file = OpenFstBinary::new(self.graph.clone());
                 file.semiring = self.semiring.unwrap_or_default();
                 file.input_symbols.clone_from(&self.input_symbols);
                 file.output_symbols.clone_from(&self.output_symbols);
-                let bytes = if self.is_const { file.write_const() } else { file.write() };
-                bytes.map_err(in_vain)?
+                write_pieces(name, |out| {
+                    let put = |piece: &[u8]| out.write_all(piece).map_err(NotWritten::Io);
+                    if self.is_const { file.write_const_to(put) } else { file.write_to(put) }
+                })
             }
-        };
-        write_bytes(name, &bytes)
+        }
+    }
+}
+
+/// Why a file was not written.
+enum NotWritten {
+    Io(io::Error),
+    Fst(kaldera::fsa::Error),
+}
+
+impl From<kaldera::fsa::Error> for NotWritten {
+    fn from(error: kaldera::fsa::Error) -> Self {
+        Self::Fst(error)
+    }
+}
+
+impl From<io::Error> for NotWritten {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
     }
 }
 
@@ -212,27 +231,38 @@ pub(crate) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
 }
 
 /// As [`write_bytes`], with what `write` writes.
-pub(crate) fn write_with(
-    name: &str,
-    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
-) -> Result<(), Trouble> {
+pub(crate) fn write_with(name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Trouble> {
+    write_pieces(name, |out| write(out).map_err(NotWritten::Io))
+}
+
+/// As [`write_bytes`], what `write` writes, piece by piece.
+fn write_pieces(name: &str, write: impl FnOnce(&mut dyn Write) -> Result<(), NotWritten>) -> Result<(), Trouble> {
+    let write_to = |out: &mut dyn Write| {
+        let mut out = BufWriter::with_capacity(1 << 16, out);
+        write(&mut out)?;
+        out.flush().map_err(NotWritten::Io)
+    };
+    let failed = |error: NotWritten| match error {
+        NotWritten::Io(error) if is_standard(name) => {
+            Trouble::Failed(format!("cannot write to standard output: {error}"))
+        }
+        NotWritten::Io(error) => Trouble::Failed(format!("cannot write '{name}': {error}")),
+        NotWritten::Fst(error) => in_file(name, &error),
+    };
     if is_standard(name) {
-        let mut stdout = io::stdout().lock();
-        return match write(&mut stdout).and_then(|()| stdout.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Trouble::Failed(format!("cannot write to standard output: {error}")))
-            }
-            _ => Ok(()),
+        return match write_to(&mut io::stdout().lock()) {
+            Err(NotWritten::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(failed),
         };
     }
-    let failed = |error: io::Error| Trouble::Failed(format!("cannot write '{name}': {error}"));
     // What is no regular file, such as /dev/null or a FIFO, cannot be replaced: it receives the
     // bytes.
     if fs::metadata(name).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return OpenOptions::new().write(true).open(name).and_then(|mut file| write(&mut file)).map_err(failed);
+        let mut file = OpenOptions::new().write(true).open(name).map_err(|error| failed(error.into()))?;
+        return write_to(&mut file).map_err(failed);
     }
     let (mut file, partial) = PartialFile::create(Path::new(name)).map_err(|error| Trouble::failed(&error))?;
-    write(&mut file).map_err(failed)?;
+    write_to(&mut file).map_err(failed)?;
     drop(file);
     partial.finish().map_err(|error| Trouble::failed(&error))?;
     Ok(())

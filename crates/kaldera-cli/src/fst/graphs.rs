@@ -1,7 +1,10 @@
 //! Operations that build graphs of other files: language models, lexicons.
 
+use std::time::Instant;
+
 use kaldera::fsa::graphs::{
-    ArpaOptions, GrammarLabels, HlgOptions, NgramModel, OutOfVocabulary, Progress, Silence, make_hlg,
+    ArpaOptions, GrammarLabels, HlgOptions, HlgStep, NgramModel, OutOfVocabulary, Progress, Silence, Step,
+    WordBoundary, make_hlg,
 };
 use kaldera::fsa::io::SymbolTable;
 
@@ -10,6 +13,7 @@ use super::operations::failed;
 use super::options::Options;
 use super::tables::Tables;
 use super::{Inputs, Made, Operation, Trouble, output_format};
+use crate::memory::{megabytes, peak_memory};
 
 /// Counts and names what was left out. As a macro, so that each call is a warning of its own: the
 /// log shows the first of each kind.
@@ -91,8 +95,11 @@ pub(super) const MAKE_HLG: Operation = Operation {
     usage: "Make a decoding graph of a lexicon and an n-gram model\n\
         Usage: kaldera fst make-hlg [OPTIONS] LEXICON ARPA [OUT]\n\
         LEXICON has lines 'word token token ...', or with a probability behind the word. The result takes tokens of frames \
-        and outputs words. In OpenFst's formats label 0 is epsilon, and tokens are their numbers + 1, so that blank is 1; in \
-        k2's text 0 is blank, and words are lists. OUT.tokens.txt and OUT.words.txt say what the labels of OUT stand for.",
+        and outputs words. In OpenFst's formats label 0 is epsilon, and tokens are their numbers + 1, so that blank is 1. \
+        Arcs that back off are epsilons, which k2's decoders don't know: k2's text, in which 0 is blank and words are lists, \
+        is always made as with --remove-epsilon. What that costs, often several times the arcs, is told before it begins. \
+        OUT.tokens.txt and OUT.words.txt say what the labels of OUT stand for. Each step tells its size, and the time and the \
+        largest memory so far.",
     example: "--write-tokens=tokens --write-words=words lexicon lm.arpa HLG.fst",
     inputs: Inputs::Other(2),
     tables: Tables::Own,
@@ -108,6 +115,10 @@ pub(super) const MAKE_HLG: Operation = Operation {
         "lg",
         "sil-token",
         "sil-prob",
+        "word-boundary",
+        "boundary-at-start",
+        "boundary-at-end",
+        "remove-epsilon",
         "max-mem",
     ],
     run: hlg,
@@ -117,11 +128,18 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     let [lexicon, arpa] = &options.arguments[..] else {
         return Err(Trouble::Usage("a lexicon and a model are read".to_owned()));
     };
+    let format = output_format(&options.output, &options.format, Format::Binary)?;
+    // Label 0 is blank there.
+    let of_k2 = format == Format::K2 && !options.lg;
     let (tokens, words) = (read_symbols(&options.tokens)?, read_symbols(&options.words)?);
     let mut how = HlgOptions::default();
     how.max_token = usize::try_from(options.max_token).ok();
     how.modified = options.modified;
     how.topology = !options.lg;
+    how.remove_epsilon = options.remove_epsilon || of_k2;
+    if of_k2 && !options.remove_epsilon {
+        tracing::info!("k2's decoders know no epsilons: they are removed, as with --remove-epsilon");
+    }
     how.limits = options.limits();
     let of_table = |given: bool| if given { OutOfVocabulary::Refuse } else { OutOfVocabulary::Add };
     how.lexicon.tokens = of_table(tokens.is_some());
@@ -136,13 +154,14 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
         let (token, probability) = (options.sil_token.clone(), options.sil_prob);
         how.lexicon.silence = Some(Silence { token, probability });
     }
+    if !options.word_boundary.is_empty() {
+        let mut boundary = WordBoundary::new(&options.word_boundary);
+        (boundary.at_start, boundary.at_end) = (options.boundary_at_start, options.boundary_at_end);
+        how.lexicon.word_boundary = Some(boundary);
+    }
     let (lexicon, arpa) = (open(lexicon)?, open(arpa)?);
-    let mut step = None;
-    let mut progress = |now: Progress| {
-        if step.replace(now.step) != Some(now.step) {
-            tracing::info!("{}", now.step);
-        }
-    };
+    let mut steps = Steps::new();
+    let mut progress = |now: Progress| steps.tell(now);
     let given_words = words.clone();
     let made = make_hlg(tokens.unwrap_or_default(), words.unwrap_or_default(), lexicon, arpa, &how, &mut progress);
     let mut made = made.map_err(failed)?;
@@ -150,15 +169,12 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     if let Some(words) = given_words {
         made.words = words;
     }
-    for size in &made.steps {
-        tracing::info!("{}: {} states, {} arcs", size.graph, size.num_states, size.num_arcs);
-    }
     tell!("pronunciations", made.pronunciations_left_out, "left out");
     tell!("pronunciations", made.unknown_words, format!("of words that --words lacks, which are '{}'", options.unk));
     tell!("n-grams", made.ngrams_left_out, "left out, as words have no pronunciation");
     tell!("words", made.words_left_out, "of the lexicon left out, as the model has no n-gram of them");
     tell_missing(made.num_missing_ngrams);
-    if output_format(&options.output, &options.format, Format::Binary)? == Format::K2 {
+    if format == Format::K2 {
         write_tables(options, &made.labels().map_err(failed)?, &made.words)?;
         return Ok(Made::Labelled { graph: made.graph, input_symbols: None, output_symbols: None });
     }
@@ -167,6 +183,36 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
         write_tables(options, tokens, words)?;
     }
     Ok(Made::Labelled { graph: file.graph, input_symbols: file.input_symbols, output_symbols: file.output_symbols })
+}
+
+/// Tells of the steps as they go.
+struct Steps {
+    began: Instant,
+    step: Option<Step>,
+}
+
+impl Steps {
+    fn new() -> Self {
+        Self { began: Instant::now(), step: None }
+    }
+
+    fn tell(&mut self, now: Progress) {
+        if let Some(made) = now.made {
+            let peak = peak_memory().map_or(String::new(), |bytes| format!(", peak memory {}", megabytes(bytes)));
+            tracing::info!("{} ({:.2} s{peak})", size(&made), self.began.elapsed().as_secs_f64());
+        }
+        if let Some(expected) = now.expected {
+            tracing::info!("about to be made: {}", size(&expected));
+        }
+        if self.step.replace(now.step) != Some(now.step) && now.step != Step::Done {
+            tracing::info!("{}", now.step);
+        }
+    }
+}
+
+fn size(graph: &HlgStep) -> String {
+    let HlgStep { graph, num_states, num_arcs, num_bytes, .. } = graph;
+    format!("{graph}: {num_states} states, {num_arcs} arcs, {}", megabytes(*num_bytes as u64))
 }
 
 /// The files of the tables: those that options name, or such beside the output, if that is a file.

@@ -176,7 +176,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         example: "det.fst normal.fst",
         inputs: Inputs::Fsts(1),
         tables: Tables::Kept,
-        options: &["format", "eps-norm-output"],
+        options: &["format", "eps-norm-output", "max-mem"],
         run: epsnormalize,
     },
     Operation {
@@ -314,6 +314,19 @@ pub(super) fn fst(made: Result<Graph<Fsa>, Error>) -> Result<Made, Trouble> {
 /// What the library says, on one line but for texts, whose places need several.
 pub(super) fn failed(error: Error) -> Trouble {
     Trouble::Failed(error.to_string())
+}
+
+/// The semiring of the arcs, tropical where no file names a type.
+fn semiring(files: &[FstFile]) -> Semiring {
+    files.iter().find_map(|file| file.semiring).unwrap_or_default()
+}
+
+/// Refuses arcs of the type log where an operation takes best paths.
+fn refuse_log(files: &[FstFile], operation: Work) -> Result<(), Trouble> {
+    match semiring(files) {
+        Semiring::Tropical => Ok(()),
+        Semiring::Log => Err(failed(Error::LogSemiring { operation })),
+    }
 }
 
 fn take(files: &mut Vec<FstFile>) -> Graph<Fsa> {
@@ -565,7 +578,7 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
             return Err(Trouble::Usage(format!("option --det-type: '{other}' is neither functional nor disambiguate")));
         }
     };
-    let mut how = DeterminizeOptions::default().with_disambiguate(disambiguate);
+    let mut how = DeterminizeOptions::default().with_disambiguate(disambiguate).with_semiring(semiring(&files));
     how.remove_epsilons = options.remove_epsilons;
     how.delta = options.delta;
     how.limits = options.limits();
@@ -579,28 +592,34 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
 }
 
 fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+    refuse_log(&files, Work::EpsilonNormalize)?;
     let side = if options.eps_norm_output { Side::Output } else { Side::Input };
-    fst(openfst::epsilon_normalize(&take(&mut files), side))
+    fst(openfst::epsilon_normalize(&take(&mut files), side, options.limits()))
 }
 
 fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let mut how = MinimizeOptions::default().with_allow_nondet(options.allow_nondet).with_limits(options.limits());
+    how.semiring = semiring(&files);
     how.delta = options.delta;
     fst(openfst::minimize(&take(&mut files), &how))
 }
 
 fn push(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+    let semiring = semiring(&files);
     let graph = take(&mut files);
     let to = if options.to_final { PushTo::Final } else { PushTo::Initial };
-    fst(openfst::push_weights(graph.fsas(), to).and_then(|made| graph.carry(made)))
+    fst(match semiring {
+        Semiring::Tropical => graph.push_weights(to),
+        Semiring::Log => graph.push_weights_log(to),
+    })
 }
 
 fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
-    let semiring = files.last().and_then(|file| file.semiring).unwrap_or_default();
+    let semiring = semiring(&files);
     let graph = take(&mut files);
     let without = |fsa: &Fsa| match semiring {
-        Semiring::Log => k2::remove_epsilon_log(fsa),
-        _ => k2::remove_epsilon_without_map(fsa, options.limits()),
+        Semiring::Log => k2::remove_epsilon_log(fsa, options.limits()),
+        Semiring::Tropical => k2::remove_epsilon_without_map(fsa, options.limits()),
     };
     if is_acceptor(&graph) {
         return fst(without(graph.fsas()).and_then(|made| Graph::new(made).connect()));
@@ -611,6 +630,7 @@ fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble
 }
 
 fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+    refuse_log(&files, Work::ShortestPaths)?;
     let graph = take(&mut files);
     let number = usize::try_from(options.nshortest)
         .map_err(|_| Trouble::Usage(format!("option --nshortest: {} is below 0", options.nshortest)))?;
@@ -741,8 +761,9 @@ fn paths_as_fst<'a>(
 }
 
 fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+    let how = Equivalence::Structure { delta: options.delta, semiring: semiring(&files) };
     let (a, b) = take_two(&mut files);
-    a.equivalent(&b, Equivalence::Structure { delta: options.delta }).map(Made::Answer).map_err(failed)
+    a.equivalent(&b, how).map(Made::Answer).map_err(failed)
 }
 
 /// The side that `project` keeps.

@@ -60,6 +60,10 @@ pub(super) struct Options {
     pub(super) lg: bool,
     pub(super) sil_token: String,
     pub(super) sil_prob: f32,
+    pub(super) word_boundary: String,
+    pub(super) boundary_at_start: bool,
+    pub(super) boundary_at_end: bool,
+    pub(super) remove_epsilon: bool,
 }
 
 impl Default for Options {
@@ -115,6 +119,10 @@ impl Default for Options {
             lg: false,
             sil_token: String::new(),
             sil_prob: 0.5,
+            word_boundary: String::new(),
+            boundary_at_start: true,
+            boundary_at_end: true,
+            remove_epsilon: false,
         }
     }
 }
@@ -190,6 +198,10 @@ impl Options {
             lg, "lg", "Make L o G, for decoders that know their topology";
             sil_token, "sil-token", "Token that may stand between words, such as SIL";
             sil_prob, "sil-prob", "How probable it is";
+            word_boundary, "word-boundary", "Token that stands exactly once between two words, such as <wb>";
+            boundary_at_start, "boundary-at-start", "One more may stand before the first word";
+            boundary_at_end, "boundary-at-end", "One more may stand after the last word";
+            remove_epsilon, "remove-epsilon", "Remove epsilons, as k2's decoders need it";
         }
     }
 }

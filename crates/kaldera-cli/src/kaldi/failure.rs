@@ -34,6 +34,8 @@ pub(crate) enum Failure {
     Empty { file: String },
     #[error("'{key}' has {found} columns, and {wanted} are wanted")]
     TooFewColumns { key: String, found: usize, wanted: usize },
+    #[error("'{key}' has {found} columns, and the transition model has {wanted} pdfs")]
+    Columns { key: String, found: usize, wanted: usize },
     #[error("nothing was written; {left_out} utterances were left out")]
     NothingDone { left_out: u64 },
     #[error("options --{first} and --{second} exclude each other: give one of them")]

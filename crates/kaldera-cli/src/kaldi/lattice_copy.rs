@@ -1,18 +1,18 @@
 //! `lattice-copy` and `lattice-scale`: lattices as they are, or with other costs.
 
 use std::collections::HashSet;
-use std::io::Read;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::io::Holder;
 use kaldera::io::lattice::{CompactLattice, Lattice};
-use kaldera::io::rxfilename::Input;
 use kaldera::io::table::{SequentialReader, TableWriter};
 use tracing::info;
 
 use super::Failure;
-use super::lattices::{acoustic_scale, register_acoustic_scale, register_inv_acoustic_scale};
+use super::lattices::{
+    acoustic_scale, read_text, register_acoustic_scale, register_inv_acoustic_scale, register_write_compact,
+};
 use crate::{Call, Tool};
 
 pub(super) const COPY: Tool = Tool { name: "lattice-copy", about: "Copy lattices, compact or not", run: copy };
@@ -41,11 +41,9 @@ impl Default for CopyOptions {
     }
 }
 
-const COMPACT_HELP: &str = "Write the compact form: words on arcs, transition identifiers in weights";
-
 impl OptionSet for CopyOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("write-compact", &mut self.write_compact, COMPACT_HELP);
+        register_write_compact(registry, &mut self.write_compact);
         registry.add("include", &mut self.include, "A text whose first words are the keys to copy");
         registry.add("exclude", &mut self.exclude, "A text whose first words are the keys to leave out");
         registry.add(
@@ -80,7 +78,7 @@ impl Default for ScaleOptions {
 
 impl OptionSet for ScaleOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("write-compact", &mut self.write_compact, COMPACT_HELP);
+        register_write_compact(registry, &mut self.write_compact);
         register_acoustic_scale(registry, &mut self.acoustic_scale);
         register_inv_acoustic_scale(registry, &mut self.inv_acoustic_scale);
         registry.add("lm-scale", &mut self.lm_scale, "Factor for graph costs");
@@ -158,12 +156,7 @@ fn read_keys(rxfilename: &str) -> Result<Option<HashSet<String>>, Failure> {
     if rxfilename.is_empty() {
         return Ok(None);
     }
-    let mut text = String::new();
-    let mut input = Input::open(rxfilename)?;
-    input
-        .read_to_string(&mut text)
-        .map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
-    input.finish()?;
+    let text = read_text(rxfilename)?;
     let keys = text.lines().filter_map(|line| line.split_ascii_whitespace().next());
     Ok(Some(keys.map(str::to_owned).collect()))
 }

@@ -13,7 +13,10 @@ use kaldera::io::wxfilename::Output;
 use tracing::{info, warn};
 
 use super::Failure;
-use super::lattices::{Scales, acoustic_scale, read_words, register_inv_acoustic_scale, say_words, told};
+use super::lattices::{
+    Scales, acoustic_scale, read_words, register_frame_shift, register_inv_acoustic_scale, register_word_symbol_table,
+    say_words, told,
+};
 use crate::{Call, Tool};
 
 pub(super) const MBR: Tool =
@@ -41,11 +44,7 @@ struct Options {
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.scales.register(registry);
-        registry.add(
-            "word-symbol-table",
-            &mut self.word_symbol_table,
-            "Table of words, to tell those of each utterance",
-        );
+        register_word_symbol_table(registry, &mut self.word_symbol_table);
         registry.add("one-best-times", &mut self.one_best_times, "Write the times of words, not of all bins");
     }
 }
@@ -120,7 +119,7 @@ impl OptionSet for CtmOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.scales.register(registry);
         register_inv_acoustic_scale(registry, &mut self.inv_acoustic_scale);
-        registry.add("frame-shift", &mut self.frame_shift, "Seconds from frame to frame");
+        register_frame_shift(registry, &mut self.frame_shift);
         registry.add("decode-mbr", &mut self.decode_mbr, "Change the words for fewer expected errors");
         registry.add("print-silence", &mut self.print_silence, "Write places without a word, as word 0");
     }

@@ -10,7 +10,7 @@ use kaldera::io::lattice::CompactLattice;
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use tracing::{info, warn};
 
-use super::lattices::{read_words, say_words, to_kaldi, told};
+use super::lattices::{read_words, register_word_symbol_table, register_write_lattices, say_words, to_kaldi, told};
 use super::{Failure, colon_list};
 use crate::{Call, Tool};
 
@@ -29,21 +29,13 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add(
-            "word-symbol-table",
-            &mut self.word_symbol_table,
-            "Table of words, to tell those of each utterance",
-        );
+        register_word_symbol_table(registry, &mut self.word_symbol_table);
         registry.add(
             "wildcard-symbols",
             &mut self.wildcard_symbols,
             "Words that are no errors, with colons between them",
         );
-        registry.add(
-            "write-lattices",
-            &mut self.write_lattices,
-            "Where to write the paths with these words (wspecifier)",
-        );
+        register_write_lattices(registry, &mut self.write_lattices);
     }
 }
 

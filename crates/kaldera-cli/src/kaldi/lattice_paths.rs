@@ -13,7 +13,10 @@ use kaldera::io::wxfilename::Output;
 use tracing::{info, warn};
 
 use super::Failure;
-use super::lattices::{Scales, read_words, say_words, to_kaldi, told};
+use super::lattices::{
+    Scales, read_words, register_frame_shift, register_word_symbol_table, register_write_lattices, say_words, to_kaldi,
+    told,
+};
 use crate::{Call, Tool};
 
 pub(super) const BEST_PATH: Tool =
@@ -61,16 +64,8 @@ struct BestPathOptions {
 impl OptionSet for BestPathOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.scales.register(registry);
-        registry.add(
-            "word-symbol-table",
-            &mut self.word_symbol_table,
-            "Table of words, to tell those of each utterance",
-        );
-        registry.add(
-            "write-lattices",
-            &mut self.write_lattices,
-            "Where to write the best paths as lattices (wspecifier)",
-        );
+        register_word_symbol_table(registry, &mut self.word_symbol_table);
+        register_write_lattices(registry, &mut self.write_lattices);
     }
 }
 
@@ -273,7 +268,7 @@ impl Default for CtmOptions {
 
 impl OptionSet for CtmOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("frame-shift", &mut self.frame_shift, "Seconds from frame to frame");
+        register_frame_shift(registry, &mut self.frame_shift);
         registry.add("precision", &mut self.precision, "Digits of times after the point");
     }
 }

@@ -13,7 +13,8 @@ use tracing::{info, warn};
 use super::Failure;
 use super::driver::{Counts, map_table};
 use super::lattices::{
-    acoustic_scale, check_invertible, register_acoustic_scale, register_inv_acoustic_scale, to_kaldi, told,
+    acoustic_scale, check_invertible, register_acoustic_scale, register_beam, register_inv_acoustic_scale,
+    register_write_compact, to_kaldi, told,
 };
 use crate::{Call, Tool};
 
@@ -57,8 +58,8 @@ impl OptionSet for PruneOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         register_acoustic_scale(registry, &mut self.acoustic_scale);
         register_inv_acoustic_scale(registry, &mut self.inv_acoustic_scale);
-        registry.add("beam", &mut self.beam, "How much worse than the best path, after scaling");
-        registry.add("write-compact", &mut self.write_compact, "Write the compact form");
+        register_beam(registry, &mut self.beam);
+        register_write_compact(registry, &mut self.write_compact);
     }
 }
 
@@ -140,7 +141,7 @@ impl OptionSet for DetOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         register_acoustic_scale(registry, &mut self.acoustic_scale);
         register_inv_acoustic_scale(registry, &mut self.inv_acoustic_scale);
-        registry.add("beam", &mut self.beam, "How much worse than the best path, after scaling");
+        register_beam(registry, &mut self.beam);
         registry.add("delta", &mut self.delta, "Pending costs that differ by no more are taken as equal");
         registry.add(
             "max-mem",
@@ -167,7 +168,7 @@ impl OptionSet for DetOptions {
             &mut self.retry_cutoff,
             "Share of the beam below which a limit makes the beam smaller from the start",
         );
-        registry.add("write-compact", &mut self.write_compact, "Write the compact form");
+        register_write_compact(registry, &mut self.write_compact);
     }
 }
 
@@ -191,6 +192,9 @@ fn determinize(call: Call<'_>) -> ExitCode {
             if beams.first().is_some_and(|&beam| beam < options.beam) {
                 warn!("{key}: a limit narrowed the beam to {}", beams[0]);
                 narrowed += 1;
+            }
+            if made.fsas().num_states() == 0 {
+                warn!("{key}: the determinized lattice is empty, as the lattice has no path");
             }
             Some(made)
         })?;

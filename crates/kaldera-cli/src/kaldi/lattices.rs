@@ -53,6 +53,30 @@ pub(super) fn register_inv_acoustic_scale<'a>(registry: &mut dyn Registry<'a>, i
     );
 }
 
+pub(super) fn register_beam<'a>(registry: &mut dyn Registry<'a>, beam: &'a mut f32) {
+    registry.add("beam", beam, "How much worse than the best path, after scaling");
+}
+
+pub(super) fn register_frame_shift<'a>(registry: &mut dyn Registry<'a>, frame_shift: &'a mut f32) {
+    registry.add("frame-shift", frame_shift, "Seconds from frame to frame");
+}
+
+pub(super) fn register_word_symbol_table<'a>(registry: &mut dyn Registry<'a>, word_symbol_table: &'a mut String) {
+    registry.add("word-symbol-table", word_symbol_table, "Table of words, to tell those of each utterance");
+}
+
+pub(super) fn register_write_compact<'a>(registry: &mut dyn Registry<'a>, write_compact: &'a mut bool) {
+    registry.add(
+        "write-compact",
+        write_compact,
+        "Write the compact form: words on arcs, transition identifiers in weights",
+    );
+}
+
+pub(super) fn register_write_lattices<'a>(registry: &mut dyn Registry<'a>, write_lattices: &'a mut String) {
+    registry.add("write-lattices", write_lattices, "Where to write the paths as lattices (wspecifier)");
+}
+
 /// The one of `--acoustic-scale` and `--inv-acoustic-scale` that is given.
 ///
 /// # Errors
@@ -87,12 +111,17 @@ pub(super) fn read_words(rxfilename: &str) -> Result<Option<SymbolTable>, Failur
     if rxfilename.is_empty() {
         return Ok(None);
     }
+    Ok(Some(read_text(rxfilename)?.parse()?))
+}
+
+/// All of a text.
+pub(super) fn read_text(rxfilename: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let mut input = Input::open(rxfilename)?;
     std::io::Read::read_to_string(&mut input, &mut text)
         .map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
     input.finish()?;
-    Ok(Some(text.parse()?))
+    Ok(text)
 }
 
 /// Tells the words of an utterance on stderr.

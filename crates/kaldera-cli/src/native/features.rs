@@ -44,8 +44,8 @@ Inputs:
 OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumPy) or .safetensors. It
 appears complete or not at all; its order is that of the inputs and does not depend on --jobs.
 Recordings that cannot be used are left out and listed at the end, and so are files of folders that
-are audio of other formats, and lines of lists that are none. With --no-pipes no command of a list
-is run. All recordings must have the sample rate of --sample-frequency (default 16000) unless
+are audio of other formats, lines of lists that are none, and recordings with the key of one before
+them. With --no-pipes no command of a list is run. All recordings must have the sample rate of --sample-frequency (default 16000) unless
 --allow-downsample or --allow-upsample is given.
 The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
 dither, and the noise in the change of pitch, differ: they are 0 unless asked for.
@@ -133,7 +133,7 @@ fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Tro
         list(&kinds),
         list(&presets)
     );
-    let (mut options, mut all) = (Options::default(), OptionsOfAll::default());
+    let (mut options, mut all) = (Options::new(), OptionsOfAll::default());
     let mut parser = parser(usage, &mut options);
     if with_options_of_all {
         parser.add_others(&mut all);
@@ -231,8 +231,8 @@ fn is_given(args: &[OsString], name: &str) -> bool {
 
 /// What the pipeline needs to know of the options of a kind of features.
 trait KindOptions: OptionSet {
-    /// What people expect, where Kaldi does otherwise.
-    fn for_people(&mut self) {}
+    /// The native command's defaults, where they are not Kaldi's.
+    fn native_defaults(&mut self) {}
 
     /// Whether column 0 is a log energy.
     fn begins_with_energy(&self) -> bool {
@@ -247,7 +247,7 @@ trait KindOptions: OptionSet {
 macro_rules! impl_kind_options {
     ($options:ty, $this:ident => $begins_with_energy:expr) => {
         impl KindOptions for $options {
-            fn for_people(&mut self) {
+            fn native_defaults(&mut self) {
                 self.frame.dither = 0.0;
             }
 
@@ -300,7 +300,7 @@ impl OptionSet for Pitch {
 }
 
 impl KindOptions for Pitch {
-    fn for_people(&mut self) {
+    fn native_defaults(&mut self) {
         self.process.delta_pitch_noise_stddev = 0.0;
     }
 
@@ -310,6 +310,7 @@ impl KindOptions for Pitch {
 }
 
 /// The options that are not the extractor's.
+#[derive(Default)]
 struct Options {
     kind: String,
     preset: String,
@@ -335,33 +336,6 @@ struct Options {
 
 /// Options that do not decide what the features are.
 const NOT_OF_FEATURES: [&str; 5] = ["output", "jobs", "shard", "resume", "no-pipes"];
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            kind: String::new(),
-            preset: String::new(),
-            output: String::new(),
-            jobs: 0,
-            quiet: false,
-            shard: String::new(),
-            resume: false,
-            channel: -1,
-            min_duration: 0.0,
-            allow_truncated: false,
-            no_pipes: false,
-            vtln_warp: 1.0,
-            subtract_mean: false,
-            with_pitch: false,
-            cmvn: String::new(),
-            sliding: SlidingWindowCmnOptions::default(),
-            add_deltas: false,
-            deltas: DeltaFeaturesOptions::default(),
-            select_voiced: false,
-            vad: VadEnergyOptions::default(),
-        }
-    }
-}
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
@@ -400,6 +374,10 @@ impl OptionSet for Options {
 }
 
 impl Options {
+    fn new() -> Self {
+        Self { channel: -1, vtln_warp: 1.0, ..Self::default() }
+    }
+
     fn cmvn(&self) -> Result<Option<Cmvn>, Trouble> {
         let norm_vars = self.sliding.normalize_variance;
         Ok(Some(match self.cmvn.as_str() {
@@ -446,12 +424,12 @@ impl OfKind<'_> {
         mut of_kind: O,
         plan: impl Fn(O) -> Result<E, kaldera::feat::Error>,
     ) -> Result<ExitCode, Trouble> {
-        let (mut options, mut pitch) = (Options::default(), Pitch::default());
+        let (mut options, mut pitch) = (Options::new(), Pitch::default());
         // A preset is what it says, dither too.
         if self.preset.is_none() {
-            of_kind.for_people();
+            of_kind.native_defaults();
         }
-        pitch.for_people();
+        pitch.native_defaults();
         let mut parser = parser(self.usage(), &mut options);
         parser.add_others(&mut of_kind);
         if is_given(self.args, "with-pitch") {

@@ -18,7 +18,9 @@ use kaldera::feat::{
 use kaldera::io::overwrite::{self, ExistingFiles};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::matrix::Matrix;
-use kaldera::pipeline::{FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures, read_features};
+use kaldera::pipeline::{
+    FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures, ReadOptions, read_features,
+};
 use plotters::coord::Shift;
 use plotters::prelude::{
     BitMapBackend, DrawingArea, DrawingAreaErrorKind, DrawingBackend, IntoDrawingArea as _, SVGBackend,
@@ -41,7 +43,7 @@ Without -o it is a picture of text in the terminal. IMAGE ends in .png or .svg.
 FEATS is an .ark, .scp, .npz or .safetensors file, or any Kaldi rspecifier; KEY may be left out if it
 has one matrix. With --pitch the matrix is NCCF and pitch, as compute-kaldi-pitch-feats writes them.
 Of a RECORDING the spectrogram, the fbank features and the pitch are shown; the darker a dot of pitch,
-the more likely there is a voice.
+the more likely there is a voice. With --no-pipes no command of a list is run.
 
 Examples:
   kaldera plot fbank.ark utt1
@@ -59,11 +61,12 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut output, mut frame_shift, mut is_pitch) = (String::new(), 10.0_f64, false);
+    let (mut output, mut frame_shift, mut is_pitch, mut no_pipes) = (String::new(), 10.0_f64, false, false);
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "The image to write, .png or .svg");
     parser.add("frame-shift", &mut frame_shift, "Frame shift in milliseconds; 0 counts frames instead of seconds");
     parser.add("pitch", &mut is_pitch, "The matrix is NCCF and pitch: draw dots, whose colour tells of voicing");
+    parser.add("no-pipes", &mut no_pipes, "Run no command of a list: a matrix that needs one cannot be shown");
     parser.letter('o', "output");
     let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let quiet = parser.quiet();
@@ -76,14 +79,18 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
         refuse_overwriting(&arguments, &output)?;
     }
     let picture = match arguments.as_slice() {
-        [recording] if is_recording(recording) => Picture::of_recording(Path::new(recording), frame_shift / 1000.0)?,
+        [recording] if is_recording(recording) => {
+            let reading = ReadOptions::default().with_pipes(!no_pipes);
+            Picture::of_recording(Path::new(recording), frame_shift / 1000.0, &reading)?
+        }
         [feats, key @ ..] if key.len() <= 1 => {
             let text = |argument: &OsString| match argument.to_str() {
                 Some(text) => Ok(text.to_owned()),
                 None => Err(Trouble::Usage("FEATS and KEY must be UTF-8".to_owned())),
             };
             let key = key.first().map(text).transpose()?;
-            Picture::of_features(&text(feats)?, key.as_deref(), frame_shift / 1000.0, is_pitch)?
+            let found = find(&text(feats)?, key.as_deref(), !no_pipes)?;
+            Picture::of_features(&text(feats)?, found, frame_shift / 1000.0, is_pitch)?
         }
         _ => {
             let found = arguments.len();
@@ -153,8 +160,12 @@ struct Map {
 }
 
 impl Picture {
-    fn of_features(feats: &str, key: Option<&str>, frame_shift: f64, is_pitch: bool) -> Result<Self, Trouble> {
-        let (key, features) = find(feats, key)?;
+    fn of_features(
+        feats: &str,
+        (key, features): (String, Matrix<f32>),
+        frame_shift: f64,
+        is_pitch: bool,
+    ) -> Result<Self, Trouble> {
         if features.is_empty() {
             return Err(Trouble::Failed(format!("'{key}' in {feats} is empty: there is nothing to draw")));
         }
@@ -171,7 +182,7 @@ impl Picture {
         Ok(picture)
     }
 
-    fn of_recording(path: &Path, frame_shift: f64) -> Result<Self, Trouble> {
+    fn of_recording(path: &Path, frame_shift: f64, reading: &ReadOptions) -> Result<Self, Trouble> {
         let inputs = Inputs::from_paths([path]).map_err(|error| Trouble::failed(&error))?;
         let [utterance] = inputs.utterances() else {
             return Err(Trouble::Usage(format!("{} is more than one recording", path.display())));
@@ -182,10 +193,10 @@ impl Picture {
             spectrogram.frame.frame_shift_ms = (frame_shift * 1000.0) as f32;
         }
         let plan = |options: &SpectrogramOptions| Spectrogram::new(options.clone());
-        let spectra = match features(&inputs, plan(&spectrogram)) {
+        let spectra = match features_of(&inputs, plan(&spectrogram), reading) {
             Err(Error::Feat(FeatError::SampleRateMismatch { found, .. })) => {
                 spectrogram.frame.samp_freq = found;
-                features(&inputs, plan(&spectrogram))
+                features_of(&inputs, plan(&spectrogram), reading)
             }
             spectra => spectra,
         };
@@ -199,14 +210,14 @@ impl Picture {
 
         let mut fbank = FbankOptions { frame: frame.clone(), ..FbankOptions::default() };
         fbank.mel.num_bins = 40;
-        let bank = features(&inputs, Fbank::new(fbank)).map_err(failed)?;
+        let bank = features_of(&inputs, Fbank::new(fbank), reading).map_err(failed)?;
         let pitch = PitchExtractionOptions {
             samp_freq: frame.samp_freq,
             frame_shift_ms: frame.frame_shift_ms,
             ..PitchExtractionOptions::default()
         };
         let pitch = PitchFeatures::new(pitch, ProcessPitchOptions::default()).map(NccfAndPitch);
-        let pitch = features(&inputs, pitch).map_err(failed)?;
+        let pitch = features_of(&inputs, pitch, reading).map_err(failed)?;
 
         let key = utterance.key.clone();
         let map = |title, features, upwards| Map { title: format!("{key}: {title}"), features, upwards };
@@ -267,9 +278,13 @@ impl Picture {
 }
 
 /// The features of the only input.
-fn features<E: FeatureExtractor>(inputs: &Inputs, extractor: Result<E, FeatError>) -> Result<Matrix<f32>, Error> {
+fn features_of<E: FeatureExtractor>(
+    inputs: &Inputs,
+    extractor: Result<E, FeatError>,
+    reading: &ReadOptions,
+) -> Result<Matrix<f32>, Error> {
     let mut features = Vec::new();
-    let mut summary = Pipeline::new(&extractor?).jobs(1).run(inputs, &mut features)?;
+    let mut summary = Pipeline::new(&extractor?).jobs(1).reading(reading.clone()).run(inputs, &mut features)?;
     match (features.pop(), summary.failures.pop()) {
         (Some((_, features)), _) => Ok(features),
         (None, Some(failure)) => Err(failure.source),
@@ -331,19 +346,24 @@ fn is_rspecifier(text: &str) -> bool {
 
 /// The matrix of `key`, or without one the only matrix, with its key: by a look into a script file,
 /// or by going through the file.
-fn find(feats: &str, key: Option<&str>) -> Result<(String, Matrix<f32>), Trouble> {
+///
+/// Commands that the script file has in place of files are run where there may be `pipes`.
+fn find(feats: &str, key: Option<&str>, pipes: bool) -> Result<(String, Matrix<f32>), Trouble> {
     let failed = |error: kaldera::io::Error| Trouble::failed(&error);
     let rspecifier = rspecifier(feats);
     let is_script = is_rspecifier(&rspecifier)
         && rspecifier.split(':').next().is_some_and(|options| options.split(',').any(|option| option == "scp"));
     if let Some(key) = key.filter(|_| is_script) {
         let mut reader = RandomAccessReader::<Matrix<f32>>::open(&rspecifier).map_err(failed)?;
+        if !pipes {
+            reader = reader.without_pipes();
+        }
         if reader.has_key(key).map_err(failed)? {
             return Ok((key.to_owned(), reader.value(key).map_err(failed)?.to_owned()));
         }
     }
     let (mut found, mut keys) = (None, Vec::new());
-    each(feats, &rspecifier, |this, features| {
+    each(feats, &rspecifier, pipes, |this, features| {
         let wanted = key.map_or(keys.is_empty(), |key| key == this);
         if wanted {
             found = Some((this.clone(), features));
@@ -373,11 +393,13 @@ fn listed(keys: &[String]) -> String {
 fn each(
     feats: &str,
     rspecifier: &str,
+    pipes: bool,
     mut take: impl FnMut(String, Matrix<f32>) -> ControlFlow<()>,
 ) -> Result<(), Trouble> {
     if is_rspecifier(rspecifier) {
         let failed = |error: kaldera::io::Error| Trouble::failed(&error);
-        for entry in SequentialReader::<Matrix<f32>>::open(rspecifier).map_err(failed)? {
+        let reader = SequentialReader::<Matrix<f32>>::open(rspecifier).map_err(failed)?;
+        for entry in if pipes { reader } else { reader.without_pipes() } {
             let (key, features) = entry.map_err(failed)?;
             if take(key, features).is_break() {
                 break;

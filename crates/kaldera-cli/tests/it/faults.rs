@@ -8,7 +8,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::native::Bench;
+use crate::bench::Bench;
 
 const OUTPUTS: [&str; 3] = ["x.ark", "x.npz", "x.safetensors"];
 

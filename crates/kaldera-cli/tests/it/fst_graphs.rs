@@ -140,7 +140,8 @@ fn decoding_graphs_in_files_decode_by_what_their_labels_mean() {
     for options in ["", " --modified", " --sil-token=SIL"] {
         let given = if options.contains("SIL") { "" } else { " --tokens=xy" };
         bench.made(&format!("make-hlg{options}{given} lexicon lm.arpa H.fst"));
-        bench.made(&format!("make-hlg{options}{given} --format=k2 lexicon lm.arpa H.k2.txt"));
+        bench.made(&format!("make-hlg{options}{given} --remove-epsilon lexicon lm.arpa without.fst"));
+        bench.made(&format!("make-hlg{options}{given} --remove-epsilon --format=k2 lexicon lm.arpa H.k2.txt"));
         bench.made("print H.fst H.txt");
         assert!(bench.text("H.k2.txt.tokens.txt").starts_with("<blk>\t0\n") && bench.text("H.k2.txt").contains("[ "));
         let (one, half) = (options.contains("SIL"), log(0.5_f64.log10()).abs());
@@ -151,7 +152,10 @@ fn decoding_graphs_in_files_decode_by_what_their_labels_mean() {
         ] {
             let in_binary = cost(&bench, "H.fst", frames, "--compose-filter=sequence");
             let in_k2 = cost(&bench, "H.k2.txt", frames, "--compose-filter=null");
-            assert!((in_binary - in_k2).abs() < 1e-5, "{options} {frames:?}: {in_binary} {in_k2}");
+            let without = cost(&bench, "without.fst", frames, "--compose-filter=sequence");
+            for other in [in_k2, without] {
+                assert!((in_binary - other).abs() < 1e-5, "{options} {frames:?}: {in_binary} {other}");
+            }
             // Silence between words has its price.
             let allowed = if one { half * (f64::from(words) + 1.0) + 0.02 } else { 0.02 };
             assert!(
@@ -162,9 +166,81 @@ fn decoding_graphs_in_files_decode_by_what_their_labels_mean() {
     }
     // The tables are in the binary file too.
     assert!(bench.text("H.txt").contains("\t<blk>\t") && bench.text("H.txt").contains("\tA"));
+    // k2's text has no epsilons beside blank.
+    bench.made("make-hlg --tokens=xy --format=k2 --remove-epsilon lexicon lm.arpa H.k2.txt");
+    let ended = bench.fst("make-hlg --tokens=xy --format=k2 lexicon lm.arpa same.txt");
+    assert!(ended.code == Some(0) && ended.stderr.contains("as with --remove-epsilon"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("about to be made: H o L o G"), "{}", ended.stderr);
+    assert_eq!(bench.text("same.txt"), bench.text("H.k2.txt"));
     // L o G has no blank, and the numbers of the table.
     bench.made("make-hlg --lg --tokens=xy lexicon lm.arpa LG.fst");
     assert_eq!(bench.text("LG.fst.tokens.txt"), "<eps>\t0\nx\t1\ny\t2\n");
+}
+
+#[test]
+fn one_boundary_stands_between_words() {
+    let bench = bench();
+    bench.put("xyw", "<blk> 0\n<wb> 1\nx 2\ny 3\n");
+    for more in ["", " --modified", " --remove-epsilon"] {
+        for (ends, [start, end]) in [
+            ("", [true, true]),
+            (" --boundary-at-end=false", [true, false]),
+            (" --boundary-at-start=false", [false, true]),
+            (" --boundary-at-start=false --boundary-at-end=false", [false, false]),
+        ] {
+            bench.made(&format!("make-hlg --word-boundary=<wb>{ends}{more} --tokens=xyw lexicon lm.arpa H.fst"));
+            let cost = |frames: &str| cost(&bench, "H.fst", &frames.split(' ').collect::<Vec<_>>(), "");
+            let sentence = cost("x <wb> y");
+            assert!(sentence.is_finite());
+            for (same, accepted) in [
+                ("x <blk> <wb> <wb> <blk> y <blk>", true),
+                ("<wb> x <wb> y", start),
+                ("x <wb> y <blk> <wb>", end),
+                ("<blk> <wb> x <wb> y <wb> <wb>", start && end),
+            ] {
+                let expected = if accepted { sentence } else { f64::INFINITY };
+                assert_eq!(cost(same), expected, "{same}{ends}{more}");
+            }
+            for none in ["x y", "x <wb> <blk> <wb> y", "<wb> <blk> <wb> x", "x <wb> <blk> <wb>"] {
+                assert!(cost(none).is_infinite(), "{none}{ends}{more}");
+            }
+            // Between the x of the word C there is none.
+            assert!(cost("x <blk> x").is_finite() && cost("x <wb> x") > cost("x"), "{ends}{more}");
+        }
+    }
+    // With silence, which may stand anywhere but after a boundary.
+    bench.made("make-hlg --word-boundary=| --sil-token=SIL lexicon lm.arpa H.fst");
+    let cost = |frames: &str| cost(&bench, "H.fst", &frames.split(' ').collect::<Vec<_>>(), "");
+    for some in ["SIL x | y SIL", "SIL | x SIL | y", "x | y SIL |"] {
+        assert!((cost(some) - cost("x | y")).abs() < 1e-4, "{some}");
+    }
+    for none in ["x SIL y", "x | SIL y", "| SIL x", "x | SIL"] {
+        assert!(cost(none).is_infinite(), "{none}");
+    }
+    bench.fst("make-hlg --word-boundary=| --tokens=xyw lexicon lm.arpa x.fst").refused(&["there is no symbol \"|\""]);
+}
+
+#[test]
+fn steps_tell_their_sizes_and_what_they_took() {
+    let bench = bench();
+    let told = bench.fst("make-hlg --tokens=xy lexicon lm.arpa H.fst").stderr;
+    for graph in ["G", "L", "L o G", "det(L o G)", "min(det(L o G))", "H o L o G"] {
+        let line = told.lines().find(|line| line.contains(&format!(": {graph}: "))).unwrap_or_else(|| panic!("{told}"));
+        let words = ["states", "arcs", " MB (", " s"].into_iter();
+        for word in words.chain(Some("peak memory").filter(|_| cfg!(target_os = "linux"))) {
+            assert!(line.contains(word), "{line}");
+        }
+    }
+    assert!(!told.contains("about to be made"), "{told}");
+    let told = bench.fst("make-hlg --tokens=xy --remove-epsilon lexicon lm.arpa H.fst").stderr;
+    let place = |text: &str| told.find(text).unwrap_or_else(|| panic!("{text} is not in: {told}"));
+    for graph in ["L o G without epsilons", "H o L o G"] {
+        assert!(place(&format!("about to be made: {graph}: ")) < place(&format!("fst: {graph}: ")), "{told}");
+    }
+    // What would not fit is refused, after its size was told.
+    let ended = bench.fst("make-hlg --tokens=xy --remove-epsilon --max-mem=4000 lexicon lm.arpa H.fst");
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("4000"), "{}", ended.stderr);
 }
 
 fn gzip(text: &[u8]) -> Vec<u8> {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::native::{Bench, Ended};
+use crate::bench::{Bench, Ended};
 
 const FBANK: [&str; 5] = ["features", "--kind", "fbank", "-o", "x.ark"];
 
@@ -187,8 +187,24 @@ fn no_pipes_refuses_commands_of_every_list_by_name() {
     let refused = ended.stderr.matches("the command 'touch ran; cat a.wav' is not run").count();
     assert_eq!((refused, bench.keys("x.ark")), (3, vec!["a".to_owned()]), "{ended:?}");
     assert!(!bench.path("ran").exists());
+    write("d/segments", "c c 0 1\n");
+    write("x.scp", "c touch ran; cat x.ark |\n");
+    for arguments in [&["d"][..], &["x.scp"], &["x.scp", "c"], &["scp:x.scp", "c"]] {
+        bench.run(&[&["plot", "--no-pipes"], arguments].concat()).with(1).tells(&["is not run"]);
+    }
+    assert!(!bench.path("ran").exists());
     fbank(&bench, &["wav.scp", "d", "e.jsonl"]).with(0);
     assert!(bench.path("ran").exists());
+}
+
+#[test]
+fn of_a_key_that_occurs_again_the_first_is_done_and_the_other_named() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 16_000, 16_000.0);
+    fs::write(bench.path("wav.scp"), "a a.wav\nb a.wav\na none.wav\n").unwrap();
+    let ended = fbank(&bench, &["wav.scp"]).with(1).tells(&["rejected: none.wav", "'a'", "a.wav"]);
+    assert!(ended.stdout.contains("1 file or line was rejected"), "{ended:?}");
+    assert_eq!(bench.keys("x.ark"), ["a", "b"]);
 }
 
 #[test]

@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+
+use crate::bench::{Ended, KALDERA};
 
 /// Programs that read a table of recordings and write a table.
 const OF_RECORDINGS: [&str; 4] = ["compute-fbank-feats", "compute-mfcc-feats", "wav-copy", "wav-to-duration"];
@@ -14,47 +16,13 @@ const OF_RECORDINGS: [&str; 4] = ["compute-fbank-feats", "compute-mfcc-feats", "
 const BROKEN_PIPE: i32 = 141;
 
 fn kaldera(dir: &TempDir) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kaldera"));
+    let mut command = Command::new(KALDERA);
     command.current_dir(dir);
     command
 }
 
 fn run(dir: &TempDir, args: &[impl AsRef<OsStr>]) -> Ended {
     Ended::from(kaldera(dir).args(args).output().unwrap())
-}
-
-/// How a process ended.
-#[derive(Debug)]
-struct Ended {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl From<Output> for Ended {
-    fn from(output: Output) -> Self {
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        let ended = Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) };
-        assert!(!ended.stderr.contains("panicked"), "{ended:?}");
-        ended
-    }
-}
-
-impl Ended {
-    #[track_caller]
-    fn code(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "{}", self.stderr);
-        self
-    }
-
-    /// There is one line of `severity`, and it has all of `parts` in it.
-    #[track_caller]
-    fn tells(self, severity: &str, parts: &[&str]) -> Self {
-        let lines: Vec<_> = self.stderr.lines().filter(|line| line.starts_with(severity)).collect();
-        let telling = lines.iter().filter(|line| parts.iter().all(|part| line.contains(part)));
-        assert_eq!(telling.count(), 1, "{severity} {parts:?} in\n{}", self.stderr);
-        self
-    }
 }
 
 /// A WAV file: `format` 1 is PCM, 3 is float.
@@ -106,19 +74,19 @@ fn kaldis_programs_are_subcommands() {
     let tools = kaldera_cli::kaldi_tools();
     assert!(tools.is_sorted() && tools.len() >= 36, "{tools:?}");
     let dir = folder(&[]);
-    let list = run(&dir, &["--help"]).code(0);
-    assert_eq!(run(&dir, &["help"]).code(0).stdout, list.stdout);
+    let list = run(&dir, &["--help"]).with(0);
+    assert_eq!(run(&dir, &["help"]).with(0).stdout, list.stdout);
     for tool in tools {
         assert!(list.stdout.contains(tool), "{tool}");
-        let help = run(&dir, &[tool, "--help"]).code(0);
-        assert_eq!(run(&dir, &["help", tool]).code(0).stdout, help.stdout);
+        let help = run(&dir, &[tool, "--help"]).with(0);
+        assert_eq!(run(&dir, &["help", tool]).with(0).stdout, help.stdout);
         assert!(help.stdout.contains(&format!("{tool} [options")), "{}", help.stdout);
         assert!(help.stdout.contains("Standard options:\n  --config"), "{}", help.stdout);
         assert_eq!(help.stderr, "");
     }
-    run(&dir, &["no-such-program"]).code(2);
-    assert!(run(&dir, &["help", "no-such-program"]).code(2).stderr.contains("'no-such-program'"));
-    run(&dir, &["help", "two", "words"]).code(2);
+    run(&dir, &["no-such-program"]).with(2);
+    assert!(run(&dir, &["help", "no-such-program"]).with(2).stderr.contains("'no-such-program'"));
+    run(&dir, &["help", "two", "words"]).with(2);
 }
 
 #[test]
@@ -131,39 +99,39 @@ fn a_link_with_the_name_of_a_program_is_that_program() {
     let linked = |tool: &str, args: &[&str]| {
         Ended::from(Command::new(dir.path().join(tool)).args(args).current_dir(&dir).output().unwrap())
     };
-    linked("compute-mfcc-feats", &["--dither=0", "scp:good.scp", "ark:linked.ark"]).code(0);
-    run(&dir, &["compute-mfcc-feats", "--dither=0", "scp:good.scp", "ark:named.ark"]).code(0);
+    linked("compute-mfcc-feats", &["--dither=0", "scp:good.scp", "ark:linked.ark"]).with(0);
+    run(&dir, &["compute-mfcc-feats", "--dither=0", "scp:good.scp", "ark:named.ark"]).with(0);
     assert!(fs::read(dir.path().join("linked.ark")).unwrap() == fs::read(dir.path().join("named.ark")).unwrap());
-    assert!(linked("copy-feats", &["--help"]).code(0).stdout.contains("Usage: copy-feats"));
-    linked("copy-feats", &[]).code(1);
-    linked("features", &["--kind=fbank"]).code(2);
+    assert!(linked("copy-feats", &["--help"]).with(0).stdout.contains("Usage: copy-feats"));
+    linked("copy-feats", &[]).with(1);
+    linked("features", &["--kind=fbank"]).with(2);
 }
 
 #[test]
 fn usage_errors_end_as_kaldis_do() {
     let dir = folder(&[]);
     for &tool in kaldera_cli::kaldi_tools() {
-        let ended = run(&dir, &[tool]).code(1);
+        let ended = run(&dir, &[tool]).with(1);
         assert!(ended.stderr.contains("Usage:"), "{}", ended.stderr);
-        run(&dir, &[tool, "--no-such=1", "a", "b"]).code(255).tells("ERROR", &["'--no-such=1'", "--help"]);
+        run(&dir, &[tool, "--no-such=1", "a", "b"]).with(255).has_line("ERROR", &["'--no-such=1'", "--help"]);
     }
     for tool in OF_RECORDINGS {
         for args in [&["one"][..], &["one", "two", "three"], &["one", "two", "--verbose=1"], &["--", "--help"]] {
-            let ended = run(&dir, &[&[tool], args].concat()).code(1);
+            let ended = run(&dir, &[&[tool], args].concat()).with(1);
             assert!(ended.stderr.contains("Usage:"), "{}", ended.stderr);
         }
-        run(&dir, &[tool, "--verbose=much", "a", "b"]).code(255).tells("ERROR", &["--verbose", "'much'"]);
-        run(&dir, &[tool, "--config=nowhere", "a", "b"]).code(255).tells("ERROR", &["'nowhere'"]);
-        run(&dir, &[tool, "good.wav", "ark:x"]).code(255).tells("ERROR", &["good.wav"]);
+        run(&dir, &[tool, "--verbose=much", "a", "b"]).with(255).has_line("ERROR", &["--verbose", "'much'"]);
+        run(&dir, &[tool, "--config=nowhere", "a", "b"]).with(255).has_line("ERROR", &["'nowhere'"]);
+        run(&dir, &[tool, "good.wav", "ark:x"]).with(255).has_line("ERROR", &["good.wav"]);
     }
 }
 
 #[test]
 fn the_command_line_is_echoed_unless_told_otherwise() {
     let dir = folder(&[]);
-    let ended = run(&dir, &["wav-copy", "scp:good.scp", "ark:my copy.ark"]).code(0);
+    let ended = run(&dir, &["wav-copy", "scp:good.scp", "ark:my copy.ark"]).with(0);
     assert_eq!(ended.stderr.lines().next(), Some("kaldera wav-copy scp:good.scp 'ark:my copy.ark'"));
-    let quiet = run(&dir, &["wav-copy", "--print-args=false", "--verbose=-1", "scp:good.scp", "ark:copy.ark"]).code(0);
+    let quiet = run(&dir, &["wav-copy", "--print-args=false", "--verbose=-1", "scp:good.scp", "ark:copy.ark"]).with(0);
     assert_eq!(quiet.stderr, "");
 }
 
@@ -172,7 +140,7 @@ fn options_come_from_configuration_files_too() {
     let dir = folder(&[]);
     fs::write(dir.path().join("mfcc.conf"), "--use-energy=false  # C0\n\n--num_ceps=5\n--dither=0\n").unwrap();
     let text = |args: &[&str]| {
-        run(&dir, &[&["compute-mfcc-feats"], args, &["scp:good.scp", "ark,t:-"]].concat()).code(0).stdout
+        run(&dir, &[&["compute-mfcc-feats"], args, &["scp:good.scp", "ark,t:-"]].concat()).with(0).stdout
     };
     let from_file = text(&["--config=mfcc.conf"]);
     assert_eq!(from_file, text(&["--dither=0", "--use-energy=f", "--num-ceps=5"]));
@@ -199,17 +167,17 @@ fn damaged_recordings_stop_a_run_and_permission_goes_on() {
     {
         let out = format!("{key}.{tool}.ark");
         let file = format!("{key}.wav");
-        run(&dir, &[tool, &format!("scp:{key}.scp"), &format!("ark:{out}")]).code(255).tells("ERROR", &[&file]);
+        run(&dir, &[tool, &format!("scp:{key}.scp"), &format!("ark:{out}")]).with(255).has_line("ERROR", &[&file]);
         assert_eq!(size(&dir, &out), 0, "{out}");
-        run(&dir, &[tool, &format!("scp,p:{key}.scp"), &format!("ark:{out}")]).code(1).tells("WARNING", &[&file]);
+        run(&dir, &[tool, &format!("scp,p:{key}.scp"), &format!("ark:{out}")]).with(1).has_line("WARNING", &[&file]);
         assert_eq!(size(&dir, &out), 0, "{out}");
     }
 
     let all: String = damaged.iter().map(|(key, _)| format!("{key} {key}.wav\n")).collect();
     fs::write(dir.path().join("all.scp"), format!("first good.wav\n{all}last good.wav\n")).unwrap();
-    let ended = run(&dir, &["wav-to-duration", "--read-entire-file", "scp,p:all.scp", "ark,t:-"]).code(0);
+    let ended = run(&dir, &["wav-to-duration", "--read-entire-file", "scp,p:all.scp", "ark,t:-"]).with(0);
     assert_eq!(ended.stdout, "first 1 \nlast 1 \n");
-    run(&dir, &["compute-mfcc-feats", "scp:all.scp", "ark,t:partial"]).code(255);
+    run(&dir, &["compute-mfcc-feats", "scp:all.scp", "ark,t:partial"]).with(255);
     assert!(fs::read_to_string(dir.path().join("partial")).unwrap().starts_with("first  [\n"));
 }
 
@@ -218,9 +186,9 @@ fn a_truncated_recording_gives_what_is_there() {
     let mut half = tone(1, 16_000, 16_000);
     half.truncate(44 + 16_000);
     let dir = folder(&[("half", half)]);
-    let ended = run(&dir, &["wav-to-duration", "--read-entire-file", "scp:half.scp", "ark,t:-"]).code(0);
-    assert_eq!(ended.tells("WARNING", &["32000", "16000", "truncated", "half.wav"]).stdout, "half 0.5 \n");
-    run(&dir, &["compute-fbank-feats", "scp:half.scp", "ark:half.ark"]).code(0);
+    let ended = run(&dir, &["wav-to-duration", "--read-entire-file", "scp:half.scp", "ark,t:-"]).with(0);
+    assert_eq!(ended.has_line("WARNING", &["32000", "16000", "truncated", "half.wav"]).stdout, "half 0.5 \n");
+    run(&dir, &["compute-fbank-feats", "scp:half.scp", "ark:half.ark"]).with(0);
 }
 
 #[test]
@@ -249,8 +217,8 @@ fn no_bytes_make_it_panic() {
         run(&dir, &[tool, "scp,p:all.scp", "ark:out.ark"]);
     }
     for i in 0..40 {
-        run(&dir, &["copy-feats", &format!("ark:{i}.wav"), "ark:out.ark"]).code(255);
-        run(&dir, &["copy-feats", &format!("{i}.wav"), "out.mat"]).code(255);
+        run(&dir, &["copy-feats", &format!("ark:{i}.wav"), "ark:out.ark"]).with(255);
+        run(&dir, &["copy-feats", &format!("{i}.wav"), "out.mat"]).with(255);
     }
 }
 
@@ -259,12 +227,12 @@ fn another_sample_rate_is_skipped_with_a_remedy() {
     let dir = folder(&[("slow", tone(1, 8_000, 8_000)), ("fast", tone(1, 44_100, 44_100))]);
     fs::write(dir.path().join("all.scp"), "slow slow.wav\ngood good.wav\n").unwrap();
     let mfcc = |args: &[&str]| run(&dir, &[&["compute-mfcc-feats"], args, &["ark,t:out"]].concat());
-    mfcc(&["scp:slow.scp"]).code(1).tells("WARNING", &["slow", "8000", "16000", "--allow-upsample=true"]);
+    mfcc(&["scp:slow.scp"]).with(1).has_line("WARNING", &["slow", "8000", "16000", "--allow-upsample=true"]);
     assert_eq!(size(&dir, "out"), 0);
-    mfcc(&["scp:fast.scp"]).code(1).tells("WARNING", &["fast", "--allow-downsample=true"]);
-    mfcc(&["scp:all.scp"]).code(0).tells("LOG", &["features of 1 of 2 utterances"]);
-    mfcc(&["--allow-upsample=true", "scp:slow.scp"]).code(0);
-    mfcc(&["--allow-downsample", "scp:fast.scp"]).code(0);
+    mfcc(&["scp:fast.scp"]).with(1).has_line("WARNING", &["fast", "--allow-downsample=true"]);
+    mfcc(&["scp:all.scp"]).with(0).has_line("LOG", &["features of 1 of 2 utterances"]);
+    mfcc(&["--allow-upsample=true", "scp:slow.scp"]).with(0);
+    mfcc(&["--allow-downsample", "scp:fast.scp"]).with(0);
 }
 
 #[test]
@@ -275,32 +243,32 @@ fn numbers_that_are_none_are_refused_by_name() {
         names.into_iter().chain(["dither", "vtln-warp", "min-duration", "vtln-low", "energy-floor", "cepstral-lifter"])
     {
         let ended =
-            run(&dir, &["compute-mfcc-feats", &format!("--{name}=nan"), "scp:good.scp", "ark:out.ark"]).code(255);
-        ended.tells("ERROR", &[name]);
+            run(&dir, &["compute-mfcc-feats", &format!("--{name}=nan"), "scp:good.scp", "ark:out.ark"]).with(255);
+        ended.has_line("ERROR", &[name]);
     }
     for option in ["--channel=-2", "--output-format=matlab", "--num-mel-bins=0", "--num-ceps=99", "--window-type=round"]
     {
         run(&dir, &["compute-mfcc-feats", option, "scp:good.scp", "ark:out.ark"])
-            .code(255)
-            .tells("ERROR", &[&option[2..9]]);
+            .with(255)
+            .has_line("ERROR", &[&option[2..9]]);
     }
     run(&dir, &["compute-mfcc-feats", "--utt2spk=ark:x", "scp:good.scp", "ark:out.ark"])
-        .code(255)
-        .tells("ERROR", &["--vtln-map"]);
+        .with(255)
+        .has_line("ERROR", &["--vtln-map"]);
     // Kaldi's program does not mind.
-    run(&dir, &["compute-fbank-feats", "--utt2spk=ark:x", "scp:good.scp", "ark:out.ark"]).code(0);
+    run(&dir, &["compute-fbank-feats", "--utt2spk=ark:x", "scp:good.scp", "ark:out.ark"]).with(0);
 }
 
 #[test]
 fn output_that_cannot_be_written_is_named() {
     let dir = folder(&[]);
-    let matrix = run(&dir, &["compute-mfcc-feats", "scp:good.scp", "ark:good.ark"]).code(0);
+    let matrix = run(&dir, &["compute-mfcc-feats", "scp:good.scp", "ark:good.ark"]).with(0);
     drop(matrix);
     let of_recordings = OF_RECORDINGS.map(|tool| (tool, "scp:good.scp"));
     let of_features = ["copy-feats", "add-deltas", "splice-feats", "compute-vad"].map(|tool| (tool, "ark:good.ark"));
     for (tool, input) in of_recordings.into_iter().chain(of_features) {
-        run(&dir, &[tool, input, "ark:no/such/folder"]).code(255).tells("ERROR", &["no/such/folder"]);
-        let full = run(&dir, &[tool, input, "ark:/dev/full"]).code(255).tells("ERROR", &["/dev/full"]);
+        run(&dir, &[tool, input, "ark:no/such/folder"]).with(255).has_line("ERROR", &["no/such/folder"]);
+        let full = run(&dir, &[tool, input, "ark:/dev/full"]).with(255).has_line("ERROR", &["/dev/full"]);
         assert_eq!(full.stderr.matches("/dev/full'").count(), 1, "{}", full.stderr);
         let gone = run(&dir, &[tool, input, "ark:|true"]);
         assert!(matches!(gone.code, Some(0 | BROKEN_PIPE)), "{gone:?}");
@@ -316,7 +284,7 @@ fn a_reader_that_has_gone_ends_it_without_a_word() {
     command.args(["wav-copy", "--print-args=false", "scp:many.scp", "ark:-"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdout.take().unwrap().read_exact(&mut [0; 100]).unwrap();
-    let ended = Ended::from(child.wait_with_output().unwrap()).code(BROKEN_PIPE);
+    let ended = Ended::from(child.wait_with_output().unwrap()).with(BROKEN_PIPE);
     assert_eq!(ended.stderr, "");
 }
 
@@ -333,7 +301,7 @@ fn a_closed_stderr_changes_nothing() {
 #[test]
 fn copies_come_back_whole() {
     let dir = folder(&[]);
-    let ok = |args: &[&str]| run(&dir, args).code(0);
+    let ok = |args: &[&str]| run(&dir, args).with(0);
     ok(&["compute-fbank-feats", "--dither=0", "scp:good.scp", "ark,scp:a.ark,a.scp"]);
     ok(&["copy-feats", "--write-num-frames=ark,t:frames", "scp:a.scp", "ark,t:a.txt"]);
     ok(&["copy-feats", "ark:a.txt", "ark:b.ark"]);
@@ -347,13 +315,13 @@ fn copies_come_back_whole() {
     ok(&["copy-feats", "--binary=false", "one.mat", "one.txt"]);
     assert_eq!(read("one.txt"), read("a.txt")["good ".len()..]);
     run(&dir, &["copy-feats", "--write-num-frames=ark:x", "one.mat", "two.mat"])
-        .code(255)
-        .tells("ERROR", &["write-num-frames"]);
+        .with(255)
+        .has_line("ERROR", &["write-num-frames"]);
 
     ok(&["wav-copy", "scp:good.scp", "ark,scp:w.ark,w.scp"]);
     ok(&["wav-copy", "w.ark:5", "copy.wav"]);
     assert_eq!(read("copy.wav"), read("good.wav"));
-    run(&dir, &["wav-copy", "ark:w.ark", "copy.wav"]).code(255).tells("ERROR", &["ark:w.ark", "copy.wav"]);
+    run(&dir, &["wav-copy", "ark:w.ark", "copy.wav"]).with(255).has_line("ERROR", &["ark:w.ark", "copy.wav"]);
     assert_eq!(ok(&["wav-to-duration", "scp:w.scp", "ark,t:-"]).stdout, "good 1 \n");
 }
 
@@ -361,14 +329,16 @@ fn copies_come_back_whole() {
 fn channels_durations_and_htk_are_kaldis() {
     let dir = folder(&[("stereo", tone(2, 16_000, 16_000))]);
     let mfcc = |args: &[&str]| run(&dir, &[&["compute-mfcc-feats", "--dither=0"], args].concat());
-    let ended = mfcc(&["scp:stereo.scp", "ark,t:-"]).code(0).tells("WARNING", &["2 channels"]);
-    assert_eq!(ended.stdout, mfcc(&["--channel=0", "scp:stereo.scp", "ark,t:-"]).code(0).stdout);
-    assert_ne!(ended.stdout, mfcc(&["--channel=1", "scp:stereo.scp", "ark,t:-"]).code(0).stdout);
-    mfcc(&["--channel=2", "scp:stereo.scp", "ark,t:-"]).code(1).tells("WARNING", &["stereo", "--channel=2"]);
-    mfcc(&["--min-duration=1.5", "scp:good.scp", "ark,t:-"]).code(1).tells("WARNING", &["good", "--min-duration=1.5"]);
-    mfcc(&["--write-utt2dur=ark,t:durations", "scp:good.scp", "ark:x.ark"]).code(0);
+    let ended = mfcc(&["scp:stereo.scp", "ark,t:-"]).with(0).has_line("WARNING", &["2 channels"]);
+    assert_eq!(ended.stdout, mfcc(&["--channel=0", "scp:stereo.scp", "ark,t:-"]).with(0).stdout);
+    assert_ne!(ended.stdout, mfcc(&["--channel=1", "scp:stereo.scp", "ark,t:-"]).with(0).stdout);
+    mfcc(&["--channel=2", "scp:stereo.scp", "ark,t:-"]).with(1).has_line("WARNING", &["stereo", "--channel=2"]);
+    mfcc(&["--min-duration=1.5", "scp:good.scp", "ark,t:-"])
+        .with(1)
+        .has_line("WARNING", &["good", "--min-duration=1.5"]);
+    mfcc(&["--write-utt2dur=ark,t:durations", "scp:good.scp", "ark:x.ark"]).with(0);
     assert_eq!(fs::read_to_string(dir.path().join("durations")).unwrap(), "good 1 \n");
-    mfcc(&["--output-format=htk", "scp:good.scp", "ark:htk.ark"]).code(0);
+    mfcc(&["--output-format=htk", "scp:good.scp", "ark:htk.ark"]).with(0);
     let htk = fs::read(dir.path().join("htk.ark")).unwrap();
     let header = [0, 0, 0, 98, 0, 1, 0x86, 0xA0, 0, 13 * 4, 0, 0o106];
     assert_eq!(htk[..5 + 12], [&b"good "[..], &header].concat());
@@ -378,7 +348,7 @@ fn channels_durations_and_htk_are_kaldis() {
 #[test]
 fn a_mean_that_is_subtracted_leaves_none() {
     let dir = folder(&[]);
-    let text = run(&dir, &["compute-fbank-feats", "--subtract-mean", "scp:good.scp", "ark,t:-"]).code(0).stdout;
+    let text = run(&dir, &["compute-fbank-feats", "--subtract-mean", "scp:good.scp", "ark,t:-"]).with(0).stdout;
     let rows: Vec<Vec<f64>> =
         text.lines().skip(1).map(|line| line.split(' ').filter_map(|x| x.parse().ok()).collect()).collect();
     assert_eq!((rows.len(), rows[0].len()), (98, 23));
@@ -396,10 +366,10 @@ fn warps_come_from_a_map_by_utterance_or_by_speaker() {
     let fbank = |args: &[&str]| {
         run(&dir, &[&["compute-fbank-feats", "--dither=0"], args, &["scp:good.scp", "ark,t:-"]].concat())
     };
-    let expected = fbank(&["--vtln-warp=0.9"]).code(0).stdout;
-    assert_ne!(expected, fbank(&[]).code(0).stdout);
-    assert_eq!(expected, fbank(&["--vtln-map=ark:warps"]).code(0).stdout);
-    assert_eq!(expected, fbank(&["--vtln-map=ark:warps", "--utt2spk=ark:utt2spk"]).code(0).stdout);
+    let expected = fbank(&["--vtln-warp=0.9"]).with(0).stdout;
+    assert_ne!(expected, fbank(&[]).with(0).stdout);
+    assert_eq!(expected, fbank(&["--vtln-map=ark:warps"]).with(0).stdout);
+    assert_eq!(expected, fbank(&["--vtln-map=ark:warps", "--utt2spk=ark:utt2spk"]).with(0).stdout);
     fs::write(dir.path().join("warps"), "berta 0.9\n").unwrap();
-    fbank(&["--vtln-map=ark:warps"]).code(1).tells("WARNING", &["--vtln-map", "good"]);
+    fbank(&["--vtln-map=ark:warps"]).with(1).has_line("WARNING", &["--vtln-map", "good"]);
 }

@@ -6,6 +6,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::bench::{Ended, KALDERA};
+
 /// A folder with a text archive of matrices: `a` of 3 x 2, `b` of 1 x 2, `c` of 12 x 1.
 fn folder() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -15,34 +17,20 @@ fn folder() -> TempDir {
     dir
 }
 
-struct Ended {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
 fn run(dir: &TempDir, args: &[impl AsRef<OsStr>]) -> Ended {
-    let output = Command::new(env!("CARGO_BIN_EXE_kaldera")).current_dir(dir).args(args).output().unwrap();
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    let ended =
-        Ended { code: output.status.code().unwrap(), stdout: text(&output.stdout), stderr: text(&output.stderr) };
-    assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
-    ended
+    Ended::from(Command::new(KALDERA).current_dir(dir).args(args).output().unwrap())
 }
 
 /// Runs a program that should end with `code`, and returns what it printed.
 #[track_caller]
 fn ends(dir: &TempDir, code: i32, args: &[impl AsRef<OsStr>]) -> String {
-    let ended = run(dir, args);
-    assert_eq!(ended.code, code, "{}", ended.stderr);
-    ended.stdout
+    run(dir, args).with(code).stdout
 }
 
 /// Runs a program that should fail with `code`, and tell one thing.
 #[track_caller]
 fn fails(dir: &TempDir, code: i32, args: &[impl AsRef<OsStr>], told: &str) {
-    let ended = run(dir, args);
-    assert_eq!(ended.code, code, "{}", ended.stderr);
+    let ended = run(dir, args).with(code);
     assert!(ended.stderr.lines().any(|line| !line.starts_with("kaldera ") && line.contains(told)), "{}", ended.stderr);
 }
 
@@ -258,7 +246,7 @@ fn segments_of_recordings() {
     let lines =
         "a mono 0.5 1.0\nb mono 1.5 -1\nc mono 1.2344 1.5006\nd mono 1.8 2.5\ne stereo 0.25 0.5 1\nf mono 0 2 0\n";
     let (parts, ended) = cut(lines, &[]);
-    assert_eq!(ended.code, 0);
+    assert_eq!(ended.code, Some(0));
     let expected = [
         part("a", 500, 500),
         part("b", 500, 1500),
@@ -270,12 +258,12 @@ fn segments_of_recordings() {
     assert_eq!(parts, expected);
     let bad = "a none 0 1\nb mono 0 0.05\nc mono 1.5 2.6\nd mono 2.5 3\ne stereo 0 1 2\nf mono 1\ng mono x 1\nh mono 1 0.5\ni mono 0 1 -1\n\n";
     let (parts, ended) = cut(bad, &[]);
-    assert_eq!((parts.len(), ended.code), (0, 0), "Kaldi ends well here");
+    assert_eq!((parts.len(), ended.code), (0, Some(0)), "Kaldi ends well here");
     assert_eq!(ended.stderr.lines().filter(|line| line.starts_with("WARNING")).count(), 10, "{}", ended.stderr);
     let (parts, _) = cut("b mono 0 0.05\nc mono 1.5 2.6\n", &["--min-segment-length=0.01", "--max-overshoot=1"]);
     assert_eq!(parts, [part("b", 50, 0), part("c", 500, 1500)]);
     let (parts, ended) = cut("a mono 0 1\nb stereo 0 1\nc mono 0 1\n", &[]);
-    assert_eq!((parts.len(), ended.code), (1, 255));
+    assert_eq!((parts.len(), ended.code), (1, Some(255)));
     assert!(ended.stderr.contains("'b' needs a channel"), "{}", ended.stderr);
 }
 

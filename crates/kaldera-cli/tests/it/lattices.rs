@@ -49,6 +49,43 @@ fn a_bad_lattice_is_left_out_and_told() {
 }
 
 #[test]
+fn damaged_lattices_are_named_and_the_rest_goes_on() {
+    let dir = folder();
+    let good = |key: &str| format!("{key}\n0 1 1 1,1,7_7\n1 0.5,1,\n\n");
+    let wrong =
+        "cycle\n0 0 1 1,1,7\n0\n\nnan\n0 1 1 nan,1,7\n1\n\nendless\n0 1 1 1,-inf,7\n1\n\nno-end\n0 1 1 1,1,7\n\n";
+    fs::write(dir.path().join("mixed"), good("a") + wrong + &good("z")).unwrap();
+    for program in ["lattice-1best", "lattice-determinize-pruned", "lattice-to-nbest", "lattice-mbr-decode"] {
+        let (out, told) = ends(&dir, 0, &[program, "ark:mixed", "ark,t:-"]);
+        assert!(out.starts_with('a') && out.contains("\nz"), "{program}: {out}");
+        assert!(["cycle", "nan", "endless"].iter().all(|key| !out.contains(key)), "{program}: {out}");
+        for key in ["cycle", "nan", "endless", "no-end"] {
+            assert!(told.contains(key), "{program}: {key} is not named: {told}");
+        }
+    }
+    // Bytes that are no lattice: of a script file with the option p, as Kaldi, the others are read.
+    fs::write(dir.path().join("good"), good("a") + &good("b") + &good("c")).unwrap();
+    ends(&dir, 0, &["lattice-copy", "ark:good", "ark,scp:bin.ark,bin.scp"]);
+    let scp = fs::read_to_string(dir.path().join("bin.scp")).unwrap();
+    let at: usize = scp.lines().nth(1).unwrap().rsplit_once(':').unwrap().1.parse().unwrap();
+    let whole = fs::read(dir.path().join("bin.ark")).unwrap();
+    let length = (whole.len() - at) / 2;
+    for damaged in [at, at + 8, at + length / 2, at + length - 9] {
+        let mut bytes = whole.clone();
+        bytes[damaged] ^= 0xff;
+        fs::write(dir.path().join("bin.ark"), &bytes).unwrap();
+        let (out, told) = ends(&dir, 0, &["lattice-1best", "scp,p:bin.scp", "ark,t:-"]);
+        assert!(out.starts_with('a') && out.contains("\nc"), "byte {damaged}: {out}");
+        assert!(out.contains("\nb") || told.contains('b'), "byte {damaged}: {told}");
+    }
+    let mut bytes = whole;
+    bytes[at] ^= 0xff;
+    fs::write(dir.path().join("bin.ark"), bytes).unwrap();
+    let (out, told) = ends(&dir, 255, &["lattice-1best", "scp:bin.scp", "ark,t:-"]);
+    assert!(out.starts_with('a') && told.contains("bin.ark"), "{told}");
+}
+
+#[test]
 fn the_oracle_counts_errors() {
     let dir = folder();
     let args = ["lattice-oracle", "ark:lats", "ark:ref", "ark,t:-", "ark,t:errors"];
@@ -86,6 +123,46 @@ fn depth_and_times() {
 }
 
 #[test]
+fn words_get_the_frames_of_their_phones() {
+    let dir = folder();
+    // Phone 1 is silence; 2, 3 and 4 begin, continue and end words; 5 is a whole word. Each has one
+    // state, with the identifiers 2 p - 1 for its self-loop and 2 p to leave it.
+    let triples: String = (1..=5).map(|phone| format!("{phone} 0 {} ", phone - 1)).collect();
+    let model = format!(
+        "<TransitionModel> <Topology> <TopologyEntry> <ForPhones> 1 2 3 4 5 </ForPhones> <State> 0 <PdfClass> 0 \
+         <Transition> 0 0.5 <Transition> 1 0.5 </State> <State> 1 </State> </TopologyEntry> </Topology> <Triples> 5 {triples} \
+         </Triples> <LogProbs> [ 0 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 ] </LogProbs> </TransitionModel>\n"
+    );
+    fs::write(dir.path().join("model"), model).unwrap();
+    fs::write(dir.path().join("types"), "1 nonword\n2 begin\n3 internal\n4 end\n5 singleton\n").unwrap();
+    // Self-loops come last. Silence of two frames, word 7 of 2 3 4, word 8 of 5, silence; the words
+    // stand too early. Or word 9 of 5 in place of the last four frames but one.
+    let lattices = "u\n0 1 7 1,2,2_1\n1 2 8 1,2,4_3_6\n2 3 0 0,1,8_10_9\n1 3 9 1,2,4_6_8_8\n3 0,0,2\n\n";
+    fs::write(dir.path().join("in"), lattices).unwrap();
+    let (_, told) = ends(&dir, 1, &["lattice-align-words", "types", "model", "ark:in", "ark,t:out"]);
+    assert!(told.contains("u: words and phones do not fit on some paths"), "{told}");
+    let lattices = lattices.replace("1 3 9 1,2,4_6_8_8", "1 3 9 1,2,4_6_8_10");
+    fs::write(dir.path().join("in"), lattices).unwrap();
+    let args = ["lattice-align-words", "--silence-label=6", "types", "model", "ark:in", "ark,t:out"];
+    ends(&dir, 0, &args);
+    ends(&dir, 0, &["lattice-to-nbest", "--n=9", "ark:out", "ark:nbest"]);
+    let (ctm, _) = ends(&dir, 0, &["nbest-to-ctm", "ark:nbest", "-"]);
+    let first = "u-1 1 0.00 0.02 6\nu-1 1 0.02 0.03 7\nu-1 1 0.05 0.01 9\nu-1 1 0.06 0.01 6\n";
+    let second = "u-2 1 0.00 0.02 6\nu-2 1 0.02 0.04 7\nu-2 1 0.06 0.02 8\nu-2 1 0.08 0.01 6\n";
+    assert_eq!(ctm, format!("{first}{second}"));
+    // The same by a lexicon, which writes 17 for the word 7.
+    fs::write(dir.path().join("lexicon"), "0 0 1\n7 17 2 3 4\n8 8 5\n9 9 5\n").unwrap();
+    ends(&dir, 0, &["lattice-align-words-lexicon", "lexicon", "model", "ark:in", "ark:out"]);
+    ends(&dir, 0, &["lattice-1best", "ark:out", "ark:best"]);
+    let (ctm, _) = ends(&dir, 0, &["nbest-to-ctm", "ark:best", "-"]);
+    assert_eq!(ctm, "u 1 0.02 0.03 17\nu 1 0.05 0.01 9\n");
+    let (_, told) = ends(&dir, 255, &["lattice-align-words", "model", "model", "ark:in", "ark:out"]);
+    assert!(told.contains("is not a line of a phone and its type"), "{told}");
+    let (_, told) = ends(&dir, 255, &["lattice-align-words", "types", "types", "ark:in", "ark:out"]);
+    assert!(told.contains("<TransitionModel>"), "{told}");
+}
+
+#[test]
 fn some_keys_are_copied() {
     let dir = folder();
     fs::write(dir.path().join("keys"), "bad x\n").unwrap();
@@ -110,4 +187,59 @@ fn wrong_options_are_told() {
         let (_, said) = ends(&dir, 255, args);
         assert!(said.contains(told), "{args:?}: {said}");
     }
+}
+
+/// 2 and 3 cost 1 and 4 after any word; 1 and 4 cost 0.5.
+const GRAMMAR: &str = "0 0 1 1 0.5\n0 0 4 4 0.5\n0 1 2 2 0.25\n0 1 3 3 4\n0 2 0 0 0.5\n1 0.75\n2 1 3 3 1\n";
+
+#[test]
+fn scores_of_a_language_model_are_added_and_taken_away() {
+    let dir = folder();
+    fs::write(dir.path().join("G.txt"), GRAMMAR).unwrap();
+    ends(&dir, 0, &["fst", "compile", "G.txt", "G.fst"]);
+    let (_, told) = ends(&dir, 0, &["lattice-lmrescore", "ark:lats", "G.fst", "ark:more"]);
+    assert!(told.contains("leaving out bad"), "{told}");
+    let costs = |lattices: &str| {
+        ends(&dir, 0, &["lattice-to-nbest", "--n=9", lattices, "ark:nbest"]);
+        ends(
+            &dir,
+            0,
+            &["nbest-to-linear", "ark:nbest", "ark:/dev/null", "ark,t:words", "ark,t:graph", "ark,t:acoustic"],
+        );
+        let of = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+        let number = |line: &str| line.rsplit(' ').find(|field| !field.is_empty()).unwrap().parse::<f64>().unwrap();
+        let words: Vec<String> =
+            of("words").lines().map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")).collect();
+        let costs: Vec<f64> = of("graph")
+            .lines()
+            .zip(of("acoustic").lines())
+            .map(|(graph, acoustic)| number(graph) + number(acoustic))
+            .collect();
+        let mut all: Vec<_> = words.into_iter().zip(costs).collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    };
+    // The epsilon makes 3 cheaper: 0.5 and 1 in place of 4.
+    let expected = [("1 2", 5.0 + 1.5), ("1 3", 7.0 + 2.75), ("4 2", 7.5 + 1.5), ("4 3", 9.5 + 2.75)];
+    let expected = |scale: f64| {
+        let before = [5.0, 7.0, 7.5, 9.5];
+        let each = expected.iter().zip(before);
+        each.map(|((words, cost), before)| ((*words).to_owned(), before + scale * (cost - before))).collect::<Vec<_>>()
+    };
+    let close = |found: Vec<(String, f64)>, expected: Vec<(String, f64)>| {
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-4, "{found:?} {expected:?}");
+        }
+    };
+    close(costs("ark:more"), expected(1.0));
+    ends(&dir, 0, &["lattice-lmrescore", "--lm-scale=-1.0", "ark:more", "G.fst", "ark:back"]);
+    close(costs("ark:back"), expected(0.0));
+    ends(&dir, 0, &["lattice-lmrescore", "--lm-scale=0.5", "ark:lats", "cat G.fst|", "ark:half"]);
+    close(costs("ark:half"), expected(0.5));
+    // A grammar without the words leaves no lattice.
+    fs::write(dir.path().join("other.txt"), "0 1 9 9\n1\n").unwrap();
+    ends(&dir, 0, &["fst", "compile", "other.txt", "other.fst"]);
+    let (_, told) = ends(&dir, 1, &["lattice-lmrescore", "ark:lats", "other.fst", "ark:none"]);
+    assert!(told.contains("no path of the lattice"), "{told}");
 }

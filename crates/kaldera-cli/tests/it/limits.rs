@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::native::{Bench, Ended};
+use crate::bench::{Bench, Ended};
 
 /// OpenBLAS, which the whole workspace is tested with, starts its threads before `main`, and hangs
 /// there where they find no memory. The command by itself is built without it.
@@ -13,6 +13,11 @@ const ONE_BLAS_THREAD: &str = "OPENBLAS_NUM_THREADS=1";
 /// Limits of memory, in kB. The least ones may be too small for the program itself, whose size
 /// depends on how it was built.
 const LIMITS_KB: [u32; 5] = [60_000, 80_000, 100_000, 140_000, 200_000];
+
+/// A transition model of two phones, of one state each.
+const MODEL: &str = "<TransitionModel> <Topology> <TopologyEntry> <ForPhones> 1 2 </ForPhones> \
+    <State> 0 <PdfClass> 0 <Transition> 0 0.5 <Transition> 1 0.5 </State> <State> 1 </State> </TopologyEntry> </Topology> \
+    <Triples> 2 1 0 0 2 0 1 </Triples> <LogProbs> [ 0 -1 -1 -1 -1 ] </LogProbs> </TransitionModel>\n";
 
 /// What each command is tried with.
 fn lines(bench: &Bench) -> Vec<String> {
@@ -44,11 +49,15 @@ fn lines(bench: &Bench) -> Vec<String> {
             "copy-feats-to-htk" | "copy-feats-to-sphinx" => "--output-dir=files ark:x.ark",
             "copy-int-vector" => "ark:ints ark:out",
             "copy-vector" => "ark:v.ark ark:out",
+            "decode-faster" => "a.txt ark:x.ark ark:out",
+            "latgen-faster-mapped" => "pdfs a.txt ark:x.ark ark:out",
             "extract-segments" => "scp:wav.scp seg ark:out",
             "extract-feature-segments" => "ark:x.ark seg ark:out",
             "feat-to-dim" | "feat-to-len" => "ark:x.ark ark,t:out",
             "interpolate-pitch" | "process-kaldi-pitch-feats" => "ark:pitch.ark ark:out",
             "lattice-arc-post" | "lattice-to-ctm-conf" | "nbest-to-ctm" => "ark:lats out",
+            "lattice-align-words" => "types model ark:lats ark:out",
+            "lattice-align-words-lexicon" => "align model ark:lats ark:out",
             "lattice-oracle" => "ark:lats ark:ints ark:out",
             "lattice-union" => "ark:lats ark:lats ark:out",
             name if name.starts_with("lattice-") || name.starts_with("nbest-") => "ark:lats ark:out",
@@ -62,7 +71,21 @@ fn lines(bench: &Bench) -> Vec<String> {
         format!("{tool} {args}")
     });
     fs::write(bench.path("ints"), "a 1 2 3\n").unwrap();
-    fs::write(bench.path("lats"), "a\n0 1 1 1,1,7_7\n1 0.5,1,\n\n").unwrap();
+    fs::write(bench.path("types"), "1 nonword\n2 singleton\n").unwrap();
+    fs::write(bench.path("align"), "0 0 1\n1 1 2\n").unwrap();
+    fs::write(bench.path("model"), MODEL).unwrap();
+    fs::write(bench.path("lats"), "a\n0 1 1 1,1,4_3\n1 0.5,1,\n\n").unwrap();
+    let phones = "1 2 3 4 5 6 7";
+    let topology = format!(
+        "<Topology> <TopologyEntry> <ForPhones> {phones} </ForPhones> <State> 0 <PdfClass> 0 <Transition> 1 1 </State> \
+         <State> 1 </State> </TopologyEntry> </Topology>"
+    );
+    let triples: String = (1..8).map(|phone| format!("{phone} 0 {} ", phone + 5)).collect();
+    let model = format!(
+        "<TransitionModel> {topology} <Triples> 7 {triples} </Triples> <LogProbs> [ 0 0 0 0 0 0 0 0 ] </LogProbs> \
+         </TransitionModel>\n"
+    );
+    fs::write(bench.path("pdfs"), model).unwrap();
     let kinds = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
     let native = kinds.map(|kind| format!("features -j8 --kind={kind} -o out.npz wav.scp")).into_iter().chain(
         [

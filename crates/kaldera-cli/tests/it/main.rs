@@ -1,5 +1,7 @@
 //! The command in processes of its own: what it writes, what it says and how it ends.
 
+mod bench;
+mod decoders;
 #[cfg(unix)]
 mod faults;
 mod feature_programs;
@@ -12,10 +14,12 @@ mod kaldi_tables;
 mod lattices;
 #[cfg(target_os = "linux")]
 mod limits;
+mod lm;
 mod manners;
 mod native;
 #[cfg(unix)]
 mod outputs;
 mod pipelines;
+mod realset;
 #[cfg(unix)]
 mod recipe;

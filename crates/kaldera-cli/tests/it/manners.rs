@@ -2,9 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::native::{Bench, Ended, KALDERA};
+use crate::bench::{Bench, Ended, KALDERA};
 
-const NATIVE: [&str; 7] = ["features", "fst", "plot", "merge", "info", "completions", "help"];
+const NATIVE: [&str; 8] = ["features", "fst", "lm", "plot", "merge", "info", "completions", "help"];
 const KINDS: [&str; 7] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
 const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
 
@@ -14,9 +14,9 @@ fn kaldera(line: &str) -> Ended {
     Ended::from(Command::new(KALDERA).args(args).stdin(Stdio::null()).output().unwrap())
 }
 
-/// The operations of `kaldera fst`, as its help lists them.
-fn operations() -> Vec<String> {
-    let help = kaldera("fst --help").with(0).stdout;
+/// The operations of `kaldera fst` or `lm`, as its help lists them.
+fn operations(of: &str) -> Vec<String> {
+    let help = kaldera(&format!("{of} --help")).with(0).stdout;
     let list = help.lines().skip_while(|line| *line != "Operations:").skip(1).take_while(|line| !line.is_empty());
     list.filter(|line| !line.starts_with("   "))
         .filter_map(|line| Some(line.split_whitespace().next()?.to_owned()))
@@ -27,9 +27,11 @@ fn operations() -> Vec<String> {
 fn help_and_version_are_answered_at_every_level_on_standard_output() {
     let kaldi = kaldera_cli::kaldi_tools().iter().map(|tool| (*tool).to_owned());
     let native = NATIVE.iter().map(|tool| (*tool).to_owned());
-    let operations = operations();
-    assert!(operations.len() >= 27 && operations.contains(&"compose".to_owned()), "{operations:?}");
-    let operations = operations.iter().map(|operation| format!("fst {operation}"));
+    let (fst, lm) = (operations("fst"), operations("lm"));
+    assert!(fst.len() >= 27 && fst.contains(&"compose".to_owned()), "{fst:?}");
+    assert!(lm.len() >= 7 && lm.contains(&"prune".to_owned()), "{lm:?}");
+    let operations = fst.iter().map(|operation| format!("fst {operation}"));
+    let operations = operations.chain(lm.iter().map(|operation| format!("lm {operation}")));
     let kinds = KINDS.iter().map(|kind| format!("features --kind {kind}"));
     for level in std::iter::once(String::new()).chain(native).chain(kaldi).chain(operations).chain(kinds) {
         let ask = |flag: &str| {
@@ -107,7 +109,7 @@ fn letters_and_negations_are_taken() {
         let args: Vec<&str> =
             ["features", "--kind", "fbank", "-q", "a.wav"].into_iter().chain(line.split(' ')).collect();
         bench.run(&args).with(0);
-        assert_eq!(crate::native::features(&bench.path("x.ark"))[0].1.num_rows(), frames, "{line}");
+        assert_eq!(crate::bench::features(&bench.path("x.ark"))[0].1.num_rows(), frames, "{line}");
     }
 }
 

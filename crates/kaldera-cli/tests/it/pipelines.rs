@@ -5,7 +5,7 @@ use std::fs;
 
 use kaldera::matrix::Matrix;
 
-use crate::native::{Bench, features};
+use crate::bench::{Bench, features};
 
 /// Two speakers' recordings as a data folder, and their keys.
 fn data(bench: &Bench) -> [&'static str; 4] {

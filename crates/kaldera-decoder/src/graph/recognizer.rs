@@ -18,7 +18,9 @@ use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct GraphOptions {
-    /// The search.
+    /// The search, and how the labels of the graph are to be read
+    /// ([`DenseOptions::labels`](fsa::dense::DenseOptions)): those of OpenFst's and Kaldi's graphs
+    /// are a class + 1, and 0 is epsilon.
     pub search: DenseOptions,
     /// The network's scores are multiplied by this.
     pub acoustic_scale: f32,
@@ -250,24 +252,24 @@ impl GraphRecognizer {
     fn frames_lattice(&self, stream: &GraphStream, ending: Ending) -> Result<Lattice, Error> {
         let lattices = self.decoder.lattices(&[&stream.search], ending)?;
         let graph = lattices.graph();
-        let (fsas, aux) = (graph.fsas(), graph.aux_labels());
-        let arcs_of_graph = self.decoder.graph().fsas().arcs();
+        let (fsas, aux, classes) = (graph.fsas(), graph.aux_labels(), lattices.classes());
         let mut builder = LatticeBuilder::new();
         let view = fsas.fsa(0);
         for _ in 1..view.num_states() {
             builder.add_state();
         }
-        let at = |arc: usize| view.first_arc() + arc;
-        for (number, arc) in view.arcs().iter().enumerate() {
-            let own = usize::try_from(lattices.graph_arcs()[at(number)]).ok().and_then(|of| arcs_of_graph.get(of));
-            let from_graph = own.map_or(0.0, |of| of.score);
+        for (number, arc) in (view.first_arc()..).zip(view.arcs()) {
             if arc.label == FINAL {
                 builder.add_final(arc.src_state, arc.score, 0.0, &[]);
                 continue;
             }
+            let from_graph = lattices.graph_scores()[number];
             let acoustic = (arc.score - from_graph) / self.options.acoustic_scale;
-            let word = aux.map_or(arc.label, |aux| aux[at(number)]).max(0);
-            builder.add_arc(arc.src_state, arc.dest_state, word, from_graph, acoustic, &[arc.label + 1]);
+            let word = aux.map_or(arc.label, |aux| aux[number]).max(0);
+            // An epsilon arc takes no frame.
+            let class = classes[number] + 1;
+            let alignment = if class > 0 { &[class][..] } else { &[] };
+            builder.add_arc(arc.src_state, arc.dest_state, word, from_graph, acoustic, alignment);
         }
         Ok(builder.build()?)
     }
@@ -317,11 +319,11 @@ impl GraphRecognizer {
     fn word_frames(&self, lattice: &Lattice, path: &LatticePath) -> Vec<Range<usize>> {
         let arcs = lattice.graph().fsas().arcs();
         let (mut starts, mut frame) = (vec![], 0);
-        for arc in path.arcs.iter().filter_map(|&arc| arcs.get(usize::try_from(arc).ok()?)) {
-            if arc.label > 0 {
+        for arc in path.arcs.iter().filter_map(|&arc| usize::try_from(arc).ok()) {
+            if arcs.get(arc).is_some_and(|arc| arc.label > 0) {
                 starts.push(frame);
             }
-            frame += usize::from(arc.label != FINAL);
+            frame += lattice.alignment().row(arc).len();
         }
         let ends = starts.iter().skip(1).copied().chain([path.alignment.len()]);
         let silent = |class: &i32| self.options.silence.contains(&(class - 1));

@@ -4,8 +4,8 @@ use std::mem;
 
 use lod::{Lod, LodTensor};
 
-use super::{Extent, Extracted, Failure, FeatureExtractor, Pipeline, Utterance, Worker, ordered};
 use crate::Error;
+use crate::pipeline::{Extent, Extracted, Failure, FeatureExtractor, Pipeline, Utterance, Worker, ordered};
 
 /// The features of some utterances, one below the other, without padding.
 #[derive(Debug)]

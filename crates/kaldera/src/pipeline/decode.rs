@@ -7,7 +7,7 @@ use std::io::{Cursor, ErrorKind};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
-use symphonia::core::codecs::audio::well_known::CODEC_ID_FLAC;
+use symphonia::core::codecs::audio::well_known::{CODEC_ID_FLAC, CODEC_ID_MP3};
 use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error as SymphoniaError;
 use symphonia::core::formats::probe::Hint;
@@ -15,9 +15,9 @@ use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
 use symphonia::core::io::{MediaSourceStream, MediaSourceStreamOptions};
 use symphonia::core::meta::MetadataOptions;
 
-use super::formats;
-use super::recording::Recording;
 use crate::Error;
+use crate::pipeline::formats;
+use crate::pipeline::recording::Recording;
 
 /// symphonia's full scale is 1, Kaldi's that of 16 bits: 16-bit samples come out as they went in.
 const FULL_SCALE: f32 = 32_768.0;
@@ -29,6 +29,9 @@ const FREE_SAMPLES: u64 = 1 << 28;
 /// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, and
 /// silence in FLAC 500.
 const SAMPLES_PER_BYTE: u64 = 256;
+
+/// No frame of an MP3 file is longer: 320 kbit/s at 8 kHz.
+const MAX_MPEG_FRAME: usize = 2881;
 
 /// Decodes the first audio track of a file, and of those that are chained to it.
 ///
@@ -48,6 +51,7 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
     let truncated = mpeg_frames_missing(&bytes);
     let has_end = has_end_of_ogg(&bytes);
     let head = bytes[..bytes.len().min(formats::HEAD)].to_vec();
+    let tail = bytes[bytes.len().saturating_sub(2 * MAX_MPEG_FRAME)..].to_vec();
     let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
     let options = (FormatOptions::default(), MetadataOptions::default());
     let probed = symphonia::default::get_probe().probe(&Hint::new(), stream, options.0, options.1);
@@ -57,10 +61,10 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
         (_, error) if is_end(&error) => Error::NoEnd,
         (_, error) => error.into(),
     })?;
-    let mut decoded = Decoded { samples: Vec::new(), layout: None, most };
+    let mut decoded = Decoded { samples: Vec::new(), layout: None, most, last_mpeg_frame: None };
     let ended = match (decoded.read_all(&mut *format), truncated) {
         (Ok(()), Some((expected, found))) => Err(Error::Truncated { expected, found, unit: "bytes" }),
-        (Ok(()), None) if !has_end => Err(Error::NoEnd),
+        (Ok(()), None) if !has_end || decoded.ends_within_mpeg_frame(&tail) => Err(Error::NoEnd),
         (Err(Error::Decode(error)), _) if is_end(&error) => Err(Error::NoEnd),
         (ended, _) => ended,
     };
@@ -73,9 +77,6 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
         ended => ended?,
     }
     let (rate, num_channels) = decoded.layout.ok_or(SymphoniaError::Unsupported("no samples in it"))?;
-    if rate == 0 || num_channels == 0 {
-        return Err(SymphoniaError::DecodeError("its header has no sampling rate or no channels").into());
-    }
     Ok(Recording::interleaved(decoded.samples, num_channels, rate as f32))
 }
 
@@ -91,6 +92,8 @@ struct Decoded {
     layout: Option<(u32, usize)>,
     /// The most samples that there may be.
     most: u64,
+    /// The last whole frame, of an MP3 file.
+    last_mpeg_frame: Option<Box<[u8]>>,
 }
 
 impl Decoded {
@@ -149,7 +152,22 @@ impl Decoded {
             buffer.copy_to_slice_interleaved(&mut packet_samples);
             self.samples.try_reserve(more).map_err(|_| Error::NoMemory { samples: self.samples.len() + more })?;
             self.samples.extend(packet_samples.iter().map(|sample| sample * FULL_SCALE));
+            if decoder.codec_params().codec == CODEC_ID_MP3 {
+                self.last_mpeg_frame = Some(packet.data);
+            }
         }
+    }
+
+    /// Whether another frame begins after the last whole one: `tail` is the end of the file. The
+    /// decoder takes it for the end of the recording.
+    fn ends_within_mpeg_frame(&self, tail: &[u8]) -> bool {
+        let Some(last) = self.last_mpeg_frame.as_deref().filter(|last| last.len() >= 4) else { return false };
+        let Some(at) = tail.windows(last.len()).rposition(|bytes| bytes == last) else { return false };
+        // Of a header: 11 bits that are set, version, layer, whether there is a checksum; the sampling rate.
+        let of_header = [(0, 0xFF), (1, 0xFF), (2, 0b1100)];
+        let rest = &tail[at + last.len()..];
+        let mut known = of_header.iter().filter_map(|&(i, mask)| Some((rest.get(i)? ^ last[i]) & mask));
+        !rest.is_empty() && known.all(|difference| difference == 0)
     }
 }
 
@@ -266,6 +284,31 @@ mod tests {
         for end in 0..40 {
             assert_eq!(mpeg_frames_missing(&mp3[..end]), None);
         }
+    }
+
+    /// Silence of 128 kbit/s at 44.1 kHz, of which `cut` bytes are missing.
+    fn mp3(frames: usize, cut: usize) -> Vec<u8> {
+        const FRAME: usize = 417;
+        let mut frame = vec![0; FRAME];
+        frame[..4].copy_from_slice(b"\xff\xfb\x90\xc0");
+        let mut bytes = frame.repeat(frames);
+        bytes.truncate(bytes.len() - cut);
+        bytes
+    }
+
+    #[test]
+    fn an_mp3_that_ends_within_a_frame_is_truncated() {
+        let whole = decode(mp3(10, 0), false).unwrap().num_samples();
+        for cut in [1, 100, 413, 414, 415, 416] {
+            let error = decode(mp3(10, cut), false).unwrap_err();
+            assert!(matches!(error, Error::NoEnd), "{cut}: {error}");
+            assert_eq!(decode(mp3(10, cut), true).unwrap(), decode(mp3(9, 0), false).unwrap());
+        }
+        // A tag behind the frames is none of them.
+        let mut tagged = mp3(10, 0);
+        tagged.extend(b"TAG");
+        tagged.resize(tagged.len() + 125, b' ');
+        assert_eq!(decode(tagged, false).unwrap().num_samples(), whole);
     }
 
     #[test]

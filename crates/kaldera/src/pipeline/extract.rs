@@ -7,8 +7,8 @@ use kaldi_feat::{
     Spectrogram, SpectrogramOptions, Workspace,
 };
 
-use super::Pipeline;
 use crate::Error;
+use crate::pipeline::Pipeline;
 
 /// A kind of features that a [`Pipeline`] can be made of: an [`Extractor`] of any kind, or one of
 /// your own.
@@ -48,39 +48,29 @@ impl<K: Kind> FeatureExtractor for Extractor<K> {
     }
 }
 
-impl<E: FeatureExtractor + ?Sized> FeatureExtractor for &E {
-    type Workspace = E::Workspace;
+/// Of what leads to an extractor.
+macro_rules! by_reference {
+    ($($reference:ty: $($bound:ident)?;)*) => {$(
+        impl<E: FeatureExtractor + $($bound +)? ?Sized> FeatureExtractor for $reference {
+            type Workspace = E::Workspace;
 
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
+            fn dim(&self) -> usize {
+                (**self).dim()
+            }
 
-    fn compute_into(
-        &self,
-        workspace: &mut E::Workspace,
-        audio: &Audio<'_>,
-        out: &mut Vec<f32>,
-    ) -> Result<usize, kaldi_feat::Error> {
-        (**self).compute_into(workspace, audio, out)
-    }
+            fn compute_into(
+                &self,
+                workspace: &mut E::Workspace,
+                audio: &Audio<'_>,
+                out: &mut Vec<f32>,
+            ) -> Result<usize, kaldi_feat::Error> {
+                (**self).compute_into(workspace, audio, out)
+            }
+        }
+    )*};
 }
 
-impl<E: FeatureExtractor + Send + ?Sized> FeatureExtractor for Arc<E> {
-    type Workspace = E::Workspace;
-
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-
-    fn compute_into(
-        &self,
-        workspace: &mut E::Workspace,
-        audio: &Audio<'_>,
-        out: &mut Vec<f32>,
-    ) -> Result<usize, kaldi_feat::Error> {
-        (**self).compute_into(workspace, audio, out)
-    }
-}
+by_reference! { &E: ; Arc<E>: Send; }
 
 impl Pipeline<'_, Fbank> {
     /// A pipeline of log mel filterbanks, as [`new`](Self::new) of them.

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use kaldi_io::lines::{LineError, Lines};
 
-use super::formats::{self, Format};
-use super::recording::Recording;
 use crate::Error;
+use crate::pipeline::formats::{self, Format};
+use crate::pipeline::recording::Recording;
 
 /// Endings of the files that a folder is searched for.
 const AUDIO: &[&str] =
@@ -36,8 +36,8 @@ const AUDIO: &[&str] =
 /// folder, links to files are followed, links to folders are not.
 ///
 /// A line of a list that cannot be used does not keep the others from being used, nor does a file
-/// of a folder: those are [`rejected`](Self::rejected). Byte order marks and carriage returns are
-/// no part of keys.
+/// of a folder, nor a recording with the key of another, of which the first is kept: those are
+/// [`rejected`](Self::rejected). Byte order marks and carriage returns are no part of keys.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     utterances: Vec<Utterance>,
@@ -139,7 +139,7 @@ impl Inputs {
     /// A file that does not exist is listed, and fails when it is its turn.
     ///
     /// # Errors
-    /// No path at all, a folder or list that cannot be read or is empty, a key that occurs twice.
+    /// No path at all, a folder or list that cannot be read or is empty.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
         let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
         let mut inputs = Self::default();
@@ -160,7 +160,7 @@ impl Inputs {
         if inputs.utterances.is_empty() && inputs.rejected.is_empty() {
             return Err(Error::NoInputs);
         }
-        inputs.check_keys()?;
+        inputs.reject_known_keys(0);
         Ok(Self { paths, ..inputs })
     }
 
@@ -177,36 +177,36 @@ impl Inputs {
         self.rejected.push(Arc::new(error));
     }
 
-    /// Takes a list of recordings as it is.
+    /// Takes a list of recordings as it is, but for those with the key of another before them, which
+    /// are [`rejected`](Self::rejected).
     ///
     /// # Errors
-    /// No recording, or a key that occurs twice.
+    /// [`Error::NoInputs`].
     pub fn new(utterances: Vec<Utterance>) -> Result<Self, Error> {
         if utterances.is_empty() {
             return Err(Error::NoInputs);
         }
-        let inputs = Self { utterances, ..Self::default() };
-        inputs.check_keys()?;
+        let mut inputs = Self { utterances, ..Self::default() };
+        inputs.reject_known_keys(0);
         Ok(inputs)
     }
 
-    fn check_keys(&self) -> Result<(), Error> {
-        let mut sources = HashMap::with_capacity(self.utterances.len());
-        for Utterance { key, source, .. } in &self.utterances {
-            match sources.entry(key) {
-                Entry::Vacant(entry) => {
-                    entry.insert(source);
-                }
-                Entry::Occupied(first) => {
-                    return Err(Error::DuplicateKey {
-                        key: key.clone(),
-                        first: first.get().to_string(),
-                        second: source.to_string(),
-                    });
-                }
+    /// Rejects the utterances whose key is that of an earlier one, among those from `begin` on.
+    fn reject_known_keys(&mut self, begin: usize) {
+        let mut sources: HashMap<&str, &Source> = HashMap::with_capacity(self.utterances.len() - begin);
+        let (mut errors, mut is_new) = (Vec::new(), vec![true; begin]);
+        for Utterance { key, source, .. } in &self.utterances[begin..] {
+            let entry = sources.entry(key.as_str());
+            is_new.push(matches!(entry, Entry::Vacant(_)));
+            if let Entry::Occupied(first) = &entry {
+                let (first, second) = (first.get().to_string(), source.to_string());
+                errors.push(Error::DuplicateKey { key: key.clone(), first, second });
             }
+            entry.or_insert(source);
         }
-        Ok(())
+        let mut is_new = is_new.into_iter();
+        self.utterances.retain(|_| is_new.next().unwrap_or(true));
+        errors.into_iter().for_each(|error| self.reject(error));
     }
 
     /// The recordings. There is one at least, unless all that was named is
@@ -216,9 +216,10 @@ impl Inputs {
         &self.utterances
     }
 
-    /// What the paths name and what cannot even be tried: lines of lists that are none, and files
-    /// of folders that are audio of formats that are not read. Each error names its file, and its
-    /// line. A run takes them into its [`Summary`](super::Summary).
+    /// What the paths name and what cannot even be tried: lines of lists that are none, files of
+    /// folders that are audio of formats that are not read, and recordings with the key of another.
+    /// Each error names its file, and its line. A run takes them into its
+    /// [`Summary`](super::Summary).
     #[must_use]
     pub fn rejected(&self) -> &[Arc<Error>] {
         &self.rejected
@@ -532,9 +533,15 @@ mod tests {
     }
 
     #[test]
-    fn the_same_key_twice_is_an_error_that_names_both_files() {
-        let error = Inputs::from_paths(["x/a.wav", "y/a.wav"]).unwrap_err().to_string();
-        assert!(error.contains("'a'") && error.contains("x/a.wav") && error.contains("y/a.wav"), "{error}");
+    fn of_a_key_that_occurs_again_the_first_is_kept_and_the_others_are_named() {
+        let inputs = Inputs::from_paths(["x/a.wav", "b.wav", "y/a.wav", "z/a.wav"]).unwrap();
+        assert_eq!(keys(&inputs), ["a", "b"]);
+        assert_eq!(inputs.utterances()[0].source, Source::from("x/a.wav"));
+        let errors: Vec<_> = inputs.rejected().iter().map(ToString::to_string).collect();
+        for (error, file) in errors.iter().zip(["y/a.wav", "z/a.wav"]) {
+            assert!(error.starts_with(file) && error.contains("'a'") && error.contains("x/a.wav"), "{error}");
+        }
+        assert_eq!(errors.len(), 2);
     }
 
     #[test]

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use kaldi_io::overwrite;
 
-use super::overwrite::refuse_overwriting;
-use super::sink::folder_of;
-use super::{FeatureSink, Shard, Summary, read_features};
 use crate::Error;
+use crate::pipeline::overwrite::refuse_overwriting;
+use crate::pipeline::sink::folder_of;
+use crate::pipeline::{FeatureSink, Shard, Summary, read_features};
 
 /// Writes all matrices of `parts`, files of the formats of [`FeatureFile`](super::FeatureFile), to
 /// `sink` in their order.

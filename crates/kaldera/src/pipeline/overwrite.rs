@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use kaldi_io::overwrite::ExistingFiles;
 use kaldi_io::rxfilename::{Rxfilename, classify};
 
-use super::{Inputs, Source};
 use crate::Error;
+use crate::pipeline::{Inputs, Source};
 
 /// The files of a data folder that are read with it.
 const OF_DATA_FOLDERS: [&str; 3] = ["wav.scp", "segments", "utt2spk"];

@@ -6,8 +6,8 @@ use kaldi_feat::{
 };
 use kaldi_matrix::{Matrix, SubMatrix};
 
-use super::FeatureExtractor;
 use crate::Error;
+use crate::pipeline::FeatureExtractor;
 
 /// Kaldi's pitch, made into features for a recogniser: voicing, normalised log pitch, its change.
 ///

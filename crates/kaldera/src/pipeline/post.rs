@@ -9,8 +9,8 @@ use kaldi_feat::{
 };
 use kaldi_matrix::{Matrix, SubMatrix};
 
-use super::inputs::Utterance;
 use crate::Error;
+use crate::pipeline::inputs::Utterance;
 
 /// Over what means, and variances, are normalised.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,8 +13,8 @@ use safetensors::tensor::Dtype;
 use tensor_strided::Tensor;
 use zip::ZipArchive;
 
-use super::limits::{Limited, most_bytes, swells};
 use crate::Error;
+use crate::pipeline::limits::{Limited, most_bytes, swells};
 
 /// Calls `take` with the key and the features of each utterance in a file of a format of
 /// [`FeatureFile`](super::FeatureFile), or in a script file of Kaldi (`.scp`), until it breaks.

@@ -12,11 +12,11 @@ use kaldi_feat::{Audio, Samples};
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
 
-#[cfg(feature = "symphonia")]
-use super::decode;
-use super::formats::{self, Format};
-use super::inputs::{Source, Span};
 use crate::Error;
+#[cfg(feature = "symphonia")]
+use crate::pipeline::decode;
+use crate::pipeline::formats::{self, Format};
+use crate::pipeline::inputs::{Source, Span};
 
 /// Samples of all channels, frame by frame with the channels of a frame side by side, on the scale
 /// of 16-bit integers, -32768 to 32767.
@@ -43,15 +43,9 @@ use crate::Error;
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Recording {
-    samples: Interleaved,
+    samples: WaveSamples,
     num_channels: usize,
     samp_freq: f32,
-}
-
-#[derive(Clone, PartialEq)]
-enum Interleaved {
-    I16(Vec<i16>),
-    F32(Vec<f32>),
 }
 
 impl Recording {
@@ -86,7 +80,7 @@ impl Recording {
     /// One channel of 16-bit samples.
     #[must_use]
     pub fn from_i16(samples: Vec<i16>, samp_freq: f32) -> Self {
-        Self { samples: Interleaved::I16(samples), num_channels: 1, samp_freq }
+        Self { samples: WaveSamples::I16(samples), num_channels: 1, samp_freq }
     }
 
     /// One channel of samples on the scale of 16-bit integers, -32768 to 32767.
@@ -97,7 +91,16 @@ impl Recording {
 
     /// Several channels, the samples of a moment side by side.
     pub(super) fn interleaved(samples: Vec<f32>, num_channels: usize, samp_freq: f32) -> Self {
-        Self { samples: Interleaved::F32(samples), num_channels, samp_freq }
+        Self { samples: WaveSamples::F32(samples), num_channels, samp_freq }
+    }
+
+    /// What no header should say, and no caller.
+    fn check(&self) -> Result<(), Error> {
+        let Self { num_channels, samp_freq, .. } = *self;
+        if num_channels > 0 && samp_freq > 0.0 && samp_freq.is_finite() {
+            return Ok(());
+        }
+        Err(Error::NoRate { channels: num_channels, samp_freq })
     }
 
     /// Samples per second, Hz.
@@ -116,11 +119,7 @@ impl Recording {
     /// Samples per channel.
     #[must_use]
     pub fn num_samples(&self) -> usize {
-        let samples = match &self.samples {
-            Interleaved::I16(samples) => samples.len(),
-            Interleaved::F32(samples) => samples.len(),
-        };
-        samples.checked_div(self.num_channels).unwrap_or(0)
+        self.samples.len().checked_div(self.num_channels).unwrap_or(0)
     }
 
     /// Length in seconds.
@@ -134,8 +133,8 @@ impl Recording {
     #[must_use]
     pub fn samples(&self) -> Cow<'_, [f32]> {
         match &self.samples {
-            Interleaved::I16(samples) => samples.iter().map(|&sample| f32::from(sample)).collect(),
-            Interleaved::F32(samples) => Cow::Borrowed(samples),
+            WaveSamples::I16(samples) => samples.iter().map(|&sample| f32::from(sample)).collect(),
+            WaveSamples::F32(samples) => Cow::Borrowed(samples),
         }
     }
 
@@ -144,8 +143,8 @@ impl Recording {
     #[must_use]
     pub fn samples_i16(&self) -> Option<Cow<'_, [i16]>> {
         match &self.samples {
-            Interleaved::I16(samples) => Some(Cow::Borrowed(samples)),
-            Interleaved::F32(samples) => samples.iter().map(|&sample| whole(sample)).collect(),
+            WaveSamples::I16(samples) => Some(Cow::Borrowed(samples)),
+            WaveSamples::F32(samples) => samples.iter().map(|&sample| whole(sample)).collect(),
         }
     }
 
@@ -158,8 +157,8 @@ impl Recording {
             return Err(Error::NoSuchChannel { channel, channels: self.num_channels });
         }
         let samples = match self.cut(channel, 0..self.num_samples()) {
-            Channel::I16(samples) => Interleaved::I16(samples.into_owned()),
-            Channel::F32(samples) => Interleaved::F32(samples.into_owned()),
+            Channel::I16(samples) => WaveSamples::I16(samples.into_owned()),
+            Channel::F32(samples) => WaveSamples::F32(samples.into_owned()),
         };
         Ok(Self { samples, num_channels: 1, samp_freq: self.samp_freq })
     }
@@ -187,16 +186,16 @@ impl Recording {
             return Err(Error::SeveralChannels { channels: self.num_channels });
         }
         Ok(match &self.samples {
-            Interleaved::I16(samples) => Audio::new(samples.as_slice(), self.samp_freq),
-            Interleaved::F32(samples) => Audio::new(samples.as_slice(), self.samp_freq),
+            WaveSamples::I16(samples) => Audio::new(samples.as_slice(), self.samp_freq),
+            WaveSamples::F32(samples) => Audio::new(samples.as_slice(), self.samp_freq),
         })
     }
 
     /// The samples of the channel within `range`; both must be there.
     pub(super) fn cut(&self, channel: usize, range: Range<usize>) -> Channel<'_> {
         match &self.samples {
-            Interleaved::I16(samples) => Channel::I16(pick(samples, self.num_channels, channel, range)),
-            Interleaved::F32(samples) => Channel::F32(pick(samples, self.num_channels, channel, range)),
+            WaveSamples::I16(samples) => Channel::I16(pick(samples, self.num_channels, channel, range)),
+            WaveSamples::F32(samples) => Channel::F32(pick(samples, self.num_channels, channel, range)),
         }
     }
 
@@ -228,8 +227,8 @@ impl Recording {
 impl fmt::Debug for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match &self.samples {
-            Interleaved::I16(_) => "16-bit",
-            Interleaved::F32(_) => "floating-point",
+            WaveSamples::I16(_) => "16-bit",
+            WaveSamples::F32(_) => "floating-point",
         };
         let Self { num_channels, samp_freq, .. } = self;
         write!(f, "Recording({} {kind} samples x {num_channels} channels at {samp_freq} Hz)", self.num_samples())
@@ -246,18 +245,14 @@ impl<'a> TryFrom<&'a Recording> for Audio<'a> {
 }
 
 impl From<WaveAudio> for Recording {
-    fn from(audio: WaveAudio) -> Self {
-        let samples = match audio.samples {
-            WaveSamples::I16(samples) => Interleaved::I16(samples),
-            WaveSamples::F32(samples) => Interleaved::F32(samples),
-        };
-        Self { samples, num_channels: audio.num_channels, samp_freq: audio.samp_freq }
+    fn from(WaveAudio { samples, num_channels, samp_freq, .. }: WaveAudio) -> Self {
+        Self { samples, num_channels, samp_freq }
     }
 }
 
 impl From<WaveData> for Recording {
     fn from(wave: WaveData) -> Self {
-        Self { samples: Interleaved::I16(wave.samples), num_channels: wave.num_channels, samp_freq: wave.samp_freq }
+        Self { samples: WaveSamples::I16(wave.samples), num_channels: wave.num_channels, samp_freq: wave.samp_freq }
     }
 }
 
@@ -334,11 +329,11 @@ impl ReadOptions {
     }
 }
 
-/// Reads recordings, and keeps the last one at hand for the segments that are often cut from one
-/// file.
+/// Reads recordings, and keeps the last one at hand, or why there is none, for the segments that
+/// are often cut from one file.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    last: Option<(Source, Arc<Recording>)>,
+    last: Option<(Source, Result<Arc<Recording>, Arc<Error>>)>,
 }
 
 impl Reader {
@@ -350,20 +345,22 @@ impl Reader {
         options: &ReadOptions,
     ) -> Result<Arc<Recording>, Error> {
         if let Some((_, recording)) = self.last.as_ref().filter(|(last, _)| last == source) {
-            return Ok(Arc::clone(recording));
+            return recording.clone().map_err(Error::OfSegments);
         }
         self.last = None;
         let recording = match source {
-            Source::Samples(recording) => return Ok(Arc::clone(recording)),
+            Source::Samples(recording) => return recording.check().map(|()| Arc::clone(recording)),
             Source::Missing(recording) => return Err(Error::NoRecording { recording: recording.clone() }),
-            Source::File(path) => read_file(path, options)?,
-            Source::Script(rxfilename) => read_script(rxfilename, options)?,
+            Source::File(path) => read_file(path, options),
+            Source::Script(rxfilename) => read_script(rxfilename, options),
         };
-        let recording = Arc::new(recording);
-        if span.is_some() {
-            self.last = Some((source.clone(), Arc::clone(&recording)));
+        let recording = recording.map(Arc::new);
+        if span.is_none() {
+            return recording;
         }
-        Ok(recording)
+        let recording = recording.map_err(Arc::new);
+        self.last = Some((source.clone(), recording.clone()));
+        recording.map_err(Error::OfSegments)
     }
 }
 
@@ -391,6 +388,12 @@ fn read_script(rxfilename: &str, options: &ReadOptions) -> Result<Recording, Err
 
 /// Reads a WAV file; what is not one is decoded, where this build can do that.
 fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
+    let recording = read_any(reader, options)?;
+    recording.check()?;
+    Ok(recording)
+}
+
+fn read_any(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
     let mut head = Vec::new();
     reader.take(formats::HEAD as u64).read_to_end(&mut head).map_err(|source| Error::Open { source })?;
     let format = Format::of(&head);
@@ -481,6 +484,18 @@ mod tests {
         {
             assert_eq!(cut(start, end), None, "{start} {end:?}");
         }
+    }
+
+    #[test]
+    fn a_recording_without_rate_or_channels_is_refused() {
+        let read = |recording| Reader::default().read(&Source::from(recording), None, &ReadOptions::default());
+        assert!(read(Recording::from_i16(vec![0; 100], 8000.0)).is_ok());
+        for samp_freq in [0.0, -8000.0, f32::NAN, f32::INFINITY] {
+            let error = read(Recording::from_i16(vec![0; 100], samp_freq)).unwrap_err();
+            assert!(matches!(error, Error::NoRate { channels: 1, .. }), "{error}");
+        }
+        let none = Recording::interleaved(Vec::new(), 0, 8000.0);
+        assert!(matches!(read(none), Err(Error::NoRate { channels: 0, .. })));
     }
 
     #[test]

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use kaldera::feat::FbankOptions;
 use kaldera::io::wave::WaveData;
-use kaldera::pipeline::{Inputs, Pipeline};
-use kaldera::pipeline::{ReadOptions, Source, Utterance};
+use kaldera::pipeline::{Inputs, Pipeline, ReadOptions, Source, Span, Utterance};
 use kaldera::{Error, Recording};
 use tempfile::TempDir;
 
@@ -112,6 +111,21 @@ fn what_a_failed_command_wrote_is_not_counted_as_good() {
         let error = run(command).unwrap();
         assert!(error.contains("the command") && error.contains("failed") && error.contains(status), "{error}");
     }
+}
+
+#[test]
+fn a_command_that_fails_runs_once_for_all_of_its_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = folder.path().join("ran");
+    let source = Source::Script(format!("echo >> {}; exit 3 |", ran.display()));
+    let mut segments: Vec<_> = (0..5).map(|i| Utterance::new(i.to_string(), source.clone())).collect();
+    segments.iter_mut().for_each(|segment| segment.span = Some(Span { start: 0.0, end: None }));
+    let inputs = Inputs::new(segments).unwrap();
+    let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap().jobs(1);
+    let summary = pipeline.run(&inputs, &mut Vec::new()).unwrap();
+    assert_eq!(summary.failures.len(), 5);
+    assert!(summary.failures.iter().all(|failure| failure.to_string().contains("exit status: 3")));
+    assert_eq!(std::fs::read_to_string(ran).unwrap(), "\n");
 }
 
 #[cfg(feature = "symphonia")]

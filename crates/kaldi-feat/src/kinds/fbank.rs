@@ -5,7 +5,6 @@ use kaldera_base::simd::{Simd, dispatch};
 use crate::error::Error;
 use crate::extractor::{Compute, Extractor, Kind};
 use crate::kinds::energy::{EnergyColumn, floored_ln};
-use crate::options::{OptionSet, Registry};
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{EnergyOf, Framing};
@@ -32,34 +31,6 @@ pub struct FbankOptions {
     pub use_log_fbank: bool,
     /// Filter the power spectrum, rather than its square root.
     pub use_power: bool,
-}
-
-impl Default for FbankOptions {
-    fn default() -> Self {
-        Self {
-            frame: FrameExtractionOptions::default(),
-            mel: MelBanksOptions::default(),
-            use_energy: false,
-            energy_floor: 0.0,
-            raw_energy: true,
-            htk_compat: false,
-            use_log_fbank: true,
-            use_power: true,
-        }
-    }
-}
-
-impl OptionSet for FbankOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        self.frame.register(registry);
-        self.mel.register(registry);
-        registry.add("use-energy", &mut self.use_energy, "Add a dimension with the log energy");
-        registry.add("energy-floor", &mut self.energy_floor, "Least energy before the logarithm; 0 = none");
-        registry.add("raw-energy", &mut self.raw_energy, "Take the energy before preemphasis and window");
-        registry.add("htk-compat", &mut self.htk_compat, "Put the energy last, as HTK does");
-        registry.add("use-log-fbank", &mut self.use_log_fbank, "Logarithms of energies rather than energies");
-        registry.add("use-power", &mut self.use_power, "Filter the power spectrum rather than the magnitudes");
-    }
 }
 
 /// Kaldi's filterbank features.

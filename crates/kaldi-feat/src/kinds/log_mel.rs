@@ -9,7 +9,7 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::error::Error;
 use crate::extractor::{Compute, Extractor, Kind};
-use crate::options::{OptionError, OptionSet, OptionValue, Registry};
+use crate::options::{OptionError, OptionValue};
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{Edges, EnergyOf, Framing};
@@ -194,30 +194,6 @@ impl LogMelOptions {
             htk: self.htk_mel,
             unit_area: self.unit_area,
         })
-    }
-}
-
-impl OptionSet for LogMelOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("sample-frequency", &mut self.samp_freq, "Sample rate of the waveforms, Hz");
-        registry.add("fft-size", &mut self.fft_size, "Samples of a frame and of its Fourier transform");
-        registry.add("window-size", &mut self.window_size, "Samples of the Hann window; 0 = those of the frame");
-        registry.add("hop", &mut self.hop, "Samples from one frame to the next");
-        registry.add("reflect", &mut self.reflect, "Mirror the signal at its ends, rather than silence there");
-        registry.add("last-frame", &mut self.last_frame, "Write the frame around the end of the signal, too");
-        registry.add("pad-to", &mut self.pad_to, "Cut or fill up signals to that many samples; 0 = leave them");
-        registry.add("num-mel-bins", &mut self.num_bins, "Number of mel filters");
-        registry.add("low-freq", &mut self.low_freq, "Lower end of the mel filters, Hz");
-        registry.add("high-freq", &mut self.high_freq, "Upper end of the mel filters, Hz; 0 = half the sample rate");
-        registry.add("htk-mel", &mut self.htk_mel, "HTK's mel scale rather than Slaney's");
-        registry.add("unit-area", &mut self.unit_area, "Filters of area 1 rather than of height 1");
-        registry.add("use-power", &mut self.use_power, "Filter the power spectrum rather than the magnitudes");
-        registry.add("log", &mut self.log, "What to write of energies: none, natural, log10, decibels");
-        registry.add("floor", &mut self.floor, "Least energy before the logarithm");
-        registry.add("range", &mut self.range, "Values are at most that far below the largest; 0 = no bound");
-        registry.add("whisper-scale", &mut self.whisper_scale, "(x + 4) / 4 in the end");
-        registry.add("allow-downsample", &mut self.allow_downsample, "Resample waveforms that have a higher rate");
-        registry.add("allow-upsample", &mut self.allow_upsample, "Resample waveforms that have a lower rate");
     }
 }
 

@@ -11,7 +11,6 @@ use crate::kinds::energy::EnergyColumn;
 use crate::kinds::energy::floored_ln;
 use crate::kinds::lifter::lifter;
 use crate::kinds::products::weighted_sum;
-use crate::options::{OptionSet, Registry};
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{EnergyOf, Framing};
@@ -38,34 +37,6 @@ pub struct MfccOptions {
     pub cepstral_lifter: f32,
     /// Energy or √2 C0 comes last, as in HTK.
     pub htk_compat: bool,
-}
-
-impl Default for MfccOptions {
-    fn default() -> Self {
-        Self {
-            frame: FrameExtractionOptions::default(),
-            mel: MelBanksOptions::default(),
-            num_ceps: 13,
-            use_energy: true,
-            energy_floor: 0.0,
-            raw_energy: true,
-            cepstral_lifter: 22.0,
-            htk_compat: false,
-        }
-    }
-}
-
-impl OptionSet for MfccOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        self.frame.register(registry);
-        self.mel.register(registry);
-        registry.add("num-ceps", &mut self.num_ceps, "Number of cepstra, C0 included");
-        registry.add("use-energy", &mut self.use_energy, "The log energy in place of C0");
-        registry.add("energy-floor", &mut self.energy_floor, "Least energy before the logarithm; 0 = none");
-        registry.add("raw-energy", &mut self.raw_energy, "Take the energy before preemphasis and window");
-        registry.add("cepstral-lifter", &mut self.cepstral_lifter, "Constant of the liftering; 0 = none");
-        registry.add("htk-compat", &mut self.htk_compat, "Put energy or C0 last, and C0 times the root of 2");
-    }
 }
 
 /// Kaldi's MFCCs.

@@ -16,7 +16,6 @@ use crate::kinds::lifter::lifter;
 use crate::kinds::plp::lpc::{linear_predictor, predictor_cepstrum};
 use crate::kinds::plp::power::Power;
 use crate::kinds::products::weighted_sum;
-use crate::options::{OptionSet, Registry};
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{EnergyOf, Framing};
@@ -56,46 +55,6 @@ pub struct PlpOptions {
     pub cepstral_scale: f32,
     /// C0 or the energy comes last.
     pub htk_compat: bool,
-}
-
-impl Default for PlpOptions {
-    fn default() -> Self {
-        Self {
-            frame: FrameExtractionOptions::default(),
-            mel: MelBanksOptions::default(),
-            lpc_order: 12,
-            num_ceps: 13,
-            use_energy: true,
-            energy_floor: 0.0,
-            raw_energy: true,
-            compress_factor: 0.33333,
-            autocorrelation_floor: f32::EPSILON,
-            cepstral_lifter: 22,
-            cepstral_scale: 1.0,
-            htk_compat: false,
-        }
-    }
-}
-
-impl OptionSet for PlpOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        self.frame.register(registry);
-        self.mel.register(registry);
-        registry.add("lpc-order", &mut self.lpc_order, "Order of the linear prediction");
-        registry.add("num-ceps", &mut self.num_ceps, "Number of cepstra, C0 included");
-        registry.add("use-energy", &mut self.use_energy, "The log energy in place of C0");
-        registry.add("energy-floor", &mut self.energy_floor, "Least energy before the logarithm; 0 = none");
-        registry.add("raw-energy", &mut self.raw_energy, "Take the energy before preemphasis and window");
-        registry.add("compress-factor", &mut self.compress_factor, "Exponent of the energies in the filters");
-        registry.add(
-            "autocorrelation-floor",
-            &mut self.autocorrelation_floor,
-            "Least autocorrelation at lag 0, which is 0 in digital silence; 0 = none, and NaN there as Kaldi's",
-        );
-        registry.add("cepstral-lifter", &mut self.cepstral_lifter, "Constant of the liftering; 0 = none");
-        registry.add("cepstral-scale", &mut self.cepstral_scale, "Factor of the cepstra");
-        registry.add("htk-compat", &mut self.htk_compat, "Put energy or C0 last");
-    }
 }
 
 /// Kaldi's PLP features (H. Hermansky, *Perceptual linear predictive analysis of speech*, 1990).

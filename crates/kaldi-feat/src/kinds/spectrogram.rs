@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::extractor::{Compute, Extractor, Kind};
 use crate::kinds::energy::EnergyColumn;
 use crate::kinds::energy::floored_ln;
-use crate::options::{OptionSet, Registry};
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{EnergyOf, Framing};
@@ -25,25 +24,6 @@ pub struct SpectrogramOptions {
     pub raw_energy: bool,
     /// The Fourier transform itself rather than the logarithm of its power.
     pub return_raw_fft: bool,
-}
-
-impl Default for SpectrogramOptions {
-    fn default() -> Self {
-        Self { frame: FrameExtractionOptions::default(), energy_floor: 0.0, raw_energy: true, return_raw_fft: false }
-    }
-}
-
-impl OptionSet for SpectrogramOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        self.frame.register(registry);
-        registry.add("energy-floor", &mut self.energy_floor, "Least energy before the logarithm; 0 = none");
-        registry.add("raw-energy", &mut self.raw_energy, "Take the energy before preemphasis and window");
-        registry.add(
-            "return-raw-fft",
-            &mut self.return_raw_fft,
-            "Write the Fourier transform rather than the logarithm of its power",
-        );
-    }
 }
 
 /// Kaldi's spectrograms.

@@ -3,7 +3,6 @@
 use kaldi_matrix::{MatrixBase, StorageMut};
 
 use crate::error::Error;
-use crate::options::{OptionSet, Registry};
 use crate::pitch::c_random::CRandom;
 
 /// Options of the smoothing of pitch. Names and defaults are Kaldi's.
@@ -19,33 +18,6 @@ pub struct PitchInterpolatorOptions {
     pub max_voicing_prob: f32,
     /// The largest step from one frame to the next, Hz: more than two of `pitch_interval`.
     pub max_pitch_change_per_frame: f32,
-}
-
-impl Default for PitchInterpolatorOptions {
-    fn default() -> Self {
-        Self { pitch_interval: 4.0, interpolator_factor: 1e-5, max_voicing_prob: 0.9, max_pitch_change_per_frame: 10.0 }
-    }
-}
-
-impl OptionSet for PitchInterpolatorOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("pitch-interval", &mut self.pitch_interval, "Step between the pitches of the result, Hz");
-        registry.add(
-            "interpolator-factor",
-            &mut self.interpolator_factor,
-            "Towards 0: closer to the measured pitch, and less smooth",
-        );
-        registry.add(
-            "max-voicing-prob",
-            &mut self.max_voicing_prob,
-            "Probability of voicing where it was measured as 1: below 1 leaves room to be smooth",
-        );
-        registry.add(
-            "max-pitch-change-per-frame",
-            &mut self.max_pitch_change_per_frame,
-            "Largest step from frame to frame, Hz; only to save time",
-        );
-    }
 }
 
 impl PitchInterpolatorOptions {

@@ -2,7 +2,6 @@
 
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::error::Error;
-use crate::options::{OptionSet, Registry};
 
 /// Options of the pitch extractor. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,94 +55,6 @@ pub struct PitchExtractionOptions {
     /// Only frames that lie wholly in the waveform; else silence is put around it, so that the
     /// number of frames depends on the shift alone.
     pub snip_edges: bool,
-}
-
-impl Default for PitchExtractionOptions {
-    fn default() -> Self {
-        Self {
-            samp_freq: 16000.0,
-            frame_shift_ms: 10.0,
-            frame_length_ms: 25.0,
-            preemph_coeff: 0.0,
-            min_f0: 50.0,
-            max_f0: 400.0,
-            soft_min_f0: 10.0,
-            penalty_factor: 0.1,
-            lowpass_cutoff: 1000.0,
-            resample_freq: 4000.0,
-            delta_pitch: 0.005,
-            nccf_ballast: 7000.0,
-            lowpass_filter_width: 1,
-            upsample_filter_width: 5,
-            max_frames_latency: 0,
-            frames_per_chunk: 0,
-            simulate_first_pass_online: false,
-            recompute_frame: 500,
-            nccf_ballast_online: false,
-            snip_edges: true,
-        }
-    }
-}
-
-impl OptionSet for PitchExtractionOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("sample-frequency", &mut self.samp_freq, "Sample rate of the waveforms, Hz");
-        registry.add("frame-length", &mut self.frame_length_ms, "Length of a frame, ms");
-        registry.add("frame-shift", &mut self.frame_shift_ms, "From one frame to the next, ms");
-        registry.add(
-            "preemphasis-coefficient",
-            &mut self.preemph_coeff,
-            "Coefficient of the preemphasis; 0 = off, as it should be",
-        );
-        registry.add("min-f0", &mut self.min_f0, "Lowest pitch to look for, Hz");
-        registry.add("max-f0", &mut self.max_f0, "Highest pitch to look for, Hz");
-        registry.add("soft-min-f0", &mut self.soft_min_f0, "Pitch towards which lower ones lose their advantage, Hz");
-        registry.add("penalty-factor", &mut self.penalty_factor, "Cost of changes of pitch");
-        registry.add("lowpass-cutoff", &mut self.lowpass_cutoff, "Cutoff of the low-pass filter, Hz");
-        registry.add("resample-frequency", &mut self.resample_freq, "Sample rate to extract the pitch at, Hz");
-        registry.add("delta-pitch", &mut self.delta_pitch, "Smallest relative change of pitch that is measured");
-        registry.add("nccf-ballast", &mut self.nccf_ballast, "Larger: less correlation in quiet frames");
-        registry.add(
-            "lowpass-filter-width",
-            &mut self.lowpass_filter_width,
-            "Zeros of the low-pass filter on each side; more is sharper",
-        );
-        registry.add(
-            "upsample-filter-width",
-            &mut self.upsample_filter_width,
-            "Zeros of the filter that interpolates the correlation, on each side",
-        );
-        registry.add(
-            "max-frames-latency",
-            &mut self.max_frames_latency,
-            "How many frames may wait for later ones to be sure of their pitch, while audio comes",
-        );
-        registry.add(
-            "frames-per-chunk",
-            &mut self.frames_per_chunk,
-            "Hand on the audio in chunks of so many frames, as if it came live; 0 = at once",
-        );
-        registry.add(
-            "simulate-first-pass-online",
-            &mut self.simulate_first_pass_online,
-            "Take each frame as it is when it is first ready (needs --frames-per-chunk)",
-        );
-        registry.add(
-            "recompute-frame",
-            &mut self.recompute_frame,
-            "Find the pitch of the frames before this one anew when it is reached, with the loudness known then",
-        );
-        registry.add(
-            "nccf-ballast-online",
-            &mut self.nccf_ballast_online,
-            "Take the loudness from the audio up to the frame alone",
-        );
-        registry.add(
-            "snip-edges",
-            &mut self.snip_edges,
-            "Only frames that fit in the waveform; false: silence around it, frames depend on the shift alone",
-        );
-    }
 }
 
 /// The longest frame with its longest lag, in resampled samples.
@@ -315,58 +226,6 @@ pub struct ProcessPitchOptions {
     pub add_delta_pitch: bool,
     /// Have the log pitch.
     pub add_raw_log_pitch: bool,
-}
-
-impl Default for ProcessPitchOptions {
-    fn default() -> Self {
-        Self {
-            pitch_scale: 2.0,
-            pov_scale: 2.0,
-            pov_offset: 0.0,
-            delta_pitch_scale: 10.0,
-            delta_pitch_noise_stddev: 0.005,
-            noise_seed: 0,
-            normalization_left_context: 75,
-            normalization_right_context: 75,
-            delta_window: 2,
-            delay: 0,
-            add_pov_feature: true,
-            add_normalized_log_pitch: true,
-            add_delta_pitch: true,
-            add_raw_log_pitch: false,
-        }
-    }
-}
-
-impl OptionSet for ProcessPitchOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("pitch-scale", &mut self.pitch_scale, "Scale of the normalised log pitch");
-        registry.add("pov-scale", &mut self.pov_scale, "Scale of the feature of voicing");
-        registry.add("pov-offset", &mut self.pov_offset, "Added to the feature of voicing");
-        registry.add("delta-pitch-scale", &mut self.delta_pitch_scale, "Scale of the change of log pitch");
-        registry.add(
-            "delta-pitch-noise-stddev",
-            &mut self.delta_pitch_noise_stddev,
-            "Standard deviation of noise in the change of log pitch, before scaling",
-        );
-        registry.add("srand", &mut self.noise_seed, "Other seeds give other noise");
-        registry.add(
-            "normalization-left-context",
-            &mut self.normalization_left_context,
-            "Frames before a frame that its mean is taken over",
-        );
-        registry.add(
-            "normalization-right-context",
-            &mut self.normalization_right_context,
-            "Frames after a frame that its mean is taken over",
-        );
-        registry.add("delta-window", &mut self.delta_window, "Frames on each side for the change of log pitch");
-        registry.add("delay", &mut self.delay, "Put so many frames before the first one");
-        registry.add("add-pov-feature", &mut self.add_pov_feature, "Have the feature of voicing");
-        registry.add("add-normalized-log-pitch", &mut self.add_normalized_log_pitch, "Have the normalised log pitch");
-        registry.add("add-delta-pitch", &mut self.add_delta_pitch, "Have the change of log pitch");
-        registry.add("add-raw-log-pitch", &mut self.add_raw_log_pitch, "Have the log pitch");
-    }
 }
 
 /// The most frames that a window, a context or a delay may have.

@@ -1,6 +1,7 @@
 //! The search over the frames of a signal: forward as they come, and once more over the first ones
 //! when more is known.
 
+use kaldera_base::kernel;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use crate::error::Error;
@@ -145,7 +146,17 @@ impl Search {
             let scale = ((old_ballast + norm) / (new_ballast + norm)).sqrt();
             nccf.iter_mut().for_each(|x| *x *= scale);
             let (before, after) = self.history.row_pair(row);
-            dispatch(Step { plan, scratch: &mut memory.scratch, before, nccf, after });
+            // From one row of costs to the next.
+            dispatch(kernel!(<'a>(
+                s: S,
+                plan: &'a Plan,
+                scratch: &'a mut Scratch = &mut memory.scratch,
+                before: &'a [f32],
+                nccf: &'a [f32],
+                after: &'a mut [f32],
+            ) {
+                step(s, plan, scratch, before, nccf, after);
+            }));
         }
         self.early.clear();
         self.history.forget_paths();
@@ -261,24 +272,6 @@ impl Kernel for Forward<'_> {
             }
         }
         search.num_frames = until;
-    }
-}
-
-/// From one row of costs to the next.
-struct Step<'a> {
-    plan: &'a Plan,
-    scratch: &'a mut Scratch,
-    before: &'a [f32],
-    nccf: &'a [f32],
-    after: &'a mut [f32],
-}
-
-impl Kernel for Step<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        step(s, self.plan, self.scratch, self.before, self.nccf, self.after);
     }
 }
 

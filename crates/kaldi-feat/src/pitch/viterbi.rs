@@ -281,30 +281,11 @@ fn min_lane<S: Simd>(s: S, v: S::F32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use kaldera_base::simd::{Kernel, dispatch};
+    use kaldera_base::kernel;
+    use kaldera_base::simd::dispatch;
     use proptest::prelude::*;
 
     use super::*;
-
-    /// The lag of the lowest cost, and the one before each lag.
-    struct Ends<'a> {
-        transitions: &'a Transitions,
-        costs: &'a [f32],
-    }
-
-    impl Kernel for Ends<'_> {
-        type Output = (usize, Vec<usize>);
-
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> Self::Output {
-            let Self { transitions, costs } = self;
-            let mut backs = Vec::new();
-            for i in 0..transitions.num_states() {
-                backs.push(transitions.back(s, costs, i));
-            }
-            (transitions.best_end(s, costs), backs)
-        }
-    }
 
     fn first_lowest(values: impl Iterator<Item = f32>) -> usize {
         values.enumerate().fold((0, f32::INFINITY), |best, (i, x)| if x < best.1 { (i, x) } else { best }).0
@@ -325,7 +306,18 @@ mod tests {
             let mut costs: Vec<f32> = costs.iter().map(|&x| f32::from(x.saturating_sub(lowest)) * unit).collect();
             costs.resize(transitions.row_len(), f32::INFINITY);
 
-            let (end, backs) = dispatch(Ends { transitions: &transitions, costs: &costs });
+            // The lag of the lowest cost, and the one before each lag.
+            let (end, backs) = dispatch(kernel!(<'a>(
+                s: S,
+                transitions: &'a Transitions = &transitions,
+                costs: &'a [f32] = &costs,
+            ) -> (usize, Vec<usize>) {
+                let mut backs = Vec::new();
+                for i in 0..transitions.num_states() {
+                    backs.push(transitions.back(s, costs, i));
+                }
+                (transitions.best_end(s, costs), backs)
+            }));
             prop_assert_eq!(end, first_lowest(costs.iter().copied()));
             for (i, back) in backs.into_iter().enumerate() {
                 let through = |j: usize| (j as f32 - i as f32) * (j as f32 - i as f32) * factor + costs[j];

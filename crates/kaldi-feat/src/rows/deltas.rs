@@ -4,7 +4,6 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
 use crate::error::Error;
-use crate::options::{OptionSet, Registry};
 use crate::rows::window::RowWindow;
 use crate::sealed::Sealed;
 
@@ -16,19 +15,6 @@ pub struct DeltaFeaturesOptions {
     pub order: i32,
     /// Frames on each side that a difference is taken over.
     pub window: i32,
-}
-
-impl Default for DeltaFeaturesOptions {
-    fn default() -> Self {
-        Self { order: 2, window: 2 }
-    }
-}
-
-impl OptionSet for DeltaFeaturesOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("delta-order", &mut self.order, "Order of the deltas: 1, 2 ...; 0 = none");
-        registry.add("delta-window", &mut self.window, "Frames on each side that a difference is taken over");
-    }
 }
 
 /// Kaldi takes orders and windows below this.
@@ -197,20 +183,6 @@ pub struct ShiftedDeltaFeaturesOptions {
     pub num_blocks: i32,
     /// Frames from one of these deltas to the next.
     pub block_shift: i32,
-}
-
-impl Default for ShiftedDeltaFeaturesOptions {
-    fn default() -> Self {
-        Self { window: 1, num_blocks: 7, block_shift: 3 }
-    }
-}
-
-impl OptionSet for ShiftedDeltaFeaturesOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("delta-window", &mut self.window, "Frames on each side that a difference is taken over");
-        registry.add("num-blocks", &mut self.num_blocks, "How many deltas, of this frame and of later ones");
-        registry.add("block-shift", &mut self.block_shift, "Frames from one of the deltas to the next");
-    }
 }
 
 /// Shifted delta cepstra, as language recognition uses them: features, then their deltas at this

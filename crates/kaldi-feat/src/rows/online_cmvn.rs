@@ -1,7 +1,6 @@
 //! Mean and variance normalisation of a stream that knows something of the speaker already.
 
 use crate::error::Error;
-use crate::options::{OptionSet, Registry};
 use crate::rows::cmvn::CmvnStats;
 use crate::rows::queue::RowQueue;
 use crate::rows::stream::{RowStream, check_row};
@@ -21,36 +20,6 @@ pub struct OnlineCmvnOptions {
     pub normalize_mean: bool,
     /// Make the variance 1, too.
     pub normalize_variance: bool,
-}
-
-impl Default for OnlineCmvnOptions {
-    fn default() -> Self {
-        Self {
-            cmn_window: 600,
-            speaker_frames: 600,
-            global_frames: 200,
-            normalize_mean: true,
-            normalize_variance: false,
-        }
-    }
-}
-
-impl OptionSet for OnlineCmvnOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("cmn-window", &mut self.cmn_window, "Frames of the moving window, the frame itself included");
-        registry.add(
-            "speaker-frames",
-            &mut self.speaker_frames,
-            "Frames that the speaker's statistics count for at most, while the window is not full",
-        );
-        registry.add(
-            "global-frames",
-            &mut self.global_frames,
-            "Frames that the global statistics count for at most, while the window is not full even then",
-        );
-        registry.add("norm-means", &mut self.normalize_mean, "Make the mean 0");
-        registry.add("norm-vars", &mut self.normalize_variance, "Make the variance 1, too");
-    }
 }
 
 /// Normalises each row by the statistics of itself and of the rows before it, filled up with the

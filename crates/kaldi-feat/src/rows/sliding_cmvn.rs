@@ -3,7 +3,6 @@
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
 use crate::error::Error;
-use crate::options::{OptionSet, Registry};
 use crate::rows::queue::RowQueue;
 use crate::rows::stream::{RowStream, check_row};
 use crate::rows::window::zeros;
@@ -24,30 +23,6 @@ pub struct SlidingWindowCmnOptions {
     pub normalize_variance: bool,
     /// The frame is in the middle of the window, rather than at its end.
     pub center: bool,
-}
-
-impl Default for SlidingWindowCmnOptions {
-    fn default() -> Self {
-        Self { cmn_window: 600, min_window: 100, max_warnings: 5, normalize_variance: false, center: false }
-    }
-}
-
-impl OptionSet for SlidingWindowCmnOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("cmn-window", &mut self.cmn_window, "Frames of the moving window");
-        registry.add(
-            "min-cmn-window",
-            &mut self.min_window,
-            "Frames of the window at the beginning, at least; no effect with --center",
-        );
-        registry.add("max-warnings", &mut self.max_warnings, "Accepted, as Kaldi has it; no effect here");
-        registry.add("norm-vars", &mut self.normalize_variance, "Make the variance 1, not only the mean 0");
-        registry.add(
-            "center",
-            &mut self.center,
-            "Put the window around the frame, as far as the utterance goes; else before it",
-        );
-    }
 }
 
 /// Where a variance is below it, it is it.

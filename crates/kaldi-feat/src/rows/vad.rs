@@ -3,7 +3,6 @@
 use kaldi_matrix::{MatrixBase, Storage};
 
 use crate::error::Error;
-use crate::options::{OptionSet, Registry};
 use crate::rows::queue::RowQueue;
 use crate::rows::stream::{RowStream, check_row};
 use crate::state::{StateReader, StateWriter};
@@ -20,38 +19,6 @@ pub struct VadEnergyOptions {
     pub vad_frames_context: i32,
     /// The part of these frames that must be loud for the frame to be voiced.
     pub vad_proportion_threshold: f32,
-}
-
-impl Default for VadEnergyOptions {
-    fn default() -> Self {
-        Self {
-            vad_energy_threshold: 5.0,
-            vad_energy_mean_scale: 0.5,
-            vad_frames_context: 0,
-            vad_proportion_threshold: 0.6,
-        }
-    }
-}
-
-impl OptionSet for VadEnergyOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("vad-energy-threshold", &mut self.vad_energy_threshold, "Log energy from which a frame is loud");
-        registry.add(
-            "vad-energy-mean-scale",
-            &mut self.vad_energy_mean_scale,
-            "That much of the utterance's mean log energy is added to the threshold",
-        );
-        registry.add(
-            "vad-frames-context",
-            &mut self.vad_frames_context,
-            "Frames on each side that have a say in the decision about a frame",
-        );
-        registry.add(
-            "vad-proportion-threshold",
-            &mut self.vad_proportion_threshold,
-            "The part of these frames that must be loud",
-        );
-    }
 }
 
 impl VadEnergyOptions {

@@ -3,7 +3,6 @@
 use kaldera_base::simd::Simd;
 
 use crate::error::Error;
-use crate::options::{OptionSet, Registry};
 use crate::spectrum::lanes::{FILTER_SUMS, first_lane};
 use crate::spectrum::single_frame::mel::SingleFrameMel;
 use crate::spectrum::window::FrameExtractionOptions;
@@ -39,25 +38,6 @@ impl Default for MelBanksOptions {
             debug_mel: false,
             htk_mode: false,
         }
-    }
-}
-
-impl OptionSet for MelBanksOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("num-mel-bins", &mut self.num_bins, "Number of triangular mel filters");
-        registry.add("low-freq", &mut self.low_freq, "Lower end of the mel filters, Hz");
-        registry.add(
-            "high-freq",
-            &mut self.high_freq,
-            "Upper end of the mel filters, Hz; 0 or less: counted from half the sample rate",
-        );
-        registry.add("vtln-low", &mut self.vtln_low, "Lower bend of the VTLN warping, Hz");
-        registry.add(
-            "vtln-high",
-            &mut self.vtln_high,
-            "Upper bend of the VTLN warping, Hz; negative: counted from half the sample rate",
-        );
-        registry.add("debug-mel", &mut self.debug_mel, "Log the mel filters");
     }
 }
 

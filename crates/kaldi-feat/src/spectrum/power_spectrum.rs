@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use kaldera_base::kernel;
 use kaldera_base::simd::{Kernel, Lines, Simd};
 use kaldi_matrix::SubVectorMut;
 use kaldi_matrix::fft::{FftScratch, real_fft_with};
@@ -117,35 +118,26 @@ impl PowerSpectrum {
         lines: [&mut Lines; 2],
         scratch: &mut FrameScratch,
     ) {
-        s.vectorize(TransformSingleFrame { plan: self, frame, power, lines, scratch });
-    }
-}
-
-struct TransformSingleFrame<'a> {
-    plan: &'a PowerSpectrum,
-    frame: &'a mut [f32],
-    power: &'a mut [f32],
-    lines: [&'a mut Lines; 2],
-    scratch: &'a mut FrameScratch,
-}
-
-impl Kernel for TransformSingleFrame<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { plan, frame, power, lines, scratch } = self;
-        match plan {
-            PowerSpectrum::Lanes(plan, one) => {
-                one.power(s, plan, frame, power, lines);
+        s.vectorize(kernel!(<'a>(
+            s: S,
+            plan: &'a PowerSpectrum = self,
+            frame: &'a mut [f32],
+            power: &'a mut [f32],
+            lines: [&'a mut Lines; 2],
+            scratch: &'a mut FrameScratch,
+        ) {
+            match plan {
+                PowerSpectrum::Lanes(plan, one) => {
+                    one.power(s, plan, frame, power, lines);
+                }
+                PowerSpectrum::FrameByFrame(size) => {
+                    let frame = &mut frame[..*size];
+                    scratch.transform(frame);
+                    power.fill(0.0);
+                    power.iter_mut().zip(power_of_packed(frame)).for_each(|(to, x)| *to = x);
+                }
             }
-            PowerSpectrum::FrameByFrame(size) => {
-                let frame = &mut frame[..*size];
-                scratch.transform(frame);
-                power.fill(0.0);
-                power.iter_mut().zip(power_of_packed(frame)).for_each(|(to, x)| *to = x);
-            }
-        }
+        }));
     }
 }
 

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::error::Error;
-use crate::options::{OptionError, OptionSet, OptionValue, Registry};
+use crate::options::{OptionError, OptionValue};
 
 /// The shape of the window over a frame of N samples, with a = 2π / (N - 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,68 +91,6 @@ pub struct FrameExtractionOptions {
     /// torchaudio and lhotse. Samples are given on the scale of 16-bit integers all the same. Not
     /// an option of Kaldi's.
     pub full_scale: f32,
-}
-
-impl Default for FrameExtractionOptions {
-    fn default() -> Self {
-        Self {
-            samp_freq: 16000.0,
-            frame_shift_ms: 10.0,
-            frame_length_ms: 25.0,
-            dither: 1.0,
-            dither_seed: 0,
-            preemph_coeff: 0.97,
-            remove_dc_offset: true,
-            window_type: WindowType::Povey,
-            blackman_coeff: 0.42,
-            round_to_power_of_two: true,
-            snip_edges: true,
-            allow_downsample: false,
-            allow_upsample: false,
-            max_feature_vectors: -1,
-            full_scale: 32768.0,
-        }
-    }
-}
-
-impl OptionSet for FrameExtractionOptions {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("sample-frequency", &mut self.samp_freq, "Sample rate of the waveforms, Hz");
-        registry.add("frame-length", &mut self.frame_length_ms, "Length of a frame, ms");
-        registry.add("frame-shift", &mut self.frame_shift_ms, "From one frame to the next, ms");
-        registry.add("preemphasis-coefficient", &mut self.preemph_coeff, "Coefficient of the preemphasis; 0 = off");
-        registry.add("remove-dc-offset", &mut self.remove_dc_offset, "Subtract the mean of each frame");
-        registry.add("dither", &mut self.dither, "Standard deviation of noise added to the samples; 0 = none");
-        registry.add("dither-seed", &mut self.dither_seed, "Other seeds give other dither (not in Kaldi)");
-        registry.add(
-            "window-type",
-            &mut self.window_type,
-            "Window: hamming, hanning, povey, rectangular, sine or blackman",
-        );
-        registry.add("blackman-coeff", &mut self.blackman_coeff, "Constant of the generalised Blackman window");
-        registry.add(
-            "round-to-power-of-two",
-            &mut self.round_to_power_of_two,
-            "Pad frames with zeros to a power of two for the FFT",
-        );
-        registry.add(
-            "snip-edges",
-            &mut self.snip_edges,
-            "Only frames that fit in the waveform; false: mirror its ends, frames depend on the shift alone",
-        );
-        registry.add("allow-downsample", &mut self.allow_downsample, "Resample waveforms that have a higher rate");
-        registry.add("allow-upsample", &mut self.allow_upsample, "Resample waveforms that have a lower rate");
-        registry.add(
-            "max-feature-vectors",
-            &mut self.max_feature_vectors,
-            "Rows that a stream keeps at most; -1 = all; no effect on whole recordings",
-        );
-        registry.add(
-            "full-scale",
-            &mut self.full_scale,
-            "What the loudest sample counts as: 32768 or 1 (not in Kaldi)",
-        );
-    }
 }
 
 /// The largest frame, in samples: far above any use, far below what would exhaust memory.

@@ -2,7 +2,7 @@
 
 use kaldi_matrix::codec::Word;
 
-use super::*;
+use crate::holders::*;
 
 /// A number or truth value: Kaldi's basic types.
 pub trait Basic: Sized + Send + 'static {

@@ -3,7 +3,7 @@
 use kaldi_matrix::Matrix;
 use kaldi_matrix::codec::{HtkHeader, read_htk, write_htk};
 
-use super::*;
+use crate::holders::*;
 
 /// A matrix in HTK's file format: a 12-byte header and numbers, all big-endian. Compressed files
 /// can be read, not written.

@@ -9,7 +9,7 @@
 //!
 //! Each number has its size in front, the count of the values too: `04 03 00 00 00`.
 
-use super::*;
+use crate::holders::*;
 
 /// Kaldi's `BasicVectorHolder`. In text, the rest of the line without brackets.
 impl<T: Basic> Holder for Vec<T> {

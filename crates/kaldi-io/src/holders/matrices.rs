@@ -4,7 +4,7 @@ use kaldi_matrix::codec::MatrixHeader;
 use kaldi_matrix::packed::{LowerTriangular, Symmetric};
 use kaldi_matrix::{CompressedMatrix, GeneralMatrix, Matrix, PackedMatrix, SparseMatrix, SparseVector, Vector};
 
-use super::*;
+use crate::holders::*;
 use crate::range::{self, Part};
 
 /// A holder for an object that [`codec`] reads and writes, with what it is and what of a `Holder`'s

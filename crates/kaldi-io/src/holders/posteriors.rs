@@ -6,7 +6,7 @@
 //! [ 3 0.5 7 0.5 ] [ ] ⏎          the number of frames, then of each frame the number of pairs and the pairs
 //! ```
 
-use super::*;
+use crate::holders::*;
 
 /// Kaldi's `Posterior`: frames x pairs. A frame may have none.
 impl Holder for Vec<Vec<(i32, f32)>> {

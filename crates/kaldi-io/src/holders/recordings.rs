@@ -1,6 +1,6 @@
 //! WAV files and their headers.
 
-use super::*;
+use crate::holders::*;
 use crate::wave::{WaveData, WaveError, WaveInfo};
 
 /// A RIFF file as it is, without `\0B`.

@@ -1,6 +1,6 @@
 //! Words, alone and in lists: text in either mode.
 
-use super::*;
+use crate::holders::*;
 
 /// One word, to the end of the line; there is no binary form.
 impl Holder for String {

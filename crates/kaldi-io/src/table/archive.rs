@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 
 use kaldi_matrix::codec::{ByteReader, CodecError};
 
-use super::until_end::UntilEnd;
 use crate::error::{Error, excerpt};
 use crate::holders::Holder;
 use crate::lines::BYTE_ORDER_MARK;
 use crate::rxfilename::Input;
+use crate::table::until_end::UntilEnd;
 
 /// Keys and objects of an archive in order. An error is the last item.
 pub(super) struct ArchiveItems<T> {

@@ -8,9 +8,9 @@ use kaldi_matrix::Matrix;
 use kaldi_matrix::codec::{MatrixHeader, MatrixStorage};
 use memmap2::Mmap;
 
-use super::archive::read_key;
 use crate::error::Error;
 use crate::holders::Holder;
+use crate::table::archive::read_key;
 
 /// An archive in memory, with an index by key: any object at any time, from several threads.
 ///

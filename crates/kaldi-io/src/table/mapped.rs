@@ -1,8 +1,8 @@
 //! Objects of speakers, by utterance.
 
-use super::random::RandomAccessReader;
 use crate::error::Error;
 use crate::holders::Holder;
+use crate::table::random::RandomAccessReader;
 
 /// Looks objects up under what a map, usually `utt2spk`, gives for the key: normalisation or warp
 /// factors per speaker are read this way, utterance by utterance.

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-use super::indexed::IndexedArchive;
 use crate::error::Error;
 use crate::holders::Holder;
+use crate::table::indexed::IndexedArchive;
 
 impl<T: Holder> IndexedArchive<T, Mmap> {
     /// Maps an archive into memory and makes its index. The system loads what is looked at, and may

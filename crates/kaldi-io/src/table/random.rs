@@ -6,12 +6,12 @@ use std::path::Path;
 
 use tracing::warn;
 
-use super::archive::ArchiveItems;
-use super::script::{Loader, ScriptLine, ScriptLines};
 use crate::error::Error;
 use crate::holders::Holder;
 use crate::rxfilename::Input;
 use crate::specifier::{Rspecifier, TableKind};
+use crate::table::archive::ArchiveItems;
+use crate::table::script::{Loader, ScriptLine, ScriptLines};
 
 /// Looks objects up in a table.
 ///

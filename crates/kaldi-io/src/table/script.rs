@@ -2,11 +2,11 @@
 
 use tracing::warn;
 
-use super::until_end::UntilEnd;
 use crate::error::{Error, excerpt};
 use crate::holders::Holder;
 use crate::lines::{self, LONGEST, Line};
 use crate::rxfilename::{Input, Rxfilename, classify};
+use crate::table::until_end::UntilEnd;
 
 /// One line of a script file.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,12 +7,12 @@ use std::thread;
 
 use tracing::warn;
 
-use super::archive::ArchiveItems;
-use super::script::{Loader, ScriptItems, ScriptLines};
 use crate::error::Error;
 use crate::holders::Holder;
 use crate::rxfilename::Input;
 use crate::specifier::{Rspecifier, TableKind};
+use crate::table::archive::ArchiveItems;
+use crate::table::script::{Loader, ScriptItems, ScriptLines};
 
 /// Reads a table from its first object to its last: an iterator of keys and objects.
 ///

@@ -6,11 +6,11 @@ use std::io::Write;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use super::script::{ScriptLine, ScriptLines};
 use crate::error::Error;
 use crate::holders::{Holder, is_token};
 use crate::rxfilename::Input;
 use crate::specifier::{WriteTo, Wspecifier};
+use crate::table::script::{ScriptLine, ScriptLines};
 use crate::wxfilename::{Output, Wxfilename, classify};
 
 /// Writes keys and objects into an archive, an archive with a script file, or the files that a

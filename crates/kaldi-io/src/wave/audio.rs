@@ -4,8 +4,8 @@ use std::io::Read;
 
 use tracing::warn;
 
-use super::WaveError;
-use super::header::{A_LAW, FLOAT, Format, Header, MU_LAW, PCM};
+use crate::wave::error::WaveError;
+use crate::wave::header::{A_LAW, FLOAT, Format, Header, MU_LAW, PCM};
 
 /// A recording from a WAV file of any width, as it is found in the field.
 ///

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use tracing::{debug, warn};
 
-use super::WaveError;
 use crate::rxfilename::Skip;
+use crate::wave::error::WaveError;
 
 /// What a WAV header says.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,7 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use crate::backend::element::Concrete;
 use crate::backend::log_det::LogDet;
-use crate::backend::{Backend, block_factors};
+use crate::backend::{Backend, Op, block_factors};
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
@@ -55,16 +55,7 @@ fn scale<T: Number>(row: &mut [T], beta: T) {
 pub(super) struct Faer;
 
 impl<T: Number> Backend<T> for Faer {
-    fn gemm(
-        &self,
-        alpha: T,
-        a: SubMatrix<'_, T>,
-        trans_a: Trans,
-        b: SubMatrix<'_, T>,
-        trans_b: Trans,
-        beta: T,
-        mut c: SubMatrixMut<'_, T>,
-    ) {
+    fn gemm(&self, alpha: T, (a, trans_a): Op<'_, T>, (b, trans_b): Op<'_, T>, beta: T, mut c: SubMatrixMut<'_, T>) {
         c.rows_mut().for_each(|row| scale(row, beta));
         matmul(target(&mut c), accum(beta), operand(&a, trans_a), operand(&b, trans_b), alpha, Par::Seq);
     }

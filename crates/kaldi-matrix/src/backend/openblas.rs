@@ -16,7 +16,7 @@ use ndarray_linalg::{Eig, Eigh, JobSvd, Lapack, MatrixLayout, SVDDC, UPLO};
 use crate::backend::element::Concrete;
 use crate::backend::info::OpenBlasInfo;
 use crate::backend::log_det::LogDet;
-use crate::backend::{Backend, block_factors};
+use crate::backend::{Backend, Op, block_factors};
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
 // OpenBLAS's own, besides what every BLAS has.
@@ -147,16 +147,7 @@ fn pointer<T: Number>(m: &SubMatrix<'_, T>) -> *const T {
 pub(super) struct OpenBlas;
 
 impl<T: Number> Backend<T> for OpenBlas {
-    fn gemm(
-        &self,
-        alpha: T,
-        a: SubMatrix<'_, T>,
-        trans_a: Trans,
-        b: SubMatrix<'_, T>,
-        trans_b: Trans,
-        beta: T,
-        mut c: SubMatrixMut<'_, T>,
-    ) {
+    fn gemm(&self, alpha: T, (a, trans_a): Op<'_, T>, (b, trans_b): Op<'_, T>, beta: T, mut c: SubMatrixMut<'_, T>) {
         prepare();
         let (m, n) = (c.num_rows(), c.num_cols());
         let (left, right) = (a.shape().seen(trans_a), b.shape().seen(trans_b));

@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use kaldera_base::gemm::Operand;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Op};
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
@@ -11,16 +11,7 @@ use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 pub(super) struct Plain;
 
 impl<T: Real> Backend<T> for Plain {
-    fn gemm(
-        &self,
-        alpha: T,
-        a: SubMatrix<'_, T>,
-        trans_a: Trans,
-        b: SubMatrix<'_, T>,
-        trans_b: Trans,
-        beta: T,
-        mut c: SubMatrixMut<'_, T>,
-    ) {
+    fn gemm(&self, alpha: T, (a, trans_a): Op<'_, T>, (b, trans_b): Op<'_, T>, beta: T, mut c: SubMatrixMut<'_, T>) {
         let (m, n, k) = (c.num_rows(), c.num_cols(), a.shape().seen(trans_a).cols);
         let (a, b) = (operand(&a, trans_a), operand(&b, trans_b));
         let c_row_step = c.stride();

@@ -134,7 +134,7 @@ fn gemm_is_right<T: Element>(library: Library, case: Case) -> bool {
     let b = Strided::<T>::new(case.seed ^ 2, seen(k, n, tb), case.gap);
     let mut c = target::<T>(case, Shape { rows: m, cols: n });
     let old = c.view().to_owned();
-    library.backend::<T>().gemm(alpha, a.view(), ta, b.view(), tb, beta, c.view_mut());
+    library.backend::<T>().gemm(alpha, (a.view(), ta), (b.view(), tb), beta, c.view_mut());
     let element = |r, j| {
         let terms = (0..k).map(|p| at(&a.view(), ta, r, p) * at(&b.view(), tb, p, j));
         near(c.view()[(r, j)], terms, alpha, beta, old[(r, j)])
@@ -231,15 +231,15 @@ fn beta_scales_without_a_product() {
         let empty = Matrix::<f32>::zeros(rows, 0);
         let other = Matrix::<f32>::zeros(0, cols);
         let mut c = Matrix::from_fn(rows, cols, |_, _| 3.0);
-        gemm(1.0, empty.view(), Trans::No, other.view(), Trans::No, 2.0, c.view_mut());
+        gemm(1.0, (empty.view(), Trans::No), (other.view(), Trans::No), 2.0, c.view_mut());
         assert_eq!(c, Matrix::from_fn(rows, cols, |_, _| 6.0));
         c.set(nan);
-        gemm(1.0, empty.view(), Trans::No, other.view(), Trans::No, 0.0, c.view_mut());
+        gemm(1.0, (empty.view(), Trans::No), (other.view(), Trans::No), 0.0, c.view_mut());
         assert_eq!(c, Matrix::zeros(rows, cols));
     }
     let nans = Matrix::from_fn(2, 2, |_, _| nan);
     let mut c = Matrix::from_fn(2, 2, |_, _| 3.0);
-    gemm(0.0, nans.view(), Trans::No, nans.view(), Trans::No, 2.0, c.view_mut());
+    gemm(0.0, (nans.view(), Trans::No), (nans.view(), Trans::No), 2.0, c.view_mut());
     ger(0.0, &[nan; 2], &[nan; 2], c.view_mut());
     assert_eq!(c.data(), [6.0; 4]);
     syrk(0.0, nans.view(), Trans::No, 0.5, c.view_mut());

@@ -73,7 +73,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
             return Err(Error::ProductMismatch { operation: "add_mat_mat", left, right });
         }
         check_shape("add_mat_mat", Shape { rows: left.rows, cols: right.cols }, self.shape())?;
-        backend::gemm(alpha, a.view(), trans_a, b.view(), trans_b, beta, self.view_mut());
+        backend::gemm(alpha, (a.view(), trans_a), (b.view(), trans_b), beta, self.view_mut());
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! Most loops are plain; [`dispatch`] has them compiled for each instruction set. Small matrices
 //! and narrow ones are done on the spot: a call through [`dispatch`] costs as much as they do.
 
+use kaldera_base::kernel;
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
@@ -185,21 +186,14 @@ fn add_rows_one_by_one<T: Real>(alpha: T, m: &SubMatrix<'_, T>, first: usize, y:
 
 /// y(i) += alpha times the sum of row i of m, which is taken in double precision.
 pub(crate) fn add_col_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
-    struct ColSum<'a, T>(T, SubMatrix<'a, T>, &'a mut [T]);
-    impl<T: Real> Kernel for ColSum<'_, T> {
-        type Output = ();
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) {
-            let Self(alpha, m, y) = self;
-            for (i, y) in y.iter_mut().enumerate() {
-                *y += alpha * T::from_f64(sum_f64_lanes(s, row(&m, i)));
-            }
-        }
-    }
     // Up to here, four partial sums are the faster, and no other instructions are needed.
     const NARROW: usize = 20;
     if m.num_cols() > NARROW {
-        return dispatch(ColSum(alpha, m, y));
+        return dispatch(kernel!(<'a, T: Real>(s: S, alpha: T, m: SubMatrix<'a, T>, y: &'a mut [T]) {
+            for (i, y) in y.iter_mut().enumerate() {
+                *y += alpha * T::from_f64(sum_f64_lanes(s, row(&m, i)));
+            }
+        }));
     }
     // And up to here, one sum is.
     const NARROWEST: usize = 7;

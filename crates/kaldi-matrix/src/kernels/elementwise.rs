@@ -6,57 +6,37 @@
 //! element.
 
 use kaldera_base::Real;
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::kernel;
+use kaldera_base::simd::dispatch;
 
 /// x = f(x) for each element.
 #[inline]
 pub(crate) fn map<T: Real>(x: &mut [T], f: impl Fn(T) -> T) {
-    struct Map<'a, T, F>(&'a mut [T], F);
-    impl<T: Real, F: Fn(T) -> T> Kernel for Map<'_, T, F> {
-        type Output = ();
-        #[inline(always)]
-        fn run<S: Simd>(self, _: S) {
-            let Self(x, f) = self;
-            for x in x {
-                *x = f(*x);
-            }
+    dispatch(kernel!(<'a, T: Real, F: Fn(T) -> T>(_s: S, x: &'a mut [T], f: F) {
+        for x in x {
+            *x = f(*x);
         }
-    }
-    dispatch(Map(x, f));
+    }));
 }
 
 /// y = f(y, x) for each element of two slices of one length.
 #[inline]
 pub(crate) fn zip_map<T: Real, U: Real>(y: &mut [T], x: &[U], f: impl Fn(T, U) -> T) {
-    struct Zip<'a, T, U, F>(&'a mut [T], &'a [U], F);
-    impl<T: Real, U: Real, F: Fn(T, U) -> T> Kernel for Zip<'_, T, U, F> {
-        type Output = ();
-        #[inline(always)]
-        fn run<S: Simd>(self, _: S) {
-            let Self(y, x, f) = self;
-            for (y, &x) in y.iter_mut().zip(x) {
-                *y = f(*y, x);
-            }
+    dispatch(kernel!(<'a, T: Real, U: Real, F: Fn(T, U) -> T>(_s: S, y: &'a mut [T], x: &'a [U], f: F) {
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = f(*y, x);
         }
-    }
-    dispatch(Zip(y, x, f));
+    }));
 }
 
 /// y = f(y, a, b) for each element of three slices of one length.
 #[inline]
 pub(crate) fn zip_map2<T: Real>(y: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T, T) -> T) {
-    struct Zip<'a, T, F>(&'a mut [T], &'a [T], &'a [T], F);
-    impl<T: Real, F: Fn(T, T, T) -> T> Kernel for Zip<'_, T, F> {
-        type Output = ();
-        #[inline(always)]
-        fn run<S: Simd>(self, _: S) {
-            let Self(y, a, b, f) = self;
-            for ((y, &a), &b) in y.iter_mut().zip(a).zip(b) {
-                *y = f(*y, a, b);
-            }
+    dispatch(kernel!(<'a, T: Real, F: Fn(T, T, T) -> T>(_s: S, y: &'a mut [T], a: &'a [T], b: &'a [T], f: F) {
+        for ((y, &a), &b) in y.iter_mut().zip(a).zip(b) {
+            *y = f(*y, a, b);
         }
-    }
-    dispatch(Zip(y, a, b, f));
+    }));
 }
 
 /// y = beta y, where `beta` 0 means zeros, whatever was there.
@@ -118,26 +98,19 @@ pub(crate) fn ceiling<T: Real>(x: &mut [T], ceiling: T) -> usize {
 /// Puts `limit` where `beyond` says so, and counts that.
 #[inline]
 fn limit<T: Real>(x: &mut [T], beyond: impl Fn(T) -> bool, limit: T) -> usize {
-    struct Limit<'a, T, F>(&'a mut [T], F, T);
-    impl<T: Real, F: Fn(T) -> bool> Kernel for Limit<'_, T, F> {
-        type Output = usize;
-        #[inline(always)]
-        fn run<S: Simd>(self, _: S) -> usize {
-            let Self(x, beyond, limit) = self;
-            let mut total = 0;
-            // Counts of a width that the numbers have too make the better vectors.
-            for x in x.chunks_mut(1 << 16) {
-                let mut count = 0_u32;
-                for x in x {
-                    count += u32::from(beyond(*x));
-                    *x = if beyond(*x) { limit } else { *x };
-                }
-                total += count as usize;
+    dispatch(kernel!(<'a, T: Real, F: Fn(T) -> bool>(_s: S, x: &'a mut [T], beyond: F, limit: T) -> usize {
+        let mut total = 0;
+        // Counts of a width that the numbers have too make the better vectors.
+        for x in x.chunks_mut(1 << 16) {
+            let mut count = 0_u32;
+            for x in x {
+                count += u32::from(beyond(*x));
+                *x = if beyond(*x) { limit } else { *x };
             }
-            total
+            total += count as usize;
         }
-    }
-    dispatch(Limit(x, beyond, limit))
+        total
+    }))
 }
 
 #[cfg(test)]

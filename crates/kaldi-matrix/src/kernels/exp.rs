@@ -3,6 +3,7 @@
 //! The functions are [`kaldera_base::math`]'s, whose table says how exact they are. Their last bits
 //! may differ between processors with fused multiply-add and those without.
 
+use kaldera_base::kernel;
 use kaldera_base::math;
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
@@ -161,15 +162,9 @@ fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: &impl Function<T>
 /// x = e^(x - shift) for each element; gives their sum. What soft-max over several rows is made of,
 /// with their highest element as the shift.
 pub(crate) fn exp_sum<T: Real>(x: &mut [T], shift: T) -> f64 {
-    struct ExpSum<'a, T>(&'a mut [T], T);
-    impl<T: Real> Kernel for ExpSum<'_, T> {
-        type Output = f64;
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> f64 {
-            exp_sum_lanes(s, self.0, self.1)
-        }
-    }
-    dispatch(ExpSum(x, shift))
+    dispatch(kernel!(<'a, T: Real>(s: S, x: &'a mut [T], shift: T) -> f64 {
+        exp_sum_lanes(s, x, shift)
+    }))
 }
 
 #[inline(always)]
@@ -184,16 +179,9 @@ fn exp_sum_lanes<T: Real, S: Simd>(s: S, x: &mut [T], shift: T) -> f64 {
 
 /// The sum of e^(x - shift) of those elements that are not below `lowest`.
 pub(crate) fn sum_exp<T: Real>(x: &[T], shift: T, lowest: T) -> f64 {
-    struct SumExp<'a, T>(&'a [T], T, T);
-    impl<T: Real> Kernel for SumExp<'_, T> {
-        type Output = f64;
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> f64 {
-            let Self(x, shift, lowest) = self;
-            sum_exp_lanes(s, x, shift, lowest)
-        }
-    }
-    dispatch(SumExp(x, shift, lowest))
+    dispatch(kernel!(<'a, T: Real>(s: S, x: &'a [T], shift: T, lowest: T) -> f64 {
+        sum_exp_lanes(s, x, shift, lowest)
+    }))
 }
 
 #[inline(always)]
@@ -213,15 +201,9 @@ fn sum_exp_lanes<T: Real, S: Simd>(s: S, x: &[T], shift: T, lowest: T) -> f64 {
 ///
 /// Not e^(x - that logarithm), which would lose as many digits as it has before its point.
 pub(crate) fn softmax_row<T: Real>(x: &mut [T]) -> T {
-    struct Softmax<'a, T>(&'a mut [T]);
-    impl<T: Real> Kernel for Softmax<'_, T> {
-        type Output = T;
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> T {
-            softmax_lanes(s, self.0)
-        }
-    }
-    dispatch(Softmax(x))
+    dispatch(kernel!(<'a, T: Real>(s: S, x: &'a mut [T]) -> T {
+        softmax_lanes(s, x)
+    }))
 }
 
 #[inline(always)]
@@ -235,21 +217,14 @@ fn softmax_lanes<T: Real, S: Simd>(s: S, x: &mut [T]) -> T {
 
 /// x = x - ln(the sum of all e^x); gives that logarithm.
 pub(crate) fn log_softmax_row<T: Real>(x: &mut [T]) -> T {
-    struct LogSoftmax<'a, T>(&'a mut [T]);
-    impl<T: Real> Kernel for LogSoftmax<'_, T> {
-        type Output = T;
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> T {
-            let x = self.0;
-            let l = T::lanes(s);
-            let shift = shift_of(max_lanes::<T, S>(l, x, |x| x));
-            let log_sum = sum_exp_lanes(s, x, shift, -T::INFINITY).ln();
-            // The highest element first: the difference to it is exact where it is small.
-            map_lanes::<T, S>(l, x, &Less(shift, T::from_f64(log_sum)));
-            T::from_f64(shift.to_f64() + log_sum)
-        }
-    }
-    dispatch(LogSoftmax(x))
+    dispatch(kernel!(<'a, T: Real>(s: S, x: &'a mut [T]) -> T {
+        let l = T::lanes(s);
+        let shift = shift_of(max_lanes::<T, S>(l, x, |x| x));
+        let log_sum = sum_exp_lanes(s, x, shift, -T::INFINITY).ln();
+        // The highest element first: the difference to it is exact where it is small.
+        map_lanes::<T, S>(l, x, &Less(shift, T::from_f64(log_sum)));
+        T::from_f64(shift.to_f64() + log_sum)
+    }))
 }
 
 /// What is subtracted before the exponential: the highest element, where that is a number.

@@ -5,6 +5,7 @@
 //! 8 numbers are added one after the other. It depends on the length alone, not on the address, the
 //! machine or the number of threads.
 
+use kaldera_base::kernel;
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
 
@@ -95,34 +96,22 @@ pub(crate) fn sum_f64_lanes<T: Real, S: Simd>(s: S, x: &[T]) -> f64 {
 const FEW: usize = 8;
 
 pub(crate) fn sum<T: Real>(x: &[T]) -> T {
-    struct Sum<'a, T>(&'a [T]);
-    impl<T: Real> Kernel for Sum<'_, T> {
-        type Output = T;
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> T {
-            sum_lanes::<T, S>(T::lanes(s), self.0, self.0, |x, _| x)
-        }
-    }
     if x.len() <= FEW {
         return x.iter().fold(T::ZERO, |sum, &x| sum + x);
     }
-    dispatch(Sum(x))
+    dispatch(kernel!(<'a, T: Real>(s: S, x: &'a [T]) -> T {
+        sum_lanes::<T, S>(T::lanes(s), x, x, |x, _| x)
+    }))
 }
 
 /// The sum in double precision.
 pub(crate) fn sum_f64<T: Real>(x: &[T]) -> f64 {
-    struct Sum<'a, T>(&'a [T]);
-    impl<T: Real> Kernel for Sum<'_, T> {
-        type Output = f64;
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> f64 {
-            sum_f64_lanes(s, self.0)
-        }
-    }
     if x.len() <= FEW {
         return x.iter().fold(0.0, |sum, x| sum + x.to_f64());
     }
-    dispatch(Sum(x))
+    dispatch(kernel!(<'a, T: Real>(s: S, x: &'a [T]) -> f64 {
+        sum_f64_lanes(s, x)
+    }))
 }
 
 pub(crate) fn sum_of_squares<T: Real>(x: &[T]) -> T {
@@ -131,20 +120,14 @@ pub(crate) fn sum_of_squares<T: Real>(x: &[T]) -> T {
 
 /// The scalar product of two slices of one length.
 pub(crate) fn dot<T: Real>(x: &[T], y: &[T]) -> T {
-    struct Dot<'a, T>(&'a [T], &'a [T]);
-    impl<T: Real> Kernel for Dot<'_, T> {
-        type Output = T;
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> T {
-            let s = T::lanes(s);
-            // Not fused, so that the result is the same with each instruction set.
-            sum_lanes::<T, S>(s, self.0, self.1, |x, y| s.mul(x, y))
-        }
-    }
     if x.len() <= FEW {
         return x.iter().zip(y).fold(T::ZERO, |sum, (&x, &y)| sum + x * y);
     }
-    dispatch(Dot(x, y))
+    dispatch(kernel!(<'a, T: Real>(s: S, x: &'a [T], y: &'a [T]) -> T {
+        let s = T::lanes(s);
+        // Not fused, so that the result is the same with each instruction set.
+        sum_lanes::<T, S>(s, x, y, |x, y| s.mul(x, y))
+    }))
 }
 
 /// Partial sums of [`sum_by`].
@@ -185,35 +168,23 @@ pub(crate) fn sum_by<T: Real, A: Real>(x: &[T], term: impl Fn(T) -> A) -> A {
 
 /// The smallest number that is not NaN; infinity for none.
 pub(crate) fn min<T: Real>(x: &[T]) -> T {
-    struct Min<'a, T>(&'a [T]);
-    impl<T: Real> Kernel for Min<'_, T> {
-        type Output = T;
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> T {
-            let s = T::lanes(s);
-            -max_lanes::<T, S>(s, self.0, |x| s.mul(x, s.splat(-T::ONE)))
-        }
-    }
     if x.len() <= FEW {
         return x.iter().fold(T::INFINITY, |least, &x| if x < least { x } else { least });
     }
-    dispatch(Min(x))
+    dispatch(kernel!(<'a, T: Real>(s: S, x: &'a [T]) -> T {
+        let s = T::lanes(s);
+        -max_lanes::<T, S>(s, x, |x| s.mul(x, s.splat(-T::ONE)))
+    }))
 }
 
 /// The largest number that is not NaN; minus infinity for none.
 pub(crate) fn max<T: Real>(x: &[T]) -> T {
-    struct Max<'a, T>(&'a [T]);
-    impl<T: Real> Kernel for Max<'_, T> {
-        type Output = T;
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> T {
-            max_lanes::<T, S>(T::lanes(s), self.0, |x| x)
-        }
-    }
     if x.len() <= FEW {
         return x.iter().fold(-T::INFINITY, |most, &x| if x > most { x } else { most });
     }
-    dispatch(Max(x))
+    dispatch(kernel!(<'a, T: Real>(s: S, x: &'a [T]) -> T {
+        max_lanes::<T, S>(T::lanes(s), x, |x| x)
+    }))
 }
 
 /// The largest f(x) that is not NaN.

@@ -142,7 +142,7 @@ impl<T: Real> SpMatrix<T> {
     ) -> Result<(), Error> {
         let seen = self.check_mat2("add_mat2_sp", m, trans, s.dim())?;
         let mut half = Matrix::zeros(seen.rows, seen.cols);
-        backend::gemm(T::ONE, m.view(), trans, s.to_matrix().view(), Trans::No, T::ZERO, half.view_mut());
+        backend::gemm(T::ONE, (m.view(), trans), (s.to_matrix().view(), Trans::No), T::ZERO, half.view_mut());
         self.add_half(alpha, &half, m, trans, beta);
         Ok(())
     }
@@ -250,7 +250,7 @@ impl<T: Real> SpMatrix<T> {
             Trans::No => Trans::Yes,
             Trans::Yes => Trans::No,
         };
-        backend::gemm(alpha, half.view(), Trans::No, m.view(), other, T::ZERO, product.view_mut());
+        backend::gemm(alpha, (half.view(), Trans::No), (m.view(), other), T::ZERO, product.view_mut());
         self.add_lower(&product, beta);
     }
 

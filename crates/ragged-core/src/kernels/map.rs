@@ -1,6 +1,7 @@
 //! One value for each value of a row, from it and one number of the row, or from those before it.
 
 use kaldera_base::Real;
+use kaldera_base::kernel;
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
 use crate::kernels::collect::{AHEAD, FEW, Slot, collect_rows};
@@ -15,29 +16,20 @@ pub(crate) fn combine_rows<T: Copy + Send + Sync>(
     op: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Vec<T> {
     collect_rows(splits, |first_row, splits, slot| {
-        dispatch(Combine { splits, values, numbers: &numbers[first_row..], op, slot });
+        // With the instruction set as it is: the compiler makes its vectors of the rows.
+        dispatch(kernel!(<'a, 's, T: Copy, F: Fn(T, T) -> T>(
+            _s: S,
+            splits: &'a [i32],
+            values: &'a [T],
+            numbers: &'a [T] = &numbers[first_row..],
+            op: F,
+            slot: &'a mut Slot<'s, T>,
+        ) {
+            for (row, &number) in rows_of(splits).zip(numbers) {
+                slot.append_map::<AHEAD, T>(&values[row.start..], row.len(), |&x| op(x, number));
+            }
+        }));
     })
-}
-
-struct Combine<'a, 's, T, F> {
-    splits: &'a [i32],
-    values: &'a [T],
-    numbers: &'a [T],
-    op: F,
-    slot: &'a mut Slot<'s, T>,
-}
-
-impl<T: Copy, F: Fn(T, T) -> T> Kernel for Combine<'_, '_, T, F> {
-    type Output = ();
-
-    /// With the instruction set as it is: the compiler makes its vectors of the rows.
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { splits, values, numbers, op, slot } = self;
-        for (row, &number) in rows_of(splits).zip(numbers) {
-            slot.append_map::<AHEAD, T>(&values[row.start..], row.len(), |&x| op(x, number));
-        }
-    }
 }
 
 /// Up to so many values are added up one after the other.
@@ -45,31 +37,24 @@ const IN_ORDER: usize = 32;
 
 /// Each value of each row divided by the sum of the row.
 pub(crate) fn share_rows<T: Real>(splits: &[i32], values: &[T]) -> Vec<T> {
-    collect_rows(splits, |_, splits, slot| dispatch(Share { splits, values, slot }))
-}
-
-struct Share<'a, 's, T> {
-    splits: &'a [i32],
-    values: &'a [T],
-    slot: &'a mut Slot<'s, T>,
-}
-
-impl<T: Real> Kernel for Share<'_, '_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { splits, values, slot } = self;
-        for row in rows_of(splits) {
-            let sum = match &values[row.clone()] {
-                // In k2's order: where a sum nearly vanishes, rounding is most of it.
-                few if few.len() <= IN_ORDER => sum_in_order(T::lanes(s), few),
-                many => sum_of_row(T::lanes(s), many),
-            };
-            let sum = sum + T::EPSILON;
-            slot.append_map::<FEW, T>(&values[row.start..], row.len(), |&x| x / sum);
-        }
-    }
+    collect_rows(splits, |_, splits, slot| {
+        dispatch(kernel!(<'a, 's, T: Real>(
+            s: S,
+            splits: &'a [i32],
+            values: &'a [T],
+            slot: &'a mut Slot<'s, T>,
+        ) {
+            for row in rows_of(splits) {
+                let sum = match &values[row.clone()] {
+                    // In k2's order: where a sum nearly vanishes, rounding is most of it.
+                    few if few.len() <= IN_ORDER => sum_in_order(T::lanes(s), few),
+                    many => sum_of_row(T::lanes(s), many),
+                };
+                let sum = sum + T::EPSILON;
+                slot.append_map::<FEW, T>(&values[row.start..], row.len(), |&x| x / sum);
+            }
+        }))
+    })
 }
 
 /// The sum of values, one after the other: sixteen at a time, with zeros behind the last, so that
@@ -91,27 +76,20 @@ fn sum_in_order<T: Real, L: Lanes<T>>(s: L, values: &[T]) -> T {
 
 /// In each row, as often as it has elements, the value that `per_row` has for it.
 pub(crate) fn repeat_rows<T: Clone + Send + Sync>(splits: &[i32], per_row: &[T]) -> Vec<T> {
-    collect_rows(splits, |first_row, splits, slot| dispatch(Repeat { splits, per_row: &per_row[first_row..], slot }))
-}
-
-struct Repeat<'a, 's, T> {
-    splits: &'a [i32],
-    per_row: &'a [T],
-    slot: &'a mut Slot<'s, T>,
-}
-
-impl<T: Clone> Kernel for Repeat<'_, '_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { splits, per_row, slot } = self;
-        for (row, value) in rows_of(splits).zip(per_row) {
-            // Nothing that is written could change this one.
-            let value = value.clone();
-            slot.append_with(row.len(), |_| value.clone());
-        }
-    }
+    collect_rows(splits, |first_row, splits, slot| {
+        dispatch(kernel!(<'a, 's, T: Clone>(
+            _s: S,
+            splits: &'a [i32],
+            per_row: &'a [T] = &per_row[first_row..],
+            slot: &'a mut Slot<'s, T>,
+        ) {
+            for (row, value) in rows_of(splits).zip(per_row) {
+                // Nothing that is written could change this one.
+                let value = value.clone();
+                slot.append_with(row.len(), |_| value.clone());
+            }
+        }))
+    })
 }
 
 /// Each row with the value that `per_row` has for it at its end, or else at its start: `splits` are

@@ -2,13 +2,12 @@
 //! began with.
 
 use kaldera_base::Real;
-use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use crate::gru::{Gru, GruOptions, Layout, Reset, Update};
+use crate::gru::weights::{Gru, GruOptions, Layout, Reset, Update};
 use crate::kernels::lanes::{load, slope, store};
 use crate::kernels::panels::Panels;
-use crate::kernels::product::{Product, ToHidden, multiply};
+use crate::kernels::product::{Product, Row, Sums, ToHidden, multiply};
 use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::Backward;
 
@@ -121,14 +120,7 @@ impl<T: Real> Product<T, 4> for ResetHidden<'_, T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        step: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, step): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let Packed { options, layout: Layout { hidden, .. }, .. } = self.packed;
         let s = T::lanes(s);
         let row = sequence.row(step) * hidden;

@@ -4,10 +4,10 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use crate::gru::{Gru, GruOptions, Layout, Reset, Update};
+use crate::gru::weights::{Gru, GruOptions, Layout, Reset, Update};
 use crate::kernels::lanes::{activate, load, store};
 use crate::kernels::panels::Panels;
-use crate::kernels::product::{Product, Projection, multiply};
+use crate::kernels::product::{Product, Projection, Row, Sums, multiply};
 use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::{Forward, Widths};
 
@@ -118,14 +118,7 @@ impl<T: Real> Product<T, 3> for ResetAfter<'_, T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        step: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, step): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let Packed { options, layout, .. } = self.packed;
         let hidden = layout.hidden;
         let s = T::lanes(s);
@@ -166,14 +159,7 @@ impl<T: Real> Product<T, 4> for Gates<'_, T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        step: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, step): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let Layout { hidden, .. } = self.packed.layout;
         let width = self.packed.layout.width();
         let s = T::lanes(s);
@@ -209,14 +195,7 @@ impl<T: Real> Product<T, 4> for Candidate<'_, T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        step: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, step): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let Packed { options, layout, .. } = self.packed;
         let hidden = layout.hidden;
         let s = T::lanes(s);

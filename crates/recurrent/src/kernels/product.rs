@@ -8,6 +8,12 @@ use crate::kernels::lanes::{load, store};
 use crate::kernels::panels::{MAX_ROWS, Panels, blocks};
 use crate::kernels::sequence_buffers::SequenceBuffers;
 
+/// A sequence, and one of its steps.
+pub(crate) type Row<'r, 'b, T> = (&'r mut SequenceBuffers<'b, T>, usize);
+
+/// The sums of a panel, as many as it has vectors.
+pub(crate) type Sums<T, S> = [Vector<T, S>; 4];
+
 /// A product whose operands and results are rows of sequences.
 pub(crate) trait Product<T: Real, const VECTORS: usize> {
     /// The weights.
@@ -15,14 +21,7 @@ pub(crate) trait Product<T: Real, const VECTORS: usize> {
     /// What of the sequence is multiplied at step `step`.
     fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T];
     /// Takes the sums of a panel. Mark it `#[inline(always)]`.
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        step: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    );
+    fn take<S: Simd>(&self, s: S, row: Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>);
 }
 
 /// The product for the sequences and steps of `rows`.
@@ -45,7 +44,7 @@ pub(crate) fn multiply<T: Real, S: Simd, const VECTORS: usize>(
             }
             panels.multiply(s, panel, &operands[..rows.len()], &mut sums);
             for (&(sequence, step), sums) in rows.iter().zip(&sums) {
-                product.take(s, &mut sequences[sequence], step, panel, sums);
+                product.take(s, (&mut sequences[sequence], step), panel, sums);
             }
         }
     }
@@ -132,14 +131,7 @@ impl<T: Real, const VECTORS: usize> Product<T, VECTORS> for Projected<'_, T, VEC
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        step: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, step): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let Projection { bias, units, offsets, width, .. } = self.whole;
         let s = T::lanes(s);
         let offset = sequence.offset(sequence.gates, step, *width);
@@ -179,14 +171,7 @@ impl<T: Real> Product<T, 4> for ToHidden<T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        _: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, _): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let s = T::lanes(s);
         for (v, &sum) in sums.iter().enumerate() {
             let to = &mut sequence.dh[self.panels.units_of(panel, v)];

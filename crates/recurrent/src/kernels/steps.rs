@@ -1,7 +1,8 @@
 //! The steps of a pass, one after the other: what all cells go through, whatever a step of theirs
 //! is.
 
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::kernel;
+use kaldera_base::simd::{Simd, dispatch};
 use kaldera_base::{Real, par};
 use lod::RankTable;
 
@@ -44,7 +45,20 @@ pub(crate) fn forward<T: Real>(cell: &impl Forward<T>, sequences: Vec<SequenceBu
         if sequences.iter().all(|sequence| sequence.gates.is_empty()) {
             lend_gates(&mut sequences, &mut scratch, gates);
         }
-        dispatch(AllForward { cell, sequences: &mut sequences });
+        dispatch(kernel!(<'p, 't, 'a, T: Real, C: Forward<T>>(
+            s: S,
+            cell: &'p C,
+            sequences: &'t mut [SequenceBuffers<'a, T>] = &mut sequences,
+        ) {
+            let mut begin = 0;
+            while let Some(chunk) = Chunk::next(sequences, begin) {
+                cell.project(s, sequences, chunk.rows());
+                for step in chunk.steps.clone() {
+                    cell.step(s, sequences, chunk.rows_of(step));
+                }
+                begin = chunk.steps.end;
+            }
+        }));
     });
 }
 
@@ -56,47 +70,18 @@ pub(crate) fn backward<T: Real>(
     weights: usize,
 ) {
     let parts = distribute(sequences, table, parts(table, weights));
-    par::for_each(parts, |mut sequences| dispatch(AllBackward { cell, sequences: &mut sequences }));
-}
-
-struct AllForward<'p, 't, 'a, T, C> {
-    cell: &'p C,
-    sequences: &'t mut [SequenceBuffers<'a, T>],
-}
-
-impl<T: Real, C: Forward<T>> Kernel for AllForward<'_, '_, '_, T, C> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { cell, sequences } = self;
-        let mut begin = 0;
-        while let Some(chunk) = Chunk::next(sequences, begin) {
-            cell.project(s, sequences, chunk.rows());
-            for step in chunk.steps.clone() {
-                cell.step(s, sequences, chunk.rows_of(step));
+    par::for_each(parts, |mut sequences| {
+        dispatch(kernel!(<'p, 't, 'a, T: Real, C: Backward<T>>(
+            s: S,
+            cell: &'p C,
+            sequences: &'t mut [SequenceBuffers<'a, T>] = &mut sequences,
+        ) {
+            let steps = sequences.first().map_or(0, |sequence| sequence.len);
+            let mut rows = Vec::new();
+            for step in (0..steps).rev() {
+                rows_of_step(sequences, step, &mut rows);
+                cell.step(s, sequences, &rows);
             }
-            begin = chunk.steps.end;
-        }
-    }
-}
-
-struct AllBackward<'p, 't, 'a, T, C> {
-    cell: &'p C,
-    sequences: &'t mut [SequenceBuffers<'a, T>],
-}
-
-impl<T: Real, C: Backward<T>> Kernel for AllBackward<'_, '_, '_, T, C> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { cell, sequences } = self;
-        let steps = sequences.first().map_or(0, |sequence| sequence.len);
-        let mut rows = Vec::new();
-        for step in (0..steps).rev() {
-            rows_of_step(sequences, step, &mut rows);
-            cell.step(s, sequences, &rows);
-        }
-    }
+        }))
+    });
 }

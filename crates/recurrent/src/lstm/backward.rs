@@ -2,15 +2,14 @@
 //! began with.
 
 use kaldera_base::Real;
-use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
 use crate::kernels::lanes::{activate, load, slope, store, uncut};
 use crate::kernels::panels::Panels;
-use crate::kernels::product::{Product, ToHidden, multiply};
+use crate::kernels::product::{Product, Row, Sums, ToHidden, multiply};
 use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::Backward;
-use crate::lstm::{Lstm, LstmOptions};
+use crate::lstm::weights::{Lstm, LstmOptions};
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -154,14 +153,7 @@ impl<T: Real> Product<T, 4> for Projected<'_, T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        _: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, _): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let s = T::lanes(s);
         for (v, &sum) in sums.iter().enumerate() {
             store::<T, S>(s, sum, &mut sequence.dm[self.panels.units_of(panel, v)]);

@@ -1,15 +1,14 @@
 //! The forward pass of an LSTM, step by step.
 
 use kaldera_base::Real;
-use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
 use crate::kernels::lanes::{activate, clip, load, store};
 use crate::kernels::panels::Panels;
-use crate::kernels::product::{Product, Projection, multiply};
+use crate::kernels::product::{Product, Projection, Row, Sums, multiply};
 use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::{Forward, Widths};
-use crate::lstm::{Lstm, LstmOptions};
+use crate::lstm::weights::{Lstm, LstmOptions};
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -90,14 +89,7 @@ impl<T: Real> Product<T, 4> for Units<'_, T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        step: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, step): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let Packed { options, hidden, recurrent, peepholes, projection, cell_clip, .. } = self.0;
         let s = T::lanes(s);
         let units = recurrent.units_of(panel, 0);
@@ -162,14 +154,7 @@ impl<T: Real> Product<T, 4> for Outputs<'_, T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        step: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, step): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let Packed { options, outputs, projection_clip, .. } = self.packed;
         let s = T::lanes(s);
         let row = sequence.row(step) * outputs;

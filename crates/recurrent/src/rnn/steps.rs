@@ -1,16 +1,15 @@
 //! The steps of an [`Rnn`], forward and backward.
 
 use kaldera_base::Real;
-use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
 use crate::activation::Activation;
 use crate::kernels::lanes::{activate, load, slope, store};
 use crate::kernels::panels::Panels;
-use crate::kernels::product::{Product, Projection, ToHidden, multiply};
+use crate::kernels::product::{Product, Projection, Row, Sums, ToHidden, multiply};
 use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::{Backward, Forward, Widths};
-use crate::rnn::Rnn;
+use crate::rnn::weights::Rnn;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -64,14 +63,7 @@ impl<T: Real> Product<T, 4> for PackedForward<T> {
     }
 
     #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        s: S,
-        sequence: &mut SequenceBuffers<'_, T>,
-        step: usize,
-        panel: usize,
-        sums: &[Vector<T, S>; 4],
-    ) {
+    fn take<S: Simd>(&self, s: S, (sequence, step): Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>) {
         let s = T::lanes(s);
         let offset = sequence.offset(sequence.gates, step, self.hidden);
         let row = sequence.row(step) * self.hidden;

@@ -103,16 +103,8 @@ impl NgramModel {
         }
     }
 
-    fn from_binary(
-        bytes: Vec<u8>,
-        options: &ArpaOptions,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, Error> {
-        if Self::is_sphinx(&bytes) {
-            Self::from_sphinx(&bytes, options, progress)
-        } else {
-            Self::from_bytes(bytes)
-        }
+    fn from_binary(bytes: Vec<u8>, options: &ArpaOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, Error> {
+        if Self::is_sphinx(&bytes) { Self::from_sphinx(&bytes, options, progress) } else { Self::from_bytes(bytes) }
     }
 
     fn read_lines(
@@ -150,7 +142,7 @@ impl NgramModel {
                 found += 1;
                 done += 1;
                 if done % PROGRESS == 0 {
-                    progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
+                    progress(Progress { done, of: Some(all), ..Progress::of(Step::ReadNgrams) });
                 }
                 let known = reading.words.len();
                 let (score, backoff) = reading.parse(&lines, order, &mut ngram)?;
@@ -183,7 +175,7 @@ impl NgramModel {
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));
         }
-        progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
+        progress(Progress { done, of: Some(all), ..Progress::of(Step::ReadNgrams) });
         let special = reading.special_words();
         let Reading { words, left_out, .. } = reading;
         let model = Self::from_lists(NgramLists { words, special, levels })?;
@@ -227,13 +219,13 @@ impl NgramModel {
                 }
                 done += 1;
                 if done % PROGRESS == 0 {
-                    progress(Progress { step: Step::WriteNgrams, done, of: all });
+                    progress(Progress { done, of: all, ..Progress::of(Step::WriteNgrams) });
                 }
                 writeln!(out)
             })?;
         }
         writeln!(out, "\n\\end\\")?;
-        progress(Progress { step: Step::WriteNgrams, done, of: all });
+        progress(Progress { done, of: all, ..Progress::of(Step::WriteNgrams) });
         out.flush()
     }
 }
@@ -269,12 +261,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// The score and the back-off weight of the line at hand; its words go to `ngram`, or none of
     /// them if it is to be skipped.
-    fn parse<R: BufRead>(
-        &mut self,
-        lines: &Lines<R>,
-        order: usize,
-        ngram: &mut Vec<u32>,
-    ) -> Result<(f32, f32), Error> {
+    fn parse<R: BufRead>(&mut self, lines: &Lines<R>, order: usize, ngram: &mut Vec<u32>) -> Result<(f32, f32), Error> {
         let log10 = |text: &str| {
             let number = text.parse::<f32>().ok().filter(|log| !log.is_nan() && *log < f32::INFINITY);
             number.ok_or_else(|| lines.error("there should be a logarithm of a probability", text))

@@ -28,6 +28,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Quantity};
+use crate::io::cursor::is_blank;
 use crate::support::ids::NONE;
 
 /// The first bytes of a file.
@@ -368,9 +369,13 @@ impl Layout {
         for (at, ends) in starts.windows(2).enumerate() {
             let offset = self.word_starts.start + 4 * at;
             let [from, to] = [ends[0], ends[1]].map(|end| u32::from_le_bytes(end) as usize);
-            let word = text.get(from..to).ok_or_else(|| error(offset, "a word that is not among the bytes of words"))?;
+            let word =
+                text.get(from..to).ok_or_else(|| error(offset, "a word that is not among the bytes of words"))?;
             if std::str::from_utf8(word).is_err() {
                 return Err(error(offset, "a word that is not UTF-8"));
+            }
+            if word.is_empty() || word.iter().any(|&byte| is_blank(byte)) {
+                return Err(error(offset, "a word that is empty or has blanks"));
             }
             if before.is_some_and(|before| before >= word) {
                 return Err(error(offset, "words that are not sorted"));
@@ -427,5 +432,47 @@ impl Layout {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphs::{ArpaOptions, NgramModel};
+
+    const ARPA: &str = "\\data\\\nngram 1=5\nngram 2=3\nngram 3=2\n\\1-grams:\n-99 <s> -0.5\n-1 </s>\n-0.5 a -0.25\n-0.7 b 0.1\n-2 <unk>\n\
+        \\2-grams:\n-0.1 <s> a -0.2\n-0.2 a b -0.1\n-0.4 b b\n\\3-grams:\n-0.05 <s> a b\n-0.3 a b b\n\\end\\\n";
+
+    /// Damage that a checksum does not tell, as somebody may have made a new one: what is read then
+    /// has look-ups that end, and stay within the bytes.
+    #[test]
+    fn a_valid_checksum_does_not_make_a_valid_model() {
+        let model = NgramModel::from_reader(ARPA.as_bytes(), &ArpaOptions::default(), &mut |_| {}).unwrap();
+        let bytes = model.as_bytes();
+        let (mut refused, mut read) = (0, 0);
+        for at in 0..bytes.len() {
+            for change in [1, 2, 8, 0x40, 0x80, 0xff] {
+                let mut damaged = bytes.to_vec();
+                damaged[at] ^= change;
+                let sum = checksum(&damaged);
+                damaged[HEADER - 8..HEADER].copy_from_slice(&sum.to_le_bytes());
+                let Ok(model) = NgramModel::from_bytes(damaged) else {
+                    refused += 1;
+                    continue;
+                };
+                read += 1;
+                for label in -1..=7 {
+                    let (state, _) = model.step(model.start(), label);
+                    for label in -1..=7 {
+                        let (state, score) = model.step(state, label);
+                        assert!(!score.is_nan() && !model.end(state).is_nan());
+                    }
+                }
+                let (mut out, label) = (Vec::new(), i32::MAX);
+                model.write_arpa(&mut out, &mut |_| {}).unwrap();
+                let _ = (model.to_fsa(label), model.symbols(), model.normalize());
+            }
+        }
+        assert!(refused > 500 && read > 100, "{refused} {read}");
     }
 }

@@ -54,37 +54,40 @@ impl Tree {
         }
     }
 
-    /// Sets the weights for backing off such that each history sums to 1, if those without words
-    /// do.
+    /// Sets the weights for backing off such that each history sums to 1, as words without history
+    /// are taken to.
     pub(super) fn compute_backoffs(&mut self) {
+        // What each history sums to, with numbers that are rounded.
+        let mut totals = vec![1.0; self.num_inner()];
+        let is_event = |&node: &usize| self.is_event(self.last_words[node]);
+        let unigrams = self.children(ROOT as usize).filter(is_event);
+        totals[ROOT as usize] = unigrams.map(|node| exp10(self.scores[node].into())).sum();
         // Shorter histories come first: longer ones back off to them.
         for context in 1..self.num_inner() {
-            let children = self.children(context);
+            let (children, suffix) = (self.children(context), self.suffixes[context]);
+            let lower_total = totals[suffix as usize];
             if children.is_empty() {
-                self.backoffs[context] = 0.0;
+                (self.backoffs[context], totals[context]) = (0.0, lower_total);
                 continue;
             }
-            let suffix = self.suffixes[context];
             let (mut seen, mut lower) = (0.0, 0.0);
             for child in children.clone() {
                 seen += exp10(self.scores[child].into());
                 lower += exp10(self.score(suffix, self.last_words[child]));
             }
-            let (left, lower_left) = (1.0 - seen, 1.0 - lower);
+            let (left, lower_left) = (1.0 - seen, lower_total - lower);
             if left > NOTHING && lower_left > NOTHING {
                 self.backoffs[context] = narrow((left / lower_left).log10());
-                continue;
+            } else {
+                // Nothing is left to share, or nobody to get it.
+                let shared = if lower_left > NOTHING { exp10(self.backoffs[context].into()) * lower_left } else { 0.0 };
+                let log10 = (seen + shared).log10();
+                let scaled = |weight: f32| if log10.is_finite() { narrow(f64::from(weight) - log10) } else { weight };
+                children.clone().for_each(|child| self.scores[child] = scaled(self.scores[child]));
+                self.backoffs[context] = if lower_left > NOTHING { scaled(self.backoffs[context]) } else { 0.0 };
+                seen = children.map(|child| exp10(self.scores[child].into())).sum();
             }
-            // Nothing is left to share, or nobody to get it.
-            let shared = if lower_left > NOTHING { exp10(self.backoffs[context].into()) * lower_left } else { 0.0 };
-            let log10 = (seen + shared).log10();
-            if log10.is_finite() {
-                for child in children {
-                    self.scores[child] = narrow(f64::from(self.scores[child]) - log10);
-                }
-            }
-            let backoff = if shared > 0.0 { f64::from(self.backoffs[context]) - log10 } else { f64::NEG_INFINITY };
-            self.backoffs[context] = if lower_left > NOTHING { narrow(backoff) } else { 0.0 };
+            totals[context] = seen + exp10(self.backoffs[context].into()) * lower_left;
         }
     }
 }

@@ -1,8 +1,10 @@
 //! N-grams that change little are left out.
 
+use std::convert::Infallible;
+
 use super::NgramModel;
 use super::layout::ROOT;
-use super::lists::Level;
+use super::lists::{Level, NgramLists};
 use super::normalize::exp10;
 use super::tree::Tree;
 use crate::error::{Error, Quantity};
@@ -21,23 +23,27 @@ impl NgramModel {
         if !(threshold > 0.0 && threshold < 1.0) {
             return Err(Error::Probability { what: Quantity::PruneThreshold, found: threshold });
         }
-        let mut lists = self.to_lists();
-        let tree = lists.clone().into_tree()?;
-        let is_kept = tree.prune(threshold);
-        for order in 2..=self.order() {
+        // Its nodes have the numbers of this model's, which has the n-grams that others need.
+        let (is_kept, words, special) = {
+            let tree = self.to_lists().into_tree()?;
+            (tree.prune(threshold), tree.words, tree.special)
+        };
+        let (view, mut levels) = (self.view(), Vec::new());
+        for order in 1..=self.order() {
             let mut level = Level::new(order);
-            let old = &lists.levels[order - 1];
-            let nodes = self.layout.nodes(order);
-            for (at, _) in nodes.enumerate().filter(|(_, node)| is_kept[*node as usize]) {
-                level.push(old.ngram(at), old.scores[at], old.backoffs[at]);
+            let Ok(()) = self.for_each_ngram(order, |node, words| {
+                if is_kept[node as usize] {
+                    level.push(words, view.entry(node).0, view.inner(node).0);
+                }
+                Ok::<_, Infallible>(())
+            });
+            // An order without n-grams is none.
+            if level.len() == 0 && order > 1 {
+                break;
             }
-            lists.levels[order - 1] = level;
+            levels.push(level);
         }
-        // An order without n-grams is none.
-        while lists.levels.len() > 1 && lists.levels[lists.levels.len() - 1].len() == 0 {
-            lists.levels.pop();
-        }
-        drop(tree);
+        let lists = NgramLists { words, special, levels };
         let mut tree = lists.into_tree()?;
         tree.compute_backoffs();
         Self::from_tree(tree)
@@ -67,7 +73,8 @@ impl Tree {
                     + left * (new_backoff - f64::from(self.backoffs[context]));
                 let entropy = -exp10(contexts[context]) * change;
                 // What is not a number is kept.
-                is_kept[child] = !(exp10(entropy) - 1.0 < threshold);
+                let growth = exp10(entropy) - 1.0;
+                is_kept[child] = growth.is_nan() || growth >= threshold;
             }
         }
         is_kept

@@ -27,6 +27,7 @@ use super::{ArpaOptions, NgramModel};
 use crate::error::Error;
 use crate::graphs::ngram::layout::SpecialWords;
 use crate::graphs::progress::{Progress, Step};
+use crate::io::cursor::is_blank;
 use crate::support::ids::{NONE, narrow, number};
 
 const MAGIC: &[u8] = b"Trie Language Model";
@@ -53,19 +54,12 @@ impl NgramModel {
     /// # Errors
     /// [`Error::Binary`] for bytes that are no such model, and [`Error::TooLarge`].
     #[doc(alias = "pocketsphinx")]
-    pub fn from_sphinx(
-        bytes: &[u8],
-        options: &ArpaOptions,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, Error> {
+    pub fn from_sphinx(bytes: &[u8], options: &ArpaOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, Error> {
         let file = Sphinx::read(bytes)?;
         let words: Vec<_> = file.words.iter().map(|&word| word.into()).collect();
         let find = |text: &str| file.words.iter().position(|&word| word == text).map_or(NONE, number);
-        let special = SpecialWords {
-            start: find(&options.start),
-            end: find(&options.end),
-            unknown: find(&options.unknown),
-        };
+        let special =
+            SpecialWords { start: find(&options.start), end: find(&options.end), unknown: find(&options.unknown) };
         let (mut levels, mut left_out) = (file.levels(progress)?, crate::graphs::LeftOut::default());
         // What no sentence can have.
         for (level, order) in levels.iter_mut().zip(1..) {
@@ -176,8 +170,7 @@ impl<'a> Sphinx<'a> {
         if words.len() != counts[0] || !(text.is_empty() || text.ends_with('\0')) {
             return Err(wrong("not as many words as there are n-grams of order 1"));
         }
-        let is_wrong = |word: &&str| word.is_empty() || word.bytes().any(crate::io::cursor::is_blank);
-        if words.iter().any(|word| is_wrong(&word)) {
+        if words.iter().any(|word| word.is_empty() || word.bytes().any(is_blank)) {
             return Err(wrong("an empty word, or one with blanks"));
         }
         Ok(Self { bytes, counts, tables, unigrams, records, word_bytes, words })
@@ -190,7 +183,8 @@ impl<'a> Sphinx<'a> {
         let all = self.counts.iter().try_fold(0_u64, |sum, &count| sum.checked_add(count.try_into().ok()?));
         let mut done = 0;
         for word in 0..self.counts[0] {
-            let [score, backoff] = [0, 4].map(|at| f32::from_bits(number_at(self.bytes, self.unigrams + 12 * word + at)));
+            let [score, backoff] =
+                [0, 4].map(|at| f32::from_bits(number_at(self.bytes, self.unigrams + 12 * word + at)));
             levels[0].push(&[number(word)], self.log10(score)?, self.log10(backoff)?);
         }
         // For each order the record at hand, and where its children end, from the last word on.
@@ -233,7 +227,7 @@ impl<'a> Sphinx<'a> {
                 levels[at + 1].push(&ngram, score, backoff);
                 done += 1;
                 if done % PROGRESS == 0 {
-                    progress(Progress { step: Step::ReadNgrams, done, of: all });
+                    progress(Progress { done, of: all, ..Progress::of(Step::ReadNgrams) });
                 }
                 if !is_last {
                     let [start, end] = [bit, bit + it.width()].map(|bit| self.bits(it, bit, it.next));
@@ -241,7 +235,7 @@ impl<'a> Sphinx<'a> {
                 }
             }
         }
-        progress(Progress { step: Step::ReadNgrams, done, of: all });
+        progress(Progress { done, of: all, ..Progress::of(Step::ReadNgrams) });
         Ok(levels)
     }
 

@@ -8,10 +8,12 @@ use crate::core::builder::{Lists, SortedFsaBuilder};
 use crate::core::limits::Limits;
 use crate::core::view::FsaView;
 use crate::error::{Error, Limited, Quantity};
-use crate::k2::determinize::MOST_STATES;
 use crate::k2::determinize::expansion::{Expansion, Open};
 use crate::support::ids::{NONE, id, index, narrow};
 use crate::support::interner::Table;
+
+/// The largest number of states unless another is given.
+const MOST_STATES: usize = 1 << 24;
 
 /// A state of the FSA at the end of an open path. Those of a subset are steps of equal depth in a
 /// tree.

@@ -62,49 +62,20 @@ impl Lanes<f64> for Avx2Doubles {
         intrinsics!(_mm256_maskstore_pd(to.as_mut_ptr(), first_lanes(to.len()), v))
     }
 
-    #[inline(always)]
-    fn add(self, a: __m256d, b: __m256d) -> __m256d {
-        intrinsics!(_mm256_add_pd(a, b))
-    }
-    #[inline(always)]
-    fn sub(self, a: __m256d, b: __m256d) -> __m256d {
-        intrinsics!(_mm256_sub_pd(a, b))
-    }
-    #[inline(always)]
-    fn mul(self, a: __m256d, b: __m256d) -> __m256d {
-        intrinsics!(_mm256_mul_pd(a, b))
-    }
-    #[inline(always)]
-    fn div(self, a: __m256d, b: __m256d) -> __m256d {
-        intrinsics!(_mm256_div_pd(a, b))
-    }
-    #[inline(always)]
-    fn mul_add(self, a: __m256d, b: __m256d, c: __m256d) -> __m256d {
-        intrinsics!(_mm256_fmadd_pd(a, b, c))
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, a: __m256d, b: __m256d, c: __m256d) -> __m256d {
-        intrinsics!(_mm256_fnmadd_pd(a, b, c))
-    }
-    #[inline(always)]
-    fn sqrt(self, a: __m256d) -> __m256d {
-        intrinsics!(_mm256_sqrt_pd(a))
-    }
-    #[inline(always)]
-    fn max(self, a: __m256d, b: __m256d) -> __m256d {
-        intrinsics!(_mm256_max_pd(a, b))
-    }
-    #[inline(always)]
-    fn min(self, a: __m256d, b: __m256d) -> __m256d {
-        intrinsics!(_mm256_min_pd(a, b))
-    }
-    #[inline(always)]
-    fn select_lt(self, a: __m256d, b: __m256d, yes: __m256d, no: __m256d) -> __m256d {
-        intrinsics!(_mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LT_OQ>(a, b)))
-    }
-    #[inline(always)]
-    fn select_le(self, a: __m256d, b: __m256d, yes: __m256d, no: __m256d) -> __m256d {
-        intrinsics!(_mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LE_OQ>(a, b)))
+    operations! {
+        add(a: __m256d, b: __m256d) -> __m256d = _mm256_add_pd(a, b);
+        sub(a: __m256d, b: __m256d) -> __m256d = _mm256_sub_pd(a, b);
+        mul(a: __m256d, b: __m256d) -> __m256d = _mm256_mul_pd(a, b);
+        div(a: __m256d, b: __m256d) -> __m256d = _mm256_div_pd(a, b);
+        mul_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d = _mm256_fmadd_pd(a, b, c);
+        neg_mul_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d = _mm256_fnmadd_pd(a, b, c);
+        sqrt(a: __m256d) -> __m256d = _mm256_sqrt_pd(a);
+        max(a: __m256d, b: __m256d) -> __m256d = _mm256_max_pd(a, b);
+        min(a: __m256d, b: __m256d) -> __m256d = _mm256_min_pd(a, b);
+        select_lt(a: __m256d, b: __m256d, yes: __m256d, no: __m256d) -> __m256d =
+            _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LT_OQ>(a, b));
+        select_le(a: __m256d, b: __m256d, yes: __m256d, no: __m256d) -> __m256d =
+            _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LE_OQ>(a, b));
     }
 
     #[inline(always)]
@@ -139,40 +110,17 @@ impl Doubles for Avx2Doubles {
         })
     }
 
-    #[inline(always)]
-    fn splat_u64(self, x: u64) -> __m256i {
-        intrinsics!(_mm256_set1_epi64x(x.cast_signed()))
-    }
-    #[inline(always)]
-    fn add_u64(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_add_epi64(a, b))
-    }
-    #[inline(always)]
-    fn sub_u64(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_sub_epi64(a, b))
-    }
-    #[inline(always)]
-    fn and_u64(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_and_si256(a, b))
-    }
-    #[inline(always)]
-    fn or_u64(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_or_si256(a, b))
-    }
-    #[inline(always)]
-    fn shl_u64<const N: u32>(self, a: __m256i) -> __m256i {
-        intrinsics!(_mm256_sll_epi64(a, _mm_cvtsi32_si128(const { N.cast_signed() })))
-    }
-    #[inline(always)]
-    fn shr_u64<const N: u32>(self, a: __m256i) -> __m256i {
-        intrinsics!(_mm256_srl_epi64(a, _mm_cvtsi32_si128(const { N.cast_signed() })))
-    }
-    #[inline(always)]
-    fn bits_of(self, a: __m256d) -> __m256i {
-        intrinsics!(_mm256_castpd_si256(a))
-    }
-    #[inline(always)]
-    fn of_bits(self, a: __m256i) -> __m256d {
-        intrinsics!(_mm256_castsi256_pd(a))
+    operations! {
+        splat_u64(x: u64) -> __m256i = _mm256_set1_epi64x(x.cast_signed());
+        add_u64(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi64(a, b);
+        sub_u64(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi64(a, b);
+        and_u64(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
+        or_u64(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
+        shl_u64<const N: u32>(a: __m256i) -> __m256i =
+            _mm256_sll_epi64(a, _mm_cvtsi32_si128(const { N.cast_signed() }));
+        shr_u64<const N: u32>(a: __m256i) -> __m256i =
+            _mm256_srl_epi64(a, _mm_cvtsi32_si128(const { N.cast_signed() }));
+        bits_of(a: __m256d) -> __m256i = _mm256_castpd_si256(a);
+        of_bits(a: __m256i) -> __m256d = _mm256_castsi256_pd(a);
     }
 }

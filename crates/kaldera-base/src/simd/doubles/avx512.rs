@@ -57,49 +57,20 @@ impl Lanes<f64> for Avx512Doubles {
         intrinsics!(_mm512_mask_storeu_pd(to.as_mut_ptr(), first_lanes(to.len()), v))
     }
 
-    #[inline(always)]
-    fn add(self, a: __m512d, b: __m512d) -> __m512d {
-        intrinsics!(_mm512_add_pd(a, b))
-    }
-    #[inline(always)]
-    fn sub(self, a: __m512d, b: __m512d) -> __m512d {
-        intrinsics!(_mm512_sub_pd(a, b))
-    }
-    #[inline(always)]
-    fn mul(self, a: __m512d, b: __m512d) -> __m512d {
-        intrinsics!(_mm512_mul_pd(a, b))
-    }
-    #[inline(always)]
-    fn div(self, a: __m512d, b: __m512d) -> __m512d {
-        intrinsics!(_mm512_div_pd(a, b))
-    }
-    #[inline(always)]
-    fn mul_add(self, a: __m512d, b: __m512d, c: __m512d) -> __m512d {
-        intrinsics!(_mm512_fmadd_pd(a, b, c))
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, a: __m512d, b: __m512d, c: __m512d) -> __m512d {
-        intrinsics!(_mm512_fnmadd_pd(a, b, c))
-    }
-    #[inline(always)]
-    fn sqrt(self, a: __m512d) -> __m512d {
-        intrinsics!(_mm512_sqrt_pd(a))
-    }
-    #[inline(always)]
-    fn max(self, a: __m512d, b: __m512d) -> __m512d {
-        intrinsics!(_mm512_max_pd(a, b))
-    }
-    #[inline(always)]
-    fn min(self, a: __m512d, b: __m512d) -> __m512d {
-        intrinsics!(_mm512_min_pd(a, b))
-    }
-    #[inline(always)]
-    fn select_lt(self, a: __m512d, b: __m512d, yes: __m512d, no: __m512d) -> __m512d {
-        intrinsics!(_mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes))
-    }
-    #[inline(always)]
-    fn select_le(self, a: __m512d, b: __m512d, yes: __m512d, no: __m512d) -> __m512d {
-        intrinsics!(_mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b), no, yes))
+    operations! {
+        add(a: __m512d, b: __m512d) -> __m512d = _mm512_add_pd(a, b);
+        sub(a: __m512d, b: __m512d) -> __m512d = _mm512_sub_pd(a, b);
+        mul(a: __m512d, b: __m512d) -> __m512d = _mm512_mul_pd(a, b);
+        div(a: __m512d, b: __m512d) -> __m512d = _mm512_div_pd(a, b);
+        mul_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d = _mm512_fmadd_pd(a, b, c);
+        neg_mul_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d = _mm512_fnmadd_pd(a, b, c);
+        sqrt(a: __m512d) -> __m512d = _mm512_sqrt_pd(a);
+        max(a: __m512d, b: __m512d) -> __m512d = _mm512_max_pd(a, b);
+        min(a: __m512d, b: __m512d) -> __m512d = _mm512_min_pd(a, b);
+        select_lt(a: __m512d, b: __m512d, yes: __m512d, no: __m512d) -> __m512d =
+            _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes);
+        select_le(a: __m512d, b: __m512d, yes: __m512d, no: __m512d) -> __m512d =
+            _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b), no, yes);
     }
 
     #[inline(always)]
@@ -124,45 +95,18 @@ impl Doubles for Avx512Doubles {
         let from = &from[..LANES];
         intrinsics!(_mm512_cvtps_pd(_mm256_loadu_ps(from.as_ptr())))
     }
-    #[inline(always)]
-    fn load_partial_f32(self, from: &[f32]) -> __m512d {
-        intrinsics!(_mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(from.len()), from.as_ptr())))
-    }
+    operations! {
+        load_partial_f32(from: &[f32]) -> __m512d =
+            _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(from.len()), from.as_ptr()));
 
-    #[inline(always)]
-    fn splat_u64(self, x: u64) -> __m512i {
-        intrinsics!(_mm512_set1_epi64(x.cast_signed()))
-    }
-    #[inline(always)]
-    fn add_u64(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_add_epi64(a, b))
-    }
-    #[inline(always)]
-    fn sub_u64(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_sub_epi64(a, b))
-    }
-    #[inline(always)]
-    fn and_u64(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_and_si512(a, b))
-    }
-    #[inline(always)]
-    fn or_u64(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_or_si512(a, b))
-    }
-    #[inline(always)]
-    fn shl_u64<const N: u32>(self, a: __m512i) -> __m512i {
-        intrinsics!(_mm512_slli_epi64::<N>(a))
-    }
-    #[inline(always)]
-    fn shr_u64<const N: u32>(self, a: __m512i) -> __m512i {
-        intrinsics!(_mm512_srli_epi64::<N>(a))
-    }
-    #[inline(always)]
-    fn bits_of(self, a: __m512d) -> __m512i {
-        intrinsics!(_mm512_castpd_si512(a))
-    }
-    #[inline(always)]
-    fn of_bits(self, a: __m512i) -> __m512d {
-        intrinsics!(_mm512_castsi512_pd(a))
+        splat_u64(x: u64) -> __m512i = _mm512_set1_epi64(x.cast_signed());
+        add_u64(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi64(a, b);
+        sub_u64(a: __m512i, b: __m512i) -> __m512i = _mm512_sub_epi64(a, b);
+        and_u64(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
+        or_u64(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
+        shl_u64<const N: u32>(a: __m512i) -> __m512i = _mm512_slli_epi64::<N>(a);
+        shr_u64<const N: u32>(a: __m512i) -> __m512i = _mm512_srli_epi64::<N>(a);
+        bits_of(a: __m512d) -> __m512i = _mm512_castpd_si512(a);
+        of_bits(a: __m512i) -> __m512d = _mm512_castsi512_pd(a);
     }
 }

@@ -14,6 +14,13 @@ pub(in crate::simd) struct PortableDoubles;
 #[repr(C, align(32))]
 pub(crate) struct Four<T>([T; LANES]);
 
+/// Plain Rust in place of intrinsics.
+macro_rules! intrinsics {
+    ($e:expr) => {
+        $e
+    };
+}
+
 /// Lane `i` = `e`.
 macro_rules! lanes {
     ($i:ident => $e:expr) => {
@@ -67,49 +74,21 @@ impl Lanes<f64> for PortableDoubles {
         to.iter_mut().zip(v.0).for_each(|(to, v)| *to = v);
     }
 
-    #[inline(always)]
-    fn add(self, a: Four<f64>, b: Four<f64>) -> Four<f64> {
-        a.zip(b, |a, b| a + b)
-    }
-    #[inline(always)]
-    fn sub(self, a: Four<f64>, b: Four<f64>) -> Four<f64> {
-        a.zip(b, |a, b| a - b)
-    }
-    #[inline(always)]
-    fn mul(self, a: Four<f64>, b: Four<f64>) -> Four<f64> {
-        a.zip(b, |a, b| a * b)
-    }
-    #[inline(always)]
-    fn div(self, a: Four<f64>, b: Four<f64>) -> Four<f64> {
-        a.zip(b, |a, b| a / b)
-    }
-    #[inline(always)]
-    fn mul_add(self, a: Four<f64>, b: Four<f64>, c: Four<f64>) -> Four<f64> {
-        lanes!(i => mul_add(a.0[i], b.0[i], c.0[i]))
-    }
-    #[inline(always)]
-    fn neg_mul_add(self, a: Four<f64>, b: Four<f64>, c: Four<f64>) -> Four<f64> {
-        lanes!(i => mul_add(-a.0[i], b.0[i], c.0[i]))
-    }
-    #[inline(always)]
-    fn sqrt(self, a: Four<f64>) -> Four<f64> {
-        a.map(f64::sqrt)
-    }
-    #[inline(always)]
-    fn max(self, a: Four<f64>, b: Four<f64>) -> Four<f64> {
-        a.zip(b, |a, b| if a > b { a } else { b })
-    }
-    #[inline(always)]
-    fn min(self, a: Four<f64>, b: Four<f64>) -> Four<f64> {
-        a.zip(b, |a, b| if a < b { a } else { b })
-    }
-    #[inline(always)]
-    fn select_lt(self, a: Four<f64>, b: Four<f64>, yes: Four<f64>, no: Four<f64>) -> Four<f64> {
-        lanes!(i => if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] })
-    }
-    #[inline(always)]
-    fn select_le(self, a: Four<f64>, b: Four<f64>, yes: Four<f64>, no: Four<f64>) -> Four<f64> {
-        lanes!(i => if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] })
+    operations! {
+        add(a: Four<f64>, b: Four<f64>) -> Four<f64> = a.zip(b, |a, b| a + b);
+        sub(a: Four<f64>, b: Four<f64>) -> Four<f64> = a.zip(b, |a, b| a - b);
+        mul(a: Four<f64>, b: Four<f64>) -> Four<f64> = a.zip(b, |a, b| a * b);
+        div(a: Four<f64>, b: Four<f64>) -> Four<f64> = a.zip(b, |a, b| a / b);
+        mul_add(a: Four<f64>, b: Four<f64>, c: Four<f64>) -> Four<f64> = lanes!(i => mul_add(a.0[i], b.0[i], c.0[i]));
+        neg_mul_add(a: Four<f64>, b: Four<f64>, c: Four<f64>) -> Four<f64> =
+            lanes!(i => mul_add(-a.0[i], b.0[i], c.0[i]));
+        sqrt(a: Four<f64>) -> Four<f64> = a.map(f64::sqrt);
+        max(a: Four<f64>, b: Four<f64>) -> Four<f64> = a.zip(b, |a, b| if a > b { a } else { b });
+        min(a: Four<f64>, b: Four<f64>) -> Four<f64> = a.zip(b, |a, b| if a < b { a } else { b });
+        select_lt(a: Four<f64>, b: Four<f64>, yes: Four<f64>, no: Four<f64>) -> Four<f64> =
+            lanes!(i => if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] });
+        select_le(a: Four<f64>, b: Four<f64>, yes: Four<f64>, no: Four<f64>) -> Four<f64> =
+            lanes!(i => if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] });
     }
 
     #[inline(always)]
@@ -126,49 +105,24 @@ impl Lanes<f64> for PortableDoubles {
 impl Doubles for PortableDoubles {
     type U64 = Four<u64>;
 
-    #[inline(always)]
-    fn load_f32(self, from: &[f32]) -> Four<f64> {
-        Four(from.first_chunk::<LANES>().expect("a vector to load").map(f64::from))
-    }
-    #[inline(always)]
-    fn load_partial_f32(self, from: &[f32]) -> Four<f64> {
-        lanes!(i => from.get(i).map_or(0.0, |&x| x.into()))
+    operations! {
+        load_f32(from: &[f32]) -> Four<f64> =
+            Four(from.first_chunk::<LANES>().expect("a vector to load").map(f64::from));
+        load_partial_f32(from: &[f32]) -> Four<f64> = lanes!(i => from.get(i).map_or(0.0, |&x| x.into()));
     }
 
     #[inline(always)]
     fn splat_u64(self, x: u64) -> Four<u64> {
         Four([x; LANES])
     }
-    #[inline(always)]
-    fn add_u64(self, a: Four<u64>, b: Four<u64>) -> Four<u64> {
-        a.zip(b, u64::wrapping_add)
-    }
-    #[inline(always)]
-    fn sub_u64(self, a: Four<u64>, b: Four<u64>) -> Four<u64> {
-        a.zip(b, u64::wrapping_sub)
-    }
-    #[inline(always)]
-    fn and_u64(self, a: Four<u64>, b: Four<u64>) -> Four<u64> {
-        a.zip(b, |a, b| a & b)
-    }
-    #[inline(always)]
-    fn or_u64(self, a: Four<u64>, b: Four<u64>) -> Four<u64> {
-        a.zip(b, |a, b| a | b)
-    }
-    #[inline(always)]
-    fn shl_u64<const N: u32>(self, a: Four<u64>) -> Four<u64> {
-        a.map(|a| a << N)
-    }
-    #[inline(always)]
-    fn shr_u64<const N: u32>(self, a: Four<u64>) -> Four<u64> {
-        a.map(|a| a >> N)
-    }
-    #[inline(always)]
-    fn bits_of(self, a: Four<f64>) -> Four<u64> {
-        a.map(f64::to_bits)
-    }
-    #[inline(always)]
-    fn of_bits(self, a: Four<u64>) -> Four<f64> {
-        a.map(f64::from_bits)
+    operations! {
+        add_u64(a: Four<u64>, b: Four<u64>) -> Four<u64> = a.zip(b, u64::wrapping_add);
+        sub_u64(a: Four<u64>, b: Four<u64>) -> Four<u64> = a.zip(b, u64::wrapping_sub);
+        and_u64(a: Four<u64>, b: Four<u64>) -> Four<u64> = a.zip(b, |a, b| a & b);
+        or_u64(a: Four<u64>, b: Four<u64>) -> Four<u64> = a.zip(b, |a, b| a | b);
+        shl_u64<const N: u32>(a: Four<u64>) -> Four<u64> = a.map(|a| a << N);
+        shr_u64<const N: u32>(a: Four<u64>) -> Four<u64> = a.map(|a| a >> N);
+        bits_of(a: Four<f64>) -> Four<u64> = a.map(f64::to_bits);
+        of_bits(a: Four<u64>) -> Four<f64> = a.map(f64::from_bits);
     }
 }

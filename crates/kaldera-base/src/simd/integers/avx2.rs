@@ -63,29 +63,14 @@ macro_rules! integers {
                 let bits: i32 = intrinsics!($bits);
                 u64::from(bits.cast_unsigned())
             }
-            #[inline(always)]
-            fn select_le(self, $a: __m256i, $b: __m256i, yes: __m256i, no: __m256i) -> __m256i {
-                intrinsics!(_mm256_blendv_epi8(yes, no, $above))
-            }
-            #[inline(always)]
-            fn add(self, a: __m256i, b: __m256i) -> __m256i {
-                intrinsics!($add(a, b))
-            }
-            #[inline(always)]
-            fn min(self, a: __m256i, b: __m256i) -> __m256i {
-                intrinsics!($min(a, b))
-            }
-            #[inline(always)]
-            fn max(self, a: __m256i, b: __m256i) -> __m256i {
-                intrinsics!($max(a, b))
-            }
-            #[inline(always)]
-            fn and(self, a: __m256i, b: __m256i) -> __m256i {
-                intrinsics!(_mm256_and_si256(a, b))
-            }
-            #[inline(always)]
-            fn or(self, a: __m256i, b: __m256i) -> __m256i {
-                intrinsics!(_mm256_or_si256(a, b))
+            operations! {
+                select_le($a: __m256i, $b: __m256i, yes: __m256i, no: __m256i) -> __m256i =
+                    _mm256_blendv_epi8(yes, no, $above);
+                add(a: __m256i, b: __m256i) -> __m256i = $add(a, b);
+                min(a: __m256i, b: __m256i) -> __m256i = $min(a, b);
+                max(a: __m256i, b: __m256i) -> __m256i = $max(a, b);
+                and(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
+                or(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
             }
             #[inline(always)]
             fn fold(self, v: __m256i, op: impl Fn(__m256i, __m256i) -> __m256i) -> $t {

@@ -49,33 +49,14 @@ macro_rules! integers {
                 let all = self.first_lanes(from.len().min($lanes)) as $mask;
                 intrinsics!($equal(all, $load(x, all, from.as_ptr().cast()), x)).into()
             }
-            #[inline(always)]
-            fn equal(self, a: __m512i, b: __m512i) -> u64 {
-                intrinsics!($equal(!0, a, b)).into()
-            }
-            #[inline(always)]
-            fn select_le(self, a: __m512i, b: __m512i, yes: __m512i, no: __m512i) -> __m512i {
-                intrinsics!($blend($less(a, b), no, yes))
-            }
-            #[inline(always)]
-            fn add(self, a: __m512i, b: __m512i) -> __m512i {
-                intrinsics!($add(a, b))
-            }
-            #[inline(always)]
-            fn min(self, a: __m512i, b: __m512i) -> __m512i {
-                intrinsics!($min(a, b))
-            }
-            #[inline(always)]
-            fn max(self, a: __m512i, b: __m512i) -> __m512i {
-                intrinsics!($max(a, b))
-            }
-            #[inline(always)]
-            fn and(self, a: __m512i, b: __m512i) -> __m512i {
-                intrinsics!(_mm512_and_si512(a, b))
-            }
-            #[inline(always)]
-            fn or(self, a: __m512i, b: __m512i) -> __m512i {
-                intrinsics!(_mm512_or_si512(a, b))
+            operations! {
+                equal(a: __m512i, b: __m512i) -> u64 = $equal(!0, a, b).into();
+                select_le(a: __m512i, b: __m512i, yes: __m512i, no: __m512i) -> __m512i = $blend($less(a, b), no, yes);
+                add(a: __m512i, b: __m512i) -> __m512i = $add(a, b);
+                min(a: __m512i, b: __m512i) -> __m512i = $min(a, b);
+                max(a: __m512i, b: __m512i) -> __m512i = $max(a, b);
+                and(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
+                or(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
             }
             #[inline(always)]
             fn fold(self, v: __m512i, op: impl Fn(__m512i, __m512i) -> __m512i) -> $t {

@@ -43,7 +43,9 @@ impl Format {
 
 /// What is wrong with the output is told before the work.
 pub(super) fn check_output(options: &Options) -> Result<(), Trouble> {
-    if Format::of(options)? == Format::Binary && is_standard(&options.output) && io::IsTerminal::is_terminal(&io::stdout())
+    if Format::of(options)? == Format::Binary
+        && is_standard(&options.output)
+        && io::IsTerminal::is_terminal(&io::stdout())
     {
         return Err(Trouble::Usage(
             "the result is binary, and standard output is a terminal: name a file, or add --format=arpa".to_owned(),

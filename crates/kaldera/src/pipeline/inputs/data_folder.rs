@@ -7,8 +7,8 @@ use std::path::Path;
 use kaldi_io::rxfilename::Input;
 use kaldi_io::segments::{Segment, Segments};
 
-use super::{Inputs, Source, Span, Utterance, add_script, for_each_line};
 use crate::Error;
+use crate::pipeline::inputs::{Inputs, Source, Span, Utterance, add_script, for_each_line};
 
 /// The file that makes a folder a data folder.
 pub(super) const RECORDINGS: &str = "wav.scp";
@@ -20,6 +20,7 @@ pub(super) fn add(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
     add_script(&folder.join(RECORDINGS), inputs)?;
     let segments = folder.join("segments");
     if segments.is_file() {
+        inputs.reject_known_keys(begin);
         let recordings: HashMap<_, _> =
             inputs.utterances.drain(begin..).map(|recording| (recording.key, recording.source)).collect();
         let num_rejected = inputs.rejected.len();
@@ -77,6 +78,13 @@ mod tests {
         assert_eq!((utterances[1].span.unwrap().end, utterances[1].channel), (None, Some(1)));
         assert_eq!(utterances[1].speaker.as_deref(), Some("ben"));
         assert_eq!((&utterances[2].source, &utterances[2].speaker), (&Source::Missing("rec9".into()), &None));
+
+        write("wav.scp", "rec1 a.wav\nrec2 b.wav\nrec1 c.wav\n");
+        let inputs = Inputs::from_paths([folder.path()]).unwrap();
+        assert_eq!(inputs.utterances()[1].source, Source::Script("a.wav".into()));
+        let error = inputs.rejected()[0].to_string();
+        assert!(error.starts_with("c.wav") && error.contains("'rec1'") && error.contains("a.wav"), "{error}");
+        write("wav.scp", "rec1 a.wav\nrec2 b.wav\n");
 
         for wrong in ["u1 rec1 0.5", "u1 rec1 a b", "u1 rec1 0 1 0 0", ""] {
             write("segments", &format!("\u{feff}u0 rec1 0 1\r\n{wrong}\r\nu2 rec1 1 2\r\n"));

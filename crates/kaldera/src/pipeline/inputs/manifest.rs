@@ -8,9 +8,9 @@ use flate2::read::MultiGzDecoder;
 use kaldi_io::lines::{LineError, Lines};
 use serde_json::Value;
 
-use super::super::limits::Limited;
-use super::{Inputs, Source, Span, Utterance};
 use crate::Error;
+use crate::pipeline::inputs::{Inputs, Source, Span, Utterance};
+use crate::pipeline::limits::Limited;
 
 /// Whether the name is that of a manifest.
 pub(super) fn is_one(path: &Path) -> bool {

@@ -9,9 +9,9 @@ use kaldi_io::rxfilename::{Rxfilename, classify};
 use kaldi_matrix::SubMatrix;
 use kaldi_matrix::codec::{self, KaldiWrite};
 
-use super::partial::{Partial, PartialFile};
-use super::resume::RunId;
 use crate::Error;
+use crate::pipeline::sink::partial::{Partial, PartialFile};
+use crate::pipeline::sink::resume::RunId;
 
 /// `x.ark` in binary form, and `x.scp` with a line `KEY x.ark:OFFSET` for each matrix.
 #[derive(Debug)]

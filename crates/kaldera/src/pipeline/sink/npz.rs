@@ -10,8 +10,8 @@ use tensor_strided::npy::NpyError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::partial::{Partial, PartialFile, write_error};
 use crate::Error;
+use crate::pipeline::sink::partial::{Partial, PartialFile, write_error};
 
 /// One array per utterance, not compressed.
 pub(super) struct Npz {

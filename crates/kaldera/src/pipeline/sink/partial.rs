@@ -29,9 +29,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tempfile::TempPath;
 
-use super::hash::Hash;
-use super::resume::RunId;
 use crate::Error;
+use crate::pipeline::sink::hash::Hash;
+use crate::pipeline::sink::resume::RunId;
 
 /// Enough for a few utterances per system call.
 pub(super) const BUFFER_BYTES: usize = 1 << 18;

@@ -9,9 +9,9 @@ use std::time::UNIX_EPOCH;
 
 use kaldi_io::rxfilename::{Rxfilename, classify};
 
-use super::hash::Hash;
-use super::partial::{PartialFile, folder_of, write_error};
 use crate::Error;
+use crate::pipeline::sink::hash::Hash;
+use crate::pipeline::sink::partial::{PartialFile, folder_of, write_error};
 use crate::pipeline::{Inputs, Source};
 
 /// Stands for all that decides the content of a file of features: the settings of the extraction,

@@ -7,8 +7,8 @@ use std::path::Path;
 use kaldi_matrix::SubMatrix;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
-use super::partial::{BUFFER_BYTES, Partial, PartialFile, folder_of};
 use crate::Error;
+use crate::pipeline::sink::partial::{BUFFER_BYTES, Partial, PartialFile, folder_of};
 
 /// The longest header that readers accept.
 const MAX_HEADER_BYTES: usize = 100_000_000;

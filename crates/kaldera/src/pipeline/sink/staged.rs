@@ -10,11 +10,11 @@ use kaldi_io::rxfilename::Input;
 use kaldi_io::table::SequentialReader;
 use kaldi_matrix::{Matrix, SubMatrix};
 
-use super::Format;
-use super::ark_scp::Ark;
-use super::partial::PartialFile;
-use super::resume::RunId;
 use crate::Error;
+use crate::pipeline::sink::Format;
+use crate::pipeline::sink::ark_scp::Ark;
+use crate::pipeline::sink::partial::PartialFile;
+use crate::pipeline::sink::resume::RunId;
 
 /// Features in an archive beside the file that they are for; they are written there, in its own
 /// format, when all have come. That takes the room of both for as long, and a second writing.

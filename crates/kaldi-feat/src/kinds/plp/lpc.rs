@@ -1,7 +1,8 @@
 //! Linear prediction: from an autocorrelation to a predictor, and to its cepstrum.
 
+use kaldera_base::kernel;
 use kaldera_base::math::ln;
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::simd::{Simd, dispatch};
 
 /// What a reflection leaves of the error at least.
 const LEAST_ERROR: f32 = 1e-5;
@@ -20,48 +21,26 @@ const LEAST_ERROR: f32 = 1e-5;
 /// ```
 #[doc(alias("ComputeLpc", "Durbin"))]
 pub fn compute_lpc(autocorrelation: &[f32]) -> (f32, Vec<f32>) {
-    dispatch(Predict { autocorrelation })
-}
-
-struct Predict<'a> {
-    autocorrelation: &'a [f32],
-}
-
-impl Kernel for Predict<'_> {
-    type Output = (f32, Vec<f32>);
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) -> Self::Output {
-        let Some(order) = self.autocorrelation.len().checked_sub(1) else { return (0.0, Vec::new()) };
-        let mut autocorrelation: Vec<_> = self.autocorrelation.iter().map(|&x| s.splat(x)).collect();
+    dispatch(kernel!(<'a>(s: S, autocorrelation: &'a [f32]) -> (f32, Vec<f32>) {
+        let Some(order) = autocorrelation.len().checked_sub(1) else { return (0.0, Vec::new()) };
+        let mut autocorrelation: Vec<_> = autocorrelation.iter().map(|&x| s.splat(x)).collect();
         let (mut a, mut scratch) = (vec![s.splat(0.0); order], vec![s.splat(0.0); order]);
         let mut error = s.splat(0.0);
         linear_predictor(s, &mut autocorrelation, &mut a, &mut scratch, Some(&mut error));
         (s.max_lane(ln(s, error)), a.into_iter().map(|x| s.max_lane(x)).collect())
-    }
+    }))
 }
 
 /// The cepstrum, from c\[1\] on, of the all-pole filter 1 / (1 + Σ a\[k\] z^-k): as many numbers as
 /// there are in `a`.
 #[doc(alias = "Lpc2Cepstrum")]
 pub fn lpc_to_cepstrum(a: &[f32]) -> Vec<f32> {
-    dispatch(Cepstrum { a })
-}
-
-struct Cepstrum<'a> {
-    a: &'a [f32],
-}
-
-impl Kernel for Cepstrum<'_> {
-    type Output = Vec<f32>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) -> Vec<f32> {
-        let a: Vec<_> = self.a.iter().map(|&x| s.splat(x)).collect();
+    dispatch(kernel!(<'a>(s: S, a: &'a [f32]) -> Vec<f32> {
+        let a: Vec<_> = a.iter().map(|&x| s.splat(x)).collect();
         let mut c = a.clone();
         predictor_cepstrum(s, &a, &mut c);
         (1..).zip(c).map(|(n, x)| s.max_lane(x) / n as f32).collect()
-    }
+    }))
 }
 
 /// The linear predictor: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest; how

@@ -1,0 +1,77 @@
+//! `lattice-lmrescore`: scores of a language model on lattices.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::fsa::io::OpenFstBinary;
+use kaldera::fsa::lattice::{DeterminizeOptions, Lattice};
+use kaldera::fsa::{Fsa, Graph, Limits};
+use kaldera::io::lattice::CompactLattice;
+use kaldera::io::rxfilename::Input;
+use tracing::warn;
+
+use super::Failure;
+use super::driver::map_table;
+use super::lattices::{to_kaldi, told};
+use crate::{Call, Tool};
+
+pub(super) const TOOL: Tool =
+    Tool { name: "lattice-lmrescore", about: "Add the scores of a language model, or take them away", run };
+
+const USAGE: &str = "Adds the costs of a language model, times a scale, to the graph costs of lattices, and determinizes.
+Usage: lattice-lmrescore [options] <lattice-rspecifier> <lm-fst-in> <lattice-wspecifier>
+For example: lattice-lmrescore --lm-scale=-1.0 ark:in.lats 'fstproject --project_output=true data/lang/G.fst|' ark:out.lats";
+
+/// As much as a lattice may take without a limit of the program's own.
+const MAX_BYTES: u64 = 8 << 30;
+
+struct Options {
+    lm_scale: f32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { lm_scale: 1.0 }
+    }
+}
+
+impl OptionSet for Options {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("lm-scale", &mut self.lm_scale, "Factor for the costs of the model; often 1.0 or -1.0");
+    }
+}
+
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, Options::default(), |options, [input, grammar, output]| {
+        let (grammar, scale) = (read_fst(&grammar)?, options.lm_scale);
+        let limits = Limits::default().with_max_bytes(usize::try_from(MAX_BYTES).unwrap_or(usize::MAX));
+        let everything = DeterminizeOptions::default().with_beam(f32::INFINITY).with_limits(limits);
+        let counts = map_table(&input, &output, |key, lattice: CompactLattice| {
+            if scale == 0.0 {
+                return Ok(Some(lattice));
+            }
+            // Scaled so that the best path through the model is kept, whatever the sign of the scale.
+            let made = Lattice::try_from(&lattice)
+                .and_then(|lattice| lattice.scale(1.0 / scale, 1.0)?.compose(&grammar, limits))
+                .and_then(|lattice| lattice.determinize(&everything))
+                .and_then(|(lattice, _)| lattice.scale(scale, 1.0));
+            let Some(made) = told(key, made) else { return Ok(None) };
+            if made.fsas().num_states() == 0 {
+                warn!("leaving out {key}: no path of the lattice is one of the model");
+                return Ok(None);
+            }
+            Ok(Some(to_kaldi(&made)))
+        })?;
+        counts.log("rescored", "lattices");
+        Ok(counts.any_done())
+    })
+}
+
+/// One of OpenFst's binary files.
+fn read_fst(rxfilename: &str) -> Result<Graph<Fsa>, Failure> {
+    let (mut input, mut bytes) = (Input::open(rxfilename)?, Vec::new());
+    input.read_to_end(&mut bytes).map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
+    input.finish()?;
+    Ok(OpenFstBinary::read(&bytes)?.graph)
+}

@@ -1,0 +1,34 @@
+//! What a process has taken of memory.
+
+use std::fs;
+
+/// The largest memory that this process has had so far, in bytes; `None` where the system does not
+/// tell.
+pub(crate) fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Bytes in words.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    let tenths = bytes / 100_000;
+    format!("{}.{} MB", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn megabytes_have_one_digit_behind_the_point() {
+        assert_eq!(megabytes(0), "0.0 MB");
+        assert_eq!(megabytes(12_345_678), "12.3 MB");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_peak_is_known_on_linux() {
+        assert!(peak_memory().is_some_and(|bytes| bytes > 1_000_000));
+    }
+}

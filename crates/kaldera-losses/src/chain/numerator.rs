@@ -1,0 +1,89 @@
+//! All paths of an FSA that take a class in each frame, in logarithms.
+
+use fsa::{FINAL, FsaView};
+
+use super::state;
+use crate::error::Error;
+
+/// Refuses labels that are no classes.
+pub(super) fn check(sequence: usize, fsa: FsaView<'_>, classes: usize) -> Result<(), Error> {
+    let is_bad = |label: i32| label != FINAL && usize::try_from(label).is_ok_and(|label| label >= classes);
+    match fsa.arcs().iter().position(|arc| is_bad(arc.label)) {
+        Some(position) => Err(Error::Label { sequence, position, label: fsa.arcs()[position].label, classes }),
+        None => Ok(()),
+    }
+}
+
+fn log_add(a: f64, b: f64) -> f64 {
+    let (high, low) = if a > b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+}
+
+/// Source, destination, class and score of each arc that takes a frame.
+fn frame_arcs(fsa: FsaView<'_>) -> impl Iterator<Item = (usize, usize, usize, f64)> {
+    fsa.arcs().iter().filter_map(|arc| {
+        let class = usize::try_from(arc.label).ok()?;
+        Some((state(arc.src_state), state(arc.dest_state), class, f64::from(arc.score)))
+    })
+}
+
+/// The score from each state to the end.
+fn finals(fsa: FsaView<'_>) -> Vec<f64> {
+    let mut finals = vec![f64::NEG_INFINITY; fsa.num_states()];
+    for arc in fsa.arcs().iter().filter(|arc| arc.label == FINAL) {
+        let source = state(arc.src_state);
+        finals[source] = log_add(finals[source], f64::from(arc.score));
+    }
+    finals
+}
+
+/// Of each state in each frame, and behind the last, the sum over all paths that lead there.
+fn forward(fsa: FsaView<'_>, values: &[f64], classes: usize) -> Vec<f64> {
+    let num_states = fsa.num_states();
+    let num_frames = values.len().checked_div(classes).unwrap_or(0);
+    let mut sums = vec![f64::NEG_INFINITY; (num_frames + 1) * num_states];
+    if let Some(start) = sums.first_mut() {
+        *start = 0.0;
+    }
+    for (frame, row) in values.chunks_exact(classes.max(1)).enumerate() {
+        let (before, behind) = sums.split_at_mut((frame + 1) * num_states);
+        let before = &before[frame * num_states..];
+        for (source, dest, class, score) in frame_arcs(fsa) {
+            behind[dest] = log_add(behind[dest], before[source] + score + row[class]);
+        }
+    }
+    sums
+}
+
+/// The logarithm of the sum over all paths; -inf if there is none.
+pub(super) fn total(fsa: FsaView<'_>, values: &[f64], classes: usize) -> f64 {
+    total_of(fsa, &forward(fsa, values, classes))
+}
+
+fn total_of(fsa: FsaView<'_>, sums: &[f64]) -> f64 {
+    let last = &sums[sums.len() - fsa.num_states()..];
+    last.iter().zip(finals(fsa)).fold(f64::NEG_INFINITY, |total, (sum, score)| log_add(total, sum + score))
+}
+
+/// Adds `weight` times the posterior of each class in each frame to `to`, and tells whether there
+/// are paths.
+pub(super) fn add_posteriors(fsa: FsaView<'_>, values: &[f64], classes: usize, weight: f64, to: &mut [f64]) -> bool {
+    let sums = forward(fsa, values, classes);
+    let total = total_of(fsa, &sums);
+    if total == f64::NEG_INFINITY {
+        return false;
+    }
+    let num_states = fsa.num_states();
+    let mut rests = finals(fsa);
+    let frames = values.chunks_exact(classes.max(1)).zip(to.chunks_exact_mut(classes.max(1)));
+    for ((row, to), sums) in frames.zip(sums.chunks_exact(num_states.max(1))).rev() {
+        let mut before = vec![f64::NEG_INFINITY; num_states];
+        for (source, dest, class, score) in frame_arcs(fsa) {
+            let rest = rests[dest] + score + row[class];
+            before[source] = log_add(before[source], rest);
+            to[class] += weight * (sums[source] + rest - total).exp();
+        }
+        rests = before;
+    }
+    true
+}

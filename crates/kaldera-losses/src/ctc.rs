@@ -1,0 +1,261 @@
+//! CTC over rows of logits.
+
+mod projected;
+mod recursion;
+
+use std::ops::Range;
+
+use kaldera_base::{Real, memory, par};
+use ragged_core::Ragged;
+
+use crate::batch::{Batch, num_classes};
+use crate::error::Error;
+use crate::reduction::{Impossible, Reduced, Reduction};
+use crate::rows::{Norm, norms, softmax};
+
+pub use projected::{ProjectedCtcSaved, Projection, ProjectionGradient, ctc_loss_projected};
+
+/// Options of [`ctc_loss`].
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct CtcOptions {
+    /// The class of the blank.
+    pub blank: usize,
+    /// What becomes of the losses.
+    pub reduction: Reduction,
+    /// What a sequence without alignment has. PyTorch: `zero_infinity`.
+    pub impossible: Impossible,
+}
+
+impl CtcOptions {
+    /// With this class for the blank.
+    #[must_use]
+    pub fn with_blank(mut self, blank: usize) -> Self {
+        self.blank = blank;
+        self
+    }
+
+    /// With a reduction.
+    #[must_use]
+    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
+        self.reduction = reduction;
+        self
+    }
+
+    /// With this for sequences without alignment.
+    #[must_use]
+    pub fn with_impossible(mut self, impossible: Impossible) -> Self {
+        self.impossible = impossible;
+        self
+    }
+}
+
+/// The CTC loss of logits, of which log-softmax is taken first: minus the log-probability of all
+/// alignments of the labels with the frames.
+///
+/// `logits` have a row for each frame, `labels` a list for each sequence. An alignment gives each
+/// frame a label or the blank; without repetitions, and then without blanks, it is the labels. The
+/// result has a loss for each sequence, or one after reduction.
+///
+/// The sums go over probabilities, scaled in each frame (Graves et al. 2006), and over their
+/// logarithms where scaling would lose something. O(frames × (classes + labels)) time; beside the
+/// gradient there is one sequence's trellis for each thread. Sequences are divided among threads,
+/// with the same result.
+///
+/// ```
+/// use kaldera_losses::{CtcOptions, ctc_loss};
+/// use lod::LodTensor;
+/// use ragged_core::Ragged;
+///
+/// // An utterance of three frames and one of two; the blank and two labels, all equally likely.
+/// let logits = LodTensor::from_lengths(&[3, 2], 3, vec![0.0_f64; 15])?;
+/// let labels = Ragged::from_lists(&[vec![1, 2], vec![]])?;
+/// let (loss, saved) = ctc_loss(&logits, &labels, &CtcOptions::default())?;
+/// // 1 2 has the alignments 112, 122, -12, 1-2 and 12-; nothing has only --.
+/// let by_hand = [-(5.0_f64 / 27.0).ln(), -(1.0_f64 / 9.0).ln()];
+/// assert!((loss[0] - (by_hand[0] / 2.0 + by_hand[1]) / 2.0).abs() < 1e-12); // PyTorch's mean
+/// let gradient = saved.backward(&[1.0])?;
+/// assert_eq!(gradient.lengths(), [3, 2]);
+/// # Ok::<(), kaldera_losses::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Count`] if there is not a list of labels for each sequence; [`Error::Label`],
+/// [`Error::BlankLabel`], [`Error::Blank`]; [`Error::Logit`]; [`Error::TooShort`] if asked for.
+#[doc(alias = "CTCLoss")]
+pub fn ctc_loss<T: Real, B: Batch<T>>(
+    logits: &B,
+    labels: &Ragged<i32>,
+    options: &CtcOptions,
+) -> Result<(Vec<f64>, CtcSaved<T, B>), Error> {
+    let (rows, classes) = (logits.rows()?, num_classes(logits));
+    let targets = Targets::new(labels, rows.len(), classes, options.blank)?;
+    let one = |(sequence, rows): (usize, Range<usize>)| {
+        let values = &logits.values()[rows.start * classes..rows.end * classes];
+        let norms = norms(sequence, values, classes)?;
+        let total = recursion::total(&targets.emissions(sequence, values, &norms), targets.of(sequence));
+        Ok((norms, total))
+    };
+    let found = par::map(rows.iter().cloned().enumerate().collect(), one);
+    let (norms, totals): (Vec<_>, Vec<_>) = found.into_iter().collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
+    let frames: Vec<usize> = rows.iter().map(Range::len).collect();
+    let (loss, reduced) = targets.reduce(&totals, &frames, options)?;
+    Ok((loss, CtcSaved { logits: logits.clone(), targets, rows, norms, totals, reduced }))
+}
+
+/// What the gradient of [`ctc_loss`] needs: the logits, which are shared, and a normalizer for each
+/// frame.
+#[derive(Debug, Clone)]
+pub struct CtcSaved<T, B> {
+    logits: B,
+    targets: Targets,
+    rows: Vec<Range<usize>>,
+    norms: Vec<Vec<Norm<T>>>,
+    /// The log-probability of each sequence's labels.
+    totals: Vec<f64>,
+    reduced: Reduced,
+}
+
+impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
+    /// The derivative by the logits, from that by each loss; 0 in the padding and where there is no
+    /// alignment.
+    ///
+    /// # Errors
+    /// [`Error::Count`] if there is not one for each loss.
+    pub fn backward(&self, grad: &[f64]) -> Result<B, Error> {
+        let grads = self.reduced.backward(grad)?;
+        let classes = num_classes(&self.logits);
+        let mut values: Vec<T> = memory::zeros(self.logits.values().len());
+        let parts = split_rows(&mut values, &self.rows, classes);
+        par::for_each(parts.into_iter().enumerate().collect(), |(sequence, to)| {
+            let (grad, total) = (grads[sequence], self.totals[sequence]);
+            if grad == 0.0 || total == f64::NEG_INFINITY {
+                return;
+            }
+            let norms = &self.norms[sequence];
+            softmax(self.of(sequence), classes, norms, &vec![grad; norms.len()], to);
+            let labels = self.targets.of(sequence);
+            let posteriors = self.posteriors_of(sequence);
+            for (to, row) in to.chunks_exact_mut(classes).zip(posteriors.chunks_exact(labels.len() + 1)) {
+                to[self.targets.blank] -= T::from_f64(grad * row[0]);
+                for (&label, posterior) in labels.iter().zip(&row[1..]) {
+                    to[class(label)] -= T::from_f64(grad * posterior);
+                }
+            }
+        });
+        self.logits.with_values(values)
+    }
+
+    /// How probable it is that a frame of a sequence has the blank, its first label, its second ..:
+    /// rows of `1 + labels` numbers that add up to 1. Without alignment they are 0.
+    ///
+    /// # Panics
+    /// If there is no such sequence, as indexing a slice does.
+    pub fn posteriors(&self, sequence: usize) -> Vec<f64> {
+        match self.totals[sequence] {
+            f64::NEG_INFINITY => vec![0.0; self.rows[sequence].len() * (self.targets.of(sequence).len() + 1)],
+            _ => self.posteriors_of(sequence),
+        }
+    }
+
+    fn posteriors_of(&self, sequence: usize) -> Vec<f64> {
+        let emissions = self.targets.emissions(sequence, self.of(sequence), &self.norms[sequence]);
+        recursion::posteriors(&emissions, self.targets.of(sequence), self.totals[sequence])
+    }
+
+    fn of(&self, sequence: usize) -> &[T] {
+        let (rows, classes) = (&self.rows[sequence], num_classes(&self.logits));
+        &self.logits.values()[rows.start * classes..rows.end * classes]
+    }
+}
+
+/// The parts of `values` that are the rows of each sequence, which follow each other.
+pub(crate) fn split_rows<'a, T>(values: &'a mut [T], rows: &[Range<usize>], width: usize) -> Vec<&'a mut [T]> {
+    let (mut rest, mut end) = (values, 0);
+    let part = |rows: &Range<usize>| {
+        let (_, behind) = std::mem::take(&mut rest).split_at_mut((rows.start - end) * width);
+        let (part, behind) = behind.split_at_mut(rows.len() * width);
+        (rest, end) = (behind, rows.end);
+        part
+    };
+    rows.iter().map(part).collect()
+}
+
+/// The labels of a batch, of which each is a class and none the blank.
+#[derive(Debug, Clone)]
+pub(crate) struct Targets {
+    labels: Ragged<i32>,
+    pub(crate) blank: usize,
+}
+
+impl Targets {
+    pub(crate) fn new(labels: &Ragged<i32>, num_sequences: usize, classes: usize, blank: usize) -> Result<Self, Error> {
+        check_labels(labels, num_sequences, classes, blank)?;
+        Ok(Self { labels: labels.clone(), blank })
+    }
+
+    pub(crate) fn of(&self, sequence: usize) -> &[i32] {
+        self.labels.row(sequence)
+    }
+
+    /// Log-probabilities of the blank and of each label in each frame, `[frame][1 + label]`.
+    fn emissions<T: Real>(&self, sequence: usize, values: &[T], norms: &[Norm<T>]) -> Vec<f64> {
+        let labels = self.of(sequence);
+        let mut emissions = Vec::with_capacity(norms.len() * (labels.len() + 1));
+        for (row, norm) in values.chunks_exact(values.len().checked_div(norms.len()).unwrap_or(1)).zip(norms) {
+            // One logarithm for the whole row.
+            let log_norm = norm.sum.ln();
+            let log_prob = |class: usize| (row[class] - norm.max).to_f64() - log_norm;
+            emissions.push(log_prob(self.blank));
+            emissions.extend(labels.iter().map(|&label| log_prob(class(label))));
+        }
+        emissions
+    }
+
+    /// The losses as they are reported, from the log-probability of each sequence's labels.
+    fn reduce(&self, totals: &[f64], frames: &[usize], options: &CtcOptions) -> Result<(Vec<f64>, Reduced), Error> {
+        let loss = |(sequence, (&total, &frames)): (usize, (&f64, &usize))| {
+            options.impossible.loss(-total, || {
+                let labels = self.of(sequence);
+                let needed = recursion::frames_needed(labels).max(frames);
+                Error::TooShort { sequence, labels: labels.len(), frames, needed }
+            })
+        };
+        let losses = totals.iter().zip(frames).enumerate().map(loss).collect::<Result<Vec<_>, _>>()?;
+        Ok(Reduced::new(losses, options.reduction, &self.labels.lengths()))
+    }
+}
+
+/// Refuses labels that are no classes, the blank among them, and another number of lists.
+pub(crate) fn check_labels(
+    labels: &Ragged<i32>,
+    num_sequences: usize,
+    classes: usize,
+    blank: usize,
+) -> Result<(), Error> {
+    if labels.num_axes() != 2 {
+        return Err(Error::Axes { what: "the labels", expected: 2, found: labels.num_axes() });
+    }
+    Error::check("the lists of labels", num_sequences, labels.num_rows())?;
+    if blank >= classes {
+        return Err(Error::Blank { blank, classes });
+    }
+    for (sequence, labels) in labels.rows().enumerate() {
+        for (position, &label) in labels.iter().enumerate() {
+            match usize::try_from(label) {
+                Ok(class) if class == blank => return Err(Error::BlankLabel { sequence, position, blank }),
+                Ok(class) if class < classes => {}
+                _ => return Err(Error::Label { sequence, position, label, classes }),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A label that was checked, as an index.
+#[inline]
+pub(crate) fn class(label: i32) -> usize {
+    label.cast_unsigned() as usize
+}

@@ -1,0 +1,286 @@
+//! Sums over all alignments of labels with frames.
+//!
+//! A state is the k-th blank, before label k, or label k itself. In probabilities p, where
+//! `skip[k]` is 1 if label k differs from the one before it and 0 else:
+//!
+//! ```text
+//!   blank'[k] = (blank[k] + label[k - 1]) p[blank]
+//!   label'[k] = (label[k] + blank[k] + skip[k] label[k - 1]) p[label k]
+//! ```
+//!
+//! Each frame is divided by the sum of the frame before, so that the numbers stay near 1. What is
+//! below 1e-308 of that is lost; `forward` and `backward` know when this can be more than rounding,
+//! and then `in_logs` does it again.
+
+use kaldera_base::math::exp_in_place;
+use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
+
+/// In a frame whose smallest sum is above this share of all, nothing underflows.
+const SAFE: f64 = 1e-200;
+/// From log-probabilities below this, it may all the same.
+const LN_SAFE: f64 = -230.0;
+/// What underflows is below 1e-308 of the frame before, and goes on with a probability of 1 at
+/// most: where e^-600 of that frame reaches the end, it is below 1e-16 of the total by far.
+const LN_REACHES: f64 = -600.0;
+/// How far the sums of two frames may be from each other, relative to their logarithm.
+const ROUNDING: f64 = 1e-10;
+
+/// How many frames the labels need at least.
+pub(super) fn frames_needed(labels: &[i32]) -> usize {
+    labels.len() + labels.windows(2).filter(|pair| pair[0] == pair[1]).count()
+}
+
+/// The log-probability of the labels, from log-probabilities of blank and labels,
+/// `[frame][1 + label]`; -inf if there is no alignment.
+pub(super) fn total(emissions: &[f64], labels: &[i32]) -> f64 {
+    let frames = emissions.len() / (labels.len() + 1);
+    if frames < frames_needed(labels) {
+        return f64::NEG_INFINITY;
+    }
+    match forward(emissions, labels) {
+        Some(forward) => forward.total,
+        None => in_logs::Trellis::new(emissions, labels).total(),
+    }
+}
+
+/// The posteriors of blank and labels in each frame, `[frame][1 + label]`; there is an alignment.
+pub(super) fn posteriors(emissions: &[f64], labels: &[i32], total: f64) -> Vec<f64> {
+    let found = forward(emissions, labels).and_then(|forward| backward(&forward, labels, total));
+    found.unwrap_or_else(|| in_logs::Trellis::new(emissions, labels).posteriors())
+}
+
+/// The sums from the first frame on.
+struct Forward {
+    /// Probabilities `[frame][1 + label]`.
+    probs: Vec<f64>,
+    /// `[frame]`: blanks 0..=n, then a zero and labels 0..n.
+    sums: Vec<f64>,
+    /// The logarithm of what the sums of each frame are to be multiplied by.
+    scales: Vec<f64>,
+    total: f64,
+}
+
+/// 1 where a label differs from the one before it; 0 for the first, and behind the last.
+fn skips(labels: &[i32]) -> Vec<f64> {
+    let differs = labels.windows(2).map(|pair| if pair[0] == pair[1] { 0.0 } else { 1.0 });
+    [0.0].into_iter().chain(differs).chain((!labels.is_empty()).then_some(0.0)).collect()
+}
+
+/// `None` if something may be lost.
+fn forward(emissions: &[f64], labels: &[i32]) -> Option<Forward> {
+    let width = labels.len() + 1;
+    let mut probs = emissions.to_vec();
+    exp_in_place(&mut probs);
+    let frames = probs.len() / width;
+    let (mut sums, mut scales) = (vec![0.0; frames * 2 * width], vec![0.0; frames]);
+    let kernel = ForwardKernel { probs: &probs, skips: &skips(labels), width, sums: &mut sums, scales: &mut scales };
+    let lossy = dispatch(kernel);
+    let (Some(last), Some(scale)) = (sums.rchunks_exact(2 * width).next(), scales.last()) else {
+        return Some(Forward { probs, sums, scales, total: 0.0 });
+    };
+    let total = (last[width - 1] + last[2 * width - 1]).ln() + scale;
+    let is_deep = emissions.iter().any(|&x| x < LN_SAFE && x > f64::NEG_INFINITY);
+    let lossy = if is_deep { 0.0 } else { lossy };
+    (total.is_finite() && total - lossy > LN_REACHES).then_some(Forward { probs, sums, scales, total })
+}
+
+struct ForwardKernel<'a> {
+    probs: &'a [f64],
+    skips: &'a [f64],
+    width: usize,
+    sums: &'a mut [f64],
+    scales: &'a mut [f64],
+}
+
+impl Kernel for ForwardKernel<'_> {
+    /// The highest scale of a frame in which something may be lost.
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> f64 {
+        let Self { probs, skips, width, sums, scales } = self;
+        let s = s.doubles();
+        let lanes = <S::Doubles as Lanes<f64>>::LANES;
+        let (zero, large) = (s.splat(0.0), s.splat(f64::MAX));
+        // Before the first frame, all is in the first blank.
+        let mut start = vec![0.0; 2 * width];
+        start[0] = 1.0;
+        let (mut scale, mut factor, mut lossy) = (0.0, 1.0, f64::NEG_INFINITY);
+        let mut before: &[f64] = &start;
+        for ((sums, probs), kept) in sums.chunks_exact_mut(2 * width).zip(probs.chunks_exact(width)).zip(scales) {
+            let (blanks, after) = before.split_at(width);
+            let (to_blanks, to_labels) = sums.split_at_mut(width);
+            let (mut sum, mut least) = (zero, large);
+            let blank = s.splat(probs[0] * factor);
+            let factors = s.splat(factor);
+            for k in (0..width).step_by(lanes) {
+                let [b, l] = [&blanks[k..], &after[k..]].map(|x| s.load_partial(x, zero));
+                let to = s.mul(s.add(b, l), blank);
+                (sum, least) = (s.add(sum, to), s.min(least, s.select_le(to, zero, large, to)));
+                s.store_partial(to, &mut to_blanks[k..]);
+            }
+            for k in (0..width - 1).step_by(lanes) {
+                let [stay, from_blank, from_label] =
+                    [&after[k + 1..], &blanks[k..width - 1], &after[k..width - 1]].map(|x| s.load_partial(x, zero));
+                let from = s.mul_add(s.load_partial(&skips[k..width - 1], zero), from_label, s.add(stay, from_blank));
+                let to = s.mul(s.mul(from, factors), s.load_partial(&probs[k + 1..], zero));
+                (sum, least) = (s.add(sum, to), s.min(least, s.select_le(to, zero, large, to)));
+                s.store_partial(to, &mut to_labels[k + 1..]);
+            }
+            *kept = scale;
+            let sum = s.sum(sum);
+            if -s.max_lane(s.sub(zero, least)) < SAFE * sum {
+                lossy = f64::max(lossy, scale);
+            }
+            factor = 1.0 / sum;
+            scale += sum.ln();
+            before = sums;
+        }
+        lossy
+    }
+}
+
+/// The posteriors, or `None` if something was lost.
+fn backward(forward: &Forward, labels: &[i32], total: f64) -> Option<Vec<f64>> {
+    let width = labels.len() + 1;
+    let mut posteriors = vec![0.0; forward.probs.len()];
+    dispatch(BackwardKernel { forward, skips: &skips(labels), width, total, posteriors: &mut posteriors })
+        .then_some(posteriors)
+}
+
+struct BackwardKernel<'a> {
+    forward: &'a Forward,
+    skips: &'a [f64],
+    width: usize,
+    total: f64,
+    posteriors: &'a mut [f64],
+}
+
+impl Kernel for BackwardKernel<'_> {
+    /// Whether all frames have the same total.
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> bool {
+        let Self { forward, skips, width, total, posteriors } = self;
+        let s = s.doubles();
+        let lanes = <S::Doubles as Lanes<f64>>::LANES;
+        let zero = s.splat(0.0);
+        // Sums from each state of the frame behind on, times its probability: blanks, then labels
+        // and a zero.
+        let (mut blanks, mut after) = (vec![0.0; width], vec![0.0; width]);
+        blanks[width - 1] = 1.0;
+        let (mut scale, mut sum_behind) = (0.0, 1.0_f64);
+        let frames = forward.sums.chunks_exact(2 * width).zip(forward.probs.chunks_exact(width));
+        let frames = frames.zip(&forward.scales).zip(posteriors.chunks_exact_mut(width));
+        for (((sums, probs), forward_scale), posteriors) in frames.rev() {
+            let (of_blanks, of_labels) = sums.split_at(width);
+            let (mut in_blanks, mut in_labels, mut sum) = (zero, zero, zero);
+            let factor = 1.0 / sum_behind;
+            let (blank, factors) = (s.splat(probs[0] * factor), s.splat(factor));
+            for k in (0..width).step_by(lanes) {
+                let [b, l] = [&blanks[k..], &after[k..]].map(|x| s.load_partial(x, zero));
+                let from_blank = s.add(b, l);
+                in_blanks = s.mul_add(from_blank, s.load_partial(&of_blanks[k..], zero), in_blanks);
+                if k < width - 1 {
+                    let [next_blank, next_label, skip] =
+                        [&blanks[k + 1..], &after[k + 1..], &skips[k + 1..]].map(|x| s.load_partial(x, zero));
+                    let from_label = s.mul_add(skip, next_label, s.add(l, next_blank));
+                    let posterior = s.mul(from_label, s.load_partial(&of_labels[k + 1..], zero));
+                    in_labels = s.add(in_labels, posterior);
+                    s.store_partial(posterior, &mut posteriors[k + 1..]);
+                    let l = s.mul(s.mul(from_label, factors), s.load_partial(&probs[k + 1..], zero));
+                    sum = s.add(sum, l);
+                    s.store_partial(l, &mut after[k..width - 1]);
+                }
+                let b = s.mul(from_blank, blank);
+                sum = s.add(sum, b);
+                s.store_partial(b, &mut blanks[k..]);
+            }
+            posteriors[0] = s.sum(in_blanks);
+            let of_frame = posteriors[0] + s.sum(in_labels);
+            let found = of_frame.ln() + forward_scale + scale;
+            // What is lost is missing in the total of its frame.
+            let is_whole = (found - total).abs() <= ROUNDING * total.abs().max(1.0);
+            if !is_whole {
+                return false;
+            }
+            let share = 1.0 / of_frame;
+            posteriors.iter_mut().for_each(|posterior| *posterior *= share);
+            scale += sum_behind.ln();
+            sum_behind = s.sum(sum);
+        }
+        true
+    }
+}
+
+/// The same in logarithms, where nothing is lost, term by term.
+mod in_logs {
+    use super::skips;
+
+    pub(super) struct Trellis<'a> {
+        emissions: &'a [f64],
+        skips: Vec<f64>,
+        width: usize,
+        /// `[frame]`: blanks 0..=n, then minus infinity and labels 0..n.
+        sums: Vec<f64>,
+    }
+
+    fn log_add(terms: [f64; 3]) -> f64 {
+        let highest = terms.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        if highest == f64::NEG_INFINITY {
+            return highest;
+        }
+        highest + terms.into_iter().map(|term| (term - highest).exp()).sum::<f64>().ln()
+    }
+
+    impl<'a> Trellis<'a> {
+        pub(super) fn new(emissions: &'a [f64], labels: &[i32]) -> Self {
+            let width = labels.len() + 1;
+            let skips: Vec<f64> = skips(labels).into_iter().map(f64::ln).collect();
+            let mut sums = vec![f64::NEG_INFINITY; emissions.len() * 2];
+            let mut before = vec![f64::NEG_INFINITY; 2 * width];
+            before[0] = 0.0;
+            let mut before: &[f64] = &before;
+            for (to, emissions) in sums.chunks_exact_mut(2 * width).zip(emissions.chunks_exact(width)) {
+                for k in 0..width {
+                    to[k] = log_add([before[k], before[width + k], f64::NEG_INFINITY]) + emissions[0];
+                }
+                for k in 0..width - 1 {
+                    let from_label = before[width + k] + skips[k];
+                    to[width + k + 1] = log_add([before[width + k + 1], before[k], from_label]) + emissions[k + 1];
+                }
+                before = to;
+            }
+            Self { emissions, skips, width, sums }
+        }
+
+        pub(super) fn total(&self) -> f64 {
+            let last = self.sums.rchunks_exact(2 * self.width).next();
+            last.map_or(0.0, |last| log_add([last[self.width - 1], last[2 * self.width - 1], f64::NEG_INFINITY]))
+        }
+
+        pub(super) fn posteriors(&self) -> Vec<f64> {
+            let Self { emissions, skips, width, sums } = self;
+            let (width, total) = (*width, self.total());
+            let mut posteriors = vec![0.0; emissions.len()];
+            // From each state of the frame behind on, its emission included.
+            let (mut blanks, mut labels) = (vec![f64::NEG_INFINITY; width], vec![f64::NEG_INFINITY; width]);
+            blanks[width - 1] = 0.0;
+            let frames = sums.chunks_exact(2 * width).zip(emissions.chunks_exact(width));
+            for ((sums, emissions), to) in frames.zip(posteriors.chunks_exact_mut(width)).rev() {
+                for k in 0..width {
+                    let from_blank = log_add([blanks[k], labels[k], f64::NEG_INFINITY]);
+                    to[0] += (sums[k] + from_blank - total).exp();
+                    if k + 1 < width {
+                        let from_label = log_add([labels[k], blanks[k + 1], skips[k + 1] + labels[k + 1]]);
+                        to[k + 1] = (sums[width + k + 1] + from_label - total).exp();
+                        labels[k] = from_label + emissions[k + 1];
+                    }
+                    blanks[k] = from_blank + emissions[0];
+                }
+            }
+            posteriors
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! LF-MMI over graphs, as k2 has it.
+
+use fsa::dense::{DenseFsaVec, DenseOptions, intersect_dense, intersect_dense_pruned};
+use fsa::{Fsas, Graph};
+
+use crate::error::Error;
+use crate::graph_totals::GraphTotals;
+use crate::reduction::{Impossible, Reduced, Reduction};
+
+/// Options of [`mmi_loss`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct MmiOptions {
+    /// How much the denominator counts.
+    pub den_scale: f64,
+    /// Paths of the numerator that are worse than its best one by more than this do not count.
+    pub num_beam: f32,
+    /// How the denominator is searched.
+    pub den: DenseOptions,
+    /// What becomes of the losses.
+    pub reduction: Reduction,
+    /// What an utterance without a path in its numerator, or in the denominator, has.
+    pub impossible: Impossible,
+}
+
+impl Default for MmiOptions {
+    fn default() -> Self {
+        Self {
+            den_scale: 1.0,
+            num_beam: 10.0,
+            den: DenseOptions::default(),
+            reduction: Reduction::default(),
+            impossible: Impossible::default(),
+        }
+    }
+}
+
+impl MmiOptions {
+    /// With this weight of the denominator.
+    #[must_use]
+    pub fn with_den_scale(mut self, den_scale: f64) -> Self {
+        self.den_scale = den_scale;
+        self
+    }
+
+    /// With a beam of the numerator.
+    #[must_use]
+    pub fn with_num_beam(mut self, num_beam: f32) -> Self {
+        self.num_beam = num_beam;
+        self
+    }
+
+    /// With a search of the denominator.
+    #[must_use]
+    pub fn with_den(mut self, den: DenseOptions) -> Self {
+        self.den = den;
+        self
+    }
+
+    /// With a reduction.
+    #[must_use]
+    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
+        self.reduction = reduction;
+        self
+    }
+
+    /// With this for utterances without path.
+    #[must_use]
+    pub fn with_impossible(mut self, impossible: Impossible) -> Self {
+        self.impossible = impossible;
+        self
+    }
+}
+
+/// Lattice-free MMI: minus how much more the paths of an utterance's numerator have than those of
+/// the denominator, `-(total(num) - den_scale total(den))`. `numerators` are one graph for each
+/// utterance, its transcript; `denominator` is one graph of all that may be said.
+///
+/// For Kaldi's objective, with a leaky HMM, see [`chain_loss`](crate::chain_loss).
+///
+/// # Errors
+/// As [`intersect_dense`]; [`Error::Utterance`]; [`Error::TooShort`] if asked for.
+pub fn mmi_loss<'a, F: Fsas, G: Fsas>(
+    numerators: &Graph<F>,
+    denominator: &Graph<G>,
+    dense: &DenseFsaVec<'a>,
+    options: &MmiOptions,
+) -> Result<(Vec<f64>, MmiSaved<'a>), Error> {
+    let plain = |lattices: &fsa::dense::DenseLattices| Ok(lattices.graph().fsas().clone());
+    Error::check_option("den_scale", options.den_scale, options.den_scale.is_finite(), "a finite number")?;
+    let num = GraphTotals::new(intersect_dense(numerators, dense, options.num_beam)?, plain)?;
+    let den = GraphTotals::new(intersect_dense_pruned(denominator, dense, &options.den)?, plain)?;
+    let is_possible: Vec<bool> =
+        num.totals.iter().zip(&den.totals).map(|(num, den)| num.is_finite() && den.is_finite()).collect();
+    let loss = |(sequence, (&num, &den)): (usize, (&f64, &f64))| {
+        let loss = if is_possible[sequence] { options.den_scale * den - num } else { f64::INFINITY };
+        options.impossible.loss(loss, || {
+            let frames = dense.segments()[sequence].duration;
+            Error::TooShort { sequence, labels: 0, frames, needed: frames }
+        })
+    };
+    let losses = num.totals.iter().zip(&den.totals).enumerate().map(loss).collect::<Result<Vec<_>, _>>()?;
+    let (loss, reduced) = Reduced::new(losses, options.reduction, &[]);
+    Ok((loss, MmiSaved { num, den, den_scale: options.den_scale, is_possible, dense: dense.clone(), reduced }))
+}
+
+/// What the gradient of [`mmi_loss`] needs.
+#[derive(Debug, Clone)]
+pub struct MmiSaved<'a> {
+    num: GraphTotals,
+    den: GraphTotals,
+    den_scale: f64,
+    is_possible: Vec<bool>,
+    dense: DenseFsaVec<'a>,
+    reduced: Reduced,
+}
+
+impl MmiSaved<'_> {
+    /// The derivative by each of the values of `dense`, from that by each loss.
+    ///
+    /// # Errors
+    /// [`Error::Count`] if there is not one for each loss.
+    pub fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
+        let grads = self.reduced.backward(grad)?;
+        let scaled = |scale: f64| {
+            let of = |(&grad, &possible): (&f64, &bool)| if possible { scale * grad } else { 0.0 };
+            grads.iter().zip(&self.is_possible).map(of).collect::<Vec<_>>()
+        };
+        let mut by_scores = self.num.by_scores(&scaled(-1.0), &self.dense)?;
+        let by_den = self.den.by_scores(&scaled(self.den_scale), &self.dense)?;
+        by_scores.iter_mut().zip(by_den).for_each(|(sum, x)| *sum += x);
+        Ok(by_scores)
+    }
+}

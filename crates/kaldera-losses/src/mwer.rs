@@ -1,0 +1,190 @@
+//! Minimum word error rate over the n best paths of lattices.
+
+use fsa::paths::{Nbest, levenshtein_alignment};
+use fsa::{Attribute, FsaVec, Fsas, Graph};
+use ragged_core::Ragged;
+
+use crate::error::Error;
+use crate::reduction::Reduction;
+
+/// Options of [`mwer_loss`], with k2's defaults.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct MwerOptions {
+    /// What scores are divided by before they become probabilities.
+    pub temperature: f64,
+    /// What becomes of the terms, of which each path has one; as in k2, a mean is over paths.
+    pub reduction: Reduction,
+}
+
+impl Default for MwerOptions {
+    fn default() -> Self {
+        Self { temperature: 1.0, reduction: Reduction::Sum }
+    }
+}
+
+impl MwerOptions {
+    /// With a temperature.
+    #[must_use]
+    pub fn with_temperature(mut self, temperature: f64) -> Self {
+        self.temperature = temperature;
+        self
+    }
+
+    /// With a reduction.
+    #[must_use]
+    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
+        self.reduction = reduction;
+        self
+    }
+}
+
+/// The expected number of word errors: for each path of an utterance its probability among them
+/// times its edit distance from the reference. `references` are `[utterance][word]`.
+///
+/// ```
+/// use fsa::paths::Nbest;
+/// use fsa::{Arc, Fsa, Graph};
+/// use kaldera_losses::{MwerOptions, mwer_loss};
+/// use ragged_core::Ragged;
+///
+/// let lattice = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.0), Arc::new(0, 1, 8, 0.0), Arc::new(1, 2, -1, 0.0)])?;
+/// let nbest = Nbest::best(&Graph::new(lattice), 10)?;
+/// let (loss, _) = mwer_loss(&nbest, &Ragged::from_lists(&[vec![7]])?, &MwerOptions::default())?;
+/// assert!((loss[0] - 0.5).abs() < 1e-12); // one of two paths has one error
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Count`] if there is not a reference for each utterance; [`Error::Option`] unless the
+/// temperature is above 0; [`Error::Fsa`] for words below 1.
+#[doc(alias = "MWERLoss")]
+pub fn mwer_loss(
+    nbest: &Nbest,
+    references: &Ragged<i32>,
+    options: &MwerOptions,
+) -> Result<(Vec<f64>, MwerSaved), Error> {
+    let is_good = options.temperature > 0.0 && options.temperature.is_finite();
+    Error::check_option("temperature", options.temperature, is_good, "above 0")?;
+    let utterances = nbest.utterances();
+    Error::check("the references", utterances.num_rows(), references.num_rows())?;
+    let aligned = levenshtein_alignment(references, &nbest.words().remove_axis(0)?, &utterances.to_row_ids())?;
+    let distances = aligned.fsas().iter().map(|path| -path.arcs().iter().map(|arc| f64::from(arc.score)).sum::<f64>());
+    let errors: Vec<f64> = distances.collect();
+    let scores = nbest.total_scores();
+    let mut probs: Vec<f64> = scores.values().iter().map(|score| score / options.temperature).collect();
+    for paths in utterances.rows() {
+        let of_utterance = &mut probs[paths];
+        let highest = of_utterance.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let shift = if highest.is_finite() { highest } else { 0.0 };
+        of_utterance.iter_mut().for_each(|x| *x = (*x - shift).exp());
+        let sum: f64 = of_utterance.iter().sum();
+        of_utterance.iter_mut().filter(|_| sum > 0.0).for_each(|x| *x /= sum);
+    }
+    let terms: Vec<f64> = probs.iter().zip(&errors).map(|(prob, errors)| prob * errors).collect();
+    let (loss, reduced) = crate::reduction::Reduced::new(terms, options.reduction, &[]);
+    let paths = utterances.rows().collect();
+    let saved = MwerSaved { probs, errors, paths, temperature: options.temperature, reduced };
+    Ok((loss, saved))
+}
+
+/// What the gradient of [`mwer_loss`] needs.
+#[derive(Debug, Clone)]
+pub struct MwerSaved {
+    probs: Vec<f64>,
+    errors: Vec<f64>,
+    /// The paths of each utterance.
+    paths: Vec<std::ops::Range<usize>>,
+    temperature: f64,
+    reduced: crate::reduction::Reduced,
+}
+
+impl MwerSaved {
+    /// The number of word errors of each path.
+    pub fn errors(&self) -> &[f64] {
+        &self.errors
+    }
+
+    /// The derivative by the total score of each path, which is that by the score of each of its
+    /// arcs, from that by each loss.
+    ///
+    /// # Errors
+    /// [`Error::Count`] if there is not one for each loss.
+    pub fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
+        let mut grads = self.reduced.backward(grad)?;
+        for paths in &self.paths {
+            let (probs, errors) = (&self.probs[paths.clone()], &self.errors[paths.clone()]);
+            let of_utterance = &mut grads[paths.clone()];
+            of_utterance.iter_mut().zip(errors).for_each(|(grad, errors)| *grad *= errors);
+            let mean: f64 = of_utterance.iter().zip(probs).map(|(grad, prob)| grad * prob).sum();
+            for (grad, prob) in of_utterance.iter_mut().zip(probs) {
+                *grad = prob * (*grad - mean) / self.temperature;
+            }
+        }
+        Ok(grads)
+    }
+}
+
+/// [`mwer_loss`] over paths of lattices, `num_paths` of each, chosen as [`Nbest::from_lattice`]
+/// does with `nbest_scale`; without a scale they are the best ones. The gradient is by the
+/// lattices' arcs.
+///
+/// # Errors
+/// As [`mwer_loss`], [`Nbest::from_lattice`] and [`Nbest::best`].
+pub fn mwer_loss_lattice<F: Fsas>(
+    lattice: &Graph<F>,
+    references: &Ragged<i32>,
+    num_paths: usize,
+    nbest_scale: Option<f32>,
+    options: &MwerOptions,
+) -> Result<(Vec<f64>, MwerLatticeSaved), Error> {
+    let fsas: &FsaVec = lattice.fsas().as_fsa_vec();
+    // Each arc has its number with it, so that paths know where they come from.
+    let numbers: Vec<i32> = (0..).take(fsas.num_arcs()).collect();
+    let numbered = Graph::from_parts(fsas.clone(), lattice.attributes().clone())?.with(ARCS, numbers)?;
+    let nbest = match nbest_scale {
+        Some(scale) => Nbest::from_lattice(&numbered, num_paths, scale)?,
+        None => Nbest::best(&numbered, num_paths)?,
+    };
+    let (loss, saved) = mwer_loss(&nbest, references, options)?;
+    let numbers = match nbest.paths().attributes().get(ARCS) {
+        Some(Attribute::Ints { values, .. }) => values.to_vec(),
+        _ => Vec::new(),
+    };
+    let lengths = nbest.paths().fsas().iter().map(|path| path.arcs().len()).collect();
+    Ok((loss, MwerLatticeSaved { saved, numbers, lengths, num_arcs: fsas.num_arcs() }))
+}
+
+/// The attribute with the number of the lattice's arc.
+const ARCS: &str = "mwer_lattice_arcs";
+
+/// What the gradient of [`mwer_loss_lattice`] needs.
+#[derive(Debug, Clone)]
+pub struct MwerLatticeSaved {
+    saved: MwerSaved,
+    /// For each arc of the paths that of the lattice.
+    numbers: Vec<i32>,
+    /// How many arcs each path has.
+    lengths: Vec<usize>,
+    num_arcs: usize,
+}
+
+impl MwerLatticeSaved {
+    /// The derivative by the score of each of the lattice's arcs, from that by each loss.
+    ///
+    /// # Errors
+    /// [`Error::Count`] if there is not one for each loss.
+    pub fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
+        let by_paths = self.saved.backward(grad)?;
+        let mut by_arcs = vec![0.0; self.num_arcs];
+        let grads = by_paths.iter().zip(&self.lengths).flat_map(|(&grad, &length)| std::iter::repeat_n(grad, length));
+        for (grad, &arc) in grads.zip(&self.numbers) {
+            if let Some(sum) = usize::try_from(arc).ok().and_then(|arc| by_arcs.get_mut(arc)) {
+                *sum += grad;
+            }
+        }
+        Ok(by_arcs)
+    }
+}

@@ -1,0 +1,98 @@
+//! What a joiner's row of logits says of the symbol and of the blank, and the gradient of that.
+
+use kaldera_base::Real;
+
+use crate::error::Error;
+use crate::rows::{Norm, norms, softmax};
+
+/// How classes become probabilities.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Classes {
+    pub(super) width: usize,
+    pub(super) blank: usize,
+    /// Whether the blank has a sigmoid of its own.
+    pub(super) is_hat: bool,
+}
+
+impl Classes {
+    /// The normalizers of rows.
+    pub(super) fn norms<T: Real>(&self, sequence: usize, values: &[T]) -> Result<Vec<Norm<T>>, Error> {
+        let all = norms(sequence, values, self.width)?;
+        if !self.is_hat {
+            return Ok(all);
+        }
+        // Without the blank: the classes before it and behind it. There may be none.
+        let none = Norm { max: T::ZERO, sum: 0.0 };
+        let of = |part: &[T]| -> Result<Norm<T>, Error> {
+            match part.iter().all(|&x| x == -T::INFINITY) {
+                true => Ok(none),
+                false => Ok(norms(sequence, part, part.len())?[0]),
+            }
+        };
+        let merged = |row: &[T]| Ok(merged(of(&row[..self.blank])?, of(&row[self.blank + 1..])?));
+        values.chunks_exact(self.width).map(merged).collect()
+    }
+
+    /// The log-probability of the blank.
+    pub(super) fn blank<T: Real>(&self, row: &[T], norm: &Norm<T>) -> f64 {
+        match self.is_hat {
+            true => log_sigmoid(row[self.blank].to_f64()),
+            false => norm.log_prob(row[self.blank]),
+        }
+    }
+
+    /// The log-probability of a symbol.
+    pub(super) fn symbol<T: Real>(&self, row: &[T], norm: &Norm<T>, symbol: usize) -> f64 {
+        match self.is_hat {
+            true => log_sigmoid(-row[self.blank].to_f64()) + norm.log_prob(row[symbol]),
+            false => norm.log_prob(row[symbol]),
+        }
+    }
+
+    /// The derivative of a loss by the logits of rows, where `occupations` say for each row how
+    /// much its symbol's and its blank's log-probability count in the loss, negated; a row without
+    /// symbol has `None`.
+    pub(super) fn gradient<T: Real>(&self, values: &[T], norms: &[Norm<T>], occupations: &[Occupation], to: &mut [T]) {
+        let of_softmax = |o: &Occupation| if self.is_hat { o.symbol } else { o.symbol + o.blank };
+        let weights: Vec<f64> = occupations.iter().map(of_softmax).collect();
+        softmax(values, self.width, norms, &weights, to);
+        let rows = values.chunks_exact(self.width).zip(to.chunks_exact_mut(self.width));
+        for ((row, to), occupation) in rows.zip(occupations) {
+            if self.is_hat {
+                let sigmoid = log_sigmoid(row[self.blank].to_f64()).exp();
+                to[self.blank] = T::from_f64(sigmoid * occupation.symbol - (1.0 - sigmoid) * occupation.blank);
+            } else {
+                to[self.blank] -= T::from_f64(occupation.blank);
+            }
+            if let Some(class) = occupation.class {
+                to[class] -= T::from_f64(occupation.symbol);
+            }
+        }
+    }
+}
+
+/// How often paths take the symbol and the blank of a row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Occupation {
+    /// The class of the symbol.
+    pub(super) class: Option<usize>,
+    pub(super) symbol: f64,
+    pub(super) blank: f64,
+}
+
+/// ln 1 / (1 + e^-x)
+fn log_sigmoid(x: f64) -> f64 {
+    x.min(0.0) - (-x.abs()).exp().ln_1p()
+}
+
+fn merged<T: Real>(a: Norm<T>, b: Norm<T>) -> Norm<T> {
+    match (a.sum == 0.0, b.sum == 0.0) {
+        (true, _) => b,
+        (_, true) => a,
+        _ => {
+            let max = if a.max > b.max { a.max } else { b.max };
+            let part = |norm: Norm<T>| norm.sum * (norm.max - max).to_f64().exp();
+            Norm { max, sum: part(a) + part(b) }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Rows of logits: their normalizers, and the gradient of log-softmax.
+
+use kaldera_base::Real;
+use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
+
+use crate::error::Error;
+
+/// What normalizes a row of logits x: `ln Σ e^x = max + ln sum`, where `sum` is `Σ e^(x - max)`.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Norm<T> {
+    pub(crate) max: T,
+    pub(crate) sum: f64,
+}
+
+impl<T: Real> Norm<T> {
+    /// The log-probability of a logit.
+    #[inline]
+    pub(crate) fn log_prob(&self, logit: T) -> f64 {
+        (logit - self.max).to_f64() - self.sum.ln()
+    }
+}
+
+/// The normalizers of rows of `width` logits.
+///
+/// # Errors
+/// [`Error::Logit`] for NaN, plus infinity, and rows of minus infinity alone.
+pub(crate) fn norms<T: Real>(sequence: usize, values: &[T], width: usize) -> Result<Vec<Norm<T>>, Error> {
+    let mut norms = vec![Norm::default(); values.len().checked_div(width).unwrap_or(0)];
+    dispatch(Norms { values, width, norms: &mut norms });
+    match norms.iter().position(|norm| !norm.sum.is_finite()) {
+        Some(row) => Err(bad_row(sequence, row, &values[row * width..][..width])),
+        None => Ok(norms),
+    }
+}
+
+/// What is wrong with a row without normalizer.
+pub(crate) fn bad_row<T: Real>(sequence: usize, row: usize, values: &[T]) -> Error {
+    let is_bad = |x: &T| x.is_nan() || *x == T::INFINITY;
+    let class = values.iter().position(is_bad).unwrap_or(0);
+    Error::Logit { sequence, row, class, logit: values.get(class).map_or(f64::NAN, |x| x.to_f64()) }
+}
+
+/// `to = weight e^x / Σ e^x` for each row: what log-softmax adds to a gradient whose sum over the
+/// row is `-weight`.
+pub(crate) fn softmax<T: Real>(values: &[T], width: usize, norms: &[Norm<T>], weights: &[f64], to: &mut [T]) {
+    dispatch(Softmax { values, width, norms, weights, to });
+}
+
+struct Norms<'a, T> {
+    values: &'a [T],
+    width: usize,
+    norms: &'a mut [Norm<T>],
+}
+
+/// How many vectors of a row are maximized side by side.
+const SIDE_BY_SIDE: usize = 4;
+
+impl<T: Real> Kernel for Norms<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let s = T::lanes(s);
+        let lanes = T::Lanes::<S>::LANES;
+        let lowest = s.splat(-T::INFINITY);
+        for (row, norm) in self.values.chunks_exact(self.width.max(1)).zip(self.norms) {
+            let mut maxima = [lowest; SIDE_BY_SIDE];
+            let mut blocks = row.chunks_exact(SIDE_BY_SIDE * lanes);
+            for block in &mut blocks {
+                for (max, x) in maxima.iter_mut().zip(block.chunks_exact(lanes)) {
+                    *max = s.max(s.load(x), *max);
+                }
+            }
+            for x in blocks.remainder().chunks(lanes) {
+                maxima[0] = s.max(s.load_partial(x, lowest), maxima[0]);
+            }
+            let [a, b, c, d] = maxima;
+            let max = s.max_lane(s.max(s.max(a, b), s.max(c, d)));
+            let (shift, mut sum) = (s.splat(max), s.splat(T::ZERO));
+            let mut vectors = row.chunks_exact(lanes);
+            for x in &mut vectors {
+                sum = s.add(sum, T::exp_lanes(s, s.sub(s.load(x), shift)));
+            }
+            let rest = vectors.remainder();
+            if !rest.is_empty() {
+                sum = s.add(sum, T::exp_lanes(s, s.sub(s.load_partial(rest, lowest), shift)));
+            }
+            *norm = Norm { max, sum: s.sum(sum).to_f64() };
+        }
+    }
+}
+
+struct Softmax<'a, T> {
+    values: &'a [T],
+    width: usize,
+    norms: &'a [Norm<T>],
+    weights: &'a [f64],
+    to: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Softmax<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let s = T::lanes(s);
+        let lanes = T::Lanes::<S>::LANES;
+        let width = self.width.max(1);
+        let rows = self.values.chunks_exact(width).zip(self.to.chunks_exact_mut(width));
+        for ((row, to), (norm, &weight)) in rows.zip(self.norms.iter().zip(self.weights)) {
+            let (shift, scale) = (s.splat(norm.max), s.splat(T::from_f64(weight / norm.sum)));
+            let (mut from, mut to) = (row.chunks_exact(lanes), to.chunks_exact_mut(lanes));
+            for (x, y) in (&mut from).zip(&mut to) {
+                s.store(s.mul(scale, T::exp_lanes(s, s.sub(s.load(x), shift))), y);
+            }
+            let (x, y) = (from.remainder(), to.into_remainder());
+            if !x.is_empty() {
+                s.store_partial(s.mul(scale, T::exp_lanes(s, s.sub(s.load_partial(x, shift), shift))), y);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn norms_and_softmax_equal_their_definition(
+            x in prop::collection::vec(-40.0_f64..40.0, 1..150), weight in -2.0_f64..2.0,
+        ) {
+            let norm = norms(0, &x, x.len()).unwrap();
+            let highest = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let all = highest + x.iter().map(|x| (x - highest).exp()).sum::<f64>().ln();
+            let mut to = vec![0.0; x.len()];
+            softmax(&x, x.len(), &norm, &[weight], &mut to);
+            for (&x, &y) in x.iter().zip(&to) {
+                prop_assert!((norm[0].log_prob(x) - (x - all)).abs() < 1e-12);
+                prop_assert!((y - weight * (x - all).exp()).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_without_normalizer_are_named() {
+        let logit = |x: &[f32]| norms(3, x, 2).unwrap_err().to_string();
+        assert!(logit(&[0.0, 0.0, 1.0, f32::NAN]).starts_with("sequence 3, row 1: the logit of class 1 is NaN"));
+        assert!(logit(&[f32::INFINITY, 0.0]).contains("row 0: the logit of class 0 is inf"));
+        assert!(logit(&[f32::NEG_INFINITY; 2]).contains("is -inf"));
+        assert_eq!(norms(0, &[f32::NEG_INFINITY, 1.0], 2).unwrap()[0].log_prob(1.0), 0.0);
+        assert!(norms::<f32>(0, &[], 0).unwrap().is_empty());
+    }
+}

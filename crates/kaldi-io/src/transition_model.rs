@@ -1,0 +1,373 @@
+//! Kaldi's transition model: which phone and which column of the network's output a transition
+//! identifier stands for.
+//!
+//! It is the first part of a model such as `final.mdl`; what follows it, the acoustic model, is not
+//! read. Both forms are, with the topologies of one pdf for a state (`<PdfClass>`) and of two
+//! (`<ForwardPdfClass>`, `<SelfLoopPdfClass>`):
+//!
+//! ```text
+//! <TransitionModel> <Topology> entries: for each state its pdf classes and transitions </Topology>
+//! <Triples> count: phone, state, pdf; or <Tuples>, with the pdf of self-loops besides </Triples>
+//! <LogProbs> a vector, by transition identifier </LogProbs> </TransitionModel>
+//! ```
+//!
+//! Transition identifiers count from 1 the transitions of all triples, one triple after the other.
+
+use std::io::BufRead;
+
+use kaldi_matrix::Vector;
+use kaldi_matrix::codec::{ByteReader, CodecError, KaldiRead, Word, read_header};
+
+use crate::error::Error;
+use crate::rxfilename::Input;
+
+/// What a transition identifier stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transition {
+    /// The phone.
+    pub phone: i32,
+    /// The state of the phone's topology that it leaves.
+    pub state: i32,
+    /// The column of the network's output, from 0 on.
+    pub pdf: i32,
+    /// Whether it stays in its state.
+    pub is_self_loop: bool,
+    /// Whether the phone ends with it.
+    pub is_final: bool,
+}
+
+/// What Kaldi's transition identifiers stand for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransitionModel {
+    transitions: Vec<Transition>,
+}
+
+/// The transitions of each state of a phone: where they lead.
+type Entry = Vec<Vec<i32>>;
+
+/// The topologies of phones.
+struct Topology {
+    /// For each phone its entry, -1 where it has none.
+    entry_of: Vec<i32>,
+    entries: Vec<Entry>,
+    /// Self-loops have no pdf of their own.
+    is_hmm: bool,
+}
+
+impl TransitionModel {
+    /// Reads the model that an rxfilename names.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being opened; [`Error::File`] for its contents.
+    pub fn open(rxfilename: &str) -> Result<Self, Error> {
+        let mut input = Input::open(rxfilename)?;
+        // What follows is not read, and so a command that writes it may be cut off.
+        Self::read(&mut input).map_err(|error| Error::from(error).in_file(rxfilename))
+    }
+
+    /// Reads a model, up to the end of its part of the file.
+    ///
+    /// # Errors
+    /// [`CodecError`], with the place of what is wrong. Memory is in proportion to what is there.
+    pub fn read(input: &mut dyn BufRead) -> Result<Self, CodecError> {
+        let binary = read_header(input)?;
+        let (topology, tuples, at) = {
+            let mut reader = Reader { bytes: ByteReader::new(input), binary };
+            reader.expect(b"<TransitionModel>")?;
+            let topology = reader.topology()?;
+            let tuples = reader.tuples()?;
+            reader.expect(b"<LogProbs>")?;
+            (topology, tuples, reader.bytes.offset())
+        };
+        let log_probs = Vector::<f32>::read_body(input, binary).map_err(|error| error.shifted(at))?;
+        let mut reader = Reader { bytes: ByteReader::new(input), binary };
+        reader.expect(b"</LogProbs>")?;
+        reader.expect(b"</TransitionModel>")?;
+        // Place 0 is of no identifier.
+        let most = log_probs.dim().saturating_sub(1);
+        let mut transitions = Vec::new();
+        for &(phone, state, pdf, loop_pdf) in &tuples {
+            let wrong = |found: String| unexpected(at, "triples that fit the topologies", found);
+            let entry = usize::try_from(phone).ok().and_then(|phone| topology.entry_of.get(phone));
+            let entry = entry.and_then(|&entry| topology.entries.get(usize::try_from(entry).ok()?));
+            let entry = entry.ok_or_else(|| wrong(format!("phone {phone}, which has none")))?;
+            let dests = usize::try_from(state).ok().and_then(|state| entry.get(state));
+            let dests = dests.ok_or_else(|| wrong(format!("state {state} of phone {phone}")))?;
+            if transitions.len() + dests.len() > most {
+                return Err(wrong(format!("{most} probabilities for more transitions")));
+            }
+            transitions.extend(dests.iter().map(|&dest| {
+                let is_self_loop = dest == state;
+                let is_final = usize::try_from(dest).is_ok_and(|dest| dest + 1 == entry.len());
+                Transition { phone, state, pdf: if is_self_loop { loop_pdf } else { pdf }, is_self_loop, is_final }
+            }));
+        }
+        if transitions.len() != most {
+            let found = format!("{} transitions and {most} probabilities", transitions.len());
+            return Err(unexpected(at, "one probability for each transition", found));
+        }
+        Ok(Self { transitions })
+    }
+
+    /// How many transition identifiers there are: they are 1, 2 and so on.
+    pub fn num_transition_ids(&self) -> usize {
+        self.transitions.len()
+    }
+
+    /// How many columns the network's output must have.
+    pub fn num_pdfs(&self) -> usize {
+        let most = self.transitions.iter().map(|transition| transition.pdf).max();
+        most.and_then(|most| usize::try_from(most).ok()).map_or(0, |most| most + 1)
+    }
+
+    /// What an identifier stands for, `None` if there is none such.
+    #[doc(alias = "TransitionIdToPhone")]
+    #[doc(alias = "TransitionIdToPdf")]
+    pub fn get(&self, transition_id: i32) -> Option<Transition> {
+        let place = usize::try_from(transition_id).ok()?.checked_sub(1)?;
+        self.transitions.get(place).copied()
+    }
+}
+
+fn unexpected(offset: u64, expected: &'static str, found: String) -> CodecError {
+    CodecError::Unexpected { offset, expected: expected.into(), found }
+}
+
+struct Reader<'a> {
+    bytes: ByteReader<'a>,
+    binary: bool,
+}
+
+impl Reader<'_> {
+    fn token(&mut self, expected: &'static str) -> Result<Word, CodecError> {
+        if self.binary { self.bytes.token(expected) } else { self.bytes.word(expected) }
+    }
+
+    fn expect(&mut self, token: &'static [u8]) -> Result<(), CodecError> {
+        let shown = std::str::from_utf8(token).unwrap_or_default();
+        let word = self.token(shown)?;
+        if word.bytes == token { Ok(()) } else { Err(word.unexpected(shown)) }
+    }
+
+    fn int(&mut self, expected: &'static str) -> Result<i32, CodecError> {
+        if self.binary {
+            return self.bytes.int32(expected);
+        }
+        let word = self.bytes.word(expected)?;
+        parse(&word).ok_or_else(|| word.unexpected(expected))
+    }
+
+    /// So many integers follow; there are none below 0.
+    fn count(&mut self, expected: &'static str) -> Result<i32, CodecError> {
+        let at = self.bytes.offset();
+        let count = self.int(expected)?;
+        if count >= 0 { Ok(count) } else { Err(unexpected(at, expected, count.to_string())) }
+    }
+
+    fn topology(&mut self) -> Result<Topology, CodecError> {
+        self.expect(b"<Topology>")?;
+        if self.binary { self.binary_topology() } else { self.text_topology() }
+    }
+
+    fn binary_topology(&mut self) -> Result<Topology, CodecError> {
+        self.integers()?;
+        let entry_of = self.integers()?;
+        let mut count = self.int("the number of topologies")?;
+        // A sign that self-loops have pdfs of their own.
+        let is_hmm = count != -1;
+        if !is_hmm {
+            count = self.int("the number of topologies")?;
+        }
+        let mut entries = Vec::new();
+        for _ in 0..count {
+            let mut entry = Entry::new();
+            for _ in 0..self.count("the number of states")? {
+                self.int("a pdf class")?;
+                if !is_hmm {
+                    self.int("the pdf class of a self-loop")?;
+                }
+                let mut dests = Vec::new();
+                for _ in 0..self.count("the number of transitions")? {
+                    dests.push(self.int("the state that a transition leads to")?);
+                    self.bytes.real::<f32>("the probability of a transition")?;
+                }
+                entry.push(dests);
+            }
+            entries.push(entry);
+        }
+        self.expect(b"</Topology>")?;
+        Ok(Topology { entry_of, entries, is_hmm })
+    }
+
+    fn text_topology(&mut self) -> Result<Topology, CodecError> {
+        const EXPECTED: &str = "a topology: <TopologyEntry>, <ForPhones>, <State> and so on";
+        let mut made = Topology { entry_of: Vec::new(), entries: Vec::new(), is_hmm: true };
+        loop {
+            let word = self.bytes.word(EXPECTED)?;
+            match &*word.bytes {
+                b"</Topology>" => return Ok(made),
+                b"<TopologyEntry>" => made.entries.push(Entry::new()),
+                b"<ForPhones>" => loop {
+                    /// No phone has a higher number, so that damaged files take no memory.
+                    const MOST_PHONES: usize = 1 << 24;
+                    let word = self.bytes.word("a phone or </ForPhones>")?;
+                    if word.bytes == b"</ForPhones>" {
+                        break;
+                    }
+                    let phone = parse(&word).and_then(|phone: i32| usize::try_from(phone).ok());
+                    let phone = phone.filter(|&phone| phone < MOST_PHONES).ok_or_else(|| word.unexpected("a phone"))?;
+                    if made.entry_of.len() <= phone {
+                        made.entry_of.resize(phone + 1, -1);
+                    }
+                    made.entry_of[phone] = i32::try_from(made.entries.len()).unwrap_or(i32::MAX) - 1;
+                },
+                b"<State>" => {
+                    self.int("the number of a state")?;
+                    made.entries.last_mut().ok_or_else(|| word.unexpected("<TopologyEntry>"))?.push(Vec::new());
+                }
+                b"<PdfClass>" | b"<ForwardPdfClass>" => {
+                    made.is_hmm = word.bytes == b"<PdfClass>";
+                    self.int("a pdf class")?;
+                }
+                b"<SelfLoopPdfClass>" => {
+                    self.int("a pdf class")?;
+                }
+                b"<Transition>" => {
+                    let dest = self.int("the state that a transition leads to")?;
+                    self.bytes.word("the probability of a transition")?;
+                    let state = made.entries.last_mut().and_then(|entry| entry.last_mut());
+                    state.ok_or_else(|| word.unexpected("<State>"))?.push(dest);
+                }
+                b"<Final>" | b"</State>" | b"</TopologyEntry>" => {}
+                _ => return Err(word.unexpected(EXPECTED)),
+            }
+        }
+    }
+
+    /// A vector of integers of the binary form.
+    fn integers(&mut self) -> Result<Vec<i32>, CodecError> {
+        match self.bytes.peek()? {
+            Some(4) => self.bytes.bump(),
+            other => return Err(self.bytes.unexpected_byte("the size byte 4 of a vector of integers", other)),
+        }
+        let number = |reader: &mut Self| {
+            let mut bytes = [0; 4];
+            reader.bytes.read_exact(&mut bytes, "an integer of a vector")?;
+            Ok(i32::from_le_bytes(bytes))
+        };
+        let count = number(self)?;
+        (0..count).map(|_| number(self)).collect()
+    }
+
+    /// Phone, state, pdf, and the pdf of self-loops.
+    fn tuples(&mut self) -> Result<Vec<(i32, i32, i32, i32)>, CodecError> {
+        let word = self.token("<Triples> or <Tuples>")?;
+        let end: &[u8] = match &*word.bytes {
+            b"<Triples>" => b"</Triples>",
+            b"<Tuples>" => b"</Tuples>",
+            _ => return Err(word.unexpected("<Triples> or <Tuples>")),
+        };
+        let mut tuples = Vec::new();
+        for _ in 0..self.count("the number of triples")? {
+            let [phone, state, pdf] = [self.int("a phone")?, self.int("a state")?, self.int("a pdf")?];
+            let loop_pdf = if end == b"</Tuples>" { self.int("the pdf of a self-loop")? } else { pdf };
+            tuples.push((phone, state, pdf, loop_pdf));
+        }
+        let word = self.token("the end of the triples")?;
+        if word.bytes == end { Ok(tuples) } else { Err(word.unexpected("the end of the triples")) }
+    }
+}
+
+fn parse(word: &Word) -> Option<i32> {
+    std::str::from_utf8(&word.bytes).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two phones with three emitting states each, of which phone 2 has one state.
+    const TEXT: &str = "<TransitionModel> \n<Topology> \n<TopologyEntry> \n<ForPhones> \n1 \n</ForPhones> \n\
+        <State> 0 <PdfClass> 0 <Transition> 0 0.5 <Transition> 1 0.5 </State> \n\
+        <State> 1 <PdfClass> 1 <Transition> 1 0.5 <Transition> 2 0.5 </State> \n<State> 2 </State> \n</TopologyEntry> \n\
+        <TopologyEntry> \n<ForPhones> \n2 \n</ForPhones> \n\
+        <State> 0 <PdfClass> 0 <Transition> 0 0.5 <Transition> 1 0.5 </State> \n<State> 1 </State> \n</TopologyEntry> \n\
+        </Topology> \n<Triples> 3 \n1 0 0 \n1 1 1 \n2 0 2 \n</Triples> \n<LogProbs> \n \
+        [ 0 -0.7 -0.7 -0.7 -0.7 -0.7 -0.7 ]\n</LogProbs> \n</TransitionModel> \nrest";
+
+    fn binary() -> Vec<u8> {
+        let mut out = b"\0B<TransitionModel> <Topology> ".to_vec();
+        let int = |out: &mut Vec<u8>, i: i32| {
+            out.push(4);
+            out.extend(i.to_le_bytes());
+        };
+        for list in [&[1, 2][..], &[-1, 0, 1]] {
+            int(&mut out, i32::try_from(list.len()).unwrap());
+            list.iter().for_each(|i: &i32| out.extend(i.to_le_bytes()));
+        }
+        int(&mut out, 2);
+        for states in [3, 2] {
+            int(&mut out, states);
+            for state in 0..states {
+                int(&mut out, if state + 1 == states { -1 } else { state });
+                int(&mut out, if state + 1 == states { 0 } else { 2 });
+                for dest in (state..states).take(if state + 1 == states { 0 } else { 2 }) {
+                    int(&mut out, dest);
+                    out.push(4);
+                    out.extend(0.5_f32.to_le_bytes());
+                }
+            }
+        }
+        out.extend(b"</Topology> <Triples> ");
+        [3, 1, 0, 0, 1, 1, 1, 2, 0, 2].iter().for_each(|&i| int(&mut out, i));
+        out.extend(b"</Triples> <LogProbs> FV ");
+        int(&mut out, 7);
+        (0..7).for_each(|_| out.extend((-0.7_f32).to_le_bytes()));
+        out.extend(b"</LogProbs> </TransitionModel> rest");
+        out
+    }
+
+    #[test]
+    fn both_forms_say_the_same() {
+        let model = TransitionModel::read(&mut TEXT.as_bytes()).unwrap();
+        assert_eq!(model, TransitionModel::read(&mut &binary()[..]).unwrap());
+        assert_eq!((model.num_transition_ids(), model.num_pdfs()), (6, 3));
+        let transition =
+            |phone, state, pdf, is_self_loop, is_final| Some(Transition { phone, state, pdf, is_self_loop, is_final });
+        assert_eq!(model.get(1), transition(1, 0, 0, true, false));
+        assert_eq!(model.get(4), transition(1, 1, 1, false, true));
+        assert_eq!(model.get(6), transition(2, 0, 2, false, true));
+        assert_eq!((model.get(0), model.get(7), model.get(-1)), (None, None, None));
+    }
+
+    #[test]
+    fn pdfs_of_self_loops() {
+        let text = TEXT
+            .replace("<PdfClass> 0", "<ForwardPdfClass> 0 <SelfLoopPdfClass> 1")
+            .replace("<PdfClass> 1", "<ForwardPdfClass> 0 <SelfLoopPdfClass> 1")
+            .replace("Triples", "Tuples")
+            .replace("1 0 0 \n1 1 1 \n2 0 2 \n", "1 0 0 3 \n1 1 1 4 \n2 0 2 5 \n");
+        let model = TransitionModel::read(&mut text.as_bytes()).unwrap();
+        assert_eq!((model.get(1).unwrap().pdf, model.get(2).unwrap().pdf, model.num_pdfs()), (3, 0, 6));
+    }
+
+    #[test]
+    fn damaged_models_are_errors() {
+        for (from, to) in
+            [("1 1 1", "1 9 1"), ("2 0 2", "7 0 2"), ("-0.7 ]", "]"), ("-0.7 ]", "-0.7 1 ]"), ("<State> 0", "<Stat> 0")]
+        {
+            let text = TEXT.replacen(from, to, 1);
+            assert!(TransitionModel::read(&mut text.as_bytes()).is_err(), "{from} {to}");
+        }
+        let whole = binary();
+        let body = whole.len() - "rest".len() - 1;
+        for end in 0..body {
+            assert!(TransitionModel::read(&mut &whole[..end]).is_err(), "{end}");
+        }
+        for at in 0..body {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x81;
+            let _ = TransitionModel::read(&mut &damaged[..]);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The weights and options of a GRU.
+
+use std::ops::Range;
+
+use kaldera_base::Real;
+use kaldi_matrix::{Matrix, Vector};
+
+use crate::activation::Activation;
+use crate::error::Error;
+use crate::parameters;
+use crate::pass::{check_bias, check_weights};
+
+/// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one
+/// the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Reset {
+    /// Before the product: n = a(W_n x + U_n (r h') + b_n). Paddle's, and the first paper's.
+    Before,
+    /// After the product: n = a(W_n x + b_n + r (U_n h' + b_hn)). PyTorch's and cuDNN's.
+    After,
+}
+
+/// What the update gate z is a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Update {
+    /// h = z h' + (1 - z) n: PyTorch's, and Paddle's with `origin_mode`.
+    #[doc(alias = "origin_mode")]
+    Old,
+    /// h = (1 - z) h' + z n: Paddle's default.
+    New,
+}
+
+/// What kind of GRU it is. The default is PyTorch's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct GruOptions {
+    /// Of the reset and update gates.
+    pub gate_activation: Activation,
+    /// Of the candidate n.
+    pub candidate_activation: Activation,
+    /// Where the reset gate stands.
+    pub reset: Reset,
+    /// What the update gate is a share of.
+    pub update: Update,
+}
+
+impl Default for GruOptions {
+    fn default() -> Self {
+        Self {
+            gate_activation: Activation::Sigmoid,
+            candidate_activation: Activation::Tanh,
+            reset: Reset::After,
+            update: Update::Old,
+        }
+    }
+}
+
+/// Weights of a [`Gru`], or gradients by them. Gates are in PyTorch's order: reset r, update z,
+/// candidate n.
+#[derive(Clone, Debug)]
+pub struct GruWeights<T: Real> {
+    /// `[3 hidden, input]`. Without it, the input has been projected already and is `[rows, 3
+    /// hidden]`.
+    pub weight_ih: Option<Matrix<T>>,
+    /// `[3 hidden, hidden]`
+    pub weight_hh: Matrix<T>,
+    /// `[3 hidden]`; PyTorch's two added for r and z, that of the input for n.
+    pub bias: Option<Vector<T>>,
+    /// `[hidden]`: b_hn, only with [`Reset::After`].
+    pub bias_hn: Option<Vector<T>>,
+}
+
+/// Gated recurrent units.
+///
+/// ```text
+///   r = f(W_r x + U_r h' + b_r)       n: see Reset
+///   z = f(W_z x + U_z h' + b_z)       h: see Update
+/// ```
+#[derive(Clone, Debug)]
+#[doc(alias = "dynamic_gru")]
+pub struct Gru<T: Real> {
+    /// What kind it is.
+    pub options: GruOptions,
+    /// W, U and the biases.
+    pub weights: GruWeights<T>,
+}
+
+impl<T: Real> GruWeights<T> {
+    /// Zeros for PyTorch's cell with biases.
+    pub fn zeros(inputs: usize, hidden: usize) -> Self {
+        Self {
+            weight_ih: Some(Matrix::zeros(3 * hidden, inputs)),
+            weight_hh: Matrix::zeros(3 * hidden, hidden),
+            bias: Some(Vector::zeros(3 * hidden)),
+            bias_hn: Some(Vector::zeros(hidden)),
+        }
+    }
+}
+
+parameters! {
+    impl<T: Real> Parameters<T> for GruWeights<T> { weight_ih, weight_hh, bias, bias_hn }
+}
+
+parameters! {
+    impl<T: Real> Parameters<T> for Gru<T> { weights as "", .. }
+}
+
+/// How the gates of a step lie in a row.
+///
+/// With the reset gate after the product, what it scales is kept too, between those that are
+/// multiplied with h' and n:
+///
+/// ```text
+///   before   r  z  n
+///   after    r  z  U_n h' + b_hn  n        of gradients, the first three are those by U h', the first two and the last those by W x
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) hidden: usize,
+    pub(super) reset: Reset,
+}
+
+impl Layout {
+    /// The length of a row.
+    pub(super) fn width(self) -> usize {
+        match self.reset {
+            Reset::Before => 3 * self.hidden,
+            Reset::After => 4 * self.hidden,
+        }
+    }
+
+    /// Where n begins.
+    pub(super) fn candidate(self) -> usize {
+        self.width() - self.hidden
+    }
+
+    /// Where r, z and n begin.
+    pub(super) fn offsets(self) -> Vec<usize> {
+        vec![0, self.hidden, self.candidate()]
+    }
+
+    /// The columns of gradients by W x + b.
+    pub(super) fn of_inputs(self) -> [Range<usize>; 2] {
+        [0..2 * self.hidden, self.candidate()..self.width()]
+    }
+}
+
+impl<T: Real> Gru<T> {
+    /// PyTorch's GRU, all weights zero.
+    pub fn zeros(inputs: usize, hidden: usize) -> Self {
+        Self { options: GruOptions::default(), weights: GruWeights::zeros(inputs, hidden) }
+    }
+
+    /// The number of hidden units.
+    pub fn hidden_size(&self) -> usize {
+        self.weights.weight_hh.num_cols()
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        Layout { hidden: self.hidden_size(), reset: self.options.reset }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let (hidden, weights) = (self.hidden_size(), &self.weights);
+        if hidden == 0 {
+            return Err(Error::Zero { what: "the number of hidden units" });
+        }
+        check_weights("weight_hh", [3 * hidden, hidden], &weights.weight_hh)?;
+        if let Some(weight_ih) = &weights.weight_ih {
+            check_weights("weight_ih", [3 * hidden, weight_ih.num_cols()], weight_ih)?;
+        }
+        check_bias("bias", 3 * hidden, weights.bias.as_ref())?;
+        if self.options.reset == Reset::Before && weights.bias_hn.is_some() {
+            let because = "with the reset gate before the product, it is the same as a part of the bias";
+            return Err(Error::Unused { tensor: "bias_hn", because });
+        }
+        check_bias("bias_hn", hidden, weights.bias_hn.as_ref())
+    }
+}
