@@ -19,6 +19,10 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Fsa(#[from] kaldera::fsa::Error),
     #[error(transparent)]
+    Score(#[from] kaldera::decoder::score::ScoreError),
+    #[error("'{key}' has no hypothesis: give --mode=present to leave it out, or --mode=all to take it as empty")]
+    NoHypothesis { key: String },
+    #[error(transparent)]
     Matrix(#[from] kaldera::matrix::Error),
     #[error("a count of frames does not fit 32 bits: {0}")]
     TooManyFrames(#[from] TryFromIntError),
