@@ -107,7 +107,7 @@ pub use pipeline::Recording;
 /// [`fsa::Arc`].
 pub mod prelude {
     pub use crate::base::Real;
-    pub use crate::decoder::ctc::{CtcDecoder, CtcOptions};
+    pub use crate::decoder::ctc::CtcDecoder;
     pub use crate::decoder::{LogProbs, Recognition, Vocabulary};
     pub use crate::feat::{
         Audio, Fbank, FbankOptions, FeatureStream, Interleaved, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp,
@@ -117,7 +117,7 @@ pub mod prelude {
     pub use crate::io::table::{RandomAccessReader, SequentialReader, TableWriter};
     pub use crate::io::wave::WaveData;
     pub use crate::lod::{Lod, LodTensor};
-    pub use crate::losses::{CtcOptions, RnntOptions, ctc_loss, rnnt_loss};
+    pub use crate::losses::{ctc_loss, rnnt_loss};
     pub use crate::matrix::{Matrix, SubMatrix, SubMatrixMut, SubVector, SubVectorMut, Vector};
     pub use crate::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Recording, Summary, Utterance};
     pub use crate::ragged::{Ragged, RaggedShape, RowSplits};

@@ -8,7 +8,7 @@ use fsa::dense::{
 };
 use fsa::graphs::{ArpaOptions, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence};
 use fsa::io::SymbolTable;
-use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Graph, Limits, LookAheadProblem, Operation};
+use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Graph, GraphLabels, Limits, LookAheadProblem, Operation};
 use proptest::prelude::*;
 
 use crate::graphs::{Entries, TOKENS, WORDS, arpa, entries, lexicon_text};
@@ -82,7 +82,7 @@ impl Parts {
         let grammar = Graph::new(self.resolved(backing_off)).arc_sort().unwrap();
         let lg = self.lexicon.to_graph().unwrap().arc_sort().unwrap().compose(&grammar).unwrap();
         let lg = lg.connect().unwrap().remove_epsilon().unwrap().connect().unwrap();
-        self.topology.compose(&lg, None, Limits::default()).unwrap()
+        self.topology.compose(&lg, GraphLabels::Class, None, Limits::default()).unwrap()
     }
 
     fn look_ahead(&self, options: LookAheadOptions) -> LookAheadGraph {
