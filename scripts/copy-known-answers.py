@@ -15,17 +15,23 @@ from pathlib import Path
 
 # Files whose operations all have code, by set; nothing in them comes from recordings.
 WHOLE_FILES = {
+    "context_graph": ["context_graph.jsonl"],
+    "ctc_align": ["align.jsonl"],
+    "ctc_decode": ["exact.jsonl", "greedy.jsonl", "pyctc.jsonl", "in/lm0.arpa", "in/lm1.arpa", "in/pyctc_inputs.jsonl"],
     "ctc_rnnt": ["ctc.json", "rnnt.json"],
-    "decode_graph": ["lattice.jsonl"],
+    "decode_graph": ["decode.jsonl", "lattice.jsonl"],
+    "endpoint": ["endpoint.jsonl"],
     "k2": ["dense.json", "fsa_basic.json", "intersect.json", "losses.json", "ragged_ops.json", "ragged_shape.json"],
     "lod": [f"{name}.jsonl" for name in ["lod_algebra", "seq_ops", "segment", "dynamic", "fused_rnn", "torch_rnn"]],
     "ndarray": [f"{name}.jsonl" for name in
                 ["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"]],
     "openfst": ["openfst.json"],
     "strided_slice": [f"{name}.jsonl" for name in ["rules", "slice", "grad", "update"]],
+    "transducer_search": ["transducer.jsonl"],
+    "wer": ["ctm.jsonl", "text.jsonl", "trn.jsonl"],
 }
 # Operations of `k2/nbest.json` whose code is still to come.
-TO_COME = {"rnnt_decode"}
+TO_COME: set[str] = set()
 FOREIGN = "fsdd_"
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -82,6 +88,7 @@ def kaldi(source, target):
 def whole_files(name, source, target):
     target.mkdir(parents=True, exist_ok=True)
     for file in [*WHOLE_FILES[name], "README.md"]:
+        (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / file, target / file)
     print(f"{name}: {', '.join(WHOLE_FILES[name])}")
 

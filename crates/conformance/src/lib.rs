@@ -36,6 +36,8 @@
 #![forbid(unsafe_code)]
 
 mod case_file;
+mod decode;
+mod decoder;
 mod error;
 mod filter;
 mod folder;
@@ -132,7 +134,18 @@ fn runner_of(name: &str) -> Option<Runner> {
         "lod/seq_ops.jsonl" => Some(lod::run_seq_ops),
         "lod/fused_rnn.jsonl" => Some(lod::run_fused_rnn),
         "lod/torch_rnn.jsonl" => Some(lod::run_torch_rnn),
+        "context_graph/context_graph.jsonl" => Some(decoder::run_context_graph),
+        "ctc_align/align.jsonl" => Some(decoder::run_ctc_align),
+        "ctc_decode/greedy.jsonl" => Some(decoder::run_greedy),
+        "ctc_decode/exact.jsonl" => Some(decoder::run_exact),
+        "ctc_decode/pyctc.jsonl" => Some(decoder::run_pyctc),
+        "decode_graph/decode.jsonl" => Some(decode::run),
         "decode_graph/lattice.jsonl" => Some(lattice::run),
+        "endpoint/endpoint.jsonl" => Some(decoder::run_endpoint),
+        "transducer_search/transducer.jsonl" => Some(decoder::run_transducer),
+        "wer/ctm.jsonl" => Some(decoder::run_ctm),
+        "wer/text.jsonl" => Some(decoder::run_text),
+        "wer/trn.jsonl" => Some(decoder::run_trn),
         "openfst/openfst.json" => Some(openfst::run),
         _ if set == "ndarray" => Some(ndarray::run),
         _ => matches!(set, "ctc_rnnt" | "k2" | "lod").then_some(not_run as Runner),

@@ -8,10 +8,11 @@ pub(crate) mod hlg;
 pub(crate) mod left_out;
 pub(crate) mod lexicon;
 pub(crate) mod lines;
+pub(crate) mod minimal_lexicon;
 pub(crate) mod ngram;
 pub(crate) mod progress;
 
-pub use context::{ContextGraph, ContextMatch, ContextState};
+pub use context::{ContextGraph, ContextMatch, ContextNode, ContextState};
 pub use ctc::{ctc_graph, ctc_topo, trivial_graph};
 pub use ctc_topology::CtcTopology;
 pub use hlg::{Hlg, HlgGraph, HlgOptions, HlgStep, compile_hlg, make_hlg};

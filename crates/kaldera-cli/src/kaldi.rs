@@ -11,9 +11,11 @@ mod apply_cmvn_sliding;
 mod compute_cmvn_stats;
 mod compute_feats;
 mod compute_vad;
+mod compute_wer;
 mod copy_feats;
 mod copy_feats_to;
 mod copy_objects;
+mod decode;
 mod driver;
 mod extract_segments;
 mod failure;
@@ -67,17 +69,21 @@ pub(crate) const TOOLS: &[Tool] = &[
     compute_feats::PLP,
     compute_feats::SPECTROGRAM,
     compute_vad::TOOL,
+    compute_wer::TOOL,
+    compute_wer::BOOTSTRAP,
     copy_feats::TOOL,
     copy_feats_to::HTK,
     copy_feats_to::SPHINX,
     copy_objects::INT_VECTOR,
     copy_objects::MATRIX,
     copy_objects::VECTOR,
+    decode::FASTER,
     extract_segments::FEATURES,
     extract_segments::TOOL,
     sizes::FEAT_TO_DIM,
     sizes::FEAT_TO_LEN,
     interpolate_pitch::TOOL,
+    decode::LATGEN,
     lattice_paths::ONE_BEST,
     lattice_align::WORDS,
     lattice_align::LEXICON,
@@ -148,6 +154,21 @@ fn run_any<O: OptionSet>(
     tool: &'static str,
     usage: &'static str,
     call: Call<'_>,
+    options: O,
+    accepted: RangeInclusive<usize>,
+    body: impl FnOnce(O, Vec<String>) -> Result<bool, Failure>,
+) -> ExitCode {
+    run_reading(tool, usage, call, options, accepted, |mut options, plain| {
+        refuse_overwriting(&mut options, &plain)?;
+        body(options, plain)
+    })
+}
+
+/// As [`run_any`], for programs that print what they find: all plain arguments are inputs.
+fn run_reading<O: OptionSet>(
+    tool: &'static str,
+    usage: &'static str,
+    call: Call<'_>,
     mut options: O,
     accepted: RangeInclusive<usize>,
     body: impl FnOnce(O, Vec<String>) -> Result<bool, Failure>,
@@ -188,10 +209,7 @@ fn run_any<O: OptionSet>(
         return ExitCode::from(1);
     }
     drop(parser);
-    let checked = utf8(plain).and_then(|plain| {
-        refuse_overwriting(&mut options, &plain)?;
-        body(options, plain)
-    });
+    let checked = utf8(plain).and_then(|plain| body(options, plain));
     match checked {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),

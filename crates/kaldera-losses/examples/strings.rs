@@ -15,8 +15,8 @@ use kaldera_losses::rnnt::rnnt_loss_simple;
 use kaldera_losses::{CtcOptions, RnntOptions, ctc_loss};
 use lod::LodTensor;
 use ragged_core::Ragged;
+use recurrent::parameters;
 use recurrent::train::{Adam, AdamOptions, Linear, uniform};
-use recurrent::{Parameters, parameters};
 
 /// Silence, and five symbols.
 const CLASSES: usize = 6;

@@ -98,9 +98,8 @@ pub fn ctc_loss<T: Real, B: Batch<T>>(
         let total = recursion::total(&targets.emissions(sequence, values, &norms), targets.of(sequence));
         Ok((norms, total))
     };
-    let work: Result<Vec<(Vec<Norm<T>>, f64)>, Error> =
-        par::map(rows.iter().cloned().enumerate().collect(), one).into_iter().collect();
-    let (norms, totals): (Vec<_>, Vec<_>) = work?.into_iter().unzip();
+    let found = par::map(rows.iter().cloned().enumerate().collect(), one);
+    let (norms, totals): (Vec<_>, Vec<_>) = found.into_iter().collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
     let frames: Vec<usize> = rows.iter().map(Range::len).collect();
     let (loss, reduced) = targets.reduce(&totals, &frames, options)?;
     Ok((loss, CtcSaved { logits: logits.clone(), targets, rows, norms, totals, reduced }))

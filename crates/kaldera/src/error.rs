@@ -337,6 +337,9 @@ pub enum Error {
     /// An FSA that cannot be, or what cannot be asked of it.
     #[error(transparent)]
     Fsa(#[from] fsa::Error),
+    /// What a decoder of speech, an alignment or a scoring refuses.
+    #[error(transparent)]
+    Recognition(#[from] kaldera_decoder::Error),
     /// A text that is no FSA.
     #[error(transparent)]
     FsaText(#[from] fsa::io::ParseError),

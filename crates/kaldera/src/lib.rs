@@ -4,6 +4,7 @@
 //!   kaldera     pipeline: recordings -> features        (this crate)
 //!      |
 //!      +--- fsa      finite-state acceptors and transducers: k2's and OpenFst's algorithms, formats, decoding graphs
+//!      +--- decoder  from log-probabilities to words: CTC, transducers, graphs, alignment, word error rates
 //!      +--- feat     fbank, MFCC, PLP, pitch, ...: samples -> matrix; CMVN, deltas, VAD
 //!      +--- losses   CTC, the RNN-T family, LF-MMI, minimum word error rate, with gradients
 //!      +--- io       Kaldi tables, files, pipes, WAV
@@ -81,11 +82,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod decoding;
 mod error;
 pub mod pipeline;
 
 pub use fsa;
 pub use kaldera_base as base;
+pub use kaldera_decoder as decoder;
 pub use kaldera_losses as losses;
 pub use kaldi_feat as feat;
 pub use kaldi_io as io;
@@ -104,6 +107,8 @@ pub use pipeline::Recording;
 /// [`fsa::Arc`].
 pub mod prelude {
     pub use crate::base::Real;
+    pub use crate::decoder::ctc::{CtcDecoder, CtcOptions};
+    pub use crate::decoder::{LogProbs, Recognition, Vocabulary};
     pub use crate::feat::{
         Audio, Fbank, FbankOptions, FeatureStream, Interleaved, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp,
         PlpOptions, Samples, Spectrogram, SpectrogramOptions,

@@ -26,6 +26,7 @@
 mod binary;
 mod convert;
 mod graph;
+mod graph_fst;
 mod holder;
 mod phones;
 mod text;
@@ -35,6 +36,8 @@ pub use phones::{PhoneBoundaries, PhoneTokens, PhoneType};
 use std::fmt::Debug;
 
 use kaldi_matrix::codec::{ByteReader, CodecError};
+
+pub use graph_fst::GraphFst;
 
 /// A weight of a [`Lattice`]: two costs, negated natural logarithms.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -9,10 +9,12 @@ use fsa::paths::{
 use fsa::{AUX_LABELS, Attribute, FsaOrVec, FsaVec, FsaView, Fsas, Graph, Semiring};
 use kaldera_losses::{MwerOptions, Reduction, mwer_loss_lattice};
 use ragged_core::{Ragged, RaggedShape, RowSplits};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::json::{close, field, floats, graph, number, numbers};
 use super::{Operation, Stop};
+use crate::decoder::{self, RnntDecode, RnntDecodeAnswer};
 
 /// Sums of a few scores in single precision.
 const SINGLE: f64 = 1e-5;
@@ -33,6 +35,7 @@ pub(super) fn operation(op: &str) -> Option<Operation> {
         "nbest_top_k" => top_k,
         "levenshtein_alignment" => alignment,
         "get_best_matching_stats" => matching,
+        "rnnt_decode" => rnnt_decode,
         "mwer_loss" => mwer,
         _ => return None,
     })
@@ -64,6 +67,14 @@ impl From<ragged_core::Error> for Stop {
     fn from(error: ragged_core::Error) -> Self {
         fsa::Error::from(error).into()
     }
+}
+
+/// Streams of a transducer, whose code is with the decoders'.
+fn rnnt_decode(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let damaged = |error: serde_json::Error| Stop::Damaged(error.to_string());
+    let case = RnntDecode::deserialize(args).map_err(damaged)?;
+    let answer = RnntDecodeAnswer::deserialize(expect).map_err(damaged)?;
+    decoder::rnnt_decode(&case, &answer).map_err(Stop::Refused)
 }
 
 fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {

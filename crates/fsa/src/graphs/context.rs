@@ -21,8 +21,28 @@ pub struct ContextMatch {
     pub score: f32,
     /// The state after it.
     pub state: ContextState,
-    /// The longest phrase that it ends, as its place among the phrases (the first of equal ones).
+    /// The longest phrase that it ends, as its place among the phrases (the last of equal ones).
     pub matched: Option<usize>,
+}
+
+/// What a state of a [`ContextGraph`] knows, by the names of icefall's `ContextState`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ContextNode {
+    /// The last token on the way here; -1 at the start.
+    pub token: i32,
+    /// The bonus of that token.
+    pub token_score: f32,
+    /// The bonus of all tokens on the way here.
+    pub node_score: f32,
+    /// The bonus of the phrases that end here.
+    pub output_score: f32,
+    /// The phrase that ends here, as its place among the phrases.
+    pub phrase: Option<usize>,
+    /// The state of as many of the last tokens as there is one for.
+    pub fail: ContextState,
+    /// The longest of those at which a phrase ends.
+    pub output: Option<ContextState>,
 }
 
 /// Phrases of tokens with a bonus for each of their tokens.
@@ -33,7 +53,9 @@ pub struct ContextMatch {
 /// the last tokens are ("Efficient string matching", 1975), and a token that ends several adds the
 /// bonus of all.
 ///
-/// Where phrases share their beginning, its tokens have the larger bonus of both.
+/// Where phrases share their beginning, its tokens have the larger bonus of both. That is icefall's
+/// `ContextGraph`, but for a bonus that a later phrase raises: there, the states after a shared token
+/// keep the sum of the smaller ones.
 ///
 /// ```
 /// use fsa::graphs::ContextGraph;
@@ -58,6 +80,8 @@ pub struct ContextGraph {
     /// In the order of their depths; the children of each side by side, in the order of their
     /// tokens. The root is the first.
     nodes: Vec<Node>,
+    /// For each phrase the least acoustic probability at which it counts as heard.
+    thresholds: Vec<f32>,
 }
 
 #[derive(Debug, Clone)]
@@ -76,15 +100,21 @@ struct Node {
     fail: u32,
     /// The longest of those at which a phrase ends.
     output: Option<u32>,
+    parent: u32,
+    /// The most that a token can add here.
+    most_gain: f32,
 }
 
 impl Node {
-    fn new(token: i32, token_score: f32, score: f32) -> Self {
-        Self { token, token_score, score, output_score: 0.0, phrase: None, children: 0..0, fail: 0, output: None }
+    fn new(token: i32, token_score: f32, score: f32, parent: u32) -> Self {
+        let (fail, output, phrase, children) = (ROOT, None, None, 0..0);
+        Self { token, token_score, score, output_score: 0.0, phrase, children, fail, output, parent, most_gain: 0.0 }
     }
 }
 
 const ROOT: u32 = 0;
+/// The token of the root.
+const NO_TOKEN: i32 = -1;
 
 impl ContextGraph {
     /// A graph of phrases, with the bonus of each token of each phrase. Phrases without tokens are
@@ -92,7 +122,7 @@ impl ContextGraph {
     ///
     /// # Errors
     /// [`Error::Axes`] if the phrases have not two axes, [`Error::Size`] if there is not one bonus
-    /// for each, [`Error::Score`] if one is not finite, [`Error::Symbol`] for a token below 1,
+    /// for each, [`Error::Score`] if one is not finite, [`Error::Symbol`] for a token below 0,
     /// [`Error::TooLarge`].
     pub fn new(phrases: &Ragged<i32>, scores: &[f32]) -> Result<Self, Error> {
         if phrases.num_axes() != 2 {
@@ -102,14 +132,32 @@ impl ContextGraph {
         if let Some(arc) = scores.iter().position(|score| !score.is_finite()) {
             return Err(Error::Score { arc, score: scores[arc] });
         }
-        if let Some(position) = phrases.values().iter().position(|&token| token <= EPSILON) {
-            return Err(Error::Symbol { position, symbol: phrases.values()[position], least: 1 });
+        if let Some(position) = phrases.values().iter().position(|&token| token < 0) {
+            return Err(Error::Symbol { position, symbol: phrases.values()[position], least: 0 });
         }
         Error::fit(Quantity::States, phrases.num_elements().saturating_add(2))?;
-        let mut made = Self { nodes: vec![Node::new(EPSILON, 0.0, 0.0)] };
+        let thresholds = vec![1.0; phrases.num_rows()];
+        let mut made = Self { nodes: vec![Node::new(NO_TOKEN, 0.0, 0.0, ROOT)], thresholds };
         made.grow(phrases, scores)?;
         made.connect();
         Ok(made)
+    }
+
+    /// With a threshold for each phrase, for a keyword spotter: the least mean probability of its
+    /// tokens at which it counts as heard; 1 without this.
+    ///
+    /// # Errors
+    /// [`Error::Size`] if there is not one for each phrase.
+    #[doc(alias = "ac_threshold")]
+    pub fn with_thresholds(mut self, thresholds: &[f32]) -> Result<Self, Error> {
+        Error::same_size(Quantity::Scores, self.thresholds.len(), thresholds.len())?;
+        self.thresholds = thresholds.to_vec();
+        Ok(self)
+    }
+
+    /// The threshold of a phrase, by its place among the phrases.
+    pub fn threshold(&self, phrase: usize) -> Option<f32> {
+        self.thresholds.get(phrase).copied()
     }
 
     /// Makes the tree.
@@ -123,14 +171,14 @@ impl ContextGraph {
         while let Some((node, depth, through)) = waiting.pop_front() {
             let ends = through.iter().take_while(|&&phrase| phrases.row(phrase).len() == depth).count();
             let parent = &mut self.nodes[node as usize];
-            parent.phrase = through[..ends].first().copied();
+            parent.phrase = through[..ends].last().copied();
             let score = parent.score;
             let first = number(self.nodes.len())?;
             for group in through[ends..].chunk_by(|&a, &b| phrases.row(a)[depth] == phrases.row(b)[depth]) {
                 let token = phrases.row(group[0])[depth];
                 let token_score = group.iter().map(|&phrase| scores[phrase]).fold(f32::NEG_INFINITY, f32::max);
                 waiting.push_back((number(self.nodes.len())?, depth + 1, group));
-                self.nodes.push(Node::new(token, token_score, score + token_score));
+                self.nodes.push(Node::new(token, token_score, score + token_score, node));
             }
             self.nodes[node as usize].children = first..number(self.nodes.len())?;
         }
@@ -150,6 +198,14 @@ impl ContextGraph {
                 (node.fail, node.output) = (fail, output);
                 node.output_score = outputs + if node.phrase.is_some() { node.score } else { 0.0 };
             }
+        }
+        for state in 0..self.nodes.len() {
+            let node = &self.nodes[state];
+            let shorter = &self.nodes[node.fail as usize];
+            let elsewhere = if state == 0 { 0.0 } else { shorter.most_gain + shorter.score - node.score };
+            let children = &self.nodes[node.children.start as usize..node.children.end as usize];
+            let gains = children.iter().map(|child| child.token_score + child.output_score);
+            self.nodes[state].most_gain = gains.fold(elsewhere, f32::max);
         }
     }
 
@@ -183,6 +239,46 @@ impl ContextGraph {
         self.nodes.len()
     }
 
+    /// What a state knows; `None` if there is no such state.
+    pub fn node(&self, state: ContextState) -> Option<ContextNode> {
+        let node = self.nodes.get(state.0 as usize)?;
+        Some(ContextNode {
+            token: node.token,
+            token_score: node.token_score,
+            node_score: node.score,
+            output_score: node.output_score,
+            phrase: node.phrase,
+            fail: ContextState(node.fail),
+            output: node.output.map(ContextState),
+        })
+    }
+
+    /// All states, the start first.
+    pub fn states(&self) -> impl Iterator<Item = ContextState> {
+        (0..).take(self.nodes.len()).map(ContextState)
+    }
+
+    /// The tokens that lead from the start to a state.
+    pub fn prefix(&self, state: ContextState) -> Vec<i32> {
+        let mut tokens = vec![];
+        let mut at = state.0;
+        while let Some(node) = self.nodes.get(at as usize).filter(|_| at != ROOT) {
+            tokens.push(node.token);
+            at = node.parent;
+        }
+        tokens.reverse();
+        tokens
+    }
+
+    /// The most that a token can add in a state, with all that it takes back: what a search may
+    /// rely on when it drops what is too bad.
+    ///
+    /// # Panics
+    /// If the state is of another graph that is larger.
+    pub fn most_gain(&self, state: ContextState) -> f32 {
+        self.nodes[state.0 as usize].most_gain
+    }
+
     /// Takes a token. Where `strict` is not requested, a phrase that is complete begins anew, also
     /// where it is the beginning of a longer one or holds the beginning of another; its bonus is
     /// then that of the longest phrase alone. O(log of the phrases), on the average over the
@@ -201,7 +297,7 @@ impl ContextGraph {
         let longest = if node.phrase.is_some() { Some(after) } else { node.output };
         let matched = longest.and_then(|longest| self.nodes[longest as usize].phrase);
         match longest {
-            Some(longest) if !strict => {
+            Some(longest) if !strict && node.output_score != 0.0 => {
                 let bonus = self.nodes[longest as usize].score;
                 ContextMatch { score: score + bonus - node.score, state: self.start(), matched }
             }
@@ -227,9 +323,11 @@ impl ContextGraph {
     /// [`finalize`](Self::finalize) add up to.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if a phrase has a token above `max_token`; [`Error::TooLarge`].
+    /// [`Error::OutOfRange`] if a phrase has the token 0 or one above `max_token`;
+    /// [`Error::TooLarge`].
     pub fn to_fsa(&self, max_token: i32) -> Result<Fsa, Error> {
-        if let Some(node) = self.nodes.iter().find(|node| node.token > max_token) {
+        let refused = |node: &&Node| node.token > max_token || node.token == EPSILON;
+        if let Some(node) = self.nodes.iter().find(refused) {
             let (found, max) = (node.token.into(), max_token.into());
             return Err(Error::OutOfRange { what: Quantity::PhraseToken, min: 1, max, found });
         }

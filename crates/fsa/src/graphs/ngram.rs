@@ -317,6 +317,10 @@ impl LanguageModel for NgramModel {
         self.start()
     }
 
+    fn null_context(&self) -> NgramState {
+        self.empty()
+    }
+
     fn step(&self, state: NgramState, word: i32) -> Option<(NgramState, f64)> {
         Some(self.step(state, word)).filter(|(_, score)| *score > f64::NEG_INFINITY)
     }

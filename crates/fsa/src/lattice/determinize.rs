@@ -88,6 +88,8 @@ impl DeterminizeOptions {
 
 /// How often the work is done again with another beam.
 const MOST_TRIES: usize = 6;
+/// Between beams that are in this proportion, none is tried.
+const NEAR: f32 = 0.9;
 
 impl Lattice {
     /// Deterministic lattices: at most one arc a word in each state, none without a word, and so
@@ -114,19 +116,21 @@ fn determinize_one(lattices: &Lattice, i: usize, options: &DeterminizeOptions) -
     let mut found = (run.pruned(reached)?, reached);
     // Where a limit cut off more than that, what is made with a smaller beam gets further: between
     // the widest beam that was reached and the least that was not.
-    let (mut lower, mut upper) = (reached, if options.beam.is_finite() { options.beam } else { run.spread() });
+    let (mut beam, mut last) = (options.beam, reached);
+    let (mut lower, mut upper) = (reached, if beam.is_finite() { beam } else { run.spread() });
     for _ in 0..MOST_TRIES {
-        if found.1 == options.beam || lower >= upper * options.retry_cutoff {
+        let cut_off_late = last < beam && last >= beam * options.retry_cutoff;
+        if found.1 == options.beam || cut_off_late || lower >= upper * NEAR {
             break;
         }
-        let beam = (lower.max(upper / 1024.0) * upper).sqrt();
+        beam = (lower.max(upper / 1024.0) * upper).sqrt();
         let narrowed = lattices.get(i)?.prune(beam)?;
         let mut run = Run::new(narrowed.utterance(0), beam, options);
-        let reached = run.run()?;
-        if reached > found.1 {
-            found = (run.pruned(reached)?, reached);
+        last = run.run()?;
+        if last > found.1 {
+            found = (run.pruned(last)?, last);
         }
-        (lower, upper) = (lower.max(reached), if reached < beam { beam } else { upper });
+        (lower, upper) = (lower.max(last), if last < beam { beam } else { upper });
     }
     // Without the best path the limit leaves nothing to return.
     if found.0.fsas().num_states() == 0 && run.best > f64::NEG_INFINITY {

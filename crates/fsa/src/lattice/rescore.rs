@@ -21,6 +21,12 @@ pub trait LanguageModel {
     /// Before the first word of a sentence.
     fn start(&self) -> Self::State;
 
+    /// Before a word of which nothing is known, not even that it is the first; of a model that knows
+    /// no such state, [`start`](Self::start).
+    fn null_context(&self) -> Self::State {
+        self.start()
+    }
+
     /// The score of a word (a natural logarithm) and the state after it; `None` if the model has no
     /// such word.
     fn step(&self, state: Self::State, word: i32) -> Option<(Self::State, f64)>;
@@ -79,6 +85,15 @@ impl LanguageModel for BackoffModel<'_> {
 
     fn start(&self) -> usize {
         0
+    }
+
+    fn null_context(&self) -> usize {
+        let mut state = 0;
+        for _ in 0..self.fsa.num_states() {
+            let Some(arc) = self.fsa.view().arcs_of(state).iter().find(|arc| arc.label == self.backoff) else { break };
+            state = index(arc.dest_state);
+        }
+        state
     }
 
     fn step(&self, state: usize, word: i32) -> Option<(usize, f64)> {

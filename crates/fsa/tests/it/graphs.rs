@@ -617,7 +617,7 @@ fn a_phrase_that_is_complete_begins_anew_where_that_is_not_strict() {
 #[test]
 fn hot_words_that_are_wrong_are_refused() {
     let phrases = |list: &[i32]| Ragged::from_lists(&[list]).unwrap();
-    assert!(ContextGraph::new(&phrases(&[1, 0]), &[1.0]).is_err());
+    assert!(ContextGraph::new(&phrases(&[1, -1]), &[1.0]).is_err());
     assert!(ContextGraph::new(&phrases(&[1]), &[f32::NAN]).is_err());
     assert!(ContextGraph::new(&phrases(&[1]), &[]).is_err());
     let graph = ContextGraph::new(&phrases(&[5]), &[1.0]).unwrap();

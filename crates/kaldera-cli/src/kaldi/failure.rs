@@ -19,6 +19,10 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Fsa(#[from] kaldera::fsa::Error),
     #[error(transparent)]
+    Score(#[from] kaldera::decoder::score::ScoreError),
+    #[error("'{key}' has no hypothesis: give --mode=present to leave it out, or --mode=all to take it as empty")]
+    NoHypothesis { key: String },
+    #[error(transparent)]
     Matrix(#[from] kaldera::matrix::Error),
     #[error("a count of frames does not fit 32 bits: {0}")]
     TooManyFrames(#[from] TryFromIntError),
@@ -30,6 +34,8 @@ pub(crate) enum Failure {
     Empty { file: String },
     #[error("'{key}' has {found} columns, and {wanted} are wanted")]
     TooFewColumns { key: String, found: usize, wanted: usize },
+    #[error("'{key}' has {found} columns, and the transition model has {wanted} pdfs")]
+    Columns { key: String, found: usize, wanted: usize },
     #[error("nothing was written; {left_out} utterances were left out")]
     NothingDone { left_out: u64 },
     #[error("options --{first} and --{second} exclude each other: give one of them")]

@@ -49,6 +49,8 @@ fn lines(bench: &Bench) -> Vec<String> {
             "copy-feats-to-htk" | "copy-feats-to-sphinx" => "--output-dir=files ark:x.ark",
             "copy-int-vector" => "ark:ints ark:out",
             "copy-vector" => "ark:v.ark ark:out",
+            "decode-faster" => "a.txt ark:x.ark ark:out",
+            "latgen-faster-mapped" => "pdfs a.txt ark:x.ark ark:out",
             "extract-segments" => "scp:wav.scp seg ark:out",
             "extract-feature-segments" => "ark:x.ark seg ark:out",
             "feat-to-dim" | "feat-to-len" => "ark:x.ark ark,t:out",
@@ -73,6 +75,17 @@ fn lines(bench: &Bench) -> Vec<String> {
     fs::write(bench.path("align"), "0 0 1\n1 1 2\n").unwrap();
     fs::write(bench.path("model"), MODEL).unwrap();
     fs::write(bench.path("lats"), "a\n0 1 1 1,1,4_3\n1 0.5,1,\n\n").unwrap();
+    let phones = "1 2 3 4 5 6 7";
+    let topology = format!(
+        "<Topology> <TopologyEntry> <ForPhones> {phones} </ForPhones> <State> 0 <PdfClass> 0 <Transition> 1 1 </State> \
+         <State> 1 </State> </TopologyEntry> </Topology>"
+    );
+    let triples: String = (1..8).map(|phone| format!("{phone} 0 {} ", phone + 5)).collect();
+    let model = format!(
+        "<TransitionModel> {topology} <Triples> 7 {triples} </Triples> <LogProbs> [ 0 0 0 0 0 0 0 0 ] </LogProbs> \
+         </TransitionModel>\n"
+    );
+    fs::write(bench.path("pdfs"), model).unwrap();
     let kinds = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
     let native = kinds.map(|kind| format!("features -j8 --kind={kind} -o out.npz wav.scp")).into_iter().chain(
         [

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::TempDir;
 
-/// Histories sum to 1: <s> and a have seen words, b backs off.
+/// <s> and a have seen words, b backs off.
 const ARPA: &str = "\\data\\\nngram 1=5\nngram 2=2\n\n\\1-grams:\n-0.60206\t</s>\n-99\t<s>\t-0.30103\n-0.90309\t<unk>\n-0.60206\ta\t0\n-0.4259687\tb\n\n\
     \\2-grams:\n-0.2041200\t<s> a\n-0.60206\ta b\n\n\\end\\\n";
 
@@ -153,7 +153,7 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
         (1, &["convert", "missing.arpa", "out.bin"], "cannot read 'missing.arpa'"),
         (1, &["convert", "broken.arpa", "out.bin"], "broken.arpa: n-gram model, line 4: there should be a logarithm"),
         (1, &["convert", "damaged.bin", "out.bin"], "damaged.bin: byte 32: the n-gram model is damaged"),
-        (1, &["convert", "cat lm.arpa; exit 3 |", "out.bin"], "3"),
+        (1, &["convert", "cat lm.bin; exit 3 |", "out.bin"], "3"),
     ] {
         let ended = bench.lm(args);
         assert_eq!(ended.code, Some(code), "{args:?}: {}", ended.stderr);

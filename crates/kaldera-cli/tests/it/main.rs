@@ -1,6 +1,7 @@
 //! The command in processes of its own: what it writes, what it says and how it ends.
 
 mod bench;
+mod decoders;
 #[cfg(unix)]
 mod faults;
 mod feature_programs;

@@ -94,7 +94,8 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
             "apply-cmvn" | "paste-feats" | "select-voiced-frames" | "lattice-oracle" | "lattice-union" => {
                 &["ark:o.ark"]
             }
-            "lattice-align-words" | "lattice-align-words-lexicon" => &["o.ark", "o.ark"],
+            "decode-faster" => &["o.ark"],
+            "latgen-faster-mapped" | "lattice-align-words" | "lattice-align-words-lexicon" => &["o.ark", "o.ark"],
             "select-feats" => &["0"],
             "modify-cmvn-stats" => &["0:1"],
             _ => &[],

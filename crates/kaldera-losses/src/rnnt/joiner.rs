@@ -195,9 +195,9 @@ impl<B> Joiner<B> {
             let norms = self.norms(sequence)?;
             Ok((self.trellis(sequence, &norms), norms))
         };
-        let scored: Result<Vec<(Trellis, Vec<Norm<T>>)>, Error> =
-            par::map((0..self.rows.len()).collect(), score).into_iter().collect();
-        let (trellises, norms): (Vec<_>, Vec<_>) = scored?.into_iter().unzip();
+        let found = par::map((0..self.rows.len()).collect(), score);
+        let (trellises, norms): (Vec<_>, Vec<_>) =
+            found.into_iter().collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
         let (reduction, impossible) = (self.options.reduction, self.options.impossible);
         let (loss, summed) = sum_up(trellises, reduction, impossible)?;
         Ok((loss, RnntSaved { joiner: self, norms, summed }))

@@ -134,11 +134,14 @@ pub fn tdt_loss<T: Real, B: Batch<T>>(
     Ok((loss, TdtSaved { joiner, norms, summed }))
 }
 
+/// The normalizers of a row's symbols and of its durations.
+type RowNorms<T> = [Norm<T>; 2];
+
 /// What the gradient of [`tdt_loss`] needs.
 #[derive(Debug, Clone)]
 pub struct TdtSaved<T, B> {
     joiner: Joiner<B>,
-    norms: Vec<Vec<[Norm<T>; 2]>>,
+    norms: Vec<Vec<RowNorms<T>>>,
     summed: Summed,
 }
 
@@ -188,7 +191,7 @@ impl<B> Joiner<B> {
         })
     }
 
-    fn trellis<T: Real>(&self, sequence: usize) -> Result<(Trellis, Vec<[Norm<T>; 2]>), Error>
+    fn trellis<T: Real>(&self, sequence: usize) -> Result<(Trellis, Vec<RowNorms<T>>), Error>
     where
         B: Batch<T>,
     {

@@ -47,7 +47,7 @@ proptest! {
         let labels: Vec<i32> = labels.iter().map(|&label| ((blank + 1 + label) % 3) as i32).collect();
         let logits = rows(&[frames], 3, seed);
         let options = CtcOptions::default().with_blank(blank).with_reduction(Reduction::None);
-        let (loss, saved) = ctc_loss(&logits, &Ragged::from_lists(&[labels.clone()]).unwrap(), &options).unwrap();
+        let (loss, saved) = ctc_loss(&logits, &Ragged::from_lists(std::slice::from_ref(&labels)).unwrap(), &options).unwrap();
         let probs: Vec<Vec<f64>> = logits.rows().map(softmax).collect();
         let expected = -ctc_by_hand(&probs, &labels, blank).ln();
         prop_assert!(loss[0] == expected || (loss[0] - expected).abs() < ROUNDING, "{} {expected}", loss[0]);
@@ -65,7 +65,7 @@ proptest! {
         logits.values_mut().iter_mut().for_each(|x| *x *= sharpness);
         let labels = vec![1, 2];
         let (loss, saved) =
-            ctc_loss(&logits, &Ragged::from_lists(&[labels.clone()]).unwrap(), &CtcOptions::default().with_reduction(Reduction::Sum)).unwrap();
+            ctc_loss(&logits, &Ragged::from_lists(std::slice::from_ref(&labels)).unwrap(), &CtcOptions::default().with_reduction(Reduction::Sum)).unwrap();
         // In logarithms, from above.
         let log_probs: Vec<Vec<f64>> = logits.rows().map(|row| {
             let highest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -98,7 +98,7 @@ proptest! {
         let labels: Vec<i32> = (0..symbols).map(|s| 1 + (s % 2) as i32).collect();
         let logits = rows(&[frames * (symbols + 1)], 3, seed);
         let options = RnntOptions::default().with_rnnt_type(rnnt_type).with_use_hat_loss(hat).with_reduction(Reduction::Sum);
-        let (loss, _) = rnnt_loss(&logits, &Ragged::from_lists(&[labels.clone()]).unwrap(), &options).unwrap();
+        let (loss, _) = rnnt_loss(&logits, &Ragged::from_lists(std::slice::from_ref(&labels)).unwrap(), &options).unwrap();
         let prob = |t: usize, s: usize, class: usize| {
             let row = logits.row(t * (symbols + 1) + s);
             if !hat {
@@ -145,7 +145,7 @@ proptest! {
         let width = 3 + durations.len();
         let logits = rows(&[frames * (symbols + 1)], width, seed);
         let options = TdtOptions::default().with_durations(durations.clone()).with_reduction(Reduction::Sum).with_sigma(0.05);
-        let (loss, _) = tdt_loss(&logits, &Ragged::from_lists(&[labels.clone()]).unwrap(), &options).unwrap();
+        let (loss, _) = tdt_loss(&logits, &Ragged::from_lists(std::slice::from_ref(&labels)).unwrap(), &options).unwrap();
         fn sum(s: usize, t: usize, symbols: usize, frames: usize, durations: &[usize], p: &dyn Fn(usize, usize, Option<usize>, usize) -> f64) -> f64 {
             if t == frames {
                 return if s == symbols { 1.0 } else { 0.0 };

@@ -134,3 +134,36 @@ fn single_precision_is_near_double() {
     let (a, b) = (saved.backward(&[1.0]).unwrap(), of_saved.backward(&[1.0]).unwrap());
     assert!(a.values().iter().zip(b.values()).all(|(a, &b)| (a - f64::from(b)).abs() < 1e-6));
 }
+
+/// Every loss whose sequences are divided among threads, and its gradient.
+#[cfg(feature = "rayon")]
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let frames = [40, 3, 25, 60];
+    let labels = Ragged::from_lists(&[vec![1, 2, 2], vec![], vec![3], vec![2, 1, 3, 1]]).unwrap();
+    let (am, lm) = (rows(&frames, 4, 11), rows(&[4, 1, 2, 5], 4, 12));
+    let cells: Vec<usize> = frames.iter().zip([4, 1, 2, 5]).map(|(frames, symbols)| frames * symbols).collect();
+    let joined = rows(&cells, 4, 13);
+    let (dim, weight, bias) = (4, numbers(14, 300 * 4), numbers(15, 300));
+    let projection = kaldera_losses::Projection { weight: &weight, bias: &bias };
+    assert_eq!(dim, am.width());
+    let run = || {
+        let (mut all, one) = (Vec::new(), [0.7]);
+        let (loss, saved) = ctc_loss(&am, &labels, &CtcOptions::default()).unwrap();
+        all.extend([loss, saved.backward(&one).unwrap().values().to_vec()].concat());
+        let (loss, saved) =
+            kaldera_losses::ctc_loss_projected(&am, projection, &labels, &CtcOptions::default()).unwrap();
+        let (by_states, by_projection) = saved.backward(&one).unwrap();
+        all.extend([loss, by_states.values().to_vec(), by_projection.weight, by_projection.bias].concat());
+        let (loss, saved) =
+            kaldera_losses::rnnt::rnnt_loss_smoothed(&am, &lm, &labels, 0.2, 0.1, &RnntOptions::default()).unwrap();
+        let (by_am, by_lm) = saved.backward(&one).unwrap();
+        all.extend([loss, by_am.values().to_vec(), by_lm.values().to_vec()].concat());
+        let (loss, saved) = rnnt_loss(&joined, &labels, &RnntOptions::default()).unwrap();
+        all.extend([loss, saved.backward(&one).unwrap().values().to_vec()].concat());
+        all
+    };
+    let on = |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run);
+    let serial = on(1);
+    assert_eq!(serial, on(3));
+}

@@ -38,8 +38,8 @@ impl NgramModel {
     #[doc(alias = "mix-lm")]
     pub fn interpolate(models: &[(&Self, f64)]) -> Result<Self, Error> {
         let sum: f64 = models.iter().map(|(_, weight)| weight).sum();
-        let wrong = models.iter().map(|(_, weight)| *weight).find(|weight| !(*weight >= 0.0));
-        if let Some(found) = wrong.or(Some(sum).filter(|sum| !((sum - 1.0).abs() <= WEIGHT_TOLERANCE))) {
+        let wrong = models.iter().map(|(_, weight)| *weight).find(|weight| weight.is_nan() || *weight < 0.0);
+        if let Some(found) = wrong.or(Some(sum).filter(|sum| sum.is_nan() || (sum - 1.0).abs() > WEIGHT_TOLERANCE)) {
             return Err(Error::InterpolationWeight { found });
         }
         let all: BTreeSet<&str> =

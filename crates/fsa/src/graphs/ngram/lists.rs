@@ -122,7 +122,9 @@ impl NgramLists {
         let mut last_words = Vec::with_capacity(total);
         let (mut scores, mut backoffs) = (Vec::with_capacity(total), Vec::with_capacity(num_inner));
         first_children.push(1);
-        (last_words.push(0), scores.push(0.0), backoffs.push(0.0));
+        last_words.push(0);
+        scores.push(0.0);
+        backoffs.push(0.0);
         let mut first = 1;
         for at in 0..order {
             let level = &self.levels[at];

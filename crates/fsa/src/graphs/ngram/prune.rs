@@ -73,7 +73,8 @@ impl Tree {
                     + left * (new_backoff - f64::from(self.backoffs[context]));
                 let entropy = -exp10(contexts[context]) * change;
                 // What is not a number is kept.
-                is_kept[child] = !(exp10(entropy) - 1.0 < threshold);
+                let growth = exp10(entropy) - 1.0;
+                is_kept[child] = growth.is_nan() || growth >= threshold;
             }
         }
         is_kept

@@ -27,6 +27,7 @@ use super::{ArpaOptions, NgramModel};
 use crate::error::Error;
 use crate::graphs::ngram::layout::SpecialWords;
 use crate::graphs::progress::{Progress, Step};
+use crate::io::cursor::is_blank;
 use crate::support::ids::{NONE, narrow, number};
 
 const MAGIC: &[u8] = b"Trie Language Model";
@@ -169,8 +170,7 @@ impl<'a> Sphinx<'a> {
         if words.len() != counts[0] || !(text.is_empty() || text.ends_with('\0')) {
             return Err(wrong("not as many words as there are n-grams of order 1"));
         }
-        let is_wrong = |word: &&str| word.is_empty() || word.bytes().any(crate::io::cursor::is_blank);
-        if words.iter().any(|word| is_wrong(&word)) {
+        if words.iter().any(|word| word.is_empty() || word.bytes().any(is_blank)) {
             return Err(wrong("an empty word, or one with blanks"));
         }
         Ok(Self { bytes, counts, tables, unigrams, records, word_bytes, words })

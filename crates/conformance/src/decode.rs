@@ -1,0 +1,262 @@
+//! Decoding with graphs that have epsilon arcs: `decode_graph/decode.jsonl`.
+//!
+//! Every case is a graph, scores of frames, and what an exact search finds. Binding with unlimited
+//! beams: whether a final state is reached, the cost with and without final costs (within 1e-3),
+//! the words unless the next best ones are as good; the exact lattice where there is one (word
+//! sequences at least 1e-2 inside the beam, costs within 1e-2). With the beams of other decoders:
+//! nothing below the exact cost. Every best path is a path of the graph with the cost that it tells.
+
+use std::path::Path;
+
+use kaldera::fsa::dense::{
+    DenseFsaVec, DenseLattices, DenseOptions, Ending, OnlineDecoder, Outcome, intersect_dense_pruned,
+};
+use kaldera::fsa::lattice::{DeterminizeOptions, Lattice};
+use kaldera::fsa::paths::shortest_path;
+use kaldera::fsa::{FINAL, Fsa, FsaBuilder, Graph, GraphLabels};
+use serde::Deserialize;
+
+use crate::{Case, Error, Settings, Verdict, caught};
+
+/// Costs agree within this.
+const COST: f64 = 1e-3;
+/// Costs of lattices agree within this, and sequences this near to the beam may be there or not.
+const LATTICE: f64 = 1e-2;
+/// More word sequences than any answer has.
+const MANY: usize = 100_000;
+
+/// Runs cases of the file.
+pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(judge).collect())
+}
+
+fn judge(case: &Case) -> Verdict {
+    let answer: Answer = match serde_json::from_value(case.value.clone()) {
+        Ok(answer) => answer,
+        Err(error) => return Verdict::Fails(vec![format!("the case itself is damaged: {error}")]),
+    };
+    match caught(|| check(&answer)) {
+        Ok(Ok(differences)) => Verdict::of(differences),
+        Ok(Err(error)) => Verdict::Fails(vec![error.to_string()]),
+        Err(panic) => Verdict::Fails(vec![panic]),
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    num_states: i32,
+    /// Source, destination, input label, output label, cost.
+    arcs: Vec<(i32, i32, i32, i32, f64)>,
+    finals: Vec<(i32, f64)>,
+    log_probs: Vec<Vec<f64>>,
+    exact: Exact,
+    #[serde(default)]
+    faster: Vec<Beams>,
+    #[serde(default)]
+    kaldi: Vec<Beams>,
+    lattice: Option<ExactLattice>,
+    #[serde(default)]
+    disagreement: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct Exact {
+    reached_final: bool,
+    cost: Option<f64>,
+    words: Option<Vec<i32>>,
+    cost_without_final: Option<f64>,
+    words_without_final: Option<Vec<i32>>,
+    margin: Option<f64>,
+    #[serde(default)]
+    disagreement: serde_json::Value,
+}
+
+/// The options that another decoder was run with.
+#[derive(Deserialize)]
+struct Beams {
+    beam: Option<f32>,
+    max_active: Option<usize>,
+    min_active: Option<usize>,
+    lattice_beam: Option<f32>,
+}
+
+#[derive(Deserialize)]
+struct ExactLattice {
+    lattice_beam: f32,
+    word_sequences: Vec<Sequence>,
+}
+
+#[derive(Deserialize)]
+struct Sequence {
+    words: Vec<i32>,
+    cost: f64,
+}
+
+/// A best path.
+struct Best {
+    words: Vec<i32>,
+    cost: f64,
+}
+
+fn check(answer: &Answer) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let graph = answer.graph()?;
+    let values = answer.log_probs.iter().flatten().map(|&score| narrow(score)).collect::<Vec<_>>();
+    let num_classes = answer.log_probs.first().map_or(0, Vec::len);
+    let dense = DenseFsaVec::from_frames(&values, num_classes)?;
+    let all = DenseOptions::default()
+        .with_labels(GraphLabels::ClassPlusOne)
+        .with_search_beam(f32::INFINITY)
+        .with_max_active_states(usize::MAX)
+        .with_output_beam(0.0);
+    let exact = &answer.exact;
+    let mut differences = Vec::new();
+
+    let decoder = OnlineDecoder::new(graph.clone(), all.clone())?;
+    let mut stream = decoder.stream();
+    for outcome in decoder.decode(&mut [&mut stream], &dense)? {
+        outcome?;
+    }
+    let with_final = decoder.lattices(&[&stream], Ending::Final)?;
+    let without = decoder.lattices(&[&stream], Ending::Active)?;
+    if (with_final.outcomes() == [Outcome::Final]) != exact.reached_final {
+        differences.push(format!("outcome {:?}", with_final.outcomes()));
+    }
+    let free = exact.margin.is_some_and(|margin| margin < COST)
+        || !exact.disagreement.is_null()
+        || !answer.disagreement.is_null();
+    let wanted = [
+        ("best path", &with_final, exact.cost, &exact.words),
+        ("best path without final costs", &without, exact.cost_without_final, &exact.words_without_final),
+    ];
+    for (what, lattices, cost, words) in wanted {
+        let best = answer.best(&graph, lattices, &mut differences)?;
+        match (best, cost) {
+            (Some(best), Some(cost)) => {
+                if (best.cost - cost).abs() > COST {
+                    differences.push(format!("{what}: cost {}, expected {cost}", best.cost));
+                }
+                if words.as_ref().is_some_and(|words| !free && *words != best.words) {
+                    differences.push(format!("{what}: words {:?}, expected {words:?}", best.words));
+                }
+            }
+            (None, None) => {}
+            (best, cost) => {
+                differences.push(format!("{what}: cost {:?}, expected {cost:?}", best.map(|best| best.cost)));
+            }
+        }
+    }
+
+    for beams in answer.faster.iter().chain(&answer.kaldi) {
+        let options = all
+            .clone()
+            .with_search_beam(beams.beam.unwrap_or(f32::INFINITY))
+            .with_max_active_states(beams.max_active.unwrap_or(usize::MAX))
+            .with_min_active_states(beams.min_active.unwrap_or(0))
+            .with_output_beam(beams.lattice_beam.unwrap_or(0.0))
+            .with_allow_partial(true);
+        let found = intersect_dense_pruned(&graph, &dense, &options)?;
+        let least = if found.outcomes() == [Outcome::Final] { exact.cost } else { exact.cost_without_final };
+        let best = answer.best(&graph, &found, &mut differences)?;
+        if let Some((best, least)) = best.zip(least).filter(|(best, least)| best.cost < least - COST) {
+            differences.push(format!("cost {} below the exact one, {least}", best.cost));
+        }
+    }
+
+    if let Some(expected) = &answer.lattice {
+        let options = all.with_output_beam(expected.lattice_beam).with_allow_partial(true);
+        let found = intersect_dense_pruned(&graph, &dense, &options)?;
+        differences.extend(expected.compare(&found)?);
+    }
+    Ok(differences)
+}
+
+impl Answer {
+    fn graph(&self) -> Result<Graph<Fsa>, Box<dyn std::error::Error>> {
+        let mut builder = FsaBuilder::new();
+        for _ in 0..self.num_states {
+            builder.add_state();
+        }
+        for &(source, dest, label, word, cost) in &self.arcs {
+            builder.add_transducer_arc(source, dest, label, word, narrow(-cost));
+        }
+        for &(state, cost) in &self.finals {
+            builder.add_final(state, narrow(-cost));
+        }
+        Ok(builder.build_graph()?)
+    }
+
+    /// The best path of a lattice, with its cost by the numbers of the case itself, if it has one;
+    /// what is wrong with it goes to `differences`.
+    fn best(
+        &self,
+        graph: &Graph<Fsa>,
+        lattices: &DenseLattices,
+        differences: &mut Vec<String>,
+    ) -> Result<Option<Best>, Box<dyn std::error::Error>> {
+        if !lattices.outcomes().iter().all(Outcome::has_paths) {
+            return Ok(None);
+        }
+        let (_, path) = shortest_path(lattices.graph().fsas())?;
+        let (mut state, mut frame, mut words, mut cost) = (0, 0, vec![], 0.0);
+        for &arc in path.iter() {
+            let arc = usize::try_from(arc)?;
+            let Ok(of_graph) = usize::try_from(lattices.graph_arcs()[arc]) else { break };
+            let it = graph.fsas().arcs()[of_graph];
+            if it.src_state != state {
+                differences.push(format!("the arcs of the best path do not follow one another at state {state}"));
+            }
+            state = it.dest_state;
+            cost -= f64::from(it.score);
+            if it.label > 0 {
+                cost -= self.log_probs.get(frame).map_or(f64::NAN, |row| row[it.label as usize - 1]);
+                frame += 1;
+            }
+            let word = graph.aux_labels().map_or(0, |labels| labels[of_graph]);
+            words.extend((it.label != FINAL && word != 0).then_some(word));
+        }
+        if frame != self.log_probs.len() {
+            differences.push(format!("the best path has {frame} frames of {}", self.log_probs.len()));
+        }
+        Ok(Some(Best { words, cost }))
+    }
+}
+
+impl ExactLattice {
+    fn compare(&self, found: &DenseLattices) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+        if !found.outcomes().iter().all(Outcome::has_paths) {
+            return Ok(vec!["there is no lattice".to_owned()]);
+        }
+        let scores = found.graph().fsas().scores();
+        let acoustic = scores.iter().zip(found.graph_scores()).map(|(all, graph)| all - graph).collect();
+        let lattice = Lattice::from_transducers(found.graph(), acoustic)?;
+        let beam = self.lattice_beam + narrow(LATTICE);
+        let (lattice, _) = lattice.determinize(&DeterminizeOptions::default().with_beam(beam))?;
+        let paths = lattice.n_best(0, MANY)?;
+        let mut differences = Vec::new();
+        let best = self.word_sequences.iter().map(|sequence| sequence.cost).fold(f64::INFINITY, f64::min);
+        for Sequence { words, cost } in &self.word_sequences {
+            match paths.iter().find(|path| path.words == *words) {
+                Some(path) if (-path.score() - cost).abs() <= LATTICE => {}
+                Some(path) => differences.push(format!("lattice: {words:?} cost {}, expected {cost}", -path.score())),
+                None if *cost > best + f64::from(self.lattice_beam) - LATTICE => {}
+                None => differences.push(format!("lattice: no {words:?} of cost {cost}")),
+            }
+        }
+        for path in &paths {
+            let inside = -path.score() < best + f64::from(self.lattice_beam) - LATTICE;
+            if inside && !self.word_sequences.iter().any(|sequence| sequence.words == path.words) {
+                differences.push(format!(
+                    "lattice: {:?} of cost {} is none of the answer's",
+                    path.words,
+                    -path.score()
+                ));
+            }
+        }
+        Ok(differences)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the numbers of a case have a few digits")]
+fn narrow(number: f64) -> f32 {
+    number as f32
+}

@@ -1,0 +1,27 @@
+//! CTC without a graph: the best token of each frame, and prefix beam search.
+//!
+//! ```text
+//!   log-probabilities --greedy--> the best alignment's tokens
+//!           |
+//!           '--CtcDecoder--> n best:  any tokens | any words that tokens spell | words of a lexicon
+//!                                     with a language model, hot words, scores for words
+//! ```
+//!
+//! With a decoding graph (HLG) use [`crate::graph`].
+
+mod decoder;
+mod greedy;
+mod lexicon;
+mod options;
+mod search;
+mod tokens;
+mod words;
+
+pub use decoder::{CtcDecoder, CtcStream, NoModel};
+pub use greedy::greedy;
+pub use lexicon::SpellingTree;
+pub use options::CtcOptions;
+pub use words::WordModel;
+
+pub(crate) use greedy::best_of_row;
+pub(crate) use search::Placed;

@@ -1,0 +1,368 @@
+//! The decoders, for whole utterances and for streams.
+
+use std::fmt;
+
+use fsa::graphs::ContextGraph;
+use fsa::lattice::LanguageModel;
+
+use crate::ctc::lexicon::{LexiconPrefixes, SpellingTree};
+use crate::ctc::options::CtcOptions;
+use crate::ctc::search::{Finished, NO_WORD, Placed, Prefixes, Search};
+use crate::ctc::tokens::TokenPrefixes;
+use crate::ctc::words::{HotTexts, WordModel, WordPrefixes};
+use crate::error::Error;
+use crate::log_probs::LogProbs;
+use crate::result::{FrameTimes, Hypothesis, Recognition, Segment};
+use crate::vocabulary::Vocabulary;
+
+/// No language model; never made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoModel {}
+
+impl LanguageModel for NoModel {
+    type State = ();
+
+    fn start(&self) {}
+
+    fn step(&self, (): (), _: i32) -> Option<((), f64)> {
+        match *self {}
+    }
+
+    fn end(&self, (): ()) -> Option<f64> {
+        match *self {}
+    }
+}
+
+/// What hypotheses are made of.
+#[derive(Debug)]
+enum Kind<M: LanguageModel> {
+    Tokens { model: Option<M>, hot: Option<ContextGraph> },
+    Words { model: Option<WordModel<M>>, hot: HotTexts },
+    Lexicon { tree: SpellingTree, model: Option<M>, hot: Option<ContextGraph> },
+}
+
+/// Prefix beam search for the output of a network that was trained with CTC.
+///
+/// | made by | hypotheses are | language model | hot words |
+/// |---|---|---|---|
+/// | [`new`](Self::new) | any tokens | over tokens | phrases of tokens |
+/// | [`words`](Self::words) | any words, spelled by tokens | over words | words by their texts |
+/// | [`lexicon`](Self::lexicon) | words of a lexicon | over words | phrases of words |
+///
+/// With [`CtcOptions::log_add`] the probability of a hypothesis is the sum over all its alignments
+/// that the beam has kept; its tokens have the frames of the best one. A stream that takes an
+/// utterance in chunks returns what [`decode`](Self::decode) does.
+///
+/// ```
+/// use kaldera_decoder::ctc::{CtcDecoder, CtcOptions};
+/// use kaldera_decoder::{LogProbs, Vocabulary};
+///
+/// let vocabulary = Vocabulary::new(["-", "a", "b", "|"], 0)?.with_separator("|")?;
+/// let decoder = CtcDecoder::new(vocabulary, CtcOptions::default())?;
+/// let values: Vec<f32> = [[0.1, 0.7, 0.1, 0.1], [0.1, 0.2, 0.1, 0.6], [0.2, 0.1, 0.6, 0.1]].concat();
+/// let values: Vec<f32> = values.iter().map(|p| p.ln()).collect();
+/// let result = decoder.decode(&LogProbs::new("utt-1", &values, 4)?)?;
+/// assert_eq!(result.text(), "a b");
+/// assert_eq!(result.best().unwrap().words[1].frames, 2..3);
+/// # Ok::<(), kaldera_decoder::Error>(())
+/// ```
+#[derive(Debug)]
+#[doc(alias = "BeamSearchDecoderCTC")]
+#[doc(alias = "CTCDecoder")]
+#[doc(alias = "LexiconDecoder")]
+#[doc(alias = "LexiconFreeDecoder")]
+pub struct CtcDecoder<M: LanguageModel = NoModel> {
+    vocabulary: Vocabulary,
+    options: CtcOptions,
+    times: FrameTimes,
+    kind: Kind<M>,
+}
+
+impl CtcDecoder<NoModel> {
+    /// Hypotheses of any tokens, without a language model.
+    ///
+    /// # Errors
+    /// [`Error::Option`].
+    pub fn new(vocabulary: Vocabulary, options: CtcOptions) -> Result<Self, Error> {
+        Self::of(vocabulary, options, Kind::Tokens { model: None, hot: None })
+    }
+}
+
+impl<M: LanguageModel> CtcDecoder<M> {
+    fn of(vocabulary: Vocabulary, options: CtcOptions, kind: Kind<M>) -> Result<Self, Error> {
+        options.check()?;
+        Ok(Self { vocabulary, options, times: FrameTimes::default(), kind })
+    }
+
+    /// Hypotheses of any tokens with a language model over their numbers.
+    ///
+    /// # Errors
+    /// [`Error::Option`].
+    pub fn tokens(vocabulary: Vocabulary, options: CtcOptions, model: M) -> Result<Self, Error> {
+        Self::of(vocabulary, options, Kind::Tokens { model: Some(model), hot: None })
+    }
+
+    /// Hypotheses of any words that tokens spell, as in pyctcdecode, with its scores:
+    /// [`CtcOptions::pyctcdecode`] has its options. Texts are what counts: tokens that spell the
+    /// same words are one hypothesis.
+    ///
+    /// # Errors
+    /// [`Error::Option`].
+    pub fn words(vocabulary: Vocabulary, options: CtcOptions, model: Option<WordModel<M>>) -> Result<Self, Error> {
+        Self::of(vocabulary, options, Kind::Words { model, hot: HotTexts::default() })
+    }
+
+    /// Hypotheses of words of a lexicon, as in flashlight; the language model is over the numbers
+    /// of the lexicon's words. If the vocabulary has a separator, it may stand between words; a
+    /// lexicon whose spellings end with it makes it obligatory, without a separator in the
+    /// vocabulary. Words with the same spelling are different hypotheses.
+    ///
+    /// With [`CtcOptions::prune_history`] hypotheses that differ in words that the model does not
+    /// look back at are one, as in flashlight.
+    ///
+    /// # Errors
+    /// [`Error::Option`]; [`Error::Label`] if the lexicon has a token that the vocabulary has not.
+    pub fn lexicon(
+        vocabulary: Vocabulary,
+        options: CtcOptions,
+        tree: SpellingTree,
+        model: Option<M>,
+    ) -> Result<Self, Error> {
+        let most = tree.most_token();
+        if usize::try_from(most).is_ok_and(|most| most >= vocabulary.len()) {
+            return Err(Error::Label { utterance: "lexicon".into(), label: most, num_tokens: vocabulary.len() });
+        }
+        Self::of(vocabulary, options, Kind::Lexicon { tree, model, hot: None })
+    }
+
+    /// With hot words: a bonus for phrases of tokens, or of words where there is a lexicon.
+    ///
+    /// # Errors
+    /// [`Error::HotWords`] for what [`words`](Self::words) makes, which takes texts:
+    /// [`with_hot_texts`](Self::with_hot_texts).
+    pub fn with_hot_words(mut self, graph: ContextGraph) -> Result<Self, Error> {
+        match &mut self.kind {
+            Kind::Tokens { hot, .. } | Kind::Lexicon { hot, .. } => *hot = Some(graph),
+            Kind::Words { .. } => return Err(Error::HotWords),
+        }
+        Ok(self)
+    }
+
+    /// With hot words by their texts, worth [`CtcOptions::hotword_weight`] each: as pyctcdecode
+    /// scores them where words are spelled; elsewhere as phrases of tokens or of the lexicon's
+    /// words, of which a beginning has the share of its length, which is taken back if the rest
+    /// does not follow.
+    ///
+    /// # Errors
+    /// [`Error::Untokenizable`], [`Error::EmptyPhrase`].
+    #[doc(alias = "hotwords")]
+    pub fn with_hot_texts<T: AsRef<str>>(mut self, phrases: impl IntoIterator<Item = T>) -> Result<Self, Error> {
+        let phrases: Vec<T> = phrases.into_iter().collect();
+        let weight = self.options.hotword_weight;
+        let texts = phrases.iter().map(AsRef::as_ref);
+        match &mut self.kind {
+            Kind::Words { hot, .. } => *hot = HotTexts::new(texts, weight),
+            Kind::Tokens { hot, .. } => *hot = Some(graph(texts, weight, |text| self.vocabulary.tokenize(text))?),
+            Kind::Lexicon { hot, tree, .. } => {
+                let words = |text: &str| {
+                    let numbers: Result<Vec<_>, _> = text
+                        .split_whitespace()
+                        .map(|word| {
+                            let unknown = || Error::Untokenizable { phrase: text.into(), part: word.into() };
+                            tree.symbols().find(word).ok_or_else(unknown)
+                        })
+                        .collect();
+                    numbers.and_then(|numbers| {
+                        if numbers.is_empty() { Err(Error::EmptyPhrase { phrase: text.into() }) } else { Ok(numbers) }
+                    })
+                };
+                *hot = Some(graph(texts, weight, words)?);
+            }
+        }
+        Ok(self)
+    }
+
+    /// With frames of this length.
+    #[must_use]
+    pub fn with_times(mut self, times: FrameTimes) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// The tokens.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// The options.
+    pub fn options(&self) -> &CtcOptions {
+        &self.options
+    }
+
+    /// The hypotheses of an utterance, the best one first. One without frames has one hypothesis,
+    /// of no tokens.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] if the utterance has not a column for each token; [`Error::NothingLeft`]
+    /// if a frame leaves no hypothesis.
+    pub fn decode(&self, log_probs: &LogProbs<'_>) -> Result<Recognition, Error> {
+        let mut stream = self.stream(log_probs.utterance());
+        stream.accept(log_probs)?;
+        Ok(stream.finish())
+    }
+
+    /// A stream for an utterance whose frames come in chunks.
+    pub fn stream(&self, utterance: &str) -> CtcStream<'_, M> {
+        let (options, blank) = (&self.options, usize::try_from(self.vocabulary.blank()).unwrap_or(0));
+        let search = match &self.kind {
+            Kind::Tokens { model, hot } => {
+                Running::Tokens(Search::new(TokenPrefixes::new(options, model.as_ref(), hot.as_ref()), blank))
+            }
+            Kind::Words { model, hot } => {
+                Running::Words(Search::new(WordPrefixes::new(options, &self.vocabulary, model.as_ref(), hot), blank))
+            }
+            Kind::Lexicon { tree, model, hot } => {
+                let lexicon = (tree, self.vocabulary.separator());
+                Running::Lexicon(Search::new(
+                    LexiconPrefixes::new(options, lexicon, model.as_ref(), hot.as_ref()),
+                    blank,
+                ))
+            }
+        };
+        CtcStream { decoder: self, utterance: utterance.into(), search }
+    }
+
+    fn hypothesis(&self, finished: Finished) -> Hypothesis {
+        let segment = |placed: &Placed| {
+            Segment::new(placed.token, self.vocabulary.text(placed.token), placed.start..placed.end, &self.times)
+        };
+        let tokens = finished.tokens.iter().map(segment).collect();
+        let words = match &self.kind {
+            Kind::Lexicon { tree, .. } => self.lexicon_words(tree, &finished.tokens),
+            _ => self.vocabulary.spell(&finished.tokens, &self.times),
+        };
+        Hypothesis { tokens, words, scores: finished.scores }
+    }
+
+    /// The words that tokens end, each from its first token on.
+    fn lexicon_words(&self, tree: &SpellingTree, tokens: &[Placed]) -> Vec<Segment> {
+        let (mut words, mut start) = (vec![], None);
+        for placed in tokens {
+            if start.is_none() && self.vocabulary.separator() == Some(placed.token) && placed.word == NO_WORD {
+                continue;
+            }
+            let first = *start.get_or_insert(placed.start);
+            if placed.word != NO_WORD {
+                let text = tree.symbols().get(placed.word).unwrap_or_default();
+                words.push(Segment::new(placed.word, text, first..placed.end, &self.times));
+                start = None;
+            }
+        }
+        words
+    }
+}
+
+/// A graph of phrases, in which all tokens of a phrase together have the bonus.
+#[expect(clippy::cast_precision_loss, reason = "phrases are short")]
+fn graph<'a>(
+    phrases: impl Iterator<Item = &'a str>,
+    weight: f64,
+    tokenize: impl Fn(&str) -> Result<Vec<i32>, Error>,
+) -> Result<ContextGraph, Error> {
+    let lists = phrases.map(tokenize).collect::<Result<Vec<_>, _>>()?;
+    let scores: Vec<f32> = lists.iter().map(|list| crate::log_probs::narrow(weight / list.len() as f64)).collect();
+    let lists = fsa::Ragged::from_lists(&lists).map_err(fsa::Error::from)?;
+    Ok(ContextGraph::new(&lists, &scores)?)
+}
+
+enum Running<'d, M: LanguageModel> {
+    Tokens(Search<TokenPrefixes<'d, M>>),
+    Words(Search<WordPrefixes<'d, M>>),
+    Lexicon(Search<LexiconPrefixes<'d, M>>),
+}
+
+impl<M: LanguageModel> Clone for Running<'_, M> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Tokens(search) => Self::Tokens(search.clone()),
+            Self::Words(search) => Self::Words(search.clone()),
+            Self::Lexicon(search) => Self::Lexicon(search.clone()),
+        }
+    }
+}
+
+/// An utterance whose frames come in chunks. A clone goes its own way.
+pub struct CtcStream<'d, M: LanguageModel> {
+    decoder: &'d CtcDecoder<M>,
+    utterance: String,
+    search: Running<'d, M>,
+}
+
+impl<M: LanguageModel> Clone for CtcStream<'_, M> {
+    fn clone(&self) -> Self {
+        Self { decoder: self.decoder, utterance: self.utterance.clone(), search: self.search.clone() }
+    }
+}
+
+impl<M: LanguageModel> fmt::Debug for CtcStream<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let frames = self.num_frames();
+        f.debug_struct("CtcStream")
+            .field("utterance", &self.utterance)
+            .field("num_frames", &frames)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<M: LanguageModel> CtcStream<'_, M> {
+    /// Takes more frames.
+    ///
+    /// # Errors
+    /// As [`CtcDecoder::decode`]; the stream is then where it was before the frame of the error.
+    pub fn accept(&mut self, chunk: &LogProbs<'_>) -> Result<(), Error> {
+        chunk.check_columns(self.decoder.vocabulary.len())?;
+        let options = &self.decoder.options;
+        match &mut self.search {
+            Running::Tokens(search) => search.accept(chunk, options),
+            Running::Words(search) => search.accept(chunk, options),
+            Running::Lexicon(search) => search.accept(chunk, options),
+        }
+    }
+
+    /// How many frames it has taken.
+    pub fn num_frames(&self) -> usize {
+        match &self.search {
+            Running::Tokens(search) => search.num_frames(),
+            Running::Words(search) => search.num_frames(),
+            Running::Lexicon(search) => search.num_frames(),
+        }
+    }
+
+    /// The hypotheses so far, without what the end of a sentence adds. The stream goes on.
+    pub fn partial(&mut self) -> Recognition {
+        self.result(false)
+    }
+
+    /// The hypotheses of the utterance.
+    pub fn finish(mut self) -> Recognition {
+        self.result(true)
+    }
+
+    fn result(&mut self, complete: bool) -> Recognition {
+        fn hypotheses<P: Prefixes, M: LanguageModel>(
+            search: &mut Search<P>,
+            decoder: &CtcDecoder<M>,
+            complete: bool,
+        ) -> Vec<Hypothesis> {
+            let finished = search.finish(&decoder.options, complete);
+            finished.into_iter().map(|one| decoder.hypothesis(one)).collect()
+        }
+        let (decoder, num_frames) = (self.decoder, self.num_frames());
+        let hypotheses = match &mut self.search {
+            Running::Tokens(search) => hypotheses(search, decoder, complete),
+            Running::Words(search) => hypotheses(search, decoder, complete),
+            Running::Lexicon(search) => hypotheses(search, decoder, complete),
+        };
+        Recognition::new(&*self.utterance, num_frames, hypotheses)
+    }
+}

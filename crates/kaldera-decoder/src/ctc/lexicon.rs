@@ -1,0 +1,354 @@
+//! Hypotheses of words of a lexicon: flashlight's `LexiconDecoder`.
+//!
+//! The spellings of all words are a tree; a hypothesis is a node of it and the words before, or, of
+//! words that the language model cannot tell apart later, their history in the model. The model's
+//! score of the likeliest word below a node is counted on the way there and replaced at the word's
+//! end.
+
+use std::collections::hash_map::Entry;
+
+use fsa::graphs::{ContextGraph, ContextState};
+use fsa::io::SymbolTable;
+use fsa::lattice::LanguageModel;
+
+use crate::ctc::options::CtcOptions;
+use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
+use crate::error::Error;
+use crate::hash::FastMap;
+use crate::log_probs::narrow;
+use crate::result::Scores;
+
+/// A node of the tree of spellings.
+#[derive(Debug, Clone, Default)]
+struct Node {
+    /// Its first child; the children of a node are side by side, sorted by their tokens.
+    first_child: u32,
+    num_children: u32,
+    first_word: u32,
+    num_words: u32,
+    token: i32,
+    /// The language model's best score of a word below.
+    best: f32,
+}
+
+/// Words and how tokens spell them, as a tree.
+///
+/// ```
+/// use kaldera_decoder::ctc::SpellingTree;
+///
+/// let mut words = fsa::io::SymbolTable::default();
+/// let tree = SpellingTree::new([("go", vec![3, 1]), ("got", vec![3, 1, 2]), ("gó", vec![3, 1])], &mut words)?;
+/// assert_eq!((tree.num_words(), tree.num_nodes()), (3, 4));
+/// # Ok::<(), kaldera_decoder::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[doc(alias = "Trie")]
+pub struct SpellingTree {
+    nodes: Vec<Node>,
+    words: Vec<i32>,
+    symbols: SymbolTable,
+    most_token: i32,
+    scored: bool,
+}
+
+impl SpellingTree {
+    /// The tree of these words with their tokens; a word may have several spellings, and words may
+    /// share one. Words get numbers from `symbols`, from 1 on. O(tokens log words).
+    ///
+    /// # Errors
+    /// [`Error::EmptyPhrase`] for a word without tokens, [`Error::Token`] for a token below 0.
+    pub fn new<T: AsRef<str>>(
+        spellings: impl IntoIterator<Item = (T, Vec<i32>)>,
+        symbols: &mut SymbolTable,
+    ) -> Result<Self, Error> {
+        if symbols.is_empty() {
+            symbols.add("<eps>", 0)?;
+        }
+        let mut list: Vec<(Vec<i32>, i32)> = vec![];
+        for (word, tokens) in spellings {
+            let word = word.as_ref();
+            if tokens.is_empty() {
+                return Err(Error::EmptyPhrase { phrase: word.into() });
+            }
+            if tokens.iter().any(|&token| token < 0) {
+                return Err(Error::Token { token: word.into(), reason: "it is spelled with a token below 0" });
+            }
+            list.push((tokens, symbols.find_or_add(word)?));
+        }
+        list.sort_unstable();
+        list.dedup();
+        let most_token = list.iter().flat_map(|(tokens, _)| tokens).copied().max().unwrap_or(-1);
+        let mut made =
+            Self { nodes: vec![Node::default()], words: vec![], symbols: symbols.clone(), most_token, scored: false };
+        // Nodes whose children are to be made, with their depth and the spellings that go through.
+        let mut waiting = std::collections::VecDeque::from([(0, 0, &list[..])]);
+        while let Some((node, depth, through)) = waiting.pop_front() {
+            let ends = through.iter().take_while(|(tokens, _)| tokens.len() == depth).count();
+            let (first_child, first_word) = (count(made.nodes.len()), count(made.words.len()));
+            made.words.extend(through[..ends].iter().map(|&(_, word)| word));
+            for group in through[ends..].chunk_by(|(a, _), (b, _)| a[depth] == b[depth]) {
+                waiting.push_back((made.nodes.len(), depth + 1, group));
+                made.nodes.push(Node { token: group[0].0[depth], ..Node::default() });
+            }
+            let num_children = count(made.nodes.len()) - first_child;
+            let node: &mut Node = &mut made.nodes[node];
+            (node.first_child, node.num_children) = (first_child, num_children);
+            (node.first_word, node.num_words) = (first_word, count(ends));
+        }
+        Ok(made)
+    }
+
+    /// Reads a lexicon: in each line a word and the tokens that spell it, which `number` knows.
+    /// Empty lines are skipped.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::Untokenizable`] for a token that there is not.
+    pub fn read(text: &str, number: impl Fn(&str) -> Option<i32>, symbols: &mut SymbolTable) -> Result<Self, Error> {
+        let mut spellings = vec![];
+        for line in text.lines() {
+            let mut fields = line.split_whitespace();
+            let Some(word) = fields.next() else { continue };
+            let token = |field: &str| {
+                let unknown = || Error::Untokenizable { phrase: word.into(), part: field.into() };
+                number(field).ok_or_else(unknown)
+            };
+            spellings.push((word, fields.map(token).collect::<Result<Vec<_>, _>>()?));
+        }
+        Self::new(spellings, symbols)
+    }
+
+    /// Counts the language model's score of the likeliest word below each node on the way there, as
+    /// flashlight's `smear` with `SmearingMode::MAX` does: what leads to rare words alone is then
+    /// dropped earlier.
+    #[must_use]
+    #[doc(alias = "smear")]
+    pub fn smeared<M: LanguageModel>(mut self, model: &M) -> Self {
+        for node in (0..self.nodes.len()).rev() {
+            let Node { first_child, num_children, first_word, num_words, .. } = self.nodes[node];
+            let words = &self.words[first_word as usize..(first_word + num_words) as usize];
+            let unigram = |&word: &i32| model.step(model.null_context(), word).map(|(_, score)| narrow(score));
+            let own = words.iter().filter_map(unigram).fold(f32::NEG_INFINITY, f32::max);
+            let children = &self.nodes[first_child as usize..(first_child + num_children) as usize];
+            self.nodes[node].best = children.iter().map(|child| child.best).fold(own, f32::max);
+        }
+        // The root's own best is part of no hypothesis.
+        let root = self.nodes[0].best;
+        if root > f32::NEG_INFINITY {
+            for node in &mut self.nodes {
+                // Words that the model does not know have no score to be smeared.
+                node.best = if node.best == f32::NEG_INFINITY { 0.0 } else { node.best };
+            }
+            self.nodes[0].best = 0.0;
+            self.scored = true;
+        }
+        self
+    }
+
+    /// How many spellings there are.
+    pub fn num_words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// How many nodes the tree has, with its root.
+    pub fn num_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The words and their numbers.
+    pub fn symbols(&self) -> &SymbolTable {
+        &self.symbols
+    }
+
+    /// The largest token of a spelling.
+    pub(crate) fn most_token(&self) -> i32 {
+        self.most_token
+    }
+
+    fn children(&self, node: u32) -> impl Iterator<Item = (u32, &Node)> {
+        let node = &self.nodes[node as usize];
+        let range = node.first_child..node.first_child + node.num_children;
+        range.clone().zip(&self.nodes[range.start as usize..range.end as usize])
+    }
+
+    fn words(&self, node: u32) -> &[i32] {
+        let node = &self.nodes[node as usize];
+        &self.words[node.first_word as usize..(node.first_word + node.num_words) as usize]
+    }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Some words, or all that have the same future.
+#[derive(Debug, Clone, Copy)]
+struct History<L> {
+    model: Option<L>,
+    hot: ContextState,
+}
+
+/// A node of the tree of spellings after some words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct LexiconState {
+    node: u32,
+    history: u32,
+}
+
+/// What a history becomes by a word.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    history: u32,
+    language_model: f64,
+    insertion: f64,
+    hot_words: f64,
+}
+
+pub(crate) struct LexiconPrefixes<'d, M: LanguageModel> {
+    options: &'d CtcOptions,
+    tree: &'d SpellingTree,
+    separator: Option<i32>,
+    model: Option<&'d M>,
+    hot: Option<&'d ContextGraph>,
+    histories: Vec<History<M::State>>,
+    /// Histories by what their future depends on; used if those are one.
+    same: FastMap<(Option<M::State>, ContextState), u32>,
+    steps: FastMap<(u32, i32), Option<Step>>,
+}
+
+impl<M: LanguageModel> Clone for LexiconPrefixes<'_, M> {
+    fn clone(&self) -> Self {
+        Self { histories: self.histories.clone(), same: self.same.clone(), steps: self.steps.clone(), ..*self }
+    }
+}
+
+const ROOT: u32 = 0;
+
+impl<'d, M: LanguageModel> LexiconPrefixes<'d, M> {
+    pub(crate) fn new(
+        options: &'d CtcOptions,
+        (tree, separator): (&'d SpellingTree, Option<i32>),
+        model: Option<&'d M>,
+        hot: Option<&'d ContextGraph>,
+    ) -> Self {
+        let start = model.map(|model| if options.score_boundary { model.start() } else { model.null_context() });
+        let first = History { model: start, hot: ContextState::default() };
+        let same = FastMap::from_iter([((first.model, first.hot), 0)]);
+        Self { options, tree, separator, model, hot, histories: vec![first], same, steps: FastMap::default() }
+    }
+
+    fn step(&mut self, history: u32, word: i32) -> Option<Step> {
+        if let Some(&known) = self.steps.get(&(history, word)) {
+            return known;
+        }
+        let before = self.histories[history as usize];
+        let mut after = before;
+        let mut step = Step { history, language_model: 0.0, insertion: self.options.word_score, hot_words: 0.0 };
+        let mut forbidden = false;
+        if let (Some(model), Some(state)) = (self.model, before.model) {
+            match model.step(state, word) {
+                Some((state, score)) => {
+                    after.model = Some(state);
+                    step.language_model = self.options.lm_weight * score;
+                }
+                None => {
+                    after.model = Some(model.null_context());
+                    step.insertion += self.options.unk_score;
+                    forbidden = self.options.unk_score == f64::NEG_INFINITY;
+                }
+            }
+        }
+        if let Some(hot) = self.hot {
+            let matched = hot.forward_one_step(before.hot, word, true);
+            after.hot = matched.state;
+            step.hot_words = f64::from(matched.score);
+        }
+        let result = (!forbidden).then(|| {
+            let next = count(self.histories.len());
+            step.history = if self.options.prune_history {
+                match self.same.entry((after.model, after.hot)) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(place) => {
+                        self.histories.push(after);
+                        *place.insert(next)
+                    }
+                }
+            } else {
+                self.histories.push(after);
+                next
+            };
+            step
+        });
+        self.steps.insert((history, word), result);
+        result
+    }
+}
+
+impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
+    type State = LexiconState;
+
+    fn start(&mut self) -> LexiconState {
+        LexiconState { node: ROOT, history: 0 }
+    }
+
+    fn most_gain(&self, _: LexiconState) -> f64 {
+        f64::INFINITY
+    }
+
+    fn extend(
+        &mut self,
+        hypothesis: &Hypothesis<LexiconState>,
+        frame: &Frame<'_>,
+        reach: &mut Reach<'_, LexiconState>,
+    ) {
+        let LexiconState { node, history } = hypothesis.state;
+        let tree = self.tree;
+        let weight = if tree.scored { self.options.lm_weight } else { 0.0 };
+        let smeared = f64::from(tree.nodes[node as usize].best) * weight;
+        let separator = self.separator.filter(|&token| node == ROOT && token != hypothesis.last);
+        if let Some((separator, score)) = separator.and_then(|token| Some((token, frame.score(token)?))) {
+            let mut extra = hypothesis.scores;
+            extra.insertion += self.options.sil_score;
+            reach.token(hypothesis, separator, score, (hypothesis.state, extra, NO_WORD));
+        }
+        for (child, next) in tree.children(node).filter(|(_, next)| next.token != hypothesis.last) {
+            let Some(score) = frame.score(next.token) else { continue };
+            let ahead = f64::from(next.best) * weight - smeared;
+            if next.num_children > 0 && hypothesis.total + score + ahead >= reach.cut() {
+                let mut extra = hypothesis.scores;
+                extra.language_model += ahead;
+                let state = LexiconState { node: child, history };
+                reach.token(hypothesis, next.token, score, (state, extra, NO_WORD));
+            }
+            for &word in tree.words(child) {
+                let Some(step) = self.step(history, word) else { continue };
+                let mut extra = hypothesis.scores;
+                extra.language_model += step.language_model - smeared;
+                extra.insertion += step.insertion;
+                extra.hot_words += step.hot_words;
+                if hypothesis.scores.acoustic + score + extra.extra() >= reach.cut() {
+                    let state = LexiconState { node: ROOT, history: step.history };
+                    reach.token(hypothesis, next.token, score, (state, extra, word));
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, hypothesis: &Hypothesis<LexiconState>, complete: bool) -> Option<(LexiconState, Scores, i32)> {
+        if hypothesis.state.node != ROOT {
+            return None;
+        }
+        let history = self.histories[hypothesis.state.history as usize];
+        let mut extra = hypothesis.scores;
+        if let Some(hot) = self.hot {
+            extra.hot_words += f64::from(hot.finalize(history.hot));
+        }
+        if let (true, Some(model), Some(state)) = (complete && self.options.score_boundary, self.model, history.model) {
+            extra.language_model += self.options.lm_weight * model.end(state)?;
+        }
+        Some((hypothesis.state, extra, NO_WORD))
+    }
+
+    fn future(&mut self, state: LexiconState) -> (u32, u32) {
+        (state.history, state.node)
+    }
+}

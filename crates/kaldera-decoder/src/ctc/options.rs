@@ -1,0 +1,196 @@
+//! Options of the beam searches.
+
+use crate::error::Error;
+
+/// Options of [`CtcDecoder`](crate::ctc::CtcDecoder), under the names of flashlight;
+/// [`pyctcdecode`](Self::pyctcdecode) and [`flashlight`](Self::flashlight) have their defaults.
+///
+/// | pyctcdecode | flashlight, torchaudio | here |
+/// |---|---|---|
+/// | `beam_width` | `beam_size` | [`beam_size`](Self::beam_size) |
+/// | `beam_prune_logp`, -10 | `beam_threshold`, 50 | [`beam_threshold`](Self::beam_threshold), positive |
+/// | `token_min_logp` | | [`token_min_logp`](Self::token_min_logp) |
+/// | | `beam_size_token` | [`beam_size_token`](Self::beam_size_token) |
+/// | `alpha` | `lm_weight` | [`lm_weight`](Self::lm_weight) |
+/// | `beta` | `word_score` | [`word_score`](Self::word_score) |
+/// | `unk_score_offset` | `unk_score` | [`unk_score`](Self::unk_score) |
+/// | | `sil_score` | [`sil_score`](Self::sil_score) |
+/// | | `log_add` | [`log_add`](Self::log_add) |
+/// | `prune_history` | | [`prune_history`](Self::prune_history) |
+/// | `lm_score_boundary` | | [`score_boundary`](Self::score_boundary) |
+/// | `hotword_weight` | | [`hotword_weight`](Self::hotword_weight) |
+/// | length of the result | `nbest` | [`n_best`](Self::n_best) |
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
+#[doc(alias = "LexiconDecoderOptions")]
+#[doc(alias = "LexiconFreeDecoderOptions")]
+pub struct CtcOptions {
+    /// How many hypotheses go on from a frame. One that ends with a blank counts apart from the
+    /// same tokens without it, as in flashlight and pyctcdecode.
+    #[doc(alias = "beam_width")]
+    pub beam_size: usize,
+    /// How many tokens of a frame are looked at, the best ones; all without it.
+    pub beam_size_token: Option<usize>,
+    /// What is worse than the best hypothesis by more than this is dropped.
+    #[doc(alias = "beam_prune_logp")]
+    pub beam_threshold: f64,
+    /// Tokens with a lower log-probability are not looked at, but for a frame's best one.
+    pub token_min_logp: f64,
+    /// The weight of the language model.
+    #[doc(alias = "alpha")]
+    pub lm_weight: f64,
+    /// What each word adds; without words, each token.
+    #[doc(alias = "beta")]
+    pub word_score: f64,
+    /// What a word adds that the language model does not know: with a lexicon in place of the
+    /// model's score, minus infinity forbids such words; with words by their spelling, a base-10
+    /// logarithm beside the model's score of `<unk>`, times `lm_weight`.
+    #[doc(alias = "unk_score_offset")]
+    pub unk_score: f64,
+    /// What the word boundary of a lexicon adds when it stands between words.
+    pub sil_score: f64,
+    /// Alignments of a hypothesis are summed; without it, the best one counts.
+    pub log_add: bool,
+    /// Of hypotheses that neither the language model nor the tokens to come can tell apart, the
+    /// best one is kept: more different words in the beam, fewer different histories.
+    pub prune_history: bool,
+    /// Sentences begin with `<s>` and end with `</s>`.
+    #[doc(alias = "lm_score_boundary")]
+    pub score_boundary: bool,
+    /// The bonus of a hot word that has none of its own.
+    pub hotword_weight: f64,
+    /// How many hypotheses are returned.
+    #[doc(alias = "nbest")]
+    pub n_best: usize,
+}
+
+impl Default for CtcOptions {
+    fn default() -> Self {
+        Self {
+            beam_size: 20,
+            beam_size_token: None,
+            beam_threshold: 20.0,
+            token_min_logp: f64::NEG_INFINITY,
+            lm_weight: 0.8,
+            word_score: 0.6,
+            unk_score: f64::NEG_INFINITY,
+            sil_score: 0.0,
+            log_add: true,
+            prune_history: false,
+            score_boundary: true,
+            hotword_weight: 10.0,
+            n_best: 1,
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($name:ident, $setter:ident: $type:ty, $text:literal;)*) => {
+        impl CtcOptions {
+            $(#[doc = $text]
+            #[must_use]
+            pub fn $setter(mut self, $name: $type) -> Self {
+                self.$name = $name;
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    beam_size, with_beam_size: usize, "With this many hypotheses.";
+    beam_size_token, with_beam_size_token: Option<usize>, "With this many tokens of a frame.";
+    beam_threshold, with_beam_threshold: f64, "With this distance from the best hypothesis.";
+    token_min_logp, with_token_min_logp: f64, "With tokens from this log-probability on.";
+    lm_weight, with_lm_weight: f64, "With this weight of the language model.";
+    word_score, with_word_score: f64, "With this score for each word.";
+    unk_score, with_unk_score: f64, "With this score for a word that the model does not know.";
+    sil_score, with_sil_score: f64, "With this score for a word boundary.";
+    log_add, with_log_add: bool, "With the sum of all alignments, or the best one.";
+    prune_history, with_prune_history: bool, "With or without dropping what has the same future.";
+    score_boundary, with_score_boundary: bool, "With or without the ends of sentences.";
+    hotword_weight, with_hotword_weight: f64, "With this bonus of a hot word.";
+    n_best, with_n_best: usize, "With this many hypotheses in the result.";
+}
+
+impl CtcOptions {
+    /// The defaults of pyctcdecode 0.5: `decode_beams` and `LanguageModel`.
+    pub fn pyctcdecode() -> Self {
+        Self {
+            beam_size: 100,
+            beam_threshold: 10.0,
+            token_min_logp: -5.0,
+            lm_weight: 0.5,
+            word_score: 1.5,
+            unk_score: -10.0,
+            n_best: 100,
+            ..Self::default()
+        }
+    }
+
+    /// The defaults of flashlight-text as torchaudio's `ctc_decoder` has them.
+    #[doc(alias = "ctc_decoder")]
+    pub fn flashlight() -> Self {
+        Self {
+            beam_size: 50,
+            beam_threshold: 50.0,
+            lm_weight: 2.0,
+            word_score: 0.0,
+            log_add: false,
+            prune_history: true,
+            ..Self::default()
+        }
+    }
+
+    /// Checks each option by itself.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refuse = |name, value, reason| Err(Error::Option { name, value, reason });
+        if self.beam_size == 0 {
+            return refuse("beam_size", 0.0, "at least one hypothesis must go on");
+        }
+        if self.beam_size_token == Some(0) {
+            return refuse("beam_size_token", 0.0, "at least one token must be looked at");
+        }
+        if self.n_best == 0 {
+            return refuse("n_best", 0.0, "at least one hypothesis is the result");
+        }
+        if self.beam_threshold.is_nan() || self.beam_threshold < 0.0 {
+            return refuse("beam_threshold", self.beam_threshold, "it must be 0 or more");
+        }
+        if self.token_min_logp.is_nan() {
+            return refuse("token_min_logp", self.token_min_logp, "it must be a number");
+        }
+        for (name, value) in [
+            ("lm_weight", self.lm_weight),
+            ("word_score", self.word_score),
+            ("sil_score", self.sil_score),
+            ("hotword_weight", self.hotword_weight),
+        ] {
+            if !value.is_finite() {
+                return refuse(name, value, "it must be finite");
+            }
+        }
+        if self.unk_score.is_nan() || self.unk_score == f64::INFINITY {
+            return refuse("unk_score", self.unk_score, "it must be finite, or minus infinity");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_without_sense_are_named() {
+        let named = |options: CtcOptions| options.check().unwrap_err().to_string();
+        assert!(named(CtcOptions::default().with_beam_size(0)).starts_with("beam_size = 0"));
+        assert!(named(CtcOptions::default().with_beam_threshold(f64::NAN)).starts_with("beam_threshold"));
+        assert!(named(CtcOptions::default().with_unk_score(f64::INFINITY)).starts_with("unk_score"));
+        for options in [CtcOptions::default(), CtcOptions::pyctcdecode(), CtcOptions::flashlight()] {
+            assert_eq!(options.check(), Ok(()));
+        }
+    }
+}

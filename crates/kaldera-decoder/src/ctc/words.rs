@@ -1,0 +1,370 @@
+//! Hypotheses of words that tokens spell, any word or those of a list: pyctcdecode's search.
+//!
+//! A state is the words so far and the beginning of the next one, by their texts: tokens that spell
+//! the same are one. A word is scored by the language model when it is complete; before, it costs
+//! `unk_score` if no known word begins so.
+
+use std::collections::hash_map::Entry;
+
+use fsa::io::SymbolTable;
+use fsa::lattice::LanguageModel;
+
+use crate::ctc::options::CtcOptions;
+use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
+use crate::hash::FastMap;
+use crate::result::Scores;
+use crate::vocabulary::Vocabulary;
+
+/// A language model over words, and which words it knows.
+#[derive(Debug, Clone)]
+pub struct WordModel<M> {
+    /// The model.
+    pub(crate) model: M,
+    /// The model's words.
+    pub(crate) words: SymbolTable,
+    /// The word that stands for all that the model does not know.
+    pub(crate) unknown: Option<i32>,
+    /// Words that count as known, sorted; `None`: no list, and the beginning of any word counts as
+    /// unknown.
+    pub(crate) unigrams: Option<Vec<String>>,
+    /// The words that the model's order looks back at.
+    pub(crate) order: usize,
+}
+
+impl<M: LanguageModel> WordModel<M> {
+    /// A model of this order over the words of a table. `<unk>` or `<UNK>` stands for others, where
+    /// the table has it. Known are all words of the table.
+    pub fn new(model: M, words: SymbolTable, order: usize) -> Self {
+        let unknown = words.find("<unk>").or_else(|| words.find("<UNK>"));
+        let mut made = Self { model, words, unknown, unigrams: None, order };
+        let all: Vec<String> = made.words.iter().map(|(word, _)| word.to_owned()).collect();
+        made.set_unigrams(all);
+        made
+    }
+
+    /// With these words as those that are known: pyctcdecode's `unigrams`. Words that the model
+    /// has not are left out.
+    #[must_use]
+    pub fn with_unigrams<T: Into<String>>(mut self, unigrams: impl IntoIterator<Item = T>) -> Self {
+        self.set_unigrams(unigrams.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Without a list of known words: each beginning of a word counts as unknown, each word that
+    /// the model has as known.
+    #[must_use]
+    pub fn without_unigrams(mut self) -> Self {
+        self.unigrams = None;
+        self
+    }
+
+    fn set_unigrams(&mut self, mut unigrams: Vec<String>) {
+        unigrams.retain(|word| self.has(word));
+        unigrams.sort_unstable();
+        unigrams.dedup();
+        self.unigrams = Some(unigrams);
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.find(word).is_some_and(|number| number > 0 && Some(number) != self.unknown)
+    }
+}
+
+/// Hot words by their texts, each worth the same, as pyctcdecode has them: all words of all phrases.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HotTexts {
+    /// The shortest first.
+    words: Vec<String>,
+    weight: f64,
+}
+
+impl HotTexts {
+    pub(crate) fn new<'a>(phrases: impl IntoIterator<Item = &'a str>, weight: f64) -> Self {
+        let mut words: Vec<String> = phrases.into_iter().flat_map(str::split_whitespace).map(str::to_owned).collect();
+        words.sort_by_key(|word| word.chars().count());
+        Self { words, weight }
+    }
+
+    fn is_hot(&self, word: &str) -> bool {
+        self.words.iter().any(|hot| hot == word)
+    }
+
+    /// The share of the bonus that the beginning of a word has, if a hot word begins so.
+    ///
+    /// The word by whose length it is measured is the one that a walk through the tree of all hot
+    /// words finds first, where each node has the child of the shortest word first.
+    #[expect(clippy::cast_precision_loss, reason = "words are short")]
+    fn partial(&self, part: &str) -> Option<f64> {
+        let mut so_far = part.to_owned();
+        loop {
+            let first = self.words.iter().find(|hot| hot.starts_with(&so_far))?;
+            if so_far == *first || self.words.contains(&so_far) {
+                return Some(self.weight * part.chars().count() as f64 / so_far.chars().count() as f64);
+            }
+            so_far.push(first[so_far.len()..].chars().next()?);
+        }
+    }
+}
+
+/// Some words, after those of another node.
+#[derive(Debug, Clone)]
+struct Text<L> {
+    parent: u32,
+    /// The spelling of the last word.
+    word: u32,
+    model: Option<L>,
+    language_model: f64,
+    insertion: f64,
+    hot_words: f64,
+    /// A number for the last words, as many as the model looks back at.
+    history: u32,
+}
+
+/// The beginning of a word, by its last character and what is before.
+#[derive(Debug, Clone)]
+struct Spelling {
+    text: String,
+    /// What it adds: as unknown, or as the beginning of a hot word.
+    extra: Scores,
+}
+
+/// What words there have been, and how the next one begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct WordState {
+    text: u32,
+    spelling: u32,
+    /// The last token ended its word, so the next one begins another.
+    closed: bool,
+}
+
+pub(crate) struct WordPrefixes<'d, M: LanguageModel> {
+    options: &'d CtcOptions,
+    vocabulary: &'d Vocabulary,
+    model: Option<&'d WordModel<M>>,
+    hot: &'d HotTexts,
+    texts: Vec<Text<M::State>>,
+    next_texts: FastMap<(u32, u32), u32>,
+    spellings: Vec<Spelling>,
+    longer: FastMap<(u32, i32), u32>,
+    by_text: FastMap<String, u32>,
+    histories: FastMap<Vec<u32>, u32>,
+}
+
+impl<M: LanguageModel> Clone for WordPrefixes<'_, M> {
+    fn clone(&self) -> Self {
+        Self {
+            texts: self.texts.clone(),
+            next_texts: self.next_texts.clone(),
+            spellings: self.spellings.clone(),
+            longer: self.longer.clone(),
+            by_text: self.by_text.clone(),
+            histories: self.histories.clone(),
+            ..*self
+        }
+    }
+}
+
+const NOTHING: u32 = 0;
+/// From this many characters on an unknown word costs more for each.
+const USUAL_LENGTH: usize = 6;
+
+impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
+    pub(crate) fn new(
+        options: &'d CtcOptions,
+        vocabulary: &'d Vocabulary,
+        model: Option<&'d WordModel<M>>,
+        hot: &'d HotTexts,
+    ) -> Self {
+        let start = model.map(|of| if options.score_boundary { of.model.start() } else { of.model.null_context() });
+        let root = Text {
+            parent: NOTHING,
+            word: NOTHING,
+            model: start,
+            language_model: 0.0,
+            insertion: 0.0,
+            hot_words: 0.0,
+            history: 0,
+        };
+        let empty = Spelling { text: String::new(), extra: Scores::default() };
+        Self {
+            options,
+            vocabulary,
+            model,
+            hot,
+            texts: vec![root],
+            next_texts: FastMap::default(),
+            spellings: vec![empty],
+            longer: FastMap::default(),
+            by_text: FastMap::from_iter([(String::new(), NOTHING)]),
+            histories: FastMap::from_iter([(vec![], 0)]),
+        }
+    }
+
+    /// What the language model says of a word: its state after it, its score and that of an
+    /// unknown word.
+    fn score(&self, of: &WordModel<M>, state: M::State, word: &str) -> (M::State, f64, f64) {
+        let number = of.words.find(word).filter(|&number| number > 0);
+        let listed = of
+            .unigrams
+            .as_ref()
+            .is_none_or(|list| list.is_empty() || list.binary_search_by(|known| known.as_str().cmp(word)).is_ok());
+        let known = listed && number.is_some() && number != of.unknown;
+        let step = number.or(of.unknown).and_then(|number| of.model.step(state, number));
+        // A model without a word for unknown ones gives them what KenLM does.
+        let (next, score) = step.unwrap_or_else(|| (of.model.null_context(), -100.0 * std::f64::consts::LN_10));
+        let unknown = if known { 0.0 } else { self.options.unk_score * std::f64::consts::LN_10 };
+        (next, self.options.lm_weight * score, self.options.lm_weight * unknown + self.options.word_score)
+    }
+
+    /// The words of a node and one more.
+    fn append(&mut self, text: u32, spelling: u32) -> u32 {
+        if spelling == NOTHING {
+            return text;
+        }
+        if let Some(&known) = self.next_texts.get(&(text, spelling)) {
+            return known;
+        }
+        let before = &self.texts[text as usize];
+        let word = &self.spellings[spelling as usize].text;
+        let mut node = Text { parent: text, word: spelling, ..before.clone() };
+        if let (Some(of), Some(state)) = (self.model, before.model) {
+            let (next, language_model, insertion) = self.score(of, state, word);
+            node.model = Some(next);
+            node.language_model += language_model;
+            node.insertion += insertion;
+        }
+        if self.hot.is_hot(word) {
+            node.hot_words += self.hot.weight;
+        }
+        if self.options.prune_history {
+            let most = self.model.map_or(1, |of| of.order.saturating_sub(1).max(1));
+            let mut words = vec![spelling];
+            let mut at = text;
+            while words.len() < most && at != NOTHING {
+                words.push(self.texts[at as usize].word);
+                at = self.texts[at as usize].parent;
+            }
+            let next = u32::try_from(self.histories.len()).unwrap_or(u32::MAX);
+            node.history = *self.histories.entry(words).or_insert(next);
+        }
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(node);
+        self.next_texts.insert((text, spelling), number);
+        number
+    }
+
+    /// A spelling with the text of a token more.
+    fn spell(&mut self, spelling: u32, token: i32) -> u32 {
+        if let Some(&known) = self.longer.get(&(spelling, token)) {
+            return known;
+        }
+        let (_, added, _) = self.vocabulary.piece(token);
+        let text = format!("{}{added}", self.spellings[spelling as usize].text);
+        let number = match self.by_text.entry(text) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let number = u32::try_from(self.spellings.len()).unwrap_or(u32::MAX);
+                let extra = partial(self.options, self.model, self.hot, place.key());
+                self.spellings.push(Spelling { text: place.key().clone(), extra });
+                *place.insert(number)
+            }
+        };
+        self.longer.insert((spelling, token), number);
+        number
+    }
+
+    fn extra(&self, state: WordState) -> Scores {
+        let text = &self.texts[state.text as usize];
+        let part = &self.spellings[state.spelling as usize].extra;
+        Scores {
+            acoustic: 0.0,
+            language_model: text.language_model,
+            insertion: text.insertion + part.insertion,
+            hot_words: text.hot_words + part.hot_words,
+        }
+    }
+}
+
+/// What the beginning of a word adds.
+#[expect(clippy::cast_precision_loss, reason = "words are short")]
+fn partial<M>(options: &CtcOptions, model: Option<&WordModel<M>>, hot: &HotTexts, part: &str) -> Scores {
+    let mut extra = Scores::default();
+    if part.is_empty() {
+        return extra;
+    }
+    if let Some(bonus) = hot.partial(part) {
+        extra.hot_words = bonus;
+    } else if let Some(of) = model {
+        let begins = |list: &Vec<String>| {
+            let at = list.partition_point(|word| word.as_str() < part);
+            list.get(at).is_some_and(|word| word.starts_with(part))
+        };
+        if !of.unigrams.as_ref().is_some_and(begins) {
+            let length = part.chars().count();
+            let longer = if length > USUAL_LENGTH { length as f64 / USUAL_LENGTH as f64 } else { 1.0 };
+            extra.insertion = options.unk_score * longer;
+        }
+    }
+    extra
+}
+
+impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
+    type State = WordState;
+
+    const LAST_WINS: bool = true;
+    const EARLY_CUT: bool = false;
+
+    fn start(&mut self) -> WordState {
+        WordState { text: NOTHING, spelling: NOTHING, closed: false }
+    }
+
+    fn most_gain(&self, _: WordState) -> f64 {
+        f64::INFINITY
+    }
+
+    fn extend(&mut self, hypothesis: &Hypothesis<WordState>, frame: &Frame<'_>, reach: &mut Reach<'_, WordState>) {
+        for &(score, token) in frame.tokens {
+            if token == hypothesis.last {
+                continue;
+            }
+            let (opens, _, closed) = self.vocabulary.piece(token);
+            let WordState { mut text, mut spelling, closed: after } = hypothesis.state;
+            if opens || after {
+                text = self.append(text, spelling);
+                spelling = NOTHING;
+            }
+            spelling = self.spell(spelling, token);
+            let state = WordState { text, spelling, closed };
+            let extra = self.extra(state);
+            reach.token(hypothesis, token, f64::from(score), (state, extra, NO_WORD));
+        }
+    }
+
+    fn finish(&mut self, hypothesis: &Hypothesis<WordState>, complete: bool) -> Option<(WordState, Scores, i32)> {
+        let WordState { text, spelling, .. } = hypothesis.state;
+        let ended = self.append(text, spelling);
+        let state = WordState { text: ended, spelling: NOTHING, closed: false };
+        if !complete {
+            return Some((state, self.extra(state), NO_WORD));
+        }
+        let mut extra = self.extra(state);
+        if let Some(of) = self.model {
+            // The last word is scored with the end; where there is none, as pyctcdecode does, the
+            // empty word, which no model knows.
+            let before = &self.texts[text as usize];
+            if let Some(from) = before.model {
+                let word = &self.spellings[spelling as usize].text;
+                let (next, language_model, insertion) = self.score(of, from, word);
+                let end =
+                    if self.options.score_boundary { of.model.end(next).unwrap_or(f64::NEG_INFINITY) } else { 0.0 };
+                extra.language_model = before.language_model + language_model + self.options.lm_weight * end;
+                extra.insertion = before.insertion + insertion;
+            }
+        }
+        Some((state, extra, NO_WORD))
+    }
+
+    fn future(&mut self, state: WordState) -> (u32, u32) {
+        (self.texts[state.text as usize].history, state.spelling)
+    }
+}

@@ -1,0 +1,157 @@
+//! What can go wrong.
+
+use std::ops::Range;
+
+/// An error of this crate; where it concerns an utterance, it names it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Rows without values.
+    #[error("{utterance}: log-probabilities of no tokens; a row needs a value for each token")]
+    NoTokens {
+        /// The utterance.
+        utterance: String,
+    },
+    /// Values that are not whole rows.
+    #[error("{utterance}: {values} values are no rows of {num_tokens} tokens each")]
+    Rows {
+        /// The utterance.
+        utterance: String,
+        /// How many values there are.
+        values: usize,
+        /// How many a row has.
+        num_tokens: usize,
+    },
+    /// A log-probability that is none.
+    #[error("{utterance}: frame {frame}, token {token}: {value} is no log-probability")]
+    Value {
+        /// The utterance.
+        utterance: String,
+        /// The frame, counted from 0.
+        frame: usize,
+        /// The token, counted from 0.
+        token: usize,
+        /// The value.
+        value: f32,
+    },
+    /// Frames that an utterance does not have.
+    #[error("{utterance}: frames {frames:?} of {num_frames}")]
+    Frames {
+        /// The utterance.
+        utterance: String,
+        /// What was asked for.
+        frames: Range<usize>,
+        /// How many there are.
+        num_frames: usize,
+    },
+    /// A label without a column.
+    #[error("{utterance}: label {label} has no column among {num_tokens}")]
+    Label {
+        /// The utterance.
+        utterance: String,
+        /// The label.
+        label: i32,
+        /// How many columns there are.
+        num_tokens: usize,
+    },
+    /// The network's output has another number of columns than there are tokens.
+    #[error("{utterance}: {found} columns, where the vocabulary has {expected} tokens")]
+    Columns {
+        /// The utterance.
+        utterance: String,
+        /// How many tokens there are.
+        expected: usize,
+        /// How many columns there are.
+        found: usize,
+    },
+    /// An option that makes no sense.
+    #[error("{name} = {value}: {reason}")]
+    Option {
+        /// The option.
+        name: &'static str,
+        /// What it was set to.
+        value: f64,
+        /// What it must be.
+        reason: &'static str,
+    },
+    /// A token that is in the vocabulary twice, or not at all.
+    #[error("token '{token}': {reason}")]
+    Token {
+        /// The token.
+        token: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A hot word or a word of a lexicon that has no tokens.
+    #[error("'{phrase}' has no tokens; nothing could match it")]
+    EmptyPhrase {
+        /// The phrase.
+        phrase: String,
+    },
+    /// A part of a hot word or of a word of a lexicon for which there is no token.
+    #[error("'{phrase}' cannot be spelled with the tokens: there is none for '{part}'")]
+    Untokenizable {
+        /// The phrase.
+        phrase: String,
+        /// What has no token.
+        part: String,
+    },
+    /// No hypothesis is left: all have a probability of 0.
+    #[error(
+        "{utterance}: no hypothesis is left after frame {frame}: all tokens that are allowed there have probability 0"
+    )]
+    NothingLeft {
+        /// The utterance.
+        utterance: String,
+        /// The frame, counted from 0.
+        frame: usize,
+    },
+    /// A transcript that is longer than its utterance.
+    #[error(
+        "{utterance}: {num_frames} frames are too few for {labels} labels, {needed} are needed (equal neighbours need a blank between them)"
+    )]
+    TooFewFrames {
+        /// The utterance.
+        utterance: String,
+        /// How many frames there are.
+        num_frames: usize,
+        /// How many labels the transcript has.
+        labels: usize,
+        /// How many frames it needs.
+        needed: usize,
+    },
+    /// A transcript with probability 0.
+    #[error("{utterance}: no alignment of its {labels} labels has a probability above 0")]
+    NoAlignment {
+        /// The utterance.
+        utterance: String,
+        /// How many labels the transcript has.
+        labels: usize,
+    },
+    /// A transcript with the blank among its labels.
+    #[error("{utterance}: label {position} of the transcript is the blank, {blank}")]
+    BlankLabel {
+        /// The utterance.
+        utterance: String,
+        /// Its place in the transcript.
+        position: usize,
+        /// The blank.
+        blank: i32,
+    },
+    /// Phrases of numbers for a decoder whose hypotheses are texts.
+    #[error("this decoder spells words and compares texts: give it hot words by with_hot_texts")]
+    HotWords,
+    /// Two lists that should be of one length.
+    #[error("{what}: {found}, where {expected} are needed")]
+    Size {
+        /// What was counted.
+        what: &'static str,
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// What the automata refuse.
+    #[error(transparent)]
+    Fsa(#[from] fsa::Error),
+}

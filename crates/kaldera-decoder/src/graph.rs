@@ -1,0 +1,12 @@
+//! Decoding with a graph, and when an utterance has ended.
+//!
+//! ```text
+//!   HLG --GraphRecognizer--> stream --accept--> partial result, endpoint --finish--> words, times, confidences
+//!                                                                        '-lattice--> fsa::lattice: rescoring, n best
+//! ```
+
+mod endpoint;
+mod recognizer;
+
+pub use endpoint::{EndpointRule, EndpointRules, EndpointState};
+pub use recognizer::{GraphOptions, GraphRecognizer, GraphStream};

@@ -1,0 +1,54 @@
+//! A hasher for small keys that nobody chooses to collide.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A map of small keys of our own making: numbers of nodes and tokens.
+pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
+
+/// Multiplication by an odd constant, word by word.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FastHasher(u64);
+
+const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl FastHasher {
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(FACTOR);
+    }
+}
+
+impl Hasher for FastHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.mix(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.mix(value.into());
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.mix(value.into());
+    }
+
+    fn write_i32(&mut self, value: i32) {
+        self.mix(value.cast_unsigned().into());
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.mix(value);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write(&value.to_le_bytes());
+    }
+
+    fn finish(&self) -> u64 {
+        // The map takes its place from the low bits, which the multiplication fills worst.
+        self.0 ^ (self.0 >> 32)
+    }
+}

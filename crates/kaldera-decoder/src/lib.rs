@@ -1,0 +1,54 @@
+//! From a network's log-probabilities to words, with times, scores and confidences.
+//!
+//! ```text
+//!   LogProbs --ctc::greedy, ctc::CtcDecoder--> Recognition: hypotheses of tokens and words
+//!      |
+//!      '--align::forced_align (a transcript)--> Alignment: where each label is --> CTM, TextGrid, SRT
+//!
+//!   EncoderOutput + TransducerModel --transducer::{greedy_search, modified_beam_search}--> Recognition
+//!   joiner's output + graph         --transducer::RnntStreams--> lattices
+//!
+//!   references, hypotheses --score--> Counts, alignments, confusions
+//! ```
+//!
+//! The README has an example and a table of names for people who know pyctcdecode, flashlight,
+//! torchaudio, icefall, k2, sherpa-onnx or sclite.
+//!
+//! # What is where
+//! | module | holds |
+//! |---|---|
+//! | [`ctc`] | the best alignment; prefix beam search over tokens, words or a lexicon, with an n-gram model and hot words |
+//! | [`align`] | forced alignment, files of words with times |
+//! | [`transducer`] | searches for RNN-T and TDT over a trait that the caller implements; k2's streams |
+//! | [`graph`] | a recogniser over a decoding graph: partial results, endpoints, words with confidences |
+//! | [`score`] | word and character error rates, sclite's formats, bootstrap |
+//!
+//! # What always holds
+//! - Scores are natural logarithms, larger is better. Log-probabilities may be minus infinity, never NaN.
+//! - An error names the utterance, and the frame where there is one. No input makes this crate panic.
+//! - The same input has the same result, whatever the chunks of a stream are.
+//!
+//! # Features
+//! `rayon` (on) is forwarded to `fsa`. `serde`: options, results and counts.
+
+#![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+pub mod align;
+pub mod ctc;
+mod error;
+pub mod graph;
+mod hash;
+mod log_probs;
+mod result;
+pub mod score;
+pub mod transducer;
+mod vocabulary;
+
+pub use error::Error;
+pub use log_probs::{LogProbs, log_softmax};
+pub use result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
+pub use vocabulary::{Vocabulary, WordUnits};

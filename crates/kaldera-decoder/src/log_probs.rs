@@ -1,0 +1,151 @@
+//! What a network says of an utterance.
+
+use crate::error::Error;
+
+/// The log-probabilities of an utterance, or of a chunk of it: a row a frame, a column a token.
+///
+/// Values are natural logarithms. They may be minus infinity, and rows need not sum to 1; NaN and
+/// plus infinity are refused. The name is that of the utterance in every error.
+#[derive(Debug, Clone, Copy)]
+pub struct LogProbs<'a> {
+    utterance: &'a str,
+    values: &'a [f32],
+    num_tokens: usize,
+}
+
+impl<'a> LogProbs<'a> {
+    /// Rows of `num_tokens` values each.
+    ///
+    /// # Errors
+    /// [`Error::NoTokens`] for rows of no values, [`Error::Rows`] if the values are not whole rows,
+    /// [`Error::Value`] with the frame and the token of a value that is NaN or plus infinity.
+    pub fn new(utterance: &'a str, values: &'a [f32], num_tokens: usize) -> Result<Self, Error> {
+        if num_tokens == 0 {
+            return Err(Error::NoTokens { utterance: utterance.into() });
+        }
+        if !values.len().is_multiple_of(num_tokens) {
+            return Err(Error::Rows { utterance: utterance.into(), values: values.len(), num_tokens });
+        }
+        // NaN is not below infinity either.
+        let refused = |value: &f32| value.is_nan() || *value == f32::INFINITY;
+        if let Some(at) = values.iter().position(refused) {
+            let (frame, token) = (at / num_tokens, at % num_tokens);
+            return Err(Error::Value { utterance: utterance.into(), frame, token, value: values[at] });
+        }
+        Ok(Self { utterance, values, num_tokens })
+    }
+
+    /// The name of the utterance.
+    pub fn utterance(&self) -> &'a str {
+        self.utterance
+    }
+
+    /// How many rows there are.
+    pub fn num_frames(&self) -> usize {
+        self.values.len() / self.num_tokens
+    }
+
+    /// How many values a row has.
+    pub fn num_tokens(&self) -> usize {
+        self.num_tokens
+    }
+
+    /// The rows, one after another.
+    pub fn values(&self) -> &'a [f32] {
+        self.values
+    }
+
+    /// The rows.
+    pub fn frames(&self) -> std::slice::ChunksExact<'a, f32> {
+        self.values.chunks_exact(self.num_tokens)
+    }
+
+    /// A row.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn frame(&self, frame: usize) -> &'a [f32] {
+        &self.values[frame * self.num_tokens..][..self.num_tokens]
+    }
+
+    /// The rows of a range of frames.
+    ///
+    /// # Errors
+    /// [`Error::Frames`] if the range is not within the rows.
+    pub fn slice(&self, frames: std::ops::Range<usize>) -> Result<Self, Error> {
+        let num_frames = self.num_frames();
+        if frames.start > frames.end || frames.end > num_frames {
+            return Err(Error::Frames { utterance: self.utterance.into(), frames, num_frames });
+        }
+        Ok(Self { values: &self.values[frames.start * self.num_tokens..frames.end * self.num_tokens], ..*self })
+    }
+
+    /// Checks a label that must have a column.
+    pub(crate) fn column(&self, label: i32) -> Result<usize, Error> {
+        usize::try_from(label).ok().filter(|&label| label < self.num_tokens).ok_or_else(|| Error::Label {
+            utterance: self.utterance.into(),
+            label,
+            num_tokens: self.num_tokens,
+        })
+    }
+
+    /// Checks that there is a column for each token of a decoder.
+    pub(crate) fn check_columns(&self, expected: usize) -> Result<(), Error> {
+        if self.num_tokens == expected {
+            return Ok(());
+        }
+        Err(Error::Columns { utterance: self.utterance.into(), expected, found: self.num_tokens })
+    }
+}
+
+/// Takes the logarithm of the softmax of each row in place, as a network without it at its end
+/// needs. A row of minus infinities stays what it is.
+pub fn log_softmax(values: &mut [f32], num_tokens: usize) {
+    for row in values.chunks_mut(num_tokens.max(1)) {
+        let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        if max == f32::NEG_INFINITY {
+            continue;
+        }
+        let sum: f64 = row.iter().map(|&value| f64::from(value - max).exp()).sum();
+        let log_sum = sum.ln();
+        for value in row {
+            *value = narrow(f64::from(*value - max) - log_sum);
+        }
+    }
+}
+
+/// The nearest single-precision number.
+#[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is meant")]
+pub(crate) fn narrow(value: f64) -> f32 {
+    value as f32
+}
+
+/// ln(exp(a) + exp(b)).
+pub(crate) fn log_add(a: f64, b: f64) -> f64 {
+    let (high, low) = if a > b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_values_are_named() {
+        let named = |values: &[f32], num_tokens| LogProbs::new("utt-7", values, num_tokens).unwrap_err().to_string();
+        assert!(named(&[0.0, f32::NAN], 1).contains("utt-7: frame 1, token 0"));
+        assert!(named(&[0.0, f32::INFINITY], 2).contains("frame 0, token 1"));
+        assert!(named(&[0.0; 3], 2).contains("utt-7"));
+        assert!(named(&[], 0).contains("utt-7"));
+        assert!(LogProbs::new("", &[f32::NEG_INFINITY], 1).is_ok());
+    }
+
+    #[test]
+    fn softmax_sums_to_one() {
+        let mut values = [1.0, 2.0, 3.0, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
+        log_softmax(&mut values, 3);
+        let sum: f32 = values[..3].iter().map(|value| value.exp()).sum();
+        assert!((sum - 1.0).abs() < 1e-6);
+        assert_eq!(values[3..], [f32::NEG_INFINITY; 3]);
+    }
+}

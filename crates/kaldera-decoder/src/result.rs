@@ -1,0 +1,249 @@
+//! What decoders return: words and tokens with times, scores and confidences.
+
+use std::ops::Range;
+
+/// How long a frame of a network's output is.
+///
+/// ```
+/// use kaldera_decoder::FrameTimes;
+///
+/// // Features every 10 ms, of which the network keeps one in four.
+/// let times = FrameTimes::new(0.01).with_subsampling(4);
+/// assert!((times.seconds(25) - 1.0).abs() < 1e-12);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
+pub struct FrameTimes {
+    /// Seconds from one frame of features to the next.
+    pub frame_shift: f64,
+    /// Frames of features for a frame of output.
+    pub subsampling: u32,
+    /// Seconds at which the first frame begins: where the utterance is a part of a recording.
+    pub offset: f64,
+}
+
+impl Default for FrameTimes {
+    /// 10 ms without subsampling.
+    fn default() -> Self {
+        Self::new(0.01)
+    }
+}
+
+impl FrameTimes {
+    /// Frames of this many seconds.
+    pub fn new(frame_shift: f64) -> Self {
+        Self { frame_shift, subsampling: 1, offset: 0.0 }
+    }
+
+    /// With this many frames of features for a frame of output.
+    #[must_use]
+    pub fn with_subsampling(mut self, subsampling: u32) -> Self {
+        self.subsampling = subsampling;
+        self
+    }
+
+    /// With the first frame at this time.
+    #[must_use]
+    pub fn with_offset(mut self, offset: f64) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// The time at which a frame begins.
+    #[expect(clippy::cast_precision_loss, reason = "frames of 2^53 and more are not reached")]
+    pub fn seconds(&self, frame: usize) -> f64 {
+        self.offset + frame as f64 * self.frame_shift * f64::from(self.subsampling)
+    }
+}
+
+/// A token or a word of an utterance, and where it is.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Segment {
+    /// The number of the token or word; -1 for a word that has none.
+    pub id: i32,
+    /// Its text; empty where the decoder knows numbers alone.
+    pub text: String,
+    /// Its frames; the end is exclusive.
+    pub frames: Range<usize>,
+    /// Seconds at which it begins.
+    pub start: f64,
+    /// Seconds at which it ends.
+    pub end: f64,
+    /// How probable it is that it is right, where the decoder has computed that.
+    pub confidence: Option<f64>,
+}
+
+impl Segment {
+    /// A segment of these frames.
+    pub fn new(id: i32, text: impl Into<String>, frames: Range<usize>, times: &FrameTimes) -> Self {
+        let (start, end) = (times.seconds(frames.start), times.seconds(frames.end));
+        Self { id, text: text.into(), frames, start, end, confidence: None }
+    }
+
+    /// With a confidence.
+    #[must_use]
+    pub fn with_confidence(mut self, confidence: f64) -> Self {
+        self.confidence = Some(confidence);
+        self
+    }
+
+    /// How many seconds it takes.
+    pub fn duration(&self) -> f64 {
+        self.end - self.start
+    }
+}
+
+/// What a hypothesis owes to whom: natural logarithms, larger is better.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+#[non_exhaustive]
+pub struct Scores {
+    /// The network's score: over all alignments, or of the best one, as the decoder says.
+    pub acoustic: f64,
+    /// The language model's score, times its weight; for a graph all that the graph adds.
+    pub language_model: f64,
+    /// Scores for each word or token: insertion, unknown words, silence.
+    pub insertion: f64,
+    /// The bonus of hot words.
+    pub hot_words: f64,
+}
+
+impl Scores {
+    /// Their sum, by which hypotheses are ordered.
+    pub fn total(&self) -> f64 {
+        self.acoustic + self.extra()
+    }
+
+    /// All but the network's score.
+    pub fn extra(&self) -> f64 {
+        self.language_model + self.insertion + self.hot_words
+    }
+}
+
+/// What may have been said.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Hypothesis {
+    /// Its tokens, with the frames in which the best alignment has them.
+    pub tokens: Vec<Segment>,
+    /// Its words; none where the decoder does not know which tokens make a word.
+    pub words: Vec<Segment>,
+    /// Its scores.
+    pub scores: Scores,
+}
+
+impl Hypothesis {
+    /// The words, with a space between two of them.
+    pub fn text(&self) -> String {
+        join(&self.words)
+    }
+
+    /// The numbers of its tokens.
+    pub fn token_ids(&self) -> Vec<i32> {
+        self.tokens.iter().map(|token| token.id).collect()
+    }
+
+    /// The numbers of its words.
+    pub fn word_ids(&self) -> Vec<i32> {
+        self.words.iter().map(|word| word.id).collect()
+    }
+}
+
+fn join(segments: &[Segment]) -> String {
+    segments.iter().map(|segment| &*segment.text).collect::<Vec<_>>().join(" ")
+}
+
+/// The result of an utterance: its hypotheses, the best one first.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Recognition {
+    /// The utterance.
+    pub utterance: String,
+    /// How many frames it has.
+    pub num_frames: usize,
+    /// What may have been said, by falling total score; of equal ones, the one found first.
+    pub hypotheses: Vec<Hypothesis>,
+}
+
+impl Recognition {
+    /// With these hypotheses.
+    pub fn new(utterance: impl Into<String>, num_frames: usize, hypotheses: Vec<Hypothesis>) -> Self {
+        Self { utterance: utterance.into(), num_frames, hypotheses }
+    }
+
+    /// The best hypothesis.
+    pub fn best(&self) -> Option<&Hypothesis> {
+        self.hypotheses.first()
+    }
+
+    /// The words of the best hypothesis, with a space between two of them.
+    pub fn text(&self) -> String {
+        self.best().map(Hypothesis::text).unwrap_or_default()
+    }
+
+    /// With a confidence for each word, or for each token where there are no words: the share of
+    /// the hypotheses' probability that has the same one in overlapping frames. The more hypotheses
+    /// there are, the better.
+    #[must_use]
+    pub fn with_confidences(mut self) -> Self {
+        let posteriors = self.posteriors();
+        let units = |one: &Hypothesis| if one.words.is_empty() { one.tokens.clone() } else { one.words.clone() };
+        let all: Vec<Vec<Segment>> = self.hypotheses.iter().map(units).collect();
+        for hypothesis in &mut self.hypotheses {
+            let own = if hypothesis.words.is_empty() { &mut hypothesis.tokens } else { &mut hypothesis.words };
+            for unit in own {
+                let same = |other: &Segment| {
+                    let overlap = other.frames.start < unit.frames.end && unit.frames.start < other.frames.end;
+                    overlap && other.id == unit.id && other.text == unit.text
+                };
+                let having = all.iter().zip(&posteriors).filter(|(others, _)| others.iter().any(same));
+                unit.confidence = Some(having.map(|(_, share)| share).sum());
+            }
+        }
+        self
+    }
+
+    /// For each hypothesis its share of the probability of all that are here.
+    pub fn posteriors(&self) -> Vec<f64> {
+        let best = self.hypotheses.iter().map(|one| one.scores.total()).fold(f64::NEG_INFINITY, f64::max);
+        let shares: Vec<f64> = self.hypotheses.iter().map(|one| (one.scores.total() - best).exp()).collect();
+        let sum: f64 = shares.iter().sum();
+        shares.iter().map(|share| share / sum).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn posteriors_sum_to_one() {
+        let scores = |acoustic| Scores { acoustic, ..Scores::default() };
+        let one = |acoustic| Hypothesis { scores: scores(acoustic), ..Hypothesis::default() };
+        let result = Recognition::new("u", 3, vec![one(-1000.0), one(-1001.0)]);
+        let posteriors = result.posteriors();
+        assert!((posteriors.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!((posteriors[0] / posteriors[1] - 1_f64.exp()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn confidences_are_shared_by_hypotheses_with_the_same_word() {
+        let times = FrameTimes::default();
+        let one = |text: &str, frames: Range<usize>| Hypothesis {
+            words: vec![Segment::new(1, "a", 0..2, &times), Segment::new(-1, text, frames, &times)],
+            ..Hypothesis::default()
+        };
+        let all = vec![one("b", 3..5), one("b", 4..6), one("b", 7..9), one("c", 3..5)];
+        let result = Recognition::new("u", 9, all).with_confidences();
+        let confidences =
+            |i: usize| result.hypotheses[i].words.iter().map(|word| word.confidence.unwrap()).collect::<Vec<_>>();
+        assert_eq!((confidences(0), confidences(2)), (vec![1.0, 0.5], vec![1.0, 0.25]));
+    }
+}

@@ -1,0 +1,417 @@
+//! The cheapest alignment of a hypothesis with a reference.
+
+use std::fmt::Write;
+
+use crate::score::counts::Counts;
+use crate::score::reference::{Reference, ScoreError, Word};
+
+/// What differs, and what that costs.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
+pub struct Rules {
+    /// The cost of a word in the place of another.
+    pub substitution: u32,
+    /// The cost of a word too many.
+    pub insertion: u32,
+    /// The cost of a word that is missing.
+    pub deletion: u32,
+    /// The cost of a word that is missing and may be; it counts as correct.
+    pub optional_deletion: u32,
+    /// Upper and lower case of ASCII letters are different: `sclite -s`.
+    pub case_sensitive: bool,
+    /// Words of the reference in parentheses may be missing: `sclite -D`.
+    pub optional_words: bool,
+    /// A fragment, which ends with `-`, is correct if the other word begins so: `sclite -F`.
+    pub fragments: bool,
+    /// Characters are scored in the place of words, without the spaces: `sclite -c`.
+    pub characters: bool,
+    /// `{ a / b }` in a reference are alternatives.
+    pub alternatives: bool,
+}
+
+impl Default for Rules {
+    /// [`Rules::sclite`].
+    fn default() -> Self {
+        Self::sclite()
+    }
+}
+
+impl Rules {
+    /// sclite's costs (a substitution 4, an insertion or deletion 3), case does not matter,
+    /// alternatives.
+    pub fn sclite() -> Self {
+        Self {
+            substitution: 4,
+            insertion: 3,
+            deletion: 3,
+            optional_deletion: 2,
+            case_sensitive: false,
+            optional_words: false,
+            fragments: false,
+            characters: false,
+            alternatives: true,
+        }
+    }
+
+    /// Each error costs 1, texts are compared as they are: Kaldi's `compute-wer`, jiwer.
+    pub fn levenshtein() -> Self {
+        Self {
+            substitution: 1,
+            insertion: 1,
+            deletion: 1,
+            optional_deletion: 0,
+            case_sensitive: true,
+            alternatives: false,
+            ..Self::sclite()
+        }
+    }
+
+    /// With or without telling upper from lower case.
+    #[must_use]
+    pub fn with_case_sensitive(mut self, case_sensitive: bool) -> Self {
+        self.case_sensitive = case_sensitive;
+        self
+    }
+
+    /// With or without words in parentheses that may be missing.
+    #[must_use]
+    pub fn with_optional_words(mut self, optional_words: bool) -> Self {
+        self.optional_words = optional_words;
+        self
+    }
+
+    /// With or without fragments that match beginnings.
+    #[must_use]
+    pub fn with_fragments(mut self, fragments: bool) -> Self {
+        self.fragments = fragments;
+        self
+    }
+
+    /// With characters in the place of words, or not.
+    #[must_use]
+    pub fn with_characters(mut self, characters: bool) -> Self {
+        self.characters = characters;
+        self
+    }
+
+    fn fold(&self, text: &str) -> String {
+        if self.case_sensitive { text.into() } else { text.to_ascii_lowercase() }
+    }
+
+    /// The words of a hypothesis.
+    pub(crate) fn hypothesis(&self, text: &str) -> Vec<String> {
+        let folded = self.fold(text);
+        if self.characters {
+            return folded.split_whitespace().flat_map(str::chars).map(String::from).collect();
+        }
+        folded.split_whitespace().map(str::to_owned).collect()
+    }
+
+    pub(crate) fn reference(&self, utterance: &str, text: &str) -> Result<Reference, ScoreError> {
+        let folded = self.fold(text);
+        if self.characters {
+            let characters = folded.split_whitespace().flat_map(str::chars);
+            let word = |c: char| Word { text: c.into(), optional: false };
+            return Ok(Reference::chain(characters.map(word)));
+        }
+        if self.alternatives {
+            return Reference::parse(utterance, &folded, self.optional_words);
+        }
+        let word = |text: &str| Word { text: text.into(), optional: false };
+        Ok(Reference::chain(folded.split_whitespace().map(word)))
+    }
+
+    pub(crate) fn fold_word(&self, text: &str) -> String {
+        self.fold(text)
+    }
+
+    pub(crate) fn same(&self, reference: &str, hypothesis: &str) -> bool {
+        if reference == hypothesis {
+            return true;
+        }
+        let begins = |fragment: &str, whole: &str| {
+            fragment.strip_suffix('-').is_some_and(|part| !part.is_empty() && whole.starts_with(part))
+        };
+        self.fragments && (begins(reference, hypothesis) || begins(hypothesis, reference))
+    }
+}
+
+/// What two aligned words are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum PairKind {
+    /// They are the same, or the reference's may be missing.
+    Correct,
+    /// They differ.
+    Substitution,
+    /// The hypothesis has none.
+    Deletion,
+    /// The reference has none.
+    Insertion,
+}
+
+/// A word of a reference and what the hypothesis has in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Pair {
+    /// What they are.
+    pub kind: PairKind,
+    /// The reference's word; none for an insertion.
+    pub reference: Option<String>,
+    /// The hypothesis' word; none for a deletion.
+    pub hypothesis: Option<String>,
+}
+
+/// An aligned utterance.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Aligned {
+    /// The words, in order.
+    pub pairs: Vec<Pair>,
+    /// How many there are of which kind.
+    pub counts: Counts,
+}
+
+impl Aligned {
+    pub(crate) fn new(pairs: Vec<Pair>) -> Self {
+        let mut counts = Counts::default();
+        for pair in &pairs {
+            *match pair.kind {
+                PairKind::Correct => &mut counts.correct,
+                PairKind::Substitution => &mut counts.substitutions,
+                PairKind::Deletion => &mut counts.deletions,
+                PairKind::Insertion => &mut counts.insertions,
+            } += 1;
+        }
+        Self { pairs, counts }
+    }
+
+    /// The alignment as three lines of text: reference, hypothesis, and C, S, D or I below each
+    /// pair. Errors are in upper case, and stars stand where there is no word.
+    pub fn picture(&self) -> String {
+        let (mut above, mut below, mut marks) = ("REF:".to_owned(), "HYP:".to_owned(), "    ".to_owned());
+        for pair in &self.pairs {
+            let show = |word: &Option<String>| match word {
+                Some(word) if pair.kind == PairKind::Correct => word.clone(),
+                Some(word) => word.to_uppercase(),
+                None => String::new(),
+            };
+            let (mut up, mut down) = (show(&pair.reference), show(&pair.hypothesis));
+            let width = up.chars().count().max(down.chars().count()).max(1);
+            for empty in [&mut up, &mut down].into_iter().filter(|text| text.is_empty()) {
+                *empty = "*".repeat(width);
+            }
+            let mark = match pair.kind {
+                PairKind::Correct => ' ',
+                PairKind::Substitution => 'S',
+                PairKind::Deletion => 'D',
+                PairKind::Insertion => 'I',
+            };
+            // Writing to a string does not fail.
+            let _ = write!(above, " {up:width$}");
+            let _ = write!(below, " {down:width$}");
+            let _ = write!(marks, " {mark:width$}");
+        }
+        [above, below, marks].map(|line| line.trim_end().to_owned()).join("\n")
+    }
+}
+
+/// Aligns a hypothesis with a reference, both as text.
+///
+/// # Errors
+/// [`ScoreError::Alternatives`] for braces that do not close.
+pub fn score_words(reference: &str, hypothesis: &str, rules: &Rules) -> Result<Aligned, ScoreError> {
+    Ok(align(&rules.reference("", reference)?, &rules.hypothesis(hypothesis), rules))
+}
+
+/// Aligns lists of words.
+#[doc(alias = "levenshtein_alignment")]
+pub fn align_words<R: AsRef<str>, H: AsRef<str>>(reference: &[R], hypothesis: &[H], rules: &Rules) -> Aligned {
+    let word = |text: &R| Word { text: rules.fold(text.as_ref()), optional: false };
+    let hypothesis: Vec<String> = hypothesis.iter().map(|word| rules.fold(word.as_ref())).collect();
+    align(&Reference::chain(reference.iter().map(word)), &hypothesis, rules)
+}
+
+/// How a cell of the table is reached best: by inserting a word, or by an edge with or without a
+/// word of the hypothesis.
+#[derive(Clone, Copy)]
+enum Move {
+    Start,
+    Insert,
+    Edge { edge: u32, takes: bool },
+}
+
+/// The cheapest alignment; costs are in units of the rules.
+pub(crate) fn align(reference: &Reference, hypothesis: &[String], rules: &Rules) -> Aligned {
+    let cost = |word: Option<usize>, place: Option<usize>| match (word, place) {
+        (None, None) => 0,
+        (None, Some(_)) => u64::from(rules.insertion),
+        (Some(word), None) if reference.words[word].optional => u64::from(rules.optional_deletion),
+        (Some(_), None) => u64::from(rules.deletion),
+        (Some(word), Some(place)) if rules.same(&reference.words[word].text, &hypothesis[place]) => 0,
+        (Some(_), Some(_)) => u64::from(rules.substitution),
+    };
+    let pair = |word: Option<usize>, place: Option<usize>| {
+        let kind = match (word, place) {
+            (Some(word), Some(place)) if rules.same(&reference.words[word].text, &hypothesis[place]) => {
+                PairKind::Correct
+            }
+            (Some(_), Some(_)) => PairKind::Substitution,
+            (Some(word), None) if reference.words[word].optional => PairKind::Correct,
+            (Some(_), None) => PairKind::Deletion,
+            (None, _) => PairKind::Insertion,
+        };
+        let text = |word: usize| match &reference.words[word] {
+            Word { text, optional: true } => format!("({text})"),
+            Word { text, .. } => text.clone(),
+        };
+        Pair { kind, reference: word.map(text), hypothesis: place.map(|place| hypothesis[place].clone()) }
+    };
+    best_path(reference, hypothesis.len(), cost, pair)
+}
+
+/// The cheapest way through a reference with `count` words of a hypothesis.
+pub(crate) fn best_path<C: Copy + PartialOrd + std::ops::Add<Output = C> + Default>(
+    reference: &Reference,
+    count: usize,
+    cost: impl Fn(Option<usize>, Option<usize>) -> C,
+    pair: impl Fn(Option<usize>, Option<usize>) -> Pair,
+) -> Aligned {
+    let width = count + 1;
+    let mut costs: Vec<Option<C>> = vec![None; reference.num_states.max(1) * width];
+    let mut moves = vec![Move::Start; costs.len()];
+    costs[0] = Some(C::default());
+    let mut edges = reference.edges.iter().enumerate().collect::<Vec<_>>();
+    edges.sort_by_key(|(_, edge)| edge.to);
+    let mut next = edges.into_iter().peekable();
+    for state in 0..reference.num_states.max(1) {
+        while let Some((number, edge)) = next.next_if(|(_, edge)| edge.to == state) {
+            let (from, to) = (edge.from * width, state * width);
+            let edge_number = u32::try_from(number).unwrap_or(u32::MAX);
+            let mut relax = |target: usize, source: usize, added: C, takes: bool| {
+                let Some(total) = costs[source].map(|before| before + added) else { return };
+                if costs[target].is_none_or(|old| total < old) {
+                    costs[target] = Some(total);
+                    moves[target] = Move::Edge { edge: edge_number, takes };
+                }
+            };
+            for place in 0..width {
+                relax(to + place, from + place, cost(edge.word, None), false);
+                if edge.word.is_some() && place < count {
+                    relax(to + place + 1, from + place, cost(edge.word, Some(place)), true);
+                }
+            }
+        }
+        for place in 0..count {
+            let at = state * width + place;
+            let Some(total) = costs[at].map(|before| before + cost(None, Some(place))) else { continue };
+            if costs[at + 1].is_none_or(|old| total < old) {
+                costs[at + 1] = Some(total);
+                moves[at + 1] = Move::Insert;
+            }
+        }
+    }
+    let (mut state, mut place) = (reference.num_states.max(1) - 1, count);
+    let mut pairs = vec![];
+    loop {
+        match moves[state * width + place] {
+            Move::Start => break,
+            Move::Insert => {
+                place -= 1;
+                pairs.push(pair(None, Some(place)));
+            }
+            Move::Edge { edge, takes } => {
+                let edge = &reference.edges[edge as usize];
+                if takes {
+                    place -= 1;
+                }
+                if edge.word.is_some() {
+                    pairs.push(pair(edge.word, takes.then_some(place)));
+                }
+                state = edge.from;
+            }
+        }
+    }
+    pairs.reverse();
+    Aligned::new(pairs)
+}
+
+/// The least number of insertions, deletions and substitutions between two lists, in memory of one
+/// list. O(product of the lengths).
+///
+/// ```
+/// use kaldera_decoder::score::edit_distance;
+///
+/// let characters = |text: &str| text.chars().collect::<Vec<_>>();
+/// assert_eq!(edit_distance(&characters("kitten"), &characters("sitting")), 3);
+/// ```
+#[doc(alias = "LevenshteinEditDistance")]
+pub fn edit_distance<T: PartialEq>(a: &[T], b: &[T]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, right) in b.iter().enumerate() {
+            let best = (diagonal + usize::from(left != right)).min(row[j].min(row[j + 1]) + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], best);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn counts(reference: &str, hypothesis: &str, rules: &Rules) -> [usize; 4] {
+        let Counts { correct, substitutions, deletions, insertions } =
+            score_words(reference, hypothesis, rules).unwrap().counts;
+        [correct, substitutions, deletions, insertions]
+    }
+
+    #[test]
+    fn alternatives_are_chosen_freely() {
+        let rules = Rules::sclite().with_optional_words(true);
+        assert_eq!(counts("a { b / c d / @ } e", "a c d e", &rules), [4, 0, 0, 0]);
+        assert_eq!(counts("a { b / c d / @ } e", "a e", &rules), [2, 0, 0, 0]);
+        assert_eq!(counts("a { b / { c / d } x } e", "a d x e", &rules), [4, 0, 0, 0]);
+        assert_eq!(counts("(a) b", "b", &rules), [2, 0, 0, 0]);
+        assert_eq!(counts("{ }", "", &rules), [0, 0, 0, 0]);
+        for wrong in ["{ a", "a }", "a / b"] {
+            assert!(matches!(score_words(wrong, "", &rules), Err(ScoreError::Alternatives { .. })), "{wrong}");
+        }
+        let deep = "{ ".repeat(65);
+        assert!(score_words(&deep, "", &rules).is_err());
+    }
+
+    #[test]
+    fn a_picture_has_the_words_below_each_other() {
+        let aligned = score_words("the cat sat", "the bat sat down", &Rules::sclite()).unwrap();
+        assert_eq!(aligned.picture(), "REF: the CAT sat ****\nHYP: the BAT sat DOWN\n         S       I");
+    }
+
+    #[test]
+    fn fragments_match_beginnings() {
+        let rules = Rules::sclite().with_fragments(true);
+        assert_eq!(counts("wor- x", "word x", &rules), [2, 0, 0, 0]);
+        assert_eq!(counts("wor- x", "word x", &Rules::sclite()), [1, 1, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn unit_costs_give_the_edit_distance(
+            a in prop::collection::vec("[abc]", 0..9),
+            b in prop::collection::vec("[abc]", 0..9),
+        ) {
+            let aligned = align_words(&a, &b, &Rules::levenshtein());
+            prop_assert_eq!(aligned.counts.errors(), edit_distance(&a, &b));
+            prop_assert_eq!(aligned.counts.words(), a.len());
+            prop_assert_eq!(aligned.counts.hypothesis_words(), b.len());
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! NIST's trn files: a text and its name in parentheses, a line for each utterance.
+
+use std::collections::HashMap;
+
+use crate::score::align::{Rules, align};
+use crate::score::reference::ScoreError;
+use crate::score::report::Score;
+
+/// A line of a trn file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TrnLine {
+    /// The name of the utterance, in lower case, as sclite has it.
+    pub utterance: String,
+    /// The text.
+    pub text: String,
+}
+
+impl TrnLine {
+    /// The speaker: what is before the first `_` or `-` of the name, as `sclite -i rm`.
+    pub fn speaker(&self) -> &str {
+        self.utterance.split(['_', '-']).next().unwrap_or_default()
+    }
+}
+
+/// Reads a trn file. Empty lines, and those that begin with `;;`, are skipped.
+///
+/// # Errors
+/// [`ScoreError::Line`] for a line without a name in parentheses at its end,
+/// [`ScoreError::Duplicate`].
+pub fn read_trn(text: &str) -> Result<Vec<TrnLine>, ScoreError> {
+    let (mut lines, mut names) = (vec![], HashMap::new());
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(";;") {
+            continue;
+        }
+        let wrong = || ScoreError::Line {
+            line: number,
+            text: line.into(),
+            reason: "a line ends with the name of its utterance in parentheses",
+        };
+        let (words, name) = line.strip_suffix(')').and_then(|line| line.rsplit_once('(')).ok_or_else(wrong)?;
+        let utterance = name.trim().to_lowercase();
+        if utterance.is_empty() || utterance.contains(char::is_whitespace) {
+            return Err(wrong());
+        }
+        if names.insert(utterance.clone(), number).is_some() {
+            return Err(ScoreError::Duplicate { utterance });
+        }
+        lines.push(TrnLine { utterance, text: words.trim().into() });
+    }
+    Ok(lines)
+}
+
+/// Scores the lines of two trn files, by their names.
+///
+/// # Errors
+/// [`ScoreError::Missing`] for a name that one of them has not; [`ScoreError::Alternatives`].
+pub fn score_trn(references: &[TrnLine], hypotheses: &[TrnLine], rules: &Rules) -> Result<Score, ScoreError> {
+    let mut by_name: HashMap<&str, &TrnLine> = hypotheses.iter().map(|line| (&*line.utterance, line)).collect();
+    let mut score = Score::default();
+    for line in references {
+        let missing = || ScoreError::Missing { utterance: line.utterance.clone(), missing: "hypothesis" };
+        let hypothesis = by_name.remove(&*line.utterance).ok_or_else(missing)?;
+        let reference = rules.reference(&line.utterance, &line.text)?;
+        let aligned = align(&reference, &rules.hypothesis(&hypothesis.text), rules);
+        score.add(&line.utterance, line.speaker(), &aligned);
+    }
+    match by_name.into_keys().min() {
+        Some(utterance) => Err(ScoreError::Missing { utterance: utterance.into(), missing: "reference" }),
+        None => Ok(score),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_without_names_are_errors() {
+        assert_eq!(read_trn("a (b) (Spk_1)\n\n;; no\n (x)").unwrap()[0].text, "a (b)");
+        assert!(matches!(read_trn("a b"), Err(ScoreError::Line { line: 1, .. })));
+        assert!(matches!(read_trn("a ()"), Err(ScoreError::Line { line: 1, .. })));
+        assert!(matches!(read_trn("a (x)\nb (X)"), Err(ScoreError::Duplicate { .. })));
+        let (one, two) = (read_trn("a (x)").unwrap(), read_trn("a (y)").unwrap());
+        assert!(matches!(score_trn(&one, &two, &Rules::sclite()), Err(ScoreError::Missing { .. })));
+    }
+}

@@ -1,0 +1,137 @@
+//! References with alternatives and words that may be missing, as a graph of words.
+
+/// What cannot be scored.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScoreError {
+    /// Braces that do not close, or a slash without them.
+    #[error("{utterance}: '{text}': {reason}")]
+    Alternatives {
+        /// The utterance, as far as it is known.
+        utterance: String,
+        /// The reference.
+        text: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// A line that is none of its format.
+    #[error("line {line}: '{text}': {reason}")]
+    Line {
+        /// The line, counted from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+        /// What it should be.
+        reason: &'static str,
+    },
+    /// A name that is there twice.
+    #[error("{utterance} is there twice")]
+    Duplicate {
+        /// The name.
+        utterance: String,
+    },
+    /// A reference without a hypothesis, or the other way around.
+    #[error("{utterance} has no {missing}")]
+    Missing {
+        /// The name.
+        utterance: String,
+        /// What it has not.
+        missing: &'static str,
+    },
+    /// An option that makes no sense.
+    #[error("{name} = {value}: {reason}")]
+    Option {
+        /// The option.
+        name: &'static str,
+        /// What it was set to.
+        value: f64,
+        /// What it must be.
+        reason: &'static str,
+    },
+}
+
+/// A word of a reference between two states; without a word, nothing is said there.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Edge {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) word: Option<usize>,
+}
+
+/// A word, and whether it may be missing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Word {
+    pub(crate) text: String,
+    pub(crate) optional: bool,
+}
+
+/// A reference: edges go from lower to higher states; the last state is its end.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Reference {
+    pub(crate) words: Vec<Word>,
+    /// Sorted by the states that they enter.
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) num_states: usize,
+}
+
+/// How deep alternatives may be within alternatives.
+const MOST_DEPTH: usize = 64;
+
+impl Reference {
+    /// Words one after another.
+    pub(crate) fn chain(words: impl IntoIterator<Item = Word>) -> Self {
+        let words: Vec<Word> = words.into_iter().collect();
+        let edges = (0..words.len()).map(|i| Edge { from: i, to: i + 1, word: Some(i) }).collect();
+        Self { num_states: words.len() + 1, edges, words }
+    }
+
+    /// sclite's text: `{ a / b c / @ }` are alternatives, `@` is nothing; with `optional`, words in
+    /// parentheses may be missing.
+    pub(crate) fn parse(utterance: &str, text: &str, optional: bool) -> Result<Self, ScoreError> {
+        let mut made = Self { num_states: 1, ..Self::default() };
+        let mut at = 0;
+        // For each open brace the state before it, the ends of its alternatives.
+        let mut open: Vec<(usize, Vec<usize>)> = vec![];
+        let wrong = |reason| ScoreError::Alternatives { utterance: utterance.into(), text: text.into(), reason };
+        for token in text.split_whitespace() {
+            match token {
+                "{" if open.len() == MOST_DEPTH => return Err(wrong("alternatives in more than 64 alternatives")),
+                "{" => {
+                    open.push((at, vec![]));
+                    at = made.after(at, None);
+                }
+                "/" => {
+                    let Some((start, ends)) = open.last_mut() else { return Err(wrong("a slash without braces")) };
+                    ends.push(at);
+                    let start = *start;
+                    at = made.after(start, None);
+                }
+                "}" => {
+                    let (_, mut ends) = open.pop().ok_or_else(|| wrong("a brace is closed that was not opened"))?;
+                    ends.push(at);
+                    at = made.after(ends[0], None);
+                    made.edges.extend(ends[1..].iter().map(|&from| Edge { from, to: at, word: None }));
+                }
+                "@" => {}
+                word => {
+                    let inner = word.strip_prefix('(').and_then(|word| word.strip_suffix(')'));
+                    let word = match inner.filter(|inner| optional && !inner.is_empty()) {
+                        Some(inner) => Word { text: inner.into(), optional: true },
+                        None => Word { text: word.into(), optional: false },
+                    };
+                    made.words.push(word);
+                    at = made.after(at, Some(made.words.len() - 1));
+                }
+            }
+        }
+        if open.is_empty() { Ok(made) } else { Err(wrong("a brace is not closed")) }
+    }
+
+    /// A new state after an edge.
+    fn after(&mut self, from: usize, word: Option<usize>) -> usize {
+        let to = self.num_states;
+        self.num_states += 1;
+        self.edges.push(Edge { from, to, word });
+        to
+    }
+}

@@ -1,0 +1,128 @@
+//! Sums over utterances, speakers and pairs of words.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use crate::score::align::{Aligned, PairKind};
+use crate::score::counts::Counts;
+
+/// What a speaker, or all, have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Sums {
+    /// Words.
+    pub counts: Counts,
+    /// Utterances.
+    pub sentences: usize,
+    /// Utterances with an error.
+    pub sentences_with_errors: usize,
+}
+
+impl Sums {
+    fn add(&mut self, counts: Counts) {
+        self.counts += counts;
+        self.sentences += 1;
+        self.sentences_with_errors += usize::from(counts.errors() > 0);
+    }
+
+    /// The share of utterances with an error.
+    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 utterances are scored")]
+    pub fn sentence_error_rate(&self) -> f64 {
+        self.sentences_with_errors as f64 / self.sentences as f64
+    }
+
+    /// Errors for each word.
+    pub fn error_rate(&self) -> f64 {
+        self.counts.error_rate()
+    }
+}
+
+/// The score of a set of utterances. Its text is a table of speakers.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Score {
+    /// Each utterance with its speaker and its counts, in the order in which they came.
+    pub utterances: Vec<(String, String, Counts)>,
+    speakers: Vec<(String, Sums)>,
+    places: HashMap<String, usize>,
+    total: Sums,
+    confusions: BTreeMap<(String, String), usize>,
+    deletions: BTreeMap<String, usize>,
+    insertions: BTreeMap<String, usize>,
+}
+
+impl Score {
+    /// Counts an utterance.
+    pub fn add(&mut self, utterance: &str, speaker: &str, aligned: &Aligned) {
+        let place = *self.places.entry(speaker.into()).or_insert_with(|| {
+            self.speakers.push((speaker.into(), Sums::default()));
+            self.speakers.len() - 1
+        });
+        self.speakers[place].1.add(aligned.counts);
+        self.total.add(aligned.counts);
+        self.utterances.push((utterance.into(), speaker.into(), aligned.counts));
+        for pair in &aligned.pairs {
+            let (reference, hypothesis) = (pair.reference.clone(), pair.hypothesis.clone());
+            match (pair.kind, reference, hypothesis) {
+                (PairKind::Substitution, Some(reference), Some(hypothesis)) => {
+                    *self.confusions.entry((reference, hypothesis)).or_default() += 1;
+                }
+                (PairKind::Deletion, Some(reference), _) => *self.deletions.entry(reference).or_default() += 1,
+                (PairKind::Insertion, _, Some(hypothesis)) => *self.insertions.entry(hypothesis).or_default() += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// The sums over all.
+    pub fn total(&self) -> Sums {
+        self.total
+    }
+
+    /// The sums of each speaker, in the order in which they came.
+    pub fn speakers(&self) -> &[(String, Sums)] {
+        &self.speakers
+    }
+
+    /// Words of references and what was taken for them, the most frequent first.
+    pub fn confusions(&self) -> Vec<(&str, &str, usize)> {
+        let mut all: Vec<_> = self.confusions.iter().map(|((a, b), &count)| (&**a, &**b, count)).collect();
+        all.sort_by_key(|one| std::cmp::Reverse(one.2));
+        all
+    }
+
+    /// Words that were missing, the most frequent first.
+    pub fn deletions(&self) -> Vec<(&str, usize)> {
+        by_count(&self.deletions)
+    }
+
+    /// Words that were too many, the most frequent first.
+    pub fn insertions(&self) -> Vec<(&str, usize)> {
+        by_count(&self.insertions)
+    }
+}
+
+fn by_count(counts: &BTreeMap<String, usize>) -> Vec<(&str, usize)> {
+    let mut all: Vec<_> = counts.iter().map(|(word, &count)| (&**word, count)).collect();
+    all.sort_by_key(|one| std::cmp::Reverse(one.1));
+    all
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.speakers.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(7);
+        writeln!(f, "{:width$}  utts  words   corr    sub    del    ins    err  s.err", "speaker")?;
+        let total = [("all".to_owned(), self.total)];
+        for (name, sums) in self.speakers.iter().chain(&total) {
+            let Counts { correct, substitutions, deletions, insertions } = sums.counts;
+            let (errors, words) = (100.0 * sums.error_rate(), sums.counts.words());
+            writeln!(
+                f,
+                "{name:width$} {:5} {words:6} {correct:6} {substitutions:6} {deletions:6} {insertions:6} {errors:5.1}% {:5.1}%",
+                sums.sentences,
+                100.0 * sums.sentence_error_rate()
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! Transducers (RNN-T, TDT): searches over a predictor and a joiner that the caller owns.
+//!
+//! ```text
+//!   encoder's frames ----.
+//!                        |-- TransducerModel::join --> scores of all tokens --> greedy, beam search
+//!   tokens so far --TransducerModel::advance--'                             '-> RnntStreams, with a graph
+//! ```
+//!
+//! | icefall, k2, NeMo | here |
+//! |---|---|
+//! | `greedy_search` | [`greedy_search`] |
+//! | `modified_beam_search`, `modified_beam_search_lm_shallow_fusion` | [`modified_beam_search`], [`Fusion`] |
+//! | `beam_search` with several symbols a frame | [`beam_search`] |
+//! | `fast_beam_search`, `k2.RnntDecodingStreams` | [`RnntStreams`] |
+//! | `GreedyTDTInfer` | [`tdt_greedy_search`] |
+
+mod beam;
+mod greedy;
+mod model;
+mod streams;
+
+pub use beam::{Fusion, TransducerOptions, beam_search, modified_beam_search};
+pub use greedy::{greedy_search, tdt_greedy_search};
+pub use model::{EncoderOutput, StatelessModel, TransducerModel};
+pub use streams::{RnntConfig, RnntLattice, RnntStream, RnntStreams};

@@ -1,0 +1,92 @@
+//! The best token of each frame.
+
+use crate::ctc::best_of_row;
+use crate::error::Error;
+use crate::result::{FrameTimes, Hypothesis, Scores, Segment};
+use crate::transducer::beam::{Joined, TransducerOptions};
+use crate::transducer::model::{EncoderOutput, TransducerModel};
+
+/// Takes the best token in each frame until it is the blank, or
+/// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame) tokens have been taken. The
+/// acoustic score is the sum of the log-probabilities of all that was taken, blanks too.
+///
+/// # Errors
+/// [`Error::Option`].
+#[doc(alias = "GreedyRNNTInfer")]
+pub fn greedy_search<M: TransducerModel>(
+    model: &M,
+    encoder: &EncoderOutput<'_>,
+    options: &TransducerOptions,
+    times: &FrameTimes,
+) -> Result<Hypothesis, Error> {
+    options.check()?;
+    let (mut state, mut joined) = (model.start(), Joined::new(model, options));
+    let (mut tokens, mut acoustic) = (vec![], 0.0);
+    for (frame, row) in encoder.frames().enumerate() {
+        for _ in 0..options.max_symbols_per_frame {
+            let log_probs = joined.log_probs(model, row, &state, encoder.utterance(), frame)?;
+            let (token, score) = best_of_row(log_probs);
+            acoustic += score;
+            if token == model.blank() {
+                break;
+            }
+            tokens.push(Segment::new(token, "", frame..frame + 1, times).with_confidence(score.exp()));
+            if tokens.len() == options.max_symbols {
+                return Ok(Hypothesis { tokens, scores: of(acoustic), ..Hypothesis::default() });
+            }
+            state = model.advance(&state, token);
+        }
+    }
+    Ok(Hypothesis { tokens, scores: of(acoustic), ..Hypothesis::default() })
+}
+
+fn of(acoustic: f64) -> Scores {
+    Scores { acoustic, ..Scores::default() }
+}
+
+/// The greedy search of a token-and-duration transducer (Xu et al., 2023): of each frame that is
+/// looked at, the best token and the best duration, after which the next frame is looked at. A
+/// blank goes on by one frame at least. A token has the frames of its duration.
+///
+/// # Errors
+/// [`Error::Option`]; [`Error::Size`] if the model has no durations.
+#[doc(alias = "GreedyTDTInfer")]
+pub fn tdt_greedy_search<M: TransducerModel>(
+    model: &M,
+    encoder: &EncoderOutput<'_>,
+    options: &TransducerOptions,
+    times: &FrameTimes,
+) -> Result<Hypothesis, Error> {
+    options.check()?;
+    let durations = model.durations().to_vec();
+    if durations.is_empty() {
+        return Err(Error::Size { what: "durations of the model", expected: 1, found: 0 });
+    }
+    let (mut state, mut joined) = (model.start(), Joined::new(model, options));
+    let (mut tokens, mut acoustic) = (vec![], 0.0);
+    let (mut frame, mut taken) = (0, 0);
+    let num_frames = encoder.num_frames();
+    while frame < num_frames && tokens.len() < options.max_symbols {
+        let log_probs = joined.log_probs(model, encoder.frame(frame), &state, encoder.utterance(), frame)?;
+        let (token, score) = best_of_row(log_probs);
+        let (duration, duration_score) = best_of_row(joined.durations());
+        let mut duration = usize::try_from(duration).ok().and_then(|at| durations.get(at)).copied().unwrap_or(0);
+        acoustic += score + duration_score;
+        if token == model.blank() {
+            duration = duration.max(1);
+        } else {
+            let end = (frame + duration.max(1)).min(num_frames);
+            tokens.push(Segment::new(token, "", frame..end, times).with_confidence(score.exp()));
+            state = model.advance(&state, token);
+            taken += 1;
+            if duration == 0 && taken >= options.max_symbols_per_frame {
+                duration = 1;
+            }
+        }
+        if duration > 0 {
+            taken = 0;
+        }
+        frame += duration;
+    }
+    Ok(Hypothesis { tokens, scores: of(acoustic), ..Hypothesis::default() })
+}

@@ -1,0 +1,225 @@
+//! What a transducer's networks must do for a search.
+
+use crate::error::Error;
+
+/// The predictor and the joiner of a transducer, over plain slices.
+///
+/// ```
+/// use kaldera_decoder::FrameTimes;
+/// use kaldera_decoder::transducer::{EncoderOutput, TransducerModel, greedy_search, TransducerOptions};
+///
+/// /// Never the same token twice: the joiner takes the encoder's scores and forbids the last token.
+/// struct Unlike;
+///
+/// impl TransducerModel for Unlike {
+///     type State = i32;
+///
+///     fn num_tokens(&self) -> usize {
+///         3
+///     }
+///
+///     fn start(&self) -> i32 {
+///         0
+///     }
+///
+///     fn advance(&self, _: &i32, token: i32) -> i32 {
+///         token
+///     }
+///
+///     fn join(&self, encoder: &[f32], last: &i32, scores: &mut [f32]) {
+///         scores.copy_from_slice(encoder);
+///         if *last != 0 {
+///             scores[*last as usize] = f32::NEG_INFINITY;
+///         }
+///     }
+/// }
+///
+/// let encoder = EncoderOutput::new("utt-1", &[0.0, 2.0, 1.0, 0.5, 2.0, 1.0], 3)?;
+/// let options = TransducerOptions::default();
+/// assert_eq!(greedy_search(&Unlike, &encoder, &options, &FrameTimes::default())?.token_ids(), [1, 2]);
+/// # Ok::<(), kaldera_decoder::Error>(())
+/// ```
+pub trait TransducerModel {
+    /// What the predictor remembers of the tokens so far, and its output.
+    type State: Clone;
+
+    /// How many tokens there are, with the blank.
+    fn num_tokens(&self) -> usize;
+
+    /// The blank.
+    fn blank(&self) -> i32 {
+        0
+    }
+
+    /// The durations, in frames, of a token-and-duration transducer (TDT); none for others.
+    fn durations(&self) -> &[usize] {
+        &[]
+    }
+
+    /// Before the first token.
+    fn start(&self) -> Self::State;
+
+    /// After a token more, which is not the blank.
+    fn advance(&self, state: &Self::State, token: i32) -> Self::State;
+
+    /// Writes the scores of all tokens, and then of all durations, for a frame of the encoder:
+    /// logits, or log-probabilities.
+    fn join(&self, encoder: &[f32], state: &Self::State, scores: &mut [f32]);
+}
+
+/// The encoder's output of an utterance, a row a frame.
+#[derive(Debug, Clone, Copy)]
+pub struct EncoderOutput<'a> {
+    utterance: &'a str,
+    values: &'a [f32],
+    dim: usize,
+}
+
+impl<'a> EncoderOutput<'a> {
+    /// Rows of `dim` values each.
+    ///
+    /// # Errors
+    /// [`Error::NoTokens`], [`Error::Rows`], and [`Error::Value`] for a value that is not finite.
+    pub fn new(utterance: &'a str, values: &'a [f32], dim: usize) -> Result<Self, Error> {
+        if dim == 0 {
+            return Err(Error::NoTokens { utterance: utterance.into() });
+        }
+        if !values.len().is_multiple_of(dim) {
+            return Err(Error::Rows { utterance: utterance.into(), values: values.len(), num_tokens: dim });
+        }
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            let (frame, token) = (at / dim, at % dim);
+            return Err(Error::Value { utterance: utterance.into(), frame, token, value: values[at] });
+        }
+        Ok(Self { utterance, values, dim })
+    }
+
+    /// The name of the utterance.
+    pub fn utterance(&self) -> &'a str {
+        self.utterance
+    }
+
+    /// How many rows there are.
+    pub fn num_frames(&self) -> usize {
+        self.values.len() / self.dim
+    }
+
+    /// How many values a row has.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The rows.
+    pub fn frames(&self) -> std::slice::ChunksExact<'a, f32> {
+        self.values.chunks_exact(self.dim)
+    }
+
+    /// A row.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn frame(&self, frame: usize) -> &'a [f32] {
+        &self.values[frame * self.dim..][..self.dim]
+    }
+}
+
+/// A stateless transducer (Ghodsi et al., 2020): the predictor looks at the last tokens alone, an
+/// embedding for each of their places; the joiner is one layer.
+///
+/// ```text
+///   predictor(y1 .. yn) = embedding1[y1] + .. + embeddingn[yn]      before the first token: none
+///   joiner(e, p)        = weight tanh(e + p) + bias
+/// ```
+#[derive(Debug, Clone)]
+pub struct StatelessModel {
+    embeddings: Vec<Vec<f32>>,
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    dim: usize,
+    blank: i32,
+}
+
+/// What a [`StatelessModel`] remembers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatelessState {
+    context: Vec<i32>,
+    output: Vec<f32>,
+}
+
+impl StatelessModel {
+    /// A model of one embedding for each token that is looked back at, the earliest first, as rows
+    /// of `dim` values, a row a token; the joiner's weight likewise, and its bias. The first
+    /// context is the blank, and nothing before it.
+    ///
+    /// # Errors
+    /// [`Error::Size`] for matrices of other sizes, [`Error::Token`] for a blank that is no token.
+    pub fn new(
+        embeddings: Vec<Vec<f32>>,
+        weight: Vec<f32>,
+        bias: Vec<f32>,
+        dim: usize,
+        blank: i32,
+    ) -> Result<Self, Error> {
+        let expected = bias.len() * dim;
+        for matrix in embeddings.iter().chain([&weight]) {
+            if matrix.len() != expected {
+                return Err(Error::Size { what: "values of a matrix", expected, found: matrix.len() });
+            }
+        }
+        if usize::try_from(blank).map_or(true, |blank| blank >= bias.len()) {
+            return Err(Error::Token { token: blank.to_string(), reason: "the blank must be one of the tokens" });
+        }
+        Ok(Self { embeddings, weight, bias, dim, blank })
+    }
+
+    fn state(&self, context: Vec<i32>) -> StatelessState {
+        let mut output = vec![0.0; self.dim];
+        for (embedding, &token) in self.embeddings.iter().zip(&context) {
+            let row = usize::try_from(token).ok().and_then(|token| embedding.get(token * self.dim..)?.get(..self.dim));
+            for (sum, value) in output.iter_mut().zip(row.into_iter().flatten()) {
+                *sum += value;
+            }
+        }
+        StatelessState { context, output }
+    }
+}
+
+impl TransducerModel for StatelessModel {
+    type State = StatelessState;
+
+    fn num_tokens(&self) -> usize {
+        self.bias.len()
+    }
+
+    fn blank(&self) -> i32 {
+        self.blank
+    }
+
+    fn start(&self) -> StatelessState {
+        let mut context = vec![-1; self.embeddings.len()];
+        if let Some(last) = context.last_mut() {
+            *last = self.blank;
+        }
+        self.state(context)
+    }
+
+    fn advance(&self, state: &StatelessState, token: i32) -> StatelessState {
+        let mut context = state.context.clone();
+        if !context.is_empty() {
+            context.rotate_left(1);
+        }
+        if let Some(last) = context.last_mut() {
+            *last = token;
+        }
+        self.state(context)
+    }
+
+    fn join(&self, encoder: &[f32], state: &StatelessState, scores: &mut [f32]) {
+        let hidden: Vec<f64> =
+            encoder.iter().zip(&state.output).map(|(a, b)| (f64::from(*a) + f64::from(*b)).tanh()).collect();
+        for ((score, row), bias) in scores.iter_mut().zip(self.weight.chunks_exact(self.dim)).zip(&self.bias) {
+            let sum: f64 = row.iter().zip(&hidden).map(|(weight, value)| f64::from(*weight) * value).sum();
+            *score = crate::log_probs::narrow(sum + f64::from(*bias));
+        }
+    }
+}

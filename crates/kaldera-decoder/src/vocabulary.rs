@@ -1,0 +1,280 @@
+//! Tokens by their texts, and what makes words of them.
+
+use std::ops::Range;
+
+use fsa::io::SymbolTable;
+
+use crate::ctc::Placed;
+use crate::error::Error;
+use crate::hash::FastMap;
+use crate::result::{FrameTimes, Segment};
+
+/// What makes words of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum WordUnits {
+    /// Nothing: there are tokens alone.
+    #[default]
+    None,
+    /// A token of its own stands between words: the space of characters, or `|`.
+    Separator,
+    /// The character `▁` before or after a token's text is a boundary: SentencePiece.
+    Marker,
+    /// Tokens that begin with `##` continue a word: WordPiece.
+    Continuation,
+}
+
+/// The character with which SentencePiece marks the beginning of a word.
+pub(crate) const MARKER: char = '▁';
+const CONTINUATION: &str = "##";
+
+/// The tokens of a network, one a column, with their texts.
+///
+/// ```
+/// use kaldera_decoder::{Vocabulary, WordUnits};
+///
+/// let characters = Vocabulary::new(["<blk>", " ", "a", "b"], 0)?.with_separator(" ")?;
+/// assert_eq!(characters.tokenize("ab a")?, [2, 3, 1, 2]);
+/// let pieces = Vocabulary::new(["<blk>", "▁the", "▁", "t", "he"], 0)?.with_words(WordUnits::Marker);
+/// assert_eq!(pieces.tokenize("the he")?, [1, 2, 4]);
+/// # Ok::<(), kaldera_decoder::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[doc(alias = "Alphabet")]
+#[doc(alias = "build_ctcdecoder")]
+pub struct Vocabulary {
+    texts: Vec<String>,
+    numbers: FastMap<String, i32>,
+    blank: i32,
+    words: WordUnits,
+    separator: Option<i32>,
+    most_chars: usize,
+}
+
+impl Vocabulary {
+    /// Tokens by their texts, in the order of the network's columns, and which of them is the
+    /// blank.
+    ///
+    /// # Errors
+    /// [`Error::Token`] if a text is there twice, or the blank is none of them.
+    pub fn new<T: Into<String>>(texts: impl IntoIterator<Item = T>, blank: usize) -> Result<Self, Error> {
+        let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
+        let mut numbers = FastMap::default();
+        for (number, text) in (0..).zip(&texts) {
+            if numbers.insert(text.clone(), number).is_some() {
+                return Err(Error::Token { token: text.clone(), reason: "it is in the vocabulary twice" });
+            }
+        }
+        let refused = Error::Token { token: blank.to_string(), reason: "the vocabulary has no token of this number" };
+        let blank = i32::try_from(blank).ok().filter(|_| blank < texts.len()).ok_or(refused)?;
+        let most_chars = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+        Ok(Self { texts, numbers, blank, words: WordUnits::None, separator: None, most_chars })
+    }
+
+    /// Tokens of a symbol table, whose numbers must be 0, 1 and so on.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::Token`] for a number that is left out.
+    pub fn from_symbols(symbols: &SymbolTable, blank: usize) -> Result<Self, Error> {
+        let text = |number: usize| {
+            let label = i32::try_from(number).ok();
+            let found = label.and_then(|label| symbols.get(label)).map(str::to_owned);
+            found.ok_or_else(|| Error::Token {
+                token: number.to_string(),
+                reason: "the symbol table has no such number",
+            })
+        };
+        Self::new((0..symbols.len()).map(text).collect::<Result<Vec<_>, _>>()?, blank)
+    }
+
+    /// The labels of pyctcdecode: the empty text is the blank; tokens are SentencePiece's if one of
+    /// them begins with `▁`, otherwise words have a space between them.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); there must be an empty text.
+    #[doc(alias = "Alphabet.build_alphabet")]
+    pub fn pyctcdecode<T: Into<String>>(labels: impl IntoIterator<Item = T>) -> Result<Self, Error> {
+        let labels: Vec<String> = labels.into_iter().map(Into::into).collect();
+        let no_blank = Error::Token { token: String::new(), reason: "no label is empty, and the blank should be" };
+        let blank = labels.iter().position(String::is_empty).ok_or(no_blank)?;
+        let marked = labels.iter().any(|label| label.starts_with(MARKER));
+        let made = Self::new(labels, blank)?;
+        if marked { Ok(made.with_words(WordUnits::Marker)) } else { made.with_separator(" ") }
+    }
+
+    /// With a token that stands between words.
+    ///
+    /// # Errors
+    /// [`Error::Token`] if it is not among the tokens.
+    pub fn with_separator(mut self, token: &str) -> Result<Self, Error> {
+        let missing = || Error::Token { token: token.into(), reason: "it should stand between words, and is no token" };
+        self.separator = Some(self.number(token).ok_or_else(missing)?);
+        self.words = WordUnits::Separator;
+        Ok(self)
+    }
+
+    /// With words that are made so; for [`WordUnits::Separator`] use
+    /// [`with_separator`](Self::with_separator).
+    #[must_use]
+    pub fn with_words(mut self, words: WordUnits) -> Self {
+        self.words = words;
+        self
+    }
+
+    /// How many tokens there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// The blank.
+    pub fn blank(&self) -> i32 {
+        self.blank
+    }
+
+    /// What makes words of tokens.
+    pub fn words(&self) -> WordUnits {
+        self.words
+    }
+
+    /// The token that stands between words.
+    pub fn separator(&self) -> Option<i32> {
+        self.separator.filter(|_| self.words == WordUnits::Separator)
+    }
+
+    /// The text of a token; empty if there is no such token.
+    pub fn text(&self, token: i32) -> &str {
+        usize::try_from(token).ok().and_then(|token| self.texts.get(token)).map_or("", |text| text)
+    }
+
+    /// The number of a token.
+    pub fn number(&self, text: &str) -> Option<i32> {
+        self.numbers.get(text).copied()
+    }
+
+    /// The tokens of a text, the longest that fits at each place: what spells words and hot words
+    /// of characters, and of pieces where the model that made them is not at hand.
+    ///
+    /// # Errors
+    /// [`Error::Untokenizable`] with what no token fits, [`Error::EmptyPhrase`].
+    pub fn tokenize(&self, text: &str) -> Result<Vec<i32>, Error> {
+        let mut tokens = vec![];
+        for (place, word) in text.split_whitespace().enumerate() {
+            if let Some(separator) = self.separator().filter(|_| place > 0) {
+                tokens.push(separator);
+            }
+            let marked = if self.words == WordUnits::Marker { format!("{MARKER}{word}") } else { word.to_owned() };
+            self.tokenize_word(&marked, text, &mut tokens)?;
+        }
+        if tokens.is_empty() { Err(Error::EmptyPhrase { phrase: text.into() }) } else { Ok(tokens) }
+    }
+
+    fn tokenize_word(&self, word: &str, phrase: &str, tokens: &mut Vec<i32>) -> Result<(), Error> {
+        let mut rest = word;
+        while !rest.is_empty() {
+            let continued = self.words == WordUnits::Continuation && rest.len() < word.len();
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(self.most_chars);
+            let longest = ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
+                let piece = &rest[..end];
+                let found = if continued { self.number(&format!("{CONTINUATION}{piece}")) } else { self.number(piece) };
+                Some((found.filter(|&token| token != self.blank)?, end))
+            });
+            let Some((token, end)) = longest else {
+                return Err(Error::Untokenizable { phrase: phrase.into(), part: rest.chars().take(1).collect() });
+            };
+            tokens.push(token);
+            rest = &rest[end..];
+        }
+        Ok(())
+    }
+
+    /// What a token does to the word: whether it ends the one before, the text that it adds, and
+    /// whether it ends its own.
+    pub(crate) fn piece(&self, token: i32) -> (bool, &str, bool) {
+        let text = self.text(token);
+        match self.words {
+            WordUnits::None => (false, text, false),
+            WordUnits::Separator if self.separator == Some(token) => (true, "", false),
+            WordUnits::Separator => (false, text, false),
+            WordUnits::Marker => {
+                let opened = text.strip_prefix(MARKER);
+                let rest = opened.unwrap_or(text);
+                let closed = rest.strip_suffix(MARKER);
+                // A marker alone is both.
+                let ends = closed.is_some() || text.len() == MARKER.len_utf8() && opened.is_some();
+                (opened.is_some(), closed.unwrap_or(rest), ends)
+            }
+            WordUnits::Continuation => {
+                let continued = text.strip_prefix(CONTINUATION);
+                (continued.is_none(), continued.unwrap_or(text), false)
+            }
+        }
+    }
+
+    /// The words that tokens spell, each with its frames.
+    pub(crate) fn spell(&self, tokens: &[Placed], times: &FrameTimes) -> Vec<Segment> {
+        let mut words = vec![];
+        if self.words == WordUnits::None {
+            return words;
+        }
+        let (mut word, mut frames): (String, Option<Range<usize>>) = (String::new(), None);
+        let mut close = |word: &mut String, frames: &mut Option<Range<usize>>| {
+            if let Some(frames) = frames.take().filter(|_| !word.is_empty()) {
+                words.push(Segment::new(-1, std::mem::take(word), frames, times));
+            }
+            word.clear();
+        };
+        for placed in tokens {
+            let (before, text, after) = self.piece(placed.token);
+            if before {
+                close(&mut word, &mut frames);
+            }
+            if self.separator() != Some(placed.token) {
+                word.push_str(text);
+                let start = frames.as_ref().map_or(placed.start, |frames| frames.start);
+                frames = Some(start..placed.end);
+            }
+            if after && self.words == WordUnits::Marker && text.is_empty() {
+                continue;
+            }
+            if after {
+                close(&mut word, &mut frames);
+            }
+        }
+        close(&mut word, &mut frames);
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_without_tokens_are_refused() {
+        let vocabulary = Vocabulary::new(["", " ", "a"], 0).unwrap().with_separator(" ").unwrap();
+        assert_eq!(vocabulary.tokenize("  "), Err(Error::EmptyPhrase { phrase: "  ".into() }));
+        let refused = Error::Untokenizable { phrase: "a xa".into(), part: "x".into() };
+        assert_eq!(vocabulary.tokenize("a xa"), Err(refused));
+        assert!(Vocabulary::new(["a", "a"], 0).is_err());
+        assert!(Vocabulary::new(["a"], 1).is_err());
+        assert!(Vocabulary::pyctcdecode(["a"]).is_err());
+    }
+
+    #[test]
+    fn word_pieces_continue_words() {
+        let vocabulary = Vocabulary::new(["", "un", "##able", "##a"], 0).unwrap().with_words(WordUnits::Continuation);
+        assert_eq!(vocabulary.tokenize("unable").unwrap(), [1, 2]);
+        let tokens = [(1, 0), (2, 2), (1, 5)].map(|(token, start)| Placed { token, word: -1, start, end: start + 1 });
+        let words = vocabulary.spell(&tokens, &FrameTimes::default());
+        assert_eq!(
+            words.iter().map(|word| (&*word.text, word.frames.clone())).collect::<Vec<_>>(),
+            [("unable", 0..3), ("un", 5..6)]
+        );
+    }
+}

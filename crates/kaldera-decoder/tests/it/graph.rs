@@ -1,0 +1,75 @@
+//! Recognition with the smallest graph: CTC's topology, in which every token is a word.
+
+use fsa::dense::DenseOptions;
+use fsa::graphs::ctc_topo;
+use kaldera_decoder::graph::{EndpointRule, EndpointRules, GraphOptions, GraphRecognizer};
+use kaldera_decoder::{Error, FrameTimes, LogProbs, ctc};
+use proptest::prelude::*;
+
+const TOKENS: usize = 4;
+/// Scores of the search are single-precision sums of a few dozen values.
+const TOLERANCE: f64 = 1e-3;
+
+fn recognizer(scale: f32) -> GraphRecognizer {
+    let search = DenseOptions::default().with_search_beam(f32::INFINITY).with_output_beam(4.0);
+    let options = GraphOptions::default().with_search(search).with_acoustic_scale(scale);
+    GraphRecognizer::new(ctc_topo(TOKENS - 1, false).unwrap(), None, options).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn the_best_path_of_the_topology_is_the_best_token_of_each_frame(
+        values in prop::collection::vec(-6.0_f32..0.0, TOKENS..10 * TOKENS),
+        chunk in 1..7_usize,
+        scale in 0.5_f32..2.0,
+    ) {
+        let values = &values[..values.len() / TOKENS * TOKENS];
+        let log_probs = LogProbs::new("u", values, TOKENS).unwrap();
+        let greedy = ctc::greedy(&log_probs, 0, &FrameTimes::default()).unwrap();
+        let recognizer = recognizer(scale);
+        let whole = recognizer.decode(&log_probs).unwrap();
+        let best = whole.best().unwrap();
+        prop_assert_eq!(best.word_ids(), greedy.token_ids());
+        prop_assert_eq!(best.token_ids(), greedy.token_ids());
+        prop_assert!((best.scores.acoustic - greedy.scores.acoustic).abs() < TOLERANCE);
+        prop_assert!(best.words.iter().all(|word| word.confidence.is_some_and(|share| (0.0..=1.0 + 1e-4).contains(&share))));
+        let mut stream = recognizer.stream("u");
+        for start in (0..log_probs.num_frames()).step_by(chunk) {
+            let end = (start + chunk).min(log_probs.num_frames());
+            recognizer.accept(&mut stream, &log_probs.slice(start..end).unwrap()).unwrap();
+            let so_far = recognizer.partial(&stream).unwrap();
+            let greedy = ctc::greedy(&log_probs.slice(0..end).unwrap(), 0, &FrameTimes::default()).unwrap();
+            prop_assert_eq!(so_far.best().unwrap().word_ids(), greedy.token_ids());
+        }
+        prop_assert_eq!(recognizer.finish(&stream).unwrap(), whole);
+    }
+}
+
+#[test]
+fn silence_at_the_end_is_an_endpoint() {
+    let rules = EndpointRules::new(vec![EndpointRule::new(true, 0.03, f32::INFINITY, 0.0)]);
+    let options = GraphOptions::default().with_endpoints(rules);
+    let recognizer = GraphRecognizer::new(ctc_topo(1, false).unwrap(), None, options).unwrap();
+    let mut stream = recognizer.stream("u");
+    assert_eq!(recognizer.endpoint(&stream), Ok(None));
+    let mut ended = vec![];
+    for spoken in [false, true, true, false, false, false, false] {
+        let frame = if spoken { [-3.0, -0.1] } else { [-0.1, -3.0] };
+        recognizer.accept(&mut stream, &LogProbs::new("u", &frame, 2).unwrap()).unwrap();
+        ended.push(recognizer.endpoint(&stream).unwrap());
+    }
+    assert_eq!(ended, [None, None, None, None, None, Some(1), Some(1)]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let made = |options| GraphRecognizer::new(ctc_topo(1, false).unwrap(), None, options).map(|_| ());
+    assert!(matches!(made(GraphOptions::default().with_n_best(0)), Err(Error::Option { name: "n_best", .. })));
+    let scale = GraphOptions::default().with_acoustic_scale(f32::NAN);
+    assert!(matches!(made(scale), Err(Error::Option { name: "acoustic_scale", .. })));
+    let recognizer = recognizer(1.0);
+    let few = LogProbs::new("u", &[0.0; 2], 2).unwrap();
+    assert!(recognizer.decode(&few).is_err());
+    let none = recognizer.decode(&LogProbs::new("u", &[], 4).unwrap()).unwrap();
+    assert_eq!(none.num_frames, 0);
+}

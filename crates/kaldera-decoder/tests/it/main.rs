@@ -1,0 +1,5 @@
+//! Decoders from outside: first steps, searches beside brute force, graphs.
+
+mod brute_force;
+mod first_steps;
+mod graph;
