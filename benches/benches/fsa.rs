@@ -17,7 +17,7 @@ use fsa::graphs::{CtcTopology, ctc_topo};
 use fsa::k2::{
     Epsilons, WeightPushing, arc_sort, connect, determinize, intersect, invert, linear_fsas, remove_epsilon, top_sort,
 };
-use fsa::{FsaVec, Fsas, Graph, Limits, Semiring, paths};
+use fsa::{FsaVec, Fsas, Graph, GraphLabels, Limits, Semiring, paths};
 use kaldera_benches::fsa::{self as inputs, fresh};
 
 fn group(criterion: &mut Criterion) -> BenchmarkGroup<'_, WallTime> {
@@ -90,7 +90,7 @@ fn bench_ctc(criterion: &mut Criterion) {
     let implicit = CtcTopology::new(499, false).expect("small");
     let first = Graph::new(transcripts.get(0).expect("64 of them"));
     group.bench_function("implicit ctc_topo of 499 tokens o 1 transcript", |bencher| {
-        bencher.iter(|| black_box(implicit.compose(&first, None, Limits::default())));
+        bencher.iter(|| black_box(implicit.compose(&first, GraphLabels::Class, None, Limits::default())));
     });
 }
 

@@ -15,8 +15,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use flate2::read::DeflateDecoder;
+use kaldera::fsa::dense::{DenseFsaVec, DenseOptions, Outcome, intersect_dense_pruned};
 use kaldera::fsa::io::OpenFstBinary;
-use kaldera::fsa::{FINAL, Fsa, Graph, GraphLabels};
+use kaldera::fsa::paths::total_scores;
+use kaldera::fsa::{FINAL, Fsa, Graph, GraphLabels, Semiring};
 use serde_json::Value;
 
 use crate::fst::Bench;
@@ -56,6 +58,8 @@ fn best_paths_of_recordings_cost_what_they_do_elsewhere() {
             );
             // What is found is the cost of a path, so that less is better.
             assert!(found <= cost + TOLERANCE, "{model} {id}: {found}, {cost} there");
+            let decoded = decoded(&graph, &posteriors[id], beam);
+            assert!((decoded - found).abs() <= TOLERANCE, "{model} {id}: {decoded} by fsa::dense, {found}");
         }
     }
 }
@@ -75,6 +79,19 @@ fn graph(folder: &Path, model: &str, words: &str) -> Graph<Fsa> {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     println!("{}", ended.stderr);
     OpenFstBinary::read(&fs::read(bench.path("HLG.fst")).unwrap()).unwrap().graph
+}
+
+/// The cost of the best path that the library finds.
+fn decoded(graph: &Graph<Fsa>, frames: &[f32], beam: f64) -> f64 {
+    let options = DenseOptions::default()
+        .with_labels(GraphLabels::ClassPlusOne)
+        .with_search_beam(beam as f32)
+        .with_output_beam(0.0)
+        .with_max_active_states(usize::MAX);
+    let dense = DenseFsaVec::from_frames(frames, CLASSES).unwrap();
+    let lattices = intersect_dense_pruned(graph, &dense, &options).unwrap();
+    assert_eq!(lattices.outcomes(), [Outcome::Final]);
+    -total_scores::<f64, _>(lattices.graph().fsas(), Semiring::Tropical).unwrap()[0]
 }
 
 /// The cost of the best path, from frame to frame, among states whose cost is within the beam:

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use kaldera::fsa::graphs::{NgramModel, Progress};
 
 use crate::log::say;
+use crate::memory::{megabytes, peak_memory};
 
 /// Between two lines on what a step has done, where there is no terminal.
 const REPORT_EVERY: Duration = Duration::from_secs(10);
@@ -53,7 +54,7 @@ impl Step {
             bar.finish_and_clear();
         }
         if !self.quiet {
-            let peak = peak_memory().map(|mb| format!(", peak memory {mb} MB")).unwrap_or_default();
+            let peak = peak_memory().map(|bytes| format!(", peak memory {}", megabytes(bytes))).unwrap_or_default();
             say(format_args!("{}: {result}; {:.2} s{peak}", self.what, self.start.elapsed().as_secs_f64()));
         }
     }
@@ -63,12 +64,4 @@ impl Step {
 pub(super) fn sizes(model: &NgramModel) -> String {
     let counts: Vec<_> = (1..=model.order()).map(|order| model.num_ngrams_of(order).to_string()).collect();
     format!("{} n-grams ({})", model.num_ngrams(), counts.join(" + "))
-}
-
-/// The most memory that this process has had at a time, where the system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib.saturating_mul(1024) / 1_000_000)
 }
