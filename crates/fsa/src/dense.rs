@@ -10,7 +10,8 @@
 //! with the same labels plus the network's scores of these classes. What is far worse than the best
 //! path is left out: [`intersect_dense`] looks at all paths and keeps those within a beam of the
 //! best one, [`intersect_dense_pruned`] goes on from frame to frame with the best states only.
-//! [`OnlineDecoder`] does the same for scores that come in chunks.
+//! [`OnlineDecoder`] does the same for scores that come in chunks. [`LookAheadGraph`] composes a
+//! lexicon and a grammar meanwhile, whose composition would not fit.
 //!
 //! # Epsilon arcs
 //!
@@ -70,6 +71,7 @@ mod graph_methods;
 mod intersect;
 mod laps;
 mod lattices;
+mod look_ahead;
 mod next;
 mod online;
 mod options;
@@ -83,6 +85,7 @@ pub use crate::core::class_labels::GraphLabels;
 pub use ctc::CtcGraph;
 pub use intersect::{intersect_dense, intersect_dense_pruned};
 pub use lattices::{DenseLattices, Outcome};
+pub use look_ahead::{Backoff, LookAheadGraph, LookAheadOptions};
 pub use online::{DecodingStream, OnlineDecoder};
 pub use options::{DenseOptions, Ending, LatticePruning};
 pub use scores::{DenseFsaVec, Frames, Segment};

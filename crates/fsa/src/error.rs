@@ -3,7 +3,7 @@
 pub(crate) mod kinds;
 pub(crate) mod parse;
 
-pub use kinds::{AttributeProblem, Limited, Operation, Quantity, TensorProblem};
+pub use kinds::{AttributeProblem, Limited, LookAheadProblem, Operation, Quantity, TensorProblem};
 
 /// Everything that this crate refuses, with the numbers that were wrong.
 ///
@@ -413,6 +413,14 @@ pub enum Error {
         states: usize,
         /// The number of arcs made, or to be made.
         arcs: usize,
+    },
+    /// Two graphs that cannot be composed with look-ahead.
+    #[error("state {state}: {problem}")]
+    LookAhead {
+        /// Of HL or G, as the problem says.
+        state: usize,
+        /// What is wrong.
+        problem: LookAheadProblem,
     },
     /// A transducer with two output strings for one input string, where one was to be kept.
     #[error(

@@ -8,6 +8,7 @@ pub(crate) mod hlg;
 pub(crate) mod left_out;
 pub(crate) mod lexicon;
 pub(crate) mod lines;
+pub(crate) mod minimal_lexicon;
 pub(crate) mod ngram;
 pub(crate) mod progress;
 

@@ -71,7 +71,7 @@
 //! | `StdVectorFst` with costs and final costs | `Graph<Fsa>` with scores; a final cost is an arc with label -1 into the last state |
 //! | `AddState`, `AddArc`, `SetFinal` | [`FsaBuilder`] |
 //! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`k2`] |
-//! | `ComposeFst`, on demand, with look-ahead | [`openfst::LazyComposition`] |
+//! | `ComposeFst`, on demand, with look-ahead | [`openfst::LazyComposition`]; for decoding, with weights too, [`dense::LookAheadGraph`] |
 //! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`openfst`], [`equivalent`] |
 //! | `ShortestPath`, `ShortestDistance` | [`openfst::shortest_paths`], [`paths::shortest_distance`] |
 //!
@@ -119,5 +119,5 @@ pub use crate::core::properties::Properties;
 pub use crate::core::semiring::Semiring;
 pub use crate::core::view::FsaView;
 pub use crate::equivalence::{Equivalence, equivalent};
-pub use crate::error::{AttributeProblem, Error, Limited, Operation, Quantity, TensorProblem};
+pub use crate::error::{AttributeProblem, Error, Limited, LookAheadProblem, Operation, Quantity, TensorProblem};
 pub use ragged_core::{Buffer, Ragged, RaggedShape, Real, RowSplits, TextError};

@@ -35,7 +35,7 @@ parameters! {
 }
 
 /// Trains both, and returns an error unless they learn.
-pub fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let test = Batch::draw(1_000_000, 200)?;
     let ctc = train_ctc()?;
     let scores = ctc.forward(&test.frames)?;

@@ -117,7 +117,7 @@ pub mod prelude {
     pub use crate::io::table::{RandomAccessReader, SequentialReader, TableWriter};
     pub use crate::io::wave::WaveData;
     pub use crate::lod::{Lod, LodTensor};
-    pub use crate::losses::{CtcOptions, RnntOptions, ctc_loss, rnnt_loss};
+    pub use crate::losses::{ctc_loss, rnnt_loss};
     pub use crate::matrix::{Matrix, SubMatrix, SubMatrixMut, SubVector, SubVectorMut, Vector};
     pub use crate::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Recording, Summary, Utterance};
     pub use crate::ragged::{Ragged, RaggedShape, RowSplits};

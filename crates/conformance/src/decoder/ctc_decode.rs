@@ -296,6 +296,9 @@ impl Pyctc {
                 let model = WordModel::new(model, words, order);
                 let model = match &lm.unigrams {
                     None => model.without_unigrams(),
+                    Some(Unigrams::Arpa(name)) if name != "arpa" => {
+                        return Err(format!("unigrams of {name}, which is unknown"));
+                    }
                     Some(Unigrams::Arpa(_)) => model.with_unigrams(words_with_backoff(&text)),
                     Some(Unigrams::List(list)) => model.with_unigrams(list.clone()),
                 };

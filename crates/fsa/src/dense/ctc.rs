@@ -126,7 +126,7 @@ impl CtcGraph {
         options: &DenseOptions,
     ) -> Result<DenseLattices, Error> {
         self.check(dense.num_classes())?;
-        intersect_one_graph(self, &self.graph, dense, options)
+        intersect_one_graph(|| self, &self.graph, dense, options)
     }
 
     /// There is a class for each token.
@@ -165,6 +165,11 @@ impl CtcGraph {
         if state - self.blanks[of_graph] < offset { 0 } else { offset }
     }
 
+    /// The state after a blank behind an arc, in which epsilon arcs may be taken.
+    fn after_blank(&self, of_graph: usize) -> u32 {
+        self.blanks[of_graph] + self.epsilon_offsets[of_graph]
+    }
+
     /// The number for an arc of the topology that takes a class and leaves the graph where it is.
     fn own_arc(&self, class: i32) -> u32 {
         arc_number(self.dests.len()) + class.cast_unsigned()
@@ -198,11 +203,11 @@ fn entered_by(graph: &Fsa) -> Vec<(i32, i32)> {
 /// A token, and what is asked of it again and again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Last {
-    of_graph: u32,
-    source: u32,
-    last: i32,
+    pub(super) of_graph: u32,
+    pub(super) source: u32,
+    pub(super) last: i32,
     /// Less the best score of the frame.
-    before: f32,
+    pub(super) before: f32,
 }
 
 impl CtcGraph {
@@ -217,45 +222,72 @@ impl CtcGraph {
 
     /// Follows the arcs of a state of the graph for all tokens that are there.
     fn follow_group(&self, group: &mut [Last], row: &[f32], next: &mut Next<'_>) {
-        // What is far below two others, which have come there by different labels, is far below one
-        // whose label an arc may take.
-        let second = second_best(group);
-        let candidates = next.candidates(second);
-        let (mut first, mut num_candidates) = (f32::NEG_INFINITY, 0);
-        for i in 0..group.len() {
-            if group[i].before >= candidates {
-                first = first.max(group[i].before);
-                group.swap(num_candidates, i);
-                num_candidates += 1;
-            }
-        }
         let state = group[0].of_graph as usize;
-        let group = &mut group[..num_candidates];
-        group.sort_unstable_by(|a, b| b.before.total_cmp(&a.before).then(a.source.cmp(&b.source)));
-        let blank = self.blanks[state];
-        for from in group.iter().filter(|from| from.last != EPSILON) {
-            if !next.reach(from.source, from.before, blank, self.own_arc(EPSILON), row[0]) {
-                break;
-            }
+        let range = self.view().arc_range(state);
+        let arcs = range.clone().zip(&self.view().arcs()[range]).map(|(number, arc)| CtcArc {
+            label: arc.label,
+            score: arc.score,
+            dest: self.dests[number],
+            after_blank: self.after_blank(index(arc.dest_state)),
+            number: arc_number(number),
+        });
+        follow_group(group, (self.blanks[state], self.own_arc(EPSILON)), arcs, self.topology, row, next);
+    }
+}
+
+/// An arc of a graph of tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CtcArc {
+    pub(super) label: i32,
+    pub(super) score: f32,
+    /// The state where the token has come last, and that after a blank.
+    pub(super) dest: u32,
+    pub(super) after_blank: u32,
+    pub(super) number: u32,
+}
+
+/// Follows the arcs of a state of the graph for all tokens that are there. `blank` is the state
+/// after a blank, and the number of the arc to it.
+pub(super) fn follow_group(
+    group: &mut [Last],
+    blank: (u32, u32),
+    arcs: impl Iterator<Item = CtcArc>,
+    topology: CtcTopology,
+    row: &[f32],
+    next: &mut Next<'_>,
+) {
+    // What is far below two others, which have come there by different labels, is far below one
+    // whose label an arc may take.
+    let second = second_best(group);
+    let candidates = next.candidates(second);
+    let (mut first, mut num_candidates) = (f32::NEG_INFINITY, 0);
+    for i in 0..group.len() {
+        if group[i].before >= candidates {
+            first = first.max(group[i].before);
+            group.swap(num_candidates, i);
+            num_candidates += 1;
         }
-        let view = self.view();
-        let range = view.arc_range(state);
-        for (number, arc) in range.clone().zip(&view.arcs()[range]) {
-            let Some(&acoustic) = row[1..].get(class(arc.label, 1)) else { continue };
-            let score = arc.score + acoustic;
-            if !next.needs(first + score) {
-                continue;
+    }
+    let group = &mut group[..num_candidates];
+    group.sort_unstable_by(|a, b| b.before.total_cmp(&a.before).then(a.source.cmp(&b.source)));
+    for from in group.iter().filter(|from| from.last != EPSILON) {
+        if !next.reach(from.source, from.before, blank.0, blank.1, row[0]) {
+            break;
+        }
+    }
+    for arc in arcs {
+        let Some(&acoustic) = row[1..].get(class(arc.label, 1)) else { continue };
+        let score = arc.score + acoustic;
+        if !next.needs(first + score) {
+            continue;
+        }
+        for from in group.iter().filter(|from| from.last != arc.label) {
+            let mut needed = next.reach(from.source, from.before, arc.dest, arc.number, score);
+            if topology.is_modified() {
+                needed |= next.reach(from.source, from.before, arc.after_blank, arc.number, score);
             }
-            for from in group.iter().filter(|from| from.last != arc.label) {
-                let mut needed = next.reach(from.source, from.before, self.dests[number], arc_number(number), score);
-                if self.topology.is_modified() {
-                    let dest = index(arc.dest_state);
-                    let blank = self.blanks[dest] + self.epsilon_offsets[dest];
-                    needed |= next.reach(from.source, from.before, blank, arc_number(number), score);
-                }
-                if !needed {
-                    break;
-                }
+            if !needed {
+                break;
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::active::{Active, Token};
 use super::next::Next;
+use super::trellis::Link;
 use crate::core::view::FsaView;
 use crate::support::ids::index;
 use crate::{Error, FINAL, FsaVec, GraphLabels};
@@ -33,6 +34,23 @@ pub(super) trait DecodingGraph: Sync {
 
     /// What the number of an arc stands for.
     fn arc(&self, arc: u32) -> GraphArc;
+
+    /// Whether all arcs that were asked for could be computed.
+    ///
+    /// # Errors
+    /// That of the first one that could not.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// A graph that is computed on demand may forget all but these tokens and links, and give its
+    /// states and arcs other numbers.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    fn forget(&self, _tokens: &mut [Token], _links: &mut [Link]) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// The state as users know it, for errors.
     fn name_of(&self, state: u32) -> usize {
@@ -89,6 +107,14 @@ impl<G: DecodingGraph> DecodingGraph for &G {
 
     fn arc(&self, arc: u32) -> GraphArc {
         G::arc(self, arc)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        G::check(self)
+    }
+
+    fn forget(&self, tokens: &mut [Token], links: &mut [Link]) -> Result<(), Error> {
+        G::forget(self, tokens, links)
     }
 
     fn name_of(&self, state: u32) -> usize {

@@ -76,14 +76,14 @@ pub fn intersect_dense_pruned<F: Fsas>(
     gather(graphs, options.labels, made, outcomes, |utterance| fsas.fsa(number(utterance)))
 }
 
-/// The same for a graph of another kind, whose arcs are those of `carrier`.
+/// The same for graphs of another kind, each for one utterance, whose arcs are those of `carrier`.
 pub(super) fn intersect_one_graph<G: DecodingGraph>(
-    graph: &G,
+    graph_of_one: impl Fn() -> G + Sync,
     carrier: &Graph<Fsa>,
     dense: &DenseFsaVec<'_>,
     options: &DenseOptions,
 ) -> Result<DenseLattices, Error> {
-    let (made, outcomes): (Vec<_>, _) = search_each(dense, options, |_| graph)?.into_iter().unzip();
+    let (made, outcomes): (Vec<_>, _) = search_each(dense, options, |_| graph_of_one())?.into_iter().unzip();
     gather(carrier, GraphLabels::Class, made, outcomes, |_| carrier.fsas().view())
 }
 

@@ -4,11 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use super::graph::{DecodingGraph, LabelIndex};
 use super::intersect::gather;
+use super::look_ahead::SharedVisited;
 use super::next::Scratch;
 use super::output::{Made, lattice};
 use super::scores::Frames;
 use super::search::Search;
-use super::{CtcGraph, DenseFsaVec, DenseLattices, DenseOptions, Ending, Outcome};
+use super::{CtcGraph, DenseFsaVec, DenseLattices, DenseOptions, Ending, LookAheadGraph, Outcome};
 use crate::support::threads::for_each_job;
 use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 
@@ -47,14 +48,18 @@ pub struct OnlineDecoder {
 enum Source {
     Graph { graph: Graph<Fsa>, index: LabelIndex },
     Ctc(CtcGraph),
+    LookAhead(LookAheadGraph),
 }
 
 /// A stream of frames: where its search is, and what it has found. A clone goes its own way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodingStream {
     pub(super) search: Search,
-    /// How many states its graph has, and how many numbers of arcs.
+    /// How many states its graph has, and how many numbers of arcs; with look-ahead how many states
+    /// HL and G have.
     pub(super) graph: [usize; 2],
+    /// With look-ahead, the states that have come up.
+    pub(super) visited: Option<SharedVisited>,
 }
 
 impl DecodingStream {
@@ -74,9 +79,10 @@ impl DecodingStream {
         self.search.tokens.len()
     }
 
-    /// How many bytes it has for what it has found.
+    /// How many bytes it has for what it has found, and with look-ahead for the states and arcs that
+    /// have come up.
     pub fn num_bytes(&self) -> usize {
-        self.search.trellis.bytes()
+        self.search.trellis.bytes() + self.visited.as_ref().map_or(0, SharedVisited::bytes)
     }
 }
 
@@ -98,6 +104,16 @@ impl OnlineDecoder {
         Self::of(Source::Ctc(graph), options)
     }
 
+    /// For streams that are decoded with HL and G, composed with look-ahead. Each stream has the
+    /// states that it has reached; those that it does not need any more are taken out from time to
+    /// time, so that a stream may go on without end.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_look_ahead(graph: LookAheadGraph, options: DenseOptions) -> Result<Self, Error> {
+        Self::of(Source::LookAhead(graph), options)
+    }
+
     fn of(graph: Source, options: DenseOptions) -> Result<Self, Error> {
         options.check()?;
         Ok(Self { graph, options, unused: Mutex::default() })
@@ -108,6 +124,7 @@ impl OnlineDecoder {
         match &self.graph {
             Source::Graph { graph, .. } => graph,
             Source::Ctc(graph) => graph.graph(),
+            Source::LookAhead(graph) => graph.graph(),
         }
     }
 
@@ -118,11 +135,17 @@ impl OnlineDecoder {
 
     /// A stream before its first frame.
     pub fn stream(&self) -> DecodingStream {
-        let mut stream = DecodingStream { search: Search::new(), graph: self.graph_size() };
+        let visited = match &self.graph {
+            Source::LookAhead(graph) => Some(SharedVisited::new(graph)),
+            _ => None,
+        };
+        let mut stream = DecodingStream { search: Search::new(), graph: self.graph_size(), visited };
         // A cycle without end of epsilon arcs is found again with the first frame.
         let _ = match &self.graph {
             Source::Graph { graph, index } => self.begin(&index.graph(graph.fsas().as_fsa_vec(), 0), &mut stream),
             Source::Ctc(graph) => self.begin(graph, &mut stream),
+            // It has no epsilons.
+            Source::LookAhead(_) => Ok(()),
         };
         stream
     }
@@ -146,6 +169,7 @@ impl OnlineDecoder {
         match &self.graph {
             Source::Graph { index, .. } => index.check(chunks.num_classes())?,
             Source::Ctc(graph) => graph.check(chunks.num_classes())?,
+            Source::LookAhead(graph) => graph.check(chunks.num_classes())?,
         }
         let work = chunks.total_frames().saturating_mul(chunks.num_classes());
         for_each_job(work, streams.iter_mut(), |utterance, stream| Ok(self.decode_one(stream, chunks, utterance)))
@@ -155,11 +179,15 @@ impl OnlineDecoder {
         match &self.graph {
             Source::Graph { graph, .. } => [graph.fsas().num_states(), graph.fsas().num_arcs()],
             Source::Ctc(graph) => [graph.num_states(), graph.num_arcs()],
+            Source::LookAhead(graph) => graph.num_states(),
         }
     }
 
     /// A stream of another decoder is taken if its graph may be the same.
     fn check(&self, stream: &DecodingStream) -> Result<(), Error> {
+        if stream.visited.is_some() != matches!(self.graph, Source::LookAhead(_)) {
+            return Err(Error::Binary { offset: 0, what: "a stream of a graph of another kind" });
+        }
         let [states, arcs] = self.graph_size();
         Error::same_size(Quantity::StreamStates, states, stream.graph[0])?;
         Error::same_size(Quantity::StreamArcs, arcs, stream.graph[1])
@@ -174,6 +202,13 @@ impl OnlineDecoder {
                 self.advance(&index.graph(graph.fsas().as_fsa_vec(), 0), stream, frames, utterance)
             }
             Source::Ctc(graph) => self.advance(graph, stream, frames, utterance),
+            Source::LookAhead(graph) => {
+                let Some(visited) = stream.visited.take() else { return Ok(()) };
+                let graph = graph.of_stream(&visited, &stream.search);
+                let advanced = graph.and_then(|graph| self.advance(&graph, stream, frames, utterance));
+                stream.visited = Some(visited);
+                advanced
+            }
         }
     }
 
@@ -214,13 +249,19 @@ impl OnlineDecoder {
                     self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), stream, ending)
                 }
                 Source::Ctc(graph) => self.lattice(graph, stream, ending),
+                Source::LookAhead(graph) => match &stream.visited {
+                    Some(visited) => {
+                        graph.of_stream(visited, &stream.search).and_then(|graph| self.lattice(&graph, stream, ending))
+                    }
+                    None => Ok((Made::default(), Outcome::NoFinalState)),
+                },
             };
             Ok(made.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))
         })?;
         let (made, outcomes): (Vec<_>, _) = made.into_iter().unzip();
         let labels = match self.graph {
             Source::Graph { .. } => self.options.labels,
-            Source::Ctc(_) => GraphLabels::Class,
+            Source::Ctc(_) | Source::LookAhead(_) => GraphLabels::Class,
         };
         gather(self.graph(), labels, made, outcomes, |_| self.graph().fsas().view())
     }
@@ -238,8 +279,10 @@ impl OnlineDecoder {
     pub fn take_finished(&self, stream: &mut DecodingStream) -> Result<Option<DenseLattices>, Error> {
         self.check(stream)?;
         let Some(search) = stream.search.take_finished(&self.options) else { return Ok(None) };
-        let part = DecodingStream { search, graph: stream.graph };
-        self.lattices(&[&part], Ending::Active).map(Some)
+        let part = DecodingStream { search, graph: stream.graph, visited: stream.visited.take() };
+        let lattices = self.lattices(&[&part], Ending::Active);
+        stream.visited = part.visited;
+        lattices.map(Some)
     }
 
     fn lattice<G: DecodingGraph>(

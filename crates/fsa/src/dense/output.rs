@@ -40,6 +40,7 @@ pub(super) fn lattice<G: DecodingGraph>(
     }
     let from = search.unpruned_from(options);
     let made = Writer::new(trellis, links, options.output_beam, from).write(graph)?;
+    graph.check()?;
     Ok((made, outcome))
 }
 

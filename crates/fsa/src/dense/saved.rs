@@ -2,6 +2,7 @@
 
 use super::DecodingStream;
 use super::active::Token;
+use super::look_ahead::{Saved, SharedVisited};
 use super::search::Search;
 use super::trellis::{Frame, Link, Trellis};
 use crate::Error;
@@ -34,6 +35,12 @@ impl DecodingStream {
         }
         for token in tokens {
             [token.state, token.score.to_bits()].into_iter().for_each(&mut short);
+        }
+        if let Some(Saved { pairs, numbered }) = self.visited.as_ref().map(SharedVisited::save) {
+            for rows in [pairs, numbered] {
+                bytes.extend((rows.len() as u64).to_le_bytes());
+                rows.into_iter().flatten().for_each(|number| bytes.extend(number.to_le_bytes()));
+            }
         }
         bytes
     }
@@ -69,11 +76,16 @@ impl DecodingStream {
         let links = links.collect::<Result<_, Error>>()?;
         let tokens = (0..num_tokens).map(|_| Ok(Token { state: read.short()?, score: read.float()? }));
         let tokens = tokens.collect::<Result<_, Error>>()?;
+        let mut visited = None;
+        if !read.rest.is_empty() {
+            let [pairs, numbered] = [read.rows()?, read.rows()?];
+            visited = Some(SharedVisited::saved(Saved { pairs, numbered }));
+        }
         if !read.rest.is_empty() {
             return Err(read.error("more than a stream"));
         }
         let trellis = Trellis { scores, links, frames, first_frame: first_frame?, links_left: links_left? };
-        let stream = Self { search: Search { trellis, tokens }, graph: [states?, arcs?] };
+        let stream = Self { search: Search { trellis, tokens }, graph: [states?, arcs?], visited };
         if stream.holds_together() { Ok(stream) } else { Err(error("numbers that do not fit together")) }
     }
 
@@ -81,7 +93,8 @@ impl DecodingStream {
     fn holds_together(&self) -> bool {
         let Search { trellis, tokens } = &self.search;
         let Trellis { scores, links, frames, first_frame, links_left } = trellis;
-        let [states, arcs] = self.graph;
+        // With look-ahead, states and arcs are looked at once their graph is there.
+        let [states, arcs] = if self.visited.is_some() { [usize::MAX; 2] } else { self.graph };
         let ends = frames.iter().skip(1).map(|frame| (frame.first_token, frame.first_epsilon));
         let mut ends: Vec<_> = ends.collect();
         ends.push((scores.len(), links.len()));
@@ -118,8 +131,7 @@ impl DecodingStream {
             && tokens.iter().all(|token| (token.state as usize) < states)
             && small(*first_frame)
             && small(*links_left)
-            && small(states)
-            && small(arcs)
+            && self.graph.into_iter().all(small)
     }
 }
 
@@ -147,6 +159,15 @@ impl Read<'_> {
         let (array, rest) = self.rest.split_first_chunk().ok_or_else(|| self.error("the stream ends too early"))?;
         self.rest = rest;
         Ok(*array)
+    }
+
+    /// Pairs of numbers behind their count.
+    fn rows(&mut self) -> Result<Vec<[u32; 2]>, Error> {
+        let count = self.long()?;
+        if count > self.rest.len() / size_of::<[u32; 2]>() {
+            return Err(self.error("a number of things that the stream has no room for"));
+        }
+        (0..count).map(|_| Ok([self.short()?, self.short()?])).collect()
     }
 
     fn long(&mut self) -> Result<usize, Error> {

@@ -109,6 +109,8 @@ impl Search {
             if self.is_alive() {
                 self.prune(options)?;
             }
+            graph.check()?;
+            graph.forget(&mut self.tokens, &mut self.trellis.links)?;
         }
         Ok(())
     }

@@ -128,6 +128,16 @@ texts! {
 }
 
 texts! {
+    /// Why HL and G cannot be composed with look-ahead.
+    LookAheadProblem {
+        BackoffCycle = "arcs of G that back off make a cycle",
+        EpsilonCycle = "arcs of HL with label 0 make a cycle",
+        TwoBackoffs = "a state of G has two arcs that back off",
+        TwoWords = "HL outputs two words, or one behind the last token, where no token stands between them",
+    }
+}
+
+texts! {
     /// An operation that can reach a limit.
     Operation {
         AlignWords = "word alignment",

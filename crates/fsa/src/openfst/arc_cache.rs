@@ -21,27 +21,33 @@ pub struct LazyArc {
 
 /// Keeps arcs by the states that they leave. When it is to give memory back, a hand goes round over
 /// what is kept and drops what has not been looked at since it came by before.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ArcCache {
+#[derive(Debug, Clone)]
+pub(crate) struct ArcCache<A> {
     /// For each state, which of those kept it is, or [`NONE`].
     place_of: Vec<u32>,
-    kept: Vec<Kept>,
+    kept: Vec<Kept<A>>,
     hand: usize,
     /// Of the arcs and what names them.
     bytes: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Kept {
+struct Kept<A> {
     state: u32,
     looked_at: bool,
-    arcs: Box<[LazyArc]>,
+    arcs: Box<[A]>,
 }
 
-impl ArcCache {
+impl<A> Default for ArcCache<A> {
+    fn default() -> Self {
+        Self { place_of: Vec::new(), kept: Vec::new(), hand: 0, bytes: 0 }
+    }
+}
+
+impl<A> ArcCache<A> {
     /// Where the arcs of a state are, if they are.
     #[inline]
-    pub(super) fn find(&mut self, state: u32) -> Option<usize> {
+    pub(crate) fn find(&mut self, state: u32) -> Option<usize> {
         let place = *self.place_of.get(state as usize).filter(|&&place| place != NONE)? as usize;
         self.kept[place].looked_at = true;
         Some(place)
@@ -49,12 +55,12 @@ impl ArcCache {
 
     /// The arcs at a place.
     #[inline]
-    pub(super) fn arcs(&self, place: usize) -> &[LazyArc] {
+    pub(crate) fn arcs(&self, place: usize) -> &[A] {
         &self.kept[place].arcs
     }
 
     /// Takes in the arcs of a state that is not there; where they are now.
-    pub(super) fn insert(&mut self, state: u32, arcs: Box<[LazyArc]>) -> usize {
+    pub(crate) fn insert(&mut self, state: u32, arcs: Box<[A]>) -> usize {
         if self.place_of.len() <= state as usize {
             self.place_of.resize(state as usize + 1, NONE);
         }
@@ -66,7 +72,7 @@ impl ArcCache {
     }
 
     /// Drops arcs until those left take no more than this.
-    pub(super) fn shrink(&mut self, bytes: usize) {
+    pub(crate) fn shrink(&mut self, bytes: usize) {
         while self.bytes > bytes && !self.kept.is_empty() {
             self.hand %= self.kept.len();
             if std::mem::take(&mut self.kept[self.hand].looked_at) {
@@ -86,17 +92,17 @@ impl ArcCache {
     }
 
     /// The memory of what is kept, and of the places.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes + self.place_of.capacity() * size_of::<u32>()
     }
 
     /// What a state with so many arcs takes; its name may be kept twice while there come more.
-    pub(super) fn cost(num_arcs: usize) -> usize {
-        num_arcs * size_of::<LazyArc>() + 2 * size_of::<Kept>()
+    pub(crate) fn cost(num_arcs: usize) -> usize {
+        num_arcs * size_of::<A>() + 2 * size_of::<Kept<A>>()
     }
 
     /// What the places take once the arcs of `state` are taken in.
-    pub(super) fn bytes_of_places(&self, state: usize) -> usize {
+    pub(crate) fn bytes_of_places(&self, state: usize) -> usize {
         let (len, capacity) = (state + 1, self.place_of.capacity());
         if len <= capacity { capacity * size_of::<u32>() } else { len.max(2 * capacity).max(4) * size_of::<u32>() }
     }
@@ -108,9 +114,8 @@ mod tests {
 
     use super::*;
 
-    fn arcs(state: u32) -> Box<[LazyArc]> {
-        let arc = LazyArc { arc: Arc::new(state.cast_signed(), 1, 2, 0.0), aux_label: 0, arc_a: 0, arc_b: 0 };
-        vec![arc; state as usize % 5].into()
+    fn arcs(state: u32) -> Box<[u64]> {
+        vec![state.into(); state as usize % 5].into()
     }
 
     proptest! {
@@ -121,13 +126,13 @@ mod tests {
                 let place = match cache.find(state) {
                     Some(place) => place,
                     None => {
-                        cache.shrink(limit.saturating_sub(ArcCache::cost(state as usize % 5)));
+                        cache.shrink(limit.saturating_sub(ArcCache::<u64>::cost(state as usize % 5)));
                         cache.insert(state, arcs(state))
                     }
                 };
                 prop_assert_eq!(cache.arcs(place), &arcs(state)[..]);
                 prop_assert!(cache.bytes <= limit || cache.kept.len() == 1);
-                let sum: usize = cache.kept.iter().map(|kept| ArcCache::cost(kept.arcs.len())).sum();
+                let sum: usize = cache.kept.iter().map(|kept| ArcCache::<u64>::cost(kept.arcs.len())).sum();
                 prop_assert_eq!(sum, cache.bytes);
             }
             cache.shrink(0);

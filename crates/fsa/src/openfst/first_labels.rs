@@ -13,16 +13,9 @@ use crate::support::pair_interner::PairInterner;
 /// For each state of one FSA, the labels (-1 for the end among them) that can come first on paths
 /// from it; for each state of another FSA its own labels: two states need not meet if they have
 /// none in common.
-///
-/// Labels are numbered in the order in which a depth-first search along the arcs with label 0 comes
-/// upon them, so that those behind a state of a tree stand next to each other and a set is an
-/// interval or a few (C. Allauzen, M. Riley, J. Schalkwyk: *A generalized composition algorithm for
-/// weighted finite-state transducers*, Interspeech 2009).
 #[derive(Debug, Clone)]
 pub(super) struct FirstLabels {
-    /// For each state of the first FSA, its set.
-    set_of: Vec<u32>,
-    sets: SliceInterner<Interval>,
+    of_first: LabelSets,
     /// For each arc of the second FSA the number of its label, in rising order for each state.
     of_second: Vec<u32>,
 }
@@ -45,36 +38,14 @@ impl FirstLabels {
         epsilons: Epsilons,
         limits: Limits,
     ) -> Result<Self, Error> {
-        let num_states = first.num_states();
-        let limits = Limits { max_states: None, ..limits };
-        let within = |bytes: usize| limits.check(Operation::LookAhead, bytes, num_states, first.arcs().len());
-        // What the search needs is gone when the second FSA is looked at, but for the labels.
-        let sets = size_of::<u32>() * num_states;
-        within(3 * sets + size_of::<u32>() * second.arcs().len())?;
-        let mut search = Search {
-            fsa: first,
-            pass: epsilons != Epsilons::AsSymbol,
-            labels: PairInterner::with_capacity(0),
-            seen: vec![0; num_states],
-            earliest: vec![0; num_states],
-            num_seen: 0,
-            made: Self { set_of: vec![NONE; num_states], sets: SliceInterner::new(), of_second: Vec::new() },
-            component: Vec::new(),
-            items: Vec::new(),
-        };
-        for state in 0..num_states {
-            if search.seen[state] == 0 {
-                search.run(state)?;
-                within(3 * sets + search.labels.bytes_with_one_more() + search.made.sets.bytes())?;
-            }
-        }
-        let Search { labels, mut made, .. } = search;
-        let label_number = |label: i32| labels.find(0, label.cast_unsigned()).unwrap_or(NOWHERE);
-        made.of_second = second.arcs().iter().map(|arc| label_number(arc.label)).collect();
+        let bytes_of_second = size_of::<u32>() * second.arcs().len();
+        let (of_first, labels) = LabelSets::new(first, epsilons != Epsilons::AsSymbol, limits, bytes_of_second)?;
+        let label_number = |label: i32| labels.number(label).unwrap_or(NOWHERE);
+        let mut of_second: Vec<_> = second.arcs().iter().map(|arc| label_number(arc.label)).collect();
         for state in 0..second.num_states() {
-            made.of_second[second.arc_range(state)].sort_unstable();
+            of_second[second.arc_range(state)].sort_unstable();
         }
-        Ok(made)
+        Ok(Self { of_first, of_second })
     }
 
     /// Whether a pair of states may lead to the end, as far as one label ahead tells.
@@ -88,7 +59,7 @@ impl FirstLabels {
             return true;
         }
         let mut labels = &self.of_second[range];
-        for interval in self.sets.get(self.set_of[index(pair.a)]) {
+        for interval in self.of_first.intervals(self.of_first.set_of(index(pair.a))) {
             if labels.first().is_some_and(|&label| label < interval.first) {
                 labels = &labels[labels.partition_point(|&label| label < interval.first)..];
             }
@@ -103,15 +74,105 @@ impl FirstLabels {
 
     /// The memory that it takes.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<u32>() * (self.set_of.capacity() + self.of_second.capacity()) + self.sets.bytes()
+        self.of_first.bytes() + size_of::<u32>() * self.of_second.capacity()
+    }
+}
+
+/// For each state of an FSA, the labels (-1 for the end among them) that can come first on paths
+/// from it, or some more.
+///
+/// Labels are numbered in the order in which a depth-first search along the arcs with label 0 comes
+/// upon them, so that those behind a state of a tree stand next to each other and a set is an
+/// interval or a few (C. Allauzen, M. Riley, J. Schalkwyk: *A generalized composition algorithm for
+/// weighted finite-state transducers*, Interspeech 2009).
+#[derive(Debug, Clone)]
+pub(crate) struct LabelSets {
+    /// For each state, its set.
+    set_of: Vec<u32>,
+    sets: SliceInterner<Interval>,
+}
+
+/// The numbers of labels.
+#[derive(Debug)]
+pub(crate) struct LabelNumbers(PairInterner);
+
+impl LabelNumbers {
+    /// That of a label, if the FSA has it.
+    pub(crate) fn number(&self, label: i32) -> Option<u32> {
+        self.0.find(0, label.cast_unsigned())
+    }
+
+    /// How many labels there are; their numbers are below this.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl LabelSets {
+    /// Arcs are sorted; those with label 0 are passed if `pass`. `others` are bytes that count for
+    /// the limit, too. O(states + arcs), times [`MOST_INTERVALS`] at the worst.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if it takes more bytes.
+    pub(crate) fn new(
+        fsa: FsaView<'_>,
+        pass: bool,
+        limits: Limits,
+        others: usize,
+    ) -> Result<(Self, LabelNumbers), Error> {
+        let num_states = fsa.num_states();
+        let limits = Limits { max_states: None, ..limits };
+        let within = |bytes: usize| limits.check(Operation::LookAhead, bytes, num_states, fsa.arcs().len());
+        let sets = size_of::<u32>() * num_states;
+        within(3 * sets + others)?;
+        let mut search = Search {
+            fsa,
+            pass,
+            labels: PairInterner::with_capacity(0),
+            seen: vec![0; num_states],
+            earliest: vec![0; num_states],
+            num_seen: 0,
+            made: Self { set_of: vec![NONE; num_states], sets: SliceInterner::new() },
+            component: Vec::new(),
+            items: Vec::new(),
+        };
+        for state in 0..num_states {
+            if search.seen[state] == 0 {
+                search.run(state)?;
+                within(3 * sets + search.labels.bytes_with_one_more() + search.made.sets.bytes() + others)?;
+            }
+        }
+        Ok((search.made, LabelNumbers(search.labels)))
+    }
+
+    /// The set of a state; states with the same labels have the same.
+    #[inline]
+    pub(crate) fn set_of(&self, state: usize) -> u32 {
+        self.set_of[state]
+    }
+
+    /// The intervals of the numbers of its labels, in rising order.
+    #[inline]
+    pub(crate) fn intervals(&self, set: u32) -> &[Interval] {
+        self.sets.get(set)
+    }
+
+    /// How many sets there are; their numbers are below this.
+    pub(crate) fn num_sets(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<u32>() * self.set_of.capacity() + self.sets.bytes()
     }
 }
 
 /// The numbers from `first` up to the one before `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Interval {
-    first: u32,
-    end: u32,
+pub(crate) struct Interval {
+    pub(crate) first: u32,
+    pub(crate) end: u32,
 }
 
 impl Key for Interval {
@@ -163,7 +224,7 @@ struct Search<'a> {
     /// The first one of those still open that is known to be reached from each.
     earliest: Vec<u32>,
     num_seen: u32,
-    made: FirstLabels,
+    made: LabelSets,
     /// States whose component is not complete.
     component: Vec<u32>,
     items: Vec<Interval>,
@@ -322,8 +383,8 @@ mod tests {
         let arcs = [(0, 1, 0), (0, 2, 0), (1, 3, 7), (1, 3, 9), (2, 3, 8), (2, 3, 6), (3, 4, FINAL)];
         let tree = Fsa::from_arcs(5, arcs.map(|(src, dest, label)| Arc::new(src, dest, label, 0.0)).to_vec()).unwrap();
         let tree = arc_sort(&tree).unwrap().0;
-        let ahead = FirstLabels::new(tree.view(), tree.view(), Epsilons::Sequenced, Limits::default()).unwrap();
-        assert!((0..4).all(|state: usize| ahead.sets.get(ahead.set_of[state]).len() == 1));
+        let (sets, _) = LabelSets::new(tree.view(), true, Limits::default(), 0).unwrap();
+        assert!((0..4).all(|state| sets.intervals(sets.set_of(state)).len() == 1));
         let n = 200_000;
         let chain: Vec<_> = (0..n).map(|i| Arc::new(i, i + 1, if i + 1 == n { FINAL } else { 0 }, 0.0)).collect();
         let chain = Fsa::from_arcs(index(n) + 1, chain).unwrap();

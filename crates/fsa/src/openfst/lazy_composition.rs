@@ -130,7 +130,7 @@ impl LazyOptions {
 pub struct LazyComposition {
     sides: Sides,
     states: PairInterner,
-    cache: ArcCache,
+    cache: ArcCache<LazyArc>,
     /// Those of the state that is computed.
     steps: Vec<Step>,
     limits: Limits,
@@ -287,7 +287,7 @@ impl LazyComposition {
                 Ok(())
             })?;
         }
-        let cost = ArcCache::cost(self.steps.len());
+        let cost = ArcCache::<LazyArc>::cost(self.steps.len());
         let mut arcs = Vec::new();
         for at in 0..self.steps.len() {
             if at == 0 {

@@ -11,6 +11,7 @@ mod hlg_files;
 mod k2;
 mod lattice;
 mod lazy_composition;
+mod look_ahead;
 mod ngram;
 mod openfst;
 mod paths;

@@ -1,0 +1,81 @@
+//! What an utterance or a stream has visited, while it is searched by a graph that is not changed.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::LookAheadGraph;
+use super::visited::{Saved, Visited};
+use crate::dense::search::Search;
+use crate::error::Error;
+
+/// Locked by one search at a time. A clone goes its own way.
+#[derive(Debug)]
+pub(in crate::dense) struct SharedVisited {
+    visited: Mutex<Visited>,
+    /// States that come from bytes and wait for their graph.
+    saved: Mutex<Option<Saved>>,
+}
+
+impl SharedVisited {
+    /// Before the first frame.
+    pub(in crate::dense) fn new(graph: &LookAheadGraph) -> Self {
+        Self::of(Visited::new(graph), None)
+    }
+
+    /// Of what [`save`](Self::save) has returned, perhaps for another graph.
+    pub(in crate::dense) fn saved(saved: Saved) -> Self {
+        Self::of(Visited::empty(0), Some(saved))
+    }
+
+    fn of(visited: Visited, saved: Option<Saved>) -> Self {
+        Self { visited: Mutex::new(visited), saved: Mutex::new(saved) }
+    }
+
+    pub(in crate::dense) fn save(&self) -> Saved {
+        lock(&self.saved).clone().unwrap_or_else(|| self.lock().save())
+    }
+
+    /// Makes what was saved usable.
+    ///
+    /// # Errors
+    /// [`Error::Binary`] if it is of another graph, or the search goes over states or arcs that
+    /// were not saved.
+    pub(super) fn restore(&self, graph: &LookAheadGraph, search: &Search) -> Result<(), Error> {
+        let mut saved = lock(&self.saved);
+        if let Some(states) = &*saved {
+            let mut visited = Visited::restore(graph, states)?;
+            let states = search.tokens.iter().all(|token| visited.has_state(token.state));
+            if !states || !search.trellis.links.iter().all(|link| visited.has_arc(graph, link.arc)) {
+                return Err(Error::Binary { offset: 0, what: "a stream over states that it has not reached" });
+            }
+            *self.lock() = visited;
+            *saved = None;
+        }
+        Ok(())
+    }
+
+    /// The memory that it takes.
+    pub(in crate::dense) fn bytes(&self) -> usize {
+        self.lock().bytes()
+    }
+
+    /// What has been visited and [restored](Self::restore).
+    pub(super) fn lock(&self) -> MutexGuard<'_, Visited> {
+        lock(&self.visited)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Clone for SharedVisited {
+    fn clone(&self) -> Self {
+        Self::of(self.lock().clone(), lock(&self.saved).clone())
+    }
+}
+
+impl PartialEq for SharedVisited {
+    fn eq(&self, other: &Self) -> bool {
+        self.save() == other.save()
+    }
+}

@@ -1,0 +1,321 @@
+//! The part of a look-ahead composition that one utterance has visited.
+
+use super::grammar::Taken;
+use super::{LookAheadGraph, LookAheadOptions};
+use crate::core::arc::{EPSILON, FINAL};
+use crate::dense::active::Token;
+use crate::dense::trellis::Link;
+use crate::error::{Error, Operation, Quantity};
+use crate::openfst::arc_cache::ArcCache;
+use crate::support::ids::{NONE, number};
+use crate::support::pair_interner::PairInterner;
+
+/// States are numbered as they come up. A pair of states of HL and G has a state after a blank, and
+/// behind it one for each token by which HL's state is entered.
+///
+/// Each pair has a *potential*, the best score of a word that can come next, which is added to the
+/// scores of arcs that enter it and taken off those that leave it. A path to the end has the sum of
+/// its scores in HL and G.
+#[derive(Debug, Clone)]
+pub(super) struct Visited {
+    pairs: PairInterner,
+    /// Of each pair.
+    potentials: Vec<f32>,
+    /// The state of each pair that is after a blank.
+    blanks: Vec<u32>,
+    /// The pair of each state.
+    pair_of: Vec<u32>,
+    /// The number of the first arc of each pair, [`NONE`] if its arcs were never requested. That of
+    /// an arc stays the same when it is dropped from the cache and computed again.
+    first_arcs: Vec<u32>,
+    /// The pairs whose arcs have numbers, in the order of these.
+    numbered: Vec<u32>,
+    num_arcs: usize,
+    cache: ArcCache<VisitedArc>,
+    arcs: Vec<VisitedArc>,
+    taken: Vec<Taken>,
+    /// What is not needed any more is taken out when all but the cache is larger than this.
+    forget_at: usize,
+    problem: Option<Error>,
+}
+
+/// The pairs of states of HL and G that have come up, in order; and those whose arcs have numbers,
+/// in the order of these, with how many they have.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::dense) struct Saved {
+    pub(in crate::dense) pairs: Vec<[u32; 2]>,
+    pub(in crate::dense) numbered: Vec<[u32; 2]>,
+}
+
+/// An arc of a pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct VisitedArc {
+    pub(super) label: i32,
+    pub(super) score: f32,
+    /// The state after the token, and that after a blank behind it.
+    pub(super) dests: [u32; 2],
+    /// Of HL.
+    pub(super) arc: u32,
+}
+
+impl Visited {
+    /// The start, if there is one.
+    pub(super) fn new(graph: &LookAheadGraph) -> Self {
+        let mut made = Self::empty(graph.options.cache_bytes);
+        if graph.hl.graph().fsas().num_states() > 0 && graph.grammar.num_states() > 0 {
+            made.problem = made.visit(graph, 0, 0, 0.0).err();
+        }
+        made
+    }
+
+    /// Not even the start.
+    pub(super) fn empty(forget_at: usize) -> Self {
+        Self {
+            pairs: PairInterner::with_capacity(0),
+            potentials: Vec::new(),
+            blanks: Vec::new(),
+            pair_of: Vec::new(),
+            first_arcs: Vec::new(),
+            numbered: Vec::new(),
+            num_arcs: 0,
+            cache: ArcCache::default(),
+            arcs: Vec::new(),
+            taken: Vec::new(),
+            forget_at,
+            problem: None,
+        }
+    }
+
+    /// How many states have come up.
+    pub(super) fn num_states(&self) -> usize {
+        self.pair_of.len()
+    }
+
+    /// What has gone wrong, if anything has.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.problem.clone().map_or(Ok(()), Err)
+    }
+
+    /// The pair of a state.
+    #[inline]
+    pub(super) fn pair_of(&self, state: u32) -> u32 {
+        self.pair_of[state as usize]
+    }
+
+    /// The token that came last before a state; 0 is blank.
+    #[inline]
+    pub(super) fn last(&self, graph: &LookAheadGraph, state: u32) -> i32 {
+        let pair = self.pair_of[state as usize];
+        match state - self.blanks[pair as usize] {
+            0 => EPSILON,
+            place => graph.hl.entries(self.pairs.pair(pair).0)[place as usize - 1],
+        }
+    }
+
+    /// The state of a pair after a blank.
+    #[inline]
+    pub(super) fn blank(&self, pair: u32) -> u32 {
+        self.blanks[pair as usize]
+    }
+
+    /// The number of the first arc of a pair, and its arcs. There are none if something has gone
+    /// wrong, which [`check`](Self::check) tells.
+    pub(super) fn arcs(&mut self, graph: &LookAheadGraph, pair: u32) -> (u32, &[VisitedArc]) {
+        let place = match self.cache.find(pair) {
+            Some(place) => Ok(place),
+            None => self.compute(graph, pair),
+        };
+        match place {
+            Ok(place) => (self.first_arcs[pair as usize], self.cache.arcs(place)),
+            Err(error) => {
+                self.problem.get_or_insert(error);
+                (0, &[])
+            }
+        }
+    }
+
+    /// The arc with a number.
+    pub(super) fn arc(&mut self, graph: &LookAheadGraph, number: u32) -> Option<VisitedArc> {
+        let pair = self.pair_of_arc(number)?;
+        let (first, arcs) = self.arcs(graph, pair);
+        arcs.get((number - first) as usize).copied()
+    }
+
+    /// The pair that an arc leaves; `None` for arcs of the topology.
+    fn pair_of_arc(&self, number: u32) -> Option<u32> {
+        let after = self.numbered.partition_point(|&pair| self.first_arcs[pair as usize] <= number);
+        self.numbered.get(after.checked_sub(1)?).copied()
+    }
+
+    /// Takes out the states that neither these tokens nor these links refer to, if that is due.
+    /// States and arcs that stay get other numbers.
+    ///
+    /// # Errors
+    /// None, as fewer states have had numbers before.
+    pub(super) fn forget(
+        &mut self,
+        graph: &LookAheadGraph,
+        tokens: &mut [Token],
+        links: &mut [Link],
+    ) -> Result<(), Error> {
+        if self.bytes() - self.cache.bytes() <= self.forget_at {
+            return Ok(());
+        }
+        let mut live = vec![false; self.pairs.len()];
+        tokens.iter().for_each(|token| live[self.pair_of(token.state) as usize] = true);
+        let of_links = links.iter().filter_map(|link| self.pair_of_arc(link.arc));
+        of_links.for_each(|pair| live[pair as usize] = true);
+        let old = std::mem::replace(self, Self::empty(0));
+        let mut new_pairs = vec![NONE; old.pairs.len()];
+        for pair in (0..number(live.len())).filter(|&pair| live[pair as usize]) {
+            let (hl, grammar) = old.pairs.pair(pair);
+            new_pairs[pair as usize] = self.visit(graph, hl, grammar, old.potentials[pair as usize])?;
+        }
+        let first_of = |place: usize| old.numbered.get(place).map(|&pair| old.first_arcs[pair as usize]);
+        let end = number(old.num_arcs) + graph.first_arc();
+        for (place, &pair) in old.numbered.iter().enumerate().filter(|(_, pair)| live[**pair as usize]) {
+            let num_arcs = first_of(place + 1).unwrap_or(end) - old.first_arcs[pair as usize];
+            self.number_arcs(graph, new_pairs[pair as usize], num_arcs as usize)?;
+        }
+        for token in tokens {
+            let pair = old.pair_of(token.state);
+            token.state = self.blank(new_pairs[pair as usize]) + (token.state - old.blank(pair));
+        }
+        for link in links {
+            if let Some(pair) = old.pair_of_arc(link.arc) {
+                let first = self.first_arcs[new_pairs[pair as usize] as usize];
+                link.arc = first + (link.arc - old.first_arcs[pair as usize]);
+            }
+        }
+        self.forget_at = graph.options.cache_bytes.max(2 * self.bytes());
+        Ok(())
+    }
+
+    /// Gives numbers to the arcs of a pair.
+    fn number_arcs(&mut self, graph: &LookAheadGraph, pair: u32, num_arcs: usize) -> Result<(), Error> {
+        let first = self.num_arcs + graph.first_arc() as usize;
+        Error::fit(Quantity::Arcs, first + num_arcs)?;
+        self.first_arcs[pair as usize] = number(first);
+        self.numbered.push(pair);
+        self.num_arcs += num_arcs;
+        Ok(())
+    }
+
+    /// A pair that may be new.
+    fn visit(&mut self, graph: &LookAheadGraph, hl: u32, grammar: u32, potential: f32) -> Result<u32, Error> {
+        let (pair, is_new) = self.pairs.insert(hl, grammar)?;
+        if is_new {
+            let num_states = 1 + graph.hl.entries(hl).len();
+            Error::fit(Quantity::States, self.pair_of.len() + num_states)?;
+            self.blanks.push(number(self.pair_of.len()));
+            self.pair_of.extend(std::iter::repeat_n(pair, num_states));
+            self.potentials.push(potential);
+            self.first_arcs.push(NONE);
+        }
+        Ok(pair)
+    }
+
+    /// The arcs of a pair are put into the cache; at which place there.
+    fn compute(&mut self, graph: &LookAheadGraph, pair: u32) -> Result<usize, Error> {
+        let (hl, grammar) = self.pairs.pair(pair);
+        let before = self.potentials[pair as usize];
+        let mut taken = std::mem::take(&mut self.taken);
+        self.arcs.clear();
+        for (arc, it, slot) in graph.hl.arcs_of(hl) {
+            match slot {
+                Some(slot) => graph.grammar.take(grammar, slot, &mut taken),
+                None => {
+                    taken.clear();
+                    taken.push(Taken { dest: grammar, score: 0.0 });
+                }
+            }
+            for &Taken { dest, score } in &taken {
+                let score = it.score + score - before;
+                if it.label == FINAL {
+                    self.arcs.push(VisitedArc { label: FINAL, score, dests: [NONE; 2], arc });
+                    continue;
+                }
+                let to = it.dest_state.cast_unsigned();
+                let potential = graph.potential(to, dest);
+                if potential == f32::NEG_INFINITY {
+                    continue;
+                }
+                let pair = self.visit(graph, to, dest, potential)?;
+                let blank = self.blank(pair);
+                let dests = [blank + 1 + graph.hl.place(arc), blank];
+                self.arcs.push(VisitedArc { label: it.label, score: score + potential, dests, arc });
+            }
+        }
+        self.taken = taken;
+        if self.first_arcs[pair as usize] == NONE {
+            self.number_arcs(graph, pair, self.arcs.len())?;
+        }
+        let cost = ArcCache::<VisitedArc>::cost(self.arcs.len());
+        let places = self.cache.bytes_of_places(self.pairs.len());
+        let needed = self.bytes() - self.cache.bytes() + places + cost;
+        let LookAheadOptions { limits, cache_bytes, .. } = graph.options;
+        limits.check(Operation::LazyComposition, needed, self.num_states(), self.num_arcs)?;
+        self.cache.shrink((limits.bytes() - needed).min(cache_bytes.saturating_sub(cost)));
+        Ok(self.cache.insert(pair, self.arcs.as_slice().into()))
+    }
+
+    /// What [`restore`](Self::restore) makes it of.
+    pub(super) fn save(&self) -> Saved {
+        let pairs = (0..number(self.pairs.len())).map(|pair| self.pairs.pair(pair)).map(|(hl, grammar)| [hl, grammar]);
+        let ends = self.numbered.iter().skip(1).map(|&pair| self.first_arcs[pair as usize]);
+        let first = self.numbered.first().map_or(0, |&pair| self.first_arcs[pair as usize]);
+        let ends = ends.chain([first + number(self.num_arcs)]);
+        let numbered = self.numbered.iter().zip(ends).map(|(&pair, end)| [pair, end - self.first_arcs[pair as usize]]);
+        Saved { pairs: pairs.collect(), numbered: numbered.collect() }
+    }
+
+    /// The same again, without a cache.
+    ///
+    /// # Errors
+    /// [`Error::Binary`] for what is none of this graph.
+    pub(super) fn restore(graph: &LookAheadGraph, saved: &Saved) -> Result<Self, Error> {
+        let wrong = Error::Binary { offset: 0, what: "the states of a stream of another graph" };
+        let mut made = Self::empty(graph.options.cache_bytes);
+        for &[hl, grammar] in &saved.pairs {
+            let exists = (hl as usize) < graph.hl.graph().fsas().num_states()
+                && (grammar as usize) < graph.grammar.num_states()
+                && made.pairs.find(hl, grammar).is_none();
+            // The start is not entered, and has no potential.
+            let potential = match exists {
+                true if hl == 0 => 0.0,
+                true => graph.potential(hl, grammar),
+                false => f32::NEG_INFINITY,
+            };
+            if potential == f32::NEG_INFINITY {
+                return Err(wrong);
+            }
+            made.visit(graph, hl, grammar, potential)?;
+        }
+        for &[pair, num_arcs] in &saved.numbered {
+            if made.first_arcs.get(pair as usize) != Some(&NONE) {
+                return Err(wrong);
+            }
+            made.number_arcs(graph, pair, num_arcs as usize)?;
+        }
+        Ok(made)
+    }
+
+    /// Whether there is a state with this number.
+    pub(super) fn has_state(&self, state: u32) -> bool {
+        (state as usize) < self.num_states()
+    }
+
+    /// Whether there is an arc with this number that takes a class.
+    pub(super) fn has_arc(&mut self, graph: &LookAheadGraph, arc: u32) -> bool {
+        arc < graph.first_arc() || self.arc(graph, arc).is_some_and(|found| found.label != FINAL)
+    }
+
+    /// The memory that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let of_pairs = self.potentials.capacity() + self.blanks.capacity() + self.first_arcs.capacity();
+        (of_pairs + self.pair_of.capacity() + self.numbered.capacity()) * size_of::<u32>()
+            + self.pairs.bytes()
+            + self.cache.bytes()
+            + self.arcs.capacity() * size_of::<VisitedArc>()
+    }
+}
