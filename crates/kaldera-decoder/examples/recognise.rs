@@ -4,7 +4,7 @@
 use fsa::graphs::{ArpaOptions, NgramModel};
 use fsa::io::SymbolTable;
 use kaldera_decoder::align::{AlignOptions, forced_align, write_srt};
-use kaldera_decoder::ctc::{CtcDecoder, CtcOptions, SpellingTree};
+use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, SpellingTree};
 use kaldera_decoder::{FrameTimes, LogProbs, Vocabulary};
 
 /// A bigram model of three words.
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Is it "go to" or "got o"? The lexicon and the model know.
     let values = network(&[2, 2, 3, 0, 4, 3, 3, 0], vocabulary.len());
     let log_probs = LogProbs::new("utt-1", &values, vocabulary.len())?;
-    let options = CtcOptions::default().with_lm_weight(1.0).with_n_best(3);
+    let options = CtcDecoderOptions::default().with_lm_weight(1.0).with_n_best(3);
     let decoder = CtcDecoder::lexicon(vocabulary.clone(), options, tree, Some(model))?.with_times(times);
     let result = decoder.decode(&log_probs)?;
     for hypothesis in &result.hypotheses {

@@ -20,7 +20,7 @@ mod words;
 pub use decoder::{CtcDecoder, CtcStream, NoModel};
 pub use greedy::greedy;
 pub use lexicon::SpellingTree;
-pub use options::CtcOptions;
+pub use options::CtcDecoderOptions;
 pub use words::WordModel;
 
 pub(crate) use greedy::best_of_row;

@@ -107,7 +107,7 @@ pub use pipeline::Recording;
 /// [`fsa::Arc`].
 pub mod prelude {
     pub use crate::base::Real;
-    pub use crate::decoder::ctc::CtcDecoder;
+    pub use crate::decoder::ctc::{CtcDecoder, CtcDecoderOptions};
     pub use crate::decoder::{LogProbs, Recognition, Vocabulary};
     pub use crate::feat::{
         Audio, Fbank, FbankOptions, FeatureStream, Interleaved, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp,

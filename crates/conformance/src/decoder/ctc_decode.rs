@@ -6,7 +6,7 @@ use std::path::Path;
 use fsa::graphs::{ArpaOptions, NgramModel};
 use fsa::io::SymbolTable;
 use fsa::lattice::LanguageModel;
-use kaldera::decoder::ctc::{CtcDecoder, CtcOptions, NoModel, WordModel, greedy};
+use kaldera::decoder::ctc::{CtcDecoder, CtcDecoderOptions, NoModel, WordModel, greedy};
 use kaldera::decoder::{FrameTimes, Hypothesis, LogProbs, Recognition, Vocabulary, log_softmax};
 use serde::Deserialize;
 
@@ -131,7 +131,7 @@ impl Exact {
         let log_probs = LogProbs::new("case", &values, self.num_tokens).map_err(|error| error.to_string())?;
         let tokens = (0..self.num_tokens).map(|token| token.to_string());
         let vocabulary = Vocabulary::new(tokens, self.blank).map_err(|error| error.to_string())?;
-        let options = CtcOptions::default()
+        let options = CtcDecoderOptions::default()
             .with_beam_size(usize::MAX)
             .with_beam_threshold(f64::INFINITY)
             .with_n_best(self.nbest.len().max(1));
@@ -272,7 +272,7 @@ impl Pyctc {
 
     fn decode(&self, folder: &Path, input: &Input, log_probs: &LogProbs<'_>) -> Result<Recognition, String> {
         let vocabulary = Vocabulary::pyctcdecode(input.labels.clone()).map_err(|error| error.to_string())?;
-        let options = CtcOptions::pyctcdecode()
+        let options = CtcDecoderOptions::pyctcdecode()
             .with_beam_size(self.beam_width)
             .with_beam_threshold(-self.beam_prune_logp)
             .with_token_min_logp(self.token_min_logp)
@@ -295,6 +295,9 @@ impl Pyctc {
                 let model = WordModel::new(model, words, order);
                 let model = match &lm.unigrams {
                     None => model.without_unigrams(),
+                    Some(Unigrams::Arpa(name)) if name != "arpa" => {
+                        return Err(format!("unigrams of {name}, which is unknown"));
+                    }
                     Some(Unigrams::Arpa(_)) => model.with_unigrams(words_with_backoff(&text)),
                     Some(Unigrams::List(list)) => model.with_unigrams(list.clone()),
                 };

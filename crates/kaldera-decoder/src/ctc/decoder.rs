@@ -6,7 +6,7 @@ use fsa::graphs::ContextGraph;
 use fsa::lattice::LanguageModel;
 
 use crate::ctc::lexicon::{LexiconPrefixes, SpellingTree};
-use crate::ctc::options::CtcOptions;
+use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Finished, NO_WORD, Placed, Prefixes, Search};
 use crate::ctc::tokens::TokenPrefixes;
 use crate::ctc::words::{HotTexts, WordModel, WordPrefixes};
@@ -49,16 +49,16 @@ enum Kind<M: LanguageModel> {
 /// | [`words`](Self::words) | any words, spelled by tokens | over words | words by their texts |
 /// | [`lexicon`](Self::lexicon) | words of a lexicon | over words | phrases of words |
 ///
-/// With [`CtcOptions::log_add`] the probability of a hypothesis is the sum over all its alignments
+/// With [`CtcDecoderOptions::log_add`] the probability of a hypothesis is the sum over all its alignments
 /// that the beam has kept; its tokens have the frames of the best one. A stream that takes an
 /// utterance in chunks returns what [`decode`](Self::decode) does.
 ///
 /// ```
-/// use kaldera_decoder::ctc::{CtcDecoder, CtcOptions};
+/// use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions};
 /// use kaldera_decoder::{LogProbs, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::new(["-", "a", "b", "|"], 0)?.with_separator("|")?;
-/// let decoder = CtcDecoder::new(vocabulary, CtcOptions::default())?;
+/// let decoder = CtcDecoder::new(vocabulary, CtcDecoderOptions::default())?;
 /// let values: Vec<f32> = [[0.1, 0.7, 0.1, 0.1], [0.1, 0.2, 0.1, 0.6], [0.2, 0.1, 0.6, 0.1]].concat();
 /// let values: Vec<f32> = values.iter().map(|p| p.ln()).collect();
 /// let result = decoder.decode(&LogProbs::new("utt-1", &values, 4)?)?;
@@ -73,7 +73,7 @@ enum Kind<M: LanguageModel> {
 #[doc(alias = "LexiconFreeDecoder")]
 pub struct CtcDecoder<M: LanguageModel = NoModel> {
     vocabulary: Vocabulary,
-    options: CtcOptions,
+    options: CtcDecoderOptions,
     times: FrameTimes,
     kind: Kind<M>,
 }
@@ -83,13 +83,13 @@ impl CtcDecoder<NoModel> {
     ///
     /// # Errors
     /// [`Error::Option`].
-    pub fn new(vocabulary: Vocabulary, options: CtcOptions) -> Result<Self, Error> {
+    pub fn new(vocabulary: Vocabulary, options: CtcDecoderOptions) -> Result<Self, Error> {
         Self::of(vocabulary, options, Kind::Tokens { model: None, hot: None })
     }
 }
 
 impl<M: LanguageModel> CtcDecoder<M> {
-    fn of(vocabulary: Vocabulary, options: CtcOptions, kind: Kind<M>) -> Result<Self, Error> {
+    fn of(vocabulary: Vocabulary, options: CtcDecoderOptions, kind: Kind<M>) -> Result<Self, Error> {
         options.check()?;
         Ok(Self { vocabulary, options, times: FrameTimes::default(), kind })
     }
@@ -98,17 +98,21 @@ impl<M: LanguageModel> CtcDecoder<M> {
     ///
     /// # Errors
     /// [`Error::Option`].
-    pub fn tokens(vocabulary: Vocabulary, options: CtcOptions, model: M) -> Result<Self, Error> {
+    pub fn tokens(vocabulary: Vocabulary, options: CtcDecoderOptions, model: M) -> Result<Self, Error> {
         Self::of(vocabulary, options, Kind::Tokens { model: Some(model), hot: None })
     }
 
     /// Hypotheses of any words that tokens spell, as in pyctcdecode, with its scores:
-    /// [`CtcOptions::pyctcdecode`] has its options. Texts are what counts: tokens that spell the
+    /// [`CtcDecoderOptions::pyctcdecode`] has its options. Texts are what counts: tokens that spell the
     /// same words are one hypothesis.
     ///
     /// # Errors
     /// [`Error::Option`].
-    pub fn words(vocabulary: Vocabulary, options: CtcOptions, model: Option<WordModel<M>>) -> Result<Self, Error> {
+    pub fn words(
+        vocabulary: Vocabulary,
+        options: CtcDecoderOptions,
+        model: Option<WordModel<M>>,
+    ) -> Result<Self, Error> {
         Self::of(vocabulary, options, Kind::Words { model, hot: HotTexts::default() })
     }
 
@@ -117,14 +121,14 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// lexicon whose spellings end with it makes it obligatory, without a separator in the
     /// vocabulary. Words with the same spelling are different hypotheses.
     ///
-    /// With [`CtcOptions::prune_history`] hypotheses that differ in words that the model does not
+    /// With [`CtcDecoderOptions::prune_history`] hypotheses that differ in words that the model does not
     /// look back at are one, as in flashlight.
     ///
     /// # Errors
     /// [`Error::Option`]; [`Error::Label`] if the lexicon has a token that the vocabulary has not.
     pub fn lexicon(
         vocabulary: Vocabulary,
-        options: CtcOptions,
+        options: CtcDecoderOptions,
         tree: SpellingTree,
         model: Option<M>,
     ) -> Result<Self, Error> {
@@ -148,7 +152,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Ok(self)
     }
 
-    /// With hot words by their texts, worth [`CtcOptions::hotword_weight`] each: as pyctcdecode
+    /// With hot words by their texts, worth [`CtcDecoderOptions::hotword_weight`] each: as pyctcdecode
     /// scores them where words are spelled; elsewhere as phrases of tokens or of the lexicon's
     /// words, of which a beginning has the share of its length, which is taken back if the rest
     /// does not follow.
@@ -195,7 +199,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
     }
 
     /// The options.
-    pub fn options(&self) -> &CtcOptions {
+    pub fn options(&self) -> &CtcDecoderOptions {
         &self.options
     }
 

@@ -11,7 +11,7 @@ use fsa::graphs::{ContextGraph, ContextState};
 use fsa::io::SymbolTable;
 use fsa::lattice::LanguageModel;
 
-use crate::ctc::options::CtcOptions;
+use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
 use crate::error::Error;
 use crate::hash::FastMap;
@@ -204,7 +204,7 @@ struct Step {
 }
 
 pub(crate) struct LexiconPrefixes<'d, M: LanguageModel> {
-    options: &'d CtcOptions,
+    options: &'d CtcDecoderOptions,
     tree: &'d SpellingTree,
     separator: Option<i32>,
     model: Option<&'d M>,
@@ -225,7 +225,7 @@ const ROOT: u32 = 0;
 
 impl<'d, M: LanguageModel> LexiconPrefixes<'d, M> {
     pub(crate) fn new(
-        options: &'d CtcOptions,
+        options: &'d CtcDecoderOptions,
         (tree, separator): (&'d SpellingTree, Option<i32>),
         model: Option<&'d M>,
         hot: Option<&'d ContextGraph>,

@@ -26,7 +26,7 @@ use crate::error::Error;
 #[non_exhaustive]
 #[doc(alias = "LexiconDecoderOptions")]
 #[doc(alias = "LexiconFreeDecoderOptions")]
-pub struct CtcOptions {
+pub struct CtcDecoderOptions {
     /// How many hypotheses go on from a frame. One that ends with a blank counts apart from the
     /// same tokens without it, as in flashlight and pyctcdecode.
     #[doc(alias = "beam_width")]
@@ -66,7 +66,7 @@ pub struct CtcOptions {
     pub n_best: usize,
 }
 
-impl Default for CtcOptions {
+impl Default for CtcDecoderOptions {
     fn default() -> Self {
         Self {
             beam_size: 20,
@@ -88,7 +88,7 @@ impl Default for CtcOptions {
 
 macro_rules! setters {
     ($($name:ident, $setter:ident: $type:ty, $text:literal;)*) => {
-        impl CtcOptions {
+        impl CtcDecoderOptions {
             $(#[doc = $text]
             #[must_use]
             pub fn $setter(mut self, $name: $type) -> Self {
@@ -115,7 +115,7 @@ setters! {
     n_best, with_n_best: usize, "With this many hypotheses in the result.";
 }
 
-impl CtcOptions {
+impl CtcDecoderOptions {
     /// The defaults of pyctcdecode 0.5: `decode_beams` and `LanguageModel`.
     pub fn pyctcdecode() -> Self {
         Self {
@@ -185,11 +185,12 @@ mod tests {
 
     #[test]
     fn options_without_sense_are_named() {
-        let named = |options: CtcOptions| options.check().unwrap_err().to_string();
-        assert!(named(CtcOptions::default().with_beam_size(0)).starts_with("beam_size = 0"));
-        assert!(named(CtcOptions::default().with_beam_threshold(f64::NAN)).starts_with("beam_threshold"));
-        assert!(named(CtcOptions::default().with_unk_score(f64::INFINITY)).starts_with("unk_score"));
-        for options in [CtcOptions::default(), CtcOptions::pyctcdecode(), CtcOptions::flashlight()] {
+        let named = |options: CtcDecoderOptions| options.check().unwrap_err().to_string();
+        assert!(named(CtcDecoderOptions::default().with_beam_size(0)).starts_with("beam_size = 0"));
+        assert!(named(CtcDecoderOptions::default().with_beam_threshold(f64::NAN)).starts_with("beam_threshold"));
+        assert!(named(CtcDecoderOptions::default().with_unk_score(f64::INFINITY)).starts_with("unk_score"));
+        for options in [CtcDecoderOptions::default(), CtcDecoderOptions::pyctcdecode(), CtcDecoderOptions::flashlight()]
+        {
             assert_eq!(options.check(), Ok(()));
         }
     }

@@ -9,7 +9,7 @@
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-use crate::ctc::options::CtcOptions;
+use crate::ctc::options::CtcDecoderOptions;
 use crate::error::Error;
 use crate::hash::FastMap;
 use crate::log_probs::{LogProbs, log_add};
@@ -348,7 +348,7 @@ impl<P: Prefixes> Search<P> {
     }
 
     /// Takes more frames. An error leaves the search where it was before the frame of the error.
-    pub(crate) fn accept(&mut self, log_probs: &LogProbs<'_>, options: &CtcOptions) -> Result<(), Error> {
+    pub(crate) fn accept(&mut self, log_probs: &LogProbs<'_>, options: &CtcDecoderOptions) -> Result<(), Error> {
         let rules = Rules {
             beam_size: options.beam_size,
             beam_threshold: options.beam_threshold,
@@ -368,7 +368,7 @@ impl<P: Prefixes> Search<P> {
         Ok(())
     }
 
-    fn step(&mut self, row: &[f32], rules: Rules, options: &CtcOptions) {
+    fn step(&mut self, row: &[f32], rules: Rules, options: &CtcDecoderOptions) {
         let (best, _) = crate::ctc::best_of_row(row);
         let floor = self.floor(row, options);
         let looked_at = |token: i32, score: f32| score >= floor || token == best;
@@ -421,7 +421,7 @@ impl<P: Prefixes> Search<P> {
     }
 
     /// The least log-probability that is looked at.
-    fn floor(&mut self, row: &[f32], options: &CtcOptions) -> f32 {
+    fn floor(&mut self, row: &[f32], options: &CtcDecoderOptions) -> f32 {
         let least = crate::log_probs::narrow(options.token_min_logp);
         match options.beam_size_token.filter(|&count| count < row.len()) {
             Some(count) => {
@@ -435,7 +435,7 @@ impl<P: Prefixes> Search<P> {
     }
 
     /// The candidates become the beam.
-    fn select(&mut self, options: &CtcOptions) {
+    fn select(&mut self, options: &CtcDecoderOptions) {
         let list = &mut self.candidates.list;
         let cut = self.candidates.best - options.beam_threshold;
         list.retain(|candidate| candidate.hypothesis.total >= cut);
@@ -505,7 +505,7 @@ impl<P: Prefixes> Search<P> {
 
     /// The hypotheses, complete or so far, from the best one down. If none can end, all are taken
     /// as they are.
-    pub(crate) fn finish(&mut self, options: &CtcOptions, complete: bool) -> Vec<Finished> {
+    pub(crate) fn finish(&mut self, options: &CtcDecoderOptions, complete: bool) -> Vec<Finished> {
         let rules = Rules {
             beam_size: usize::MAX,
             beam_threshold: f64::INFINITY,

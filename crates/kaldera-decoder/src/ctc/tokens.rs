@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use fsa::graphs::{ContextGraph, ContextState};
 use fsa::lattice::LanguageModel;
 
-use crate::ctc::options::CtcOptions;
+use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
 use crate::hash::FastMap;
 use crate::result::Scores;
@@ -24,7 +24,7 @@ struct Node<L> {
 
 /// The tree of all strings of tokens that a search has met.
 pub(crate) struct TokenPrefixes<'d, M: LanguageModel> {
-    options: &'d CtcOptions,
+    options: &'d CtcDecoderOptions,
     model: Option<&'d M>,
     hot: Option<&'d ContextGraph>,
     nodes: Vec<Node<Option<M::State>>>,
@@ -42,7 +42,7 @@ const ROOT: u32 = 0;
 const FORBIDDEN: u32 = u32::MAX;
 
 impl<'d, M: LanguageModel> TokenPrefixes<'d, M> {
-    pub(crate) fn new(options: &'d CtcOptions, model: Option<&'d M>, hot: Option<&'d ContextGraph>) -> Self {
+    pub(crate) fn new(options: &'d CtcDecoderOptions, model: Option<&'d M>, hot: Option<&'d ContextGraph>) -> Self {
         let start = model.map(|model| if options.score_boundary { model.start() } else { model.null_context() });
         let hot_start = ContextState::default();
         let root = Node { parent: ROOT, token: -1, model: start, hot: hot_start, extra: Scores::default() };

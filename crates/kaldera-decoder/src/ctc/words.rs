@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use fsa::io::SymbolTable;
 use fsa::lattice::LanguageModel;
 
-use crate::ctc::options::CtcOptions;
+use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
 use crate::hash::FastMap;
 use crate::result::Scores;
@@ -138,7 +138,7 @@ pub(crate) struct WordState {
 }
 
 pub(crate) struct WordPrefixes<'d, M: LanguageModel> {
-    options: &'d CtcOptions,
+    options: &'d CtcDecoderOptions,
     vocabulary: &'d Vocabulary,
     model: Option<&'d WordModel<M>>,
     hot: &'d HotTexts,
@@ -170,7 +170,7 @@ const USUAL_LENGTH: usize = 6;
 
 impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
     pub(crate) fn new(
-        options: &'d CtcOptions,
+        options: &'d CtcDecoderOptions,
         vocabulary: &'d Vocabulary,
         model: Option<&'d WordModel<M>>,
         hot: &'d HotTexts,
@@ -287,7 +287,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
 
 /// What the beginning of a word adds.
 #[expect(clippy::cast_precision_loss, reason = "words are short")]
-fn partial<M>(options: &CtcOptions, model: Option<&WordModel<M>>, hot: &HotTexts, part: &str) -> Scores {
+fn partial<M>(options: &CtcDecoderOptions, model: Option<&WordModel<M>>, hot: &HotTexts, part: &str) -> Scores {
     let mut extra = Scores::default();
     if part.is_empty() {
         return extra;

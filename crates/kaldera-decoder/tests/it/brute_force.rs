@@ -6,7 +6,7 @@ use fsa::Ragged;
 use fsa::graphs::ContextGraph;
 use fsa::io::SymbolTable;
 use fsa::lattice::LanguageModel;
-use kaldera_decoder::ctc::{CtcDecoder, CtcOptions, NoModel, SpellingTree};
+use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, NoModel, SpellingTree};
 use kaldera_decoder::{LogProbs, Vocabulary};
 use proptest::prelude::*;
 
@@ -59,8 +59,8 @@ fn vocabulary() -> Vocabulary {
     Vocabulary::new(["-", "a", "b"], 0).unwrap()
 }
 
-fn exhaustive() -> CtcOptions {
-    let options = CtcOptions::default().with_beam_size(usize::MAX).with_beam_threshold(f64::INFINITY);
+fn exhaustive() -> CtcDecoderOptions {
+    let options = CtcDecoderOptions::default().with_beam_size(usize::MAX).with_beam_threshold(f64::INFINITY);
     options.with_n_best(usize::MAX).with_lm_weight(0.7).with_word_score(0.3)
 }
 
@@ -140,7 +140,7 @@ proptest! {
     ) {
         let values = &values[..values.len() / TOKENS * TOKENS];
         let log_probs = LogProbs::new("u", values, TOKENS).unwrap();
-        let options = CtcOptions::default().with_beam_size(beam).with_n_best(3);
+        let options = CtcDecoderOptions::default().with_beam_size(beam).with_n_best(3);
         let decoder = match kind {
             0 => CtcDecoder::new(vocabulary(), options).unwrap().with_hot_texts(["ab", "ba"]).unwrap(),
             1 => CtcDecoder::<NoModel>::words(vocabulary().with_separator("b").unwrap(), options, None).unwrap(),

@@ -2,7 +2,7 @@
 
 use fsa::Ragged;
 use fsa::graphs::ContextGraph;
-use kaldera_decoder::ctc::{CtcDecoder, CtcOptions, SpellingTree};
+use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, SpellingTree};
 use kaldera_decoder::transducer::{
     EncoderOutput, Fusion, StatelessModel, TransducerModel, TransducerOptions, beam_search, tdt_greedy_search,
 };
@@ -19,7 +19,7 @@ fn vocabulary() -> Vocabulary {
 #[test]
 fn nothing_said_is_a_result() {
     let none = LogProbs::new("utt", &[], 3).unwrap();
-    let result = CtcDecoder::new(vocabulary(), CtcOptions::default()).unwrap().decode(&none).unwrap();
+    let result = CtcDecoder::new(vocabulary(), CtcDecoderOptions::default()).unwrap().decode(&none).unwrap();
     assert_eq!((result.num_frames, result.hypotheses.len(), result.text()), (0, 1, String::new()));
     assert_eq!(ctc::greedy(&none, 0, &FrameTimes::default()).unwrap().tokens, []);
     assert!(Recognition::default().best().is_none());
@@ -29,7 +29,7 @@ fn nothing_said_is_a_result() {
 fn other_columns_than_tokens_are_an_error_with_the_utterance() {
     let values = [0.0; 4];
     let log_probs = LogProbs::new("utt-9", &values, 2).unwrap();
-    let decoder = CtcDecoder::new(vocabulary(), CtcOptions::default()).unwrap();
+    let decoder = CtcDecoder::new(vocabulary(), CtcDecoderOptions::default()).unwrap();
     let expected = Error::Columns { utterance: "utt-9".into(), expected: 3, found: 2 };
     assert_eq!(decoder.decode(&log_probs), Err(expected));
 }
@@ -38,7 +38,7 @@ fn other_columns_than_tokens_are_an_error_with_the_utterance() {
 fn a_frame_without_probability_is_an_error_with_its_number() {
     let values = [0.0, -1.0, -1.0, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
     let log_probs = LogProbs::new("utt-9", &values, 3).unwrap();
-    let decoder = CtcDecoder::new(vocabulary(), CtcOptions::default()).unwrap();
+    let decoder = CtcDecoder::new(vocabulary(), CtcDecoderOptions::default()).unwrap();
     assert_eq!(decoder.decode(&log_probs), Err(Error::NothingLeft { utterance: "utt-9".into(), frame: 1 }));
 }
 
@@ -46,19 +46,19 @@ fn a_frame_without_probability_is_an_error_with_its_number() {
 fn a_lexicon_knows_its_words_alone() {
     let mut symbols = fsa::io::SymbolTable::default();
     let tree = SpellingTree::new([("ab", vec![1, 2]), ("ba", vec![2, 1])], &mut symbols).unwrap();
-    let decoder = CtcDecoder::<ctc::NoModel>::lexicon(vocabulary(), CtcOptions::default(), tree, None).unwrap();
+    let decoder = CtcDecoder::<ctc::NoModel>::lexicon(vocabulary(), CtcDecoderOptions::default(), tree, None).unwrap();
     let values = logs(&[[0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.1, 0.3, 0.6]]);
     let result = decoder.decode(&LogProbs::new("utt", &values, 3).unwrap()).unwrap();
     let word = &result.best().unwrap().words[0];
     assert_eq!((result.text(), word.id, word.frames.clone()), ("ab".into(), symbols.find("ab").unwrap(), 0..3));
     let most = SpellingTree::new([("x", vec![9])], &mut symbols).unwrap();
-    let refused = CtcDecoder::<ctc::NoModel>::lexicon(vocabulary(), CtcOptions::default(), most, None);
+    let refused = CtcDecoder::<ctc::NoModel>::lexicon(vocabulary(), CtcDecoderOptions::default(), most, None);
     assert!(matches!(refused, Err(Error::Label { label: 9, .. })));
 }
 
 #[test]
 fn hot_words_that_cannot_be_spelled_are_errors() {
-    let decoder = || CtcDecoder::new(vocabulary(), CtcOptions::default()).unwrap();
+    let decoder = || CtcDecoder::new(vocabulary(), CtcDecoderOptions::default()).unwrap();
     assert!(matches!(decoder().with_hot_texts(["axb"]), Err(Error::Untokenizable { .. })));
     assert!(matches!(decoder().with_hot_texts([" "]), Err(Error::EmptyPhrase { .. })));
 }
@@ -67,7 +67,7 @@ fn hot_words_that_cannot_be_spelled_are_errors() {
 fn hot_words_that_never_occur_change_nothing() {
     let values = logs(&[[0.2, 0.5, 0.3], [0.3, 0.4, 0.3], [0.5, 0.1, 0.4]]);
     let log_probs = LogProbs::new("utt", &values, 3).unwrap();
-    let options = CtcOptions::default().with_beam_size(1000).with_n_best(100).with_word_score(0.0);
+    let options = CtcDecoderOptions::default().with_beam_size(1000).with_n_best(100).with_word_score(0.0);
     let plain = CtcDecoder::new(vocabulary(), options.clone()).unwrap();
     let none = ContextGraph::new(&Ragged::from_lists(&Vec::<Vec<i32>>::new()).unwrap(), &[]).unwrap();
     let hot = CtcDecoder::new(vocabulary(), options.clone()).unwrap().with_hot_words(none.clone()).unwrap();
@@ -142,7 +142,7 @@ fn what_threads_share_may_be_shared() {
 #[cfg(feature = "serde")]
 #[test]
 fn options_are_read_and_written() {
-    let options: CtcOptions = serde_json::from_str(r#"{"beam_size": 7, "lm_weight": 0.25}"#).unwrap();
-    assert_eq!(options, CtcOptions::default().with_beam_size(7).with_lm_weight(0.25));
-    assert!(serde_json::from_str::<CtcOptions>(r#"{"beam_width": 7}"#).is_err());
+    let options: CtcDecoderOptions = serde_json::from_str(r#"{"beam_size": 7, "lm_weight": 0.25}"#).unwrap();
+    assert_eq!(options, CtcDecoderOptions::default().with_beam_size(7).with_lm_weight(0.25));
+    assert!(serde_json::from_str::<CtcDecoderOptions>(r#"{"beam_width": 7}"#).is_err());
 }
