@@ -65,7 +65,6 @@ const NATIVE: &[Tool] = &[
         run: native::features::run,
     },
     Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: fst::run },
-    Tool { name: "lm", about: "N-gram models: convert, restrict, prune, normalize, mix, measure", run: native::lm::run },
     Tool {
         name: "lm",
         about: "N-gram models: convert, restrict, prune, normalize, mix, measure",

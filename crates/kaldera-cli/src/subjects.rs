@@ -117,5 +117,18 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
         &["vad", "vad-energy-threshold", "vad-energy-mean-scale", "vad-frames-context", "vad-proportion-threshold"],
     ),
     ("Symbols", &["tokens", "words", "write-tokens", "write-words"]),
-    ("Graph", &["max-token", "modified", "lg", "sil-token", "sil-prob"]),
+    (
+        "Graph",
+        &[
+            "max-token",
+            "modified",
+            "lg",
+            "remove-epsilon",
+            "sil-token",
+            "sil-prob",
+            "word-boundary",
+            "boundary-at-start",
+            "boundary-at-end",
+        ],
+    ),
 ];

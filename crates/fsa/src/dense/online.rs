@@ -239,7 +239,7 @@ impl OnlineDecoder {
     /// afterwards.
     ///
     /// # Errors
-    /// [`Error::Size`] for a stream of another graph; [`Error::TooLarge`].
+    /// [`Error::Size`] or [`Error::Binary`] for a stream of another graph; [`Error::TooLarge`].
     pub fn lattices(&self, streams: &[&DecodingStream], ending: Ending) -> Result<DenseLattices, Error> {
         streams.iter().try_for_each(|stream| self.check(stream))?;
         let num_links = streams.iter().map(|stream| stream.search.trellis.sizes().1).sum();
@@ -275,7 +275,7 @@ impl OnlineDecoder {
     /// the first one that the stream has ever taken. The stream goes on with the rest.
     ///
     /// # Errors
-    /// [`Error::Size`] for a stream of another graph; [`Error::TooLarge`].
+    /// [`Error::Size`] or [`Error::Binary`] for a stream of another graph; [`Error::TooLarge`].
     pub fn take_finished(&self, stream: &mut DecodingStream) -> Result<Option<DenseLattices>, Error> {
         self.check(stream)?;
         let Some(search) = stream.search.take_finished(&self.options) else { return Ok(None) };

@@ -22,7 +22,7 @@ pub(super) struct Made {
 /// The lattice, and whether it ends in final states.
 ///
 /// # Errors
-/// [`Error::TooLarge`].
+/// [`Error::TooLarge`]; [`Error::Binary`] for what was read from bytes, and is of another graph.
 pub(super) fn lattice<G: DecodingGraph>(
     graph: &G,
     search: &Search,
@@ -182,6 +182,9 @@ impl<'a> Writer<'a> {
         }
         let none = GraphArc { arc: -1, label: FINAL, score: 0.0 };
         let arc = if it.arc == NO_ARC { none } else { graph.arc(it.arc) };
+        if (arc.label == FINAL) != (it.frame == Some(self.trellis.num_frames())) {
+            return Err(Error::Binary { offset: 0, what: "links of a stream that are no arcs of this graph" });
+        }
         let [source, dest] = [it.source, it.dest].map(|state| Error::fit(Quantity::States, state));
         self.made.part.arcs.push(Arc::new(source?, dest?, arc.label, it.score));
         self.made.graph_arcs.push(arc.arc);
