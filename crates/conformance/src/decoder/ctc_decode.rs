@@ -221,7 +221,7 @@ struct Lm {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Unigrams {
-    Arpa(#[expect(dead_code, reason = "it is the word `arpa`")] String),
+    Arpa(String),
     List(Vec<String>),
 }
 
