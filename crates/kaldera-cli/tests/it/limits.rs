@@ -50,7 +50,7 @@ fn lines(bench: &Bench) -> Vec<String> {
             "copy-int-vector" => "ark:ints ark:out",
             "copy-vector" => "ark:v.ark ark:out",
             "decode-faster" => "a.txt ark:x.ark ark:out",
-            "latgen-faster-mapped" => "pdfs a.txt ark:x.ark ark:out",
+            "latgen-faster-mapped" => "--allow-partial pdfs a.txt ark:x.ark ark:out",
             "extract-segments" => "scp:wav.scp seg ark:out",
             "extract-feature-segments" => "ark:x.ark seg ark:out",
             "feat-to-dim" | "feat-to-len" => "ark:x.ark ark,t:out",
@@ -58,6 +58,8 @@ fn lines(bench: &Bench) -> Vec<String> {
             "lattice-arc-post" | "lattice-to-ctm-conf" | "nbest-to-ctm" => "ark:lats out",
             "lattice-align-words" => "types model ark:lats ark:out",
             "lattice-align-words-lexicon" => "align model ark:lats ark:out",
+            "compute-wer" | "compute-wer-bootci" => "ark:ints ark:ints",
+            "lattice-lmrescore" => "ark:lats g.fst ark:out",
             "lattice-oracle" => "ark:lats ark:ints ark:out",
             "lattice-union" => "ark:lats ark:lats ark:out",
             name if name.starts_with("lattice-") || name.starts_with("nbest-") => "ark:lats ark:out",
@@ -71,6 +73,8 @@ fn lines(bench: &Bench) -> Vec<String> {
         format!("{tool} {args}")
     });
     fs::write(bench.path("ints"), "a 1 2 3\n").unwrap();
+    fs::write(bench.path("g.txt"), "0 0 1 1 0.5\n0\n").unwrap();
+    bench.shell("\"$K\" fst convert g.txt g.fst").with(0);
     fs::write(bench.path("types"), "1 nonword\n2 singleton\n").unwrap();
     fs::write(bench.path("align"), "0 0 1\n1 1 2\n").unwrap();
     fs::write(bench.path("model"), MODEL).unwrap();
