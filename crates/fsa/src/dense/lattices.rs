@@ -156,11 +156,11 @@ impl DenseLattices {
         let mut sums = vec![T::ZERO; dense.values().len()];
         Error::same_size(Quantity::Utterances, self.outcomes.len(), dense.num_utterances())?;
         for (utterance, fsa) in self.graph.fsas().iter().enumerate() {
-            for arc in fsa.first_arc()..fsa.first_arc() + fsa.arcs().len() {
+            for (arc, &grad) in grads.iter().enumerate().skip(fsa.first_arc()).take(fsa.arcs().len()) {
                 let Some(class) = self.class(arc) else { continue };
                 let place = dense.utterance(utterance)?.place(index(self.frames[arc]), class);
                 let (expected, found) = (sums.len(), place + 1);
-                *sums.get_mut(place).ok_or(Error::Size { what: Quantity::Values, expected, found })? += grads[arc];
+                *sums.get_mut(place).ok_or(Error::Size { what: Quantity::Values, expected, found })? += grad;
             }
         }
         Ok(sums)

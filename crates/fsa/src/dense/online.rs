@@ -48,7 +48,7 @@ pub struct OnlineDecoder {
 enum Source {
     Graph { graph: Graph<Fsa>, index: LabelIndex },
     Ctc(CtcGraph),
-    LookAhead(LookAheadGraph),
+    LookAhead(Box<LookAheadGraph>),
 }
 
 /// A stream of frames: where its search is, and what it has found. A clone goes its own way.
@@ -111,7 +111,7 @@ impl OnlineDecoder {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_look_ahead(graph: LookAheadGraph, options: DenseOptions) -> Result<Self, Error> {
-        Self::of(Source::LookAhead(graph), options)
+        Self::of(Source::LookAhead(Box::new(graph)), options)
     }
 
     fn of(graph: Source, options: DenseOptions) -> Result<Self, Error> {

@@ -499,7 +499,7 @@ fn peak_memory_of_stream(output_beam: f32) -> [usize; 2] {
         assert_eq!(partial.outcomes(), [Outcome::Partial]);
         peak = peak.max(stream.to_bytes().len());
         assert!(stream.num_bytes() <= MOST_ALLOCATED * peak);
-        if (frame + CHUNK) % TAKE == 0
+        if (frame + CHUNK).is_multiple_of(TAKE)
             && let Some(part) = decoder.take_finished(&mut stream).unwrap()
         {
             taken += part.frames().iter().collect::<std::collections::HashSet<_>>().len() - 1;

@@ -333,8 +333,10 @@ impl ReadOptions {
 /// are often cut from one file.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    last: Option<(Source, Result<Arc<Recording>, Arc<Error>>)>,
+    last: Option<(Source, Shared)>,
 }
+
+type Shared = Result<Arc<Recording>, Arc<Error>>;
 
 impl Reader {
     /// The recording at `source`, of which only `span` will be asked for.
