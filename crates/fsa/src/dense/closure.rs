@@ -133,7 +133,7 @@ impl Closure {
             NONE => token,
             parent => parent,
         };
-        // After as many steps as there are tokens, the way back is on the cycle.
+        // As many steps back as there are tokens end on the cycle.
         let token = (0..self.tokens.len()).fold(self.queue[0], |token, _| parent(token));
         tokens[token as usize].state
     }
