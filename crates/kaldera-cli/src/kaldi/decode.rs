@@ -145,7 +145,7 @@ impl Decoder {
                 EPSILON | FINAL => arc.label,
                 label => column(label).and_then(|column| column.checked_add(1)).ok_or_else(|| Failure::Argument {
                     value: label.to_string(),
-                    expected: "a transition identifier of the model, though the graph has it",
+                    expected: "a transition identifier of the model; the graph has this label",
                 })?,
             };
             arcs.push(Arc { label, ..arc });
@@ -291,7 +291,7 @@ fn faster(call: Call<'_>) -> ExitCode {
         let mut alignments = super::open_if_given::<Vec<i32>>(argument(3))?;
         let table = read_words(&search.word_symbol_table)?;
         let reader = SequentialReader::<Matrix<f32>>::open(argument(1))?;
-        let decoder = Decoder::new(read_graph(argument(0))?, dense, &search, |label| Some(label - 1))?;
+        let decoder = Decoder::new(read_graph(argument(0))?, dense, &search, |label| label.checked_sub(1))?;
         let mut totals = Totals::new();
         for entry in reader {
             let (key, loglikes) = entry?;

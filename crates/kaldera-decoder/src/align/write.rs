@@ -5,13 +5,16 @@ use std::io::{self, Write};
 use crate::result::Segment;
 
 /// Writes NIST's CTM: a line for each segment, with its confidence if it has one. White space in a
-/// text becomes an underscore.
+/// text becomes an underscore; a segment without a text is written by its number.
 ///
 /// # Errors
 /// Those of the writer.
 pub fn write_ctm(writer: &mut dyn Write, recording: &str, channel: &str, segments: &[Segment]) -> io::Result<()> {
     for segment in segments {
-        let text: String = segment.text.split_whitespace().collect::<Vec<_>>().join("_");
+        let mut text = segment.text.split_whitespace().collect::<Vec<_>>().join("_");
+        if text.is_empty() {
+            text = segment.id.to_string();
+        }
         write!(writer, "{recording} {channel} {:.3} {:.3} {text}", segment.start, segment.duration())?;
         match segment.confidence {
             Some(confidence) => writeln!(writer, " {confidence:.4}")?,

@@ -257,10 +257,15 @@ impl<M: TransducerModel, L: LanguageModel> Search<'_, M, L> {
         });
         let mut new = Hyp { node, state: self.model.advance(&from.state, token), total, ..from.clone() };
         if let (Some(model), Some(state)) = (self.fusion.model, from.model) {
-            let (state, score) = model.step(state, token).unwrap_or((model.null_context(), f64::NEG_INFINITY));
+            // A token that the model does not know is forbidden, whatever the weight is: 0 times
+            // minus infinity would be NaN.
+            let (state, score) = match model.step(state, token) {
+                Some((state, score)) => (state, self.options.lm_weight * score),
+                None => (model.null_context(), f64::NEG_INFINITY),
+            };
             new.model = Some(state);
-            new.extra.language_model += self.options.lm_weight * score;
-            new.total += self.options.lm_weight * score;
+            new.extra.language_model += score;
+            new.total += score;
         }
         if let Some(hot) = self.fusion.hot {
             let step = hot.forward_one_step(from.hot, token, self.options.strict_context);

@@ -152,7 +152,8 @@ impl StatelessModel {
     /// context is the blank, and nothing before it.
     ///
     /// # Errors
-    /// [`Error::Size`] for matrices of other sizes, [`Error::Token`] for a blank that is no token.
+    /// [`Error::Size`] for a `dim` of 0 or matrices of other sizes, [`Error::Token`] for a blank
+    /// that is no token.
     pub fn new(
         embeddings: Vec<Vec<f32>>,
         weight: Vec<f32>,
@@ -160,7 +161,11 @@ impl StatelessModel {
         dim: usize,
         blank: i32,
     ) -> Result<Self, Error> {
-        let expected = bias.len() * dim;
+        if dim == 0 {
+            return Err(Error::Size { what: "values of a row", expected: 1, found: 0 });
+        }
+        // A product that does not fit is the size of no matrix.
+        let expected = bias.len().saturating_mul(dim);
         for matrix in embeddings.iter().chain([&weight]) {
             if matrix.len() != expected {
                 return Err(Error::Size { what: "values of a matrix", expected, found: matrix.len() });

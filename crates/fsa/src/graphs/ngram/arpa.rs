@@ -170,7 +170,7 @@ impl NgramModel {
             if found > expected {
                 return Err(Error::NgramCount { order, expected, found });
             }
-            missing += expected - found;
+            missing = u64::saturating_add(missing, expected - found);
         }
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));
