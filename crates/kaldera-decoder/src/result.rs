@@ -97,7 +97,7 @@ impl Segment {
     }
 }
 
-/// What a hypothesis owes to whom: natural logarithms, larger is better.
+/// The parts of the score of a hypothesis: natural logarithms, larger is better.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]

@@ -21,8 +21,8 @@ pub trait LanguageModel {
     /// Before the first word of a sentence.
     fn start(&self) -> Self::State;
 
-    /// Before a word of which nothing is known, not even that it is the first; of a model that knows
-    /// no such state, [`start`](Self::start).
+    /// Before a word of which nothing is known, not even that it is the first; of a model that
+    /// knows no such state, [`start`](Self::start).
     fn null_context(&self) -> Self::State {
         self.start()
     }

@@ -14,8 +14,8 @@ use crate::graphs::{Entries, WORDS, arpa, back_off, entries};
 /// Sums of a few logarithms of single precision, each below 16.
 const TOLERANCE: f64 = 1e-5;
 
-/// Sums of probabilities whose logarithms, above -16, are rounded to single precision; a share below
-/// 3e-6 counts as none.
+/// Sums of probabilities whose logarithms, above -16, are rounded to single precision; a share
+/// below 3e-6 counts as none.
 const SUM_TOLERANCE: f64 = 5e-6;
 
 fn model(text: &str) -> Result<NgramModel, Error> {

@@ -51,7 +51,8 @@ fn run(call: Call<'_>) -> ExitCode {
             if scale == 0.0 {
                 return Ok(Some(lattice));
             }
-            // Scaled so that the best path through the model is kept, whatever the sign of the scale.
+            // Scaled so that the best path through the model is kept, whatever the sign of the
+            // scale.
             let made = Lattice::try_from(&lattice)
                 .and_then(|lattice| lattice.scale(1.0 / scale, 1.0)?.compose(&grammar, limits))
                 .and_then(|lattice| lattice.determinize(&everything))

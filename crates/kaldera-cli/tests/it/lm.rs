@@ -116,7 +116,8 @@ fn models_become_smaller_normalized_and_mixed() {
 fn perplexity_is_told_as_srilm_does() {
     let bench = Bench::new();
     fs::write(bench.path().join("text"), "a b\n\nx a\n").unwrap();
-    // log10: <s> a -0.20412, a b -0.60206, b </s> -0.60206; x is unknown, a -0.60206, </s> -0.60206.
+    // log10: <s> a -0.20412, a b -0.60206, b </s> -0.60206; x is unknown, a -0.60206, </s>
+    // -0.60206.
     let logprob: f64 = -0.20412 - 4.0 * 0.60206;
     let told = bench.made("perplexity lm.arpa text");
     let expected = format!(

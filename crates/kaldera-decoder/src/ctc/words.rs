@@ -70,7 +70,8 @@ impl<M: LanguageModel> WordModel<M> {
     }
 }
 
-/// Hot words by their texts, each worth the same, as pyctcdecode has them: all words of all phrases.
+/// Hot words by their texts, each worth the same, as pyctcdecode has them: all words of all
+/// phrases.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HotTexts {
     /// The shortest first.

@@ -1,4 +1,5 @@
-//! A recogniser over a decoding graph: partial results, endpoints, words with times and confidences.
+//! A recogniser over a decoding graph: partial results, endpoints, words with times and
+//! confidences.
 
 use std::ops::Range;
 
@@ -106,7 +107,7 @@ pub struct GraphRecognizer {
     options: GraphOptions,
 }
 
-/// An utterance whose frames come in chunks. A clone goes its own way.
+/// An utterance whose frames come in chunks. Clones are independent.
 #[derive(Debug, Clone)]
 pub struct GraphStream {
     utterance: String,
@@ -202,8 +203,8 @@ impl GraphRecognizer {
     }
 
     /// The lattice of a stream: words with their graph and acoustic scores (without the scale) and
-    /// the classes of their frames, each one more, as 0 stands for none. For n best lists, rescoring with
-    /// another language model and all else that [`fsa::lattice`] does.
+    /// the classes of their frames, each one more, as 0 stands for none. For n best lists,
+    /// rescoring with another language model and all else that [`fsa::lattice`] does.
     ///
     /// # Errors
     /// Those of the search.

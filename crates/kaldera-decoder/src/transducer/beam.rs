@@ -25,7 +25,8 @@ pub struct TransducerOptions {
     /// How many tokens a frame may have; [`modified_beam_search`] has one or none.
     #[doc(alias = "max_sym_per_frame")]
     pub max_symbols_per_frame: usize,
-    /// How many tokens an utterance may have in [`greedy_search`](crate::transducer::greedy_search).
+    /// How many tokens an utterance may have in
+    /// [`greedy_search`](crate::transducer::greedy_search).
     #[doc(alias = "max_sym_per_utt")]
     pub max_symbols: usize,
     /// Orders hypotheses by their score over their number of tokens, to which this is added, as

@@ -92,7 +92,7 @@ struct Link {
     score: f32,
 }
 
-/// A stream of frames: where its search is, and what it has found. A clone goes its own way.
+/// A stream of frames: where its search is, and what it has found. Clones are independent.
 #[derive(Debug, Clone)]
 #[doc(alias = "RnntDecodingStream")]
 pub struct RnntStream {
@@ -186,7 +186,8 @@ impl<'a> RnntStreams<'a> {
     }
 
     /// For which contexts the next frame's log-probabilities are needed: rows `[stream][context]`,
-    /// and the tokens of all contexts, [`RnntConfig::decoder_history_len`] each, the earliest first.
+    /// and the tokens of all contexts, [`RnntConfig::decoder_history_len`] each, the earliest
+    /// first.
     ///
     /// # Errors
     /// [`Error::Fsa`] if there are more than 2^31.

@@ -80,8 +80,8 @@ impl ChainDenominator {
         self.forward(&exponentials(values), leaky).total
     }
 
-    /// Adds `weight` times the posterior of each class in each frame to `to`; `false` if there is no
-    /// path of that length.
+    /// Adds `weight` times the posterior of each class in each frame to `to`; `false` if there is
+    /// no path of that length.
     pub(super) fn add_posteriors(&self, values: &[f64], leaky: f64, weight: f64, to: &mut [f64]) -> bool {
         let probs = exponentials(values);
         let forward = self.forward(&probs, leaky);
