@@ -58,7 +58,7 @@ impl<'a> BackoffModel<'a> {
     fn find(&self, mut state: usize, label: i32) -> Option<(usize, f64)> {
         let mut score = 0.0;
         // More states than there are would be a cycle of back-off arcs.
-        for _ in 0..=self.fsa.num_states() {
+        for _ in 0..self.fsa.num_states() {
             let arcs = self.fsa.view().arcs_of(state);
             let arc_of = |label: i32| {
                 if self.sorted {

@@ -1,6 +1,5 @@
 //! `decode-faster` and `latgen-faster-mapped`: words and lattices from log-likelihoods and graphs.
 
-use std::io::Read as _;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -11,14 +10,13 @@ use kaldera::fsa::lattice::{DeterminizeOptions, Lattice, LatticePath};
 use kaldera::fsa::{Arc, EPSILON, FINAL, Fsa, FsaVec, Graph, GraphLabels, Limits};
 use kaldera::io::Matrix;
 use kaldera::io::lattice::{self, CompactLattice, GraphFst};
-use kaldera::io::rxfilename::Input;
 use kaldera::io::specifier::Rspecifier;
 use kaldera::io::table::{RandomAccessReader, SequentialReader, TableWriter};
 use kaldera::io::transition_model::TransitionModel;
 use tracing::{info, warn};
 
 use super::Failure;
-use super::lattices::{read_words, say_words, to_kaldi};
+use super::lattices::{read_bytes, read_words, say_words, to_kaldi};
 use crate::{Call, Tool};
 
 pub(super) const FASTER: Tool =
@@ -254,11 +252,7 @@ impl Totals {
 
 /// A graph in a file of its own.
 fn read_graph(rxfilename: &str) -> Result<Graph<Fsa>, Failure> {
-    let mut bytes = Vec::new();
-    let mut input = Input::open(rxfilename)?;
-    let read_error = |source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source };
-    input.read_to_end(&mut bytes).map_err(read_error)?;
-    input.finish()?;
+    let bytes = read_bytes(rxfilename)?;
     if OpenFstBinary::is_one(&bytes) {
         return Ok(OpenFstBinary::read(&bytes)?.graph);
     }

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::graph::endpoint::{EndpointRules, EndpointState};
 use crate::log_probs::{LogProbs, narrow};
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
+use crate::setters::setters;
 
 /// Options of [`GraphRecognizer`].
 #[derive(Debug, Clone, PartialEq)]
@@ -53,20 +54,8 @@ impl Default for GraphOptions {
     }
 }
 
-macro_rules! setters {
-    ($($name:ident, $setter:ident: $type:ty, $text:literal;)*) => {
-        impl GraphOptions {
-            $(#[doc = $text]
-            #[must_use]
-            pub fn $setter(mut self, $name: $type) -> Self {
-                self.$name = $name;
-                self
-            })*
-        }
-    };
-}
-
 setters! {
+    GraphOptions:
     search, with_search: DenseOptions, "With this search.";
     acoustic_scale, with_acoustic_scale: f32, "With this scale of the network's scores.";
     silence, with_silence: Vec<i32>, "With these classes as silence.";

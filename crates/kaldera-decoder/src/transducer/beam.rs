@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::hash::FastMap;
 use crate::log_probs::log_add;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
+use crate::setters::setters;
 use crate::transducer::model::{EncoderOutput, TransducerModel};
 
 /// Options of the searches.
@@ -56,20 +57,8 @@ impl Default for TransducerOptions {
     }
 }
 
-macro_rules! setters {
-    ($($name:ident, $setter:ident: $type:ty, $text:literal;)*) => {
-        impl TransducerOptions {
-            $(#[doc = $text]
-            #[must_use]
-            pub fn $setter(mut self, $name: $type) -> Self {
-                self.$name = $name;
-                self
-            })*
-        }
-    };
-}
-
 setters! {
+    TransducerOptions:
     beam, with_beam: usize, "With this many hypotheses.";
     temperature, with_temperature: f64, "With this temperature.";
     blank_penalty, with_blank_penalty: f64, "With this penalty of the blank.";
