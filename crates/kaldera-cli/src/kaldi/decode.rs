@@ -139,9 +139,11 @@ impl Decoder {
         let labels = graph.fsas().labels();
         let mut arcs = Vec::with_capacity(labels.len());
         for &arc in graph.fsas().arcs() {
+            // A column below 0 would become epsilon.
+            let plus_one = |label| column(label).filter(|&column| column >= 0)?.checked_add(1);
             let label = match arc.label {
                 EPSILON | FINAL => arc.label,
-                label => column(label).and_then(|column| column.checked_add(1)).ok_or_else(|| Failure::Argument {
+                label => plus_one(label).ok_or_else(|| Failure::Argument {
                     value: label.to_string(),
                     expected: "a transition identifier of the model; the graph has this label",
                 })?,
