@@ -28,6 +28,19 @@ fn written(model: &NgramModel) -> String {
     String::from_utf8(out).unwrap()
 }
 
+#[test]
+fn counts_of_a_header_may_be_any_numbers() {
+    let most = u64::MAX;
+    let text = format!("\\data\\\nngram 1={most}\nngram 2={most}\n\\1-grams:\n-1 a\n\\2-grams:\n\\end\\\n");
+    assert_eq!(model(&text).unwrap().num_missing(), most);
+}
+
+#[test]
+fn texts_without_words_have_no_perplexity() {
+    let shown = Perplexity::default().to_string();
+    assert!(shown.ends_with("logprob= 0.0000 ppl= undefined ppl1= undefined"), "{shown}");
+}
+
 /// The n-grams of an ARPA file, with their log10 probabilities and weights.
 fn parsed(text: &str) -> BTreeMap<Vec<String>, (f64, f64)> {
     let mut all = BTreeMap::new();

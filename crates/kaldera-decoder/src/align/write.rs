@@ -166,6 +166,8 @@ mod tests {
         let all = segments();
         let ctm = written(|writer| write_ctm(writer, "rec", "1", &all));
         assert_eq!(ctm, "rec 1 0.500 0.500 say_\"hi\" 0.5000\nrec 1 1.000 1.000 <b>\n");
+        let number = vec![Segment::new(7, "", 0..1, &FrameTimes::new(0.5))];
+        assert_eq!(written(|writer| write_ctm(writer, "rec", "1", &number)), "rec 1 0.000 0.500 7\n");
         let srt = written(|writer| write_srt(writer, &all, 2));
         assert_eq!(srt, "1\n00:00:00,500 --> 00:00:02,000\nsay \"hi\" <b>\n\n");
         assert!(written(|writer| write_vtt(writer, &all, 1)).contains("00:00:01.000 --> 00:00:02.000\n&lt;b&gt;\n"));

@@ -436,3 +436,42 @@ pub fn beam_search<M: TransducerModel, L: LanguageModel>(
     }
     Ok(search.result(encoder, hyps, times))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transducer::StatelessModel;
+
+    /// Knows the token 1 alone.
+    struct OneToken;
+
+    impl LanguageModel for OneToken {
+        type State = ();
+
+        fn start(&self) {}
+
+        fn step(&self, (): (), word: i32) -> Option<((), f64)> {
+            (word == 1).then_some(((), -1.0))
+        }
+
+        fn end(&self, (): ()) -> Option<f64> {
+            Some(0.0)
+        }
+    }
+
+    #[test]
+    fn unknown_tokens_are_forbidden_whatever_the_weight_is() {
+        let identity = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+        let model = StatelessModel::new(vec![], identity, vec![0.0; 3], 3, 0).unwrap();
+        let encoder = EncoderOutput::new("u", &[0.0, 0.5, 2.0], 3).unwrap();
+        for weight in [-1.0, 0.0, 0.3] {
+            let options = TransducerOptions::default().with_lm_weight(weight).with_n_best(3);
+            let fusion = Fusion::language_model(&OneToken);
+            let found = modified_beam_search(&model, &encoder, &fusion, &options, &FrameTimes::default()).unwrap();
+            assert_eq!(found.hypotheses.len(), 2, "{weight}");
+            for hypothesis in &found.hypotheses {
+                assert!(hypothesis.scores.total().is_finite() && !hypothesis.token_ids().contains(&2), "{weight}");
+            }
+        }
+    }
+}

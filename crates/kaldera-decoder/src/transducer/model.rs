@@ -228,3 +228,16 @@ impl TransducerModel for StatelessModel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_of_other_sizes_are_refused() {
+        let no_width = StatelessModel::new(vec![], vec![], vec![0.0], 0, 0);
+        assert!(matches!(no_width, Err(Error::Size { expected: 1, found: 0, .. })));
+        let too_large = StatelessModel::new(vec![], vec![], vec![0.0; 2], usize::MAX, 0);
+        assert!(matches!(too_large, Err(Error::Size { expected: usize::MAX, .. })));
+    }
+}
