@@ -21,7 +21,8 @@ pub use denominator::ChainDenominator;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ChainOptions {
-    /// How probable it is, in each frame, that the HMM goes on from a state that is drawn anew.
+    /// How probable it is, in each frame, that the HMM jumps to a state drawn from the initial
+    /// ones.
     pub leaky_hmm_coefficient: f64,
     /// How much half the sum of the squares of the network's output is added to the loss.
     pub l2_regularize: f64,

@@ -303,7 +303,7 @@ pub fn make_hlg(
     })
 }
 
-/// [`make_hlg`] of a lexicon and a grammar that are at hand; the grammar backs off with
+/// [`make_hlg`] of a lexicon and a grammar in memory; the grammar backs off with
 /// [`Lexicon::backoff_word`].
 ///
 /// # Errors

@@ -52,7 +52,7 @@ impl AlignWordsOptions {
     }
 }
 
-/// A word of a path, and when it was said.
+/// A word of a path, and its frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordTime {
     /// The word.

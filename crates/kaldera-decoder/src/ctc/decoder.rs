@@ -342,7 +342,7 @@ impl<M: LanguageModel> CtcStream<'_, M> {
         }
     }
 
-    /// The hypotheses so far, without what the end of a sentence adds. The stream goes on.
+    /// The hypotheses so far, without what the end of a sentence adds. More frames may follow.
     pub fn partial(&mut self) -> Recognition {
         self.result(false)
     }

@@ -28,7 +28,7 @@ use crate::setters::setters;
 #[doc(alias = "LexiconDecoderOptions")]
 #[doc(alias = "LexiconFreeDecoderOptions")]
 pub struct CtcDecoderOptions {
-    /// How many hypotheses go on from a frame. One that ends with a blank counts apart from the
+    /// How many hypotheses are kept in each frame. One that ends with a blank counts apart from the
     /// same tokens without it, as in flashlight and pyctcdecode.
     #[doc(alias = "beam_width")]
     pub beam_size: usize,

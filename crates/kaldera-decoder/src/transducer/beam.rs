@@ -17,7 +17,7 @@ use crate::transducer::model::{EncoderOutput, TransducerModel};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct TransducerOptions {
-    /// How many hypotheses go on from a frame.
+    /// How many hypotheses are kept in each frame.
     pub beam: usize,
     /// By what logits are divided before they become probabilities.
     pub temperature: f64,

@@ -132,7 +132,7 @@ impl RnntStream {
     }
 }
 
-/// Several streams that go on together.
+/// Several streams that are decoded together, frame by frame.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -168,7 +168,7 @@ pub struct RnntStreams<'a> {
 }
 
 impl<'a> RnntStreams<'a> {
-    /// These streams, which go on from where they are.
+    /// These streams, each from its own last frame on.
     ///
     /// # Errors
     /// [`Error::Option`]; [`Error::Label`] for a graph with a label that is no token.
@@ -244,7 +244,7 @@ impl<'a> RnntStreams<'a> {
 
     /// The lattices of all streams up to their last frames. As in k2, a path ends where the graph
     /// does in the last frame; with `allow_partial`, a stream of which no path does ends in every
-    /// state of its last frame. The streams may go on afterwards.
+    /// state of its last frame. More frames may follow.
     ///
     /// # Errors
     /// [`Error::Fsa`] if a lattice is too large.

@@ -1,5 +1,5 @@
 //! Kaldi's denominator: an HMM over the whole language whose sums are probabilities, scaled in each
-//! frame, and which in each frame may leak into a state that is drawn anew.
+//! frame, and which in each frame may leak into a state drawn by the initial probabilities.
 //!
 //! With the initial probabilities `init`, the coefficient `leaky`, and `sum(t)` for the sum of
 //! `alpha(t, i)` over all states:
