@@ -454,8 +454,7 @@ impl Rows {
                 last = place;
             }
             header.align(bytes)?;
-            let last =
-                i64::try_from(last).map_err(|_| bytes.error("a count that the file has no room for"))?;
+            let last = i64::try_from(last).map_err(|_| bytes.error("a count that the file has no room for"))?;
             bytes.count(last, elements.len(header.cost))?;
         } else {
             header.align(bytes)?;

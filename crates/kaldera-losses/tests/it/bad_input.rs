@@ -4,8 +4,8 @@ use kaldera_losses::rnnt::{
     RnntType, TdtOptions, Trellis, get_rnnt_prune_ranges, mutual_information_recursion, tdt_loss,
 };
 use kaldera_losses::{
-    ChainDenominator, ChainOptions, CtcOptions, Error, Impossible, Padded, Reduction, RnntOptions, chain_loss, ctc_loss,
-    rnnt_loss,
+    ChainDenominator, ChainOptions, CtcOptions, Error, Impossible, Padded, Reduction, RnntOptions, chain_loss,
+    ctc_loss, rnnt_loss,
 };
 use lod::{Lod, LodTensor};
 use ragged_core::Ragged;
