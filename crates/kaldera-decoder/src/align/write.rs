@@ -29,15 +29,18 @@ pub fn write_ctm(writer: &mut dyn Write, recording: &str, channel: &str, segment
 ///
 /// # Errors
 /// Those of the writer; [`io::ErrorKind::InvalidInput`] for segments that overlap, or end after
-/// `duration`.
+/// `duration`, and for a duration that is not finite.
 pub fn write_text_grid(writer: &mut dyn Write, duration: f64, tiers: &[(&str, &[Segment])]) -> io::Result<()> {
+    if !duration.is_finite() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a duration of {duration} s")));
+    }
     writeln!(writer, "File type = \"ooTextFile\"\nObject class = \"TextGrid\"\n")?;
     writeln!(writer, "xmin = 0\nxmax = {duration}\ntiers? <exists>\nsize = {}\nitem []:", tiers.len())?;
     for (number, (name, segments)) in (1..).zip(tiers) {
         let mut intervals: Vec<(f64, f64, &str)> = vec![];
         let mut at = 0.0;
         for segment in *segments {
-            if segment.start < at || segment.end < segment.start || segment.end > duration {
+            if !(segment.start >= at && segment.end >= segment.start && segment.end <= duration) {
                 let said = format!(
                     "'{}' from {} to {} s does not fit after {at} s and before {duration} s",
                     segment.text, segment.start, segment.end
@@ -176,6 +179,7 @@ mod tests {
         let grid = written(|writer| write_text_grid(writer, 2.5, &[("words", &all)]));
         assert!(grid.contains("intervals: size = 4") && grid.contains("text = \"say \"\"hi\"\"\""));
         assert!(write_text_grid(&mut vec![], 1.5, &[("words", &all)]).is_err());
+        assert!(write_text_grid(&mut vec![], f64::NAN, &[]).is_err());
     }
 
     #[test]
