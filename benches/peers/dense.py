@@ -126,12 +126,9 @@ def serve_kaldi_decoder(folder: Path) -> None:
             decoder = kaldi_decoder.FasterDecoder(graphs[graph], options)
             decoder.decode(kaldi_decoder.DecodableCtc(utterance))
             found, path = decoder.get_best_path()
-            state = path.start
-            while found and state >= 0:
-                arcs = list(kaldifst.ArcIterator(path, state))
-                weight = arcs[0].weight if arcs else path.final(state)
+            if found:
+                weight = kaldifst.get_linear_symbol_sequence(path)[3]
                 best -= weight.value1 + weight.value2
-                state = arcs[0].nextstate if arcs else -1
         return best, 0
 
     serve(run)
