@@ -5,7 +5,7 @@
     python3 benches/peers/decoder.py REALSET --rounds 1    # does everything work?
     python3 benches/peers/decoder.py REALSET --only HLG    # cases whose names contain this
 
-REALSET is `../shared/data/realset`. Characters and spelled words: 4 synthetic utterances of 500 frames and 100 classes, beam 20. An alignment is of 500 frames,
+REALSET is `../shared/data/realset`. Characters and spelled words: 2 synthetic utterances of 500 frames and 100 classes, beam 20. An alignment is of 500 frames,
 500 classes and 60 labels. The cases of the lexicon and HLG decode the 14 recordings of REALSET, 46.6 s, with the model 20k-pruned and the lexicon g2p-20k.
 
 A round asks each program for each case once, after one run that does not count. The table has medians of processor time in milliseconds, and whether all

@@ -9,10 +9,10 @@ use std::fs::{self, File};
 use std::io::{BufReader, stdin};
 use std::path::Path;
 
+use fsa::GraphLabels;
 use fsa::dense::DenseOptions;
 use fsa::graphs::{ArpaOptions, HlgOptions, NgramModel, OutOfVocabulary, WordBoundary, make_hlg};
 use fsa::io::{OpenFstBinary, SymbolTable};
-use fsa::{GraphLabels, Limits};
 use kaldera_benches::on_demand::serve;
 use kaldera_benches::random::Random;
 use kaldera_decoder::align::{AlignOptions, forced_align};
@@ -24,7 +24,7 @@ use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Vocabulary, log_softmax
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// Synthetic utterances of characters: the blank, a space, and the characters from this one on.
-const UTTERANCES: usize = 4;
+const UTTERANCES: usize = 2;
 const FRAMES: usize = 500;
 const CHARACTERS: usize = 100;
 const FIRST_CHARACTER: u32 = 0x4E00;
@@ -90,7 +90,9 @@ fn case(name: &str, folder: &Path) -> Option<Fallible<Case>> {
 
 fn characters(folder: &Path, hot: bool) -> Fallible<Case> {
     let vocabulary = Vocabulary::pyctcdecode(labels())?;
-    let mut decoder = CtcDecoder::new(vocabulary, CtcDecoderOptions::default())?;
+    // A hot word as likely as pyctcdecode's 10 would be heard everywhere: here its beginning counts too.
+    let options = CtcDecoderOptions::default().with_word_score(0.0).with_hotword_weight(2.0);
+    let mut decoder = CtcDecoder::new(vocabulary, options)?;
     if hot {
         decoder = decoder.with_hot_texts(fs::read_to_string(folder.join("hot_words.txt"))?.lines())?;
     }
@@ -111,14 +113,15 @@ fn each_utterance(folder: &Path, decode: impl Fn(&LogProbs<'_>) -> Fallible<Reco
     Ok(decoding(utterances, CHARACTERS, 1.0, decode))
 }
 
-/// The real recordings, by their names, with the network's scores.
+/// The real recordings: files of their names with this ending.
 fn each_recording(
     folder: &Path,
+    ending: &str,
     (num_tokens, scale): (usize, f64),
     decode: impl Fn(&LogProbs<'_>) -> Fallible<Recognition> + 'static,
 ) -> Fallible<Case> {
     let names = fs::read_to_string(folder.join("recordings.txt"))?;
-    let read = |name: &str| Ok((name.to_owned(), read_floats(&folder.join(format!("{name}.f32")))?));
+    let read = |name: &str| Ok((name.to_owned(), read_floats(&folder.join(format!("{name}.{ending}")))?));
     let recordings = names.lines().map(read).collect::<Fallible<Vec<_>>>()?;
     Ok(decoding(recordings, num_tokens, scale, decode))
 }
@@ -152,7 +155,8 @@ fn alignment(folder: &Path) -> Fallible<Case> {
     }))
 }
 
-/// Exactly one boundary ends each word, so that the vocabulary has no separator.
+/// Exactly one boundary ends each word, so that the vocabulary has no separator; recordings end with
+/// one more, which the network does not have.
 fn lexicon(folder: &Path, beam_threshold: f64, log_add: bool) -> Fallible<Case> {
     let tokens: SymbolTable = fs::read_to_string(folder.join("tokens.txt"))?.parse()?;
     let lexicon = fs::read_to_string(folder.join("lexicon.txt"))?;
@@ -165,7 +169,7 @@ fn lexicon(folder: &Path, beam_threshold: f64, log_add: bool) -> Fallible<Case> 
     let options = CtcDecoderOptions::flashlight().with_lm_weight(0.8).with_word_score(0.6);
     let options = options.with_beam_size(200).with_beam_threshold(beam_threshold).with_log_add(log_add);
     let decoder = CtcDecoder::lexicon(Vocabulary::from_symbols(&tokens, 0)?, options, tree, Some(model))?;
-    each_recording(folder, (tokens.len(), 1.0), move |log_probs| Ok(decoder.decode(log_probs)?))
+    each_recording(folder, "ended", (tokens.len(), 1.0), move |log_probs| Ok(decoder.decode(log_probs)?))
 }
 
 fn hlg(folder: &Path, output_beam: f32) -> Fallible<Case> {
@@ -181,7 +185,7 @@ fn hlg(folder: &Path, output_beam: f32) -> Fallible<Case> {
     let options = GraphOptions::default().with_search(search).with_acoustic_scale(ACOUSTIC_SCALE);
     let recognizer = GraphRecognizer::new(graph, Some(words), options)?;
     let scale = (tokens.len(), f64::from(ACOUSTIC_SCALE));
-    each_recording(folder, scale, move |log_probs| Ok(recognizer.decode(log_probs)?))
+    each_recording(folder, "f32", scale, move |log_probs| Ok(recognizer.decode(log_probs)?))
 }
 
 /// The labels of the synthetic utterances, as pyctcdecode has them.
@@ -238,7 +242,6 @@ fn write_hlg(folder: &Path) -> Fallible<()> {
     let mut options = HlgOptions::default();
     options.lexicon.tokens = OutOfVocabulary::Refuse;
     options.lexicon.word_boundary = Some(WordBoundary::new(WORD_BOUNDARY));
-    options.limits = Limits::default();
     let (lexicon, arpa) = (open("lexicon.txt")?, open("lm.arpa")?);
     let file = make_hlg(tokens, SymbolTable::default(), lexicon, arpa, &options, &mut |_| {})?.to_openfst()?;
     if let Some(words) = &file.output_symbols {
