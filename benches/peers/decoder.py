@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures decoders of posteriors beside pyctcdecode, ctc-beam-decoder, flashlight-text, torchaudio and kaldi-decoder: one thread each, in turn.
 
-    python3 benches/peers/decoder.py REALSET               # 5 rounds; some five minutes, most of them pyctcdecode's hot words
+    python3 benches/peers/decoder.py REALSET               # 5 rounds; two minutes
     python3 benches/peers/decoder.py REALSET --rounds 1    # does everything work?
     python3 benches/peers/decoder.py REALSET --only HLG    # cases whose names contain this
 
@@ -279,14 +279,9 @@ def serve_kaldi_decoder(folder: Path) -> None:
                 decoder = kaldi_decoder.FasterDecoder(graph, options)
                 decoder.decode(kaldi_decoder.DecodableCtc(utterance * ACOUSTIC_SCALE))
                 _, path = decoder.get_best_path()
-                state, said = path.start, []
-                while state >= 0:
-                    arcs = list(kaldifst.ArcIterator(path, state))
-                    weight = arcs[0].weight if arcs else path.final(state)
-                    total -= weight.value1 + weight.value2
-                    said += [words[arc.olabel] for arc in arcs if arc.olabel]
-                    state = arcs[0].nextstate if arcs else -1
-                texts.append(" ".join(said))
+                _, _, said, weight = kaldifst.get_linear_symbol_sequence(path)
+                total -= weight.value1 + weight.value2
+                texts.append(" ".join(words[word] for word in said))
             return total, texts
 
         return run
@@ -378,7 +373,8 @@ def main():
     printed = f"{table(runs, ['ours', *chosen.peers], cells)}\n\n{heading}"
     print(printed)
     if not chosen.only:
-        print(f"\nkept: {machine.keep('decoder', printed, runs).relative_to(ROOT)}", file=sys.stderr)
+        kept = {case: {name: [run[:2] for run in all_of_it] for name, all_of_it in row.items()} for case, row in runs.items()}
+        print(f"\nkept: {machine.keep('decoder', printed, kept).relative_to(ROOT)}", file=sys.stderr)
 
 
 if __name__ == "__main__":
