@@ -4,7 +4,8 @@
 //! beams: whether a final state is reached, the cost with and without final costs (within 1e-3),
 //! the words unless the next best ones are as good; the exact lattice where there is one (word
 //! sequences at least 1e-2 inside the beam, costs within 1e-2). With the beams of other decoders:
-//! nothing below the exact cost. Every best path is a path of the graph with the cost that it tells.
+//! nothing below the exact cost. Every best path is a path of the graph with the cost that it
+//! tells.
 
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! exp, log, tanh, sigmoid and friends on many numbers at once.
 //!
 //! The lane functions (`ln`, `exp` ... taking an `s: impl Simd`) are for `f32` and use inside a
-//! [`Kernel`](crate::simd::Kernel); [`double`] has those for `f64`. The slice functions (`ln_in_place` ...) run one over
-//! a slice of either type with the widest instruction set. Errors are bounds in units in the last
-//! place (ulp) of the result, checked by this module's tests over the whole range of arguments with
-//! every instruction set.
+//! [`Kernel`](crate::simd::Kernel); [`double`] has those for `f64`. The slice functions
+//! (`ln_in_place` ...) run one over a slice of either type with the widest instruction set. Errors
+//! are bounds in units in the last place (ulp) of the result, checked by this module's tests over
+//! the whole range of arguments with every instruction set.
 //!
 //! | function | error | where |
 //! |---|---|---|

@@ -55,9 +55,9 @@ macro_rules! array_of {
     };
 }
 
-/// A [`Kernel`](crate::simd::Kernel) written as a closure is: its parameters name what it takes from
-/// around it, `name: type` or `name: type = value`. A reference has a lifetime, of those that stand
-/// first between `<` and `>`; a type parameter has one bound.
+/// A [`Kernel`](crate::simd::Kernel) written as a closure is: its parameters name what it takes
+/// from around it, `name: type` or `name: type = value`. A reference has a lifetime, of those that
+/// stand first between `<` and `>`; a type parameter has one bound.
 ///
 /// ```
 /// use kaldera_base::simd::{Lanes, dispatch};
@@ -106,7 +106,8 @@ macro_rules! kernel {
     }};
 }
 
-/// Methods of one expression each, by the `intrinsics!` of the module: `name(arguments) -> result = expression;`.
+/// Methods of one expression each, by the `intrinsics!` of the module:
+/// `name(arguments) -> result = expression;`.
 macro_rules! operations {
     ($($name:ident $(<const $n:ident: u32>)? ($($argument:ident: $type:ty),*) -> $result:ty = $e:expr;)*) => {$(
         #[inline(always)]

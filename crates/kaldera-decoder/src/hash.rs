@@ -1,4 +1,4 @@
-//! A hasher for small keys that nobody chooses to collide.
+//! A fast hasher for small keys; it does not resist keys that are chosen to collide.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

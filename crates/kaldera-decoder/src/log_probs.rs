@@ -1,4 +1,4 @@
-//! What a network says of an utterance.
+//! The log-probabilities of an utterance.
 
 use crate::error::Error;
 

@@ -97,7 +97,7 @@ impl Segment {
     }
 }
 
-/// What a hypothesis owes to whom: natural logarithms, larger is better.
+/// The parts of the score of a hypothesis: natural logarithms, larger is better.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -125,7 +125,7 @@ impl Scores {
     }
 }
 
-/// What may have been said.
+/// A hypothesis of the tokens and words of an utterance.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -168,7 +168,7 @@ pub struct Recognition {
     pub utterance: String,
     /// How many frames it has.
     pub num_frames: usize,
-    /// What may have been said, by falling total score; of equal ones, the one found first.
+    /// The hypotheses by falling total score; of equal ones, the one found first comes first.
     pub hypotheses: Vec<Hypothesis>,
 }
 

@@ -21,7 +21,8 @@ pub trait Batch<T: Real>: sealed::Sealed + Clone + Send + Sync {
     /// The rows of each sequence, where a row is one of the last axis.
     ///
     /// # Errors
-    /// [`Error::Axes`] for a tensor without sequences.
+    /// [`Error::Axes`] for a tensor without an axis of classes behind that of the frames;
+    /// [`Error::Lod`] for one without sequences.
     fn rows(&self) -> Result<Vec<Range<usize>>, Error>;
 
     /// The same layout with other values.
@@ -56,6 +57,7 @@ impl<T: Real> Batch<T> for LodTensor<T> {
     }
 
     fn rows(&self) -> Result<Vec<Range<usize>>, Error> {
+        check_axes(self.shape(), 2)?;
         let level = self.lod().last().ok_or(lod::Error::NoLevel { level: 0, levels: 0 })?;
         let each = self.rows_per_frame().unwrap_or(1);
         Ok(level.rows().map(|rows| rows.start * each..rows.end * each).collect())
@@ -143,6 +145,7 @@ impl<T: Real> Batch<T> for Padded<T> {
     }
 
     fn rows(&self) -> Result<Vec<Range<usize>>, Error> {
+        check_axes(&self.shape, 3)?;
         let in_frame = self.rows_per_frame().unwrap_or(1);
         let rows = |(i, &length): (usize, &usize)| {
             let first = i * self.shape[1] * in_frame;
@@ -162,6 +165,14 @@ impl<T: Real> Batch<T> for Padded<T> {
     fn rows_per_frame(&self) -> Option<usize> {
         inner_rows(&self.shape, 2)
     }
+}
+
+/// Refuses a batch whose last axis is that of the frames.
+fn check_axes(shape: &[usize], expected: usize) -> Result<(), Error> {
+    if shape.len() >= expected {
+        return Ok(());
+    }
+    Err(Error::Axes { what: "a batch of logits", expected, found: shape.len() })
 }
 
 /// The product of the axes behind the first `outer` ones, but for the last.

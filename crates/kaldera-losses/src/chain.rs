@@ -21,13 +21,14 @@ pub use denominator::ChainDenominator;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ChainOptions {
-    /// How probable it is, in each frame, that the HMM goes on from a state that is drawn anew.
+    /// How probable it is, in each frame, that the HMM jumps to a state drawn from the initial
+    /// ones.
     pub leaky_hmm_coefficient: f64,
     /// How much half the sum of the squares of the network's output is added to the loss.
     pub l2_regularize: f64,
     /// What becomes of the losses.
     pub reduction: Reduction,
-    /// What an utterance without a path in its numerator has.
+    /// What an utterance without a path in its numerator, or in the denominator, has.
     pub impossible: Impossible,
 }
 
@@ -107,7 +108,8 @@ pub fn chain_loss<'a, T: Real, B: Batch<T>>(
         let num = numerator::total(numerators.fsa(sequence), &values, classes);
         let den = denominator.total(&values, leaky);
         let squares: f64 = values.iter().map(|x| x * x).sum();
-        let loss = if num > f64::NEG_INFINITY { den - num + 0.5 * l2 * squares } else { f64::INFINITY };
+        let is_possible = num > f64::NEG_INFINITY && den.is_finite();
+        let loss = if is_possible { den - num + 0.5 * l2 * squares } else { f64::INFINITY };
         options.impossible.loss(loss, || Error::TooShort {
             sequence,
             labels: 0,
@@ -175,10 +177,12 @@ impl<B> ChainSaved<'_, B> {
             }
             let values = finite(sequence, &self.output.values()[rows.start * classes..rows.end * classes], classes)?;
             let mut sums = vec![0.0; values.len()];
-            if !numerator::add_posteriors(self.numerators.fsa(sequence), &values, classes, -grad, &mut sums) {
+            let leaky = self.options.leaky_hmm_coefficient;
+            if !numerator::add_posteriors(self.numerators.fsa(sequence), &values, classes, -grad, &mut sums)
+                || !self.denominator.add_posteriors(&values, leaky, grad, &mut sums)
+            {
                 return Ok(());
             }
-            self.denominator.add_posteriors(&values, self.options.leaky_hmm_coefficient, grad, &mut sums);
             for ((to, sum), x) in to.iter_mut().zip(sums).zip(values) {
                 *to = T::from_f64(sum + grad * self.options.l2_regularize * x);
             }

@@ -1,4 +1,4 @@
-//! CTC over any graph of what may be said, as k2 has it.
+//! CTC over any graph of transcripts, as k2 has it.
 
 use fsa::dense::{DenseFsaVec, intersect_dense};
 use fsa::{Fsas, Graph};

@@ -1,4 +1,4 @@
-//! The total scores of lattices, and their gradient by what the network said.
+//! The total scores of lattices, and their gradient by the network's scores.
 
 use fsa::dense::{DenseFsaVec, DenseLattices, Outcome};
 use fsa::paths::{TotalScoresSaved, total_scores_saved};

@@ -2,7 +2,7 @@
 
 use fsa::dense::DenseLattices;
 use fsa::paths::{ArcPosteriorsSaved, arc_posteriors_saved};
-use fsa::{FINAL, FsaVec, Semiring};
+use fsa::{FsaVec, Semiring};
 use kaldera_base::math::exp_in_place;
 use ragged_core::Ragged;
 
@@ -69,12 +69,14 @@ pub fn mbr_loss(
     reduction: Reduction,
 ) -> Result<(Vec<f64>, MbrSaved), Error> {
     let fsas = lattices.graph().fsas();
-    let mut frames = lattices.frames().iter();
+    let classes = lattices.classes();
+    let mut taken = lattices.frames().iter().zip(&classes);
     let mut values = Vec::with_capacity(fsas.num_arcs());
     for (utterance, fsa) in fsas.iter().enumerate() {
-        for (arc, &frame) in fsa.arcs().iter().zip(&mut frames) {
-            let frame = usize::try_from(frame).unwrap_or(0);
-            values.push(if arc.label == FINAL { 0.0 } else { risk(utterance, frame, arc.label) });
+        for (&frame, &class) in taken.by_ref().take(fsa.arcs().len()) {
+            // Epsilon arcs and those into the final state take no class.
+            let frame = usize::try_from(frame).ok().filter(|_| class >= 0);
+            values.push(frame.map_or(0.0, |frame| risk(utterance, frame, class)));
         }
     }
     let (means, saved) = expected_values(fsas, &values)?;
@@ -106,7 +108,7 @@ pub fn smbr_loss(
         }
     }
     let differs =
-        |utterance: usize, frame: usize, label| f64::from(u8::from(references.row(utterance)[frame] != label));
+        |utterance: usize, frame: usize, class| f64::from(u8::from(references.row(utterance)[frame] != class));
     mbr_loss(lattices, differs, reduction)
 }
 

@@ -74,7 +74,7 @@ impl MmiOptions {
 
 /// Lattice-free MMI: minus how much more the paths of an utterance's numerator have than those of
 /// the denominator, `-(total(num) - den_scale total(den))`. `numerators` are one graph for each
-/// utterance, its transcript; `denominator` is one graph of all that may be said.
+/// utterance, its transcript; `denominator` is one graph of all word sequences.
 ///
 /// For Kaldi's objective, with a leaky HMM, see [`chain_loss`](crate::chain_loss).
 ///

@@ -1,4 +1,4 @@
-//! From a loss of each sequence to what is returned, and the way of the gradient back.
+//! The reduction of the losses of sequences, and its gradient.
 
 use crate::error::Error;
 

@@ -62,11 +62,10 @@
 //!
 //! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and
 //! [`ragged::Ragged`]; the crate has a table of names. `Fsa` and `FsaVec` are [`fsa::Fsa`] and
-//! [`fsa::FsaVec`], with their attributes [`fsa::Graph`]; `ctc_loss` and `rnnt_loss` are in [`losses`].
-//! Coming from Paddle: `LoDTensor` is
-//! [`lod::LodTensor`], with a table of names too; `dynamic_lstm` and `dynamic_gru` are in
-//! [`recurrent`]. Coming from PyTorch: `nn.LSTM` and its like over packed sequences are
-//! [`recurrent::Stack`].
+//! [`fsa::FsaVec`], with their attributes [`fsa::Graph`]; `ctc_loss` and `rnnt_loss` are in
+//! [`losses`]. Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], with a table of names too;
+//! `dynamic_lstm` and `dynamic_gru` are in [`recurrent`]. Coming from PyTorch: `nn.LSTM` and its
+//! like over packed sequences are [`recurrent::Stack`].
 //!
 //! # Features
 //! | feature | effect |

@@ -1,4 +1,5 @@
-//! Setters named after Kaldi's options, which option sets which field, and what `--help` says of it.
+//! Setters named after Kaldi's options, which option sets which field, and what `--help` says of
+//! it.
 //!
 //! Each list below names the options of one structure once: a setter, the option as Kaldi's
 //! programs have it, the field, its default, the help. Structures that hold others have the options
@@ -40,8 +41,8 @@ macro_rules! place {
     };
 }
 
-/// Implements [`OptionSet`]: the options of the parts, which are structures in fields, then those of
-/// the list.
+/// Implements [`OptionSet`]: the options of the parts, which are structures in fields, then those
+/// of the list.
 macro_rules! registered {
     (
         $target:ident [$($part:ident)*]

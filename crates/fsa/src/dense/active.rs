@@ -1,4 +1,4 @@
-//! Which states of a frame go on to the next one.
+//! Beam pruning: from which states of a frame arcs are followed.
 
 use super::DenseOptions;
 
@@ -13,7 +13,7 @@ pub(super) struct Token {
 /// What the states of a frame must reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Active {
-    /// States above this go on.
+    /// Arcs are followed from states above this.
     pub(super) cutoff: f32,
     /// How far below the best one a state of the next frame may be.
     pub(super) next_beam: f32,

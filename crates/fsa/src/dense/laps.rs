@@ -121,8 +121,8 @@ impl FrameStates {
     }
 }
 
-/// For each token its place behind `first`, or [`GONE`]; and how many there are. Links lead to later
-/// places.
+/// For each token its place behind `first`, or [`GONE`]; and how many there are. Links lead to
+/// later places.
 fn places<'a>(
     tokens: impl Iterator<Item = usize>,
     num_tokens: usize,

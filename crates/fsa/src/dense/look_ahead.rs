@@ -144,8 +144,8 @@ impl LookAheadGraph {
     /// Of a transducer from tokens to words, such as
     /// [`Lexicon::to_minimal_graph`](crate::graphs::Lexicon::to_minimal_graph), and an acceptor of
     /// words, such as [`NgramModel::to_fsa`](crate::graphs::NgramModel::to_fsa), whose arcs with
-    /// the label `backoff` back off. Label 0 of the transducer is epsilon. Words that one of both lacks
-    /// are on no path. O(arcs), times their logarithm.
+    /// the label `backoff` back off. Label 0 of the transducer is epsilon. Words that one of both
+    /// lacks are on no path. O(arcs), times their logarithm.
     ///
     /// The transducer may be any one, but looks ahead the better the more it is like a tree up to
     /// its words. A state of G has at most one arc that backs off.

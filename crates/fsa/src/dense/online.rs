@@ -51,7 +51,7 @@ enum Source {
     LookAhead(Box<LookAheadGraph>),
 }
 
-/// A stream of frames: where its search is, and what it has found. A clone goes its own way.
+/// A stream of frames: where its search is, and what it has found. Clones are independent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodingStream {
     pub(super) search: Search,
@@ -79,8 +79,8 @@ impl DecodingStream {
         self.search.tokens.len()
     }
 
-    /// How many bytes it has for what it has found, and with look-ahead for the states and arcs that
-    /// have come up.
+    /// How many bytes it has for what it has found, and with look-ahead for the states and arcs
+    /// that have come up.
     pub fn num_bytes(&self) -> usize {
         self.search.trellis.bytes() + self.visited.as_ref().map_or(0, SharedVisited::bytes)
     }

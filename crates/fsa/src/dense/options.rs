@@ -16,12 +16,12 @@ pub struct DenseOptions {
     /// Arcs that are on no path within this of the best one are left out of the lattice. 8 unless
     /// set; 0 keeps the best path and those that are as good.
     pub output_beam: f32,
-    /// So many states of a frame, the best ones, go on in any case, however narrow the beam is. 30
-    /// unless set.
+    /// At least this many states of a frame, the best ones, are kept, however narrow the beam is.
+    /// 30 unless set.
     #[doc(alias = "min_active")]
     pub min_active_states: usize,
-    /// Not more states of a frame than this go on, but for some with the same score; where it is
-    /// less than `min_active_states`, it counts. 10,000 unless set.
+    /// At most this many states of a frame are kept, but for some with the same score. It takes
+    /// precedence over a larger `min_active_states`. 10,000 unless set.
     #[doc(alias = "max_active")]
     pub max_active_states: usize,
     /// Where the numbers of active states set the beam of a frame, that of the next one is wider by

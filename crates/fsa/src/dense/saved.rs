@@ -58,7 +58,7 @@ impl DecodingStream {
         let [num_frames, num_scores, num_links, num_tokens] = [(); 4].map(|()| read.long());
         let size = |count: Result<usize, Error>, each: usize| match count {
             Ok(count) if count.checked_mul(each).is_some_and(|size| size <= bytes.len()) => Ok(count),
-            Ok(_) => Err(error("a number of things that the stream has no room for")),
+            Ok(_) => Err(error("a count that the stream has no room for")),
             Err(error) => Err(error),
         };
         let (num_frames, num_scores) = (size(num_frames, 40)?, size(num_scores, 4)?);
@@ -165,7 +165,7 @@ impl Read<'_> {
     fn rows(&mut self) -> Result<Vec<[u32; 2]>, Error> {
         let count = self.long()?;
         if count > self.rest.len() / size_of::<[u32; 2]>() {
-            return Err(self.error("a number of things that the stream has no room for"));
+            return Err(self.error("a count that the stream has no room for"));
         }
         (0..count).map(|_| Ok([self.short()?, self.short()?])).collect()
     }

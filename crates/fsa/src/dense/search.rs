@@ -1,4 +1,4 @@
-//! One utterance on its way through a graph.
+//! The search of one utterance through a graph.
 
 use super::active::{Active, Token};
 use super::closure::Endless;

@@ -170,9 +170,9 @@ impl Trellis {
         self.frames[self.last()].entered
     }
 
-    /// One frame more, with the tokens to which the newest links lead, from `first_epsilon` on those
-    /// between them, and from `first_closing` on those of them that close cycles; what is not above
-    /// `entered` does not count.
+    /// One frame more, with the tokens to which the newest links lead, from `first_epsilon` on
+    /// those between them, and from `first_closing` on those of them that close cycles; what is not
+    /// above `entered` does not count.
     pub(super) fn push_frame(
         &mut self,
         best: f32,

@@ -54,8 +54,8 @@ pub struct ContextNode {
 /// bonus of all.
 ///
 /// Where phrases share their beginning, its tokens have the larger bonus of both. That is icefall's
-/// `ContextGraph`, but for a bonus that a later phrase raises: there, the states after a shared token
-/// keep the sum of the smaller ones.
+/// `ContextGraph`, but for a bonus that a later phrase raises: there, the states after a shared
+/// token keep the sum of the smaller ones.
 ///
 /// ```
 /// use fsa::graphs::ContextGraph;

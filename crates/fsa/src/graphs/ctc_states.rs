@@ -27,8 +27,8 @@ pub(super) struct CtcStates {
     starts: Vec<u32>,
     /// For each state of the graph, where those begin in which no frame can stay.
     passed: Vec<u32>,
-    /// States of the graph and tokens that came last before an epsilon into them, from which nothing
-    /// but that token goes on.
+    /// States of the graph and tokens that came last before an epsilon into them, from which
+    /// nothing but that token goes on.
     dead_ends: Vec<(usize, i32)>,
     /// For each arc of the graph the state of the composition in which its token has just come.
     dests: Vec<i32>,

@@ -91,8 +91,8 @@ pub struct Hlg {
     pub words: SymbolTable,
     /// Whether it is H o L o G; otherwise L o G, where labels are tokens and 0 is epsilon.
     pub topology: bool,
-    /// How the labels of H o L o G are to be read: [`GraphLabels::ClassPlusOne`] if it has epsilons,
-    /// and [`GraphLabels::Class`] if these were removed.
+    /// How the labels of H o L o G are to be read: [`GraphLabels::ClassPlusOne`] if it has
+    /// epsilons, and [`GraphLabels::Class`] if these were removed.
     pub graph_labels: GraphLabels,
     /// The sizes of what was made on the way.
     pub steps: Vec<HlgStep>,
@@ -233,9 +233,9 @@ impl HlgStep {
 }
 
 /// The decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L and G
-/// are read, composed, determinized with the help of symbols for disambiguation and minimized; these
-/// symbols become epsilons, or go, and the topology of CTC is composed with that, which takes no
-/// memory itself.
+/// are read, composed, determinized with the help of symbols for disambiguation and minimized;
+/// these symbols become epsilons, or go, and the topology of CTC is composed with that, which takes
+/// no memory itself.
 ///
 /// Tokens and words have the numbers of the tables; what these do not have is added as
 /// [`Lexicon::read`] says, so that empty tables will do.
@@ -243,10 +243,11 @@ impl HlgStep {
 /// # What is exact
 /// Each alignment of each path of L o G is one path of the result, but the model may back off also
 /// where it has the n-gram, since epsilons are free to be taken: the same words then have several
-/// paths. The best path (tropical) may thus be better than the model's own score of its words, where
-/// backing off is cheaper than the n-gram, as for OpenFst's and k2's graphs. A total (log) counts
-/// the ways of backing off beside the n-gram, so that it is above that of the model. Determinization
-/// keeps the best one of what L o G has several of, and rounds scores to 1/1024 now and then.
+/// paths. The best path (tropical) may thus be better than the model's own score of its words,
+/// where backing off is cheaper than the n-gram, as for OpenFst's and k2's graphs. A total (log)
+/// counts the ways of backing off beside the n-gram, so that it is above that of the model.
+/// Determinization keeps the best one of what L o G has several of, and rounds scores to 1/1024 now
+/// and then.
 ///
 /// ```
 /// use fsa::graphs::{HlgOptions, make_hlg};
@@ -302,7 +303,7 @@ pub fn make_hlg(
     })
 }
 
-/// [`make_hlg`] of a lexicon and a grammar that are at hand; the grammar backs off with
+/// [`make_hlg`] of a lexicon and a grammar in memory; the grammar backs off with
 /// [`Lexicon::backoff_word`].
 ///
 /// # Errors
@@ -374,8 +375,8 @@ impl HlgOptions {
     }
 }
 
-/// What L o G and H o L o G are going to be without epsilons: not less, but for states and arcs that
-/// lead nowhere then. O(states + arcs that are epsilons, with those behind them).
+/// What L o G and H o L o G are going to be without epsilons: not less, but for states and arcs
+/// that lead nowhere then. O(states + arcs that are epsilons, with those behind them).
 fn expected_without_epsilons(graph: &Graph<Fsa>, options: &HlgOptions) -> Result<Vec<HlgStep>, Error> {
     let fsa = graph.fsas();
     let view = fsa.view();

@@ -269,8 +269,8 @@ impl Lexicon {
 
     /// L with the tokens `#1`, `#2`, ... after pronunciations that are those of several words or
     /// the beginning of others, and with `#0` from token to word between words, so that it can be
-    /// determinized with any grammar. After optional silence there is one more such token. Where there
-    /// are word boundaries, `#0` comes before them.
+    /// determinized with any grammar. After optional silence there is one more such token. Where
+    /// there are word boundaries, `#0` comes before them.
     ///
     /// # Errors
     /// [`Error::TooLarge`].

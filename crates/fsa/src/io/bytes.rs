@@ -79,7 +79,7 @@ impl<'a> Bytes<'a> {
     pub(super) fn count(&self, number: i64, size: usize) -> Result<usize, Error> {
         let slot = (self.data.len() - self.at) / size;
         let number = usize::try_from(number).ok().filter(|&number| number <= slot);
-        number.ok_or_else(|| self.error("a number of things that the file has no room for"))
+        number.ok_or_else(|| self.error("a count that the file has no room for"))
     }
 
     /// Goes to the next multiple of `size` bytes.

@@ -441,7 +441,7 @@ impl Rows {
         let mut ends = Vec::new();
         if elements.dest {
             header.align(bytes)?;
-            let too_many = || bytes.error("a number of things that the file has no room for");
+            let too_many = || bytes.error("a count that the file has no room for");
             let num_offsets = header.num_states.checked_add(1).ok_or_else(too_many)?;
             let num_offsets = bytes.count(num_offsets, offset)?;
             let mut last = 0;
@@ -454,8 +454,7 @@ impl Rows {
                 last = place;
             }
             header.align(bytes)?;
-            let last =
-                i64::try_from(last).map_err(|_| bytes.error("a number of things that the file has no room for"))?;
+            let last = i64::try_from(last).map_err(|_| bytes.error("a count that the file has no room for"))?;
             bytes.count(last, elements.len(header.cost))?;
         } else {
             header.align(bytes)?;

@@ -52,7 +52,7 @@ impl AlignWordsOptions {
     }
 }
 
-/// A word of a path, and when it was said.
+/// A word of a path, and its frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordTime {
     /// The word.
@@ -72,8 +72,8 @@ impl Lattice {
     /// ([`LabelRoles`](super::LabelRoles)), by the tokens of words
     /// ([`WordTokens`](super::WordTokens)), or because words stand where they end
     /// ([`WordsAtEnds`](super::WordsAtEnds)). Labels and words that do not fit wait until the end
-    /// of the path: then the next word has all labels, and others have none. The second result is the
-    /// number of arcs of each lattice that are so, 0 where all is complete.
+    /// of the path: then the next word has all labels, and others have none. The second result is
+    /// the number of arcs of each lattice that are so, 0 where all is complete.
     ///
     /// A state of the result is a state of the lattice with the words and labels that wait. Arcs
     /// with neither words nor labels stay where leaving them out would make more arcs.

@@ -33,8 +33,8 @@ pub struct DeterminizeOptions {
     pub beam: f32,
     /// Pending scores that differ by no more are taken as equal.
     pub delta: f32,
-    /// Where a limit cuts off the work below this share of the beam, it is done again with a smaller
-    /// beam.
+    /// Where a limit cuts off the work below this share of the beam, it is done again with a
+    /// smaller beam.
     pub retry_cutoff: f32,
     /// What one lattice may take; 50 MB without a limit. Reaching a limit narrows the beam and is
     /// no error.

@@ -10,9 +10,10 @@
 use std::collections::BTreeMap;
 
 use crate::core::limits::Limits;
+use crate::core::semiring::log_add;
 use crate::error::{Error, Operation};
 use crate::lattice::container::Lattice;
-use crate::lattice::utterance::{Utterance, log_add};
+use crate::lattice::utterance::Utterance;
 use crate::support::ids::narrow;
 
 /// What [`Lattice::minimum_bayes_risk`] does.

@@ -57,7 +57,7 @@ fn posteriors(utterance: &Utterance<'_>) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::lattice::utterance::log_add;
+    use crate::core::semiring::log_add;
 
     #[test]
     fn log_sums_take_missing_paths() {

@@ -21,8 +21,8 @@ pub trait LanguageModel {
     /// Before the first word of a sentence.
     fn start(&self) -> Self::State;
 
-    /// Before a word of which nothing is known, not even that it is the first; of a model that knows
-    /// no such state, [`start`](Self::start).
+    /// Before a word of which nothing is known, not even that it is the first; of a model that
+    /// knows no such state, [`start`](Self::start).
     fn null_context(&self) -> Self::State {
         self.start()
     }
@@ -58,7 +58,7 @@ impl<'a> BackoffModel<'a> {
     fn find(&self, mut state: usize, label: i32) -> Option<(usize, f64)> {
         let mut score = 0.0;
         // More states than there are would be a cycle of back-off arcs.
-        for _ in 0..=self.fsa.num_states() {
+        for _ in 0..self.fsa.num_states() {
             let arcs = self.fsa.view().arcs_of(state);
             let arc_of = |label: i32| {
                 if self.sorted {

@@ -3,6 +3,7 @@
 use ragged_core::Ragged;
 
 use crate::core::arc::Arc;
+use crate::core::semiring::log_add;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::index;
@@ -123,10 +124,4 @@ impl<'a> Utterance<'a> {
         let own = if self.fsa.num_states() == 0 { 0..0 } else { self.arcs_of(state) };
         usize::try_from(arc).ok().filter(|arc| own.contains(arc)).ok_or(Error::NotAPath { arc, state })
     }
-}
-
-/// ln(exp(a) + exp(b)).
-pub(crate) fn log_add(a: f64, b: f64) -> f64 {
-    let (high, low) = if a > b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }

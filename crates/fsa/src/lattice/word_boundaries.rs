@@ -156,7 +156,7 @@ pub struct WordTokens {
     between: HashSet<i32>,
 }
 
-/// A token as it was said: some labels in a row.
+/// A token of a path: a run of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
     /// The token.

@@ -24,8 +24,8 @@ pub enum PushTo {
     Final,
 }
 
-/// Equivalent FSAs whose scores stand as early, or as late, as they can, and the arc map. O(states +
-/// arcs) without cycles.
+/// Equivalent FSAs whose scores stand as early, or as late, as they can, and the arc map.
+/// O(states + arcs) without cycles.
 ///
 /// If a start state that can be entered again would have a score before it, a new start state gets
 /// one arc with label 0 and this score, whose place in the arc map is -1. Arcs that are on no path

@@ -283,8 +283,8 @@ pub(super) fn best_leaving<T: Real>(view: FsaView<'_>, state: usize, scores: &[T
 /// The gradient of [`forward_log`]'s scores: from that of states, `grads`, which are changed, to
 /// that of arcs.
 pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
-    // The gradient with respect to arcs of [`forward_log`]'s scores; `grads` are those of the states
-    // and are changed.
+    // The gradient with respect to arcs of [`forward_log`]'s scores; `grads` are those of the
+    // states and are changed.
     dispatch(kernel!(<'a, T: Real>(s: S, view: FsaView<'a>, scores: &'a [T], grads: &'a mut [T], to: &'a mut [T]) {
         let mut shares = padded::<T, S>(view.most(scores.len()));
         for state in (0..scores.len()).rev() {
@@ -313,8 +313,8 @@ pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: 
 /// The gradient of [`backward_log`]'s scores: from that of states, `grads`, which are changed, to
 /// that of arcs.
 pub(super) fn backward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
-    // The gradient with respect to arcs of [`backward_log`]'s scores; `grads` are those of the states
-    // and are changed.
+    // The gradient with respect to arcs of [`backward_log`]'s scores; `grads` are those of the
+    // states and are changed.
     dispatch(kernel!(<'a, T: Real>(s: S, view: FsaView<'a>, scores: &'a [T], grads: &'a mut [T], to: &'a mut [T]) {
         let mut shares = padded::<T, S>(view.most(scores.len()));
         for state in 0..scores.len() {

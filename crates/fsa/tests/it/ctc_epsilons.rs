@@ -118,8 +118,8 @@ proptest! {
     }
 }
 
-/// A graph of words that backs off: a -(a)-> h, h -eps-> o, o -a-> h. The state behind the epsilon is
-/// there once for blank and once for a, as a goes on from it; with b in its place, once.
+/// A graph of words that backs off: a -(a)-> h, h -eps-> o, o -a-> h. The state behind the epsilon
+/// is there once for blank and once for a, as a goes on from it; with b in its place, once.
 #[test]
 fn states_behind_epsilons_remember_only_what_makes_a_difference() {
     let sizes = |token| {

@@ -14,8 +14,8 @@ use crate::graphs::{Entries, WORDS, arpa, back_off, entries};
 /// Sums of a few logarithms of single precision, each below 16.
 const TOLERANCE: f64 = 1e-5;
 
-/// Sums of probabilities whose logarithms, above -16, are rounded to single precision; a share below
-/// 3e-6 counts as none.
+/// Sums of probabilities whose logarithms, above -16, are rounded to single precision; a share
+/// below 3e-6 counts as none.
 const SUM_TOLERANCE: f64 = 5e-6;
 
 fn model(text: &str) -> Result<NgramModel, Error> {
@@ -26,6 +26,19 @@ fn written(model: &NgramModel) -> String {
     let mut out = Vec::new();
     model.write_arpa(&mut out, &mut |_| {}).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn counts_of_a_header_may_be_any_numbers() {
+    let most = u64::MAX;
+    let text = format!("\\data\\\nngram 1={most}\nngram 2={most}\n\\1-grams:\n-1 a\n\\2-grams:\n\\end\\\n");
+    assert_eq!(model(&text).unwrap().num_missing(), most);
+}
+
+#[test]
+fn texts_without_words_have_no_perplexity() {
+    let shown = Perplexity::default().to_string();
+    assert!(shown.ends_with("logprob= 0.0000 ppl= undefined ppl1= undefined"), "{shown}");
 }
 
 /// The n-grams of an ARPA file, with their log10 probabilities and weights.

@@ -1,6 +1,5 @@
 //! `decode-faster` and `latgen-faster-mapped`: words and lattices from log-likelihoods and graphs.
 
-use std::io::Read as _;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -11,14 +10,13 @@ use kaldera::fsa::lattice::{DeterminizeOptions, Lattice, LatticePath};
 use kaldera::fsa::{Arc, EPSILON, FINAL, Fsa, FsaVec, Graph, GraphLabels, Limits};
 use kaldera::io::Matrix;
 use kaldera::io::lattice::{self, CompactLattice, GraphFst};
-use kaldera::io::rxfilename::Input;
 use kaldera::io::specifier::Rspecifier;
 use kaldera::io::table::{RandomAccessReader, SequentialReader, TableWriter};
 use kaldera::io::transition_model::TransitionModel;
 use tracing::{info, warn};
 
 use super::Failure;
-use super::lattices::{read_words, say_words, to_kaldi};
+use super::lattices::{read_bytes, read_words, say_words, to_kaldi};
 use crate::{Call, Tool};
 
 pub(super) const FASTER: Tool =
@@ -141,11 +139,13 @@ impl Decoder {
         let labels = graph.fsas().labels();
         let mut arcs = Vec::with_capacity(labels.len());
         for &arc in graph.fsas().arcs() {
+            // A column below 0 would become epsilon.
+            let plus_one = |label| column(label).filter(|&column| column >= 0)?.checked_add(1);
             let label = match arc.label {
                 EPSILON | FINAL => arc.label,
-                label => column(label).and_then(|column| column.checked_add(1)).ok_or_else(|| Failure::Argument {
+                label => plus_one(label).ok_or_else(|| Failure::Argument {
                     value: label.to_string(),
-                    expected: "a transition identifier of the model, though the graph has it",
+                    expected: "a transition identifier of the model; the graph has this label",
                 })?,
             };
             arcs.push(Arc { label, ..arc });
@@ -254,11 +254,7 @@ impl Totals {
 
 /// A graph in a file of its own.
 fn read_graph(rxfilename: &str) -> Result<Graph<Fsa>, Failure> {
-    let mut bytes = Vec::new();
-    let mut input = Input::open(rxfilename)?;
-    let read_error = |source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source };
-    input.read_to_end(&mut bytes).map_err(read_error)?;
-    input.finish()?;
+    let bytes = read_bytes(rxfilename)?;
     if OpenFstBinary::is_one(&bytes) {
         return Ok(OpenFstBinary::read(&bytes)?.graph);
     }
@@ -291,7 +287,7 @@ fn faster(call: Call<'_>) -> ExitCode {
         let mut alignments = super::open_if_given::<Vec<i32>>(argument(3))?;
         let table = read_words(&search.word_symbol_table)?;
         let reader = SequentialReader::<Matrix<f32>>::open(argument(1))?;
-        let decoder = Decoder::new(read_graph(argument(0))?, dense, &search, |label| Some(label - 1))?;
+        let decoder = Decoder::new(read_graph(argument(0))?, dense, &search, |label| label.checked_sub(1))?;
         let mut totals = Totals::new();
         for entry in reader {
             let (key, loglikes) = entry?;

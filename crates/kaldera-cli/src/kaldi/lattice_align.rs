@@ -197,7 +197,7 @@ impl<B: WordBoundaries> Alignment<'_, B> {
 
 /// Kaldi's bound on the states of one lattice.
 fn limits(options: &Options, num_states: usize) -> Limits {
-    if options.max_expand <= 0.0 {
+    if options.max_expand.is_nan() || options.max_expand <= 0.0 {
         return Limits::default();
     }
     #[expect(clippy::cast_precision_loss, reason = "a bound")]

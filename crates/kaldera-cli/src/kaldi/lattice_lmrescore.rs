@@ -1,6 +1,5 @@
 //! `lattice-lmrescore`: scores of a language model on lattices.
 
-use std::io::Read as _;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -8,12 +7,11 @@ use kaldera::fsa::io::OpenFstBinary;
 use kaldera::fsa::lattice::{DeterminizeOptions, Lattice};
 use kaldera::fsa::{Fsa, Graph, Limits};
 use kaldera::io::lattice::CompactLattice;
-use kaldera::io::rxfilename::Input;
 use tracing::warn;
 
 use super::Failure;
 use super::driver::map_table;
-use super::lattices::{to_kaldi, told};
+use super::lattices::{read_bytes, to_kaldi, told};
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
@@ -51,7 +49,8 @@ fn run(call: Call<'_>) -> ExitCode {
             if scale == 0.0 {
                 return Ok(Some(lattice));
             }
-            // Scaled so that the best path through the model is kept, whatever the sign of the scale.
+            // Scaled so that the best path through the model is kept, whatever the sign of the
+            // scale.
             let made = Lattice::try_from(&lattice)
                 .and_then(|lattice| lattice.scale(1.0 / scale, 1.0)?.compose(&grammar, limits))
                 .and_then(|lattice| lattice.determinize(&everything))
@@ -70,8 +69,5 @@ fn run(call: Call<'_>) -> ExitCode {
 
 /// One of OpenFst's binary files.
 fn read_fst(rxfilename: &str) -> Result<Graph<Fsa>, Failure> {
-    let (mut input, mut bytes) = (Input::open(rxfilename)?, Vec::new());
-    input.read_to_end(&mut bytes).map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
-    input.finish()?;
-    Ok(OpenFstBinary::read(&bytes)?.graph)
+    Ok(OpenFstBinary::read(&read_bytes(rxfilename)?)?.graph)
 }

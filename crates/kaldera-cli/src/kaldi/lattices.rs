@@ -114,6 +114,15 @@ pub(super) fn read_words(rxfilename: &str) -> Result<Option<SymbolTable>, Failur
     Ok(Some(read_text(rxfilename)?.parse()?))
 }
 
+/// All of a file.
+pub(super) fn read_bytes(rxfilename: &str) -> Result<Vec<u8>, Failure> {
+    let (mut input, mut bytes) = (Input::open(rxfilename)?, Vec::new());
+    std::io::Read::read_to_end(&mut input, &mut bytes)
+        .map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
+    input.finish()?;
+    Ok(bytes)
+}
+
 /// All of a text.
 pub(super) fn read_text(rxfilename: &str) -> Result<String, Failure> {
     let mut text = String::new();

@@ -56,7 +56,7 @@ impl Default for Options {
 struct Operation {
     name: &'static str,
     usage: &'static str,
-    /// The arguments of calls that somebody might make.
+    /// The arguments of example calls.
     examples: &'static [&'static str],
     inputs: Inputs,
     options: &'static [&'static str],

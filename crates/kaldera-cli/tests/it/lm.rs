@@ -116,7 +116,8 @@ fn models_become_smaller_normalized_and_mixed() {
 fn perplexity_is_told_as_srilm_does() {
     let bench = Bench::new();
     fs::write(bench.path().join("text"), "a b\n\nx a\n").unwrap();
-    // log10: <s> a -0.20412, a b -0.60206, b </s> -0.60206; x is unknown, a -0.60206, </s> -0.60206.
+    // log10: <s> a -0.20412, a b -0.60206, b </s> -0.60206; x is unknown, a -0.60206, </s>
+    // -0.60206.
     let logprob: f64 = -0.20412 - 4.0 * 0.60206;
     let told = bench.made("perplexity lm.arpa text");
     let expected = format!(
@@ -150,6 +151,7 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
         (2, &["prune", "--threshold=0", "lm.arpa", "out.bin"], "--threshold is above 0"),
         (2, &["interpolate", "--lambda=2", "lm.arpa", "lm.bin", "out.bin"], "--lambda is within 0 and 1"),
         (2, &["interpolate", "lm.arpa"], "expected 2 models"),
+        (2, &["perplexity", "-"], "the model is standard input: name a text"),
         (1, &["convert", "missing.arpa", "out.bin"], "cannot read 'missing.arpa'"),
         (1, &["convert", "broken.arpa", "out.bin"], "broken.arpa: n-gram model, line 4: there should be a logarithm"),
         (1, &["convert", "damaged.bin", "out.bin"], "damaged.bin: byte 32: the n-gram model is damaged"),

@@ -84,7 +84,7 @@ impl Alignment {
                 return Err(Error::Size {
                     what: "tokens of all words",
                     expected,
-                    found: expected - rest.len() + count,
+                    found: (expected - rest.len()).saturating_add(count),
                 });
             };
             let (Some(first), Some(last)) = (own.first(), own.last()) else {

@@ -5,13 +5,16 @@ use std::io::{self, Write};
 use crate::result::Segment;
 
 /// Writes NIST's CTM: a line for each segment, with its confidence if it has one. White space in a
-/// text becomes an underscore.
+/// text becomes an underscore; a segment without a text is written by its number.
 ///
 /// # Errors
 /// Those of the writer.
 pub fn write_ctm(writer: &mut dyn Write, recording: &str, channel: &str, segments: &[Segment]) -> io::Result<()> {
     for segment in segments {
-        let text: String = segment.text.split_whitespace().collect::<Vec<_>>().join("_");
+        let mut text = segment.text.split_whitespace().collect::<Vec<_>>().join("_");
+        if text.is_empty() {
+            text = segment.id.to_string();
+        }
         write!(writer, "{recording} {channel} {:.3} {:.3} {text}", segment.start, segment.duration())?;
         match segment.confidence {
             Some(confidence) => writeln!(writer, " {confidence:.4}")?,
@@ -26,15 +29,18 @@ pub fn write_ctm(writer: &mut dyn Write, recording: &str, channel: &str, segment
 ///
 /// # Errors
 /// Those of the writer; [`io::ErrorKind::InvalidInput`] for segments that overlap, or end after
-/// `duration`.
+/// `duration`, and for a duration that is not finite.
 pub fn write_text_grid(writer: &mut dyn Write, duration: f64, tiers: &[(&str, &[Segment])]) -> io::Result<()> {
+    if !duration.is_finite() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a duration of {duration} s")));
+    }
     writeln!(writer, "File type = \"ooTextFile\"\nObject class = \"TextGrid\"\n")?;
     writeln!(writer, "xmin = 0\nxmax = {duration}\ntiers? <exists>\nsize = {}\nitem []:", tiers.len())?;
     for (number, (name, segments)) in (1..).zip(tiers) {
         let mut intervals: Vec<(f64, f64, &str)> = vec![];
         let mut at = 0.0;
         for segment in *segments {
-            if segment.start < at || segment.end < segment.start || segment.end > duration {
+            if !(segment.start >= at && segment.end >= segment.start && segment.end <= duration) {
                 let said = format!(
                     "'{}' from {} to {} s does not fit after {at} s and before {duration} s",
                     segment.text, segment.start, segment.end
@@ -163,6 +169,8 @@ mod tests {
         let all = segments();
         let ctm = written(|writer| write_ctm(writer, "rec", "1", &all));
         assert_eq!(ctm, "rec 1 0.500 0.500 say_\"hi\" 0.5000\nrec 1 1.000 1.000 <b>\n");
+        let number = vec![Segment::new(7, "", 0..1, &FrameTimes::new(0.5))];
+        assert_eq!(written(|writer| write_ctm(writer, "rec", "1", &number)), "rec 1 0.000 0.500 7\n");
         let srt = written(|writer| write_srt(writer, &all, 2));
         assert_eq!(srt, "1\n00:00:00,500 --> 00:00:02,000\nsay \"hi\" <b>\n\n");
         assert!(written(|writer| write_vtt(writer, &all, 1)).contains("00:00:01.000 --> 00:00:02.000\n&lt;b&gt;\n"));
@@ -171,6 +179,7 @@ mod tests {
         let grid = written(|writer| write_text_grid(writer, 2.5, &[("words", &all)]));
         assert!(grid.contains("intervals: size = 4") && grid.contains("text = \"say \"\"hi\"\"\""));
         assert!(write_text_grid(&mut vec![], 1.5, &[("words", &all)]).is_err());
+        assert!(write_text_grid(&mut vec![], f64::NAN, &[]).is_err());
     }
 
     #[test]

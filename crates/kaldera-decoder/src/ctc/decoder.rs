@@ -49,9 +49,9 @@ enum Kind<M: LanguageModel> {
 /// | [`words`](Self::words) | any words, spelled by tokens | over words | words by their texts |
 /// | [`lexicon`](Self::lexicon) | words of a lexicon | over words | phrases of words |
 ///
-/// With [`CtcDecoderOptions::log_add`] the probability of a hypothesis is the sum over all its alignments
-/// that the beam has kept; its tokens have the frames of the best one. A stream that takes an
-/// utterance in chunks returns what [`decode`](Self::decode) does.
+/// With [`CtcDecoderOptions::log_add`] the probability of a hypothesis is the sum over all its
+/// alignments that the beam has kept; its tokens have the frames of the best one. A stream that
+/// takes an utterance in chunks returns what [`decode`](Self::decode) does.
 ///
 /// ```
 /// use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions};
@@ -103,8 +103,8 @@ impl<M: LanguageModel> CtcDecoder<M> {
     }
 
     /// Hypotheses of any words that tokens spell, as in pyctcdecode, with its scores:
-    /// [`CtcDecoderOptions::pyctcdecode`] has its options. Texts are what counts: tokens that spell the
-    /// same words are one hypothesis.
+    /// [`CtcDecoderOptions::pyctcdecode`] has its options. Texts are what counts: tokens that spell
+    /// the same words are one hypothesis.
     ///
     /// # Errors
     /// [`Error::Option`].
@@ -121,8 +121,8 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// lexicon whose spellings end with it makes it obligatory, without a separator in the
     /// vocabulary. Words with the same spelling are different hypotheses.
     ///
-    /// With [`CtcDecoderOptions::prune_history`] hypotheses that differ in words that the model does not
-    /// look back at are one, as in flashlight.
+    /// With [`CtcDecoderOptions::prune_history`] hypotheses that differ in words that the model
+    /// does not look back at are one, as in flashlight.
     ///
     /// # Errors
     /// [`Error::Option`]; [`Error::Label`] if the lexicon has a token that the vocabulary has not.
@@ -152,10 +152,10 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Ok(self)
     }
 
-    /// With hot words by their texts, worth [`CtcDecoderOptions::hotword_weight`] each: as pyctcdecode
-    /// scores them where words are spelled; elsewhere as phrases of tokens or of the lexicon's
-    /// words, of which a beginning has the share of its length, which is taken back if the rest
-    /// does not follow.
+    /// With hot words by their texts, worth [`CtcDecoderOptions::hotword_weight`] each: as
+    /// pyctcdecode scores them where words are spelled; elsewhere as phrases of tokens or of the
+    /// lexicon's words, of which a beginning has the share of its length, which is taken back if
+    /// the rest does not follow.
     ///
     /// # Errors
     /// [`Error::Untokenizable`], [`Error::EmptyPhrase`].
@@ -295,7 +295,7 @@ impl<M: LanguageModel> Clone for Running<'_, M> {
     }
 }
 
-/// An utterance whose frames come in chunks. A clone goes its own way.
+/// An utterance whose frames come in chunks. Clones are independent.
 pub struct CtcStream<'d, M: LanguageModel> {
     decoder: &'d CtcDecoder<M>,
     utterance: String,
@@ -342,7 +342,7 @@ impl<M: LanguageModel> CtcStream<'_, M> {
         }
     }
 
-    /// The hypotheses so far, without what the end of a sentence adds. The stream goes on.
+    /// The hypotheses so far, without what the end of a sentence adds. More frames may follow.
     pub fn partial(&mut self) -> Recognition {
         self.result(false)
     }

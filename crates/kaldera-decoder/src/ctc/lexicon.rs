@@ -1,9 +1,9 @@
 //! Hypotheses of words of a lexicon: flashlight's `LexiconDecoder`.
 //!
 //! The spellings of all words are a tree; a hypothesis is a node of it and the words before, or, of
-//! words that the language model cannot tell apart later, their history in the model. The model's
-//! score of the likeliest word below a node is counted on the way there and replaced at the word's
-//! end.
+//! words that the language model cannot tell apart later, their history in the model. A node counts
+//! the model's score of the likeliest word below it (smearing); at the end of a word, the word's
+//! own score replaces it.
 
 use std::collections::hash_map::Entry;
 
@@ -117,9 +117,9 @@ impl SpellingTree {
         Self::new(spellings, symbols)
     }
 
-    /// Counts the language model's score of the likeliest word below each node on the way there, as
-    /// flashlight's `smear` with `SmearingMode::MAX` does: what leads to rare words alone is then
-    /// dropped earlier.
+    /// Gives each node the language model's score of the likeliest word below it, as flashlight's
+    /// `smear` with `SmearingMode::MAX` does: nodes that lead to rare words alone are then pruned
+    /// earlier.
     #[must_use]
     #[doc(alias = "smear")]
     pub fn smeared<M: LanguageModel>(mut self, model: &M) -> Self {

@@ -1,6 +1,7 @@
 //! Options of the beam searches.
 
 use crate::error::Error;
+use crate::setters::setters;
 
 /// Options of [`CtcDecoder`](crate::ctc::CtcDecoder), under the names of flashlight;
 /// [`pyctcdecode`](Self::pyctcdecode) and [`flashlight`](Self::flashlight) have their defaults.
@@ -27,7 +28,7 @@ use crate::error::Error;
 #[doc(alias = "LexiconDecoderOptions")]
 #[doc(alias = "LexiconFreeDecoderOptions")]
 pub struct CtcDecoderOptions {
-    /// How many hypotheses go on from a frame. One that ends with a blank counts apart from the
+    /// How many hypotheses are kept in each frame. One that ends with a blank counts apart from the
     /// same tokens without it, as in flashlight and pyctcdecode.
     #[doc(alias = "beam_width")]
     pub beam_size: usize,
@@ -86,20 +87,8 @@ impl Default for CtcDecoderOptions {
     }
 }
 
-macro_rules! setters {
-    ($($name:ident, $setter:ident: $type:ty, $text:literal;)*) => {
-        impl CtcDecoderOptions {
-            $(#[doc = $text]
-            #[must_use]
-            pub fn $setter(mut self, $name: $type) -> Self {
-                self.$name = $name;
-                self
-            })*
-        }
-    };
-}
-
 setters! {
+    CtcDecoderOptions:
     beam_size, with_beam_size: usize, "With this many hypotheses.";
     beam_size_token, with_beam_size_token: Option<usize>, "With this many tokens of a frame.";
     beam_threshold, with_beam_threshold: f64, "With this distance from the best hypothesis.";

@@ -280,7 +280,7 @@ struct Trace {
     open: Open,
 }
 
-/// A search on its way.
+/// The state of a search between two frames.
 #[derive(Debug, Clone)]
 pub(crate) struct Search<P: Prefixes> {
     pub(crate) prefixes: P,

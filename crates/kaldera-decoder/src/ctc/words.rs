@@ -70,7 +70,8 @@ impl<M: LanguageModel> WordModel<M> {
     }
 }
 
-/// Hot words by their texts, each worth the same, as pyctcdecode has them: all words of all phrases.
+/// Hot words by their texts, each worth the same, as pyctcdecode has them: all words of all
+/// phrases.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HotTexts {
     /// The shortest first.
@@ -212,8 +213,13 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
         let step = number.or(of.unknown).and_then(|number| of.model.step(state, number));
         // A model without a word for unknown ones gives them what KenLM does.
         let (next, score) = step.unwrap_or_else(|| (of.model.null_context(), -100.0 * std::f64::consts::LN_10));
-        let unknown = if known { 0.0 } else { self.options.unk_score * std::f64::consts::LN_10 };
-        (next, self.options.lm_weight * score, self.options.lm_weight * unknown + self.options.word_score)
+        let unknown = if known { 0.0 } else { self.weighted(self.options.unk_score * std::f64::consts::LN_10) };
+        (next, self.options.lm_weight * score, unknown + self.options.word_score)
+    }
+
+    /// A score of the model times its weight; minus infinity forbids whatever the weight is.
+    fn weighted(&self, score: f64) -> f64 {
+        if score == f64::NEG_INFINITY { score } else { self.options.lm_weight * score }
     }
 
     /// The words of a node and one more.
@@ -357,7 +363,7 @@ impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
                 let (next, language_model, insertion) = self.score(of, from, word);
                 let end =
                     if self.options.score_boundary { of.model.end(next).unwrap_or(f64::NEG_INFINITY) } else { 0.0 };
-                extra.language_model = before.language_model + language_model + self.options.lm_weight * end;
+                extra.language_model = before.language_model + language_model + self.weighted(end);
                 extra.insertion = before.insertion + insertion;
             }
         }

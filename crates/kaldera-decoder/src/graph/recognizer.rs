@@ -1,4 +1,5 @@
-//! A recogniser over a decoding graph: partial results, endpoints, words with times and confidences.
+//! A recogniser over a decoding graph: partial results, endpoints, words with times and
+//! confidences.
 
 use std::ops::Range;
 
@@ -11,6 +12,7 @@ use crate::error::Error;
 use crate::graph::endpoint::{EndpointRules, EndpointState};
 use crate::log_probs::{LogProbs, narrow};
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
+use crate::setters::setters;
 
 /// Options of [`GraphRecognizer`].
 #[derive(Debug, Clone, PartialEq)]
@@ -52,20 +54,8 @@ impl Default for GraphOptions {
     }
 }
 
-macro_rules! setters {
-    ($($name:ident, $setter:ident: $type:ty, $text:literal;)*) => {
-        impl GraphOptions {
-            $(#[doc = $text]
-            #[must_use]
-            pub fn $setter(mut self, $name: $type) -> Self {
-                self.$name = $name;
-                self
-            })*
-        }
-    };
-}
-
 setters! {
+    GraphOptions:
     search, with_search: DenseOptions, "With this search.";
     acoustic_scale, with_acoustic_scale: f32, "With this scale of the network's scores.";
     silence, with_silence: Vec<i32>, "With these classes as silence.";
@@ -106,7 +96,7 @@ pub struct GraphRecognizer {
     options: GraphOptions,
 }
 
-/// An utterance whose frames come in chunks. A clone goes its own way.
+/// An utterance whose frames come in chunks. Clones are independent.
 #[derive(Debug, Clone)]
 pub struct GraphStream {
     utterance: String,
@@ -202,8 +192,8 @@ impl GraphRecognizer {
     }
 
     /// The lattice of a stream: words with their graph and acoustic scores (without the scale) and
-    /// the classes of their frames, each one more, as 0 stands for none. For n best lists, rescoring with
-    /// another language model and all else that [`fsa::lattice`] does.
+    /// the classes of their frames, each one more, as 0 stands for none. For n best lists,
+    /// rescoring with another language model and all else that [`fsa::lattice`] does.
     ///
     /// # Errors
     /// Those of the search.

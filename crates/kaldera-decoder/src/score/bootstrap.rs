@@ -1,4 +1,4 @@
-//! How sure an error rate is, by drawing utterances again.
+//! Confidence intervals of error rates: bootstrap over utterances.
 
 use crate::score::counts::Counts;
 use crate::score::reference::ScoreError;

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::hash::FastMap;
 use crate::log_probs::log_add;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
+use crate::setters::setters;
 use crate::transducer::model::{EncoderOutput, TransducerModel};
 
 /// Options of the searches.
@@ -16,7 +17,7 @@ use crate::transducer::model::{EncoderOutput, TransducerModel};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct TransducerOptions {
-    /// How many hypotheses go on from a frame.
+    /// How many hypotheses are kept in each frame.
     pub beam: usize,
     /// By what logits are divided before they become probabilities.
     pub temperature: f64,
@@ -25,7 +26,8 @@ pub struct TransducerOptions {
     /// How many tokens a frame may have; [`modified_beam_search`] has one or none.
     #[doc(alias = "max_sym_per_frame")]
     pub max_symbols_per_frame: usize,
-    /// How many tokens an utterance may have in [`greedy_search`](crate::transducer::greedy_search).
+    /// How many tokens an utterance may have in
+    /// [`greedy_search`](crate::transducer::greedy_search).
     #[doc(alias = "max_sym_per_utt")]
     pub max_symbols: usize,
     /// Orders hypotheses by their score over their number of tokens, to which this is added, as
@@ -55,20 +57,8 @@ impl Default for TransducerOptions {
     }
 }
 
-macro_rules! setters {
-    ($($name:ident, $setter:ident: $type:ty, $text:literal;)*) => {
-        impl TransducerOptions {
-            $(#[doc = $text]
-            #[must_use]
-            pub fn $setter(mut self, $name: $type) -> Self {
-                self.$name = $name;
-                self
-            })*
-        }
-    };
-}
-
 setters! {
+    TransducerOptions:
     beam, with_beam: usize, "With this many hypotheses.";
     temperature, with_temperature: f64, "With this temperature.";
     blank_penalty, with_blank_penalty: f64, "With this penalty of the blank.";
@@ -257,10 +247,15 @@ impl<M: TransducerModel, L: LanguageModel> Search<'_, M, L> {
         });
         let mut new = Hyp { node, state: self.model.advance(&from.state, token), total, ..from.clone() };
         if let (Some(model), Some(state)) = (self.fusion.model, from.model) {
-            let (state, score) = model.step(state, token).unwrap_or((model.null_context(), f64::NEG_INFINITY));
+            // A token that the model does not know is forbidden, whatever the weight is: 0 times
+            // minus infinity would be NaN.
+            let (state, score) = match model.step(state, token) {
+                Some((state, score)) => (state, self.options.lm_weight * score),
+                None => (model.null_context(), f64::NEG_INFINITY),
+            };
             new.model = Some(state);
-            new.extra.language_model += self.options.lm_weight * score;
-            new.total += self.options.lm_weight * score;
+            new.extra.language_model += score;
+            new.total += score;
         }
         if let Some(hot) = self.fusion.hot {
             let step = hot.forward_one_step(from.hot, token, self.options.strict_context);
@@ -440,4 +435,43 @@ pub fn beam_search<M: TransducerModel, L: LanguageModel>(
         hyps = ended;
     }
     Ok(search.result(encoder, hyps, times))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transducer::StatelessModel;
+
+    /// Knows the token 1 alone.
+    struct OneToken;
+
+    impl LanguageModel for OneToken {
+        type State = ();
+
+        fn start(&self) {}
+
+        fn step(&self, (): (), word: i32) -> Option<((), f64)> {
+            (word == 1).then_some(((), -1.0))
+        }
+
+        fn end(&self, (): ()) -> Option<f64> {
+            Some(0.0)
+        }
+    }
+
+    #[test]
+    fn unknown_tokens_are_forbidden_whatever_the_weight_is() {
+        let identity = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+        let model = StatelessModel::new(vec![], identity, vec![0.0; 3], 3, 0).unwrap();
+        let encoder = EncoderOutput::new("u", &[0.0, 0.5, 2.0], 3).unwrap();
+        for weight in [-1.0, 0.0, 0.3] {
+            let options = TransducerOptions::default().with_lm_weight(weight).with_n_best(3);
+            let fusion = Fusion::language_model(&OneToken);
+            let found = modified_beam_search(&model, &encoder, &fusion, &options, &FrameTimes::default()).unwrap();
+            assert_eq!(found.hypotheses.len(), 2, "{weight}");
+            for hypothesis in &found.hypotheses {
+                assert!(hypothesis.scores.total().is_finite() && !hypothesis.token_ids().contains(&2), "{weight}");
+            }
+        }
+    }
 }

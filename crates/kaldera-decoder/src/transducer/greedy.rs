@@ -75,7 +75,7 @@ pub fn tdt_greedy_search<M: TransducerModel>(
         if token == model.blank() {
             duration = duration.max(1);
         } else {
-            let end = (frame + duration.max(1)).min(num_frames);
+            let end = frame.saturating_add(duration.max(1)).min(num_frames);
             tokens.push(Segment::new(token, "", frame..end, times).with_confidence(score.exp()));
             state = model.advance(&state, token);
             taken += 1;
@@ -86,7 +86,7 @@ pub fn tdt_greedy_search<M: TransducerModel>(
         if duration > 0 {
             taken = 0;
         }
-        frame += duration;
+        frame = frame.saturating_add(duration);
     }
     Ok(Hypothesis { tokens, scores: of(acoustic), ..Hypothesis::default() })
 }

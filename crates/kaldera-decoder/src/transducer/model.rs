@@ -152,7 +152,8 @@ impl StatelessModel {
     /// context is the blank, and nothing before it.
     ///
     /// # Errors
-    /// [`Error::Size`] for matrices of other sizes, [`Error::Token`] for a blank that is no token.
+    /// [`Error::Size`] for a `dim` of 0 or matrices of other sizes, [`Error::Token`] for a blank
+    /// that is no token.
     pub fn new(
         embeddings: Vec<Vec<f32>>,
         weight: Vec<f32>,
@@ -160,7 +161,11 @@ impl StatelessModel {
         dim: usize,
         blank: i32,
     ) -> Result<Self, Error> {
-        let expected = bias.len() * dim;
+        if dim == 0 {
+            return Err(Error::Size { what: "values of a row", expected: 1, found: 0 });
+        }
+        // A product that does not fit is the size of no matrix.
+        let expected = bias.len().saturating_mul(dim);
         for matrix in embeddings.iter().chain([&weight]) {
             if matrix.len() != expected {
                 return Err(Error::Size { what: "values of a matrix", expected, found: matrix.len() });
@@ -221,5 +226,18 @@ impl TransducerModel for StatelessModel {
             let sum: f64 = row.iter().zip(&hidden).map(|(weight, value)| f64::from(*weight) * value).sum();
             *score = crate::log_probs::narrow(sum + f64::from(*bias));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_of_other_sizes_are_refused() {
+        let no_width = StatelessModel::new(vec![], vec![], vec![0.0], 0, 0);
+        assert!(matches!(no_width, Err(Error::Size { expected: 1, found: 0, .. })));
+        let too_large = StatelessModel::new(vec![], vec![], vec![0.0; 2], usize::MAX, 0);
+        assert!(matches!(too_large, Err(Error::Size { expected: usize::MAX, .. })));
     }
 }

@@ -92,7 +92,7 @@ struct Link {
     score: f32,
 }
 
-/// A stream of frames: where its search is, and what it has found. A clone goes its own way.
+/// A stream of frames: where its search is, and what it has found. Clones are independent.
 #[derive(Debug, Clone)]
 #[doc(alias = "RnntDecodingStream")]
 pub struct RnntStream {
@@ -132,7 +132,7 @@ impl RnntStream {
     }
 }
 
-/// Several streams that go on together.
+/// Several streams that are decoded together, frame by frame.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -168,7 +168,7 @@ pub struct RnntStreams<'a> {
 }
 
 impl<'a> RnntStreams<'a> {
-    /// These streams, which go on from where they are.
+    /// These streams, each from its own last frame on.
     ///
     /// # Errors
     /// [`Error::Option`]; [`Error::Label`] for a graph with a label that is no token.
@@ -186,7 +186,8 @@ impl<'a> RnntStreams<'a> {
     }
 
     /// For which contexts the next frame's log-probabilities are needed: rows `[stream][context]`,
-    /// and the tokens of all contexts, [`RnntConfig::decoder_history_len`] each, the earliest first.
+    /// and the tokens of all contexts, [`RnntConfig::decoder_history_len`] each, the earliest
+    /// first.
     ///
     /// # Errors
     /// [`Error::Fsa`] if there are more than 2^31.
@@ -243,7 +244,7 @@ impl<'a> RnntStreams<'a> {
 
     /// The lattices of all streams up to their last frames. As in k2, a path ends where the graph
     /// does in the last frame; with `allow_partial`, a stream of which no path does ends in every
-    /// state of its last frame. The streams may go on afterwards.
+    /// state of its last frame. More frames may follow.
     ///
     /// # Errors
     /// [`Error::Fsa`] if a lattice is too large.

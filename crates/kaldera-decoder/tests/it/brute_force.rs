@@ -1,4 +1,5 @@
-//! Prefix beam search with a beam that cuts nothing, beside all alignments; streams beside one pass.
+//! Prefix beam search with a beam that cuts nothing, beside all alignments; streams beside one
+//! pass.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Kaldi's denominator: an HMM over the whole language whose sums are probabilities, scaled in each
-//! frame, and which in each frame may leak into a state that is drawn anew.
+//! frame, and which in each frame may leak into a state drawn by the initial probabilities.
 //!
 //! With the initial probabilities `init`, the coefficient `leaky`, and `sum(t)` for the sum of
 //! `alpha(t, i)` over all states:
@@ -75,15 +75,19 @@ impl ChainDenominator {
         &self.initial
     }
 
-    /// The logarithm of the sum over all paths.
+    /// The logarithm of the sum over all paths; not finite if there is none.
     pub(super) fn total(&self, values: &[f64], leaky: f64) -> f64 {
         self.forward(&exponentials(values), leaky).total
     }
 
-    /// Adds `weight` times the posterior of each class in each frame to `to`.
-    pub(super) fn add_posteriors(&self, values: &[f64], leaky: f64, weight: f64, to: &mut [f64]) {
+    /// Adds `weight` times the posterior of each class in each frame to `to`; `false` if there is
+    /// no path of that length.
+    pub(super) fn add_posteriors(&self, values: &[f64], leaky: f64, weight: f64, to: &mut [f64]) -> bool {
         let probs = exponentials(values);
         let forward = self.forward(&probs, leaky);
+        if !forward.total.is_finite() {
+            return false;
+        }
         let num_states = self.initial.len();
         // The derivative of the total by alpha', then by alpha.
         let mut rests = vec![1.0 / forward.end; num_states];
@@ -104,6 +108,7 @@ impl ChainDenominator {
             }
             rests = before;
         }
+        true
     }
 
     fn forward(&self, probs: &[f64], leaky: f64) -> Forward {
@@ -159,7 +164,7 @@ fn initial_probs(arcs: &[HmmArc], num_states: usize) -> Vec<f64> {
     for _ in 0..INITIAL_FRAMES {
         mean.iter_mut().zip(&now).for_each(|(mean, p)| *mean += p / INITIAL_FRAMES as f64);
         let mut next = vec![0.0; num_states];
-        for arc in arcs {
+        for arc in arcs.iter().filter(|arc| arc.prob > 0.0) {
             next[arc.dest] += now[arc.source] * arc.prob / leaving[arc.source];
         }
         let sum: f64 = next.iter().sum();

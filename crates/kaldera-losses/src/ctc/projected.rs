@@ -52,6 +52,7 @@ pub fn ctc_loss_projected<'a, T: Real, B: Batch<T>>(
     options: &CtcOptions,
 ) -> Result<(Vec<f64>, ProjectedCtcSaved<'a, T, B>), Error> {
     let (rows, dim, classes) = (states.rows()?, num_classes(states), projection.bias.len());
+    Error::check_option("the width of the states", dim as f64, dim > 0, "1 or more")?;
     Error::check("the weights of the projection", classes * dim, projection.weight.len())?;
     let targets = Targets::new(labels, rows.len(), classes, options.blank)?;
     let (mut emissions, mut all_norms) = (Vec::new(), Vec::new());

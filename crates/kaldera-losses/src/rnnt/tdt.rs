@@ -109,7 +109,8 @@ pub fn tdt_loss<T: Real, B: Batch<T>>(
     options: &TdtOptions,
 ) -> Result<(Vec<f64>, TdtSaved<T, B>), Error> {
     let longest = options.durations.iter().copied().max().unwrap_or(0);
-    Error::check_option("durations", longest as f64, longest > 0, "at least one of 1 frame or more")?;
+    let is_good = longest > 0 && u32::try_from(longest).is_ok();
+    Error::check_option("durations", longest as f64, is_good, "at least one of 1 frame or more, none of 2^32")?;
     Error::check_option("sigma", options.sigma, options.sigma.is_finite(), "a finite number")?;
     let clamp = options.clamp.unwrap_or(0.0);
     Error::check_option("clamp", clamp, clamp >= 0.0, "0 or more, or None")?;

@@ -3,7 +3,10 @@
 use kaldera_losses::rnnt::{
     RnntType, TdtOptions, Trellis, get_rnnt_prune_ranges, mutual_information_recursion, tdt_loss,
 };
-use kaldera_losses::{CtcOptions, Error, Impossible, Padded, Reduction, RnntOptions, ctc_loss, rnnt_loss};
+use kaldera_losses::{
+    ChainDenominator, ChainOptions, CtcOptions, Error, Impossible, Padded, Reduction, RnntOptions, chain_loss,
+    ctc_loss, rnnt_loss,
+};
 use lod::{Lod, LodTensor};
 use ragged_core::Ragged;
 
@@ -22,6 +25,26 @@ fn batches_that_do_not_fit_are_refused() {
     assert!(matches!(Padded::new(vec![0.0], [1], vec![]), Err(Error::Axes { expected: 2, found: 1, .. })));
     let whole = LodTensor::from_vec([2, 2], vec![0.0; 4], Lod::none()).unwrap();
     assert!(matches!(ctc(&whole, &[], &CtcOptions::default()), Err(Error::Lod(_))));
+    let flat = LodTensor::from_vec([4], vec![0.0; 4], Lod::from_lengths(&[[2_usize, 2]]).unwrap()).unwrap();
+    let no_classes = |found| Error::Axes { what: "a batch of logits", expected: found + 1, found };
+    assert_eq!(ctc(&flat, &[vec![], vec![]], &CtcOptions::default()), Err(no_classes(1)));
+    let flat = Padded::new(vec![0.0; 6], [2, 3], vec![3, 3]).unwrap();
+    let labels = Ragged::from_lists(&[vec![0_i32; 0], vec![]]).unwrap();
+    assert_eq!(ctc_loss(&flat, &labels, &CtcOptions::default()).map(|_| ()), Err(no_classes(2)));
+}
+
+#[test]
+fn frames_without_a_path_in_the_denominator_are_impossible() {
+    // One frame of class 0, and no way on.
+    let arcs = vec![fsa::Arc::new(0, 1, 0, 0.0), fsa::Arc::new(1, 2, -1, 0.0)];
+    let denominator = ChainDenominator::new(&fsa::Fsa::from_arcs(3, arcs).unwrap(), 2).unwrap();
+    let all = vec![fsa::Arc::new(0, 0, 0, 0.0), fsa::Arc::new(0, 0, 1, 0.0), fsa::Arc::new(0, 1, -1, 0.0)];
+    let numerator = fsa::FsaVec::from(fsa::Fsa::from_arcs(2, all).unwrap());
+    let x = rows(&[4], 2, 1);
+    let options = ChainOptions::default().with_leaky_hmm_coefficient(0.0);
+    let (loss, saved) = chain_loss(&x, &numerator, &denominator, &options).unwrap();
+    assert_eq!(loss, [f64::INFINITY]);
+    assert!(saved.backward::<f64>(&[1.0]).unwrap().values().iter().all(|&slope| slope == 0.0));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Every gradient beside the slope of its loss.
 
-use fsa::dense::{DenseFsaVec, DenseOptions, intersect_dense};
+use fsa::dense::{DenseFsaVec, DenseOptions, intersect_dense, intersect_dense_pruned};
 use fsa::graphs::{ctc_graph, ctc_topo};
 use fsa::paths::Nbest;
-use fsa::{Arc, Fsa, FsaVec, Graph};
+use fsa::{Arc, Fsa, FsaVec, Graph, GraphLabels};
 use kaldera_losses::rnnt::{
     PruneRanges, RnntType, TdtOptions, do_rnnt_pruning, rnnt_loss_pruned, rnnt_loss_simple, rnnt_loss_smoothed,
     tdt_loss,
@@ -272,6 +272,25 @@ fn chain() {
         let loss = |x: &LodTensor<f64>| chain_loss(x, &numerators, &denominator, &options).unwrap();
         let gradient: LodTensor<f64> = loss(&x).1.backward(&WEIGHTS[..2]).unwrap();
         check_slope("chain", x.values(), gradient.values(), |values| weighted(&loss(&like(&x, values)).0));
+    }
+}
+
+#[test]
+fn risk_is_that_of_classes_however_graphs_have_them() {
+    let scores = [0.3_f32, 0.7, 0.6, 0.4, 0.9, 0.1].map(f32::ln);
+    let dense = DenseFsaVec::from_frames(&scores, 2).unwrap();
+    let references = Ragged::from_lists(&[vec![1, 1, 0]]).unwrap();
+    let risk = |num_states: usize, arcs: Vec<Arc>, labels: GraphLabels| {
+        let graph = Graph::new(Fsa::from_arcs(num_states, arcs).unwrap());
+        let options = DenseOptions::default().with_search_beam(100.0).with_output_beam(100.0).with_labels(labels);
+        let lattices = intersect_dense_pruned(&graph, &dense, &options).unwrap();
+        smbr_loss(&lattices, &references, Reduction::Sum).unwrap().0[0]
+    };
+    let classes = vec![Arc::new(0, 0, 0, 0.0), Arc::new(0, 0, 1, 0.0), Arc::new(0, 1, -1, 0.0)];
+    // The same behind an epsilon arc.
+    let labels = vec![Arc::new(0, 1, 0, 0.0), Arc::new(1, 1, 1, 0.0), Arc::new(1, 1, 2, 0.0), Arc::new(1, 2, -1, 0.0)];
+    for found in [risk(2, classes, GraphLabels::Class), risk(3, labels, GraphLabels::ClassPlusOne)] {
+        assert!((found - (0.3 + 0.6 + 0.1)).abs() < SINGLE_SLOPE, "{found}");
     }
 }
 

@@ -163,7 +163,8 @@ impl Decoded {
     fn ends_within_mpeg_frame(&self, tail: &[u8]) -> bool {
         let Some(last) = self.last_mpeg_frame.as_deref().filter(|last| last.len() >= 4) else { return false };
         let Some(at) = tail.windows(last.len()).rposition(|bytes| bytes == last) else { return false };
-        // Of a header: 11 bits that are set, version, layer, whether there is a checksum; the sampling rate.
+        // Of a header: 11 bits that are set, version, layer, whether there is a checksum; the
+        // sampling rate.
         let of_header = [(0, 0xFF), (1, 0xFF), (2, 0b1100)];
         let rest = &tail[at + last.len()..];
         let mut known = of_header.iter().filter_map(|&(i, mask)| Some((rest.get(i)? ^ last[i]) & mask));

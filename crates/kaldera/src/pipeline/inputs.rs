@@ -177,8 +177,8 @@ impl Inputs {
         self.rejected.push(Arc::new(error));
     }
 
-    /// Takes a list of recordings as it is, but for those with the key of another before them, which
-    /// are [`rejected`](Self::rejected).
+    /// Takes a list of recordings as it is, but for those with the key of another before them,
+    /// which are [`rejected`](Self::rejected).
     ///
     /// # Errors
     /// [`Error::NoInputs`].

@@ -7,7 +7,7 @@ use super::visited::{Saved, Visited};
 use crate::dense::search::Search;
 use crate::error::Error;
 
-/// Locked by one search at a time. A clone goes its own way.
+/// Locked by one search at a time. Clones are independent.
 #[derive(Debug)]
 pub(in crate::dense) struct SharedVisited {
     visited: Mutex<Visited>,

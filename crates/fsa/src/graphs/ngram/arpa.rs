@@ -59,7 +59,7 @@ impl NgramModel {
     /// [`from_sphinx`](Self::from_sphinx) take, told by the first bytes. Words get labels from
     /// `words`, but for those that begin and end sentences. O(n-grams), and no more memory than is
     /// needed for the n-grams that there are, whatever the file promises. There may be fewer than
-    /// the header counts, as where somebody has filtered the lines
+    /// the header counts, as after some lines were filtered out
     /// ([`num_missing`](Self::num_missing)). `progress` is called now and then.
     ///
     /// An n-gram is skipped if the beginning of sentences is not its first word or the end not its
@@ -170,7 +170,7 @@ impl NgramModel {
             if found > expected {
                 return Err(Error::NgramCount { order, expected, found });
             }
-            missing += expected - found;
+            missing = u64::saturating_add(missing, expected - found);
         }
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));

@@ -34,7 +34,8 @@ impl NgramModel {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InterpolationWeight`] for weights below 0, or that do not sum to 1; [`Error::TooLarge`].
+    /// [`Error::InterpolationWeight`] for weights below 0, or that do not sum to 1;
+    /// [`Error::TooLarge`].
     #[doc(alias = "mix-lm")]
     pub fn interpolate(models: &[(&Self, f64)]) -> Result<Self, Error> {
         let sum: f64 = models.iter().map(|(_, weight)| weight).sum();

@@ -325,7 +325,7 @@ impl Layout {
     /// O(bytes).
     ///
     /// # Errors
-    /// [`Error::Binary`], with the place where the first thing is wrong.
+    /// [`Error::Binary`], with the place of the first error.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Error> {
         let wrong = |offset: usize, what: &'static str| Err(Error::Binary { offset, what });
         if bytes.len() < HEADER {

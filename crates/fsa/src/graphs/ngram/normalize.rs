@@ -79,7 +79,7 @@ impl Tree {
             if left > NOTHING && lower_left > NOTHING {
                 self.backoffs[context] = narrow((left / lower_left).log10());
             } else {
-                // Nothing is left to share, or nobody to get it.
+                // No probability is left for backing off, or no word that it could go to.
                 let shared = if lower_left > NOTHING { exp10(self.backoffs[context].into()) * lower_left } else { 0.0 };
                 let log10 = (seen + shared).log10();
                 let scaled = |weight: f32| if log10.is_finite() { narrow(f64::from(weight) - log10) } else { weight };

@@ -89,12 +89,13 @@ impl Perplexity {
         self.log10_unknown += other.log10_unknown;
     }
 
-    /// Per known word and end of a sentence: SRILM's `ppl`.
+    /// Per known word and end of a sentence: SRILM's `ppl`. Not finite where there are none.
     pub fn perplexity(&self) -> f64 {
         self.per(self.log10, (self.words + self.sentences).saturating_sub(self.unknown + self.zero))
     }
 
-    /// Per known word, ends of sentences not counted: SRILM's `ppl1`.
+    /// Per known word, ends of sentences not counted: SRILM's `ppl1`. Not finite where there are
+    /// none.
     pub fn perplexity_of_words(&self) -> f64 {
         self.per(self.log10, self.words.saturating_sub(self.unknown + self.zero))
     }
@@ -111,12 +112,14 @@ impl Perplexity {
     }
 }
 
-/// As SRILM prints it, but for the name of the file.
+/// As SRILM prints it, but for the name of the file: `undefined` where there is nothing to divide
+/// by.
 impl fmt::Display for Perplexity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sentences, words, unknown, zero, log10, .. } = self;
         writeln!(f, "{sentences} sentences, {words} words, {unknown} OOVs")?;
-        let [ppl, ppl1] = [self.perplexity(), self.perplexity_of_words()];
-        write!(f, "{zero} zeroprobs, logprob= {log10:.4} ppl= {ppl:.4} ppl1= {ppl1:.4}")
+        let shown = |ppl: f64| if ppl.is_finite() { format!("{ppl:.4}") } else { "undefined".to_owned() };
+        let [ppl, ppl1] = [self.perplexity(), self.perplexity_of_words()].map(shown);
+        write!(f, "{zero} zeroprobs, logprob= {log10:.4} ppl= {ppl} ppl1= {ppl1}")
     }
 }

@@ -17,7 +17,8 @@ impl NgramModel {
     /// [`normalize`](Self::normalize) does for histories. Labels are the model's own. O(n-grams).
     ///
     /// # Errors
-    /// [`Error::Probability`] for a threshold that is not above 0 and below 1, and [`Error::TooLarge`].
+    /// [`Error::Probability`] for a threshold that is not above 0 and below 1, and
+    /// [`Error::TooLarge`].
     #[doc(alias = "relative entropy pruning")]
     pub fn prune(&self, threshold: f64) -> Result<Self, Error> {
         if !(threshold > 0.0 && threshold < 1.0) {

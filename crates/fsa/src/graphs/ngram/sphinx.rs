@@ -18,9 +18,9 @@
 //! words                   each with a zero byte after it
 //! ```
 //!
-//! A word and the number of a record have as many bits as the number of words, and of records, need.
-//! Weights are numbers of lines of the tables, and these are logarithms of base 1.0001. The path to
-//! a record has the words of its n-gram from the last one to the first.
+//! A word and the number of a record have as many bits as the number of words, and of records,
+//! need. Weights are numbers of lines of the tables, and these are logarithms of base 1.0001. The
+//! path to a record has the words of its n-gram from the last one to the first.
 
 use super::lists::{Level, NgramLists};
 use super::{ArpaOptions, NgramModel};

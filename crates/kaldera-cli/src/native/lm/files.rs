@@ -65,7 +65,7 @@ pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, Trouble>
     let model = model.map_err(|error| in_file(name, &error))?;
     step.end(format_args!("{}, {} words", sizes(&model), model.num_words()));
     if !model.left_out().is_empty() {
-        tracing::warn!("{} n-grams left out, as no sentence can have them", model.left_out());
+        tracing::warn!("{}: {} n-grams left out, as no sentence can have them", shown(name), model.left_out());
     }
     if model.num_missing() > 0 {
         tracing::warn!("{} has {} n-grams fewer than its header counts", shown(name), model.num_missing());

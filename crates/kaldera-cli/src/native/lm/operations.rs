@@ -7,7 +7,7 @@ use kaldera::fsa::graphs::{NgramModel, Perplexity};
 use super::files::{check_output, for_each_line, read, read_vocabulary, words, write};
 use super::steps::{Step, sizes};
 use super::{Inputs, Operation, Options, Trouble, print};
-use crate::fst::files::{in_file, shown};
+use crate::fst::files::{in_file, is_standard, shown};
 
 /// The operations in the order in which help shows them.
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -152,6 +152,9 @@ fn info(options: &Options) -> Result<(), Trouble> {
 
 fn perplexity(options: &Options) -> Result<(), Trouble> {
     let (name, texts) = options.arguments.split_first().map_or(("", &[][..]), |(name, texts)| (name, texts));
+    if texts.is_empty() && is_standard(name) {
+        return Err(Trouble::Usage("the model is standard input: name a text".to_owned()));
+    }
     let model = read(name, options)?;
     let standard_input = [String::new()];
     let texts = if texts.is_empty() { &standard_input } else { texts };
