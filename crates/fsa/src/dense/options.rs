@@ -128,7 +128,7 @@ impl DenseOptions {
         self
     }
 
-    /// With labels of the graph that are to be read in this way.
+    /// Sets how the labels of the graph are read.
     #[must_use]
     pub fn with_labels(mut self, labels: GraphLabels) -> Self {
         self.labels = labels;
