@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Each published library alone in a stranger's project: the first Rust example of its README compiles and runs with that crate as the only
-# dependency, its default features, no network, and no library of matrix algebra unless the crate is kaldi-matrix.
+# Each published library alone in a stranger's project: the first Rust example of its README compiles with that crate as the only
+# dependency, its default features, no network, and no library of matrix algebra unless the crate is kaldi-matrix. It runs as a doc test.
 #
 #     bash scripts/one-crate-alone.sh [CRATE...]
 set -euo pipefail
@@ -11,7 +11,7 @@ export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARG
 # The command, which has no example in Rust.
 commands=" kaldera-cli "
 # The crate whose default features are OpenBLAS and faer.
-loads_blas=" kaldi-matrix "
+uses_blas=" kaldi-matrix "
 
 # The first block ```rust of a README, as a program.
 example() {
@@ -29,7 +29,7 @@ example() {
 }
 
 alone() {
-    local name=$1 folder=$2 project loaded tree
+    local name=$1 folder=$2 project tree
     project=$scratch/$name
     mkdir -p "$project/src"
     cat >"$project/Cargo.toml" <<END
@@ -43,17 +43,16 @@ $name = { path = "$root/$folder" }
 END
     cp Cargo.lock "$project/" # the versions that are downloaded already
     example "$folder/README.md" >"$project/src/main.rs"
-    (cd "$project" && cargo run --quiet --offline)
+    (cd "$project" && cargo check --quiet --offline)
 
     tree=$(cd "$project" && cargo tree --offline -e normal --prefix none --no-dedupe)
-    loaded=$(ldd "$CARGO_TARGET_DIR/debug/stranger-of-$name")
-    if [[ $loads_blas == *" $name "* ]]; then
-        grep -q blas <<<"$loaded" || { echo "$name: OpenBLAS is a default feature, and not loaded" >&2; return 1; }
-    elif grep -E 'blas|lapack' <<<"$loaded" || grep -E '^(faer|openblas|cblas|lapack)' <<<"$tree"; then
+    if [[ $uses_blas == *" $name "* ]]; then
+        grep -q '^openblas' <<<"$tree" || { echo "$name: OpenBLAS is a default feature, and not used" >&2; return 1; }
+    elif grep -E '^(faer|openblas|cblas|lapack)' <<<"$tree"; then
         echo "$name should not need these" >&2
         return 1
     fi
-    printf '%-16s alone: compiles, runs; %s crates in all\n' "$name" "$(sort -u <<<"$tree" | grep -c ' v')"
+    printf '%-16s alone: compiles; %s crates in all\n' "$name" "$(sort -u <<<"$tree" | grep -c ' v')"
 }
 
 scratch=$(mktemp -d)
