@@ -78,6 +78,7 @@ mod options;
 mod output;
 mod saved;
 mod scores;
+mod scratch;
 mod search;
 mod trellis;
 

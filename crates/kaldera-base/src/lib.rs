@@ -10,6 +10,7 @@
 //!   par      work divided among threads, with the feature `rayon`
 //!   memory   fresh memory for large results, in huge pages; prefetch
 //!   text     an error that shows its position in a text
+//!   setters! the `with_*` methods of a structure of options
 //!   abridged `Debug` of long slices
 //! ```
 //!
@@ -43,6 +44,7 @@ pub mod memory;
 pub mod par;
 pub mod random;
 pub mod real;
+mod setters;
 #[expect(unsafe_code, reason = "the one place that calls intrinsics")]
 pub mod simd;
 pub mod text;

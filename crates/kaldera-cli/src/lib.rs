@@ -19,7 +19,6 @@
 #![forbid(unsafe_code)]
 
 mod completions;
-mod fst;
 mod interrupt;
 mod kaldi;
 mod layout;
@@ -64,7 +63,7 @@ const NATIVE: &[Tool] = &[
         about: "Turn recordings into features: .ark with .scp, .npz or .safetensors",
         run: native::features::run,
     },
-    Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: fst::run },
+    Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: native::fst::run },
     Tool {
         name: "lm",
         about: "N-gram models: convert, restrict, prune, normalize, mix, measure",

@@ -1,11 +1,13 @@
-//! The native command: `features`, `lm`, `merge`, `info` and `plot`.
+//! The native command: `features`, `fst`, `lm`, `merge`, `info` and `plot`.
 
 pub(crate) mod features;
+pub(crate) mod fst;
 mod heat_map;
 pub(crate) mod info;
 mod lettering;
 pub(crate) mod lm;
 pub(crate) mod merge;
+mod operation;
 pub(crate) mod plot;
 mod text_picture;
 

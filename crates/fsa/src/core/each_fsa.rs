@@ -3,7 +3,7 @@
 use crate::core::fsa::FsaVec;
 use crate::core::view::FsaView;
 use crate::error::Error;
-use crate::support::threads::for_each_job;
+use crate::support::threads::{for_each_job, split};
 
 /// `run` on each FSA, on several threads where it pays; the results are in the order of the FSAs.
 ///
@@ -37,13 +37,4 @@ pub(crate) fn by_states<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a m
 /// One entry for each arc, as the parts of the FSAs.
 pub(crate) fn by_arcs<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a mut [T]> {
     split(entries, fsas.iter().map(|fsa| fsa.arcs().len()))
-}
-
-fn split<T>(mut entries: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
-    let each = sizes.map(|size| {
-        let (part, rest) = std::mem::take(&mut entries).split_at_mut(size);
-        entries = rest;
-        part
-    });
-    each.collect()
 }

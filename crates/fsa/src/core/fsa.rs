@@ -7,13 +7,12 @@ use kaldera_base::memory;
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::core::arc::Arc;
-use crate::core::each_fsa;
 use crate::core::properties::Properties;
 use crate::core::valid::{check, check_but_scores, check_scores};
 use crate::core::view::FsaView;
 use crate::error::{Error, Quantity};
 use crate::support::ids::{id, index};
-use crate::support::threads;
+use crate::support::threads::{self, split};
 
 /// Concatenated FSAs: a ragged tensor of arcs with the axes `[fsa][state][arc]`.
 ///
@@ -62,7 +61,7 @@ impl FsaVec {
             return Err(Error::Axes { what: Quantity::FsaVec, expected: 3, found: arcs.num_axes() });
         }
         let made = Self { arcs, topology: Shared::default() };
-        each_fsa::for_each(&made, check)?;
+        threads::for_each_job(made.num_arcs(), made.iter(), check)?;
         Ok(made)
     }
 
@@ -201,7 +200,8 @@ impl FsaVec {
 
     /// The properties of each FSA. O(states + arcs).
     pub fn properties_of_each(&self) -> Vec<Properties> {
-        each_fsa::for_each(self, |_, fsa| Ok(Properties::of(fsa))).expect("nothing that can fail")
+        let each = threads::for_each_job(self.num_arcs(), self.iter(), |_, fsa| Ok(Properties::of(fsa)));
+        each.expect("nothing that can fail")
     }
 
     /// The arcs that enter each state, as `[fsa][state][entering arc]`: places in
@@ -250,8 +250,10 @@ impl PartialEq for FsaVec {
 fn entering_arcs(fsas: &FsaVec) -> Result<Ragged<i32>, Error> {
     let mut ends = memory::zeros(fsas.num_states() + 1);
     let mut entering = memory::zeros(fsas.num_arcs());
-    let parts = each_fsa::by_states(fsas, &mut ends[1..]).into_iter().zip(each_fsa::by_arcs(fsas, &mut entering));
-    each_fsa::for_each_with(fsas, parts.collect(), |_, fsa, (ends, entering): (&mut [i32], &mut [i32])| {
+    let of_states = split(&mut ends[1..], fsas.iter().map(|fsa| fsa.num_states()));
+    let of_arcs = split(&mut entering, fsas.iter().map(|fsa| fsa.arcs().len()));
+    let jobs = fsas.iter().zip(of_states.into_iter().zip(of_arcs));
+    threads::for_each_job(fsas.num_arcs(), jobs, |_, (fsa, (ends, entering))| {
         for arc in fsa.arcs() {
             ends[arc.states().1] += 1;
         }

@@ -1,6 +1,6 @@
 //! Beam pruning: from which states of a frame arcs are followed.
 
-use super::DenseOptions;
+use crate::dense::DenseOptions;
 
 /// A state of the graph that a path has reached, and the score of the best one.
 #[derive(Debug, Clone, Copy, PartialEq)]

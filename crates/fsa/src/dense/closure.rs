@@ -1,9 +1,9 @@
 //! The states that a frame reaches without a class: over epsilon arcs.
 
-use super::active::Token;
-use super::graph::{DecodingGraph, EpsilonArc};
-use super::next::Next;
-use super::trellis::Link;
+use crate::dense::active::Token;
+use crate::dense::graph::{DecodingGraph, EpsilonArc};
+use crate::dense::next::Next;
+use crate::dense::trellis::Link;
 
 /// A gain around a cycle of epsilon arcs up to this (for scores of size 1) is taken for rounding of
 /// the scores when they were written in single precision: such a cycle is one with the score 0.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::active::{Active, Token};
 use super::graph::{DecodingGraph, EpsilonArc, GraphArc, arc_number, class};
 use super::intersect::intersect_one_graph;
-use super::next::Next;
+use super::next::{Last, Next};
 use super::{DenseFsaVec, DenseLattices, DenseOptions};
 use crate::core::view::FsaView;
 use crate::graphs::CtcTopology;
@@ -198,16 +198,6 @@ fn entered_by(graph: &Fsa) -> Vec<(i32, i32)> {
     let mut entered: Vec<_> = found.into_iter().collect();
     entered.sort_unstable();
     entered
-}
-
-/// A token, and what is asked of it again and again.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Last {
-    pub(super) of_graph: u32,
-    pub(super) source: u32,
-    pub(super) last: i32,
-    /// Less the best score of the frame.
-    pub(super) before: f32,
 }
 
 impl CtcGraph {

@@ -1,6 +1,6 @@
 //! Decoding as methods of [`Graph`].
 
-use super::{DenseFsaVec, DenseLattices, DenseOptions, intersect_dense, intersect_dense_pruned};
+use crate::dense::{DenseFsaVec, DenseLattices, DenseOptions, intersect_dense, intersect_dense_pruned};
 use crate::{Error, Fsas, Graph};
 
 impl<F: Fsas> Graph<F> {

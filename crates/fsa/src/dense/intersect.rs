@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::graph::{DecodingGraph, LabelIndex};
 use super::lattices::with_attributes;
-use super::next::Scratch;
 use super::output::{Made, lattice};
+use super::scratch::Scratch;
 use super::search::Search;
 use super::{DenseFsaVec, DenseLattices, DenseOptions, Outcome};
 use crate::core::builder::{ArcMap, assemble, flatten};

@@ -1,6 +1,6 @@
 //! The states of a lattice at one frame, with copies for paths around cycles of epsilon arcs.
 
-use super::trellis::{Extras, Link, Trellis};
+use crate::dense::trellis::{Extras, Link, Trellis};
 
 /// The states at a frame: the tokens that stay, once for each number of links that close a cycle
 /// (laps) on the paths to them.

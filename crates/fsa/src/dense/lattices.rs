@@ -2,7 +2,7 @@
 
 use kaldera_base::Real;
 
-use super::scores::DenseFsaVec;
+use crate::dense::scores::DenseFsaVec;
 use crate::support::ids::index;
 use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph, GraphLabels, Quantity};
 

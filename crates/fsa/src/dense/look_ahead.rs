@@ -7,16 +7,18 @@ mod visited;
 
 use std::borrow::Cow;
 
+use kaldera_base::setters;
+
 use self::grammar::Grammar;
 use self::hl::Hl;
 pub(super) use self::shared::SharedVisited;
 pub(super) use self::visited::Saved;
 use self::visited::Visited;
 use super::active::{Active, Token};
-use super::ctc::{CtcArc, Last, follow_group};
+use super::ctc::{CtcArc, follow_group};
 use super::graph::{DecodingGraph, EpsilonArc, GraphArc, class};
 use super::intersect::intersect_one_graph;
-use super::next::Next;
+use super::next::{Last, Next};
 use super::search::Search;
 use super::trellis::Link;
 use super::{DenseFsaVec, DenseLattices, DenseOptions};
@@ -58,27 +60,11 @@ impl Default for LookAheadOptions {
     }
 }
 
-impl LookAheadOptions {
-    /// With this rule for backing off.
-    #[must_use]
-    pub fn with_backing_off(mut self, backing_off: Backoff) -> Self {
-        self.backing_off = backing_off;
-        self
-    }
-
-    /// With these limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// With at most this number of bytes for arcs.
-    #[must_use]
-    pub fn with_cache_bytes(mut self, cache_bytes: usize) -> Self {
-        self.cache_bytes = cache_bytes;
-        self
-    }
+setters! {
+    LookAheadOptions:
+    backing_off, with_backing_off: Backoff, "With this rule for backing off.";
+    limits, with_limits: Limits, "With these limits.";
+    cache_bytes, with_cache_bytes: usize, "With at most this number of bytes for arcs.";
 }
 
 /// H o L o G, of which only L and G are in memory: for models whose composition does not fit. The

@@ -1,65 +1,30 @@
 //! The states of the next frame while the arcs that lead to them are followed.
 
-use super::active::Token;
-use super::closure::Closure;
-use super::ctc::Last;
-use super::trellis::Link;
+use crate::dense::active::Token;
+use crate::dense::trellis::Link;
 
-/// Memory that a search needs while it computes a frame, and that any other may use afterwards.
-#[derive(Debug)]
-pub(super) struct Scratch {
-    /// For each state of the graph where it was among the tokens of some frame; whether it is among
-    /// those of this one is seen there. So nothing has to be cleared.
-    slots: Vec<u32>,
-    pub(super) tokens: Vec<Token>,
-    pub(super) scores: Vec<f32>,
-    pub(super) closure: Closure,
-    order: Vec<Last>,
-}
-
-impl Scratch {
-    /// For graphs of so many states.
-    fn new(num_states: usize) -> Self {
-        Self { slots: vec![0; num_states], tokens: vec![], scores: vec![], closure: Closure::default(), order: vec![] }
-    }
-
-    /// The same for another graph, or a new one.
-    pub(super) fn of_size(scratch: Option<Self>, num_states: usize) -> Self {
-        match scratch {
-            Some(mut scratch) => {
-                scratch.slots.resize(num_states.max(scratch.slots.len()), 0);
-                scratch
-            }
-            None => Self::new(num_states),
-        }
-    }
-
-    /// No states of a next frame yet, of which those more than `beam` below the best one are not
-    /// needed, nor the links more than `output_beam` below the best one into the same state; and
-    /// memory for the closure of these states.
-    pub(super) fn next<'a>(
-        &'a mut self,
-        links: &'a mut Vec<Link>,
-        beam: f32,
-        output_beam: f32,
-    ) -> (Next<'a>, &'a mut Closure) {
-        self.tokens.clear();
-        let (best, cutoff) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-        let Self { slots, tokens, order, closure, .. } = self;
-        (Next { slots, tokens, links, best, cutoff, beam, output_beam, order }, closure)
-    }
+/// A token, and what is asked of it again and again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Last {
+    pub(super) of_graph: u32,
+    pub(super) source: u32,
+    pub(super) last: i32,
+    /// Less the best score of the frame.
+    pub(super) before: f32,
 }
 
 /// The states of the next frame so far, and the links into them.
 pub(super) struct Next<'a> {
-    slots: &'a mut Vec<u32>,
+    /// For each state of the graph where it was among the tokens of some frame; whether it is among
+    /// those of this one is seen there. So nothing has to be cleared.
+    pub(super) slots: &'a mut Vec<u32>,
     pub(super) tokens: &'a mut Vec<Token>,
     pub(super) links: &'a mut Vec<Link>,
     /// The best score so far.
     pub(super) best: f32,
     /// What is not above this is not needed; it rises with the best score.
     pub(super) cutoff: f32,
-    beam: f32,
+    pub(super) beam: f32,
     pub(super) output_beam: f32,
     /// Memory for an order of the tokens that are followed.
     pub(super) order: &'a mut Vec<Last>,

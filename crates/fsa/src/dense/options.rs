@@ -1,5 +1,7 @@
 //! How far a search looks, and what it keeps.
 
+use kaldera_base::setters;
+
 use crate::core::limits::Limits;
 use crate::{Error, GraphLabels, Quantity};
 
@@ -78,70 +80,20 @@ impl Default for DenseOptions {
     }
 }
 
+setters! {
+    DenseOptions:
+    search_beam, with_search_beam: f32, "With a search beam.";
+    output_beam, with_output_beam: f32, "With an output beam.";
+    min_active_states, with_min_active_states: usize, "With at least so many active states.";
+    max_active_states, with_max_active_states: usize, "With at most so many active states.";
+    beam_delta, with_beam_delta: f32, "With beams that are wider by this where the numbers of active states set them.";
+    allow_partial, with_allow_partial: bool, "With partial results.";
+    pruning, with_pruning: LatticePruning, "With exact pruning, or k2's.";
+    labels, with_labels: GraphLabels, "Sets how the labels of the graph are read.";
+    limits, with_limits: Limits, "With limits for an utterance.";
+}
+
 impl DenseOptions {
-    /// With a search beam.
-    #[must_use]
-    pub fn with_search_beam(mut self, search_beam: f32) -> Self {
-        self.search_beam = search_beam;
-        self
-    }
-
-    /// With an output beam.
-    #[must_use]
-    pub fn with_output_beam(mut self, output_beam: f32) -> Self {
-        self.output_beam = output_beam;
-        self
-    }
-
-    /// With at least so many active states.
-    #[must_use]
-    pub fn with_min_active_states(mut self, min_active_states: usize) -> Self {
-        self.min_active_states = min_active_states;
-        self
-    }
-
-    /// With at most so many active states.
-    #[must_use]
-    pub fn with_max_active_states(mut self, max_active_states: usize) -> Self {
-        self.max_active_states = max_active_states;
-        self
-    }
-
-    /// With beams that are wider by this where the numbers of active states set them.
-    #[must_use]
-    pub fn with_beam_delta(mut self, beam_delta: f32) -> Self {
-        self.beam_delta = beam_delta;
-        self
-    }
-
-    /// With partial results.
-    #[must_use]
-    pub fn with_allow_partial(mut self, allow_partial: bool) -> Self {
-        self.allow_partial = allow_partial;
-        self
-    }
-
-    /// With exact pruning, or k2's.
-    #[must_use]
-    pub fn with_pruning(mut self, pruning: LatticePruning) -> Self {
-        self.pruning = pruning;
-        self
-    }
-
-    /// Sets how the labels of the graph are read.
-    #[must_use]
-    pub fn with_labels(mut self, labels: GraphLabels) -> Self {
-        self.labels = labels;
-        self
-    }
-
-    /// With limits for an utterance.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
     /// No state is given up, whatever its score.
     pub(super) fn exhaustive(output_beam: f32) -> Self {
         Self {

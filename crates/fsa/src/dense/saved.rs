@@ -1,11 +1,11 @@
 //! Streams as bytes.
 
-use super::DecodingStream;
-use super::active::Token;
-use super::look_ahead::{Saved, SharedVisited};
-use super::search::Search;
-use super::trellis::{Frame, Link, Trellis};
 use crate::Error;
+use crate::dense::DecodingStream;
+use crate::dense::active::Token;
+use crate::dense::look_ahead::{Saved, SharedVisited};
+use crate::dense::search::Search;
+use crate::dense::trellis::{Frame, Link, Trellis};
 
 /// What the bytes begin with; the last one is the version.
 const MAGIC: [u8; 8] = *b"fsaDens\x02";

@@ -3,8 +3,8 @@
 use super::active::{Active, Token};
 use super::closure::Endless;
 use super::graph::DecodingGraph;
-use super::next::Scratch;
 use super::scores::Frames;
+use super::scratch::Scratch;
 use super::trellis::Trellis;
 use super::{DenseOptions, LatticePruning};
 use crate::{Error, Operation};

@@ -10,14 +10,13 @@ use crate::core::fsa::Fsa;
 use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::limits::Limits;
 use crate::core::semiring::Semiring;
-use crate::error::kinds::texts;
 use crate::error::{AttributeProblem, Error, Operation, Quantity};
 use crate::graphs::ctc_states::Entered;
 use crate::graphs::ctc_topology::CtcTopology;
 use crate::graphs::left_out::LeftOut;
 use crate::graphs::lexicon::{Lexicon, LexiconOptions};
 use crate::graphs::ngram::{ArpaOptions, NgramModel};
-use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
+use crate::graphs::progress::{HlgGraph, HlgStep, OutOfVocabulary, Progress, Step};
 use crate::io::openfst_binary::OpenFstBinary;
 use crate::io::symbols::SymbolTable;
 use crate::k2::compose::ComposeOptions;
@@ -196,42 +195,6 @@ fn is_disambiguation(symbol: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-texts! {
-    /// The graphs that are made on the way.
-    HlgGraph {
-        G = "G",
-        L = "L",
-        Lg = "L o G",
-        Determinized = "det(L o G)",
-        Minimized = "min(det(L o G))",
-        EpsilonFree = "L o G without epsilons",
-        Hlg = "H o L o G",
-    }
-}
-
-/// The size of what one step has made, or is going to make.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HlgStep {
-    /// Which graph.
-    pub graph: HlgGraph,
-    /// The number of its states.
-    pub num_states: usize,
-    /// The number of its arcs.
-    pub num_arcs: usize,
-    /// The memory that states, arcs and words take.
-    pub num_bytes: usize,
-}
-
-impl HlgStep {
-    fn of(graph: HlgGraph, made: &Graph<Fsa>) -> Self {
-        let (num_states, num_arcs) = (made.fsas().num_states(), made.fsas().num_arcs());
-        let of_attributes: usize = made.attributes().iter().map(|(_, attribute)| bytes_of(attribute)).sum();
-        let num_bytes = num_states * size_of::<i32>() + num_arcs * size_of::<Arc>() + of_attributes;
-        Self { graph, num_states, num_arcs, num_bytes }
-    }
-}
-
 /// The decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L and G
 /// are read, composed, determinized with the help of symbols for disambiguation and minimized;
 /// these symbols become epsilons, or go, and the topology of CTC is composed with that, which takes
@@ -324,7 +287,7 @@ pub fn compile_hlg(
         progress(now);
     };
     let made = |made: HlgGraph, next: Step, graph: &Graph<Fsa>| Progress {
-        made: Some(HlgStep::of(made, graph)),
+        made: Some(size_of_step(made, graph)),
         ..Progress::of(next)
     };
     let max_token = options.max_token.unwrap_or(index(lexicon.max_token()));
@@ -413,6 +376,13 @@ fn within(limits: Limits, operation: Operation, graph: &Graph<Fsa>) -> Result<&G
     let of_arcs = arcs * (2 * size_of::<Arc>() + 2 * size_of::<i32>());
     limits.check(operation, of_arcs + states * 4 * size_of::<i32>() + attributes, states, arcs)?;
     Ok(graph)
+}
+
+fn size_of_step(graph: HlgGraph, made: &Graph<Fsa>) -> HlgStep {
+    let (num_states, num_arcs) = (made.fsas().num_states(), made.fsas().num_arcs());
+    let of_attributes: usize = made.attributes().iter().map(|(_, attribute)| bytes_of(attribute)).sum();
+    let num_bytes = num_states * size_of::<i32>() + num_arcs * size_of::<Arc>() + of_attributes;
+    HlgStep { graph, num_states, num_arcs, num_bytes }
 }
 
 fn bytes_of(attribute: &Attribute) -> usize {

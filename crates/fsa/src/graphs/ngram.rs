@@ -12,6 +12,7 @@ mod prune;
 mod restrict;
 mod sphinx;
 mod tree;
+mod walk;
 
 use std::fmt;
 use std::sync::Arc as Shared;

@@ -1,7 +1,6 @@
 //! What long-running builders tell of themselves.
 
 use crate::error::kinds::texts;
-use crate::graphs::hlg::HlgStep;
 
 /// How far a builder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +39,33 @@ texts! {
         ComposeTopology = "composing H and L o G",
         Done = "done",
     }
+}
+
+texts! {
+    /// The graphs that are made on the way.
+    HlgGraph {
+        G = "G",
+        L = "L",
+        Lg = "L o G",
+        Determinized = "det(L o G)",
+        Minimized = "min(det(L o G))",
+        EpsilonFree = "L o G without epsilons",
+        Hlg = "H o L o G",
+    }
+}
+
+/// The size of what one step has made, or is going to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HlgStep {
+    /// Which graph.
+    pub graph: HlgGraph,
+    /// The number of its states.
+    pub num_states: usize,
+    /// The number of its arcs.
+    pub num_arcs: usize,
+    /// The memory that states, arcs and words take.
+    pub num_bytes: usize,
 }
 
 /// What becomes of words that a table does not have.

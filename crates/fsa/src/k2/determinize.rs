@@ -8,29 +8,16 @@ use crate::core::limits::Limits;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::k2::connect::{goes_forward, useful_states};
-use crate::k2::determinize::expansion::{Expansion, Search};
-use crate::k2::determinize::subsets::{Numbering, Subsets};
+use crate::k2::determinize::expansion::{Expansion, STATES_AT_ONCE, Search};
+use crate::k2::determinize::numbering::Numbering;
+use crate::k2::determinize::subsets::Subsets;
 
 mod expansion;
+mod numbering;
 mod subsets;
+mod weight_pushing;
 
-/// Where [`determinize`] puts the scores of paths that are still undecided; the score of a whole
-/// path is the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum WeightPushing {
-    /// On the arc where they are decided: an arc's score is that of the arcs that it stands for.
-    #[doc(alias = "kNoWeightPushing")]
-    No,
-    /// As early as possible: an arc has the best of the scores that are undecided after it.
-    #[doc(alias = "kTropicalWeightPushing")]
-    #[default]
-    Tropical,
-    /// As early as possible: an arc has the logarithm of the sum of the scores that are undecided
-    /// after it.
-    #[doc(alias = "kLogWeightPushing")]
-    Log,
-}
+pub use weight_pushing::WeightPushing;
 
 /// How [`determinize`] works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,10 +60,6 @@ pub fn determinize<F: Fsas>(fsas: &F, options: impl Into<DeterminizeOptions>) ->
     let (made, maps) = map_fsas(fsas.as_fsa_vec(), |i, fsa| determinize_one(i, fsa, options))?;
     Ok((fsas.same_kind(made), Lists::assemble(maps)?))
 }
-
-/// States whose arcs are found before the states that these enter are numbered: few enough that
-/// they stay in the cache.
-const STATES_AT_ONCE: usize = 64;
 
 /// All states that are known are left, which makes more of them known, and so on.
 fn determinize_one(

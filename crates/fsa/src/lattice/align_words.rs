@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use kaldera_base::setters;
+
 use crate::core::arc::FINAL;
 use crate::core::each_fsa::for_each;
 use crate::core::limits::Limits;
@@ -29,27 +31,11 @@ pub struct AlignWordsOptions {
     pub limits: Limits,
 }
 
-impl AlignWordsOptions {
-    /// With this word on silence.
-    #[must_use]
-    pub fn with_silence_label(mut self, silence_label: i32) -> Self {
-        self.silence_label = silence_label;
-        self
-    }
-
-    /// With this word on what is left.
-    #[must_use]
-    pub fn with_partial_word_label(mut self, partial_word_label: i32) -> Self {
-        self.partial_word_label = partial_word_label;
-        self
-    }
-
-    /// With these limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
+setters! {
+    AlignWordsOptions:
+    silence_label, with_silence_label: i32, "With this word on silence.";
+    partial_word_label, with_partial_word_label: i32, "With this word on what is left.";
+    limits, with_limits: Limits, "With these limits.";
 }
 
 /// A word of a path, and its frames.

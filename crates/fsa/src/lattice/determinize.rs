@@ -11,6 +11,8 @@ use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::hash::{BuildHasher, Hash, Hasher};
 
+use kaldera_base::setters;
+
 use crate::core::arc::FINAL;
 use crate::core::each_fsa::for_each;
 use crate::core::limits::Limits;
@@ -49,35 +51,15 @@ impl Default for DeterminizeOptions {
     }
 }
 
+setters! {
+    DeterminizeOptions:
+    beam, with_beam: f32, "With this beam.";
+    delta, with_delta: f32, "With this difference of pending scores.";
+    retry_cutoff, with_retry_cutoff: f32, "With this share of the beam.";
+    limits, with_limits: Limits, "With these limits.";
+}
+
 impl DeterminizeOptions {
-    /// With this beam.
-    #[must_use]
-    pub fn with_beam(mut self, beam: f32) -> Self {
-        self.beam = beam;
-        self
-    }
-
-    /// With this difference of pending scores.
-    #[must_use]
-    pub fn with_delta(mut self, delta: f32) -> Self {
-        self.delta = delta;
-        self
-    }
-
-    /// With this share of the beam.
-    #[must_use]
-    pub fn with_retry_cutoff(mut self, retry_cutoff: f32) -> Self {
-        self.retry_cutoff = retry_cutoff;
-        self
-    }
-
-    /// With these limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
     /// With at most this number of arcs.
     #[must_use]
     pub fn with_max_arcs(mut self, max_arcs: impl Into<Option<usize>>) -> Self {

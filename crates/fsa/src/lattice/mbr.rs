@@ -9,6 +9,8 @@
 
 use std::collections::BTreeMap;
 
+use kaldera_base::setters;
+
 use crate::core::limits::Limits;
 use crate::core::semiring::log_add;
 use crate::error::{Error, Operation};
@@ -38,27 +40,11 @@ impl Default for MbrOptions {
     }
 }
 
-impl MbrOptions {
-    /// With or without changing the words.
-    #[must_use]
-    pub fn with_decode_mbr(mut self, decode_mbr: bool) -> Self {
-        self.decode_mbr = decode_mbr;
-        self
-    }
-
-    /// With or without bins of no word.
-    #[must_use]
-    pub fn with_print_silence(mut self, print_silence: bool) -> Self {
-        self.print_silence = print_silence;
-        self
-    }
-
-    /// With these limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
+setters! {
+    MbrOptions:
+    decode_mbr, with_decode_mbr: bool, "With or without changing the words.";
+    print_silence, with_print_silence: bool, "With or without bins of no word.";
+    limits, with_limits: Limits, "With these limits.";
 }
 
 /// The words with the least risk.

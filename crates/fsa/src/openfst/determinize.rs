@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use kaldera_base::setters;
+
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
@@ -61,46 +63,20 @@ impl Default for DeterminizeOptions {
     }
 }
 
+setters! {
+    DeterminizeOptions:
+    delta, with_delta: f32, "With scores left behind that are rounded to multiples of `delta`.";
+    disambiguate, with_disambiguate: bool, "With disambiguation.";
+    remove_epsilons, with_remove_epsilons: bool, "With arcs with label 0 removed.";
+    semiring, with_semiring: Semiring, "In this semiring.";
+    limits, with_limits: Limits, "With these limits.";
+}
+
 impl DeterminizeOptions {
-    /// With scores left behind that are rounded to multiples of `delta`.
-    #[must_use]
-    pub fn with_delta(mut self, delta: f32) -> Self {
-        self.delta = delta;
-        self
-    }
-
-    /// With disambiguation.
-    #[must_use]
-    pub fn with_disambiguate(mut self, disambiguate: bool) -> Self {
-        self.disambiguate = disambiguate;
-        self
-    }
-
-    /// With arcs with label 0 removed.
-    #[must_use]
-    pub fn with_remove_epsilons(mut self, remove_epsilons: bool) -> Self {
-        self.remove_epsilons = remove_epsilons;
-        self
-    }
-
     /// With a beam.
     #[must_use]
     pub fn with_beam(mut self, beam: f32) -> Self {
         self.beam = Some(beam);
-        self
-    }
-
-    /// In this semiring.
-    #[must_use]
-    pub fn with_semiring(mut self, semiring: Semiring) -> Self {
-        self.semiring = semiring;
-        self
-    }
-
-    /// With these limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
         self
     }
 }

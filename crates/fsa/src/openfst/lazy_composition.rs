@@ -1,5 +1,7 @@
 //! Composition on demand: the arcs of a state are computed when they are requested.
 
+use kaldera_base::setters;
+
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::attributes::Attribute;
 use crate::core::builder::SortedFsaBuilder;
@@ -43,34 +45,12 @@ impl Default for LazyOptions {
     }
 }
 
-impl LazyOptions {
-    /// With this meaning of label 0.
-    #[must_use]
-    pub fn with_epsilons(mut self, epsilons: Epsilons) -> Self {
-        self.epsilons = epsilons;
-        self
-    }
-
-    /// With look-ahead or without.
-    #[must_use]
-    pub fn with_look_ahead(mut self, look_ahead: bool) -> Self {
-        self.look_ahead = look_ahead;
-        self
-    }
-
-    /// With these limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// With at most this number of bytes for arcs that were requested before.
-    #[must_use]
-    pub fn with_cache_bytes(mut self, cache_bytes: usize) -> Self {
-        self.cache_bytes = cache_bytes;
-        self
-    }
+setters! {
+    LazyOptions:
+    epsilons, with_epsilons: Epsilons, "With this meaning of label 0.";
+    look_ahead, with_look_ahead: bool, "With look-ahead or without.";
+    limits, with_limits: Limits, "With these limits.";
+    cache_bytes, with_cache_bytes: usize, "With at most this number of bytes for arcs that were requested before.";
 }
 
 /// What [`compose`](crate::k2::compose()) makes, state by state as one walks it: for graphs that

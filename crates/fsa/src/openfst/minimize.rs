@@ -1,5 +1,7 @@
 //! Minimization of weighted acceptors and transducers.
 
+use kaldera_base::setters;
+
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
@@ -43,34 +45,12 @@ impl Default for MinimizeOptions {
     }
 }
 
-impl MinimizeOptions {
-    /// With scores that are rounded to multiples of `delta`.
-    #[must_use]
-    pub fn with_delta(mut self, delta: f32) -> Self {
-        self.delta = delta;
-        self
-    }
-
-    /// With FSAs that are not deterministic allowed.
-    #[must_use]
-    pub fn with_allow_nondet(mut self, allow_nondet: bool) -> Self {
-        self.allow_nondet = allow_nondet;
-        self
-    }
-
-    /// In this semiring.
-    #[must_use]
-    pub fn with_semiring(mut self, semiring: Semiring) -> Self {
-        self.semiring = semiring;
-        self
-    }
-
-    /// With these limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
+setters! {
+    MinimizeOptions:
+    delta, with_delta: f32, "With scores that are rounded to multiples of `delta`.";
+    allow_nondet, with_allow_nondet: bool, "With FSAs that are not deterministic allowed.";
+    semiring, with_semiring: Semiring, "In this semiring.";
+    limits, with_limits: Limits, "With these limits.";
 }
 
 /// The smallest equivalent deterministic FSAs. Scores, and the output labels of a transducer, are

@@ -41,6 +41,16 @@ pub(crate) fn for_each_job<J: Send, T: Send>(
     par::map(jobs.enumerate().collect(), |(i, job)| run(i, job)).into_iter().collect()
 }
 
+/// The parts of these sizes, one after another.
+pub(crate) fn split<T>(mut entries: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    let each = sizes.map(|size| {
+        let (part, rest) = std::mem::take(&mut entries).split_at_mut(size);
+        entries = rest;
+        part
+    });
+    each.collect()
+}
+
 /// Rows cut in pieces of about as many values each, several for each thread if `parallel`; `splits`
 /// counts the values of the rows.
 pub(crate) fn pieces(parallel: bool, splits: &[i32]) -> Vec<Range<usize>> {

@@ -3,16 +3,15 @@
 use fsa::dense::*;
 use fsa::graphs::CtcTopology;
 use fsa::k2::{ComposeOptions, Epsilons, connect, top_sort};
-use fsa::paths::{arc_posteriors, best_paths, total_scores, total_scores_saved};
-use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Fsas, Graph, GraphLabels, Limits, Semiring};
+use fsa::paths::{arc_posteriors, best_paths};
+use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Graph, GraphLabels, Limits, Semiring};
 use proptest::prelude::*;
 
+use crate::decoding::{
+    self, SEMIRINGS, SINGLE, acceptor, check_finished_parts, check_gradients, finite_frames, near, total,
+};
+
 const CLASSES: usize = 4;
-/// Sums of some dozen numbers of a few units in single precision.
-const SINGLE: f64 = 1e-4;
-const DIFFERENCE: f64 = 2e-3;
-const STEP: f32 = 1.0 / 64.0;
-const SEMIRINGS: [Semiring; 2] = [Semiring::Log, Semiring::Tropical];
 
 /// Arcs between any two states, with cycles. Scores are multiples of 1/64, so that most sums are
 /// exact.
@@ -31,39 +30,19 @@ fn graph() -> impl Strategy<Value = Fsa> {
 
 /// Scores of some frames.
 fn frames() -> impl Strategy<Value = Vec<f32>> {
-    let score = prop_oneof![9 => (-256..64_i32).prop_map(|x| x as f32 / 64.0), 1 => Just(f32::NEG_INFINITY)];
-    (0_usize..7).prop_flat_map(move |frames| prop::collection::vec(score.clone(), frames * CLASSES))
-}
-
-/// The scores as an FSA of their own.
-fn acceptor(values: &[f32]) -> Fsa {
-    let mut arcs = vec![];
-    for (frame, row) in (0..).zip(values.chunks(CLASSES)) {
-        arcs.extend((0..).zip(row).map(|(class, &score)| Arc::new(frame, frame + 1, class, score)));
-    }
-    let frames = (values.len() / CLASSES) as i32;
-    arcs.push(Arc::new(frames, frames + 1, FINAL, 0.0));
-    Fsa::from_arcs(frames as usize + 2, arcs).unwrap()
+    decoding::frames(7, CLASSES)
 }
 
 /// What composition makes of the same.
 fn composed(values: &[f32], graph: &Fsa) -> Fsa {
     let options = ComposeOptions { epsilons: Epsilons::AsSymbol, ..ComposeOptions::default() };
     let graph = Graph::new(graph.clone()).arc_sort().unwrap();
-    let both = Graph::new(acceptor(values)).compose_with(&graph, &options).unwrap();
+    let both = Graph::new(acceptor(values, CLASSES, 0)).compose_with(&graph, &options).unwrap();
     top_sort(&connect(both.fsas()).unwrap().0).unwrap().0
-}
-
-fn total(fsas: &impl Fsas, semiring: Semiring) -> f64 {
-    total_scores::<f64, _>(fsas, semiring).unwrap()[0]
 }
 
 fn dense(values: &[f32]) -> DenseFsaVec<'_> {
     DenseFsaVec::from_frames(values, CLASSES).unwrap()
-}
-
-fn near(a: f64, b: f64, tolerance: f64) -> bool {
-    a == b || (a - b).abs() <= tolerance * b.abs().max(1.0)
 }
 
 /// A search without any beam, in one of two ways.
@@ -126,48 +105,20 @@ proptest! {
 
     #[test]
     fn gradients_are_differences(graph in graph(), values in frames()) {
-        let whole = Graph::new(graph.clone());
-        let came = intersect_dense(&whole, &dense(&values), f32::INFINITY).unwrap();
-        let (totals, saved) = total_scores_saved::<f64, _>(came.graph().fsas(), Semiring::Log).unwrap();
-        prop_assume!(totals[0].is_finite());
-        let arcs = saved.backward(&[1.0]).unwrap();
-        let value = |graph: &Fsa, values: &[f32]| {
-            let came = intersect_dense(&Graph::new(graph.clone()), &dense(values), f32::INFINITY).unwrap();
-            total(came.graph().fsas(), Semiring::Log)
-        };
-        let by_graph = came.graph_gradient(&arcs, graph.num_arcs()).unwrap();
-        let scores = graph.scores();
-        for (arc, &grad) in by_graph.iter().enumerate() {
-            let changed = |change: f32| {
-                let mut scores = scores.clone();
-                scores[arc] += change;
-                value(&graph.with_scores(&scores).unwrap(), &values)
-            };
-            let difference = (changed(STEP) - changed(-STEP)) / f64::from(2.0 * STEP);
-            prop_assert!((grad - difference).abs() < DIFFERENCE, "arc {arc}: {grad} and {difference}");
-        }
-        let by_score = came.score_gradient(&arcs, &dense(&values)).unwrap();
-        for (place, &grad) in by_score.iter().enumerate() {
-            let changed = |change: f32| {
-                let mut values = values.clone();
-                values[place] += change;
-                value(&graph, &values)
-            };
-            let difference = (changed(STEP) - changed(-STEP)) / f64::from(2.0 * STEP);
-            prop_assert!((grad - difference).abs() < DIFFERENCE, "value {place}: {grad} and {difference}");
-        }
+        check_gradients(&graph, &values, CLASSES, |graph, values| {
+            intersect_dense(&Graph::new(graph.clone()), &dense(values), f32::INFINITY).unwrap()
+        })?;
     }
 
     #[test]
     fn chunks_are_the_whole(
         graph in graph(),
-        values in prop::collection::vec(-256..64_i32, 0..60 * CLASSES),
+        values in finite_frames(60, CLASSES),
         cuts in prop::collection::vec(0_usize..9, 1..20),
         narrow in any::<bool>(),
         chunkwise in any::<bool>(),
     ) {
-        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
-        let values = &values[..values.len() / CLASSES * CLASSES];
+        let values = &values[..];
         let mut options = DenseOptions::default();
         if narrow {
             options = options.with_search_beam(3.0).with_output_beam(2.0).with_min_active_states(2).with_max_active_states(3);
@@ -207,51 +158,25 @@ proptest! {
     #[test]
     fn finished_parts_are_the_whole(
         graph in graph(),
-        values in prop::collection::vec(-256..64_i32, 0..60 * CLASSES),
+        values in finite_frames(60, CLASSES),
         chunk in 1_usize..7,
         output_beam in 0..200_i32,
     ) {
-        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
-        let values = &values[..values.len() / CLASSES * CLASSES];
         let options = DenseOptions::default().with_output_beam((output_beam as f32 + 0.5) / 64.0);
         let graph = Graph::new(graph);
-        let right = intersect_dense_pruned(&graph, &dense(values), &options).unwrap();
+        let right = intersect_dense_pruned(&graph, &dense(&values), &options).unwrap();
         let decoder = OnlineDecoder::new(graph, options).unwrap();
-        let mut stream = decoder.stream();
-        let mut came = vec![];
-        let mut add = |lattices: &DenseLattices, last: bool| {
-            for (i, arc) in lattices.graph().fsas().arcs().iter().enumerate() {
-                if last || arc.label != FINAL {
-                    came.push((lattices.frames()[i], lattices.graph_arcs()[i], arc.label, arc.score));
-                }
-            }
-        };
-        for chunk in values.chunks(chunk * CLASSES) {
-            decoder.decode(&mut [&mut stream], &dense(chunk)).unwrap()[0].clone().unwrap();
-            if let Some(part) = decoder.take_finished(&mut stream).unwrap() {
-                prop_assert_eq!(&part.outcomes()[0], &Outcome::Partial);
-                add(&part, false);
-            }
-        }
-        let rest = decoder.lattices(&[&stream], Ending::Final).unwrap();
-        add(&rest, true);
-        prop_assert_eq!(&rest.outcomes()[0], &right.outcomes()[0]);
-        if right.outcomes()[0].has_paths() {
-            let arcs = right.graph().fsas().arcs().iter().enumerate();
-            let right = arcs.map(|(i, arc)| (right.frames()[i], right.graph_arcs()[i], arc.label, arc.score));
-            prop_assert_eq!(came, right.collect::<Vec<_>>());
-        }
+        check_finished_parts(&decoder, (&values, CLASSES), chunk, &right)?;
     }
 
     #[test]
     fn streams_are_saved_and_read_again(
         graph in graph(),
-        values in prop::collection::vec(-256..64_i32, 0..20 * CLASSES),
+        values in finite_frames(20, CLASSES),
         cut in 0_usize..20,
         damage in any::<(prop::sample::Index, u8)>(),
     ) {
-        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
-        let values = &values[..values.len() / CLASSES * CLASSES];
+        let values = &values[..];
         let (first, second) = values.split_at((cut * CLASSES).min(values.len()));
         let decoder = OnlineDecoder::new(Graph::new(graph), DenseOptions::default()).unwrap();
         let mut stream = decoder.stream();

@@ -6,16 +6,15 @@ use std::collections::BTreeMap;
 use fsa::dense::*;
 use fsa::graphs::{CtcTopology, ctc_topo};
 use fsa::k2::{connect, remove_epsilon, remove_epsilon_log, top_sort};
-use fsa::paths::{arc_posteriors, shortest_path, total_scores, total_scores_saved};
-use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Fsas, Graph, GraphLabels, Limits, Semiring};
+use fsa::paths::{arc_posteriors, shortest_path};
+use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Graph, GraphLabels, Limits, Semiring};
 use proptest::prelude::*;
 
+use crate::decoding::{
+    self, SEMIRINGS, SINGLE, acceptor, check_finished_parts, check_gradients, finite_frames, near, total,
+};
+
 const CLASSES: usize = 3;
-/// Sums of some dozen numbers of a few units in single precision.
-const SINGLE: f64 = 1e-4;
-const DIFFERENCE: f64 = 2e-3;
-const STEP: f32 = 1.0 / 64.0;
-const SEMIRINGS: [Semiring; 2] = [Semiring::Log, Semiring::Tropical];
 
 /// Which epsilon arcs a graph may have.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,8 +56,7 @@ fn graph(cycles: Cycles) -> impl Strategy<Value = Fsa> {
 
 /// Scores of some frames.
 fn frames(most: usize) -> impl Strategy<Value = Vec<f32>> {
-    let score = prop_oneof![9 => (-256..64_i32).prop_map(|x| x as f32 / 64.0), 1 => Just(f32::NEG_INFINITY)];
-    (0..most).prop_flat_map(move |frames| prop::collection::vec(score.clone(), frames * CLASSES))
+    decoding::frames(most, CLASSES)
 }
 
 fn dense(values: &[f32]) -> DenseFsaVec<'_> {
@@ -82,30 +80,11 @@ fn decode(graph: &Fsa, values: &[f32], options: &DenseOptions) -> DenseLattices 
     intersect_dense_pruned(&Graph::new(graph.clone()), &dense(values), options).unwrap()
 }
 
-/// The scores as an FSA of their own, with classes + 1.
-fn acceptor(values: &[f32]) -> Fsa {
-    let mut arcs = vec![];
-    for (frame, row) in (0..).zip(values.chunks(CLASSES)) {
-        arcs.extend((1..).zip(row).map(|(label, &score)| Arc::new(frame, frame + 1, label, score)));
-    }
-    let frames = (values.len() / CLASSES) as i32;
-    arcs.push(Arc::new(frames, frames + 1, FINAL, 0.0));
-    Fsa::from_arcs(frames as usize + 2, arcs).unwrap()
-}
-
 /// What composition makes of the same.
 fn composed(values: &[f32], graph: &Fsa) -> Fsa {
     let graph = Graph::new(graph.clone()).arc_sort().unwrap();
-    let both = Graph::new(acceptor(values)).compose(&graph).unwrap();
+    let both = Graph::new(acceptor(values, CLASSES, 1)).compose(&graph).unwrap();
     top_sort(&connect(both.fsas()).unwrap().0).unwrap().0
-}
-
-fn total(fsas: &impl Fsas, semiring: Semiring) -> f64 {
-    total_scores::<f64, _>(fsas, semiring).unwrap()[0]
-}
-
-fn near(a: f64, b: f64, tolerance: f64) -> bool {
-    a == b || (a - b).abs() <= tolerance * b.abs().max(1.0)
 }
 
 /// What a search that gives up what is further than `beam` below the best state of a frame has as
@@ -287,44 +266,18 @@ proptest! {
 
     #[test]
     fn gradients_are_differences(graph in graph(Cycles::None), values in frames(5)) {
-        let came = decode(&graph, &values, &without_beam());
-        let (totals, saved) = total_scores_saved::<f64, _>(came.graph().fsas(), Semiring::Log).unwrap();
-        prop_assume!(totals[0].is_finite());
-        let arcs = saved.backward(&[1.0]).unwrap();
-        let value = |graph: &Fsa, values: &[f32]| {
-            total(decode(graph, values, &without_beam()).graph().fsas(), Semiring::Log)
-        };
-        let scores = graph.scores();
-        for (arc, &grad) in came.graph_gradient(&arcs, graph.num_arcs()).unwrap().iter().enumerate() {
-            let changed = |change: f32| {
-                let mut scores = scores.clone();
-                scores[arc] += change;
-                value(&graph.with_scores(&scores).unwrap(), &values)
-            };
-            let difference = (changed(STEP) - changed(-STEP)) / f64::from(2.0 * STEP);
-            prop_assert!((grad - difference).abs() < DIFFERENCE, "arc {arc}: {grad} and {difference}");
-        }
-        for (place, &grad) in came.score_gradient(&arcs, &dense(&values)).unwrap().iter().enumerate() {
-            let changed = |change: f32| {
-                let mut values = values.clone();
-                values[place] += change;
-                value(&graph, &values)
-            };
-            let difference = (changed(STEP) - changed(-STEP)) / f64::from(2.0 * STEP);
-            prop_assert!((grad - difference).abs() < DIFFERENCE, "value {place}: {grad} and {difference}");
-        }
+        check_gradients(&graph, &values, CLASSES, |graph, values| decode(graph, values, &without_beam()))?;
     }
 
     #[test]
     fn chunks_are_the_whole(
         graph in graph(Cycles::Harmless),
-        values in prop::collection::vec(-256..64_i32, 0..60 * CLASSES),
+        values in finite_frames(60, CLASSES),
         chunk in 1_usize..9,
         narrow in any::<bool>(),
         chunkwise in any::<bool>(),
     ) {
-        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
-        let values = &values[..values.len() / CLASSES * CLASSES];
+        let values = &values[..];
         let mut options = options();
         if narrow {
             options = options.with_search_beam(3.0).with_output_beam(2.0).with_min_active_states(2).with_max_active_states(3);
@@ -347,39 +300,14 @@ proptest! {
     #[test]
     fn finished_parts_are_the_whole(
         graph in graph(Cycles::None),
-        values in prop::collection::vec(-256..64_i32, 0..60 * CLASSES),
+        values in finite_frames(60, CLASSES),
         chunk in 1_usize..7,
         output_beam in 0..200_i32,
     ) {
-        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
-        let values = &values[..values.len() / CLASSES * CLASSES];
         let options = options().with_output_beam(beam(output_beam));
-        let right = decode(&graph, values, &options);
+        let right = decode(&graph, &values, &options);
         let decoder = OnlineDecoder::new(Graph::new(graph), options).unwrap();
-        let mut stream = decoder.stream();
-        let mut came = vec![];
-        let mut add = |lattices: &DenseLattices, last: bool| {
-            for (i, arc) in lattices.graph().fsas().arcs().iter().enumerate() {
-                if last || arc.label != FINAL {
-                    came.push((lattices.frames()[i], lattices.graph_arcs()[i], arc.label, arc.score));
-                }
-            }
-        };
-        for chunk in values.chunks(chunk * CLASSES) {
-            decoder.decode(&mut [&mut stream], &dense(chunk)).unwrap()[0].clone().unwrap();
-            if let Some(part) = decoder.take_finished(&mut stream).unwrap() {
-                prop_assert_eq!(&part.outcomes()[0], &Outcome::Partial);
-                add(&part, false);
-            }
-        }
-        let rest = decoder.lattices(&[&stream], Ending::Final).unwrap();
-        add(&rest, true);
-        prop_assert_eq!(&rest.outcomes()[0], &right.outcomes()[0]);
-        if right.outcomes()[0].has_paths() {
-            let arcs = right.graph().fsas().arcs().iter().enumerate();
-            let right = arcs.map(|(i, arc)| (right.frames()[i], right.graph_arcs()[i], arc.label, arc.score));
-            prop_assert_eq!(came, right.collect::<Vec<_>>());
-        }
+        check_finished_parts(&decoder, (&values, CLASSES), chunk, &right)?;
     }
 
     #[test]

@@ -335,8 +335,17 @@ pub(crate) fn lexicon_text() -> impl Strategy<Value = Vec<(usize, Vec<usize>)>> 
     })
 }
 
-pub(crate) const TOKENS: [&str; 2] = ["X", "Y"];
+const TOKENS: [&str; 2] = ["X", "Y"];
 const SPOKEN: [&str; 4] = ["k", "l", "m", "n"];
+
+/// A lexicon with these entries; `word` gives the words.
+pub(crate) fn lexicon_of(entries: &[(usize, Vec<usize>)], word: impl Fn(usize) -> String) -> String {
+    let line = |(at, tokens): &(usize, Vec<usize>)| {
+        let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
+        format!("{} {}\n", word(*at), tokens.join(" "))
+    };
+    entries.iter().map(line).collect()
+}
 
 pub(crate) fn boundaries() -> impl Strategy<Value = Option<WordBoundary>> {
     let boundary = any::<(bool, bool)>().prop_map(|(at_start, at_end)| WordBoundary {
@@ -357,11 +366,7 @@ proptest! {
     fn a_lexicon_takes_all_pronunciations_of_all_words(
         entries in lexicon_text(), silence: bool, boundary in boundaries(),
     ) {
-        let line = |(word, tokens): &(usize, Vec<usize>)| {
-            let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
-            format!("{} 0.5 {}\n", SPOKEN[*word], tokens.join(" "))
-        };
-        let text: String = entries.iter().map(line).collect();
+        let text = lexicon_of(&entries, |word| format!("{} 0.5", SPOKEN[word]));
         let mut options = LexiconOptions::default();
         options.silence = silence.then(|| Silence { token: "SIL".into(), probability: 0.25 });
         options.word_boundary = boundary.clone();
@@ -421,11 +426,7 @@ proptest! {
     fn disambiguated_strings_are_those_of_one_sequence_of_words(
         entries in lexicon_text(), silence: bool, boundary in boundaries(),
     ) {
-        let line = |(word, tokens): &(usize, Vec<usize>)| {
-            let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
-            format!("{} {}\n", SPOKEN[*word], tokens.join(" "))
-        };
-        let text: String = entries.iter().map(line).collect();
+        let text = lexicon_of(&entries, |word| SPOKEN[word].to_owned());
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
         let mut options = LexiconOptions::default();
         options.silence = silence.then(|| Silence { token: "SIL".into(), probability: 0.25 });
@@ -777,11 +778,7 @@ proptest! {
         // The words of the lexicon are some of those of the model. Scores that rise in a circle
         // have no best path, and cannot be pushed.
         let ngrams: Entries = ngrams.into_iter().map(|(ngram, (p, bow))| (ngram, (p, bow.min(0.0)))).collect();
-        let line = |(word, tokens): &(usize, Vec<usize>)| {
-            let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
-            format!("{} {}\n", WORDS[word + 1], tokens.join(" "))
-        };
-        let text: String = entries.iter().map(line).collect();
+        let text = lexicon_of(&entries, |word| WORDS[word + 1].to_owned());
         let mut options = HlgOptions::default();
         (options.minimize, options.modified, options.remove_epsilon) = (minimize, modified, remove_epsilon);
         options.lexicon.word_boundary = boundary;

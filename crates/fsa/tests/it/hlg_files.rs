@@ -5,7 +5,7 @@ use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
 use fsa::{AUX_LABELS, EPSILON, FINAL, Fsa, Graph};
 use proptest::prelude::*;
 
-use crate::graphs::{Entries, TOKENS, WORDS, arpa, boundaries, entries, lexicon_text};
+use crate::graphs::{Entries, WORDS, arpa, boundaries, entries, lexicon_of, lexicon_text};
 
 /// The score of the best path with these labels, where arcs of `epsilon` take none.
 fn best(fsa: &Fsa, labels: &[i32], epsilon: Option<i32>) -> f64 {
@@ -60,11 +60,7 @@ proptest! {
         sentences in prop::collection::vec((prop::collection::vec(any::<prop::sample::Index>(), 0..5), any::<[u8; 32]>()), 8),
     ) {
         let ngrams: Entries = ngrams.into_iter().map(|(ngram, (p, bow))| (ngram, (p, bow.min(0.0)))).collect();
-        let line = |(word, tokens): &(usize, Vec<usize>)| {
-            let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
-            format!("{} {}\n", WORDS[word + 1], tokens.join(" "))
-        };
-        let text: String = entries.iter().map(line).collect();
+        let text = lexicon_of(&entries, |word| WORDS[word + 1].to_owned());
         let mut options = HlgOptions::default();
         (options.modified, options.topology, options.remove_epsilon) = (modified, topology, remove_epsilon);
         options.lexicon.word_boundary = boundary.clone();

@@ -11,7 +11,7 @@ use fsa::io::SymbolTable;
 use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Graph, GraphLabels, Limits, LookAheadProblem, Operation};
 use proptest::prelude::*;
 
-use crate::graphs::{Entries, TOKENS, WORDS, arpa, entries, lexicon_text};
+use crate::graphs::{Entries, WORDS, arpa, entries, lexicon_of, lexicon_text};
 
 /// Blank, the tokens X and Y, and silence.
 const CLASSES: usize = 4;
@@ -27,11 +27,7 @@ struct Parts {
 
 impl Parts {
     fn new(entries: &[(usize, Vec<usize>)], (order, ngrams): &(usize, Entries), silence: bool, modified: bool) -> Self {
-        let line = |(word, tokens): &(usize, Vec<usize>)| {
-            let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
-            format!("{} {}\n", WORDS[word + 1], tokens.join(" "))
-        };
-        let text: String = entries.iter().map(line).collect();
+        let text = lexicon_of(entries, |word| WORDS[word + 1].to_owned());
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
         for token in ["<eps>", "X", "Y", "SIL"] {
             tokens.find_or_add(token).unwrap();

@@ -1,6 +1,7 @@
 //! Tests of the crate from outside.
 
 mod ctc_epsilons;
+mod decoding;
 mod dense;
 mod dense_epsilons;
 mod first_steps;

@@ -8,8 +8,8 @@ use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::{Matrix, SubMatrix};
 use tracing::warn;
 
-use super::Failure;
-use super::driver::map_between;
+use crate::kaldi::Failure;
+use crate::kaldi::driver::map_between;
 use crate::{Call, Tool};
 
 pub(super) const DELTAS: Tool =

@@ -10,8 +10,8 @@ use kaldera::io::table::{MappedReader, SequentialReader, TableWriter};
 use kaldera::matrix::{GeneralMatrix, Matrix};
 use tracing::warn;
 
-use super::driver::{map_between, map_table};
-use super::{Failure, colon_list};
+use crate::kaldi::driver::{map_between, map_table};
+use crate::kaldi::{Failure, colon_list};
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =

@@ -6,7 +6,7 @@ use kaldera::feat::{SlidingWindowCmnOptions, sliding_window_cmn};
 use kaldera::matrix::Matrix;
 use tracing::warn;
 
-use super::driver::map_table;
+use crate::kaldi::driver::map_table;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =

@@ -10,8 +10,8 @@ use kaldera::io::write_object;
 use kaldera::matrix::{Matrix, Vector};
 use tracing::{info, warn};
 
-use super::Failure;
-use super::driver::{Counts, map_between};
+use crate::kaldi::Failure;
+use crate::kaldi::driver::{Counts, map_between};
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =

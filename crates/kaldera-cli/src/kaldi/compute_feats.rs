@@ -14,7 +14,7 @@ use kaldera::io::wave::WaveData;
 use kaldera::matrix::Matrix;
 use tracing::{info, trace, warn};
 
-use super::Failure;
+use crate::kaldi::Failure;
 use crate::{Call, Tool, log};
 
 pub(super) const FBANK: Tool =

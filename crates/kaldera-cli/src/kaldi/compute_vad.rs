@@ -8,7 +8,7 @@ use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::{Matrix, Vector};
 use tracing::{info, warn};
 
-use super::Failure;
+use crate::kaldi::Failure;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =

@@ -7,7 +7,7 @@ use kaldera::decoder::score::{Counts, Rules, align_words, bootstrap};
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 
-use super::Failure;
+use crate::kaldi::Failure;
 use crate::{Call, Tool, log};
 
 pub(super) const TOOL: Tool = Tool { name: "compute-wer", about: "Word and sentence error rates of texts", run };

@@ -9,7 +9,7 @@ use kaldera::io::{Holder, HtkMatrix, SphinxMatrix, read_object, write_object};
 use kaldera::matrix::{CompressedMatrix, CompressionMethod, Matrix};
 use tracing::info;
 
-use super::Failure;
+use crate::kaldi::Failure;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =

@@ -15,7 +15,7 @@ use kaldera::matrix::Matrix;
 use kaldera::matrix::codec::{HtkHeader, write_htk, write_sphinx};
 use tracing::info;
 
-use super::Failure;
+use crate::kaldi::Failure;
 use crate::{Call, Tool};
 
 pub(super) const HTK: Tool =

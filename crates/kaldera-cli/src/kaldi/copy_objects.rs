@@ -10,8 +10,8 @@ use kaldera::io::{Holder, IntegerVector, read_object, write_object};
 use kaldera::matrix::{Matrix, ResizeType, Vector};
 use tracing::info;
 
-use super::Failure;
-use super::driver::map_between;
+use crate::kaldi::Failure;
+use crate::kaldi::driver::map_between;
 use crate::{Call, Tool};
 
 pub(super) const MATRIX: Tool = Tool {

@@ -5,7 +5,7 @@ use kaldera::io::Holder;
 use kaldera::io::table::{SequentialReader, TableWriter};
 use tracing::info;
 
-use super::Failure;
+use crate::kaldi::Failure;
 
 /// How many objects went well, and how many did not.
 #[derive(Debug, Clone, Copy, Default)]

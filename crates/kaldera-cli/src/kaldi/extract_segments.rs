@@ -11,8 +11,8 @@ use kaldera::io::{Error, Holder};
 use kaldera::matrix::Matrix;
 use tracing::{info, warn};
 
-use super::Failure;
-use super::driver::Counts;
+use crate::kaldi::Failure;
+use crate::kaldi::driver::Counts;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "extract-segments", about: "Cut recordings into utterances", run };

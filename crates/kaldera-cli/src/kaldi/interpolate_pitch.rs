@@ -7,7 +7,7 @@ use kaldera::feat::{PitchInterpolator, PitchInterpolatorOptions, interpolate_pit
 use kaldera::matrix::Matrix;
 use tracing::warn;
 
-use super::driver::map_table;
+use crate::kaldi::driver::map_table;
 use crate::{Call, Tool, log};
 
 pub(super) const TOOL: Tool = Tool { name: "interpolate-pitch", about: "Smooth pitch and fill its gaps", run };

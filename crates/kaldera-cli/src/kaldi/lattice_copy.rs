@@ -9,8 +9,8 @@ use kaldera::io::lattice::{CompactLattice, Lattice};
 use kaldera::io::table::{SequentialReader, TableWriter};
 use tracing::info;
 
-use super::Failure;
-use super::lattices::{
+use crate::kaldi::Failure;
+use crate::kaldi::lattices::{
     acoustic_scale, read_text, register_acoustic_scale, register_inv_acoustic_scale, register_write_compact,
 };
 use crate::{Call, Tool};

@@ -7,7 +7,7 @@ use kaldera::io::lattice::CompactLattice;
 use kaldera::io::rxfilename::Input;
 use tracing::warn;
 
-use super::Failure;
+use crate::kaldi::Failure;
 
 /// The scales that most programs take.
 pub(super) struct Scales {

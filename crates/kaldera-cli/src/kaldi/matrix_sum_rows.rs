@@ -6,7 +6,7 @@ use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::matrix::{Matrix, Vector};
 use tracing::info;
 
-use super::driver::map_table;
+use crate::kaldi::driver::map_table;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =

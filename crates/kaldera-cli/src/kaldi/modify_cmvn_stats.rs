@@ -7,8 +7,8 @@ use kaldera::feat::{CmvnStats, Error};
 use kaldera::matrix::Matrix;
 use tracing::warn;
 
-use super::driver::map_table;
-use super::{Failure, colon_list};
+use crate::kaldi::driver::map_table;
+use crate::kaldi::{Failure, colon_list};
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool {

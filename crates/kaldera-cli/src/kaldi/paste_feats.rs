@@ -10,8 +10,8 @@ use kaldera::io::{read_object, write_object};
 use kaldera::matrix::Matrix;
 use tracing::{info, warn};
 
-use super::Failure;
-use super::driver::map_between;
+use crate::kaldi::Failure;
+use crate::kaldi::driver::map_between;
 use crate::{Call, Tool, log};
 
 pub(super) const TOOL: Tool = Tool { name: "paste-feats", about: "Put features of several tables side by side", run };

@@ -11,8 +11,8 @@ use kaldera::io::wave::WaveData;
 use kaldera::matrix::Matrix;
 use tracing::warn;
 
-use super::Failure;
-use super::driver::{Counts, map_table};
+use crate::kaldi::Failure;
+use crate::kaldi::driver::{Counts, map_table};
 use crate::{Call, Tool, log};
 
 pub(super) const COMPUTE: Tool =

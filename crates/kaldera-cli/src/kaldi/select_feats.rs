@@ -8,7 +8,7 @@ use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::Matrix;
 use tracing::{info, warn};
 
-use super::{Failure, NoOptions};
+use crate::kaldi::{Failure, NoOptions};
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "select-feats", about: "Select columns of features", run };

@@ -7,8 +7,8 @@ use kaldera::io::table::RandomAccessReader;
 use kaldera::matrix::{Matrix, Vector};
 use tracing::warn;
 
-use super::NoOptions;
-use super::driver::map_table;
+use crate::kaldi::NoOptions;
+use crate::kaldi::driver::map_table;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =

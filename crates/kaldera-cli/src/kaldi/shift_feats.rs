@@ -9,8 +9,8 @@ use kaldera::io::{read_object, write_object};
 use kaldera::matrix::Matrix;
 use tracing::warn;
 
-use super::Failure;
-use super::driver::map_table;
+use crate::kaldi::Failure;
+use crate::kaldi::driver::map_table;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "shift-feats", about: "Move features in time", run };

@@ -10,8 +10,8 @@ use kaldera::io::wxfilename::Output;
 use kaldera::matrix::codec::MatrixHeader;
 use tracing::warn;
 
-use super::driver::{map_between, map_table};
-use super::{Failure, NoOptions};
+use crate::kaldi::driver::{map_between, map_table};
+use crate::kaldi::{Failure, NoOptions};
 use crate::{Call, Tool};
 
 pub(super) const FEAT_TO_DIM: Tool = Tool { name: "feat-to-dim", about: "The dimension of features", run: feat_to_dim };

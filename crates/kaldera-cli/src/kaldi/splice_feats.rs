@@ -8,7 +8,7 @@ use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::Matrix;
 use tracing::warn;
 
-use super::driver::map_between;
+use crate::kaldi::driver::map_between;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =

@@ -7,8 +7,8 @@ use kaldera::feat::subsample_frames;
 use kaldera::matrix::Matrix;
 use tracing::warn;
 
-use super::Failure;
-use super::driver::map_table;
+use crate::kaldi::Failure;
+use crate::kaldi::driver::map_table;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "subsample-feats", about: "Take every n'th frame", run };

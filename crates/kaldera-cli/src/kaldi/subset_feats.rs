@@ -12,7 +12,7 @@ use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::Matrix;
 use tracing::info;
 
-use super::Failure;
+use crate::kaldi::Failure;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool {

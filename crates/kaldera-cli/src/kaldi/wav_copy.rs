@@ -7,7 +7,7 @@ use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::io::wave::WaveData;
 use kaldera::io::{read_object, write_object};
 
-use super::{Failure, NoOptions};
+use crate::kaldi::{Failure, NoOptions};
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "wav-copy", about: "Copy recordings between tables or files", run };

@@ -6,7 +6,7 @@ use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::io::wave::{WaveData, WaveInfo};
 
-use super::Failure;
+use crate::kaldi::Failure;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "wav-to-duration", about: "Durations of recordings, in seconds", run };

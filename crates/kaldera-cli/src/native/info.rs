@@ -8,8 +8,8 @@ use kaldera::feat::options::Registry as _;
 use kaldera::matrix::{BackendInfo, OpenBlasInfo, backend_info};
 use serde_json::{Value, json};
 
-use super::{Trouble, arguments, print};
 use crate::Call;
+use crate::native::{Trouble, arguments, print};
 use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "info";

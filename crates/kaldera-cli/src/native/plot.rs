@@ -26,9 +26,9 @@ use plotters::prelude::{
     BitMapBackend, DrawingArea, DrawingAreaErrorKind, DrawingBackend, IntoDrawingArea as _, SVGBackend,
 };
 
-use super::heat_map::{DIMENSIONS, HeatMap, PitchTrack, SIZE};
-use super::lettering::Lettered;
-use super::{Trouble, arguments, print, text_picture};
+use crate::native::heat_map::{DIMENSIONS, HeatMap, PitchTrack, SIZE};
+use crate::native::lettering::Lettered;
+use crate::native::{Trouble, arguments, print, text_picture};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use kaldera::matrix::Matrix;
 
-use super::heat_map::{groups, probability_of_voicing, short};
+use crate::native::heat_map::{groups, probability_of_voicing, short};
 
 /// From little to much.
 const SHADES: &[u8] = b" .:-=+*#%@";

@@ -150,7 +150,7 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
         (2, &["restrict", "lm.arpa", "out.bin"], "--vocab=WORDS is missing"),
         (2, &["prune", "--threshold=0", "lm.arpa", "out.bin"], "--threshold is above 0"),
         (2, &["interpolate", "--lambda=2", "lm.arpa", "lm.bin", "out.bin"], "--lambda is within 0 and 1"),
-        (2, &["interpolate", "lm.arpa"], "expected 2 models"),
+        (2, &["interpolate", "lm.arpa"], "expected 2 inputs"),
         (2, &["perplexity", "-"], "the model is standard input: name a text"),
         (1, &["convert", "missing.arpa", "out.bin"], "cannot read 'missing.arpa'"),
         (1, &["convert", "broken.arpa", "out.bin"], "broken.arpa: n-gram model, line 4: there should be a logarithm"),

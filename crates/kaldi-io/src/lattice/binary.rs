@@ -1,7 +1,7 @@
 //! OpenFst's binary form.
 
-use super::sealed::Sealed;
 use super::*;
+use crate::lattice::sealed::Sealed;
 
 pub(super) const MAGIC: [u8; 4] = 2_125_659_606_i32.to_le_bytes();
 /// The version of files of the type `vector`.

@@ -5,10 +5,10 @@ use std::io::{BufRead, Write};
 use fsa::io::{OpenFstBinary, OpenFstText};
 use fsa::{Fsa, Graph};
 
-use super::binary::{MAGIC, unexpected};
 use super::*;
 use crate::error::Error;
 use crate::holders::Holder;
+use crate::lattice::binary::{MAGIC, unexpected};
 
 /// A transducer with costs in the tropical semiring, one of many in a table; in binary OpenFst's
 /// file of the type `vector`, in text its lines, between the line end after the key and an empty

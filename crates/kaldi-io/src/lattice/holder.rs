@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, Write};
 
-use super::binary::{Header, read_header, read_states, unexpected};
-use super::text::Either;
 use super::*;
 use crate::error::Error;
 use crate::holders::Holder;
+use crate::lattice::binary::{Header, read_header, read_states, unexpected};
+use crate::lattice::text::Either;
 
 /// Reads either kind; text is seen from the white space behind the key.
 fn read(reader: &mut dyn BufRead) -> Result<Either, Error> {

@@ -2,9 +2,9 @@
 
 use kaldi_matrix::codec::push_number;
 
-use super::binary::unexpected;
 use super::*;
 use crate::error::{Error, excerpt};
+use crate::lattice::binary::unexpected;
 
 /// A lattice of either kind: which one is seen from its lines.
 pub(super) enum Either {

@@ -3,12 +3,25 @@
 use std::sync::LazyLock;
 
 use crate::backend::Backend;
-use crate::backend::element::Element;
+#[cfg(not(feature = "pure"))]
+use crate::backend::element::Concrete as PureNumber;
+#[cfg(not(feature = "openblas"))]
+use crate::backend::element::Concrete as OpenBlasNumber;
+#[cfg(feature = "pure")]
+use crate::backend::faer::Number as PureNumber;
+#[cfg(feature = "openblas")]
+use crate::backend::openblas::Number as OpenBlasNumber;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 use crate::error::{Error, Shape};
 
 /// The environment variable that overrides the measurements.
 const VARIABLE: &str = "KALDERA_BACKEND";
+
+/// A type that every library of this build can compute with.
+pub(super) trait Element: OpenBlasNumber + PureNumber {}
+
+impl Element for f32 {}
+impl Element for f64 {}
 
 /// A library that computes, or our own loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,21 +4,6 @@ use kaldera_base::Real;
 
 use crate::matrix::{SubMatrix, SubMatrixMut};
 
-#[cfg(feature = "pure")]
-use crate::backend::faer::Number as PureNumber;
-#[cfg(feature = "openblas")]
-use crate::backend::openblas::Number as OpenBlasNumber;
-#[cfg(not(feature = "pure"))]
-use Concrete as PureNumber;
-#[cfg(not(feature = "openblas"))]
-use Concrete as OpenBlasNumber;
-
-/// A type that every library of this build can compute with.
-pub(super) trait Element: OpenBlasNumber + PureNumber {}
-
-impl Element for f32 {}
-impl Element for f64 {}
-
 /// A type that a generic slice turns out to be of.
 pub(super) trait Concrete: Real {
     /// `None` unless T is this type.

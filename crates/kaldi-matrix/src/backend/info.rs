@@ -93,7 +93,10 @@ pub fn backend_info() -> BackendInfo {
         },
     };
     #[cfg(feature = "openblas")]
-    let openblas = Some(super::openblas::info());
+    let openblas = {
+        let (config, corename, threads) = super::openblas::info();
+        Some(OpenBlasInfo { config, corename, threads })
+    };
     #[cfg(not(feature = "openblas"))]
     let openblas = None;
     BackendInfo { openblas, pure: cfg!(feature = "pure"), choice, ignored: WISH.ignored.clone() }

@@ -14,7 +14,6 @@ use ndarray::{ArrayView1, ArrayView2};
 use ndarray_linalg::{Eig, Eigh, JobSvd, Lapack, MatrixLayout, SVDDC, UPLO};
 
 use crate::backend::element::Concrete;
-use crate::backend::info::OpenBlasInfo;
 use crate::backend::log_det::LogDet;
 use crate::backend::{Backend, Op, block_factors};
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
@@ -104,14 +103,15 @@ pub(super) fn stop_idle_threads() {
     }
 }
 
-pub(super) fn info() -> OpenBlasInfo {
+/// Version and build options, the name of the processor, and the number of threads.
+pub(super) fn info() -> (String, String, usize) {
     prepare();
     // SAFETY: both give a string with a zero at its end that is never freed: a constant, or a
     // static buffer that is written with the same bytes at each call.
     let (config, corename) = unsafe { (text(openblas_get_config()), text(openblas_get_corename())) };
     // SAFETY: the function takes nothing and reads a global number.
     let threads = unsafe { openblas_get_num_threads() };
-    OpenBlasInfo { config, corename, threads: usize::try_from(threads).unwrap_or(0) }
+    (config, corename, usize::try_from(threads).unwrap_or(0))
 }
 
 /// # Safety

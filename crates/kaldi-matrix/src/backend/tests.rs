@@ -4,8 +4,7 @@ use kaldera_base::Real;
 use proptest::prelude::*;
 
 use super::*;
-use crate::backend::choice::Library;
-use crate::backend::element::Element;
+use crate::backend::choice::{Element, Library};
 use crate::error::Shape;
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;

@@ -73,6 +73,19 @@ pub(super) unsafe fn fill<T: Copy>(value: T, dst: *mut T, n: usize) {
     }
 }
 
+/// Copies `n` contiguous elements, and writes `filler` after each of them. Two passes, of fillers
+/// and then of elements between them, would take twice the time.
+///
+/// # Safety
+/// All sources can be read, and the `2 * n` targets written.
+#[inline(always)]
+pub(super) unsafe fn pairs<T: Copy>(src: *const T, dst: *mut T, n: usize, filler: T) {
+    for i in 0..n {
+        // SAFETY: the caller's promise.
+        unsafe { dst.cast::<[T; 2]>().add(i).write([src.add(i).read(), filler]) };
+    }
+}
+
 /// Steps that the compiler knows, and so can make shuffles of.
 ///
 /// # Safety

@@ -18,7 +18,7 @@ use kaldera_base::simd::fence;
 use crate::copy::axes::{Axis, Nest};
 use crate::copy::bits::Bits;
 use crate::copy::lines::{LINE, prefetch_row, stream};
-use crate::copy::rows::{fill, row};
+use crate::copy::rows::{fill, pairs, row};
 
 /// Bytes of the stage. With more, reading and writing take turns instead of going on at the same
 /// time.
@@ -188,10 +188,14 @@ impl<T: Bits> Writer<T> {
                     self.fill_to(self.target().add(dst_step - 1), filler);
                 } else {
                     let to = self.staged(self.end);
-                    if dst_step > 1 {
-                        fill(filler, to, part * dst_step);
+                    match (src_step, dst_step) {
+                        (_, 1) => row(src, src_step, to, 1, part),
+                        (1, 2) => pairs(src, to, part, filler),
+                        _ => {
+                            fill(filler, to, part * dst_step);
+                            row(src, src_step, to, dst_step.cast_signed(), part);
+                        }
                     }
-                    row(src, src_step, to, dst_step.cast_signed(), part);
                     self.commit(part * dst_step);
                 }
             }

@@ -7,7 +7,7 @@ use crate::error::{Error, LookAheadProblem, Operation, Quantity};
 use crate::openfst::first_labels::Interval;
 use crate::support::ids::{NONE, number};
 
-use super::Backoff;
+use crate::dense::look_ahead::Backoff;
 
 /// Arcs by the slots that take them, so that the best arc of an interval of slots is found at once.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::LookAheadGraph;
-use super::visited::{Saved, Visited};
+use crate::dense::look_ahead::LookAheadGraph;
+use crate::dense::look_ahead::visited::{Saved, Visited};
 use crate::dense::search::Search;
 use crate::error::Error;
 

@@ -1,11 +1,11 @@
 //! Models as acceptors and grammars.
 
-use super::NgramModel;
-use super::layout::{ROOT, View};
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::error::{Error, Quantity};
+use crate::graphs::ngram::NgramModel;
+use crate::graphs::ngram::layout::{ROOT, View};
 use crate::support::adjacency::Adjacency;
 use crate::support::ids::narrow;
 

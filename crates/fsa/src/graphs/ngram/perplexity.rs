@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::{NgramModel, NgramState};
 use crate::graphs::ngram::arpa::LOG_ZERO;
+use crate::graphs::ngram::{NgramModel, NgramState};
 
 /// What a model says of a text: counts and sums over its sentences, as SRILM's `ngram -ppl` counts
 /// them.

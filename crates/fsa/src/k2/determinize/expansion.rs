@@ -8,10 +8,13 @@ use crate::core::arc::Arc;
 use crate::core::semiring::log_add;
 use crate::core::view::FsaView;
 use crate::k2::determinize::subsets::{State, Step, Subset, Subsets, at};
-use crate::k2::determinize::{STATES_AT_ONCE, WeightPushing};
+use crate::k2::determinize::weight_pushing::WeightPushing;
 use crate::support::ids::{NONE, id, narrow};
-
 use crate::support::interner::mix;
+
+/// States whose arcs are found before the states that these enter are numbered: few enough that
+/// they stay in the cache.
+pub(super) const STATES_AT_ONCE: usize = 64;
 
 /// The arcs that leave some states of the result, and the memory that it took to find them.
 #[derive(Debug, Default)]

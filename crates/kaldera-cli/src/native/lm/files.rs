@@ -10,7 +10,7 @@ use kaldera::fsa::graphs::{ArpaOptions, NgramModel};
 
 use super::steps::{Step, sizes};
 use super::{Options, Trouble};
-use crate::fst::files::{in_file, is_standard, open, read_text, shown, write_with};
+use crate::native::fst::files::{in_file, is_standard, open, read_text, shown, write_with};
 
 /// How a file holds a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use kaldera::fsa::graphs::{NgramModel, Perplexity};
 use super::files::{check_output, for_each_line, read, read_vocabulary, words, write};
 use super::steps::{Step, sizes};
 use super::{Inputs, Operation, Options, Trouble, print};
-use crate::fst::files::{in_file, is_standard, shown};
+use crate::native::fst::files::{in_file, is_standard, shown};
 
 /// The operations in the order in which help shows them.
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -18,7 +18,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["lm.arpa.gz", "en-us.lm.bin lm.bin"],
         inputs: Inputs::Any,
         options: &["bos-symbol", "eos-symbol", "unk"],
-        run: info,
+        work: info,
     },
     Operation {
         name: "convert",
@@ -26,9 +26,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
             Usage: kaldera lm convert [OPTIONS] [IN [OUT]]\n\
             A binary file loads at once, and takes 12 to 20 bytes for an n-gram, in memory too.",
         examples: &["lm.arpa.gz lm.bin", "pocketsphinx/model/en-us/en-us.lm.bin en-us.arpa.gz"],
-        inputs: Inputs::Models(1),
+        inputs: Inputs::Files(1),
         options: &["format", "bos-symbol", "eos-symbol", "unk"],
-        run: |options| change(options, |_, model| Ok(model)),
+        work: |options| change(options, |_, model| Ok(model)),
     },
     Operation {
         name: "restrict",
@@ -37,9 +37,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
             As SRILM's 'ngram -limit-vocab -vocab WORDS'. The ends of sentences and the unknown word stay. Histories then sum to \
             less than 1, until 'kaldera lm normalize'.",
         examples: &["--vocab=words.txt lm.arpa.gz small.bin"],
-        inputs: Inputs::Models(1),
+        inputs: Inputs::Files(1),
         options: &["format", "vocab", "bos-symbol", "eos-symbol", "unk"],
-        run: restrict,
+        work: restrict,
     },
     Operation {
         name: "prune",
@@ -47,9 +47,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
             Usage: kaldera lm prune [OPTIONS] [IN [OUT]]\n\
             As SRILM's 'ngram -prune THRESHOLD' (Stolcke 1998). Weights for backing off are computed again.",
         examples: &["--threshold=1e-7 lm.arpa.gz small.arpa.gz"],
-        inputs: Inputs::Models(1),
+        inputs: Inputs::Files(1),
         options: &["format", "threshold", "bos-symbol", "eos-symbol", "unk"],
-        run: |options| {
+        work: |options| {
             if !(options.threshold > 0.0 && options.threshold < 1.0) {
                 return Err(Trouble::Usage("--threshold is above 0 and below 1".to_owned()));
             }
@@ -62,9 +62,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
             Usage: kaldera lm normalize [OPTIONS] [IN [OUT]]\n\
             As SRILM's 'ngram -renorm'. What words without history lack goes to the unknown word, if the model has one.",
         examples: &["lm.arpa.gz sums-to-one.arpa.gz"],
-        inputs: Inputs::Models(1),
+        inputs: Inputs::Files(1),
         options: &["format", "bos-symbol", "eos-symbol", "unk"],
-        run: |options| change(options, |_, model| model.normalize()),
+        work: |options| change(options, |_, model| model.normalize()),
     },
     Operation {
         name: "interpolate",
@@ -72,9 +72,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
             Usage: kaldera lm interpolate [OPTIONS] IN1 IN2 [OUT]\n\
             As SRILM's 'ngram -lm IN1 -mix-lm IN2 -lambda L': the result has the n-grams of both.",
         examples: &["--lambda=0.7 domain.arpa.gz general.bin mixed.bin"],
-        inputs: Inputs::Models(2),
+        inputs: Inputs::Files(2),
         options: &["format", "lambda", "bos-symbol", "eos-symbol", "unk"],
-        run: interpolate,
+        work: interpolate,
     },
     Operation {
         name: "perplexity",
@@ -85,7 +85,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["lm.bin test.txt", "lm.arpa.gz dev.txt.gz test.txt"],
         inputs: Inputs::Any,
         options: &["bos-symbol", "eos-symbol", "unk"],
-        run: perplexity,
+        work: perplexity,
     },
 ];
 

@@ -8,14 +8,14 @@ use kaldera::fsa::k2::{ComposeOptions, Epsilons, IntersectOptions};
 use kaldera::fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique};
 use kaldera::fsa::paths::sample_paths;
 use kaldera::fsa::{
-    Arc, EPSILON, Equivalence, Error, FINAL, Fsa, Graph, Limited, Limits, Operation as Work, Quantity, Semiring, k2,
-    openfst,
+    Arc, EPSILON, Equivalence, Error, FINAL, Fsa, Graph, Limited, Limits, Operation as FsaOperation, Quantity,
+    Semiring, k2, openfst,
 };
 
-use super::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
-use super::options::Options;
-use super::tables::{Tables, arc_type};
-use super::{DRAW, Inputs, Made, Operation, Trouble, graphs, graphviz, output_format};
+use crate::native::fst::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
+use crate::native::fst::options::Options;
+use crate::native::fst::tables::{Tables, arc_type};
+use crate::native::fst::{DRAW, Inputs, Made, Operation, Trouble, Work, graphs, graphviz, output_format};
 
 macro_rules! usage {
     ($about:literal, $arguments:literal $(, $more:literal)?) => {
@@ -28,9 +28,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "compile",
         usage: usage!("Make a binary file of OpenFst's text", "compile [OPTIONS] [TEXT [OUT]]"),
-        example: "--isymbols=tokens --osymbols=words lexicon.txt L.fst",
-        inputs: Inputs::Other(1),
-        tables: Tables::Own,
+        examples: &["--isymbols=tokens --osymbols=words lexicon.txt L.fst"],
+        inputs: Inputs::Files(1),
         options: &[
             "acceptor",
             "isymbols",
@@ -42,7 +41,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "fst-type",
             "format",
         ],
-        run: compile,
+        work: Work::Files(compile),
     },
     Operation {
         name: "print",
@@ -51,11 +50,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "print [OPTIONS] [IN [OUT]]",
             "Symbols in the file are used, unless others are named."
         ),
-        example: "L.fst L.txt",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Own,
+        examples: &["L.fst L.txt"],
+        inputs: Inputs::Files(1),
         options: &["acceptor", "isymbols", "osymbols", "ssymbols"],
-        run: print,
+        work: Work::Fsts(Tables::Own, print),
     },
     Operation {
         name: "convert",
@@ -63,20 +61,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "Write an FST in another format",
             "convert [--format=k2|text|binary] [--fst-type=const] [IN [OUT]]"
         ),
-        example: "--format=k2 L.fst L.txt",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["--format=k2 L.fst L.txt"],
+        inputs: Inputs::Files(1),
         options: &["format", "fst-type"],
-        run: |_, mut files| Ok(Made::Fst(take(&mut files))),
+        work: Work::Fsts(Tables::Kept, |_, mut files| Ok(Made::Fst(take(&mut files)))),
     },
     Operation {
         name: "info",
         usage: usage!("Show sizes and properties of FSTs", "info IN..."),
-        example: "L.fst G.fst",
+        examples: &["L.fst G.fst"],
         inputs: Inputs::Any,
-        tables: Tables::Own,
         options: &[],
-        run: info,
+        work: Work::Fsts(Tables::Own, info),
     },
     Operation {
         name: DRAW,
@@ -85,29 +81,26 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "draw [OPTIONS] [IN [OUT]]",
             "OUT that ends in .dot, or --format=dot, is for Graphviz."
         ),
-        example: "--title=lexicon L.fst L.svg",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Own,
+        examples: &["--title=lexicon L.fst L.svg"],
+        inputs: Inputs::Files(1),
         options: &["format", "isymbols", "layout", "osymbols", "title"],
-        run: draw,
+        work: Work::Fsts(Tables::Own, draw),
     },
     Operation {
         name: "arcsort",
         usage: usage!("Sort the arcs of each state", "arcsort [--sort-type=ilabel|olabel] [IN [OUT]]"),
-        example: "--sort-type=olabel L.fst sorted.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["--sort-type=olabel L.fst sorted.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "sort-type"],
-        run: arcsort,
+        work: Work::Fsts(Tables::Kept, arcsort),
     },
     Operation {
         name: "connect",
         usage: usage!("Leave out states that lie on no path", "connect [IN [OUT]]"),
-        example: "L.fst connected.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["L.fst connected.fst"],
+        inputs: Inputs::Files(1),
         options: &["format"],
-        run: |_, mut files| fst(take(&mut files).connect()),
+        work: Work::Fsts(Tables::Kept, |_, mut files| fst(take(&mut files).connect())),
     },
     Operation {
         name: "topsort",
@@ -116,29 +109,28 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "topsort [IN [OUT]]",
             "States that lie on no path are left out. An FST with a cycle is refused."
         ),
-        example: "G.fst sorted.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["G.fst sorted.fst"],
+        inputs: Inputs::Files(1),
         options: &["format"],
-        run: |_, mut files| fst(take(&mut files).connect().and_then(|graph| graph.top_sort())),
+        work: Work::Fsts(Tables::Kept, |_, mut files| {
+            fst(take(&mut files).connect().and_then(|graph| graph.top_sort()))
+        }),
     },
     Operation {
         name: "compose",
         usage: usage!("Put what the first FST puts out into the second", "compose [OPTIONS] A B [OUT]"),
-        example: "L.fst G.fst LG.fst",
-        inputs: Inputs::Fsts(2),
-        tables: Tables::Chained,
+        examples: &["L.fst G.fst LG.fst"],
+        inputs: Inputs::Files(2),
         options: &["format", "connect", "compose-filter", "look-ahead", "max-mem"],
-        run: compose,
+        work: Work::Fsts(Tables::Chained, compose),
     },
     Operation {
         name: "intersect",
         usage: usage!("Accept what both acceptors accept", "intersect [OPTIONS] A B [OUT]"),
-        example: "G.fst G.fst both.fst",
-        inputs: Inputs::Fsts(2),
-        tables: Tables::Common,
+        examples: &["G.fst G.fst both.fst"],
+        inputs: Inputs::Files(2),
         options: &["format", "connect", "max-mem"],
-        run: intersect,
+        work: Work::Fsts(Tables::Common, intersect),
     },
     Operation {
         name: "difference",
@@ -147,11 +139,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "difference [OPTIONS] A B [OUT]",
             "B must be deterministic and without epsilons."
         ),
-        example: "G.fst G.fst rest.fst",
-        inputs: Inputs::Fsts(2),
-        tables: Tables::Common,
+        examples: &["G.fst G.fst rest.fst"],
+        inputs: Inputs::Files(2),
         options: &["format"],
-        run: difference,
+        work: Work::Fsts(Tables::Common, difference),
     },
     Operation {
         name: "determinize",
@@ -160,11 +151,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "determinize [OPTIONS] [IN [OUT]]",
             "Epsilons are symbols like others, unless --remove-epsilons."
         ),
-        example: "G.fst det.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["G.fst det.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "delta", "det-type", "remove-epsilons", "weight", "nstate", "max-mem"],
-        run: determinize,
+        work: Work::Fsts(Tables::Kept, determinize),
     },
     Operation {
         name: "epsnormalize",
@@ -173,47 +163,42 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "epsnormalize [OPTIONS] [IN [OUT]]",
             "Those are meant without input label, or with --eps-norm-output those without output label."
         ),
-        example: "det.fst normal.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["det.fst normal.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "eps-norm-output", "max-mem"],
-        run: epsnormalize,
+        work: Work::Fsts(Tables::Kept, epsnormalize),
     },
     Operation {
         name: "minimize",
         usage: usage!("Make the smallest equivalent deterministic FST", "minimize [OPTIONS] [IN [OUT]]"),
-        example: "det.fst min.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["det.fst min.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "delta", "allow-nondet", "max-mem"],
-        run: minimize,
+        work: Work::Fsts(Tables::Kept, minimize),
     },
     Operation {
         name: "push",
         usage: usage!("Push weights to the start or to the final states", "push [OPTIONS] [IN [OUT]]"),
-        example: "--to-final G.fst pushed.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["--to-final G.fst pushed.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "to-final"],
-        run: push,
+        work: Work::Fsts(Tables::Kept, push),
     },
     Operation {
         name: "rmepsilon",
         usage: usage!("Make an equivalent FST without arcs that have neither label", "rmepsilon [OPTIONS] [IN [OUT]]"),
-        example: "L.fst free.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["L.fst free.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "max-mem"],
-        run: rmepsilon,
+        work: Work::Fsts(Tables::Kept, rmepsilon),
     },
     Operation {
         name: "shortestpath",
         usage: usage!("Find the best paths", "shortestpath [OPTIONS] [IN [OUT]]"),
-        example: "--nshortest=2 G.fst best.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["--nshortest=2 G.fst best.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "nshortest", "unique", "max-mem"],
-        run: shortestpath,
+        work: Work::Fsts(Tables::Kept, shortestpath),
     },
     Operation {
         name: "randgen",
@@ -222,11 +207,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "randgen [OPTIONS] [IN [OUT]]",
             "A path is drawn as often as its weight says. An FST with a cycle is refused."
         ),
-        example: "--npath=5 --seed=1 G.fst paths.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["--npath=5 --seed=1 G.fst paths.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "npath", "seed", "weighted", "max-mem"],
-        run: randgen,
+        work: Work::Fsts(Tables::Kept, randgen),
     },
     Operation {
         name: "equivalent",
@@ -235,29 +219,26 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "equivalent [--delta=...] A B",
             "Exit status: 0 if they do, 2 if not. Epsilons are none. A transducer with several outputs for one string is refused."
         ),
-        example: "G.fst G.fst",
-        inputs: Inputs::Fsts(2),
-        tables: Tables::Merged,
+        examples: &["G.fst G.fst"],
+        inputs: Inputs::Files(2),
         options: &["delta"],
-        run: equivalent,
+        work: Work::Fsts(Tables::Merged, equivalent),
     },
     Operation {
         name: "reverse",
         usage: usage!("Accept strings backwards", "reverse [IN [OUT]]"),
-        example: "G.fst reversed.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["G.fst reversed.fst"],
+        inputs: Inputs::Files(1),
         options: &["format"],
-        run: |_, mut files| fst(take(&mut files).reverse()),
+        work: Work::Fsts(Tables::Kept, |_, mut files| fst(take(&mut files).reverse())),
     },
     Operation {
         name: "invert",
         usage: usage!("Exchange input and output labels", "invert [IN [OUT]]"),
-        example: "L.fst inverted.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Swapped,
+        examples: &["L.fst inverted.fst"],
+        inputs: Inputs::Files(1),
         options: &["format"],
-        run: |_, mut files| fst(as_transducer(take(&mut files))?.invert()),
+        work: Work::Fsts(Tables::Swapped, |_, mut files| fst(as_transducer(take(&mut files))?.invert())),
     },
     Operation {
         name: "project",
@@ -265,42 +246,38 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "Make an acceptor of the input labels, or of the output labels",
             "project [--project-type=input|output] [IN [OUT]]"
         ),
-        example: "--project-type=output L.fst words.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Projected,
+        examples: &["--project-type=output L.fst words.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "project-output", "project-type"],
-        run: project,
+        work: Work::Fsts(Tables::Projected, project),
     },
     Operation {
         name: "closure",
         usage: usage!("Accept strings any number of times", "closure [--closure-plus] [IN [OUT]]"),
-        example: "G.fst any.fst",
-        inputs: Inputs::Fsts(1),
-        tables: Tables::Kept,
+        examples: &["G.fst any.fst"],
+        inputs: Inputs::Files(1),
         options: &["format", "closure-plus"],
-        run: closure,
+        work: Work::Fsts(Tables::Kept, closure),
     },
     Operation {
         name: "union",
         usage: usage!("Accept what either accepts", "union A B [OUT]"),
-        example: "G.fst G.fst either.fst",
-        inputs: Inputs::Fsts(2),
-        tables: Tables::Merged,
+        examples: &["G.fst G.fst either.fst"],
+        inputs: Inputs::Files(2),
         options: &["format"],
-        run: union,
+        work: Work::Fsts(Tables::Merged, union),
     },
     Operation {
         name: "concat",
         usage: usage!("Accept what the first accepts and then what the second does", "concat A B [OUT]"),
-        example: "G.fst G.fst twice.fst",
-        inputs: Inputs::Fsts(2),
-        tables: Tables::Merged,
+        examples: &["G.fst G.fst twice.fst"],
+        inputs: Inputs::Files(2),
         options: &["format"],
-        run: |_, mut files| {
+        work: Work::Fsts(Tables::Merged, |_, mut files| {
             let (a, b) = take_two(&mut files);
             let (a, b) = both(a, b)?;
             fst(concat(&a, &b))
-        },
+        }),
     },
     graphs::ARPA2FST,
     graphs::MAKE_HLG,
@@ -322,7 +299,7 @@ fn semiring(files: &[FstFile]) -> Semiring {
 }
 
 /// Refuses arcs of the type log where an operation takes best paths.
-fn refuse_log(files: &[FstFile], operation: Work) -> Result<(), Trouble> {
+fn refuse_log(files: &[FstFile], operation: FsaOperation) -> Result<(), Trouble> {
     match semiring(files) {
         Semiring::Tropical => Ok(()),
         Semiring::Log => Err(failed(Error::LogSemiring { operation })),
@@ -356,7 +333,7 @@ fn acceptors(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Fsa, Fsa), Trouble> {
     ))
 }
 
-fn compile(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
+fn compile(options: &Options) -> Result<Made, Trouble> {
     let [input] = &options.arguments[..] else { return Err(Trouble::Usage("one text is compiled".to_owned())) };
     let (isymbols, osymbols) = (read_symbols(&options.isymbols)?, read_symbols(&options.osymbols)?);
     let ssymbols = read_symbols(&options.ssymbols)?;
@@ -592,7 +569,7 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
 }
 
 fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
-    refuse_log(&files, Work::EpsilonNormalize)?;
+    refuse_log(&files, FsaOperation::EpsilonNormalize)?;
     let side = if options.eps_norm_output { Side::Output } else { Side::Input };
     fst(openfst::epsilon_normalize(&take(&mut files), side, options.limits()))
 }
@@ -630,7 +607,7 @@ fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble
 }
 
 fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
-    refuse_log(&files, Work::ShortestPaths)?;
+    refuse_log(&files, FsaOperation::ShortestPaths)?;
     let graph = take(&mut files);
     let number = usize::try_from(options.nshortest)
         .map_err(|_| Trouble::Usage(format!("option --nshortest: {} is below 0", options.nshortest)))?;
@@ -646,10 +623,10 @@ fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trou
         let (num_paths, shortest) = count_paths(&graph).map_err(failed)?;
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let least = num_paths.min(number as f64);
-        check_paths(options, Work::ShortestPaths, least, shortest)?;
+        check_paths(options, FsaOperation::ShortestPaths, least, shortest)?;
     }
     let paths = openfst::shortest_paths(&graph, number, unique).map_err(failed)?;
-    check_arcs(options, Work::ShortestPaths, paths.num_elements())?;
+    check_arcs(options, FsaOperation::ShortestPaths, paths.num_elements())?;
     fst(paths_as_fst(&graph, paths.rows(), true))
 }
 
@@ -659,9 +636,9 @@ fn randgen(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
         .map_err(|_| Trouble::Usage(format!("option --npath: {} is below 0", options.npath)))?;
     let (_, shortest) = count_paths(&graph).map_err(failed)?;
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    check_paths(options, Work::RandomPaths, number as f64, shortest)?;
+    check_paths(options, FsaOperation::RandomPaths, number as f64, shortest)?;
     let paths = sample_paths(graph.fsas(), number, options.seed).map_err(failed)?;
-    check_arcs(options, Work::RandomPaths, paths.num_elements())?;
+    check_arcs(options, FsaOperation::RandomPaths, paths.num_elements())?;
     fst(paths_as_fst(&graph, paths.rows(), options.weighted))
 }
 
@@ -702,7 +679,7 @@ const BYTES_OF_PATH_ARC: usize = 80;
 const BYTES_OF_PATH: usize = 32;
 
 /// So many paths, each of so many arcs or more, are within the limit.
-fn check_paths(options: &Options, operation: Work, num_paths: f64, shortest: usize) -> Result<(), Trouble> {
+fn check_paths(options: &Options, operation: FsaOperation, num_paths: f64, shortest: usize) -> Result<(), Trouble> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, and above 0")]
     let num_paths = num_paths as usize;
     let arcs = num_paths.saturating_mul(shortest);
@@ -711,11 +688,11 @@ fn check_paths(options: &Options, operation: Work, num_paths: f64, shortest: usi
 }
 
 /// Paths of so many arcs are within the limit.
-fn check_arcs(options: &Options, operation: Work, arcs: usize) -> Result<(), Trouble> {
+fn check_arcs(options: &Options, operation: FsaOperation, arcs: usize) -> Result<(), Trouble> {
     within(options, operation, arcs.saturating_mul(BYTES_OF_PATH_ARC), arcs)
 }
 
-fn within(options: &Options, operation: Work, needed: usize, arcs: usize) -> Result<(), Trouble> {
+fn within(options: &Options, operation: FsaOperation, needed: usize, arcs: usize) -> Result<(), Trouble> {
     let limit = options.limits().max_bytes.unwrap_or_else(Limits::half_of_memory);
     if needed <= limit {
         return Ok(());

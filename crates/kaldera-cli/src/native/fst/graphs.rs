@@ -8,11 +8,10 @@ use kaldera::fsa::graphs::{
 };
 use kaldera::fsa::io::SymbolTable;
 
-use super::files::{Format, FstFile, is_standard, open, read_symbols, shown, write_bytes};
+use super::files::{Format, is_standard, open, read_symbols, shown, write_bytes};
 use super::operations::failed;
 use super::options::Options;
-use super::tables::Tables;
-use super::{Inputs, Made, Operation, Trouble, output_format};
+use super::{Inputs, Made, Operation, Trouble, Work, output_format};
 use crate::memory::{megabytes, peak_memory};
 
 /// Counts and names what was left out. As a macro, so that each call is a warning of its own: the
@@ -32,9 +31,8 @@ pub(super) const ARPA2FST: Operation = Operation {
         Usage: kaldera fst arpa2fst [OPTIONS] [ARPA [OUT]]\n\
         With --disambig-symbol=#0 arcs that back off take that symbol and output nothing, as is needed to build decoding graphs; \
         without, sentences begin with <s> and end with </s>.",
-    example: "--disambig-symbol=#0 --write-symbol-table=words lm.arpa G.fst",
-    inputs: Inputs::Other(1),
-    tables: Tables::Own,
+    examples: &["--disambig-symbol=#0 --write-symbol-table=words lm.arpa G.fst"],
+    inputs: Inputs::Files(1),
     options: &[
         "format",
         "bos-symbol",
@@ -44,10 +42,10 @@ pub(super) const ARPA2FST: Operation = Operation {
         "write-symbol-table",
         "keep-symbols",
     ],
-    run: arpa2fst,
+    work: Work::Files(arpa2fst),
 };
 
-fn arpa2fst(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
+fn arpa2fst(options: &Options) -> Result<Made, Trouble> {
     let [input] = &options.arguments[..] else { return Err(Trouble::Usage("one model is read".to_owned())) };
     let given = read_symbols(&options.read_symbol_table)?;
     let mut how = ArpaOptions::default();
@@ -100,9 +98,8 @@ pub(super) const MAKE_HLG: Operation = Operation {
         is always made as with --remove-epsilon. What that costs, often several times the arcs, is told before it begins. \
         OUT.tokens.txt and OUT.words.txt say what the labels of OUT stand for. Each step tells its size, and the time and the \
         largest memory so far.",
-    example: "--write-tokens=tokens --write-words=words lexicon lm.arpa HLG.fst",
-    inputs: Inputs::Other(2),
-    tables: Tables::Own,
+    examples: &["--write-tokens=tokens --write-words=words lexicon lm.arpa HLG.fst"],
+    inputs: Inputs::Files(2),
     options: &[
         "format",
         "tokens",
@@ -121,10 +118,10 @@ pub(super) const MAKE_HLG: Operation = Operation {
         "remove-epsilon",
         "max-mem",
     ],
-    run: hlg,
+    work: Work::Files(hlg),
 };
 
-fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
+fn hlg(options: &Options) -> Result<Made, Trouble> {
     let [lexicon, arpa] = &options.arguments[..] else {
         return Err(Trouble::Usage("a lexicon and a model are read".to_owned()));
     };

@@ -3,10 +3,10 @@
 use kaldera::fsa::Semiring;
 use kaldera::fsa::io::SymbolTable;
 
-use super::Trouble;
-use super::files::{FstFile, shown};
-use super::operations::project_side;
-use super::options::Options;
+use crate::native::fst::Trouble;
+use crate::native::fst::files::{FstFile, shown};
+use crate::native::fst::operations::project_side;
+use crate::native::fst::options::Options;
 use kaldera::fsa::openfst::Side;
 
 /// What an operation does with the tables of its inputs, and what must be equal before. A table

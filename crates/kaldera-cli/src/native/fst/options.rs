@@ -3,6 +3,7 @@
 use kaldera::feat::options::Registry as _;
 use kaldera::fsa::Limits;
 
+use crate::native::operation::OperationOptions;
 use crate::parse_options::ParseOptions;
 
 /// Values of all options.
@@ -139,9 +140,10 @@ impl Options {
         let all = [&self.isymbols, &self.osymbols, &self.ssymbols, &self.read_symbol_table, &self.tokens, &self.words];
         all.into_iter().filter(|name| !name.is_empty())
     }
+}
 
-    /// Adds the options of these names.
-    pub(super) fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
+impl OperationOptions for Options {
+    fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
         macro_rules! add {
             ($($field:ident, $name:literal, $doc:literal;)*) => {$(
                 if names.contains(&$name) {

@@ -1,0 +1,172 @@
+//! `kaldera fst`: FSAs in files, with the names and options of OpenFst's programs.
+
+pub(crate) mod files;
+mod graphs;
+mod graphviz;
+mod operations;
+mod options;
+mod tables;
+
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use kaldera::fsa::io::SymbolTable;
+use kaldera::fsa::{Fsa, Graph};
+
+use self::files::{Format, FstFile, is_standard, write_bytes};
+use self::operations::OPERATIONS;
+use self::options::Options;
+use self::tables::Tables;
+use crate::layout::wrap;
+use crate::native::Trouble;
+use crate::native::operation::{Inputs, OperationTool, refuse_overwriting};
+use crate::{Call, threads};
+
+/// The operation whose output is a drawing.
+const DRAW: &str = "draw";
+
+/// What an operation makes.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+enum Made {
+    /// An FST, to be written with the tables that the operation gives it.
+    Fst(Graph<Fsa>),
+    /// An FST, to be written with tables of its own.
+    Labelled { graph: Graph<Fsa>, input_symbols: Option<SymbolTable>, output_symbols: Option<SymbolTable> },
+    /// A text, to be written.
+    Text(String),
+    /// An answer: whether it is yes.
+    Answer(bool),
+    /// All is done.
+    Nothing,
+}
+
+/// One of the operations.
+type Operation = super::operation::Operation<Work>;
+
+/// What an operation works on.
+enum Work {
+    /// FSTs that have been read; and which tables the result has.
+    Fsts(Tables, fn(&Options, Vec<FstFile>) -> Result<Made, Trouble>),
+    /// Files that the operation reads itself.
+    Files(fn(&Options) -> Result<Made, Trouble>),
+}
+
+static FST: OperationTool<Work> = OperationTool { name: "fst", prefix: "fst", overview, operations: OPERATIONS };
+
+/// Answers a call of `kaldera fst`.
+pub(crate) fn run(call: Call<'_>) -> ExitCode {
+    FST.answer(call, |operation, mut options: Options, arguments| {
+        let others = graphs::other_outputs(operation, &options, &arguments.output);
+        refuse_overwriting(arguments.inputs.iter().chain(options.inputs()), others.iter().chain([&arguments.output]))?;
+        (options.arguments, options.output) = (arguments.inputs, arguments.output);
+        threads::with_pool(|| carry_out(operation, options))
+    })
+}
+
+/// Reads the inputs, and writes what an operation makes of them.
+fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Trouble> {
+    let inputs = match operation.work {
+        Work::Files(_) => vec![],
+        Work::Fsts(..) => options.arguments.iter().map(|name| FstFile::read(name)).collect::<Result<Vec<_>, _>>()?,
+    };
+    // What the result has of its inputs besides arcs.
+    let mut file = FstFile::new(Graph::new(Fsa::empty()), Format::Binary);
+    if let (Work::Fsts(tables, _), [first, ..]) = (&operation.work, &inputs[..]) {
+        file.format = first.format;
+        (file.input_symbols, file.output_symbols) = tables.of(&inputs, &options)?;
+        if *tables != Tables::Own {
+            file.semiring = tables::semiring(&inputs, &options)?;
+        }
+    }
+    // What is wrong with the output is told before the work.
+    if operation.name == DRAW {
+        options.format = drawing_format(&options.output, &options.format)?.to_owned();
+    } else if operation.options.contains(&"format") {
+        file.format = output_format(&options.output, &options.format, file.format)?;
+        file.set_fst_type(&options.fst_type)?;
+        if file.format == Format::Binary {
+            refuse_terminal(&options.output)?;
+        }
+    }
+    let made = match &operation.work {
+        Work::Fsts(_, work) => work(&options, inputs),
+        Work::Files(work) => work(&options),
+    };
+    match made? {
+        Made::Fst(graph) => {
+            file.graph = graph;
+            file.write(&options.output)?;
+        }
+        Made::Labelled { graph, input_symbols, output_symbols } => {
+            (file.graph, file.input_symbols, file.output_symbols) = (graph, input_symbols, output_symbols);
+            file.write(&options.output)?;
+        }
+        Made::Text(text) => write_bytes(&options.output, text.as_bytes())?,
+        Made::Answer(yes) => return Ok(ExitCode::from(if yes { 0 } else { 2 })),
+        Made::Nothing => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How an FST is written: as `--format` says, as the ending says, or as the first input was.
+fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Trouble> {
+    if !format.is_empty() {
+        return Format::named(format);
+    }
+    match ending(output) {
+        None => Ok(input),
+        Some("fst") => Ok(Format::Binary),
+        Some("txt") if input != Format::Binary => Ok(input),
+        Some("txt") => Err(Trouble::Usage(format!(
+            "'{output}': .txt may be k2's text or OpenFst's: add --format=k2 or --format=text"
+        ))),
+        Some(_) => Err(Trouble::Usage(format!(
+            "'{output}': the ending must tell the format: .fst (OpenFst's binary files) or .txt (text, as the input is); \
+             or add --format=k2, --format=text or --format=binary"
+        ))),
+    }
+}
+
+/// How a drawing is written: as `--format` says, or as the ending says.
+fn drawing_format(output: &str, format: &str) -> Result<&'static str, Trouble> {
+    match (format, ending(output)) {
+        ("dot", _) | ("", Some("dot")) => Ok("dot"),
+        ("svg", _) | ("", Some("svg") | None) => Ok("svg"),
+        ("", Some(_)) => Err(Trouble::Usage(format!(
+            "'{output}': the ending must tell the format: .svg, or .dot (text for Graphviz); or add --format=svg or \
+             --format=dot"
+        ))),
+        (other, _) => Err(Trouble::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
+    }
+}
+
+fn ending(output: &str) -> Option<&str> {
+    Path::new(output).extension().and_then(|ending| ending.to_str())
+}
+
+/// Binary files are not for eyes, and may change the state of a terminal.
+fn refuse_terminal(output: &str) -> Result<(), Trouble> {
+    if is_standard(output) && io::stdout().is_terminal() {
+        return Err(Trouble::Usage(
+            "the result is binary, and standard output is a terminal: name a file, or add --format=text".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// What `kaldera fst --help` shows.
+fn overview(operations: &str) -> String {
+    wrap(&format!(
+        "Finite-state transducers in files: OpenFst's programs, in one.\n\n\
+         Usage: kaldera fst OPERATION [OPTIONS] [IN...] [OUT]\n       kaldera fst OPERATION --help\n\n\
+         Files are k2's text, OpenFst's text or OpenFst's binary files, told by what is in them; - or none is standard \
+         input or output. Inputs may be compressed with gzip, or be what a command writes ('gunzip -c L.gz |'). The result is written as the first input was, unless it ends in .fst or --format tells \
+         another.\n\nOperations:\n{operations}\n\
+         Examples:\n  \
+         kaldera fst compile --isymbols=tokens --osymbols=words L.txt L.fst\n  \
+         kaldera fst compose L.fst G.fst LG.fst\n  \
+         kaldera fst draw LG.fst LG.svg\n\n\
+         Exit status: 0 done, or equivalent; 1 not done; 2 wrong usage, or not equivalent.\n"
+    ))
+}

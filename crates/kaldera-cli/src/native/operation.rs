@@ -1,0 +1,191 @@
+//! Tools that are tables of operations, such as `kaldera fst compose`: their help, names and arguments.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Command;
+use kaldera::io::overwrite::ExistingFiles;
+
+use crate::layout::columns;
+use crate::native::fst::files::is_standard;
+use crate::native::{Trouble, arguments, end, print};
+use crate::parse_options::{ParseOptions, Syntax};
+use crate::similar::did_you_mean;
+use crate::{Call, HELP, USAGE, VERSION, log};
+
+/// A tool whose first argument names an operation.
+pub(super) struct OperationTool<W: 'static> {
+    pub(super) name: &'static str,
+    /// What the name of an operation may begin with: OpenFst's programs are `compose` and
+    /// `fstcompose`.
+    pub(super) prefix: &'static str,
+    /// What `--help` shows, with these rows of operations.
+    pub(super) overview: fn(&str) -> String,
+    /// The operations in the order in which help shows them.
+    pub(super) operations: &'static [Operation<W>],
+}
+
+/// One of the operations of a tool. `W` is the work that it does.
+pub(super) struct Operation<W: 'static> {
+    pub(super) name: &'static str,
+    /// What it does, in one line; its usage; more.
+    pub(super) usage: &'static str,
+    /// The arguments of example calls.
+    pub(super) examples: &'static [&'static str],
+    pub(super) inputs: Inputs,
+    /// The names of its options.
+    pub(super) options: &'static [&'static str],
+    pub(super) work: W,
+}
+
+/// What the plain arguments of an operation are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inputs {
+    /// So many files, and then the output; a single one may be standard input.
+    Files(usize),
+    /// One or more files, all of which are input.
+    Any,
+}
+
+/// The options of all operations of a tool, each of which has some of them.
+pub(super) trait OperationOptions: Default {
+    /// Adds the options of these names.
+    fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>);
+}
+
+/// The plain arguments of a call.
+pub(super) struct Arguments {
+    pub(super) inputs: Vec<String>,
+    /// The output, empty for standard output.
+    pub(super) output: String,
+    /// Whether the call asks for no progress.
+    pub(super) quiet: bool,
+}
+
+impl<W> Operation<W> {
+    fn about(&self) -> &'static str {
+        self.usage.lines().next().unwrap_or_default()
+    }
+
+    fn parser<'a>(&self, tool: &str, options: &'a mut impl OperationOptions) -> ParseOptions<'a> {
+        let Self { name, examples, .. } = self;
+        let usage = self.usage.replacen("\nUsage:", "\n\nUsage:", 1);
+        let s = if examples.len() == 1 { "" } else { "s" };
+        let examples: String = examples.iter().map(|example| format!("\n  kaldera {tool} {name} {example}")).collect();
+        let mut parser = ParseOptions::new(Syntax::Native, format!("{usage}\n\nExample{s}:{examples}"));
+        options.register(self.options, &mut parser);
+        parser
+    }
+}
+
+impl<W> OperationTool<W> {
+    /// Answers a call of the tool: with help, or by `run` of the operation that it names.
+    pub(super) fn answer<O: OperationOptions>(
+        &self,
+        call: Call<'_>,
+        run: impl FnOnce(&Operation<W>, O, Arguments) -> Result<ExitCode, Trouble>,
+    ) -> ExitCode {
+        match call {
+            Call::Describe(command) => {
+                *command = std::mem::take(command).subcommands(self.operations.iter().map(|operation| {
+                    let mut options = O::default();
+                    let mut command = Command::new(operation.name).about(operation.about());
+                    operation.parser(self.name, &mut options).describe(&mut command);
+                    command
+                }));
+                ExitCode::SUCCESS
+            }
+            Call::Run(args) => end(self.name, self.operate(args, run)),
+        }
+    }
+
+    fn operate<O: OperationOptions>(
+        &self,
+        mut args: Vec<OsString>,
+        run: impl FnOnce(&Operation<W>, O, Arguments) -> Result<ExitCode, Trouble>,
+    ) -> Result<ExitCode, Trouble> {
+        if args.is_empty() {
+            log::say(self.overview());
+            return Ok(ExitCode::from(USAGE));
+        }
+        let name = args.remove(0).to_string_lossy().into_owned();
+        match &*name {
+            "--help" | "-h" => return print(&self.overview()).map(|()| ExitCode::SUCCESS),
+            "--version" | "-V" => return print(VERSION).map(|()| ExitCode::SUCCESS),
+            HELP => {
+                args.push("--help".into());
+                return self.operate(args, run);
+            }
+            _ => {}
+        }
+        let operation = self.operation(&name)?;
+        let mut options = O::default();
+        let mut parser = operation.parser(self.name, &mut options);
+        let Some(plain) = arguments(self.name, &mut parser, Call::Run(args))? else { return Ok(ExitCode::SUCCESS) };
+        let quiet = parser.quiet();
+        drop(parser);
+        let inputs: Option<Vec<String>> = plain.into_iter().map(|argument| argument.into_string().ok()).collect();
+        let mut inputs = inputs.ok_or_else(|| Trouble::Usage("the names of files must be UTF-8".to_owned()))?;
+        let output = take_output(operation.inputs, &mut inputs)?;
+        run(operation, options, Arguments { inputs, output, quiet })
+    }
+
+    /// The operation of this name.
+    fn operation(&self, name: &str) -> Result<&Operation<W>, Trouble> {
+        let name = name.strip_prefix(self.prefix).unwrap_or(name);
+        self.operations.iter().find(|operation| operation.name == name).ok_or_else(|| {
+            let hint = did_you_mean(name, self.operations.iter().map(|operation| operation.name));
+            Trouble::Usage(format!("there is no operation '{name}'{hint}"))
+        })
+    }
+
+    fn overview(&self) -> String {
+        let rows = self.operations.iter().map(|operation| (operation.name.to_owned(), operation.about().to_owned()));
+        (self.overview)(&columns(rows))
+    }
+}
+
+/// Takes the output from the arguments, and makes the inputs as many as there must be.
+fn take_output(inputs: Inputs, arguments: &mut Vec<String>) -> Result<String, Trouble> {
+    let mut output = None;
+    match inputs {
+        Inputs::Any if arguments.is_empty() => return Err(Trouble::Usage("no files are named".to_owned())),
+        Inputs::Any => {}
+        Inputs::Files(number) => {
+            if arguments.len() == number + 1 {
+                output = arguments.pop();
+            }
+            if arguments.is_empty() && number == 1 {
+                arguments.push(String::new());
+            }
+            if arguments.len() != number {
+                let (found, s) = (arguments.len(), if number == 1 { "" } else { "s" });
+                return Err(Trouble::Usage(format!(
+                    "expected {number} input{s} and at most one output, found {found} arguments"
+                )));
+            }
+        }
+    }
+    if arguments.iter().filter(|name| is_standard(name)).count() > 1 {
+        return Err(Trouble::Usage("only one input can be standard input".to_owned()));
+    }
+    Ok(output.unwrap_or_default())
+}
+
+/// Ends a call whose output would replace one of its inputs.
+pub(super) fn refuse_overwriting<'a>(
+    inputs: impl Iterator<Item = &'a String>,
+    outputs: impl Iterator<Item = &'a String>,
+) -> Result<(), Trouble> {
+    let existing = ExistingFiles::of(outputs.filter(|name| !is_standard(name)));
+    for input in inputs {
+        let input = if is_standard(input) { "/dev/stdin" } else { input };
+        if let Some(output) = existing.find(input) {
+            let output = output.display();
+            return Err(Trouble::Usage(format!(
+                "'{output}' would overwrite the input '{input}': write to another file"
+            )));
+        }
+    }
+    Ok(())
+}
