@@ -1,4 +1,4 @@
-"""Python with k2: its last release in PyPI is 1.23.4, for Python 3.9 and PyTorch 1.13.1."""
+"""Python with k2 and torchaudio: k2's last release in PyPI is 1.23.4, for Python 3.9 and PyTorch 1.13.1, with which goes torchaudio 0.13.1."""
 
 import subprocess
 from pathlib import Path
@@ -11,6 +11,7 @@ def python_with_k2(python: str = "python3.9") -> Path:
     interpreter = VENV / "bin/python"
     if not interpreter.exists():
         subprocess.run([python, "-m", "venv", VENV], check=True)
-    if subprocess.run([interpreter, "-c", "import k2"], capture_output=True).returncode:
-        subprocess.run([interpreter, "-m", "pip", "install", "--quiet", "numpy<2", "torch==1.13.1", "k2==1.23.4"], check=True)
+    if subprocess.run([interpreter, "-c", "import k2, torchaudio"], capture_output=True).returncode:
+        packages = ["numpy<2", "torch==1.13.1", "torchaudio==0.13.1", "k2==1.23.4"]
+        subprocess.run([interpreter, "-m", "pip", "install", "--quiet", *packages], check=True)
     return interpreter

@@ -1,10 +1,10 @@
 """Losses of PyTorch, torchaudio and k2, forward and backward on one thread, and ours on the same shapes.
 
-    python3 benches/peers/k2_venv.py                            # installs k2 and its PyTorch into benches/peers/.work/venv-k2
+    python3 benches/peers/k2_venv.py                            # installs k2, PyTorch, torchaudio into benches/peers/.work/venv-k2
     benches/peers/.work/venv-k2/bin/python benches/peers/losses.py [BINARY]
 
-Without BINARY ours is built. torchaudio is measured if it is installed beside PyTorch. Times are CPU times of the process, the best of
-seven after one that does not count.
+Without BINARY ours is built. What is not installed beside PyTorch is left out. Times are CPU times of the process, the best of seven after
+one that does not count.
 """
 
 import os

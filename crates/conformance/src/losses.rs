@@ -341,12 +341,12 @@ fn swoosh(
     args: &Value,
     expect: &Value,
     forward: fn(&[f32]) -> Vec<f32>,
-    backward: fn(&[f32], &[f32]) -> Vec<f32>,
+    backward: fn(&[f32], &[f32]) -> Result<Vec<f32>, kaldera::losses::Error>,
 ) -> Result<Vec<String>, Stop> {
     let x = singles(&flat(&args["x"])?);
     let double = |values: Vec<f32>| values.into_iter().map(f64::from).collect::<Vec<_>>();
     let mut differences = differ(expect, "y", &double(forward(&x)), TORCH)?;
-    differences.extend(differ(expect, "deriv", &double(backward(&x, &vec![1.0; x.len()])), TORCH)?);
+    differences.extend(differ(expect, "deriv", &double(backward(&x, &vec![1.0; x.len()])?), TORCH)?);
     Ok(differences)
 }
 

@@ -45,7 +45,6 @@ mod hash;
 mod log_probs;
 mod result;
 pub mod score;
-mod setters;
 pub mod transducer;
 mod vocabulary;
 

@@ -99,14 +99,18 @@ impl<T: Real> Padded<T> {
     ///
     /// # Errors
     /// [`Error::Axes`] for less than two axes; [`Error::Count`] if there are not as many values or
-    /// lengths as the shape says; [`Error::Length`] for a length above T.
+    /// lengths as the shape says; [`Error::TooLarge`]; [`Error::Length`] for a length above T.
     pub fn new(values: impl Into<Buffer<T>>, shape: impl AsRef<[usize]>, lengths: Vec<usize>) -> Result<Self, Error> {
         let (values, shape) = (values.into(), shape.as_ref().to_vec());
         let [num_sequences, frames, ..] = shape[..] else {
             return Err(Error::Axes { what: "a padded batch", expected: 2, found: shape.len() });
         };
-        let size = shape.iter().fold(1_usize, |size, &length| size.saturating_mul(length));
-        Error::check("the values of a padded batch", size, values.len())?;
+        // As NumPy: axes of length 0 do not make the others any shorter.
+        let addressable = shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length.max(1)));
+        if addressable.is_none() {
+            return Err(Error::TooLarge { shape });
+        }
+        Error::check("the values of a padded batch", shape.iter().product(), values.len())?;
         Error::check("the lengths", num_sequences, lengths.len())?;
         match lengths.iter().position(|&length| length > frames) {
             Some(sequence) => Err(Error::Length { sequence, length: lengths[sequence], frames }),

@@ -6,7 +6,7 @@ mod numerator;
 use std::ops::Range;
 
 use fsa::FsaVec;
-use kaldera_base::{Real, memory, par};
+use kaldera_base::{Real, memory, par, setters};
 
 use crate::batch::{Batch, num_classes};
 use crate::ctc::split_rows;
@@ -43,34 +43,12 @@ impl Default for ChainOptions {
     }
 }
 
-impl ChainOptions {
-    /// With a leaky-HMM coefficient; 0 for none.
-    #[must_use]
-    pub fn with_leaky_hmm_coefficient(mut self, leaky_hmm_coefficient: f64) -> Self {
-        self.leaky_hmm_coefficient = leaky_hmm_coefficient;
-        self
-    }
-
-    /// With a regularization.
-    #[must_use]
-    pub fn with_l2_regularize(mut self, l2_regularize: f64) -> Self {
-        self.l2_regularize = l2_regularize;
-        self
-    }
-
-    /// With a reduction.
-    #[must_use]
-    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
-
-    /// With this for utterances without path.
-    #[must_use]
-    pub fn with_impossible(mut self, impossible: Impossible) -> Self {
-        self.impossible = impossible;
-        self
-    }
+setters! {
+    ChainOptions:
+    leaky_hmm_coefficient, with_leaky_hmm_coefficient: f64, "With a leaky-HMM coefficient; 0 for none.";
+    l2_regularize, with_l2_regularize: f64, "With a regularization.";
+    reduction, with_reduction: Reduction, "With a reduction.";
+    impossible, with_impossible: Impossible, "With this for utterances without path.";
 }
 
 /// Kaldi's chain objective, negated: minus the logarithm of the sum over all paths of an
@@ -85,7 +63,7 @@ impl ChainOptions {
 /// # Errors
 /// [`Error::Count`] if there is not a numerator for each utterance, or for a denominator of other
 /// classes; [`Error::Label`]; [`Error::Logit`] for outputs that are not finite; [`Error::Option`];
-/// [`Error::TooShort`] if asked for.
+/// [`Error::Loss`]; [`Error::TooShort`] if asked for.
 #[doc(alias = "ComputeChainObjfAndDeriv")]
 pub fn chain_loss<'a, T: Real, B: Batch<T>>(
     output: &B,
@@ -108,9 +86,9 @@ pub fn chain_loss<'a, T: Real, B: Batch<T>>(
         let num = numerator::total(numerators.fsa(sequence), &values, classes);
         let den = denominator.total(&values, leaky);
         let squares: f64 = values.iter().map(|x| x * x).sum();
-        let is_possible = num > f64::NEG_INFINITY && den.is_finite();
+        let is_possible = num != f64::NEG_INFINITY && den != f64::NEG_INFINITY;
         let loss = if is_possible { den - num + 0.5 * l2 * squares } else { f64::INFINITY };
-        options.impossible.loss(loss, || Error::TooShort {
+        options.impossible.loss(sequence, loss, || Error::TooShort {
             sequence,
             labels: 0,
             frames: rows.len(),

@@ -5,7 +5,7 @@ mod recursion;
 
 use std::ops::Range;
 
-use kaldera_base::{Real, memory, par};
+use kaldera_base::{Real, memory, par, setters};
 use ragged_core::Ragged;
 
 use crate::batch::{Batch, num_classes};
@@ -29,27 +29,11 @@ pub struct CtcOptions {
     pub impossible: Impossible,
 }
 
-impl CtcOptions {
-    /// With this class for the blank.
-    #[must_use]
-    pub fn with_blank(mut self, blank: usize) -> Self {
-        self.blank = blank;
-        self
-    }
-
-    /// With a reduction.
-    #[must_use]
-    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
-
-    /// With this for sequences without alignment.
-    #[must_use]
-    pub fn with_impossible(mut self, impossible: Impossible) -> Self {
-        self.impossible = impossible;
-        self
-    }
+setters! {
+    CtcOptions:
+    blank, with_blank: usize, "With this class for the blank.";
+    reduction, with_reduction: Reduction, "With a reduction.";
+    impossible, with_impossible: Impossible, "With this for sequences without alignment.";
 }
 
 /// The CTC loss of logits, of which log-softmax is taken first: minus the log-probability of all
@@ -125,14 +109,25 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
     /// # Errors
     /// [`Error::Count`] if there is not one for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<B, Error> {
+        let mut values: Vec<T> = memory::zeros(self.logits.values().len());
+        self.backward_into(grad, &mut values)?;
+        self.logits.with_values(values)
+    }
+
+    /// As [`backward`](Self::backward), over what is in `to`, which has the layout of the logits. To
+    /// reuse the memory of the last step spares the first touch of its pages.
+    ///
+    /// # Errors
+    /// [`Error::Count`] if there is not a derivative for each loss, and a place for each logit.
+    pub fn backward_into(&self, grad: &[f64], to: &mut [T]) -> Result<(), Error> {
         let grads = self.reduced.backward(grad)?;
         let classes = num_classes(&self.logits);
-        let mut values: Vec<T> = memory::zeros(self.logits.values().len());
-        let parts = split_rows(&mut values, &self.rows, classes);
+        Error::check("the places for the gradient", self.logits.values().len(), to.len())?;
+        let parts = split_rows(to, &self.rows, classes);
         par::for_each(parts.into_iter().enumerate().collect(), |(sequence, to)| {
             let (grad, total) = (grads[sequence], self.totals[sequence]);
             if grad == 0.0 || total == f64::NEG_INFINITY {
-                return;
+                return to.fill(T::ZERO);
             }
             let norms = &self.norms[sequence];
             softmax(self.of(sequence), classes, norms, &vec![grad; norms.len()], to);
@@ -145,7 +140,7 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
                 }
             }
         });
-        self.logits.with_values(values)
+        Ok(())
     }
 
     /// How probable it is that a frame of a sequence has the blank, its first label, its second ..:
@@ -171,16 +166,20 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
     }
 }
 
-/// The parts of `values` that are the rows of each sequence, which follow each other.
-pub(crate) fn split_rows<'a, T>(values: &'a mut [T], rows: &[Range<usize>], width: usize) -> Vec<&'a mut [T]> {
+/// The parts of `values` that are the rows of each sequence, which follow each other; all others,
+/// the padding, become 0.
+pub(crate) fn split_rows<'a, T: Real>(values: &'a mut [T], rows: &[Range<usize>], width: usize) -> Vec<&'a mut [T]> {
     let (mut rest, mut end) = (values, 0);
     let part = |rows: &Range<usize>| {
-        let (_, behind) = std::mem::take(&mut rest).split_at_mut((rows.start - end) * width);
+        let (padding, behind) = std::mem::take(&mut rest).split_at_mut((rows.start - end) * width);
+        padding.fill(T::ZERO);
         let (part, behind) = behind.split_at_mut(rows.len() * width);
         (rest, end) = (behind, rows.end);
         part
     };
-    rows.iter().map(part).collect()
+    let parts = rows.iter().map(part).collect();
+    rest.fill(T::ZERO);
+    parts
 }
 
 /// The labels of a batch, of which each is a class and none the blank.
@@ -217,7 +216,7 @@ impl Targets {
     /// The losses as they are reported, from the log-probability of each sequence's labels.
     fn reduce(&self, totals: &[f64], frames: &[usize], options: &CtcOptions) -> Result<(Vec<f64>, Reduced), Error> {
         let loss = |(sequence, (&total, &frames)): (usize, (&f64, &usize))| {
-            options.impossible.loss(-total, || {
+            options.impossible.loss(sequence, -total, || {
                 let labels = self.of(sequence);
                 let needed = recursion::frames_needed(labels).max(frames);
                 Error::TooShort { sequence, labels: labels.len(), frames, needed }
@@ -235,9 +234,7 @@ pub(crate) fn check_labels(
     classes: usize,
     blank: usize,
 ) -> Result<(), Error> {
-    if labels.num_axes() != 2 {
-        return Err(Error::Axes { what: "the labels", expected: 2, found: labels.num_axes() });
-    }
+    Error::check("the axes of the labels", 2, labels.num_axes())?;
     Error::check("the lists of labels", num_sequences, labels.num_rows())?;
     if blank >= classes {
         return Err(Error::Blank { blank, classes });

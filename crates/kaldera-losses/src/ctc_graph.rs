@@ -1,7 +1,8 @@
 //! CTC over any graph of transcripts, as k2 has it.
 
-use fsa::dense::{DenseFsaVec, intersect_dense};
-use fsa::{Fsas, Graph};
+use fsa::dense::{DenseFsaVec, DenseLattices, intersect_dense};
+use fsa::{FINAL, FsaVec, Fsas, Graph};
+use kaldera_base::setters;
 
 use crate::error::Error;
 use crate::graph_totals::GraphTotals;
@@ -17,7 +18,8 @@ pub struct CtcGraphOptions {
     pub output_beam: f32,
     /// How much less an arc that outputs a label scores for each frame that it comes later:
     /// `delay_penalty (frame - frames / 2)` is taken from its score, where half the frames are
-    /// rounded down.
+    /// rounded down. Such an arc has an output label above 0. Where the graphs have k2's attribute
+    /// `_is_repeat_token_`, it has instead a label above 0 and a 0 there.
     pub delay_penalty: f64,
     /// What becomes of the losses.
     pub reduction: Reduction,
@@ -31,34 +33,12 @@ impl Default for CtcGraphOptions {
     }
 }
 
-impl CtcGraphOptions {
-    /// With an output beam.
-    #[must_use]
-    pub fn with_output_beam(mut self, output_beam: f32) -> Self {
-        self.output_beam = output_beam;
-        self
-    }
-
-    /// With a delay penalty.
-    #[must_use]
-    pub fn with_delay_penalty(mut self, delay_penalty: f64) -> Self {
-        self.delay_penalty = delay_penalty;
-        self
-    }
-
-    /// With a reduction.
-    #[must_use]
-    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
-
-    /// With this for utterances without path.
-    #[must_use]
-    pub fn with_impossible(mut self, impossible: Impossible) -> Self {
-        self.impossible = impossible;
-        self
-    }
+setters! {
+    CtcGraphOptions:
+    output_beam, with_output_beam: f32, "With an output beam.";
+    delay_penalty, with_delay_penalty: f64, "With a delay penalty.";
+    reduction, with_reduction: Reduction, "With a reduction.";
+    impossible, with_impossible: Impossible, "With this for utterances without path.";
 }
 
 /// Minus the logarithm of the sum over all paths of each utterance's graph: of
@@ -83,7 +63,8 @@ impl CtcGraphOptions {
 ///
 /// # Errors
 /// As [`intersect_dense`]; [`Error::Utterance`] for scores that are NaN; [`Error::Count`] if there
-/// is not a length for each utterance; [`Error::TooShort`] if asked for.
+/// is not a length for each utterance; [`Error::Option`] for a delay penalty and graphs that do not
+/// say which arcs output a label; [`Error::Loss`]; [`Error::TooShort`] if asked for.
 #[doc(alias = "ctc_loss")]
 pub fn ctc_loss_graph<'a, F: Fsas>(
     graphs: &Graph<F>,
@@ -92,27 +73,15 @@ pub fn ctc_loss_graph<'a, F: Fsas>(
     options: &CtcGraphOptions,
 ) -> Result<(Vec<f64>, CtcGraphSaved<'a>), Error> {
     Error::check("the lengths of targets", dense.num_utterances(), target_lengths.len())?;
-    let is_good = options.delay_penalty.is_finite();
-    Error::check_option("delay_penalty", options.delay_penalty, is_good, "a finite number")?;
+    Error::check_range("delay_penalty", options.delay_penalty)?;
     let sums = GraphTotals::new(intersect_dense(graphs, dense, options.output_beam)?, |lattices| {
-        let fsas = lattices.graph().fsas();
-        let Some(outputs) = lattices.graph().aux_labels().filter(|_| options.delay_penalty != 0.0) else {
-            return Ok(fsas.clone());
-        };
-        let (mut scores, mut arc) = (fsas.scores(), 0);
-        for (fsa, segment) in fsas.iter().zip(dense.segments()) {
-            for _ in fsa.arcs() {
-                if outputs[arc] > 0 {
-                    let delay = f64::from(lattices.frames()[arc]) - (segment.duration / 2) as f64;
-                    scores[arc] = to_single(f64::from(scores[arc]) - options.delay_penalty * delay);
-                }
-                arc += 1;
-            }
+        match options.delay_penalty {
+            0.0 => Ok(lattices.graph().fsas().clone()),
+            penalty => penalized(lattices, dense, penalty),
         }
-        Ok(fsas.with_scores(&scores)?)
     })?;
     let loss = |(sequence, &total): (usize, &f64)| {
-        options.impossible.loss(-total, || {
+        options.impossible.loss(sequence, -total, || {
             let frames = dense.segments()[sequence].duration;
             Error::TooShort { sequence, labels: target_lengths[sequence], frames, needed: frames }
         })
@@ -120,6 +89,37 @@ pub fn ctc_loss_graph<'a, F: Fsas>(
     let losses = sums.totals.iter().enumerate().map(loss).collect::<Result<Vec<_>, _>>()?;
     let (loss, reduced) = Reduced::new(losses, options.reduction, target_lengths);
     Ok((loss, CtcGraphSaved { sums, dense: dense.clone(), reduced }))
+}
+
+/// k2's name of the attribute that is not 0 where an arc repeats the token of the frame before:
+/// output labels of phones do not tell.
+const IS_REPEAT: &str = "_is_repeat_token_";
+
+/// The lattices with a penalty for each frame that an output label comes later.
+fn penalized(lattices: &DenseLattices, dense: &DenseFsaVec<'_>, penalty: f64) -> Result<FsaVec, Error> {
+    let (graph, fsas) = (lattices.graph(), lattices.graph().fsas());
+    let outputs_label: Vec<bool> = match (graph.attributes().ints(IS_REPEAT), graph.aux_labels()) {
+        (Some(repeats), _) => {
+            let labels = fsas.iter().flat_map(|fsa| fsa.arcs().iter().map(|arc| arc.label));
+            labels.zip(repeats).map(|(label, &repeats)| label != 0 && label != FINAL && repeats == 0).collect()
+        }
+        (None, Some(outputs)) => outputs.iter().map(|&output| output > 0).collect(),
+        (None, None) => {
+            let expected = "0 for graphs without an output label for each arc (`aux_labels`)";
+            return Err(Error::Option { option: "delay_penalty", found: penalty, expected });
+        }
+    };
+    let (mut scores, mut arc) = (fsas.scores(), 0);
+    for (fsa, segment) in fsas.iter().zip(dense.segments()) {
+        for _ in fsa.arcs() {
+            if outputs_label[arc] {
+                let delay = f64::from(lattices.frames()[arc]) - (segment.duration / 2) as f64;
+                scores[arc] = to_single(f64::from(scores[arc]) - penalty * delay);
+            }
+            arc += 1;
+        }
+    }
+    Ok(fsas.with_scores(&scores)?)
 }
 
 /// Scores of FSAs are in single precision.

@@ -104,6 +104,22 @@ pub enum Error {
         /// The score.
         score: f64,
     },
+    /// An arc of a denominator whose probability is infinite.
+    #[error("arc {arc} of the denominator has the score {score}, of which e^{score} overflows")]
+    ArcScore {
+        /// The arc.
+        arc: usize,
+        /// Its score.
+        score: f64,
+    },
+    /// A loss that is NaN or minus infinity.
+    #[error("sequence {sequence}: the loss is {loss}: values are NaN, or scores or scales so large that sums overflow")]
+    Loss {
+        /// The sequence.
+        sequence: usize,
+        /// The loss.
+        loss: f64,
+    },
     /// A sequence whose labels have no alignment, where [`Impossible::Error`](crate::Impossible) is
     /// set.
     #[error("sequence {sequence}: {labels} labels have no alignment with {frames} frames, of which they need {needed}")]
@@ -116,6 +132,12 @@ pub enum Error {
         frames: usize,
         /// How many frames an alignment needs; as many as there are if the probabilities are 0.
         needed: usize,
+    },
+    /// A padded batch of more elements than memory has addresses.
+    #[error("the shape {shape:?} has more elements than memory has addresses")]
+    TooLarge {
+        /// The shape.
+        shape: Vec<usize>,
     },
     /// A boundary that is not within its trellis.
     #[error("sequence {sequence}: the boundary {found:?} is not within {symbols} symbols and {frames} frames")]
@@ -178,10 +200,23 @@ impl Error {
 
     /// An error about rows of a sequence of which the first is row `rows`.
     pub(crate) fn behind(self, rows: usize) -> Self {
+        self.within(rows, 0)
+    }
+
+    /// An error about a part of a sequence's logits that begins at row `rows` and class `classes`.
+    pub(crate) fn within(self, rows: usize, classes: usize) -> Self {
         match self {
-            Self::Logit { sequence, row, class, logit } => Self::Logit { sequence, row: row + rows, class, logit },
+            Self::Logit { sequence, row, class, logit } => {
+                Self::Logit { sequence, row: row + rows, class: class + classes, logit }
+            }
             other => other,
         }
+    }
+
+    /// Refuses an option that is NaN or beyond the range of `f32`, so that sums of it stay finite.
+    pub(crate) fn check_range(option: &'static str, found: f64) -> Result<(), Self> {
+        let is_good = found.abs() <= f64::from(f32::MAX);
+        Self::check_option(option, found, is_good, "a number within the range of `f32`")
     }
 
     /// Refuses an option outside of what it can be; NaN is outside of everything.

@@ -31,6 +31,41 @@
 //! # Ok::<(), kaldera_losses::Error>(())
 //! ```
 //!
+//! # Training
+//! A gradient is what the backward pass of a network begins with. Of logits `[frame][class]` and of
+//! their log-probabilities, with the crate `recurrent`:
+//!
+//! ```
+//! use fsa::dense::DenseFsaVec;
+//! use fsa::graphs::ctc_graph;
+//! use kaldera_losses::{CtcGraphOptions, CtcOptions, LodTensor, Ragged, ctc_loss, ctc_loss_graph};
+//! use recurrent::train::{Adam, AdamOptions, Linear, log_softmax, log_softmax_backward, uniform};
+//!
+//! let mut layer = Linear::zeros(2, 3);
+//! uniform(&mut layer, 0.5, 1);
+//! let mut adam = Adam::new(AdamOptions::default())?;
+//! let frames = LodTensor::from_lengths(&[3, 2], 2, (0..10).map(|i| (i as f32).cos()).collect::<Vec<_>>())?;
+//! let labels = Ragged::from_lists(&[vec![1, 2], vec![2]])?;
+//!
+//! let logits = layer.forward(&frames)?;
+//! let (_, saved) = ctc_loss(&logits, &labels, &CtcOptions::default())?;
+//! let (_, gradient) = layer.backward(&frames, &saved.backward(&[1.0])?)?;
+//! adam.step(&mut layer, &gradient)?;
+//!
+//! // Over graphs: log-probabilities in, a gradient in double precision out.
+//! let y = log_softmax(&layer.forward(&frames)?)?;
+//! let dense = DenseFsaVec::from_row_splits(y.values(), y.width(), y.lod().last().ok_or("no sequences")?)?;
+//! let (_, saved) = ctc_loss_graph(&ctc_graph(&labels, false)?, &dense, &[2, 1], &CtcGraphOptions::default())?;
+//! let by_y: Vec<f32> = saved.backward(&[1.0])?.into_iter().map(|slope| slope as f32).collect();
+//! let by_logits = log_softmax_backward(&y, &y.like(y.num_rows(), by_y, y.lod().clone())?)?;
+//! let (_, gradient) = layer.backward(&frames, &by_logits)?;
+//! adam.step(&mut layer, &gradient)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/training.rs` trains a network by each loss. `backward_into` of [`CtcSaved`] and
+//! [`RnntSaved`] writes over memory of the caller, which a training loop can reuse.
+//!
 //! # Coming from k2, PyTorch or Kaldi
 //! All their names lead here in the search of this page.
 //!
@@ -63,9 +98,11 @@
 //!   takes a mean over the batch).
 //! - Results do not depend on the number of threads.
 //! - Sums are in double precision, whatever the type of the logits.
-//! - No buffer is larger than the logits, but for the trellises of the RNN-T family, which have a few
-//!   numbers for each frame and symbol.
-//! - No input makes this crate panic, but for a sequence out of range in the queries that say so.
+//! - No buffer is larger than the logits, but for trellises: those of the RNN-T family have a few
+//!   numbers for each frame and symbol, that of [`chain_loss`] one for each frame and state.
+//! - A loss that is NaN is an error that names its sequence, whatever [`Impossible`] says.
+//! - No input makes this crate panic, but for a sequence or cell out of range in the queries that say
+//!   so.
 //!
 //! # Features
 //! `rayon` (on): sequences on several threads, with the same result. `serde`: options.

@@ -13,7 +13,8 @@ use crate::reduction::{Reduced, Reduction};
 /// its probability. An FSA without paths has 0.
 ///
 /// # Errors
-/// As [`arc_posteriors_saved`]; [`Error::Count`] if there is not a value for each arc.
+/// As [`arc_posteriors_saved`]; [`Error::Count`] if there is not a value for each arc;
+/// [`Error::Loss`] for a mean that is not finite, as of values that are not.
 pub fn expected_values(fsas: &FsaVec, values: &[f64]) -> Result<(Vec<f64>, ExpectedValuesSaved), Error> {
     Error::check("the values", fsas.num_arcs(), values.len())?;
     let (mut posteriors, saved) = arc_posteriors_saved::<f64, _>(fsas, Semiring::Log)?;
@@ -22,7 +23,11 @@ pub fn expected_values(fsas: &FsaVec, values: &[f64]) -> Result<(Vec<f64>, Expec
     let (mut means, mut lengths) = (Vec::with_capacity(fsas.num_fsas()), Vec::with_capacity(fsas.num_fsas()));
     let mut arcs = posteriors.iter().zip(values);
     for fsa in fsas.iter() {
-        means.push(arcs.by_ref().take(fsa.arcs().len()).map(|(posterior, value)| posterior * value).sum());
+        let mean: f64 = arcs.by_ref().take(fsa.arcs().len()).map(|(posterior, value)| posterior * value).sum();
+        if !mean.is_finite() {
+            return Err(Error::Loss { sequence: means.len(), loss: mean });
+        }
+        means.push(mean);
         lengths.push(fsa.arcs().len());
     }
     Ok((means, ExpectedValuesSaved { posteriors, values: values.to_vec(), lengths, saved }))

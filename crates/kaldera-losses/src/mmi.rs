@@ -2,14 +2,17 @@
 
 use fsa::dense::{DenseFsaVec, DenseOptions, intersect_dense, intersect_dense_pruned};
 use fsa::{Fsas, Graph};
+use kaldera_base::setters;
 
 use crate::error::Error;
 use crate::graph_totals::GraphTotals;
 use crate::reduction::{Impossible, Reduced, Reduction};
 
 /// Options of [`mmi_loss`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct MmiOptions {
     /// How much the denominator counts.
     pub den_scale: f64,
@@ -35,41 +38,13 @@ impl Default for MmiOptions {
     }
 }
 
-impl MmiOptions {
-    /// With this weight of the denominator.
-    #[must_use]
-    pub fn with_den_scale(mut self, den_scale: f64) -> Self {
-        self.den_scale = den_scale;
-        self
-    }
-
-    /// With a beam of the numerator.
-    #[must_use]
-    pub fn with_num_beam(mut self, num_beam: f32) -> Self {
-        self.num_beam = num_beam;
-        self
-    }
-
-    /// With a search of the denominator.
-    #[must_use]
-    pub fn with_den(mut self, den: DenseOptions) -> Self {
-        self.den = den;
-        self
-    }
-
-    /// With a reduction.
-    #[must_use]
-    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
-
-    /// With this for utterances without path.
-    #[must_use]
-    pub fn with_impossible(mut self, impossible: Impossible) -> Self {
-        self.impossible = impossible;
-        self
-    }
+setters! {
+    MmiOptions:
+    den_scale, with_den_scale: f64, "With this weight of the denominator.";
+    num_beam, with_num_beam: f32, "With a beam of the numerator.";
+    den, with_den: DenseOptions, "With a search of the denominator.";
+    reduction, with_reduction: Reduction, "With a reduction.";
+    impossible, with_impossible: Impossible, "With this for utterances without path.";
 }
 
 /// Lattice-free MMI: minus how much more the paths of an utterance's numerator have than those of
@@ -79,7 +54,8 @@ impl MmiOptions {
 /// For Kaldi's objective, with a leaky HMM, see [`chain_loss`](crate::chain_loss).
 ///
 /// # Errors
-/// As [`intersect_dense`]; [`Error::Utterance`]; [`Error::TooShort`] if asked for.
+/// As [`intersect_dense`]; [`Error::Utterance`]; [`Error::Option`]; [`Error::Loss`];
+/// [`Error::TooShort`] if asked for.
 pub fn mmi_loss<'a, F: Fsas, G: Fsas>(
     numerators: &Graph<F>,
     denominator: &Graph<G>,
@@ -87,14 +63,15 @@ pub fn mmi_loss<'a, F: Fsas, G: Fsas>(
     options: &MmiOptions,
 ) -> Result<(Vec<f64>, MmiSaved<'a>), Error> {
     let plain = |lattices: &fsa::dense::DenseLattices| Ok(lattices.graph().fsas().clone());
-    Error::check_option("den_scale", options.den_scale, options.den_scale.is_finite(), "a finite number")?;
+    Error::check_range("den_scale", options.den_scale)?;
     let num = GraphTotals::new(intersect_dense(numerators, dense, options.num_beam)?, plain)?;
     let den = GraphTotals::new(intersect_dense_pruned(denominator, dense, &options.den)?, plain)?;
+    let has_paths = |&total: &f64| total != f64::NEG_INFINITY;
     let is_possible: Vec<bool> =
-        num.totals.iter().zip(&den.totals).map(|(num, den)| num.is_finite() && den.is_finite()).collect();
+        num.totals.iter().zip(&den.totals).map(|(num, den)| has_paths(num) && has_paths(den)).collect();
     let loss = |(sequence, (&num, &den)): (usize, (&f64, &f64))| {
         let loss = if is_possible[sequence] { options.den_scale * den - num } else { f64::INFINITY };
-        options.impossible.loss(loss, || {
+        options.impossible.loss(sequence, loss, || {
             let frames = dense.segments()[sequence].duration;
             Error::TooShort { sequence, labels: 0, frames, needed: frames }
         })

@@ -1,11 +1,14 @@
 //! Minimum word error rate over the n best paths of lattices.
 
+use std::ops::Range;
+
 use fsa::paths::{Nbest, levenshtein_alignment};
 use fsa::{Attribute, FsaVec, Fsas, Graph};
+use kaldera_base::setters;
 use ragged_core::Ragged;
 
 use crate::error::Error;
-use crate::reduction::Reduction;
+use crate::reduction::{Reduced, Reduction};
 
 /// Options of [`mwer_loss`], with k2's defaults.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,20 +28,10 @@ impl Default for MwerOptions {
     }
 }
 
-impl MwerOptions {
-    /// With a temperature.
-    #[must_use]
-    pub fn with_temperature(mut self, temperature: f64) -> Self {
-        self.temperature = temperature;
-        self
-    }
-
-    /// With a reduction.
-    #[must_use]
-    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
+setters! {
+    MwerOptions:
+    temperature, with_temperature: f64, "With a temperature.";
+    reduction, with_reduction: Reduction, "With a reduction.";
 }
 
 /// The expected number of word errors: for each path of an utterance its probability among them
@@ -59,7 +52,8 @@ impl MwerOptions {
 ///
 /// # Errors
 /// [`Error::Count`] if there is not a reference for each utterance; [`Error::Option`] unless the
-/// temperature is above 0; [`Error::Fsa`] for words below 1.
+/// temperature is above 0; [`Error::Fsa`] for words below 1; [`Error::Loss`] for a temperature by
+/// which scores become infinite.
 #[doc(alias = "MWERLoss")]
 pub fn mwer_loss(
     nbest: &Nbest,
@@ -83,8 +77,14 @@ pub fn mwer_loss(
         let sum: f64 = of_utterance.iter().sum();
         of_utterance.iter_mut().filter(|_| sum > 0.0).for_each(|x| *x /= sum);
     }
+    for (sequence, paths) in utterances.rows().enumerate() {
+        let loss: f64 = probs[paths].iter().sum();
+        if loss.is_nan() {
+            return Err(Error::Loss { sequence, loss });
+        }
+    }
     let terms: Vec<f64> = probs.iter().zip(&errors).map(|(prob, errors)| prob * errors).collect();
-    let (loss, reduced) = crate::reduction::Reduced::new(terms, options.reduction, &[]);
+    let (loss, reduced) = Reduced::new(terms, options.reduction, &[]);
     let paths = utterances.rows().collect();
     let saved = MwerSaved { probs, errors, paths, temperature: options.temperature, reduced };
     Ok((loss, saved))
@@ -96,9 +96,9 @@ pub struct MwerSaved {
     probs: Vec<f64>,
     errors: Vec<f64>,
     /// The paths of each utterance.
-    paths: Vec<std::ops::Range<usize>>,
+    paths: Vec<Range<usize>>,
     temperature: f64,
-    reduced: crate::reduction::Reduced,
+    reduced: Reduced,
 }
 
 impl MwerSaved {

@@ -64,9 +64,10 @@ impl Reduced {
 }
 
 impl Impossible {
-    /// The loss that is reported for a sequence whose loss is `loss`.
-    pub(crate) fn loss(self, loss: f64, error: impl FnOnce() -> Error) -> Result<f64, Error> {
+    /// The loss that is reported for a sequence whose loss is `loss`, infinite without alignment.
+    pub(crate) fn loss(self, sequence: usize, loss: f64, error: impl FnOnce() -> Error) -> Result<f64, Error> {
         match self {
+            _ if loss.is_nan() || loss == f64::NEG_INFINITY => Err(Error::Loss { sequence, loss }),
             _ if loss < f64::INFINITY => Ok(loss),
             Self::Infinite => Ok(loss),
             Self::Zero => Ok(0.0),

@@ -35,7 +35,7 @@ pub use simple::{SimpleRnntSaved, rnnt_loss_simple, rnnt_loss_smoothed};
 pub use tdt::{TdtOptions, TdtSaved, tdt_loss};
 pub use trellis::{RnntType, Trellis};
 
-use kaldera_base::par;
+use kaldera_base::{par, setters};
 
 use crate::error::Error;
 use crate::reduction::{Impossible, Reduced, Reduction};
@@ -69,69 +69,23 @@ pub struct RnntOptions {
     pub impossible: Impossible,
 }
 
+setters! {
+    RnntOptions:
+    blank, with_blank: usize, "With this class for the blank.";
+    rnnt_type, with_rnnt_type: RnntType, "With these arcs.";
+    delay_penalty, with_delay_penalty: f64, "With a delay penalty.";
+    fastemit_lambda, with_fastemit_lambda: f64, "With FastEmit.";
+    clamp, with_clamp: Option<f64>, "With a clamped gradient.";
+    use_hat_loss, with_use_hat_loss: bool, "With a sigmoid for the blank.";
+    reduction, with_reduction: Reduction, "With a reduction.";
+    impossible, with_impossible: Impossible, "With this for sequences without alignment.";
+}
+
 impl RnntOptions {
-    /// With this class for the blank.
-    #[must_use]
-    pub fn with_blank(mut self, blank: usize) -> Self {
-        self.blank = blank;
-        self
-    }
-
-    /// With these arcs.
-    #[must_use]
-    pub fn with_rnnt_type(mut self, rnnt_type: RnntType) -> Self {
-        self.rnnt_type = rnnt_type;
-        self
-    }
-
-    /// With a delay penalty.
-    #[must_use]
-    pub fn with_delay_penalty(mut self, delay_penalty: f64) -> Self {
-        self.delay_penalty = delay_penalty;
-        self
-    }
-
-    /// With FastEmit.
-    #[must_use]
-    pub fn with_fastemit_lambda(mut self, fastemit_lambda: f64) -> Self {
-        self.fastemit_lambda = fastemit_lambda;
-        self
-    }
-
-    /// With a clamped gradient.
-    #[must_use]
-    pub fn with_clamp(mut self, clamp: Option<f64>) -> Self {
-        self.clamp = clamp;
-        self
-    }
-
-    /// With a sigmoid for the blank.
-    #[must_use]
-    pub fn with_use_hat_loss(mut self, use_hat_loss: bool) -> Self {
-        self.use_hat_loss = use_hat_loss;
-        self
-    }
-
-    /// With a reduction.
-    #[must_use]
-    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
-
-    /// With this for sequences without alignment.
-    #[must_use]
-    pub fn with_impossible(mut self, impossible: Impossible) -> Self {
-        self.impossible = impossible;
-        self
-    }
-
     fn check(&self) -> Result<(), Error> {
-        let finite = "a finite number";
-        Error::check_option("delay_penalty", self.delay_penalty, self.delay_penalty.is_finite(), finite)?;
-        Error::check_option("fastemit_lambda", self.fastemit_lambda, self.fastemit_lambda.is_finite(), finite)?;
-        let clamp = self.clamp.unwrap_or(0.0);
-        Error::check_option("clamp", clamp, clamp >= 0.0, "0 or more, or None")
+        Error::check_range("delay_penalty", self.delay_penalty)?;
+        Error::check_range("fastemit_lambda", self.fastemit_lambda)?;
+        check_clamp(self.clamp)
     }
 
     /// What is added to the score of a symbol in a frame.
@@ -139,6 +93,11 @@ impl RnntOptions {
         // Without a penalty also without the rounding of a sum with 0.
         self.delay_penalty * ((num_frames as f64 - 1.0) / 2.0 - frame as f64)
     }
+}
+
+fn check_clamp(clamp: Option<f64>) -> Result<(), Error> {
+    let clamp = clamp.unwrap_or(0.0);
+    Error::check_option("clamp", clamp, clamp >= 0.0, "0 or more, or None")
 }
 
 /// What the recursion has found for a batch.
@@ -156,7 +115,7 @@ fn sum_up(trellises: Vec<Trellis>, reduction: Reduction, impossible: Impossible)
     let loss = |(sequence, (total, trellis)): (usize, (&f64, &Trellis))| {
         let (labels, frames) = (trellis.num_symbols(), trellis.num_frames());
         let needed = if trellis.rnnt_type() == RnntType::Regular { 1 } else { labels.max(1) };
-        impossible.loss(-total, || Error::TooShort { sequence, labels, frames, needed: needed.max(frames) })
+        impossible.loss(sequence, -total, || Error::TooShort { sequence, labels, frames, needed: needed.max(frames) })
     };
     let losses = totals.iter().zip(&occupations).enumerate().map(loss).collect::<Result<Vec<_>, _>>()?;
     let (loss, reduced) = Reduced::new(losses, reduction, &[]);

@@ -35,7 +35,9 @@ pub fn label_smoothing_loss<T: Real, B: Batch<T>>(
         let norm = norms(0, x, classes).map_err(|error| error.behind(row))?[0];
         let spread = |x: &T| norm.log_prob(*x);
         let mean = if smoothing > 0.0 { x.iter().map(spread).sum::<f64>() / classes as f64 } else { 0.0 };
-        losses[row] = -(1.0 - smoothing) * norm.log_prob(x[class]) - smoothing * mean;
+        // A weight of 0 leaves out what may be minus infinity.
+        let own = if smoothing < 1.0 { (1.0 - smoothing) * norm.log_prob(x[class]) } else { 0.0 };
+        losses[row] = -own - smoothing * mean;
         targets.push((row, class));
         found.push(norm);
     }

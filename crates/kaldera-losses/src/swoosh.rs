@@ -2,6 +2,8 @@
 
 use kaldera_base::Real;
 
+use crate::error::Error;
+
 /// `ln(1 + e^(x - 4)) - 0.08 x - 0.035`, of each element (Yao et al. 2023, Zipformer).
 ///
 /// ```
@@ -15,9 +17,9 @@ pub fn swoosh_l<T: Real>(x: &[T]) -> Vec<T> {
 
 /// The derivative of [`swoosh_l`] by each element of `x`, from that by each result.
 ///
-/// # Panics
-/// If there are fewer derivatives than elements.
-pub fn swoosh_l_backward<T: Real>(x: &[T], grad: &[T]) -> Vec<T> {
+/// # Errors
+/// [`Error::Count`] if there is not one for each.
+pub fn swoosh_l_backward<T: Real>(x: &[T], grad: &[T]) -> Result<Vec<T>, Error> {
     SWOOSH_L.backward(x, grad)
 }
 
@@ -32,9 +34,9 @@ pub fn swoosh_r<T: Real>(x: &[T]) -> Vec<T> {
 
 /// The derivative of [`swoosh_r`] by each element of `x`, from that by each result.
 ///
-/// # Panics
-/// If there are fewer derivatives than elements.
-pub fn swoosh_r_backward<T: Real>(x: &[T], grad: &[T]) -> Vec<T> {
+/// # Errors
+/// [`Error::Count`] if there is not one for each.
+pub fn swoosh_r_backward<T: Real>(x: &[T], grad: &[T]) -> Result<Vec<T>, Error> {
     SWOOSH_R.backward(x, grad)
 }
 
@@ -54,9 +56,9 @@ impl Swoosh {
         T::from_f64(z.max(0.0) + (-z.abs()).exp().ln_1p() - SLOPE * x - self.offset)
     }
 
-    fn backward<T: Real>(&self, x: &[T], grad: &[T]) -> Vec<T> {
-        assert!(grad.len() >= x.len(), "{} derivatives for {} elements", grad.len(), x.len());
+    fn backward<T: Real>(&self, x: &[T], grad: &[T]) -> Result<Vec<T>, Error> {
+        Error::check("the derivatives by the activations", x.len(), grad.len())?;
         let slope = |x: f64| 1.0 / (1.0 + (self.shift - x).exp()) - SLOPE;
-        x.iter().zip(grad).map(|(&x, &grad)| grad * T::from_f64(slope(x.to_f64()))).collect()
+        Ok(x.iter().zip(grad).map(|(&x, &grad)| grad * T::from_f64(slope(x.to_f64()))).collect())
     }
 }

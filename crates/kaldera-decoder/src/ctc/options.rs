@@ -1,7 +1,8 @@
 //! Options of the beam searches.
 
+use kaldera_base::setters;
+
 use crate::error::Error;
-use crate::setters::setters;
 
 /// Options of [`CtcDecoder`](crate::ctc::CtcDecoder), under the names of flashlight;
 /// [`pyctcdecode`](Self::pyctcdecode) and [`flashlight`](Self::flashlight) have their defaults.

@@ -7,12 +7,12 @@ use fsa::dense::{DecodingStream, DenseFsaVec, DenseOptions, Ending, OnlineDecode
 use fsa::io::SymbolTable;
 use fsa::lattice::{DeterminizeOptions, Lattice, LatticeBuilder, LatticePath, MbrOptions};
 use fsa::{FINAL, Fsa, Graph};
+use kaldera_base::setters;
 
 use crate::error::Error;
 use crate::graph::endpoint::{EndpointRules, EndpointState};
 use crate::log_probs::{LogProbs, narrow};
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
-use crate::setters::setters;
 
 /// Options of [`GraphRecognizer`].
 #[derive(Debug, Clone, PartialEq)]

@@ -2,13 +2,13 @@
 
 use fsa::graphs::{ContextGraph, ContextState};
 use fsa::lattice::LanguageModel;
+use kaldera_base::setters;
 
 use crate::ctc::NoModel;
 use crate::error::Error;
 use crate::hash::FastMap;
 use crate::log_probs::log_add;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
-use crate::setters::setters;
 use crate::transducer::model::{EncoderOutput, TransducerModel};
 
 /// Options of the searches.

@@ -52,14 +52,20 @@ impl ChainDenominator {
     /// where the HMM is by itself.
     ///
     /// # Errors
-    /// [`Error::Label`] for a label that is no class.
+    /// [`Error::Label`] for a label that is no class; [`Error::ArcScore`] for a score whose
+    /// exponential overflows; [`Error::Option`] without classes.
     pub fn new(graph: &Fsa, num_classes: usize) -> Result<Self, Error> {
+        Error::check_option("num_classes", 0.0, num_classes > 0, "1 or more")?;
         let mut arcs = Vec::with_capacity(graph.num_arcs());
         for (position, arc) in graph.arcs().iter().enumerate().filter(|(_, arc)| arc.label != FINAL) {
             let class = usize::try_from(arc.label).ok().filter(|&class| class < num_classes);
             let class = class.ok_or(Error::Label { sequence: 0, position, label: arc.label, classes: num_classes })?;
             let (source, dest) = (state(arc.src_state), state(arc.dest_state));
-            arcs.push(HmmArc { source, dest, class, prob: f64::from(arc.score).exp() });
+            let (score, prob) = (f64::from(arc.score), f64::from(arc.score).exp());
+            if !prob.is_finite() {
+                return Err(Error::ArcScore { arc: position, score });
+            }
+            arcs.push(HmmArc { source, dest, class, prob });
         }
         let initial = initial_probs(&arcs, graph.num_states());
         Ok(Self { arcs, initial, num_classes })
@@ -75,7 +81,7 @@ impl ChainDenominator {
         &self.initial
     }
 
-    /// The logarithm of the sum over all paths; not finite if there is none.
+    /// The logarithm of the sum over all paths; minus infinity if there is none.
     pub(super) fn total(&self, values: &[f64], leaky: f64) -> f64 {
         self.forward(&exponentials(values), leaky).total
     }
@@ -126,6 +132,10 @@ impl ChainDenominator {
             let (before, behind) = alphas.split_at_mut((t + 1) * num_states);
             let before = &mut before[t * num_states..];
             let sum = leak(before);
+            if sum == 0.0 {
+                // No path comes to this frame.
+                return Forward { total: f64::NEG_INFINITY, end: 0.0, alphas, sums };
+            }
             for arc in &self.arcs {
                 behind[arc.dest] += before[arc.source] * arc.prob * probs[arc.class] / sum;
             }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use kaldera_base::gemm::{Operand, gemm};
+use kaldera_base::gemm::{Operand, gemm_fused};
 use kaldera_base::{Real, memory, par};
 use ragged_core::Ragged;
 
@@ -53,7 +53,7 @@ pub fn ctc_loss_projected<'a, T: Real, B: Batch<T>>(
 ) -> Result<(Vec<f64>, ProjectedCtcSaved<'a, T, B>), Error> {
     let (rows, dim, classes) = (states.rows()?, num_classes(states), projection.bias.len());
     Error::check_option("the width of the states", dim as f64, dim > 0, "1 or more")?;
-    Error::check("the weights of the projection", classes * dim, projection.weight.len())?;
+    Error::check("the weights of the projection", classes.saturating_mul(dim), projection.weight.len())?;
     let targets = Targets::new(labels, rows.len(), classes, options.blank)?;
     let (mut emissions, mut all_norms) = (Vec::new(), Vec::new());
     let mut logits = Vec::new();
@@ -158,7 +158,7 @@ impl<T: Real> Projection<'_, T> {
         par::for_each(work, |(to, states): (&mut [T], &[T])| {
             let weight = Operand { data: self.weight, row_step: 1, col_step: dim };
             let frames = states.len() / dim.max(1);
-            gemm(frames, classes, dim, T::ONE, rows_of(states, dim), weight, T::ONE, to, classes);
+            gemm_fused(frames, classes, dim, T::ONE, rows_of(states, dim), weight, T::ONE, to, classes);
         });
     }
 
@@ -172,7 +172,7 @@ impl<T: Real> Projection<'_, T> {
         let work = to.chunks_mut((each * dim).max(1)).zip(by_logits.chunks((each * classes).max(1))).collect();
         par::for_each(work, |(to, by_logits): (&mut [T], &[T])| {
             let frames = by_logits.len() / classes.max(1);
-            gemm(
+            gemm_fused(
                 frames,
                 dim,
                 classes,
@@ -195,7 +195,7 @@ fn add_weight_gradient<T: Real>(by_logits: &[T], states: &[T], dim: usize, to: &
     let each = classes.div_ceil(parts).max(1);
     par::for_each(to.chunks_mut((each * dim).max(1)).enumerate().collect(), |(part, to): (usize, &mut [T])| {
         let by_logits = Operand { data: &by_logits[part * each..], row_step: 1, col_step: classes };
-        gemm(to.len() / dim, dim, frames, T::ONE, by_logits, rows_of(states, dim), T::ONE, to, dim);
+        gemm_fused(to.len() / dim, dim, frames, T::ONE, by_logits, rows_of(states, dim), T::ONE, to, dim);
     });
 }
 

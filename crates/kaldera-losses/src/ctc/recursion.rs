@@ -79,7 +79,8 @@ fn forward(emissions: &[f64], labels: &[i32]) -> Option<Forward> {
         return Some(Forward { probs, sums, scales, total: 0.0 });
     };
     let total = (last[width - 1] + last[2 * width - 1]).ln() + scale;
-    let is_deep = emissions.iter().any(|&x| x < LN_SAFE && x > f64::NEG_INFINITY);
+    // Without a short circuit the compiler makes vectors of it.
+    let is_deep = emissions.iter().fold(false, |is_deep, &x| is_deep | ((x < LN_SAFE) & (x > f64::NEG_INFINITY)));
     let lossy = if is_deep { 0.0 } else { lossy };
     (total.is_finite() && total - lossy > LN_REACHES).then_some(Forward { probs, sums, scales, total })
 }
@@ -214,8 +215,11 @@ impl Kernel for BackwardKernel<'_> {
     }
 }
 
-/// The same in logarithms, where nothing is lost, term by term.
+/// The same in logarithms, where nothing is lost.
 mod in_logs {
+    use kaldera_base::math::double::{exp, ln};
+    use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
+
     use super::skips;
 
     pub(super) struct Trellis<'a> {
@@ -226,61 +230,170 @@ mod in_logs {
         sums: Vec<f64>,
     }
 
-    fn log_add(terms: [f64; 3]) -> f64 {
-        let highest = terms.into_iter().fold(f64::NEG_INFINITY, f64::max);
-        if highest == f64::NEG_INFINITY {
-            return highest;
-        }
-        highest + terms.into_iter().map(|term| (term - highest).exp()).sum::<f64>().ln()
-    }
-
     impl<'a> Trellis<'a> {
         pub(super) fn new(emissions: &'a [f64], labels: &[i32]) -> Self {
             let width = labels.len() + 1;
             let skips: Vec<f64> = skips(labels).into_iter().map(f64::ln).collect();
             let mut sums = vec![f64::NEG_INFINITY; emissions.len() * 2];
-            let mut before = vec![f64::NEG_INFINITY; 2 * width];
-            before[0] = 0.0;
-            let mut before: &[f64] = &before;
-            for (to, emissions) in sums.chunks_exact_mut(2 * width).zip(emissions.chunks_exact(width)) {
-                for k in 0..width {
-                    to[k] = log_add([before[k], before[width + k], f64::NEG_INFINITY]) + emissions[0];
-                }
-                for k in 0..width - 1 {
-                    let from_label = before[width + k] + skips[k];
-                    to[width + k + 1] = log_add([before[width + k + 1], before[k], from_label]) + emissions[k + 1];
-                }
-                before = to;
-            }
+            dispatch(Forward { emissions, skips: &skips, width, sums: &mut sums });
             Self { emissions, skips, width, sums }
         }
 
         pub(super) fn total(&self) -> f64 {
-            let last = self.sums.rchunks_exact(2 * self.width).next();
-            last.map_or(0.0, |last| log_add([last[self.width - 1], last[2 * self.width - 1], f64::NEG_INFINITY]))
+            let Some(last) = self.sums.rchunks_exact(2 * self.width).next() else { return 0.0 };
+            let [a, b] = [last[self.width - 1], last[2 * self.width - 1]];
+            let highest = a.max(b);
+            match highest {
+                f64::NEG_INFINITY => highest,
+                _ => highest + ((a - highest).exp() + (b - highest).exp()).ln(),
+            }
         }
 
         pub(super) fn posteriors(&self) -> Vec<f64> {
+            let mut posteriors = vec![0.0; self.emissions.len()];
+            dispatch(Backward { trellis: self, total: self.total(), posteriors: &mut posteriors });
+            posteriors
+        }
+    }
+
+    /// The logarithm of a sum of exponentials.
+    #[inline(always)]
+    fn log_sum<D: Doubles, const N: usize>(s: D, terms: [D::Vector; N]) -> D::Vector {
+        let none = s.splat(f64::NEG_INFINITY);
+        // Loops, as closures of this size may not become a part of the kernel.
+        let (mut highest, mut sum) = (none, s.splat(0.0));
+        for term in terms {
+            highest = s.max(term, highest);
+        }
+        for term in terms {
+            sum = s.add(sum, exp(s, s.sub(term, highest)));
+        }
+        // Where all terms are -inf, their differences are NaN, and the sum -inf.
+        s.select_lt(none, highest, s.add(highest, ln(s, sum)), none)
+    }
+
+    /// The share of all paths that lead through a state.
+    #[inline(always)]
+    fn posterior<D: Doubles>(s: D, sum: D::Vector, rest: D::Vector, total: D::Vector) -> D::Vector {
+        exp(s, s.sub(s.add(sum, rest), total))
+    }
+
+    struct Forward<'a> {
+        emissions: &'a [f64],
+        skips: &'a [f64],
+        width: usize,
+        sums: &'a mut [f64],
+    }
+
+    impl Kernel for Forward<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
             let Self { emissions, skips, width, sums } = self;
-            let (width, total) = (*width, self.total());
-            let mut posteriors = vec![0.0; emissions.len()];
-            // From each state of the frame behind on, its emission included.
+            let s = s.doubles();
+            let lanes = <S::Doubles as Lanes<f64>>::LANES;
+            let none = s.splat(f64::NEG_INFINITY);
+            let mut start = vec![f64::NEG_INFINITY; 2 * width];
+            start[0] = 0.0;
+            let mut before: &[f64] = &start;
+            for (to, emissions) in sums.chunks_exact_mut(2 * width).zip(emissions.chunks_exact(width)) {
+                let (blanks, after) = before.split_at(width);
+                let (to_blanks, to_labels) = to.split_at_mut(width);
+                let blank = s.splat(emissions[0]);
+                for k in (0..width).step_by(lanes) {
+                    let terms = [&blanks[k..], &after[k..]].map(|x| s.load_partial(x, none));
+                    s.store_partial(s.add(log_sum(s, terms), blank), &mut to_blanks[k..]);
+                }
+                for k in (0..width - 1).step_by(lanes) {
+                    let [stay, from_blank, from_label, skip, emission] = [
+                        &after[k + 1..],
+                        &blanks[k..width - 1],
+                        &after[k..width - 1],
+                        &skips[k..],
+                        &emissions[k + 1..],
+                    ]
+                    .map(|x| s.load_partial(x, none));
+                    let sum = log_sum(s, [stay, from_blank, s.add(from_label, skip)]);
+                    s.store_partial(s.add(sum, emission), &mut to_labels[k + 1..]);
+                }
+                before = to;
+            }
+        }
+    }
+
+    struct Backward<'a> {
+        trellis: &'a Trellis<'a>,
+        total: f64,
+        posteriors: &'a mut [f64],
+    }
+
+    impl Kernel for Backward<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            let Self { trellis: Trellis { emissions, skips, width, sums }, total, posteriors } = self;
+            let (s, width) = (s.doubles(), *width);
+            let lanes = <S::Doubles as Lanes<f64>>::LANES;
+            let (none, total) = (s.splat(f64::NEG_INFINITY), s.splat(total));
+            // From each state of the frame behind on, its emission included: blanks, then labels
+            // and minus infinity.
             let (mut blanks, mut labels) = (vec![f64::NEG_INFINITY; width], vec![f64::NEG_INFINITY; width]);
             blanks[width - 1] = 0.0;
             let frames = sums.chunks_exact(2 * width).zip(emissions.chunks_exact(width));
             for ((sums, emissions), to) in frames.zip(posteriors.chunks_exact_mut(width)).rev() {
-                for k in 0..width {
-                    let from_blank = log_add([blanks[k], labels[k], f64::NEG_INFINITY]);
-                    to[0] += (sums[k] + from_blank - total).exp();
-                    if k + 1 < width {
-                        let from_label = log_add([labels[k], blanks[k + 1], skips[k + 1] + labels[k + 1]]);
-                        to[k + 1] = (sums[width + k + 1] + from_label - total).exp();
-                        labels[k] = from_label + emissions[k + 1];
+                let (of_blanks, of_labels) = sums.split_at(width);
+                let (blank, mut in_blanks) = (s.splat(emissions[0]), s.splat(0.0));
+                for k in (0..width).step_by(lanes) {
+                    let [of_blank, b, l] =
+                        [&of_blanks[k..], &blanks[k..], &labels[k..]].map(|x| s.load_partial(x, none));
+                    let from_blank = log_sum(s, [b, l]);
+                    in_blanks = s.add(in_blanks, posterior(s, of_blank, from_blank, total));
+                    if k < width - 1 {
+                        let [next_blank, next_label, skip, of_label, emission] = [
+                            &blanks[k + 1..],
+                            &labels[k + 1..],
+                            &skips[k + 1..],
+                            &of_labels[k + 1..],
+                            &emissions[k + 1..],
+                        ]
+                        .map(|x| s.load_partial(x, none));
+                        let from_label = log_sum(s, [l, next_blank, s.add(skip, next_label)]);
+                        s.store_partial(posterior(s, of_label, from_label, total), &mut to[k + 1..]);
+                        s.store_partial(s.add(from_label, emission), &mut labels[k..width - 1]);
                     }
-                    blanks[k] = from_blank + emissions[0];
+                    s.store_partial(s.add(from_blank, blank), &mut blanks[k..]);
                 }
+                to[0] = s.sum(in_blanks);
             }
-            posteriors
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn sums_in_logarithms_equal_those_of_scaled_probabilities(
+            labels in prop::collection::vec(1_i32..4, 0..40), more in 0_usize..20,
+            values in prop::collection::vec(-3.0_f64..-0.1, 97),
+        ) {
+            let width = labels.len() + 1;
+            let frames = frames_needed(&labels) + more;
+            let emissions: Vec<f64> = values.iter().copied().cycle().take(frames * width).collect();
+            let scaled = forward(&emissions, &labels).expect("nothing underflows");
+            let posteriors = backward(&scaled, &labels, scaled.total).expect("nothing underflows");
+            let trellis = in_logs::Trellis::new(&emissions, &labels);
+            let tolerance = ROUNDING * scaled.total.abs().max(1.0);
+            prop_assert!((trellis.total() - scaled.total).abs() <= tolerance, "{} {}", trellis.total(), scaled.total);
+            for (a, b) in posteriors.iter().zip(trellis.posteriors()) {
+                prop_assert!((a - b).abs() <= tolerance, "{a} {b}");
+            }
         }
     }
 }

@@ -93,14 +93,25 @@ impl<T: Real, B: Batch<T>> RnntSaved<T, B> {
     /// # Errors
     /// [`Error::Count`] if there is not one for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<B, Error> {
+        let mut values: Vec<T> = memory::zeros(self.joiner.logits.values().len());
+        self.backward_into(grad, &mut values)?;
+        self.joiner.logits.with_values(values)
+    }
+
+    /// As [`backward`](Self::backward), over what is in `to`, which has the layout of the logits. To
+    /// reuse the memory of the last step spares the first touch of its pages.
+    ///
+    /// # Errors
+    /// [`Error::Count`] if there is not a derivative for each loss, and a place for each logit.
+    pub fn backward_into(&self, grad: &[f64], to: &mut [T]) -> Result<(), Error> {
         let grads = self.summed.reduced.backward(grad)?;
-        let Joiner { logits, rows, classes, options, .. } = &self.joiner;
-        let mut values: Vec<T> = memory::zeros(logits.values().len());
-        let parts = split_rows(&mut values, rows, classes.width);
+        let Joiner { logits, rows, classes, options, strides, .. } = &self.joiner;
+        Error::check("the places for the gradient", logits.values().len(), to.len())?;
+        let parts = split_rows(to, rows, classes.width);
         par::for_each(parts.into_iter().enumerate().collect(), |(sequence, to): (usize, &mut [T])| {
             let (grad, occupation) = (grads[sequence], &self.summed.occupations[sequence]);
             if grad == 0.0 {
-                return;
+                return to.fill(T::ZERO);
             }
             let values = self.joiner.values(sequence);
             let mut norms = &self.norms[sequence][..];
@@ -110,12 +121,14 @@ impl<T: Real, B: Batch<T>> RnntSaved<T, B> {
                 let (of_frame, behind) = norms.split_at(here.len());
                 norms = behind;
                 let at = at.start * classes.width..at.end * classes.width;
-                let to = &mut to[at.clone()];
+                let row = &mut to[at.start..][..strides[sequence] * classes.width];
+                let (to, padding) = row.split_at_mut(at.len());
+                padding.fill(T::ZERO);
                 classes.gradient(&values[at], of_frame, &here, to);
                 finish(to, options.clamp, grad);
             }
         });
-        self.joiner.logits.with_values(values)
+        Ok(())
     }
 }
 
@@ -169,7 +182,7 @@ impl<B> Joiner<B> {
             match &ranges {
                 Some(ranges) => {
                     Error::check("the logits of each frame", ranges.s_range(), stride)?;
-                    let (expected, found) = (ranges.begins(sequence).len() * stride, rows.len());
+                    let (expected, found) = (ranges.begins(sequence).len().saturating_mul(stride), rows.len());
                     if expected != found {
                         return Err(Error::Rows { sequence, what: "the pruned logits", expected, found });
                     }

@@ -22,11 +22,10 @@ impl Classes {
             return Ok(all);
         }
         // Without the blank: the classes before it and behind it. There may be none.
-        let none = Norm { max: T::ZERO, sum: 0.0 };
-        let of = |part: &[T]| -> Result<Norm<T>, Error> {
+        let of = |part: &[T]| -> Result<Option<Norm<T>>, Error> {
             match part.iter().all(|&x| x == -T::INFINITY) {
-                true => Ok(none),
-                false => Ok(norms(sequence, part, part.len())?[0]),
+                true => Ok(None),
+                false => Ok(Some(norms(sequence, part, part.len())?[0])),
             }
         };
         let merged = |row: &[T]| Ok(merged(of(&row[..self.blank])?, of(&row[self.blank + 1..])?));
@@ -85,11 +84,13 @@ fn log_sigmoid(x: f64) -> f64 {
     x.min(0.0) - (-x.abs()).exp().ln_1p()
 }
 
-fn merged<T: Real>(a: Norm<T>, b: Norm<T>) -> Norm<T> {
-    match (a.sum == 0.0, b.sum == 0.0) {
-        (true, _) => b,
-        (_, true) => a,
-        _ => {
+/// The normalizer of two parts; where neither has a class that is possible, one that leaves all
+/// log-probabilities at minus infinity.
+fn merged<T: Real>(a: Option<Norm<T>>, b: Option<Norm<T>>) -> Norm<T> {
+    match (a, b) {
+        (None, None) => Norm { max: T::ZERO, sum: 1.0 },
+        (Some(norm), None) | (None, Some(norm)) => norm,
+        (Some(a), Some(b)) => {
             let max = if a.max > b.max { a.max } else { b.max };
             let part = |norm: Norm<T>| norm.sum * (norm.max - max).to_f64().exp();
             Norm { max, sum: part(a) + part(b) }

@@ -1,5 +1,7 @@
 //! Which symbols a joiner computes in each frame: those near the paths that a simple loss found.
 
+use std::ops::Range;
+
 use kaldera_base::Real;
 
 use super::trellis::{RnntType, Trellis};
@@ -113,7 +115,8 @@ fn follow(mut begins: Vec<usize>, rise: usize) -> Vec<usize> {
 /// each frame, `lm` for each number of symbols; numbers beyond a sequence's repeat its last row.
 ///
 /// # Errors
-/// [`Error::Count`], [`Error::Rows`] for ranges of another batch; [`Error::Range`].
+/// [`Error::Count`], [`Error::Rows`] for ranges of another batch; [`Error::Range`];
+/// [`Error::Option`] for an `s_range` above the rows that `lm` has for the longest sequence.
 pub fn do_rnnt_pruning<T: Real, B: Batch<T>>(
     am: &B,
     lm: &B,
@@ -123,6 +126,9 @@ pub fn do_rnnt_pruning<T: Real, B: Batch<T>>(
     let (am_rows, lm_rows) = (am.rows()?, lm.rows()?);
     Error::check("the sequences of the ranges", am_rows.len(), ranges.num_sequences())?;
     Error::check("the sequences of `lm`", am_rows.len(), lm_rows.len())?;
+    let most = lm_rows.iter().map(Range::len).max().unwrap_or(0);
+    let is_good = s_range <= most || am_rows.is_empty();
+    Error::check_option("s_range", s_range as f64, is_good, "at most the rows that `lm` has for the longest sequence")?;
     let all_frames = am.values().len().checked_div(am_width).unwrap_or(0);
     // Frame of the batch, and the row of `lm` for each place of its range.
     let mut pairs = Vec::new();

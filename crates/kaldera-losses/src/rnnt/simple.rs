@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use kaldera_base::gemm::{Operand, gemm};
+use kaldera_base::gemm::{Operand, gemm_fused};
 use kaldera_base::{Real, memory, par};
 use ragged_core::Ragged;
 
@@ -59,7 +59,7 @@ pub fn rnnt_loss_simple<T: Real, B: Batch<T>>(
 /// the mean is over the padding too, so that all of it is part of the result, and has a gradient.
 ///
 /// # Errors
-/// As [`rnnt_loss_simple`].
+/// As [`rnnt_loss_simple`]; [`Error::Option`] for scales below 0, or with a sum above 1.
 pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
     am: &B,
     lm: &B,
@@ -73,6 +73,8 @@ pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
     for (name, scale) in [("lm_only_scale", lm_only_scale), ("am_only_scale", am_only_scale)] {
         Error::check_option(name, scale, (0.0..=1.0).contains(&scale), "in 0..=1")?;
     }
+    let both = 1.0 - lm_only_scale - am_only_scale;
+    Error::check_option("1 - lm_only_scale - am_only_scale", both, both >= 0.0, "0 or more")?;
     let width = num_classes(am);
     Error::check("the classes of `lm`", width, num_classes(lm))?;
     let (am_rows, lm_rows) = (am.rows()?, lm.rows()?);
@@ -84,8 +86,8 @@ pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
             return Err(Error::Rows { sequence, what: "`lm`", expected, found });
         }
     }
-    let scales = Scales { both: 1.0 - lm_only_scale - am_only_scale, lm: lm_only_scale, am: am_only_scale };
-    let unigram = if am_only_scale > 0.0 { Some(Unigram::new(lm.values(), width)?) } else { None };
+    let scales = Scales { both, lm: lm_only_scale, am: am_only_scale };
+    let unigram = if am_only_scale > 0.0 { Some(Unigram::new(lm.values(), width, &lm_rows)?) } else { None };
     let inputs = Inputs {
         am: am.clone(),
         lm: lm.clone(),
@@ -162,8 +164,16 @@ fn tiny<T: Real>() -> f64 {
 }
 
 impl<T: Real> Unigram<T> {
-    fn new(values: &[T], width: usize) -> Result<Self, Error> {
-        let norms = norms(0, values, width)?;
+    fn new(values: &[T], width: usize, sequences: &[Range<usize>]) -> Result<Self, Error> {
+        let norms = norms(0, values, width).map_err(|error| match error {
+            Error::Logit { row, class, logit, .. } => {
+                // Padding is that of the sequence before it.
+                let sequence = sequences.iter().rposition(|rows| rows.start <= row).unwrap_or(0);
+                let start = sequences.get(sequence).map_or(0, |rows| rows.start);
+                Error::Logit { sequence, row: row - start, class, logit }
+            }
+            other => other,
+        })?;
         let (mut sums, mut row) = (vec![0.0; width], vec![T::ZERO; width]);
         for (x, norm) in values.chunks_exact(width.max(1)).zip(&norms) {
             softmax(x, width, &[*norm], &[1.0], &mut row);
@@ -198,7 +208,7 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
         let mut products = vec![T::ZERO; symbols * frames];
         let lm_operand = Operand { data: &lm, row_step: width, col_step: 1 };
         let am_operand = Operand { data: &am, row_step: 1, col_step: width };
-        gemm(symbols, frames, width, T::ONE, lm_operand, am_operand, T::ZERO, &mut products, frames.max(1));
+        gemm_fused(symbols, frames, width, T::ONE, lm_operand, am_operand, T::ZERO, &mut products, frames.max(1));
         let of_frame =
             |unigram: &Unigram<T>, row: &[T]| row.iter().zip(&unigram.probs).map(|(x, p)| x.to_f64() * p).sum();
         let unigram =
@@ -217,27 +227,39 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
             products
         };
         let log_unigram = |class: usize| self.unigram.as_ref().map_or(0.0, |unigram| unigram.probs[class].ln());
+        let of_unigrams: Vec<f64> = sums.unigram.iter().map(|sum| sum.ln()).collect();
+        let bonuses: Vec<f64> = (0..num_frames).map(|t| self.options.emission_bonus(t, num_frames)).collect();
+        // What `am` says of a class in each frame.
+        let column = |class: usize| -> Vec<f64> {
+            am.chunks_exact(width).zip(&sums.am).map(|(row, norm)| (row[class] - norm.max).to_f64()).collect()
+        };
+        let of_blank = column(blank);
         for (s, lm_norm) in sums.lm.iter().enumerate() {
-            // Of the blank, then of the symbol: the class, what `lm` says of it alone, the unigram.
-            let of = |class: usize| (class, lm[s * width + class], log_unigram(class));
-            let arcs = [Some(of(blank)), labels.get(s).map(|&label| of(class(label)))];
-            for (t, am_norm) in sums.am.iter().enumerate() {
-                let norm = products[s * num_frames + t];
-                let score = |(class, lm_logit, log_unigram): (usize, T, f64)| {
-                    let am_logit = (am[t * width + class] - am_norm.max).to_f64();
-                    let mut score = both * (am_logit + (lm_logit - lm_norm.max).to_f64() - norm);
-                    if lm_scale > 0.0 {
-                        score += lm_scale * lm_norm.log_prob(lm_logit);
-                    }
-                    if am_scale > 0.0 {
-                        score += am_scale * (am_logit + log_unigram - sums.unigram[t].ln());
-                    }
-                    score
+            let norms = &products[s * num_frames..][..num_frames];
+            let scores = |class: usize, of_class: &[f64]| -> Vec<f64> {
+                let logit = lm[s * width + class];
+                let of_lm = (logit - lm_norm.max).to_f64();
+                let of_lm_alone = if lm_scale > 0.0 { lm_scale * lm_norm.log_prob(logit) } else { 0.0 };
+                // A scale of 0 leaves out what may be minus infinity.
+                let score = |(of_am, norm): (&f64, &f64)| {
+                    of_lm_alone + if both > 0.0 { both * (of_am + of_lm - norm) } else { 0.0 }
                 };
-                let [of_blank, of_symbol] = arcs.map(|arc| arc.map(score));
-                trellis.set_py(s, t, of_blank.unwrap_or(f64::NEG_INFINITY));
-                if let Some(score) = of_symbol {
-                    trellis.set_px(s, t, score + self.options.emission_bonus(t, num_frames));
+                let mut scores: Vec<f64> = of_class.iter().zip(norms).map(score).collect();
+                if am_scale > 0.0 {
+                    let of_class = of_class.iter().zip(&of_unigrams);
+                    let log_unigram = log_unigram(class);
+                    for (score, (of_am, of_unigram)) in scores.iter_mut().zip(of_class) {
+                        *score += am_scale * (of_am + log_unigram - of_unigram);
+                    }
+                }
+                scores
+            };
+            for (t, score) in scores(blank, &of_blank).into_iter().enumerate() {
+                trellis.set_py(s, t, score);
+            }
+            if let Some(class) = labels.get(s).map(|&label| class(label)) {
+                for (t, (score, bonus)) in scores(class, &column(class)).into_iter().zip(&bonuses).enumerate() {
+                    trellis.set_px(s, t, score + bonus);
                 }
             }
         }
@@ -305,12 +327,13 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
         let Scales { both, lm: lm_scale, am: am_scale } = inputs.scales;
         let emitted = 1.0 + inputs.options.fastemit_lambda;
         // Of each cell, what leaves it, over the sum over its classes; and sums over rows and
-        // columns.
+        // columns, of those of blanks too.
         let mut shares = vec![T::ZERO; symbols * frames];
         let (mut of_frames, mut of_symbols) = (vec![0.0; frames], vec![0.0; symbols]);
+        let mut blanks_of_frames = vec![0.0; frames];
         let mut by_unigram = if am_scale > 0.0 { vec![0.0; width] } else { Vec::new() };
-        // What the scores of single classes get; by_am and by_lm wait for the products.
-        let (mut am_hits, mut lm_hits) = (Vec::with_capacity(2 * symbols * frames), Vec::with_capacity(2 * symbols));
+        // What the scores of single classes get; by_lm waits for the product.
+        let mut lm_hits = Vec::with_capacity(2 * symbols);
         for s in 0..symbols {
             let label = labels.get(s).map(|&label| class(label));
             let (mut sum_px, mut sum_py) = (0.0, 0.0);
@@ -320,11 +343,8 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
                 shares[s * frames + t] =
                     T::from_f64(both * (px + py) / (sums.products[s * frames + t].to_f64() + tiny::<T>()));
                 of_frames[t] += px + py;
+                blanks_of_frames[t] += py;
                 (sum_px, sum_py) = (sum_px + px, sum_py + py);
-                if let Some(label) = label {
-                    am_hits.push((t * width + label, (both + am_scale) * px));
-                }
-                am_hits.push((t * width + blank, (both + am_scale) * py));
             }
             of_symbols[s] = sum_px + sum_py;
             let hits = [(blank, sum_py)].into_iter().chain(label.map(|label| (label, sum_px)));
@@ -339,8 +359,8 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
         let plain = |data| Operand { data, row_step: width, col_step: 1 };
         let by_frame = Operand { data: &shares[..], row_step: 1, col_step: frames };
         let by_symbol = Operand { data: &shares[..], row_step: frames, col_step: 1 };
-        gemm(frames, width, symbols, T::ONE, by_frame, plain(&lm_exps), T::ZERO, by_am, width);
-        gemm(symbols, width, frames, T::ONE, by_symbol, plain(&am_exps), T::ZERO, by_lm, width);
+        gemm_fused(frames, width, symbols, T::ONE, by_frame, plain(&lm_exps), T::ZERO, by_am, width);
+        gemm_fused(symbols, width, frames, T::ONE, by_symbol, plain(&am_exps), T::ZERO, by_lm, width);
         if let Some(unigram) = &inputs.unigram {
             for (t, to) in by_am.chunks_exact_mut(width).enumerate() {
                 let share = am_scale * of_frames[t] / sums.unigram[t];
@@ -356,7 +376,14 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
             let alone = T::from_f64(lm_scale * of_symbols[s] / sums.lm[s].sum);
             to.iter_mut().zip(x).for_each(|(to, &x)| *to = (*to + alone) * x);
         }
-        am_hits.into_iter().for_each(|(place, x)| by_am[place] -= T::from_f64(x));
+        for (s, &label) in labels.iter().enumerate() {
+            for (t, to) in by_am.chunks_exact_mut(width).enumerate() {
+                to[class(label)] -= T::from_f64((both + am_scale) * occupation.px(s, t) * emitted);
+            }
+        }
+        for (to, sum) in by_am.chunks_exact_mut(width).zip(blanks_of_frames) {
+            to[blank] -= T::from_f64((both + am_scale) * sum);
+        }
         lm_hits.into_iter().for_each(|(place, x)| by_lm[place] -= T::from_f64(x));
         by_unigram
     }

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use kaldera_base::{Real, memory, par};
+use kaldera_base::{Real, memory, par, setters};
 use ragged_core::Ragged;
 
 use super::joiner::finish;
 use super::logits::{Classes, Occupation};
 use super::trellis::{Move, Trellis};
-use super::{Summed, sum_up};
+use super::{Summed, check_clamp, sum_up};
 use crate::batch::{Batch, num_classes};
 use crate::ctc::{Targets, class, split_rows};
 use crate::error::Error;
@@ -49,48 +49,14 @@ impl Default for TdtOptions {
     }
 }
 
-impl TdtOptions {
-    /// With this class for the blank.
-    #[must_use]
-    pub fn with_blank(mut self, blank: usize) -> Self {
-        self.blank = blank;
-        self
-    }
-
-    /// With these durations.
-    #[must_use]
-    pub fn with_durations(mut self, durations: Vec<usize>) -> Self {
-        self.durations = durations;
-        self
-    }
-
-    /// With this subtracted from log-probabilities.
-    #[must_use]
-    pub fn with_sigma(mut self, sigma: f64) -> Self {
-        self.sigma = sigma;
-        self
-    }
-
-    /// With a clamped gradient.
-    #[must_use]
-    pub fn with_clamp(mut self, clamp: Option<f64>) -> Self {
-        self.clamp = clamp;
-        self
-    }
-
-    /// With a reduction.
-    #[must_use]
-    pub fn with_reduction(mut self, reduction: Reduction) -> Self {
-        self.reduction = reduction;
-        self
-    }
-
-    /// With this for sequences without alignment.
-    #[must_use]
-    pub fn with_impossible(mut self, impossible: Impossible) -> Self {
-        self.impossible = impossible;
-        self
-    }
+setters! {
+    TdtOptions:
+    blank, with_blank: usize, "With this class for the blank.";
+    durations, with_durations: Vec<usize>, "With these durations.";
+    sigma, with_sigma: f64, "With this subtracted from log-probabilities.";
+    clamp, with_clamp: Option<f64>, "With a clamped gradient.";
+    reduction, with_reduction: Reduction, "With a reduction.";
+    impossible, with_impossible: Impossible, "With this for sequences without alignment.";
 }
 
 /// The loss of the token-and-duration transducer (Xu et al. 2023): as
@@ -111,9 +77,8 @@ pub fn tdt_loss<T: Real, B: Batch<T>>(
     let longest = options.durations.iter().copied().max().unwrap_or(0);
     let is_good = longest > 0 && u32::try_from(longest).is_ok();
     Error::check_option("durations", longest as f64, is_good, "at least one of 1 frame or more, none of 2^32")?;
-    Error::check_option("sigma", options.sigma, options.sigma.is_finite(), "a finite number")?;
-    let clamp = options.clamp.unwrap_or(0.0);
-    Error::check_option("clamp", clamp, clamp >= 0.0, "0 or more, or None")?;
+    Error::check_range("sigma", options.sigma)?;
+    check_clamp(options.clamp)?;
     let (rows, all) = (logits.rows()?, num_classes(logits));
     let width = all.saturating_sub(options.durations.len());
     let targets = Targets::new(labels, rows.len(), width, options.blank)?;
@@ -201,8 +166,11 @@ impl<B> Joiner<B> {
         let mut found = Vec::with_capacity(num_frames * (labels.len() + 1));
         for (s, t, row, values) in self.each_row(sequence) {
             let (symbols, durations) = values.split_at(self.width);
-            let norm = |part: &[T]| norms(sequence, part, part.len()).map_err(|error| error.behind(row));
-            let (symbol_norm, duration_norm) = (norm(symbols)?[0], norm(durations)?[0]);
+            let norm = |part: &[T], first: usize| match norms(sequence, part, part.len()) {
+                Ok(norms) => Ok(norms[0]),
+                Err(error) => Err(error.within(row, first)),
+            };
+            let (symbol_norm, duration_norm) = (norm(symbols, 0)?, norm(durations, self.width)?);
             let of_blank = symbol_norm.log_prob(symbols[self.options.blank]) - sigma;
             let of_symbol = labels.get(s).map(|&label| symbol_norm.log_prob(symbols[class(label)]) - sigma);
             for ((frames, symbol, blank), &logit) in self.arcs().zip(durations) {

@@ -46,7 +46,11 @@ pub struct Trellis {
 }
 
 impl Trellis {
-    /// Scores of minus infinity.
+    /// Scores of minus infinity, for (T + S + 1) (S + 1) cells in the regular type and (T + 1) (S +
+    /// 1) else.
+    ///
+    /// # Panics
+    /// If these are more than memory can hold, as [`Vec::with_capacity`] does.
     pub fn new(rnnt_type: RnntType, num_symbols: usize, num_frames: usize) -> Self {
         let frames = usize::from(rnnt_type != RnntType::Regular);
         let moves = vec![Move { symbols: 1, frames }, Move { symbols: 0, frames: 1 }];
@@ -58,7 +62,7 @@ impl Trellis {
         let is_skewed = moves.iter().any(|to| to.frames == 0);
         let rnnt_type = if is_skewed { RnntType::Regular } else { RnntType::Modified };
         let mut made = Self { rnnt_type, moves, num_symbols, num_frames, is_skewed, scores: Vec::new() };
-        made.scores = vec![vec![f64::NEG_INFINITY; made.num_steps() * made.width()]; made.moves.len()];
+        made.scores = vec![vec![f64::NEG_INFINITY; made.num_steps().saturating_mul(made.width())]; made.moves.len()];
         made
     }
 
@@ -75,9 +79,9 @@ impl Trellis {
         py: &[f64],
         boundary: [usize; 4],
     ) -> Result<Self, Error> {
-        let columns = frames + usize::from(rnnt_type == RnntType::Regular);
-        Error::check("the scores px", symbols * columns, px.len())?;
-        Error::check("the scores py", (symbols + 1) * frames, py.len())?;
+        let columns = frames.saturating_add(usize::from(rnnt_type == RnntType::Regular));
+        Error::check("the scores px", symbols.saturating_mul(columns), px.len())?;
+        Error::check("the scores py", symbols.saturating_add(1).saturating_mul(frames), py.len())?;
         let [first_symbol, first_frame, last_symbol, last_frame] = boundary;
         if first_symbol > last_symbol || last_symbol > symbols || first_frame > last_frame || last_frame > frames {
             return Err(Error::Boundary { sequence: 0, found: boundary, symbols, frames });
@@ -115,7 +119,7 @@ impl Trellis {
     /// The score, or occupation, of emitting symbol `s` in frame `t`.
     ///
     /// # Panics
-    /// If there is no such arc, as indexing a slice does.
+    /// If there is no such cell.
     #[inline]
     pub fn px(&self, s: usize, t: usize) -> f64 {
         self.scores[0][self.place(s, t)]
@@ -124,7 +128,7 @@ impl Trellis {
     /// The score, or occupation, of leaving frame `t` after `s` symbols.
     ///
     /// # Panics
-    /// If there is no such arc, as indexing a slice does.
+    /// If there is no such cell.
     #[inline]
     pub fn py(&self, s: usize, t: usize) -> f64 {
         self.scores[1][self.place(s, t)]
@@ -133,7 +137,7 @@ impl Trellis {
     /// Sets the score of emitting symbol `s` in frame `t`.
     ///
     /// # Panics
-    /// If there is no such arc, as indexing a slice does.
+    /// If there is no such cell.
     #[inline]
     pub fn set_px(&mut self, s: usize, t: usize, score: f64) {
         let place = self.place(s, t);
@@ -143,7 +147,7 @@ impl Trellis {
     /// Sets the score of leaving frame `t` after `s` symbols.
     ///
     /// # Panics
-    /// If there is no such arc, as indexing a slice does.
+    /// If there is no such cell.
     #[inline]
     pub fn set_py(&mut self, s: usize, t: usize, score: f64) {
         let place = self.place(s, t);
@@ -212,6 +216,8 @@ impl Trellis {
 
     #[inline]
     fn place(&self, s: usize, t: usize) -> usize {
+        let is_within = s <= self.num_symbols && t <= self.num_frames;
+        assert!(is_within, "({s}, {t}) is not within {} symbols and {} frames", self.num_symbols, self.num_frames);
         let step = if self.is_skewed { s + t } else { t };
         step * self.width() + s
     }
@@ -219,12 +225,13 @@ impl Trellis {
     /// Cells of a step, whether they are within the trellis or not.
     #[inline]
     fn width(&self) -> usize {
-        self.num_symbols + 1
+        self.num_symbols.saturating_add(1)
     }
 
     #[inline]
     fn num_steps(&self) -> usize {
-        self.num_frames + 1 + if self.is_skewed { self.num_symbols } else { 0 }
+        let symbols = if self.is_skewed { self.num_symbols } else { 0 };
+        self.num_frames.saturating_add(symbols).saturating_add(1)
     }
 
     /// How many steps an arc goes on.

@@ -1,7 +1,8 @@
 //! What does not fit is an error that names the sequence; what has no alignment is as asked.
 
 use kaldera_losses::rnnt::{
-    RnntType, TdtOptions, Trellis, get_rnnt_prune_ranges, mutual_information_recursion, tdt_loss,
+    PruneRanges, RnntType, TdtOptions, Trellis, do_rnnt_pruning, get_rnnt_prune_ranges, mutual_information_recursion,
+    rnnt_loss_pruned, rnnt_loss_smoothed, tdt_loss,
 };
 use kaldera_losses::{
     ChainDenominator, ChainOptions, CtcOptions, Error, Impossible, Padded, Reduction, RnntOptions, chain_loss,
@@ -31,6 +32,62 @@ fn batches_that_do_not_fit_are_refused() {
     let flat = Padded::new(vec![0.0; 6], [2, 3], vec![3, 3]).unwrap();
     let labels = Ragged::from_lists(&[vec![0_i32; 0], vec![]]).unwrap();
     assert_eq!(ctc_loss(&flat, &labels, &CtcOptions::default()).map(|_| ()), Err(no_classes(2)));
+}
+
+#[test]
+fn sizes_that_no_memory_has_are_refused() {
+    let large = 1_usize << 40;
+    let shape = [1, large, large, 0];
+    let error = Padded::new(Vec::<f64>::new(), shape, vec![large]).unwrap_err();
+    assert_eq!(error, Error::TooLarge { shape: shape.to_vec() });
+    let error = Padded::new(vec![0.0; 4], [usize::MAX, 4], vec![]).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    let error = Padded::new(vec![0.0; 12], [2, 3, 2], vec![3, u32::MAX as usize]).unwrap_err();
+    assert!(matches!(error, Error::Length { sequence: 1, .. }), "{error}");
+
+    let ranges = PruneRanges::new(usize::MAX, vec![vec![0, 0], vec![0]]).unwrap();
+    let labels = Ragged::from_lists(&[vec![1], vec![]]).unwrap();
+    let logits = LodTensor::from_vec([3, 2, 3], vec![0.0; 18], Lod::from_lengths(&[[2_usize, 1]]).unwrap()).unwrap();
+    let error = rnnt_loss_pruned(&logits, &labels, &ranges, &RnntOptions::default()).map(|_| ()).unwrap_err();
+    assert!(matches!(error, Error::Count { expected: usize::MAX, found: 2, .. }), "{error}");
+    let error = do_rnnt_pruning(&rows(&[2, 1], 3, 1), &rows(&[2, 1], 3, 2), &ranges).map(|_| ()).unwrap_err();
+    assert!(matches!(error, Error::Option { option: "s_range", .. }), "{error}");
+    let beyond = PruneRanges::new(2, vec![vec![0, usize::MAX], vec![0]]).unwrap();
+    let error = rnnt_loss_pruned(&logits, &labels, &beyond, &RnntOptions::default()).map(|_| ()).unwrap_err();
+    assert_eq!(error, Error::Range { sequence: 0, frame: 1, found: usize::MAX, symbols: 1 });
+    let trellises = [Trellis::new(RnntType::Regular, 2, 3)];
+    assert_eq!(get_rnnt_prune_ranges(&trellises, usize::MAX).unwrap().s_range(), 3);
+
+    let durations = TdtOptions::default().with_durations(vec![1, usize::MAX]);
+    let error = tdt_loss(&rows(&[2], 4, 1), &Ragged::from_lists(&[vec![1]]).unwrap(), &durations).map(|_| ());
+    assert!(matches!(error, Err(Error::Option { option: "durations", .. })));
+    let from = |symbols, frames| Trellis::from_padded(RnntType::Regular, [symbols, frames], &[], &[], [0; 4]);
+    for (symbols, frames) in [(usize::MAX, 1), (1, usize::MAX), (usize::MAX, usize::MAX)] {
+        assert!(matches!(from(symbols, frames), Err(Error::Count { .. })));
+    }
+}
+
+#[test]
+fn a_hybrid_transducer_may_have_no_class_but_the_blank() {
+    let logits = LodTensor::from_lengths(&[2], 2, vec![0.5, f64::NEG_INFINITY, 0.2, f64::NEG_INFINITY]).unwrap();
+    let options = RnntOptions::default().with_use_hat_loss(true).with_rnnt_type(RnntType::Modified);
+    let labels = Ragged::from_lists(&[vec![1]]).unwrap();
+    let (loss, saved) = rnnt_loss(&logits, &labels, &options).unwrap();
+    assert_eq!(loss, [f64::INFINITY]);
+    assert!(saved.backward(&[1.0]).unwrap().values().iter().all(|&slope| slope == 0.0));
+}
+
+#[test]
+fn scales_of_0_leave_out_what_is_impossible() {
+    let mut am = rows(&[3], 3, 1);
+    am.values_mut()[1] = f64::NEG_INFINITY;
+    let labels = Ragged::from_lists(&[vec![1]]).unwrap();
+    let loss = |lm_only, am_only| {
+        rnnt_loss_smoothed(&am, &rows(&[2], 3, 2), &labels, lm_only, am_only, &RnntOptions::default()).map(|x| x.0[0])
+    };
+    // `lm` alone: what `am` says has no influence.
+    assert!(loss(1.0, 0.0).unwrap().is_finite());
+    assert!(matches!(loss(0.7, 0.7), Err(Error::Option { option: "1 - lm_only_scale - am_only_scale", .. })));
 }
 
 #[test]
