@@ -3,7 +3,7 @@
 //! Kaldi's programs (`kaldi`) take the command lines of the originals argument for argument, so
 //! that a recipe changes one word (`kaldera compute-mfcc-feats ...`), and ends as they end. A link
 //! to the binary that has the name of a program is that program, so that a recipe need not change
-//! at all. The native command (`features`, `fst`, `lm`, `merge`, `info`, `plot`) takes the same
+//! at all. The native command (`transcribe`, `features`, `fst`, ...) takes the same
 //! options and more forgiving arguments.
 //!
 //! | exit status | Kaldi's programs | native command |
@@ -58,6 +58,15 @@ enum Call<'c> {
 }
 
 const NATIVE: &[Tool] = &[
+    Tool {
+        name: "transcribe",
+        about: "Turn recordings into words: text, JSON lines, CTM, subtitles, TextGrid",
+        run: native::transcribe::run,
+    },
+    Tool { name: "stream", about: "Recognise speech while it comes from standard input", run: native::stream::run },
+    Tool { name: "align", about: "Find where the words of transcripts are", run: native::align::run },
+    Tool { name: "score", about: "Count the word errors of transcripts", run: native::score::run },
+    Tool { name: "model", about: "Say what a model folder holds, and what is wrong with it", run: native::model::run },
     Tool {
         name: "features",
         about: "Turn recordings into features: .ark with .scp, .npz or .safetensors",

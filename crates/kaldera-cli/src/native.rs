@@ -1,5 +1,7 @@
-//! The native command: `features`, `fst`, `lm`, `merge`, `info` and `plot`.
+//! The native command: `transcribe`, `stream`, `align`, `score`, `model`, `features`, `fst`, `lm`,
+//! `merge`, `info` and `plot`.
 
+pub(crate) mod align;
 pub(crate) mod features;
 pub(crate) mod fst;
 mod heat_map;
@@ -7,9 +9,14 @@ pub(crate) mod info;
 mod lettering;
 pub(crate) mod lm;
 pub(crate) mod merge;
+pub(crate) mod model;
 mod operation;
 pub(crate) mod plot;
+pub(crate) mod score;
+pub(crate) mod stream;
 mod text_picture;
+pub(crate) mod transcribe;
+mod transcripts;
 
 use std::error::Error;
 use std::ffi::OsString;

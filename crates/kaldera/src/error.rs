@@ -340,6 +340,33 @@ pub enum Error {
     /// What a decoder of speech, an alignment or a scoring refuses.
     #[error(transparent)]
     Recognition(#[from] kaldera_decoder::Error),
+    /// What an acoustic network refuses.
+    #[error(transparent)]
+    Network(#[from] kaldera_network::Error),
+    /// A recording whose transcript is not known.
+    #[error("there is no transcript of {utterance}")]
+    NoTranscript {
+        /// The utterance.
+        utterance: String,
+    },
+    /// A key of a model's description that cannot be used.
+    #[error("{}: key {key}: {reason}", path.display())]
+    ModelKey {
+        /// The description.
+        path: PathBuf,
+        /// The key, with a dot after the name of its table.
+        key: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A model whose description cannot be read.
+    #[error("{}: {reason}", path.display())]
+    ModelFile {
+        /// The description.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// A text that is no FSA.
     #[error(transparent)]
     FsaText(#[from] fsa::io::ParseError),

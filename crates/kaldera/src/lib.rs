@@ -1,10 +1,11 @@
 //! Kaldera: a speech toolkit in Rust. One dependency, the crates below it under short names.
 //!
 //! ```text
-//!   kaldera     pipeline: recordings -> features        (this crate)
+//!   kaldera     pipeline: recordings -> features; recognizer: recordings -> words        (this crate)
 //!      |
 //!      +--- fsa      finite-state acceptors and transducers: k2's and OpenFst's algorithms, formats, decoding graphs
 //!      +--- decoder  from log-probabilities to words: CTC, transducers, graphs, alignment, word error rates
+//!      +--- network  acoustic networks from safetensors: features -> log-probabilities, batches and streams
 //!      +--- feat     fbank, MFCC, PLP, pitch, ...: samples -> matrix; CMVN, deltas, VAD
 //!      +--- losses   CTC, the RNN-T family, LF-MMI, minimum word error rate, with gradients
 //!      +--- io       Kaldi tables, files, pipes, WAV
@@ -84,11 +85,13 @@
 pub mod decoding;
 mod error;
 pub mod pipeline;
+pub mod recognizer;
 
 pub use fsa;
 pub use kaldera_base as base;
 pub use kaldera_decoder as decoder;
 pub use kaldera_losses as losses;
+pub use kaldera_network as network;
 pub use kaldi_feat as feat;
 pub use kaldi_io as io;
 pub use kaldi_matrix as matrix;
@@ -99,6 +102,7 @@ pub use tensor_strided as tensor;
 
 pub use error::Error;
 pub use pipeline::Recording;
+pub use recognizer::Recognizer;
 
 /// What most programs need of every crate: `use kaldera::prelude::*;`.
 ///
@@ -129,6 +133,7 @@ const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Error>();
     is_send_and_sync::<Recording>();
+    is_send_and_sync::<Recognizer>();
     is_send_and_sync::<pipeline::Inputs>();
     is_send_and_sync::<pipeline::Pipeline<'_, feat::Fbank>>();
     is_send_and_sync::<pipeline::PitchFeatures>();

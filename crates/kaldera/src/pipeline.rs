@@ -19,12 +19,12 @@ mod formats;
 mod inputs;
 mod limits;
 mod merge;
-mod ordered;
+pub(crate) mod ordered;
 mod overwrite;
 mod pitch;
 mod post;
 mod read_features;
-mod recording;
+pub(crate) mod recording;
 mod sink;
 
 use std::mem;
@@ -45,7 +45,7 @@ use self::post::{GroupStats, Post, check_finite};
 pub use self::read_features::read_features;
 use self::recording::Reader;
 pub use self::recording::{ReadOptions, Recording};
-pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, Found, PartialFile, RunId};
+pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, Found, LineFile, PartialFile, RunId};
 use crate::Error;
 
 /// Extracts the features of many recordings.
@@ -314,7 +314,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         if seconds < self.min_seconds {
             return Err(Error::TooShort { seconds, min_seconds: self.min_seconds });
         }
-        let channel = self.choose_channel(utterance, recording.num_channels())?;
+        let channel = choose_channel(utterance, self.channel, recording.num_channels())?;
         let channel = recording.cut(channel, range);
         let audio = Audio::new(channel.samples(), samp_freq).with_key(&utterance.key).with_vtln_warp(self.vtln_warp);
         let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, features)?;
@@ -331,17 +331,18 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         check_finite(features, frames)?;
         Ok(Extent { frames, seconds })
     }
+}
 
-    fn choose_channel(&self, utterance: &Utterance, channels: usize) -> Result<usize, Error> {
-        match utterance.channel.or(self.channel) {
-            Some(channel) if channel >= channels => Err(Error::NoSuchChannel { channel, channels }),
-            Some(channel) => Ok(channel),
-            None => {
-                if channels > 1 {
-                    tracing::warn!("{} has {channels} channels; taking the first", utterance.key);
-                }
-                Ok(0)
+/// The channel that an utterance names, or else this one, or else the first.
+pub(crate) fn choose_channel(utterance: &Utterance, channel: Option<usize>, channels: usize) -> Result<usize, Error> {
+    match utterance.channel.or(channel) {
+        Some(channel) if channel >= channels => Err(Error::NoSuchChannel { channel, channels }),
+        Some(channel) => Ok(channel),
+        None => {
+            if channels > 1 {
+                tracing::warn!("{} has {channels} channels; taking the first", utterance.key);
             }
+            Ok(0)
         }
     }
 }

@@ -532,7 +532,9 @@ fn extract<E: FeatureExtractor>(
     let file = if options.resume {
         let run = RunId::new(settings, &inputs);
         match FeatureFile::found(&output, run).map_err(trouble)? {
-            Found::Complete { matrices } => return complete(&output, inputs.len() as u64 - matrices, options.quiet),
+            Found::Complete { matrices } => {
+                return complete(TOOL, &output, inputs.len() as u64 - matrices, options.quiet);
+            }
             Found::Other { reason } => tracing::warn!("{} {reason}: all is done anew", output.display()),
             _ => {}
         }
@@ -570,7 +572,7 @@ fn extract<E: FeatureExtractor>(
 }
 
 /// Names files of folders that are no audio.
-fn tell_others(others: &[PathBuf]) {
+pub(super) fn tell_others(others: &[PathBuf]) {
     /// So many are named; all of them with `--verbose=1`.
     const NAMED: usize = 10;
     let names = |paths: &[PathBuf]| {
@@ -594,11 +596,11 @@ fn tell_others(others: &[PathBuf]) {
 }
 
 /// Tells of an output that an earlier run has completed, but for some recordings that failed in it.
-fn complete(output: &Path, failed: u64, quiet: bool) -> Result<ExitCode, Trouble> {
+pub(super) fn complete(tool: &str, output: &Path, failed: u64, quiet: bool) -> Result<ExitCode, Trouble> {
     let output = output.display();
     if failed > 0 {
         say(format_args!(
-            "kaldera {TOOL}: {output} is complete but for {} that failed: mend or remove them, and all is done anew",
+            "kaldera {tool}: {output} is complete but for {} that failed: mend or remove them, and all is done anew",
             recordings(failed)
         ));
         return Ok(ExitCode::FAILURE);
@@ -662,24 +664,24 @@ fn totals(summary: &Summary, written: &[PathBuf], wall: Duration) -> String {
     text
 }
 
-fn recordings(count: u64) -> String {
+pub(super) fn recordings(count: u64) -> String {
     if count == 1 { "1 recording".to_owned() } else { format!("{count} recordings") }
 }
 
 /// In hours, or in seconds if that is very little.
-fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     if seconds < 360.0 { format!("{seconds:.2} s") } else { format!("{:.2} h", seconds / 3600.0) }
 }
 
 /// How far a run is: a bar on a terminal, a line now and then elsewhere, nothing when quiet.
-enum Progress {
+pub(super) enum Progress {
     Quiet,
     Bar(ProgressBar),
     Lines { total: usize, next: Instant },
 }
 
 impl Progress {
-    fn new(total: usize, quiet: bool) -> Self {
+    pub(super) fn new(total: usize, quiet: bool) -> Self {
         if quiet {
             Self::Quiet
         } else if io::stderr().is_terminal() {
@@ -693,7 +695,7 @@ impl Progress {
         }
     }
 
-    fn tell(&mut self, so_far: &Summary) {
+    pub(super) fn tell(&mut self, so_far: &Summary) {
         let done = so_far.earlier + so_far.utterances + so_far.failures.len() as u64;
         let detail = || format!("{}, {} failed", duration(so_far.seconds), so_far.failures.len());
         match self {
@@ -711,7 +713,7 @@ impl Progress {
         }
     }
 
-    fn end(self) {
+    pub(super) fn end(self) {
         if let Self::Bar(bar) = self {
             bar.finish_and_clear();
         }

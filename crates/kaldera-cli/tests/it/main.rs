@@ -23,3 +23,4 @@ mod pipelines;
 mod realset;
 #[cfg(unix)]
 mod recipe;
+mod recognition;

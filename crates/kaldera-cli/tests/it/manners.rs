@@ -4,7 +4,21 @@ use std::process::{Command, Stdio};
 
 use crate::bench::{Bench, Ended, KALDERA};
 
-const NATIVE: [&str; 8] = ["features", "fst", "lm", "plot", "merge", "info", "completions", "help"];
+const NATIVE: [&str; 13] = [
+    "transcribe",
+    "stream",
+    "align",
+    "score",
+    "model",
+    "features",
+    "fst",
+    "lm",
+    "plot",
+    "merge",
+    "info",
+    "completions",
+    "help",
+];
 const KINDS: [&str; 7] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
 const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
 
@@ -63,6 +77,8 @@ fn options_are_listed_by_subject() {
         "compute-plp-feats",
         "compute-and-process-kaldi-pitch-feats",
         "fst make-hlg",
+        "transcribe",
+        "stream",
     ]) {
         let help = kaldera(&format!("help {level}")).with(0).stdout;
         assert!(!help.contains("\nOptions:\n"), "an option of {level} has no subject: {help}");

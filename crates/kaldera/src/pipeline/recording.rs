@@ -192,7 +192,7 @@ impl Recording {
     }
 
     /// The samples of the channel within `range`; both must be there.
-    pub(super) fn cut(&self, channel: usize, range: Range<usize>) -> Channel<'_> {
+    pub(crate) fn cut(&self, channel: usize, range: Range<usize>) -> Channel<'_> {
         match &self.samples {
             WaveSamples::I16(samples) => Channel::I16(pick(samples, self.num_channels, channel, range)),
             WaveSamples::F32(samples) => Channel::F32(pick(samples, self.num_channels, channel, range)),
@@ -202,7 +202,7 @@ impl Recording {
     /// The samples that `span` is about; all without one. As with Kaldi's `extract-segments`, up to
     /// half a second behind the end is forgiven, a tenth of a second must be left, and times are
     /// compared in Kaldi's precision.
-    pub(super) fn samples_of(&self, span: Option<Span>) -> Result<Range<usize>, Error> {
+    pub(crate) fn samples_of(&self, span: Option<Span>) -> Result<Range<usize>, Error> {
         const MAX_OVERSHOOT: f32 = 0.5;
         const MIN_SECONDS: f32 = 0.1;
         let num_samples = self.num_samples();
@@ -274,13 +274,13 @@ fn pick<T: Copy>(samples: &[T], num_channels: usize, channel: usize, range: Rang
 }
 
 /// The samples of one channel, borrowed if it is the only one.
-pub(super) enum Channel<'a> {
+pub(crate) enum Channel<'a> {
     I16(Cow<'a, [i16]>),
     F32(Cow<'a, [f32]>),
 }
 
 impl Channel<'_> {
-    pub(super) fn samples(&self) -> Samples<'_> {
+    pub(crate) fn samples(&self) -> Samples<'_> {
         match self {
             Self::I16(samples) => Samples::I16(samples),
             Self::F32(samples) => Samples::F32(samples),
@@ -332,7 +332,7 @@ impl ReadOptions {
 /// Reads recordings, and keeps the last one at hand, or why there is none, for the segments that
 /// are often cut from one file.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     last: Option<(Source, Shared)>,
 }
 
@@ -340,7 +340,7 @@ type Shared = Result<Arc<Recording>, Arc<Error>>;
 
 impl Reader {
     /// The recording at `source`, of which only `span` will be asked for.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         source: &Source,
         span: Option<Span>,

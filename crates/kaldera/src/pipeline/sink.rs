@@ -3,12 +3,14 @@
 mod ark_scp;
 mod hash;
 mod keys;
+mod lines;
 mod npz;
 mod partial;
 mod resume;
 mod safetensors;
 mod staged;
 
+pub use self::lines::LineFile;
 pub use self::partial::PartialFile;
 pub(super) use self::partial::folder_of;
 pub use self::resume::{Found, RunId};

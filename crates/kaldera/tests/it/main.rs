@@ -4,4 +4,5 @@ mod first_steps;
 mod fuzz;
 mod papers;
 mod pipeline;
+mod recognizer;
 mod recordings;

@@ -1,0 +1,104 @@
+//! What can be wrong with a network or with what is given to it.
+
+/// Everything that this crate refuses, with the numbers that were wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A layer that cannot be made or run.
+    #[error("layer {number} ({kind}): {source}")]
+    Layer {
+        /// Its number, counted from 0.
+        number: usize,
+        /// Its kind, as the description spells it.
+        kind: &'static str,
+        /// What is wrong with it.
+        source: Box<Error>,
+    },
+    /// A network without layers.
+    #[error("a network needs at least one layer")]
+    NoLayers,
+    /// An option that makes no sense.
+    #[error("{key} = {found}: {expected}")]
+    Option {
+        /// The key in the description.
+        key: &'static str,
+        /// What it is set to.
+        found: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// A tensor that does not fit what the layer before it gives.
+    #[error("{tensor} takes rows of {found} values, but there are rows of {expected}")]
+    Width {
+        /// The tensor.
+        tensor: String,
+        /// How many values a row has.
+        expected: usize,
+        /// How many the tensor is made for.
+        found: usize,
+    },
+    /// A tensor of another number of axes than the layer's.
+    #[error("{tensor} must have {expected} axes, but its shape is {found:?}")]
+    Axes {
+        /// The tensor.
+        tensor: String,
+        /// How many axes it must have.
+        expected: usize,
+        /// Its shape.
+        found: Vec<usize>,
+    },
+    /// A variance below 0.
+    #[error("{tensor} holds {found} at position {position}: a variance and epsilon must be above 0 together")]
+    Variance {
+        /// The tensor.
+        tensor: String,
+        /// Which of its values.
+        position: usize,
+        /// The value.
+        found: f32,
+    },
+    /// Rows of another width than the network's.
+    #[error("the network takes rows of {expected} values, but these have {found}")]
+    Rows {
+        /// How many values the network's rows have.
+        expected: usize,
+        /// How many there are; of a stream, values that are not whole rows.
+        found: usize,
+    },
+    /// A batch with another number of names than utterances.
+    #[error("{names} names for {utterances} utterances")]
+    Names {
+        /// How many names there are.
+        names: usize,
+        /// How many utterances the rows have.
+        utterances: usize,
+    },
+    /// A network that needs the whole utterance.
+    #[error("it needs whole utterances, a stream has chunks: {because}")]
+    NoStream {
+        /// Why it needs them.
+        because: &'static str,
+    },
+    /// An utterance of which nothing has been recorded.
+    #[error("there are no log-probabilities of utterance {utterance}")]
+    NotRecorded {
+        /// The utterance.
+        utterance: String,
+    },
+    /// Recorded log-probabilities that are not rows of all tokens.
+    #[error("{utterance}: {values} log-probabilities are no rows of {num_tokens} tokens each")]
+    NotRows {
+        /// The utterance.
+        utterance: String,
+        /// How many values there are.
+        values: usize,
+        /// How many a row has.
+        num_tokens: usize,
+    },
+    /// Tensors that `recurrent` refuses.
+    #[error(transparent)]
+    Recurrent(#[from] recurrent::Error),
+    /// Sequences that `lod` refuses.
+    #[error(transparent)]
+    Lod(#[from] lod::Error),
+}

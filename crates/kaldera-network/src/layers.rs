@@ -1,0 +1,82 @@
+//! The layers, each for batches and for streams.
+
+mod normalize;
+mod product;
+mod recurrent;
+mod rows;
+mod window;
+
+use std::fmt;
+
+use lod::LodTensor;
+
+use crate::error::Error;
+use crate::options::{Function, LayerOptions};
+use ::recurrent::train::ParameterStore;
+
+/// A layer that is ready to run.
+pub(crate) trait Layer: fmt::Debug + Send + Sync {
+    /// How many values a row of the result has.
+    fn num_outputs(&self) -> usize;
+
+    /// How many rows of the input there are for a row of the output.
+    fn subsampling(&self) -> usize {
+        1
+    }
+
+    /// The rows of a batch, which have the width that the layer was made for.
+    fn run(&self, x: &LodTensor<f32>) -> Result<LodTensor<f32>, Error>;
+
+    /// The layer in an utterance that comes in chunks.
+    fn stream(&self) -> Result<Box<dyn LayerStream + '_>, Error>;
+}
+
+/// The state of a layer in an utterance.
+pub(crate) trait LayerStream: fmt::Debug + Send {
+    /// The result of more rows, which are one sequence; `last` if none will follow.
+    fn accept(&mut self, x: &LodTensor<f32>, last: bool) -> Result<LodTensor<f32>, Error>;
+}
+
+/// The layer of these options for rows of `inputs` values.
+pub(crate) fn build(
+    options: &LayerOptions,
+    inputs: usize,
+    weights: &ParameterStore<f32>,
+) -> Result<Box<dyn Layer>, Error> {
+    Ok(match options {
+        LayerOptions::BatchNorm { name, epsilon } => Box::new(normalize::batch(name, *epsilon, inputs, weights)?),
+        LayerOptions::LayerNorm { name, epsilon } => Box::new(normalize::layer(name, *epsilon, inputs, weights)?),
+        LayerOptions::UtteranceNorm { variance, epsilon } => {
+            Box::new(normalize::UtteranceNorm::new(*variance, *epsilon, inputs)?)
+        }
+        LayerOptions::Stack { frames, stride } => Box::new(window::stack(*frames, *stride, inputs)?),
+        LayerOptions::Linear { name } => Box::new(rows::linear(name, inputs, weights)?),
+        LayerOptions::Conv { name, stride, dilation, groups, padding } => {
+            let shape = window::ConvShape { stride: *stride, dilation: *dilation, groups: *groups, padding: *padding };
+            Box::new(window::conv(name, &shape, inputs, weights)?)
+        }
+        LayerOptions::Gru { name } => Box::new(recurrent::gru(name, inputs, weights)?),
+        LayerOptions::Lstm { name } => Box::new(recurrent::lstm(name, inputs, weights)?),
+        LayerOptions::Rnn { name, activation } => Box::new(recurrent::rnn(name, *activation, inputs, weights)?),
+        LayerOptions::Activation { function } => Box::new(rows::activation(*function, inputs)),
+        LayerOptions::LogSoftmax {} => Box::new(rows::log_softmax(inputs)),
+    })
+}
+
+/// An option that makes no sense.
+fn refuse(key: &'static str, found: impl ToString, expected: &'static str) -> Error {
+    Error::Option { key, found: found.to_string(), expected }
+}
+
+/// That `epsilon` can be added to a variance.
+fn check_epsilon(epsilon: f32) -> Result<(), Error> {
+    if epsilon >= 0.0 && epsilon.is_finite() {
+        return Ok(());
+    }
+    Err(refuse("epsilon", epsilon, "it must be a number from 0 on"))
+}
+
+/// The one sequence of these rows.
+fn one_sequence(rows: usize, width: usize, values: Vec<f32>) -> Result<LodTensor<f32>, Error> {
+    Ok(LodTensor::from_lengths(&[rows], width, values)?)
+}

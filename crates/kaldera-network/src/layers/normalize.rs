@@ -1,0 +1,142 @@
+//! Mean and variance: fixed ones, those of a row, those of an utterance.
+
+use lod::LodTensor;
+use recurrent::train::ParameterStore;
+
+use super::rows::Rows;
+use super::{Layer, LayerStream, check_epsilon};
+use crate::error::Error;
+
+/// What a normalised value is multiplied with, and what is added to it.
+struct Affine {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+impl Affine {
+    /// Those of a layer, if it has them.
+    fn read(name: &str, inputs: usize, weights: &ParameterStore<f32>) -> Result<Option<Self>, Error> {
+        let [weight, bias] = ["weight", "bias"].map(|tensor| format!("{name}.{tensor}"));
+        if !weights.contains(&weight) && !weights.contains(&bias) {
+            return Ok(None);
+        }
+        let get = |tensor: &str| Ok::<_, Error>(weights.get_shaped(tensor, &[inputs])?.to_vec());
+        Ok(Some(Self { weight: get(&weight)?, bias: get(&bias)? }))
+    }
+}
+
+/// A mean and a variance for each column, as `nn.BatchNorm1d` has them in `eval()`.
+pub(super) fn batch(
+    name: &str,
+    epsilon: f32,
+    inputs: usize,
+    weights: &ParameterStore<f32>,
+) -> Result<impl Layer + use<>, Error> {
+    check_epsilon(epsilon)?;
+    let mean = weights.get_shaped(&format!("{name}.running_mean"), &[inputs])?.to_vec();
+    let tensor = format!("{name}.running_var");
+    let variance = weights.get_shaped(&tensor, &[inputs])?;
+    let bad = variance.iter().position(|&value| !(value >= 0.0 && value + epsilon > 0.0));
+    if let Some(position) = bad {
+        return Err(Error::Variance { tensor, position, found: variance[position] });
+    }
+    let mut scale: Vec<f32> = variance.iter().map(|&variance| 1.0 / (variance + epsilon).sqrt()).collect();
+    let mut offset = vec![0.0; inputs];
+    if let Some(Affine { weight, bias }) = Affine::read(name, inputs, weights)? {
+        scale.iter_mut().zip(weight).for_each(|(scale, weight)| *scale *= weight);
+        offset = bias;
+    }
+    Ok(Rows::new("BatchNorm", inputs, move |x| {
+        let mut y = x.clone();
+        for row in y.rows_mut() {
+            for ((value, mean), (scale, offset)) in row.iter_mut().zip(&mean).zip(scale.iter().zip(&offset)) {
+                *value = (*value - mean) * scale + offset;
+            }
+        }
+        Ok(y)
+    }))
+}
+
+/// Mean and variance of each row, as `nn.LayerNorm`.
+pub(super) fn layer(
+    name: &str,
+    epsilon: f32,
+    inputs: usize,
+    weights: &ParameterStore<f32>,
+) -> Result<impl Layer + use<>, Error> {
+    check_epsilon(epsilon)?;
+    let affine = Affine::read(name, inputs, weights)?;
+    Ok(Rows::new("LayerNorm", inputs, move |x| {
+        let mut y = x.clone();
+        for row in y.rows_mut() {
+            let Moments { mean, scale } = moments(row.iter().copied(), epsilon);
+            row.iter_mut().for_each(|value| *value = (*value - mean) * scale);
+            if let Some(Affine { weight, bias }) = &affine {
+                row.iter_mut().zip(weight.iter().zip(bias)).for_each(|(value, (w, b))| *value = *value * w + b);
+            }
+        }
+        Ok(y)
+    }))
+}
+
+struct Moments {
+    mean: f32,
+    /// One over the standard deviation.
+    scale: f32,
+}
+
+/// Mean and variance in double precision.
+#[expect(clippy::cast_precision_loss, reason = "rows and utterances have fewer than 2^53 values")]
+#[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is meant")]
+fn moments(values: impl Iterator<Item = f32> + Clone, epsilon: f32) -> Moments {
+    let (count, sum) = values.clone().fold((0_usize, 0.0), |(count, sum), value| (count + 1, sum + f64::from(value)));
+    let count = count.max(1) as f64;
+    let mean = sum / count;
+    let variance = values.map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
+    let deviation = (variance + f64::from(epsilon)).sqrt();
+    // All values are equal and epsilon is 0: they are at their mean.
+    let scale = if deviation > 0.0 { 1.0 / deviation } else { 0.0 };
+    Moments { mean: mean as f32, scale: scale as f32 }
+}
+
+/// Mean and variance of each column over an utterance.
+#[derive(Debug)]
+pub(super) struct UtteranceNorm {
+    variance: bool,
+    epsilon: f32,
+    inputs: usize,
+}
+
+impl UtteranceNorm {
+    pub(super) fn new(variance: bool, epsilon: f32, inputs: usize) -> Result<Self, Error> {
+        check_epsilon(epsilon)?;
+        Ok(Self { variance, epsilon, inputs })
+    }
+}
+
+impl Layer for UtteranceNorm {
+    fn num_outputs(&self) -> usize {
+        self.inputs
+    }
+
+    fn run(&self, x: &LodTensor<f32>) -> Result<LodTensor<f32>, Error> {
+        let (mut y, width) = (x.clone(), self.inputs);
+        let lengths = x.lengths();
+        let mut rest = y.values_mut();
+        for (sequence, length) in x.sequences().zip(lengths) {
+            let (own, others) = rest.split_at_mut(length * width);
+            rest = others;
+            for column in 0..width {
+                let values = sequence.iter().skip(column).step_by(width).copied();
+                let Moments { mean, scale } = moments(values, self.epsilon);
+                let scale = if self.variance { scale } else { 1.0 };
+                own.iter_mut().skip(column).step_by(width).for_each(|value| *value = (*value - mean) * scale);
+            }
+        }
+        Ok(y)
+    }
+
+    fn stream(&self) -> Result<Box<dyn LayerStream + '_>, Error> {
+        Err(Error::NoStream { because: "mean and variance are those of the utterance" })
+    }
+}

@@ -1,0 +1,42 @@
+//! Acoustic networks, forward only: from features of a batch, or of a stream, to log-probabilities.
+//!
+//! ```text
+//!   LodTensor [frames, D] --Network::log_probs--> LodTensor [frames / subsampling, tokens]     a batch, without padding
+//!   rows of a chunk       --NetworkStream::accept, finish--> rows                              a stream, which keeps a state
+//!
+//!   ParameterStore (safetensors) + LayerOptions --> LayerStack      convolution, linear, normalisation, recurrent
+//!   log-probabilities by utterance              --> Recorded        what another program has computed
+//! ```
+//!
+//! The README has an example, the layout of the files and what each layer computes.
+//!
+//! # What always holds
+//! - An utterance of a batch has the result that it has alone.
+//! - A stream gives what the whole gives, whatever its chunks are.
+//! - A layer that does not fit the one before it, a tensor of another shape and an option out of
+//!   range are errors that name layer and tensor; they appear when the network is made, not when it
+//!   runs. No input makes this crate panic.
+//!
+//! # Features
+//! `rayon` (on): sequences are divided over threads, with the same results.
+
+#![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+mod error;
+mod layers;
+mod network;
+mod options;
+mod recorded;
+mod stack;
+
+pub use error::Error;
+pub use lod::{Lod, LodTensor};
+pub use network::{Batch, Network, NetworkStream};
+pub use options::{Function, LayerOptions};
+pub use recorded::Recorded;
+pub use recurrent::train::ParameterStore;
+pub use stack::LayerStack;

@@ -1,0 +1,4 @@
+//! The contracts of the crate.
+
+mod layers;
+mod networks;

@@ -1,0 +1,156 @@
+//! A file of lines, one for each recording.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::pipeline::sink::partial::{self, Partial};
+use crate::pipeline::sink::resume::{self, Found, RunId};
+
+/// A file of texts, one or more lines for each recording. It appears complete or not at all, as a
+/// [`FeatureFile`](super::FeatureFile) does; one of single lines can be gone on with.
+///
+/// ```
+/// use kaldera::pipeline::LineFile;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("words.txt");
+/// let mut file = LineFile::create(&path)?;
+/// file.write(b"utt-1 one two\n")?;
+/// assert!(!path.exists());
+/// file.finish()?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "utt-1 one two\n");
+/// # Ok::<(), kaldera::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LineFile {
+    file: Partial,
+    path: PathBuf,
+    run: Option<RunId>,
+    /// What an earlier run has written.
+    earlier: HashSet<String>,
+    recordings: u64,
+}
+
+impl LineFile {
+    /// Begins a file; what stands at `path` stays until [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// A folder that is missing or cannot be written to.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let (run, earlier) = (None, HashSet::new());
+        Ok(Self { file: Partial::create(path)?, path: path.to_owned(), run, earlier, recordings: 0 })
+    }
+
+    /// Goes on with a file that an earlier run of the same `run` has not completed: see
+    /// [`FeatureFile::resume`](super::FeatureFile::resume). `key_of` returns the key of a line; from
+    /// the first line that has none, or that was cut off, all is written anew.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create); [`Error::Write`] also when another process is writing it.
+    pub fn resume(path: impl AsRef<Path>, run: RunId, key_of: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let (mut file, to_read) = Partial::kept(path, run)?;
+        let mut scan = || {
+            let (mut reader, mut earlier, mut bytes) = (BufReader::new(&to_read), HashSet::new(), 0);
+            let mut line = vec![];
+            loop {
+                line.clear();
+                let length = reader.read_until(b'\n', &mut line)?;
+                let text = line.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok());
+                let Some(key) = text.and_then(&key_of) else { break };
+                earlier.insert(key);
+                bytes += length as u64;
+            }
+            to_read.set_len(bytes)?;
+            file.seek(std::io::SeekFrom::Start(bytes))?;
+            Ok(earlier)
+        };
+        let earlier = scan().map_err(|source| partial::write_error(path, source))?;
+        let recordings = earlier.len() as u64;
+        Ok(Self { file, path: path.to_owned(), run: Some(run), earlier, recordings })
+    }
+
+    /// Whether `path` is what `run` would write: see
+    /// [`FeatureFile::found`](super::FeatureFile::found).
+    ///
+    /// # Errors
+    /// [`Error::Read`], where the system does not tell.
+    pub fn found(path: impl AsRef<Path>, run: RunId) -> Result<Found, Error> {
+        resume::find(run, &[path.as_ref().to_owned()])
+    }
+
+    /// The keys that an earlier run has written.
+    pub fn earlier(&self) -> &HashSet<String> {
+        &self.earlier
+    }
+
+    /// Whether a line has been written, by this run or an earlier one.
+    pub fn is_empty(&self) -> bool {
+        self.recordings == 0
+    }
+
+    /// Appends the text of a recording.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write(&mut self, text: &[u8]) -> Result<(), Error> {
+        let mut write = || {
+            self.file.write_all(text)?;
+            // What is kept after a kill is there at once.
+            if self.file.is_kept() { self.file.flush() } else { Ok(()) }
+        };
+        write().map_err(|source| partial::write_error(&self.path, source))?;
+        self.recordings += 1;
+        Ok(())
+    }
+
+    /// Completes the file and gives it its name, which it returns.
+    ///
+    /// # Errors
+    /// When the rest cannot be written; nothing is left then, unless it can be gone on with.
+    pub fn finish(self) -> Result<PathBuf, Error> {
+        let complete = self.file.complete()?;
+        partial::publish(vec![complete], Some(&resume::record_of(&self.path)))?;
+        if let Some(run) = self.run {
+            resume::write_record(run, self.recordings, std::slice::from_ref(&self.path))?;
+        }
+        Ok(self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn key_of(line: &str) -> Option<String> {
+        line.split_once(' ').map(|(key, _)| key.to_owned())
+    }
+
+    #[test]
+    fn a_file_that_was_cut_off_is_gone_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, run) = (folder.path().join("x.txt"), RunId::of_number(5));
+        let mut file = LineFile::resume(&path, run, key_of).unwrap();
+        for line in ["a 1\n", "b 2\n"] {
+            file.write(line.as_bytes()).unwrap();
+        }
+        assert!(matches!(LineFile::resume(&path, run, key_of), Err(Error::Write { .. })), "another run is writing it");
+        drop(file);
+        assert!(!path.exists());
+        let part = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+        fs::write(&part, "a 1\nb 2").unwrap();
+        let mut file = LineFile::resume(&path, run, key_of).unwrap();
+        assert!(file.earlier().contains("a") && file.earlier().len() == 1 && !file.is_empty());
+        file.write(b"b 2\n").unwrap();
+        file.write(b"c 3\n").unwrap();
+        assert_eq!(file.finish().unwrap(), path);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a 1\nb 2\nc 3\n");
+        assert_eq!(LineFile::found(&path, run).unwrap(), Found::Complete { matrices: 3 });
+        assert!(matches!(LineFile::found(&path, RunId::of_number(6)).unwrap(), Found::Other { .. }));
+    }
+}

@@ -1,0 +1,231 @@
+//! From recordings to words: a model in a folder, and what recognises with it.
+//!
+//! ```text
+//!   model folder: model.toml, tokens, network, perhaps graph, lexicon, language model
+//!        |
+//!   Recognizer --transcribe--> Recognition            one utterance
+//!              --transcribe_long--> Transcript        a recording of any length, cut at pauses
+//!              --transcribe_all--> Transcripts        the recordings of a corpus, on all processors, in order
+//!              --stream--> RecognizerStream           samples as they come: results so far, endpoints
+//! ```
+//!
+//! The folder's layout is in the facade's `MODEL.md`.
+
+mod decoding;
+mod description;
+mod front_end;
+mod many;
+mod pauses;
+mod stream;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kaldera_decoder::align::{AlignOptions, forced_align};
+use kaldera_decoder::graph::{EndpointRules, EndpointState};
+use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Segment, Vocabulary};
+use kaldera_network::{Batch, Network};
+use kaldi_feat::Audio;
+use lod::LodTensor;
+
+pub use self::decoding::DecodingOptions;
+pub use self::many::{AllOptions, Transcript};
+pub use self::pauses::{PauseOptions, cut_at_pauses};
+pub use self::stream::RecognizerStream;
+use crate::Error;
+use crate::recognizer::decoding::Decoder;
+use crate::recognizer::description::Model;
+use crate::recognizer::front_end::FrontEnd;
+
+/// Recognises speech with the model of a folder.
+///
+/// ```
+/// use kaldera::prelude::*;
+/// use kaldera::recognizer::Recognizer;
+/// # use kaldera::network::ParameterStore;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// // A model as small as can be: its scores are those of random weights.
+/// let weights: Vec<f32> = (0_u8..120).map(|i| f32::from(i % 7) / 70.0 - 0.04).collect();
+/// let mut network = ParameterStore::new();
+/// network.insert("output.weight", &[3, 40], weights)?;
+/// network.save(folder.join("network.safetensors"))?;
+/// std::fs::write(folder.join("tokens.txt"), "<blk> 0\nyes 1\nno 2\n")?;
+/// std::fs::write(folder.join("model.toml"), r#"
+///     kind = "ctc"
+///     tokens = "tokens.txt"
+///     words = "tokens"
+///     features = { kind = "fbank", num-mel-bins = 40, dither = 0.0 }
+///     [network]
+///     file = "network.safetensors"
+///     layers = [{ kind = "linear", name = "output" }, { kind = "log-softmax" }]
+/// "#)?;
+///
+/// let recognizer = Recognizer::open(folder)?;
+/// let samples: Vec<i16> = (0..16_000).map(|i: i32| (i * i % 2000) as i16).collect();
+/// let result = recognizer.transcribe(&Audio::new(&samples, 16_000.0).with_key("utt-1"))?;
+/// println!("{}", result.text());
+/// # assert_eq!((result.num_frames, result.hypotheses.len()), (98, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[doc(alias = "OfflineRecognizer")]
+#[doc(alias = "OnlineRecognizer")]
+pub struct Recognizer {
+    vocabulary: Vocabulary,
+    front_end: FrontEnd,
+    network: Box<dyn Network>,
+    decoder: Decoder,
+    times: FrameTimes,
+    resampling_told: AtomicBool,
+}
+
+impl Recognizer {
+    /// The model of a folder, with the options of decoding that its description has.
+    ///
+    /// # Errors
+    /// [`Error::ModelFile`] and [`Error::ModelKey`] with the file and the key that are wrong;
+    /// [`Error::Network`] for weights that do not fit the description.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_with(folder, |options| options)
+    }
+
+    /// As [`open`](Self::open), with other options of decoding: `change` gets those of the
+    /// description.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        folder: impl AsRef<Path>,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+    ) -> Result<Self, Error> {
+        let mut model = Model::open(folder.as_ref())?;
+        model.description.decoding = change(std::mem::take(&mut model.description.decoding));
+        let front_end = model.front_end()?;
+        let network = model.network(&front_end)?;
+        let times = model.times(&front_end, network.subsampling())?;
+        let vocabulary = model.vocabulary(network.num_outputs())?;
+        let decoder = model.decoder(&vocabulary, times)?;
+        Ok(Self { vocabulary, front_end, network, decoder, times, resampling_told: AtomicBool::new(false) })
+    }
+
+    /// The network's tokens.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// How long the frames of the network's output are.
+    pub fn times(&self) -> &FrameTimes {
+        &self.times
+    }
+
+    /// Samples per second that the model was trained for; audio of another rate is resampled. None
+    /// for log-probabilities from an archive.
+    pub fn samp_freq(&self) -> Option<f32> {
+        self.front_end.samp_freq()
+    }
+
+    /// Whether utterances are known by their keys alone, as log-probabilities from an archive are.
+    pub(crate) fn by_key(&self) -> bool {
+        self.network.num_inputs().is_none()
+    }
+
+    /// The words of an utterance of one channel; its key is the name in the result and in errors.
+    /// Audio that is shorter than a frame has none.
+    ///
+    /// # Errors
+    /// What the features, the network and the decoder refuse.
+    pub fn transcribe(&self, audio: &Audio<'_>) -> Result<Recognition, Error> {
+        let log_probs = self.log_probs(std::slice::from_ref(audio))?;
+        self.decode(audio.key, log_probs.values())
+    }
+
+    /// As [`transcribe`](Self::transcribe) for each utterance; the network runs once over all of
+    /// them, without padding.
+    ///
+    /// # Errors
+    /// As [`transcribe`](Self::transcribe), for the first utterance that has one.
+    pub fn transcribe_batch(&self, audio: &[Audio<'_>]) -> Result<Vec<Recognition>, Error> {
+        let log_probs = self.log_probs(audio)?;
+        audio.iter().zip(log_probs.sequences()).map(|(audio, values)| self.decode(audio.key, values)).collect()
+    }
+
+    /// The network's log-probabilities of utterances: `[frames, tokens]`, a sequence for each.
+    ///
+    /// # Errors
+    /// What the features and the network refuse.
+    pub fn log_probs(&self, audio: &[Audio<'_>]) -> Result<LodTensor<f32>, Error> {
+        let (mut lengths, mut values) = (Vec::with_capacity(audio.len()), vec![]);
+        for audio in audio {
+            self.tell_resampling(audio.samp_freq);
+            lengths.push(self.front_end.append_rows(audio, &mut values)?);
+        }
+        let rows = LodTensor::from_lengths(&lengths, self.front_end.dim(), values)?;
+        let names: Vec<&str> = audio.iter().map(|audio| audio.key).collect();
+        Ok(self.network.log_probs(&Batch::new(&names, &rows)?)?)
+    }
+
+    /// The words for log-probabilities, row by row.
+    ///
+    /// # Errors
+    /// What the decoder refuses.
+    pub fn decode(&self, utterance: &str, log_probs: &[f32]) -> Result<Recognition, Error> {
+        self.decoder.decode(&LogProbs::new(utterance, log_probs, self.network.num_outputs())?)
+    }
+
+    /// Where the words of a transcript are in an utterance.
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] for a word that the tokens cannot spell, and for an utterance that is
+    /// too short for its transcript; what the features and the network refuse.
+    #[doc(alias = "forced alignment")]
+    pub fn align(&self, audio: &Audio<'_>, transcript: &str) -> Result<Vec<Segment>, Error> {
+        let log_probs = self.log_probs(std::slice::from_ref(audio))?;
+        let log_probs = LogProbs::new(audio.key, log_probs.values(), self.network.num_outputs())?;
+        let (mut labels, mut words) = (vec![], vec![]);
+        for word in transcript.split_whitespace() {
+            if let Some(separator) = self.vocabulary.separator().filter(|_| !labels.is_empty()) {
+                labels.push(separator);
+                words.push(("", 1));
+            }
+            let spelling = self.decoder.spelling(&self.vocabulary, word)?;
+            words.push((word, spelling.len()));
+            labels.extend(spelling);
+        }
+        let options = AlignOptions::default().with_blank(self.vocabulary.blank());
+        let alignment = forced_align(&log_probs, &labels, &options, &self.times)?;
+        let mut segments = alignment.words(words)?;
+        segments.retain(|segment| !segment.text.is_empty());
+        Ok(segments)
+    }
+
+    /// A stream of samples of this rate.
+    ///
+    /// # Errors
+    /// [`Error::ModelFile`] for a model that has no features; a rate that cannot be resampled.
+    pub fn stream(&self, utterance: &str, samp_freq: f32) -> Result<RecognizerStream<'_>, Error> {
+        self.tell_resampling(samp_freq);
+        RecognizerStream::new(self, utterance, samp_freq)
+    }
+
+    /// The first of these rules, by which the utterance of a result has ended.
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] for a rule that makes no sense.
+    pub fn endpoint(&self, so_far: &Recognition, rules: &EndpointRules) -> Result<Option<usize>, Error> {
+        let spoken = so_far.best().and_then(|best| best.tokens.last()).map_or(0, |last| last.frames.end);
+        let silence = so_far.num_frames.saturating_sub(spoken);
+        #[expect(clippy::cast_possible_truncation, reason = "endpoints are detected in single precision")]
+        let shift = (self.times.seconds(1) - self.times.seconds(0)) as f32;
+        Ok(rules.detect(&EndpointState::new(so_far.num_frames, silence, shift, 0.0))?)
+    }
+
+    /// Says once that audio is resampled.
+    fn tell_resampling(&self, samp_freq: f32) {
+        let Some(expected) = self.samp_freq().filter(|&expected| expected != samp_freq) else { return };
+        if !self.resampling_told.swap(true, Ordering::Relaxed) {
+            tracing::warn!("audio of {samp_freq} Hz is resampled to the model's {expected} Hz");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! `model.toml`, and the files that it names.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use kaldera_decoder::{FrameTimes, Vocabulary, WordUnits};
+use kaldera_network::{LayerOptions, LayerStack, Network, ParameterStore, Recorded};
+use serde::Deserialize;
+use toml::Table;
+
+use crate::Error;
+use crate::pipeline::read_features;
+use crate::recognizer::decoding::DecodingOptions;
+use crate::recognizer::front_end::FrontEnd;
+
+/// The description's name.
+const FILE: &str = "model.toml";
+
+/// The largest description.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a model is.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Description {
+    #[serde(rename = "kind")]
+    _kind: ModelKind,
+    pub(super) tokens: PathBuf,
+    #[serde(default)]
+    pub(super) blank: usize,
+    #[serde(default)]
+    pub(super) words: Words,
+    pub(super) separator: Option<String>,
+    pub(super) frame_shift: Option<f64>,
+    pub(super) subsampling: Option<usize>,
+    pub(super) features: Option<Table>,
+    pub(super) network: NetworkFile,
+    pub(super) graph: Option<PathBuf>,
+    pub(super) graph_words: Option<PathBuf>,
+    pub(super) lexicon: Option<PathBuf>,
+    pub(super) language_model: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) decoding: DecodingOptions,
+}
+
+/// How a network was trained.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ModelKind {
+    Ctc,
+}
+
+/// What words are made of.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Words {
+    /// Each token is a word.
+    #[default]
+    Tokens,
+    /// Tokens between separators.
+    Separator,
+    /// Pieces, of which the first of a word begins with `▁`.
+    Marker,
+    /// Pieces, of which all but the first begin with `##`.
+    Continuation,
+}
+
+/// Where the network is.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct NetworkFile {
+    file: PathBuf,
+    inputs: Option<usize>,
+    #[serde(default)]
+    layers: Vec<LayerOptions>,
+}
+
+/// A folder and its description.
+#[derive(Debug)]
+pub(super) struct Model {
+    folder: PathBuf,
+    pub(super) description: Description,
+}
+
+impl Model {
+    pub(super) fn open(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join(FILE);
+        let wrong = |reason: String| Error::ModelFile { path: path.clone(), reason };
+        let size =
+            fs::metadata(&path).map_err(|error| wrong(format!("{error}; a model is a folder with this file")))?;
+        if size.len() > MAX_BYTES {
+            return Err(wrong(format!("it has {} bytes, and a description at most {MAX_BYTES}", size.len())));
+        }
+        let text = fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+        let description = toml::from_str(&text).map_err(|error| {
+            let line =
+                error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.split('\n').count());
+            let shown = text.lines().nth(line - 1).unwrap_or_default().trim();
+            wrong(format!("line {line}, '{shown}': {}", error.message()))
+        })?;
+        Ok(Self { folder: folder.to_owned(), description })
+    }
+
+    /// The error of a key.
+    pub(super) fn refuse(&self, key: &str, reason: impl Into<String>) -> Error {
+        Error::ModelKey { path: self.folder.join(FILE), key: key.to_owned(), reason: reason.into() }
+    }
+
+    /// A file that the description names.
+    pub(super) fn path(&self, file: &Path) -> PathBuf {
+        self.folder.join(file)
+    }
+
+    /// The error of a file that a key names.
+    pub(super) fn in_file(&self, key: &str, file: &Path, error: &dyn std::fmt::Display) -> Error {
+        self.refuse(key, format!("{}: {error}", self.path(file).display()))
+    }
+
+    pub(super) fn read_text(&self, key: &str, file: &Path) -> Result<String, Error> {
+        let mut text = String::new();
+        let mut reader = self.reader(key, file)?;
+        std::io::Read::read_to_string(&mut reader, &mut text).map_err(|error| self.in_file(key, file, &error))?;
+        Ok(text)
+    }
+
+    /// A file's bytes, without the compression of gzip.
+    pub(super) fn reader(&self, key: &str, file: &Path) -> Result<Box<dyn BufRead>, Error> {
+        let failed = |error: std::io::Error| self.in_file(key, file, &error);
+        let mut reader = BufReader::new(fs::File::open(self.path(file)).map_err(failed)?);
+        if reader.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
+            return Ok(Box::new(BufReader::new(MultiGzDecoder::new(reader))));
+        }
+        Ok(Box::new(reader))
+    }
+
+    pub(super) fn front_end(&self) -> Result<FrontEnd, Error> {
+        match &self.description.features {
+            Some(table) => FrontEnd::from_table(table, &|key, reason| self.refuse(&format!("features.{key}"), reason))
+                .map_err(|error| match error {
+                    Error::Feat(error) => self.refuse("features", error.to_string()),
+                    error => error,
+                }),
+            None => Ok(FrontEnd::none()),
+        }
+    }
+
+    pub(super) fn network(&self, front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
+        let NetworkFile { file, inputs, layers } = &self.description.network;
+        let dim = front_end.dim();
+        if let Some(inputs) = inputs.filter(|&inputs| inputs != dim) {
+            return Err(
+                self.refuse("network.inputs", format!("it is {inputs}, and the features have {dim} values a row"))
+            );
+        }
+        let path = self.path(file);
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("safetensors") if front_end.samp_freq().is_none() => {
+                Err(self.refuse("features", "it is missing: the network takes features"))
+            }
+            Some("safetensors") => {
+                let weights =
+                    ParameterStore::load(&path).map_err(|error| self.refuse("network.file", error.to_string()))?;
+                let stack = LayerStack::new(dim, layers, &weights);
+                Ok(Box::new(stack.map_err(|error| self.in_file("network.layers", file, &error))?))
+            }
+            Some("ark" | "scp" | "npz") => {
+                if front_end.samp_freq().is_some() || !layers.is_empty() {
+                    return Err(
+                        self.refuse("network.file", "an archive of log-probabilities has no features and layers")
+                    );
+                }
+                self.recorded(file)
+            }
+            _ => {
+                Err(self
+                    .refuse("network.file", "it must end in .safetensors, or .ark, .scp or .npz (log-probabilities)"))
+            }
+        }
+    }
+
+    /// Log-probabilities of an archive.
+    fn recorded(&self, file: &Path) -> Result<Box<dyn Network>, Error> {
+        let mut columns = None;
+        let mut utterances = vec![];
+        read_features(self.path(file), |key, matrix| {
+            let expected = *columns.get_or_insert(matrix.num_cols());
+            if matrix.num_cols() != expected {
+                let found = matrix.num_cols();
+                let reason = format!("{key} has {found} columns, and utterances before it have {expected}");
+                return Err(self.refuse("network.file", reason));
+            }
+            utterances.push((key.to_owned(), matrix.into_vec()));
+            Ok(ControlFlow::Continue(()))
+        })
+        .map_err(|error| self.refuse("network.file", error.to_string()))?;
+        let columns = columns.ok_or_else(|| self.refuse("network.file", "there are no log-probabilities in it"))?;
+        Ok(Box::new(Recorded::new(columns, utterances)?))
+    }
+
+    pub(super) fn times(&self, front_end: &FrontEnd, subsampling: usize) -> Result<FrameTimes, Error> {
+        let Description { frame_shift, subsampling: described, .. } = &self.description;
+        let own = front_end.frame_shift();
+        let shift = match (frame_shift, own) {
+            (Some(shift), Some(own)) if (shift - own).abs() > 1e-6 => {
+                return Err(self.refuse("frame-shift", format!("it is {shift} s, and that of the features is {own} s")));
+            }
+            (Some(shift), None) => *shift,
+            (_, Some(own)) => own,
+            (None, None) => return Err(self.refuse("frame-shift", "it is missing: seconds from frame to frame")),
+        };
+        if !(shift > 0.0 && shift.is_finite()) {
+            return Err(self.refuse("frame-shift", format!("{shift} s is no time from frame to frame")));
+        }
+        // An archive does not tell its network's.
+        let subsampling = match described {
+            Some(described) if front_end.samp_freq().is_none() => *described,
+            Some(described) if *described != subsampling => {
+                return Err(
+                    self.refuse("subsampling", format!("it is {described}, and that of the network is {subsampling}"))
+                );
+            }
+            _ => subsampling,
+        };
+        let subsampling = u32::try_from(subsampling).ok().filter(|&subsampling| subsampling > 0);
+        let subsampling = subsampling.ok_or_else(|| self.refuse("subsampling", "it must be from 1 to 2^32"))?;
+        Ok(FrameTimes::new(shift).with_subsampling(subsampling))
+    }
+
+    /// The tokens, of which there must be one for each column of the network's output.
+    pub(super) fn vocabulary(&self, columns: usize) -> Result<Vocabulary, Error> {
+        let Description { tokens, blank, words, separator, .. } = &self.description;
+        let text = self.read_text("tokens", tokens)?;
+        let texts = token_texts(&text).map_err(|reason| self.in_file("tokens", tokens, &reason))?;
+        if texts.len() != columns {
+            let reason = format!("there are {} tokens, and the network gives {columns} scores", texts.len());
+            return Err(self.in_file("tokens", tokens, &reason));
+        }
+        if *blank >= columns {
+            return Err(self.refuse("blank", format!("it is {blank}, and there are {columns} tokens, from 0 on")));
+        }
+        let vocabulary = Vocabulary::new(texts, *blank).map_err(|error| self.in_file("tokens", tokens, &error))?;
+        match (words, separator) {
+            (Words::Separator, separator) => {
+                let separator = separator.as_deref().unwrap_or(" ");
+                vocabulary.with_separator(separator).map_err(|error| self.refuse("separator", error.to_string()))
+            }
+            // With a lexicon, it may stand between words.
+            (Words::Tokens, Some(separator)) if self.description.lexicon.is_some() => {
+                vocabulary.with_separator(separator).map_err(|error| self.refuse("separator", error.to_string()))
+            }
+            (_, Some(_)) => Err(self.refuse("separator", "it is for words = \"separator\", and for a lexicon")),
+            (Words::Tokens, None) => Ok(vocabulary),
+            (Words::Marker, None) => Ok(vocabulary.with_words(WordUnits::Marker)),
+            (Words::Continuation, None) => Ok(vocabulary.with_words(WordUnits::Continuation)),
+        }
+    }
+}
+
+/// The texts of lines `TEXT NUMBER`, in the order of the numbers, which are 0, 1 and so on. A line of
+/// a number alone, or one that begins with white space, is the token of a space.
+fn token_texts(text: &str) -> Result<Vec<String>, String> {
+    let mut found = vec![];
+    for (line, content) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let content = content.trim_end();
+        let (token, number) = content.rsplit_once([' ', '\t']).unwrap_or((" ", content));
+        let number: usize = number.parse().map_err(|_| format!("line {line}, '{content}': not TOKEN NUMBER"))?;
+        let token = if token.trim().is_empty() { " " } else { token.trim() };
+        found.push((number, token.to_owned(), line));
+    }
+    found.sort();
+    for (expected, (number, _, line)) in found.iter().enumerate() {
+        if *number != expected {
+            return Err(format!("line {line}: number {number}, where {expected} should be next"));
+        }
+    }
+    Ok(found.into_iter().map(|(_, token, _)| token).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_numbered_from_0_on() {
+        let texts = |text| token_texts(text).map(|texts| texts.join(","));
+        assert_eq!(texts("b 1\n<blk> 0\n\n  2\nc\t3\n"), Ok("<blk>,b, ,c".to_owned()));
+        assert_eq!(texts(""), Ok(String::new()));
+        for (text, said) in
+            [("a", "line 1, 'a'"), ("a 0\nb 2", "number 2"), ("a 0\nb 0", "number 0"), ("a -1", "line 1")]
+        {
+            assert!(token_texts(text).unwrap_err().contains(said), "{text}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The features of a model, by the names of Kaldi's options.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kaldi_feat::options::{OptionSet, OptionValue, Registry};
+use kaldi_feat::{
+    Audio, Extractor, Fbank, FbankOptions, FeatureStream, Kind, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp,
+    PlpOptions, Spectrogram, SpectrogramOptions, Workspace,
+};
+use toml::{Table, Value};
+
+use crate::Error;
+
+/// What turns samples into rows of the network's input.
+#[derive(Debug)]
+pub(super) struct FrontEnd {
+    /// None where the network looks at names alone.
+    features: Option<Box<dyn Features>>,
+}
+
+/// An extractor of any kind.
+trait Features: fmt::Debug + Send + Sync {
+    fn dim(&self) -> usize;
+    fn samp_freq(&self) -> f32;
+    /// Seconds from one row to the next.
+    fn frame_shift(&self) -> f64;
+    /// Appends the rows of an utterance, and says how many they are.
+    fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error>;
+    fn stream(&self, key: &str, samp_freq: f32) -> Result<Box<dyn FrontEndStream>, kaldi_feat::Error>;
+}
+
+/// The features of an utterance whose samples come in chunks.
+pub(super) trait FrontEndStream: fmt::Debug + Send {
+    /// Takes more samples, on the scale of 16-bit integers, and appends the rows that are ready.
+    fn accept(&mut self, samples: &[f32], rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error>;
+    /// Appends the last rows.
+    fn finish(&mut self, rows: &mut Vec<f32>);
+}
+
+impl<K: Kind> Features for Arc<Extractor<K>> {
+    fn dim(&self) -> usize {
+        Extractor::dim(self)
+    }
+
+    fn samp_freq(&self) -> f32 {
+        self.frame_options().samp_freq
+    }
+
+    fn frame_shift(&self) -> f64 {
+        // 10 ms are 0.01 s, without what single precision adds to it.
+        f64::from(self.frame_options().frame_shift_ms) / 1000.0
+    }
+
+    fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error> {
+        if audio.samples.is_empty() {
+            return Ok(0);
+        }
+        let mut own = vec![];
+        let count = self.compute_into(&mut Workspace::default(), audio, &mut own)?;
+        rows.append(&mut own);
+        Ok(count)
+    }
+
+    fn stream(&self, key: &str, samp_freq: f32) -> Result<Box<dyn FrontEndStream>, kaldi_feat::Error> {
+        Ok(Box::new(FeatureStream::new(Arc::clone(self)).with_key(key).with_sample_rate(samp_freq)?))
+    }
+}
+
+impl<K: Kind> FrontEndStream for FeatureStream<K> {
+    fn accept(&mut self, samples: &[f32], rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
+        self.accept_waveform(samples)?;
+        self.take_rows(rows);
+        Ok(())
+    }
+
+    fn finish(&mut self, rows: &mut Vec<f32>) {
+        self.input_finished();
+        self.take_rows(rows);
+    }
+}
+
+impl FrontEnd {
+    /// No features: the network looks at names alone.
+    pub(super) fn none() -> Self {
+        Self { features: None }
+    }
+
+    /// The features of a table: `kind`, and Kaldi's options of that kind. `refuse` makes an error
+    /// of a key of the table and what is wrong with it.
+    pub(super) fn from_table(table: &Table, refuse: &dyn Fn(&str, String) -> Error) -> Result<Self, Error> {
+        const KINDS: &str = "fbank, mfcc, plp, spectrogram or log-mel";
+        let kind = match table.get("kind") {
+            Some(Value::String(kind)) => kind.as_str(),
+            Some(other) => return Err(refuse("kind", format!("{other} is not {KINDS}"))),
+            None => return Err(refuse("kind", format!("it is missing: {KINDS}"))),
+        };
+        macro_rules! of_kaldi {
+            ($options:ty, $kind:ty) => {{
+                let mut options = <$options>::default();
+                // Noise would make every run another one, unless it is asked for.
+                options.frame.dither = 0.0;
+                options.frame.allow_downsample = true;
+                options.frame.allow_upsample = true;
+                set_options(&mut options, table, refuse)?;
+                Box::new(Arc::new(<$kind>::new(options)?)) as Box<dyn Features>
+            }};
+        }
+        let features = match kind {
+            "fbank" => of_kaldi!(FbankOptions, Fbank),
+            "mfcc" => of_kaldi!(MfccOptions, Mfcc),
+            "plp" => of_kaldi!(PlpOptions, Plp),
+            "spectrogram" => of_kaldi!(SpectrogramOptions, Spectrogram),
+            "log-mel" => {
+                let mut options = LogMelOptions::default();
+                set_options(&mut options, table, refuse)?;
+                Box::new(Arc::new(LogMel::new(options)?))
+            }
+            other => return Err(refuse("kind", format!("'{other}' is not {KINDS}"))),
+        };
+        Ok(Self { features: Some(features) })
+    }
+
+    /// Values of a row.
+    pub(super) fn dim(&self) -> usize {
+        self.features.as_ref().map_or(0, |features| features.dim())
+    }
+
+    pub(super) fn samp_freq(&self) -> Option<f32> {
+        self.features.as_ref().map(|features| features.samp_freq())
+    }
+
+    pub(super) fn frame_shift(&self) -> Option<f64> {
+        self.features.as_ref().map(|features| features.frame_shift())
+    }
+
+    /// Appends the rows of an utterance, and says how many they are.
+    pub(super) fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, Error> {
+        match &self.features {
+            Some(features) => Ok(features.append_rows(audio, rows)?),
+            None => Ok(0),
+        }
+    }
+
+    /// A stream; none without features.
+    pub(super) fn stream(&self, key: &str, samp_freq: f32) -> Result<Option<Box<dyn FrontEndStream>>, Error> {
+        Ok(self.features.as_ref().map(|features| features.stream(key, samp_freq)).transpose()?)
+    }
+}
+
+/// Sets options to the values of a table, of which all but `kind` must be options.
+fn set_options(
+    options: &mut impl OptionSet,
+    table: &Table,
+    refuse: &dyn Fn(&str, String) -> Error,
+) -> Result<(), Error> {
+    let mut setter = Setter { table, known: vec!["kind"], wrong: None };
+    options.register(&mut setter);
+    let Setter { known, wrong, .. } = setter;
+    if let Some((key, problem)) = wrong {
+        return Err(refuse(key, problem));
+    }
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(unknown) => Err(refuse(unknown, format!("there is no such option; there are {}", known.join(", ")))),
+    }
+}
+
+/// Takes values from a table instead of a command line.
+struct Setter<'t> {
+    table: &'t Table,
+    known: Vec<&'static str>,
+    wrong: Option<(&'static str, String)>,
+}
+
+impl<'a> Registry<'a> for Setter<'_> {
+    fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, _doc: &'static str) {
+        self.known.push(name);
+        let text = match self.table.get(name) {
+            None => return,
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        };
+        if let Err(error) = value.set(&text) {
+            self.wrong.get_or_insert((name, error.to_string()));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Recognition while samples come.
+
+use std::fmt;
+
+use kaldera_decoder::{LogProbs, Recognition};
+use kaldera_network::{Batch, NetworkStream};
+use lod::LodTensor;
+
+use crate::Error;
+use crate::recognizer::Recognizer;
+use crate::recognizer::decoding::DecoderStream;
+use crate::recognizer::front_end::FrontEndStream;
+
+/// An utterance whose samples come in chunks.
+///
+/// What [`finish`](Self::finish) returns is what [`Recognizer::transcribe`] returns of the whole. A
+/// network with a state runs once over each chunk. One that needs the whole utterance, such as one
+/// with layers in both directions, runs over all that has come whenever a result is asked for: such
+/// utterances should end at an [endpoint](Recognizer::endpoint).
+pub struct RecognizerStream<'r> {
+    recognizer: &'r Recognizer,
+    utterance: String,
+    features: Box<dyn FrontEndStream>,
+    /// Rows that the network has not taken.
+    rows: Vec<f32>,
+    network: Option<Running<'r>>,
+}
+
+/// A network with a state, and the search behind it.
+struct Running<'r> {
+    network: Box<dyn NetworkStream + 'r>,
+    decoder: DecoderStream<'r>,
+}
+
+impl<'r> RecognizerStream<'r> {
+    pub(super) fn new(recognizer: &'r Recognizer, utterance: &str, samp_freq: f32) -> Result<Self, Error> {
+        let features = recognizer.front_end.stream(utterance, samp_freq)?;
+        let reason = "log-probabilities of an archive belong to whole utterances: no stream".to_owned();
+        let features = features.ok_or(Error::ModelFile { path: "model.toml".into(), reason })?;
+        let network = recognizer.network.stream().ok();
+        let network = network.map(|network| Running { network, decoder: recognizer.decoder.stream(utterance) });
+        Ok(Self { recognizer, utterance: utterance.to_owned(), features, rows: vec![], network })
+    }
+
+    /// Whether the network keeps a state, and takes each chunk once.
+    pub fn keeps_state(&self) -> bool {
+        self.network.is_some()
+    }
+
+    /// Takes more samples, on the scale of 16-bit integers.
+    ///
+    /// # Errors
+    /// What the features, the network and the decoder refuse.
+    pub fn accept(&mut self, samples: &[f32]) -> Result<(), Error> {
+        self.features.accept(samples, &mut self.rows)?;
+        if let Some(running) = &mut self.network {
+            let log_probs = running.network.accept(&self.rows)?;
+            self.rows.clear();
+            let columns = self.recognizer.network.num_outputs();
+            running.decoder.accept(&LogProbs::new(&self.utterance, &log_probs, columns)?)?;
+        }
+        Ok(())
+    }
+
+    /// The words so far.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub fn partial(&mut self) -> Result<Recognition, Error> {
+        match &mut self.network {
+            Some(running) => running.decoder.partial(),
+            None => self.whole(),
+        }
+    }
+
+    /// The words of the utterance, which ends here.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub fn finish(mut self) -> Result<Recognition, Error> {
+        self.features.finish(&mut self.rows);
+        let Some(mut running) = self.network.take() else { return self.whole() };
+        let log_probs = running.network.finish(&self.rows)?;
+        let columns = self.recognizer.network.num_outputs();
+        running.decoder.accept(&LogProbs::new(&self.utterance, &log_probs, columns)?)?;
+        running.decoder.finish()
+    }
+
+    /// The words of all rows, of which the network has taken none.
+    fn whole(&self) -> Result<Recognition, Error> {
+        let dim = self.recognizer.front_end.dim();
+        let rows = LodTensor::from_lengths(&[self.rows.len() / dim.max(1)], dim, self.rows.clone())?;
+        let log_probs = self.recognizer.network.log_probs(&Batch::new(&[&self.utterance], &rows)?)?;
+        self.recognizer.decode(&self.utterance, log_probs.values())
+    }
+}
+
+impl fmt::Debug for RecognizerStream<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecognizerStream").field("utterance", &self.utterance).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,239 @@
+//! Recognisers from folders: whole utterances, batches and streams; folders that are wrong.
+
+use std::fs;
+use std::path::Path;
+
+use kaldera::feat::Audio;
+use kaldera::matrix::Matrix;
+use kaldera::network::ParameterStore;
+use kaldera::pipeline::FeatureFile;
+use kaldera::prelude::*;
+use kaldera::recognizer::{AllOptions, PauseOptions, Recognizer};
+use kaldera::recurrent::train::{Linear, uniform};
+
+const FEATURES: &str = "features = { kind = 'fbank', sample-frequency = 8000, num-mel-bins = 20 }\n";
+const TOKENS: &str = "<blk> 0\none 1\ntwo 2\nthree 3\n";
+
+/// A network of random weights: three frames stacked, a GRU, scores.
+fn write_network(folder: &Path, both_directions: bool) {
+    let mut gru = Stack::<Gru<f32>>::new(1, both_directions, 60, |inputs| Gru::zeros(inputs, 8));
+    uniform(&mut gru, 0.4, 3);
+    let mut output = Linear::<f32>::zeros(if both_directions { 16 } else { 8 }, 4);
+    uniform(&mut output, 2.0, 4);
+    let mut weights = gru.to_torch("encoder.").unwrap();
+    let output = ParameterStore::of(&output);
+    for name in ["weight", "bias"] {
+        let (shape, values) = output.get(name).unwrap();
+        weights.insert(&format!("output.{name}"), shape, values.to_vec()).unwrap();
+    }
+    weights.save(folder.join("network.safetensors")).unwrap();
+}
+
+fn write_model(folder: &Path, both_directions: bool, more: &str) {
+    write_network(folder, both_directions);
+    fs::write(folder.join("tokens.txt"), TOKENS).unwrap();
+    let layers = "[network]\nfile = 'network.safetensors'\nlayers = [\n{ kind = 'stack', frames = 3, stride = 3 },\n\
+                  { kind = 'gru', name = 'encoder' }, { kind = 'linear', name = 'output' }, { kind = 'log-softmax' }]\n";
+    let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\n{FEATURES}{more}\n{layers}");
+    fs::write(folder.join("model.toml"), text).unwrap();
+}
+
+/// A second of tones that change.
+fn samples(count: u16) -> Vec<f32> {
+    let tone = |i: u16| (f32::from(i) * (0.2 + f32::from(i / 900 % 5) * 0.3)).sin() * f32::from(i / 450 % 3) * 900.0;
+    (0..count).map(tone).collect()
+}
+
+#[test]
+fn batches_and_streams_give_what_utterances_give() {
+    for (both_directions, beam) in [(false, ""), (true, ""), (false, "[decoding]\nbeam = 6\nn-best = 2")] {
+        let folder = tempfile::tempdir().unwrap();
+        write_model(folder.path(), both_directions, "");
+        let description = folder.path().join("model.toml");
+        let text = fs::read_to_string(&description).unwrap();
+        fs::write(&description, format!("{text}{beam}\n")).unwrap();
+        let recognizer = Recognizer::open(folder.path()).unwrap();
+        let (long, short) = (samples(9000), samples(2000));
+        let audio = [("a", &long[..]), ("b", &short[..]), ("empty", &[]), ("c", &short[..40])];
+        let audio = audio.map(|(key, samples)| Audio::new(samples, 8000.0).with_key(key));
+        let alone: Vec<_> = audio.iter().map(|audio| recognizer.transcribe(audio).unwrap()).collect();
+        assert!(alone[0].num_frames > 30 && !alone[0].text().is_empty());
+        assert_eq!((alone[2].num_frames, alone[2].text()), (0, String::new()));
+        assert_eq!(recognizer.transcribe_batch(&audio).unwrap(), alone);
+        for chunk in [80, 799, 9000] {
+            let mut stream = recognizer.stream("a", 8000.0).unwrap();
+            for samples in long.chunks(chunk) {
+                stream.accept(samples).unwrap();
+                let so_far = stream.partial().unwrap();
+                assert!(so_far.num_frames <= alone[0].num_frames);
+            }
+            assert_eq!(stream.keeps_state(), !both_directions);
+            assert_eq!(stream.finish().unwrap(), alone[0]);
+        }
+    }
+}
+
+#[test]
+fn audio_of_another_rate_is_resampled() {
+    let folder = tempfile::tempdir().unwrap();
+    write_model(folder.path(), false, "");
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let samples = samples(16_000);
+    let result = recognizer.transcribe(&Audio::new(&samples, 16_000.0)).unwrap();
+    assert_eq!(result.num_frames, 32); // a second of 8 kHz: 98 rows, of which three are a frame
+}
+
+#[test]
+fn a_long_recording_is_cut_and_has_times_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    write_model(folder.path(), true, "");
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let samples: Vec<f32> = [samples(9000), vec![0.0; 800], samples(9000)].concat();
+    let audio = Audio::new(&samples, 8000.0).with_key("long");
+    let whole = recognizer.transcribe_long(&audio, &PauseOptions::default()).unwrap();
+    assert_eq!(whole.recognition, recognizer.transcribe(&audio).unwrap());
+    let cut = recognizer.transcribe_long(&audio, &PauseOptions::default().with_max_seconds(1.5)).unwrap();
+    assert!((cut.seconds - 2.35).abs() < 1e-9);
+    let words = &cut.recognition.best().unwrap().words;
+    assert!(words.last().unwrap().end > 1.3 && words.last().unwrap().end < 2.4, "{words:?}");
+    assert!(words.windows(2).all(|pair| pair[0].end <= pair[1].start + 1e-9), "{words:?}");
+}
+
+/// Log-probabilities of which each row favours a token.
+fn favoured(tokens: &[usize]) -> Matrix<f32> {
+    Matrix::from_fn(tokens.len(), 4, |row, column| if tokens[row] == column { 0.7_f32.ln() } else { 0.1_f32.ln() })
+}
+
+fn write_archive_model(folder: &Path, more: &str) {
+    let mut archive = FeatureFile::create(folder.join("posteriors.ark")).unwrap();
+    archive.write("utt-1", favoured(&[0, 1, 1, 0, 1, 2, 0]).view()).unwrap();
+    archive.write("utt-2", favoured(&[3, 3]).view()).unwrap();
+    archive.finish().unwrap();
+    fs::write(folder.join("tokens.txt"), TOKENS).unwrap();
+    let network = "[network]\nfile = 'posteriors.ark'\n";
+    let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.01\nsubsampling = 4\n{more}\n{network}");
+    fs::write(folder.join("model.toml"), text).unwrap();
+}
+
+#[test]
+fn an_archive_of_log_probabilities_is_a_network() {
+    let folder = tempfile::tempdir().unwrap();
+    write_archive_model(folder.path(), "");
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let audio = |key| Audio::new(&[][..] as &[f32], 8000.0).with_key(key);
+    let result = recognizer.transcribe(&audio("utt-1")).unwrap();
+    assert_eq!(result.text(), "one one two");
+    let words = &result.best().unwrap().words;
+    assert_eq!((words[0].start, words[2].start, words[2].end), (0.04, 0.2, 0.24));
+    assert!(matches!(recognizer.transcribe(&audio("utt-3")), Err(kaldera::Error::Network(_))));
+    assert!(recognizer.stream("utt-1", 8000.0).is_err());
+    let words = recognizer.align(&audio("utt-1"), "one two").unwrap();
+    assert_eq!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+    assert!(recognizer.align(&audio("utt-1"), "four").unwrap_err().to_string().contains("four"));
+    assert!(recognizer.align(&audio("utt-2"), "one two three").is_err());
+}
+
+#[test]
+fn a_lexicon_a_language_model_and_a_graph_make_words() {
+    let folder = tempfile::tempdir().unwrap();
+    write_archive_model(folder.path(), "lexicon = 'lexicon.txt'\nlanguage-model = 'lm.arpa'");
+    fs::write(folder.path().join("lexicon.txt"), "eleven one one\ntwelve one two\nten one\n").unwrap();
+    let arpa = "\\data\\\nngram 1=5\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.7 eleven\n-0.7 ten\n-3 twelve\n\\end\\\n";
+    fs::write(folder.path().join("lm.arpa"), arpa).unwrap();
+    let audio = Audio::new(&[][..] as &[f32], 8000.0).with_key("utt-1");
+    let recognizer = Recognizer::open_with(folder.path(), |options| options.with_n_best(3)).unwrap();
+    let result = recognizer.transcribe(&audio).unwrap();
+    assert!(result.hypotheses.len() > 1 && !result.text().is_empty());
+    let hot = |options: kaldera::recognizer::DecodingOptions| {
+        options.with_hotwords(vec!["twelve".into()]).with_hotword_weight(30.0)
+    };
+    let hot = Recognizer::open_with(folder.path(), hot).unwrap();
+    assert!(hot.transcribe(&audio).unwrap().text().contains("twelve"));
+
+    // Blank loops, then token 1 (label 2), which is the word 7.
+    fs::write(
+        folder.path().join("graph.txt"),
+        "0 0 1 0\n0 1 2 7\n1 1 2 0\n1 0 1 0\n0 2 3 8\n2 2 3 0\n2 0 1 0\n0\n1\n2\n",
+    )
+    .unwrap();
+    fs::write(folder.path().join("words.txt"), "<eps> 0\nuno 7\ndue 8\n").unwrap();
+    write_archive_model(folder.path(), "graph = 'graph.txt'\ngraph-words = 'words.txt'");
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    assert!(recognizer.transcribe(&audio).unwrap().text().starts_with("uno"));
+}
+
+#[test]
+fn many_recordings_keep_their_order_and_failures_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    write_model(folder.path(), true, "");
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let utterance =
+        |number: u16| Utterance::new(format!("u{number}"), Recording::from_f32(samples(900 * number), 8000.0));
+    let mut utterances: Vec<Utterance> = (1..9).map(utterance).collect();
+    utterances.insert(3, Utterance::new("missing", "no-such.wav"));
+    let inputs = Inputs::new(utterances).unwrap();
+    let mut runs = vec![];
+    for jobs in [1, 3] {
+        let mut found = vec![];
+        let take = |utterance: &Utterance, transcript: kaldera::recognizer::Transcript| {
+            found.push((utterance.key.clone(), transcript));
+            Ok(())
+        };
+        let options = AllOptions::default().with_jobs(jobs);
+        let summary = recognizer.transcribe_all(&inputs, &options, take, |_| ()).unwrap();
+        assert_eq!((summary.utterances, summary.failures.len()), (8, 1));
+        assert_eq!(summary.failures[0].utterance.key, "missing");
+        runs.push(found);
+    }
+    assert!(
+        runs[0] == runs[1]
+            && runs[0].iter().map(|(key, _)| &key[..]).eq(["u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8"])
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_folder_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let refused = || Recognizer::open(path).unwrap_err().to_string();
+    assert!(refused().contains("model.toml"));
+    write_model(path, true, "");
+    let good = fs::read_to_string(path.join("model.toml")).unwrap();
+    for (from, to, said) in [
+        ("kind = 'ctc'", "kind = 'hybrid'", "hybrid"),
+        ("kind = 'ctc'", "", "kind"),
+        ("tokens = 'tokens.txt'", "tokens = 'none.txt'", "key tokens"),
+        ("tokens = 'tokens.txt'", "tokens = 3", "line 2"),
+        ("features = {", "blank = 4\nfeatures = {", "key blank"),
+        ("features = {", "nonsense = 4\nfeatures = {", "nonsense"),
+        ("features = {", "subsampling = 2\nfeatures = {", "key subsampling"),
+        ("features = {", "frame-shift = 0.02\nfeatures = {", "key frame-shift"),
+        ("features = {", "separator = '|'\nfeatures = {", "key separator"),
+        ("features = {", "words = 'separator'\nseparator = '|'\nfeatures = {", "key separator"),
+        ("features = {", "graph = 'g.fst'\nfeatures = {", "key graph"),
+        ("features = {", "language-model = 'g.arpa'\nfeatures = {", "key language-model"),
+        ("num-mel-bins = 20", "num-mel-bins = 0", "mel.num_bins"),
+        ("num-mel-bins = 20", "num-mel-bins = 'many'", "key features.num-mel-bins"),
+        ("num-mel-bins = 20", "num-mels = 20", "key features.num-mels"),
+        ("num-mel-bins = 20", "num-mel-bins = 30", "encoder.weight_ih_l0"),
+        ("kind = 'fbank'", "kind = 'fbanks'", "key features.kind"),
+        ("network.safetensors", "network.bin", "key network.file"),
+        ("network.safetensors", "none.safetensors", "none.safetensors"),
+        ("layers = [", "inputs = 21\nlayers = [", "key network.inputs"),
+        ("kind = 'linear', name = 'output'", "kind = 'linear', name = 'out'", "out.weight"),
+        ("{ kind = 'log-softmax' }]", "{ kind = 'log-softmax' }]\n[decoding]\nbeams = 3", "beams"),
+        ("{ kind = 'log-softmax' }]", "{ kind = 'log-softmax' }]\n[decoding]\nbeam = 0", "beam_size"),
+    ] {
+        assert!(good.contains(from), "{from}");
+        fs::write(path.join("model.toml"), good.replace(from, to)).unwrap();
+        let error = refused();
+        assert!(error.contains(said), "{to}: {error}");
+    }
+    fs::write(path.join("model.toml"), &good).unwrap();
+    fs::write(path.join("tokens.txt"), "<blk> 0\none 1\n").unwrap();
+    assert!(refused().contains("2 tokens, and the network gives 4 scores"));
+    fs::write(path.join("tokens.txt"), TOKENS).unwrap();
+    let weights = fs::read(path.join("network.safetensors")).unwrap();
+    fs::write(path.join("network.safetensors"), &weights[..weights.len() - 3]).unwrap();
+    assert!(refused().contains("network.safetensors"));
+}
