@@ -2,14 +2,15 @@
 
 use kaldera_base::random::Philox;
 use kaldera_base::{Real, par};
+use lod::LodTensor;
 
 use crate::error::Error;
 
-/// Leaves out units between the layers of a [`Stack`](crate::Stack) while it learns, and makes up
-/// for them by what is left (N. Srivastava et al., *Dropout: a simple way to prevent neural
+/// Leaves out units between the layers of a [`Stack`](crate::Stack), or elsewhere
+/// ([`apply`](Dropout::apply)), while it learns, and makes up for them by what is left (N. Srivastava et al., *Dropout: a simple way to prevent neural
 /// networks from overfitting*, JMLR 2014).
 ///
-/// What is left out is a function of seed, layer, row and column, and of nothing else: neither of
+/// What is left out is a function of seed, layer or name, row and column, and of nothing else: neither of
 /// the machine nor of the number of threads. The same seed leaves out the same units, so take
 /// another one for each pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,13 +34,37 @@ impl Dropout {
         }
     }
 
-    /// Multiplies values, those of all rows one after the other, with 0 or with 1 / (1 -
-    /// probability).
-    pub(crate) fn apply<T: Real>(self, layer: usize, values: &mut [T]) {
+    /// The tensor with each value multiplied by 0 or by 1 / (1 - probability), for a place in a
+    /// network that has this name: before an output layer, say. The backward pass is the same call
+    /// on the gradient.
+    ///
+    /// ```
+    /// use lod::{Lod, LodTensor};
+    /// use recurrent::Dropout;
+    ///
+    /// let dropout = Dropout { probability: 0.5, seed: 3 };
+    /// let x = LodTensor::from_vec([50, 2], vec![1.0_f32; 100], Lod::none())?;
+    /// let y = dropout.apply("output", &x)?;
+    /// assert!(y.values().iter().all(|&y| y == 0.0 || y == 2.0));
+    /// assert_eq!(dropout.apply("output", &x)?, y); // the mask is a function of seed and name
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Range`] for a probability outside of 0..1.
+    pub fn apply<T: Real>(self, name: &str, x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
+        self.check()?;
+        let mut y = x.clone();
+        self.apply_in_place(name, y.values_mut());
+        Ok(y)
+    }
+
+    /// As [`apply`](Self::apply) with a probability that was checked, on the values of all rows.
+    pub(crate) fn apply_in_place<T: Real>(self, name: &str, values: &mut [T]) {
         /// Values that are worth a task of their own; a multiple of the four that a block of random
         /// words serves.
         const PART: usize = 1 << 14;
-        let stream = Philox::for_name(self.seed, &format!("dropout before layer {layer}"));
+        let stream = Philox::for_name(self.seed, name);
         let part = |(part, values): (usize, &mut [T])| {
             for (block, values) in values.chunks_mut(4).enumerate() {
                 self.apply_block(&stream, (part * PART / 4 + block) as u64, values);
@@ -71,23 +96,23 @@ mod tests {
     fn dropout_drops_the_requested_share() {
         let dropout = Dropout { probability: 0.3, seed: 5 };
         let mut values = vec![1.0_f64; 100_003];
-        dropout.apply(1, &mut values);
+        dropout.apply_in_place("1", &mut values);
         let left_out = values.iter().filter(|&&x| x == 0.0).count() as f64 / values.len() as f64;
         // Five standard deviations.
         assert!((left_out - 0.3).abs() < 5.0 * (0.21_f64 / 1e5).sqrt(), "{left_out}");
         assert!(values.iter().all(|&x| x == 0.0 || x == 1.0 / 0.7));
 
         let mut again = vec![1.0; 100_003];
-        dropout.apply(1, &mut again);
+        dropout.apply_in_place("1", &mut again);
         assert_eq!(values, again);
         // The beginning does not depend on how much follows; other layers and seeds have other
         // masks.
         let mut start = vec![1.0; 40_001];
-        dropout.apply(1, &mut start);
+        dropout.apply_in_place("1", &mut start);
         assert_eq!(start, values[..40_001]);
-        for (dropout, layer) in [(dropout, 2), (Dropout { seed: 6, ..dropout }, 1)] {
+        for (dropout, layer) in [(dropout, "2"), (Dropout { seed: 6, ..dropout }, "1")] {
             let mut other = vec![1.0; 40_001];
-            dropout.apply(layer, &mut other);
+            dropout.apply_in_place(layer, &mut other);
             assert_ne!(other, start);
         }
     }
@@ -95,7 +120,7 @@ mod tests {
     #[test]
     fn no_clip_keeps_gradients() {
         let mut values = [1.5_f32, f32::MAX, -2.0];
-        Dropout { probability: 0.0, seed: 1 }.apply(1, &mut values);
+        Dropout { probability: 0.0, seed: 1 }.apply_in_place("1", &mut values);
         assert_eq!(values, [1.5, f32::MAX, -2.0]);
         for probability in [1.0, -0.1, f64::NAN] {
             assert!(Dropout { probability, seed: 1 }.check().is_err());

@@ -106,6 +106,11 @@ struct SavedCell<S> {
     output_size: usize,
 }
 
+/// The name of the dropout's mask before a layer.
+fn mask_name(layer: usize) -> String {
+    format!("dropout before layer {layer}")
+}
+
 impl<C> Layer<C> {
     /// How many cells there are: one or two.
     fn len(&self) -> usize {
@@ -197,7 +202,7 @@ impl<C> Stack<C> {
         let mut saved = StackSaved { layers: Vec::with_capacity(self.layers.len()), rows: x.num_rows(), dropout };
         for (i, layer) in self.layers.iter().enumerate() {
             if let Some(dropout) = dropout.filter(|_| i > 0) {
-                dropout.apply(i, out.y.values_mut());
+                dropout.apply_in_place(&mask_name(i), out.y.values_mut());
             }
             let [forward, reverse] = initial.of(layer);
             let (a, b) = par::join(
@@ -307,7 +312,7 @@ impl<S> StackSaved<S> {
             initial.push(a.initial);
             layers.push(Layer { forward: a.weights, reverse });
             if let Some(dropout) = self.dropout.filter(|_| i > 0) {
-                dropout.apply(i, x.values_mut());
+                dropout.apply_in_place(&mask_name(i), x.values_mut());
             }
             grad_y = Some(x);
         }

@@ -1,5 +1,5 @@
-//! What a network needs to learn: a linear layer, a loss, optimizers, clipping, initializers, and a
-//! store of parameters that files keep.
+//! What a network needs to learn: a linear layer, layer normalisation, a loss, optimizers with their
+//! schedules, clipping, initializers, and a store of parameters that files keep.
 //!
 //! There is no autograd: a forward pass returns what its backward pass needs, and the gradients of
 //! a layer are the same type as the layer, so that [`Parameters`](crate::Parameters) holds for
@@ -15,11 +15,18 @@
 //! |---|---|---|
 //! | scores of rows | [`Linear`] | `nn.Linear` |
 //! | how wrong they are | [`log_softmax`], [`nll_loss`], [`cross_entropy`] | `nn.LogSoftmax`, `nn.NLLLoss`, `nn.CrossEntropyLoss` |
+//! | rows of mean 0 and variance 1 | [`LayerNorm`] | `nn.LayerNorm` |
 //! | how to become better | [`Sgd`], [`Adam`], [`clip_grad_norm`] | `torch.optim`, `clip_grad_norm_` |
+//! | how fast | [`WarmUpDecay`] | `torch.optim.lr_scheduler` |
+//! | no reliance on single units | [`Dropout`](crate::Dropout) | `nn.Dropout` |
 //! | where to begin | [`uniform`], `fill_*` of [`Named`](crate::Named) | `nn.init` |
 //! | keeping what was learnt | [`ParameterStore`] | `state_dict`, `safetensors` |
 //!
-//! `examples/examples/recurrent_memory.rs` is a whole program.
+//! A checkpoint is a store with the parameters and [the optimizer's state](Adam::save_moments);
+//! training then resumes to the bit.
+//!
+//! `examples/examples/recurrent_memory.rs` is a whole program; `examples/examples/digits` trains a
+//! speech recogniser.
 //!
 //! # One bias where PyTorch has two
 //! PyTorch trains `bias_ih` and `bias_hh`, which a network only ever adds up; here their sum is
@@ -41,13 +48,18 @@
 
 mod clip;
 mod init;
+mod layer_norm;
 mod linear;
 mod loss;
+mod moments;
 mod optimizer;
+mod schedule;
 
 pub use crate::weights::ParameterStore;
 pub use clip::clip_grad_norm;
 pub use init::uniform;
+pub use layer_norm::LayerNorm;
 pub use linear::Linear;
 pub use loss::{Loss, cross_entropy, log_softmax, log_softmax_backward, nll_loss, num_correct};
 pub use optimizer::{Adam, AdamOptions, Sgd, SgdOptions};
+pub use schedule::WarmUpDecay;

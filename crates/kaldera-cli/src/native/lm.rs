@@ -46,11 +46,13 @@ impl Default for Options {
     }
 }
 
-/// One of the operations.
-type Operation = super::operation::Operation<fn(&Options) -> Result<(), Trouble>>;
+/// What an operation does.
+type Work = fn(&Options) -> Result<(), Trouble>;
 
-static LM: OperationTool<fn(&Options) -> Result<(), Trouble>> =
-    OperationTool { name: "lm", prefix: "", overview, operations: OPERATIONS };
+/// One of the operations.
+type Operation = super::operation::Operation<Work>;
+
+static LM: OperationTool<Work> = OperationTool { name: "lm", prefix: "", overview, operations: OPERATIONS };
 
 impl OperationOptions for Options {
     fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {

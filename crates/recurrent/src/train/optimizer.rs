@@ -178,13 +178,13 @@ impl Default for AdamOptions {
 /// assert!((moved + 0.25).abs() < 1e-10); // however large the first gradient; epsilon shortens it a little
 /// # Ok::<(), recurrent::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Adam<T> {
     options: AdamOptions,
     /// How many steps were made.
-    steps: u32,
+    pub(super) steps: u32,
     /// The means of the gradients, and of their squares.
-    moments: Option<[Vec<Vec<T>>; 2]>,
+    pub(super) moments: Option<[Vec<Vec<T>>; 2]>,
 }
 
 impl<T: Real> Adam<T> {
