@@ -26,6 +26,22 @@ use crate::kernel;
 use crate::real::Real;
 use crate::simd::{Lanes, dispatch};
 
+/// ln(e^a + e^b) of two logarithms; minus infinity is the logarithm of 0.
+///
+/// ```
+/// use kaldera_base::math::log_add;
+///
+/// assert_eq!(log_add(f64::NEG_INFINITY, f64::NEG_INFINITY), f64::NEG_INFINITY);
+/// assert_eq!(log_add(-1.0, f64::NEG_INFINITY), -1.0);
+/// assert!((log_add(0.0, 0.0) - 2_f64.ln()).abs() < 1e-15);
+/// ```
+#[inline]
+#[doc(alias = "LogAdd")]
+pub fn log_add(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+}
+
 /// A slice function of a lane function: whole vectors, then the rest in a padded one.
 macro_rules! in_place {
     ($(#[$doc:meta])* $name:ident, $lanes:ident) => {

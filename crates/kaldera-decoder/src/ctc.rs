@@ -11,10 +11,12 @@
 
 mod decoder;
 mod greedy;
+mod hot_tokens;
 mod lexicon;
 mod options;
 mod search;
 mod tokens;
+mod tree;
 mod words;
 
 pub use decoder::{CtcDecoder, CtcStream, NoModel};

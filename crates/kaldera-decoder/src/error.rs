@@ -64,6 +64,16 @@ pub enum Error {
         /// How many columns there are.
         found: usize,
     },
+    /// The encoder's frames have another number of values than the joiner takes.
+    #[error("{utterance}: frames of {found} values of the encoder, where the joiner takes {expected}")]
+    EncoderDim {
+        /// The utterance.
+        utterance: String,
+        /// How many values the joiner takes.
+        expected: usize,
+        /// How many a frame has.
+        found: usize,
+    },
     /// An option that makes no sense.
     #[error("{name} = {value}: {reason}")]
     Option {
@@ -87,6 +97,14 @@ pub enum Error {
     EmptyPhrase {
         /// The phrase.
         phrase: String,
+    },
+    /// A word of a lexicon that is spelled with the blank, which no hypothesis has.
+    #[error("'{word}' is spelled with the blank, token {blank}, and could never be found")]
+    BlankSpelling {
+        /// The word.
+        word: String,
+        /// The blank.
+        blank: i32,
     },
     /// A part of a hot word or of a word of a lexicon for which there is no token.
     #[error("'{phrase}' cannot be spelled with the tokens: there is none for '{part}'")]
@@ -141,6 +159,12 @@ pub enum Error {
     /// Phrases of numbers for a decoder whose hypotheses are texts.
     #[error("this decoder spells words and compares texts: give it hot words by with_hot_texts")]
     HotWords,
+    /// A language model without `<s>` or `</s>`, where the ends of sentences are to be scored.
+    #[error(
+        "the language model has no <s> or no </s>, and the ends of sentences are to be scored: \
+         take with_score_boundary(false), or a model that has them"
+    )]
+    NoBoundaries,
     /// Two lists that should be of one length.
     #[error("{what}: {found}, where {expected} are needed")]
     Size {

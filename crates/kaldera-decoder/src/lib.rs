@@ -5,7 +5,7 @@
 //!      |
 //!      '--align::forced_align (a transcript)--> Alignment: where each label is --> CTM, TextGrid, SRT
 //!
-//!   EncoderOutput + TransducerModel --transducer::{greedy_search, modified_beam_search}--> Recognition
+//!   EncoderOutput + TransducerModel --transducer::{greedy_search, modified_beam_search, tdt_beam_search}--> Recognition
 //!   joiner's output + graph         --transducer::RnntStreams--> lattices
 //!
 //!   references, hypotheses --score--> Counts, alignments, confusions

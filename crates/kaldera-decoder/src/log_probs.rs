@@ -120,12 +120,6 @@ pub(crate) fn narrow(value: f64) -> f32 {
     value as f32
 }
 
-/// ln(exp(a) + exp(b)).
-pub(crate) fn log_add(a: f64, b: f64) -> f64 {
-    let (high, low) = if a > b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-/// How long a frame of a network's output is.
+use crate::error::Error;
+
+/// How long a frame of a network's output is. Whatever takes it refuses lengths that are not finite
+/// and above 0, a subsampling of 0, and an offset that is not finite: [`Error::Option`].
 ///
 /// ```
 /// use kaldera_decoder::FrameTimes;
@@ -49,6 +52,21 @@ impl FrameTimes {
     pub fn with_offset(mut self, offset: f64) -> Self {
         self.offset = offset;
         self
+    }
+
+    /// Refuses what is no length or no time: a frame of 0 s, or NaN.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refuse = |name, value, reason| Err(Error::Option { name, value, reason });
+        if !(self.frame_shift.is_finite() && self.frame_shift > 0.0) {
+            return refuse("frame_shift", self.frame_shift, "it must be finite and above 0");
+        }
+        if self.subsampling == 0 {
+            return refuse("subsampling", 0.0, "it must be 1 or more");
+        }
+        if !self.offset.is_finite() {
+            return refuse("offset", self.offset, "it must be finite");
+        }
+        Ok(())
     }
 
     /// The time at which a frame begins.

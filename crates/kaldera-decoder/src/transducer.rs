@@ -12,14 +12,19 @@
 //! | `modified_beam_search`, `modified_beam_search_lm_shallow_fusion` | [`modified_beam_search`], [`Fusion`] |
 //! | `beam_search` with several symbols a frame | [`beam_search`] |
 //! | `fast_beam_search`, `k2.RnntDecodingStreams` | [`RnntStreams`] |
-//! | `GreedyTDTInfer` | [`tdt_greedy_search`] |
+//! | `GreedyTDTInfer`, `BeamTDTInfer` | [`tdt_greedy_search`], [`tdt_beam_search`] |
 
 mod beam;
+mod fusion;
 mod greedy;
+mod joined;
 mod model;
+mod options;
 mod streams;
 
-pub use beam::{Fusion, TransducerOptions, beam_search, modified_beam_search};
+pub use beam::{beam_search, modified_beam_search, tdt_beam_search};
+pub use fusion::Fusion;
 pub use greedy::{greedy_search, tdt_greedy_search};
 pub use model::{EncoderOutput, StatelessModel, TransducerModel};
+pub use options::TransducerOptions;
 pub use streams::{RnntConfig, RnntLattice, RnntStream, RnntStreams};

@@ -1,5 +1,7 @@
 //! What "all paths" and "the best path" have in common.
 
+use kaldera_base::math::log_add;
+
 use crate::support::ids::narrow;
 
 /// How the scores of the paths to a state become one. Along a path they add up in both.
@@ -23,11 +25,4 @@ impl Semiring {
             Self::Log => narrow(0.0 - log_add(-f64::from(a), -f64::from(b))),
         }
     }
-}
-
-/// ln(e^a + e^b)
-#[inline]
-pub(crate) fn log_add(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }

@@ -122,7 +122,7 @@ fn search_one<G: DecodingGraph>(
     }
     search.restart();
     search.advance(graph, frames, options, scratch, utterance)?;
-    lattice(graph, search, options, options.ending())
+    lattice(graph, search, options, options.ending(), options.output_beam)
 }
 
 /// The lattices of all utterances as one vector.

@@ -241,17 +241,31 @@ impl OnlineDecoder {
     /// # Errors
     /// [`Error::Size`] or [`Error::Binary`] for a stream of another graph; [`Error::TooLarge`].
     pub fn lattices(&self, streams: &[&DecodingStream], ending: Ending) -> Result<DenseLattices, Error> {
+        self.lattices_within(streams, ending, self.options.output_beam)
+    }
+
+    /// The lattices of the best paths of streams alone, and of those that are exactly as good: what
+    /// a partial result needs, for less than all [`lattices`](Self::lattices) cost.
+    ///
+    /// # Errors
+    /// As [`lattices`](Self::lattices).
+    pub fn best_paths(&self, streams: &[&DecodingStream], ending: Ending) -> Result<DenseLattices, Error> {
+        self.lattices_within(streams, ending, 0.0)
+    }
+
+    fn lattices_within(&self, streams: &[&DecodingStream], ending: Ending, beam: f32) -> Result<DenseLattices, Error> {
         streams.iter().try_for_each(|stream| self.check(stream))?;
         let num_links = streams.iter().map(|stream| stream.search.trellis.sizes().1).sum();
         let made = for_each_job(num_links, streams.iter(), |_, stream| {
             let made = match &self.graph {
                 Source::Graph { graph, index } => {
-                    self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), stream, ending)
+                    self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), stream, ending, beam)
                 }
-                Source::Ctc(graph) => self.lattice(graph, stream, ending),
+                Source::Ctc(graph) => self.lattice(graph, stream, ending, beam),
                 Source::LookAhead(graph) => match &stream.visited {
                     Some(visited) => {
-                        graph.of_stream(visited, &stream.search).and_then(|graph| self.lattice(&graph, stream, ending))
+                        let graph = graph.of_stream(visited, &stream.search);
+                        graph.and_then(|graph| self.lattice(&graph, stream, ending, beam))
                     }
                     None => Ok((Made::default(), Outcome::NoFinalState)),
                 },
@@ -290,10 +304,11 @@ impl OnlineDecoder {
         graph: &G,
         stream: &DecodingStream,
         ending: Ending,
+        beam: f32,
     ) -> Result<(Made, Outcome), Error> {
         if graph.num_states() == 0 {
             return Ok((Made::default(), Outcome::NoFinalState));
         }
-        lattice(graph, &stream.search, &self.options, ending)
+        lattice(graph, &stream.search, &self.options, ending, beam)
     }
 }

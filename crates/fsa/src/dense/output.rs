@@ -19,7 +19,8 @@ pub(super) struct Made {
     pub(super) graph_scores: Vec<f32>,
 }
 
-/// The lattice, and whether it ends in final states.
+/// The lattice of what is worse than the best path by at most `beam`, and whether it ends in final
+/// states.
 ///
 /// # Errors
 /// [`Error::TooLarge`]; [`Error::Binary`] for what was read from bytes, and is of another graph.
@@ -28,6 +29,7 @@ pub(super) fn lattice<G: DecodingGraph>(
     search: &Search,
     options: &DenseOptions,
     ending: Ending,
+    beam: f32,
 ) -> Result<(Made, Outcome), Error> {
     let trellis = &search.trellis;
     if !search.is_alive() {
@@ -39,7 +41,7 @@ pub(super) fn lattice<G: DecodingGraph>(
         return Ok((Made::default(), Outcome::NoFinalState));
     }
     let from = search.unpruned_from(options);
-    let made = Writer::new(trellis, links, options.output_beam, from).write(graph)?;
+    let made = Writer::new(trellis, links, beam, from).write(graph)?;
     graph.check()?;
     Ok((made, outcome))
 }

@@ -14,6 +14,13 @@ use crate::support::ids::index;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ContextState(u32);
 
+impl ContextState {
+    /// Its place among [`ContextGraph::states`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// What a token does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextMatch {
@@ -256,6 +263,13 @@ impl ContextGraph {
     /// All states, the start first.
     pub fn states(&self) -> impl Iterator<Item = ContextState> {
         (0..).take(self.nodes.len()).map(ContextState)
+    }
+
+    /// The tokens that go on with a phrase after a state, in increasing order, and where they lead;
+    /// none if there is no such state.
+    pub fn children(&self, state: ContextState) -> impl Iterator<Item = (i32, ContextState)> {
+        let children = self.nodes.get(state.index()).map_or(0..0, |node| node.children.clone());
+        children.map(|child| (self.nodes[child as usize].token, ContextState(child)))
     }
 
     /// The tokens that lead from the start to a state.

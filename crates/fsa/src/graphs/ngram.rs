@@ -322,6 +322,10 @@ impl LanguageModel for NgramModel {
         self.empty()
     }
 
+    fn has_boundaries(&self) -> bool {
+        self.starts_sentences() && self.ends_sentences()
+    }
+
     fn step(&self, state: NgramState, word: i32) -> Option<(NgramState, f64)> {
         Some(self.step(state, word)).filter(|(_, score)| *score > f64::NEG_INFINITY)
     }

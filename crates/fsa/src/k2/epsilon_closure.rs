@@ -1,7 +1,9 @@
 //! The states that epsilons lead to.
 
+use kaldera_base::math::log_add;
+
 use crate::core::arc::EPSILON;
-use crate::core::semiring::{Semiring, log_add};
+use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::{id, index};

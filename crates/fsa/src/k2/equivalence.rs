@@ -1,10 +1,11 @@
 //! Whether two FSAs accept the same strings with the same scores.
 
+use kaldera_base::math::log_add;
 use kaldera_base::random::Philox;
 
 use crate::core::arc::{EPSILON, FINAL};
 use crate::core::fsa::{Fsa, Fsas};
-use crate::core::semiring::{Semiring, log_add};
+use crate::core::semiring::Semiring;
 use crate::error::{Error, Quantity};
 use crate::k2::epsilon_closure::Closures;
 use crate::k2::{connect, top_sort};

@@ -9,10 +9,10 @@
 
 use std::collections::BTreeMap;
 
+use kaldera_base::math::log_add;
 use kaldera_base::setters;
 
 use crate::core::limits::Limits;
-use crate::core::semiring::log_add;
 use crate::error::{Error, Operation};
 use crate::lattice::container::Lattice;
 use crate::lattice::utterance::Utterance;

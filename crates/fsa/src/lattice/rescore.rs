@@ -27,6 +27,12 @@ pub trait LanguageModel {
         self.start()
     }
 
+    /// Whether sentences have a beginning and an end in the model (`<s>` and `</s>`); where these
+    /// are to be scored, a model without them is refused.
+    fn has_boundaries(&self) -> bool {
+        true
+    }
+
     /// The score of a word (a natural logarithm) and the state after it; `None` if the model has no
     /// such word.
     fn step(&self, state: Self::State, word: i32) -> Option<(Self::State, f64)>;

@@ -1,9 +1,9 @@
 //! One lattice, borrowed: what the algorithms read.
 
+use kaldera_base::math::log_add;
 use ragged_core::Ragged;
 
 use crate::core::arc::Arc;
-use crate::core::semiring::log_add;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::index;

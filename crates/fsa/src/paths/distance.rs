@@ -3,10 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
+use kaldera_base::math::log_add;
+
 use crate::core::each_fsa::{by_states, for_each_with};
 use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
-use crate::core::semiring::{Semiring, log_add};
+use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::paths::passes::{backward_best, backward_log, best_leaving, forward_best, forward_log};

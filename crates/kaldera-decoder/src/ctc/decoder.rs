@@ -5,6 +5,7 @@ use std::fmt;
 use fsa::graphs::ContextGraph;
 use fsa::lattice::LanguageModel;
 
+use crate::ctc::hot_tokens::HotTokens;
 use crate::ctc::lexicon::{LexiconPrefixes, SpellingTree};
 use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Finished, NO_WORD, Placed, Prefixes, Search};
@@ -36,7 +37,7 @@ impl LanguageModel for NoModel {
 /// What hypotheses are made of.
 #[derive(Debug)]
 enum Kind<M: LanguageModel> {
-    Tokens { model: Option<M>, hot: Option<ContextGraph> },
+    Tokens { model: Option<M>, hot: Option<HotTokens> },
     Words { model: Option<WordModel<M>>, hot: HotTexts },
     Lexicon { tree: SpellingTree, model: Option<M>, hot: Option<ContextGraph> },
 }
@@ -91,13 +92,21 @@ impl CtcDecoder<NoModel> {
 impl<M: LanguageModel> CtcDecoder<M> {
     fn of(vocabulary: Vocabulary, options: CtcDecoderOptions, kind: Kind<M>) -> Result<Self, Error> {
         options.check()?;
+        let model = match &kind {
+            Kind::Tokens { model, .. } | Kind::Lexicon { model, .. } => model.as_ref(),
+            Kind::Words { model, .. } => model.as_ref().map(|of| &of.model),
+        };
+        if options.score_boundary && model.is_some_and(|model| !model.has_boundaries()) {
+            return Err(Error::NoBoundaries);
+        }
         Ok(Self { vocabulary, options, times: FrameTimes::default(), kind })
     }
 
     /// Hypotheses of any tokens with a language model over their numbers.
     ///
     /// # Errors
-    /// [`Error::Option`].
+    /// [`Error::Option`]; [`Error::NoBoundaries`] for a model without `<s>` or `</s>`, unless
+    /// [`score_boundary`](CtcDecoderOptions::score_boundary) is off.
     pub fn tokens(vocabulary: Vocabulary, options: CtcDecoderOptions, model: M) -> Result<Self, Error> {
         Self::of(vocabulary, options, Kind::Tokens { model: Some(model), hot: None })
     }
@@ -107,7 +116,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// the same words are one hypothesis.
     ///
     /// # Errors
-    /// [`Error::Option`].
+    /// As [`tokens`](Self::tokens).
     pub fn words(
         vocabulary: Vocabulary,
         options: CtcDecoderOptions,
@@ -125,7 +134,8 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// does not look back at are one, as in flashlight.
     ///
     /// # Errors
-    /// [`Error::Option`]; [`Error::Label`] if the lexicon has a token that the vocabulary has not.
+    /// As [`tokens`](Self::tokens); [`Error::Label`] if the lexicon has a token that the vocabulary has not;
+    /// [`Error::BlankSpelling`] for a word that is spelled with the blank.
     pub fn lexicon(
         vocabulary: Vocabulary,
         options: CtcDecoderOptions,
@@ -135,6 +145,9 @@ impl<M: LanguageModel> CtcDecoder<M> {
         let most = tree.most_token();
         if usize::try_from(most).is_ok_and(|most| most >= vocabulary.len()) {
             return Err(Error::Label { utterance: "lexicon".into(), label: most, num_tokens: vocabulary.len() });
+        }
+        if let Some(word) = tree.word_with(vocabulary.blank()) {
+            return Err(Error::BlankSpelling { word: word.into(), blank: vocabulary.blank() });
         }
         Self::of(vocabulary, options, Kind::Lexicon { tree, model, hot: None })
     }
@@ -146,7 +159,8 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// [`with_hot_texts`](Self::with_hot_texts).
     pub fn with_hot_words(mut self, graph: ContextGraph) -> Result<Self, Error> {
         match &mut self.kind {
-            Kind::Tokens { hot, .. } | Kind::Lexicon { hot, .. } => *hot = Some(graph),
+            Kind::Tokens { hot, .. } => *hot = Some(HotTokens::new(&graph, self.vocabulary.len())),
+            Kind::Lexicon { hot, .. } => *hot = Some(graph),
             Kind::Words { .. } => return Err(Error::HotWords),
         }
         Ok(self)
@@ -166,7 +180,10 @@ impl<M: LanguageModel> CtcDecoder<M> {
         let texts = phrases.iter().map(AsRef::as_ref);
         match &mut self.kind {
             Kind::Words { hot, .. } => *hot = HotTexts::new(texts, weight),
-            Kind::Tokens { hot, .. } => *hot = Some(graph(texts, weight, |text| self.vocabulary.tokenize(text))?),
+            Kind::Tokens { hot, .. } => {
+                let graph = graph(texts, weight, |text| self.vocabulary.tokenize(text))?;
+                *hot = Some(HotTokens::new(&graph, self.vocabulary.len()));
+            }
             Kind::Lexicon { hot, tree, .. } => {
                 let words = |text: &str| {
                     let numbers: Result<Vec<_>, _> = text
@@ -187,10 +204,13 @@ impl<M: LanguageModel> CtcDecoder<M> {
     }
 
     /// With frames of this length.
-    #[must_use]
-    pub fn with_times(mut self, times: FrameTimes) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Option`] for frames that have none.
+    pub fn with_times(mut self, times: FrameTimes) -> Result<Self, Error> {
+        times.check()?;
         self.times = times;
-        self
+        Ok(self)
     }
 
     /// The tokens.
@@ -368,5 +388,121 @@ impl<M: LanguageModel> CtcStream<'_, M> {
             Running::Lexicon(search) => hypotheses(search, decoder, complete),
         };
         Recognition::new(&*self.utterance, num_frames, hypotheses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fsa::io::SymbolTable;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TOKENS: usize = 4;
+
+    /// The last word and how many there have been, up to a few, say what may follow.
+    #[derive(Debug, Clone)]
+    struct Model;
+
+    impl LanguageModel for Model {
+        type State = (i32, u8);
+
+        fn start(&self) -> Self::State {
+            (0, 0)
+        }
+
+        fn step(&self, (last, count): Self::State, word: i32) -> Option<(Self::State, f64)> {
+            let score = -0.3 * f64::from((last * 7 + word * 3) % 5) - 0.1 * f64::from(count);
+            Some(((word, (count + 1) % 3), score))
+        }
+
+        fn end(&self, (last, _): Self::State) -> Option<f64> {
+            Some(-0.2 * f64::from(last % 2))
+        }
+    }
+
+    fn decoders(prune_history: bool, beam: usize) -> Vec<CtcDecoder<Model>> {
+        let options = || {
+            let options = CtcDecoderOptions::default().with_beam_size(beam).with_n_best(beam);
+            options.with_prune_history(prune_history).with_hotword_weight(1.5)
+        };
+        let vocabulary = || Vocabulary::new(["-", "|", "a", "b"], 0).unwrap().with_separator("|").unwrap();
+        let words: SymbolTable = "<eps> 0\n<unk> 1\na 2\nb 3\nab 4\nba 5\n".parse().unwrap();
+        let spellings =
+            [("a", vec![2]), ("ab", vec![2, 3]), ("aa", vec![2, 2]), ("b", vec![3]), ("bab", vec![3, 2, 3])];
+        let tree = SpellingTree::new(spellings, &mut SymbolTable::default()).unwrap().smeared(&Model);
+        let made = [
+            CtcDecoder::tokens(vocabulary(), options(), Model),
+            CtcDecoder::words(vocabulary(), options(), Some(WordModel::new(Model, words, 3))),
+            CtcDecoder::lexicon(vocabulary(), options(), tree, Some(Model)),
+        ];
+        made.into_iter().map(|decoder| decoder.unwrap().with_hot_texts(["ab", "b"]).unwrap()).collect()
+    }
+
+    impl<M: LanguageModel> Running<'_, M> {
+        fn set_most_nodes(&mut self, most: usize) {
+            match self {
+                Self::Tokens(search) => search.most_nodes = most,
+                Self::Words(search) => search.most_nodes = most,
+                Self::Lexicon(search) => search.most_nodes = most,
+            }
+        }
+
+        fn size(&self) -> usize {
+            match self {
+                Self::Tokens(search) => search.size(),
+                Self::Words(search) => search.size(),
+                Self::Lexicon(search) => search.size(),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_freed_changes_no_result(
+            values in prop::collection::vec(-5.0_f32..0.0, 24 * TOKENS),
+            beam in 1..9_usize,
+            prune_history: bool,
+        ) {
+            let log_probs = LogProbs::new("u", &values, TOKENS).unwrap();
+            for decoder in decoders(prune_history, beam) {
+                let results = [usize::MAX, 0].map(|most| {
+                    let mut stream = decoder.stream("u");
+                    for frame in 0..log_probs.num_frames() {
+                        stream.search.set_most_nodes(most);
+                        stream.accept(&log_probs.slice(frame..frame + 1).unwrap()).unwrap();
+                    }
+                    stream.finish()
+                });
+                prop_assert_eq!(&results[0], &results[1]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_without_end_needs_the_nodes_of_its_first_minute() {
+        let minute = 50 * 60;
+        let mut seed = 1_u32;
+        let values: Vec<f32> = (0..minute * TOKENS)
+            .map(|i| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let noise = f32::from(u16::try_from(seed >> 20).unwrap()) / 1024.0;
+                if i % TOKENS == 0 { -0.1 } else { -1.0 - noise }
+            })
+            .collect();
+        let minute = LogProbs::new("u", &values, TOKENS).unwrap();
+        for decoder in decoders(false, 8) {
+            let mut stream = decoder.stream("u");
+            stream.search.set_most_nodes(4000);
+            let mut most = [0; 15];
+            for most in &mut most {
+                for second in (0..minute.num_frames()).step_by(50) {
+                    stream.accept(&minute.slice(second..second + 50).unwrap()).unwrap();
+                    *most = stream.search.size().max(*most);
+                }
+            }
+            let later = *most.iter().max().unwrap();
+            assert!(later * 10 <= most[0] * 11, "{} nodes in a minute, {later} later", most[0]);
+        }
     }
 }

@@ -19,11 +19,12 @@ use crate::result::{FrameTimes, Hypothesis, Scores, Segment};
 /// ```
 ///
 /// # Errors
-/// [`Error::Label`] if the blank has no column.
+/// [`Error::Label`] if the blank has no column, [`Error::Option`] for frames without a length.
 #[doc(alias = "GreedyCTCDecoder")]
 #[doc(alias = "greedy_search")]
 pub fn greedy(log_probs: &LogProbs<'_>, blank: i32, times: &FrameTimes) -> Result<Hypothesis, Error> {
     log_probs.column(blank)?;
+    times.check()?;
     let (mut tokens, mut acoustic) = (Vec::new(), 0.0);
     let (mut last, mut start, mut sum) = (blank, 0, 0.0);
     let mut close = |token: i32, frames: std::ops::Range<usize>, sum: f64| {

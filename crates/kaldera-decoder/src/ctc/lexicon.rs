@@ -13,6 +13,7 @@ use fsa::lattice::LanguageModel;
 
 use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
+use crate::ctc::tree::Kept;
 use crate::error::Error;
 use crate::hash::FastMap;
 use crate::log_probs::narrow;
@@ -164,6 +165,17 @@ impl SpellingTree {
         self.most_token
     }
 
+    /// A word that is spelled with a token.
+    pub(crate) fn word_with(&self, token: i32) -> Option<&str> {
+        // The root has no token.
+        let mut node = &self.nodes[1..][self.nodes[1..].iter().position(|node| node.token == token)?];
+        // All nodes lead to words.
+        while node.num_words == 0 {
+            node = self.nodes.get(node.first_child as usize)?;
+        }
+        self.symbols.get(*self.words.get(node.first_word as usize)?)
+    }
+
     fn children(&self, node: u32) -> impl Iterator<Item = (u32, &Node)> {
         let node = &self.nodes[node as usize];
         let range = node.first_child..node.first_child + node.num_children;
@@ -183,6 +195,9 @@ fn count(number: usize) -> u32 {
 /// Some words, or all that have the same future.
 #[derive(Debug, Clone, Copy)]
 struct History<L> {
+    /// The history before its last word; the first one where histories are merged, which may have
+    /// several before them.
+    parent: u32,
     model: Option<L>,
     hot: ContextState,
 }
@@ -231,7 +246,7 @@ impl<'d, M: LanguageModel> LexiconPrefixes<'d, M> {
         hot: Option<&'d ContextGraph>,
     ) -> Self {
         let start = model.map(|model| if options.score_boundary { model.start() } else { model.null_context() });
-        let first = History { model: start, hot: ContextState::default() };
+        let first = History { parent: ROOT, model: start, hot: ContextState::default() };
         let same = FastMap::from_iter([((first.model, first.hot), 0)]);
         Self { options, tree, separator, model, hot, histories: vec![first], same, steps: FastMap::default() }
     }
@@ -241,7 +256,8 @@ impl<'d, M: LanguageModel> LexiconPrefixes<'d, M> {
             return known;
         }
         let before = self.histories[history as usize];
-        let mut after = before;
+        let parent = if self.options.prune_history { ROOT } else { history };
+        let mut after = History { parent, ..before };
         let mut step = Step { history, language_model: 0.0, insertion: self.options.word_score, hot_words: 0.0 };
         let mut forbidden = false;
         if let (Some(model), Some(state)) = (self.model, before.model) {
@@ -350,5 +366,32 @@ impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
 
     fn future(&mut self, state: LexiconState) -> (u32, u32) {
         (state.history, state.node)
+    }
+
+    fn size(&self) -> usize {
+        self.histories.len() + self.steps.len()
+    }
+
+    fn compact(&mut self, states: &mut [LexiconState]) {
+        let kept =
+            Kept::new(|history| self.histories[history as usize].parent, states.iter().map(|state| state.history));
+        let renumbered = |&old: &u32| {
+            let history = self.histories[old as usize];
+            History { parent: kept.number(history.parent).unwrap_or(ROOT), ..history }
+        };
+        self.histories = kept.nodes().iter().map(renumbered).collect();
+        self.same.clear();
+        if self.options.prune_history {
+            self.same.extend((0..).zip(&self.histories).map(|(number, of)| ((of.model, of.hot), number)));
+        }
+        // A step that is left out is computed again.
+        let steps = self.steps.drain().filter_map(|((from, word), step)| {
+            let step = step?;
+            Some(((kept.number(from)?, word), Some(Step { history: kept.number(step.history)?, ..step })))
+        });
+        self.steps = steps.collect();
+        for state in states {
+            state.history = kept.number(state.history).unwrap_or(ROOT);
+        }
     }
 }

@@ -9,10 +9,13 @@
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
+use kaldera_base::math::log_add;
+
 use crate::ctc::options::CtcDecoderOptions;
+use crate::ctc::tree::Kept;
 use crate::error::Error;
 use crate::hash::FastMap;
-use crate::log_probs::{LogProbs, log_add};
+use crate::log_probs::LogProbs;
 use crate::result::Scores;
 
 /// What the last frame of a hypothesis was, if no token.
@@ -35,8 +38,14 @@ pub(crate) trait Prefixes {
     /// The state before the first frame.
     fn start(&mut self) -> Self::State;
 
-    /// The most that any token can add to a hypothesis of this state.
+    /// The most that any token of [`Frame::tokens`] can add to a hypothesis of this state, beside
+    /// what it adds to any. What others add, the state must find by itself.
     fn most_gain(&self, state: Self::State) -> f64;
+
+    /// What a token adds to any hypothesis.
+    fn token_gain(&self, _: i32) -> f64 {
+        0.0
+    }
 
     /// Offers all that a hypothesis can become by a token that is not its last one.
     fn extend(&mut self, hypothesis: &Hypothesis<Self::State>, frame: &Frame<'_>, reach: &mut Reach<'_, Self::State>);
@@ -53,22 +62,34 @@ pub(crate) trait Prefixes {
     /// What the future of a hypothesis depends on, if less than its state.
     fn future(&mut self, state: Self::State) -> (u32, u32);
 
+    /// How many nodes it has; [`compact`](Self::compact) makes them fewer.
+    fn size(&self) -> usize;
+
     /// Frees what none of these states needs any more, and gives them their new numbers.
-    fn compact(&mut self, _: &mut dyn Iterator<Item = &mut Self::State>) {}
+    fn compact(&mut self, states: &mut [Self::State]);
 }
 
 /// The network's output of a frame.
 pub(crate) struct Frame<'a> {
     pub(crate) row: &'a [f32],
     pub(crate) blank: usize,
-    /// Tokens that are looked at, without the blank, from the best one down. If candidates may be
-    /// dropped early, those are left out that could not remain.
-    pub(crate) tokens: &'a [(f32, i32)],
+    /// Tokens that are looked at, without the blank, from the highest hope down. If candidates may
+    /// be dropped early, those are left out that could not remain.
+    pub(crate) tokens: &'a [FrameToken],
     /// Log-probabilities that are looked at.
     floor: f32,
     best: i32,
     /// Parents and tokens of the states that hypotheses have, sorted.
     children: &'a [(u32, i32)],
+}
+
+/// A token of a frame.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameToken {
+    pub(crate) token: i32,
+    pub(crate) score: f32,
+    /// The score and what the token adds to any hypothesis.
+    pub(crate) hope: f64,
 }
 
 impl Frame<'_> {
@@ -273,7 +294,7 @@ impl<S: Copy + Eq + Hash> Reach<'_, S> {
     }
 }
 
-/// A token of some hypotheses, after those of another trace.
+/// A token of some hypotheses, after those of another trace, or after the settled ones.
 #[derive(Debug, Clone, Copy)]
 struct Trace {
     before: u32,
@@ -287,11 +308,14 @@ pub(crate) struct Search<P: Prefixes> {
     blank: usize,
     beam: Vec<Hypothesis<P::State>>,
     candidates: Candidates<P::State>,
+    /// The first tokens, which all hypotheses share.
+    settled: Vec<Open>,
+    /// The tokens of hypotheses after the settled ones.
     traces: Vec<Trace>,
-    /// How many traces there may be until those are freed that nothing needs.
-    most_traces: usize,
+    /// How many nodes and traces there may be until those are freed that nothing needs.
+    pub(crate) most_nodes: usize,
     num_frames: u32,
-    tokens: Vec<(f32, i32)>,
+    tokens: Vec<FrameToken>,
     children: Vec<(u32, i32)>,
     closed: Vec<u32>,
     floors: Vec<f32>,
@@ -313,7 +337,8 @@ pub(crate) struct Finished {
     pub(crate) tokens: Vec<Placed>,
 }
 
-const FEW_TRACES: usize = 1 << 16;
+/// So many nodes and traces cost less than finding out which are needed.
+const FEW_NODES: usize = 1 << 14;
 
 impl<P: Prefixes> Search<P> {
     pub(crate) fn new(mut prefixes: P, blank: usize) -> Self {
@@ -332,8 +357,9 @@ impl<P: Prefixes> Search<P> {
             blank,
             beam: vec![start],
             candidates: Candidates::new(),
+            settled: vec![],
             traces: vec![],
-            most_traces: FEW_TRACES,
+            most_nodes: FEW_NODES,
             num_frames: 0,
             tokens: vec![],
             children: vec![],
@@ -397,9 +423,14 @@ impl<P: Prefixes> Search<P> {
         }
         self.tokens.clear();
         self.tokens.extend((0..).zip(row).filter_map(|(token, &score)| {
-            (token != blank_token && f64::from(score) >= least && looked_at(token, score)).then_some((score, token))
+            let hope = f64::from(score) + self.prefixes.token_gain(token);
+            (token != blank_token && hope >= least && looked_at(token, score)).then_some(FrameToken {
+                token,
+                score,
+                hope,
+            })
         }));
-        self.tokens.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        self.tokens.sort_unstable_by(|a, b| b.hope.total_cmp(&a.hope).then(a.token.cmp(&b.token)));
         self.children.clear();
         if rules.early_cut {
             let origins = self.beam.iter().filter_map(|one| Some(self.prefixes.origin(one.state)?.1));
@@ -468,39 +499,39 @@ impl<P: Prefixes> Search<P> {
             next.push(hypothesis);
         }
         self.beam = next;
-        if self.traces.len() > self.most_traces {
+        if self.size() > self.most_nodes {
             self.compact();
+            self.most_nodes = self.most_nodes.max(self.size() * 2);
         }
     }
 
-    /// Frees what no hypothesis needs any more.
+    /// How many nodes and traces there are.
+    pub(crate) fn size(&self) -> usize {
+        self.traces.len() + self.prefixes.size()
+    }
+
+    /// Frees what no hypothesis needs any more, and settles the tokens that all share.
     fn compact(&mut self) {
-        let mut numbers = vec![NO_TRACE; self.traces.len()];
-        for hypothesis in &self.beam {
-            let mut trace = hypothesis.trace;
-            while trace != NO_TRACE && numbers[trace as usize] == NO_TRACE {
-                numbers[trace as usize] = 0;
-                trace = self.traces[trace as usize].before;
-            }
+        // The node 0 stands for no trace.
+        let node = |trace: u32| trace.wrapping_add(1);
+        let trace = |node: u32| node.wrapping_sub(1);
+        let before = |node: u32| self.traces[trace(node) as usize].before.wrapping_add(1);
+        let kept = Kept::new(before, self.beam.iter().map(|one| node(one.trace)));
+        let shared = std::iter::successors(kept.nodes().first().copied(), |&node| (node != 0).then(|| before(node)));
+        let shared: Vec<Open> =
+            shared.take_while(|&node| node != 0).map(|node| self.traces[trace(node) as usize].open).collect();
+        let number = |old: u32| trace(kept.number(node(old)).unwrap_or(0));
+        let renumbered = |&node: &u32| {
+            let Trace { before, open } = self.traces[trace(node) as usize];
+            Trace { before: number(before), open }
+        };
+        self.traces = kept.nodes().iter().skip(1).map(renumbered).collect();
+        self.settled.extend(shared.into_iter().rev());
+        let mut states: Vec<P::State> = self.beam.iter().map(|one| one.state).collect();
+        self.prefixes.compact(&mut states);
+        for (hypothesis, state) in self.beam.iter_mut().zip(states) {
+            (hypothesis.state, hypothesis.trace) = (state, number(hypothesis.trace));
         }
-        let mut kept: u32 = 0;
-        for old in 0..self.traces.len() {
-            if numbers[old] != NO_TRACE {
-                let mut trace = self.traces[old];
-                if trace.before != NO_TRACE {
-                    trace.before = numbers[trace.before as usize];
-                }
-                self.traces[kept as usize] = trace;
-                numbers[old] = kept;
-                kept += 1;
-            }
-        }
-        self.traces.truncate(kept as usize);
-        for hypothesis in self.beam.iter_mut().filter(|one| one.trace != NO_TRACE) {
-            hypothesis.trace = numbers[hypothesis.trace as usize];
-        }
-        self.most_traces = FEW_TRACES.max(self.traces.len() * 2);
-        self.prefixes.compact(&mut self.beam.iter_mut().map(|one| &mut one.state));
     }
 
     /// The hypotheses, complete or so far, from the best one down. If none can end, all are taken
@@ -542,6 +573,7 @@ impl<P: Prefixes> Search<P> {
                 tokens.push(placed(&open));
                 trace = before;
             }
+            tokens.extend(self.settled.iter().rev().map(placed));
             tokens.reverse();
             Finished { scores: hypothesis.scores, tokens }
         };

@@ -2,11 +2,12 @@
 
 use std::collections::hash_map::Entry;
 
-use fsa::graphs::{ContextGraph, ContextState};
 use fsa::lattice::LanguageModel;
 
+use crate::ctc::hot_tokens::{self, HotTokens};
 use crate::ctc::options::CtcDecoderOptions;
-use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
+use crate::ctc::search::{Frame, FrameToken, Hypothesis, NO_WORD, Prefixes, Reach};
+use crate::ctc::tree::Kept;
 use crate::hash::FastMap;
 use crate::result::Scores;
 
@@ -18,7 +19,7 @@ struct Node<L> {
     /// The language model's state; `None` from a token on that it does not know, if that is
     /// allowed.
     model: L,
-    hot: ContextState,
+    hot: u32,
     extra: Scores,
 }
 
@@ -26,7 +27,7 @@ struct Node<L> {
 pub(crate) struct TokenPrefixes<'d, M: LanguageModel> {
     options: &'d CtcDecoderOptions,
     model: Option<&'d M>,
-    hot: Option<&'d ContextGraph>,
+    hot: Option<&'d HotTokens>,
     nodes: Vec<Node<Option<M::State>>>,
     children: FastMap<(u32, i32), u32>,
 }
@@ -42,15 +43,18 @@ const ROOT: u32 = 0;
 const FORBIDDEN: u32 = u32::MAX;
 
 impl<'d, M: LanguageModel> TokenPrefixes<'d, M> {
-    pub(crate) fn new(options: &'d CtcDecoderOptions, model: Option<&'d M>, hot: Option<&'d ContextGraph>) -> Self {
+    pub(crate) fn new(options: &'d CtcDecoderOptions, model: Option<&'d M>, hot: Option<&'d HotTokens>) -> Self {
         let start = model.map(|model| if options.score_boundary { model.start() } else { model.null_context() });
-        let hot_start = ContextState::default();
-        let root = Node { parent: ROOT, token: -1, model: start, hot: hot_start, extra: Scores::default() };
+        let root = Node { parent: ROOT, token: -1, model: start, hot: hot_tokens::START, extra: Scores::default() };
         Self { options, model, hot, nodes: vec![root], children: FastMap::default() }
     }
 
-    fn most_hot(&self, state: ContextState) -> f64 {
-        self.hot.map_or(0.0, |hot| f64::from(hot.most_gain(state)))
+    /// The most that any token can add to a hypothesis, but for hot words.
+    fn most_without_hot(&self) -> f64 {
+        // A probability is at most 1; what a model that is not normalised gives beyond is not
+        // looked for.
+        let model = if self.options.lm_weight < 0.0 && self.model.is_some() { f64::INFINITY } else { 0.0 };
+        self.options.word_score + model
     }
 
     fn offer(&self, hypothesis: &Hypothesis<u32>, (token, score): (i32, f64), child: u32, reach: &mut Reach<'_, u32>) {
@@ -80,9 +84,9 @@ impl<'d, M: LanguageModel> TokenPrefixes<'d, M> {
                     }
                 }
                 if let Some(hot) = self.hot {
-                    let step = hot.forward_one_step(before.hot, token, true);
-                    node.hot = step.state;
-                    node.extra.hot_words += f64::from(step.score);
+                    let (gain, state) = hot.step(before.hot, token);
+                    node.hot = state;
+                    node.extra.hot_words += gain;
                 }
                 let number = u32::try_from(self.nodes.len()).unwrap_or(FORBIDDEN);
                 if node.extra.insertion == f64::NEG_INFINITY || number == FORBIDDEN {
@@ -103,17 +107,19 @@ impl<M: LanguageModel> Prefixes for TokenPrefixes<'_, M> {
     }
 
     fn most_gain(&self, state: u32) -> f64 {
-        // A probability is at most 1; what a model that is not normalised gives beyond is not
-        // looked for.
-        let model = if self.options.lm_weight < 0.0 && self.model.is_some() { f64::INFINITY } else { 0.0 };
-        self.options.word_score + model + self.most_hot(self.nodes[state as usize].hot)
+        let hot_state = self.nodes[state as usize].hot;
+        self.most_without_hot() + self.hot.map_or(0.0, |hot| hot.most_beside(hot_state))
+    }
+
+    fn token_gain(&self, token: i32) -> f64 {
+        self.hot.map_or(0.0, |hot| hot.start_gain(token))
     }
 
     fn extend(&mut self, hypothesis: &Hypothesis<u32>, frame: &Frame<'_>, reach: &mut Reach<'_, u32>) {
         let state = hypothesis.state;
-        let hope = hypothesis.total + self.most_gain(state);
         let hot_state = self.nodes[state as usize].hot;
-        let without_hot = hope - self.most_hot(hot_state);
+        let hope = hypothesis.total + self.most_gain(state);
+        let without_hot = hypothesis.total + self.most_without_hot();
         // What adds to a hypothesis of the beam counts, however little it is.
         for token in frame.children(state).filter(|&token| token != hypothesis.last) {
             if let Some(score) = frame.score(token) {
@@ -121,17 +127,26 @@ impl<M: LanguageModel> Prefixes for TokenPrefixes<'_, M> {
                 self.offer(hypothesis, (token, score), child, reach);
             }
         }
-        for &(score, token) in frame.tokens {
-            let score = f64::from(score);
-            if hope + score < reach.cut() {
+        let moves = self.hot.map_or(&[][..], |hot| hot.moves(hot_state));
+        let is_new = |token| token != hypothesis.last && !frame.children(state).any(|child| child == token);
+        for of in moves {
+            let Some(score) = frame.score(of.token) else { continue };
+            if without_hot + score + f64::from(of.gain) >= reach.cut() && is_new(of.token) {
+                let child = self.child(state, of.token);
+                self.offer(hypothesis, (of.token, score), child, reach);
+            }
+        }
+        for &FrameToken { token, score, hope: of_token } in frame.tokens {
+            if hope + of_token < reach.cut() {
                 break;
             }
+            let score = f64::from(score);
             // The exact bonus is cheaper than a node that is dropped at once.
-            let bonus = self.hot.map_or(0.0, |hot| f64::from(hot.forward_one_step(hot_state, token, true).score));
+            let bonus = self.hot.map_or(0.0, |hot| hot.first_gain(hot_state, token));
             if without_hot + score + bonus < reach.cut() {
                 continue;
             }
-            if token != hypothesis.last && !frame.children(state).any(|child| child == token) {
+            if is_new(token) && moves.iter().all(|of| of.token != token) {
                 let child = self.child(state, token);
                 self.offer(hypothesis, (token, score), child, reach);
             }
@@ -147,7 +162,7 @@ impl<M: LanguageModel> Prefixes for TokenPrefixes<'_, M> {
         let node = &self.nodes[hypothesis.state as usize];
         let mut extra = node.extra;
         if let Some(hot) = self.hot {
-            extra.hot_words += f64::from(hot.finalize(node.hot));
+            extra.hot_words += hot.finalize(node.hot);
         }
         if let (true, Some(model), Some(state)) = (complete && self.options.score_boundary, self.model, node.model) {
             extra.language_model += self.options.lm_weight * model.end(state)?;
@@ -159,33 +174,20 @@ impl<M: LanguageModel> Prefixes for TokenPrefixes<'_, M> {
         (state, 0)
     }
 
-    fn compact(&mut self, states: &mut dyn Iterator<Item = &mut u32>) {
-        let states: Vec<&mut u32> = states.collect();
-        let mut numbers = vec![FORBIDDEN; self.nodes.len()];
-        numbers[ROOT as usize] = ROOT;
-        for state in &states {
-            let mut at = **state;
-            while numbers[at as usize] == FORBIDDEN {
-                numbers[at as usize] = ROOT;
-                at = self.nodes[at as usize].parent;
-            }
-        }
-        self.children.clear();
-        let mut kept: u32 = 1;
-        for old in 1..self.nodes.len() {
-            if numbers[old] == FORBIDDEN {
-                continue;
-            }
-            let mut node = self.nodes[old];
-            node.parent = numbers[node.parent as usize];
-            self.nodes[kept as usize] = node;
-            self.children.insert((node.parent, node.token), kept);
-            numbers[old] = kept;
-            kept += 1;
-        }
-        self.nodes.truncate(kept as usize);
-        for state in states {
-            *state = numbers[*state as usize];
-        }
+    fn size(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn compact(&mut self, states: &mut [u32]) {
+        let kept = Kept::new(|node| self.nodes[node as usize].parent, states.iter().copied());
+        let number = |old: u32| kept.number(old).unwrap_or(ROOT);
+        let renumbered = |&old: &u32| {
+            let node = self.nodes[old as usize];
+            Node { parent: number(node.parent), ..node }
+        };
+        self.nodes = kept.nodes().iter().map(renumbered).collect();
+        let children = (0..).zip(&self.nodes).skip(1);
+        self.children = children.map(|(number, node)| ((node.parent, node.token), number)).collect();
+        states.iter_mut().for_each(|state| *state = number(*state));
     }
 }

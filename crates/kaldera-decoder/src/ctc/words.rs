@@ -10,7 +10,8 @@ use fsa::io::SymbolTable;
 use fsa::lattice::LanguageModel;
 
 use crate::ctc::options::CtcDecoderOptions;
-use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
+use crate::ctc::search::{Frame, FrameToken, Hypothesis, NO_WORD, Prefixes, Reach};
+use crate::ctc::tree::Kept;
 use crate::hash::FastMap;
 use crate::result::Scores;
 use crate::vocabulary::Vocabulary;
@@ -74,36 +75,53 @@ impl<M: LanguageModel> WordModel<M> {
 /// phrases.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HotTexts {
-    /// The shortest first.
-    words: Vec<String>,
+    /// All beginnings of words, the words themselves too.
+    beginnings: FastMap<String, Beginning>,
     weight: f64,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Beginning {
+    /// Characters of the word by whose length its share is measured.
+    of_chars: usize,
+    is_word: bool,
+}
+
 impl HotTexts {
+    /// The word by whose length a beginning is measured is the one that a walk through the tree of
+    /// all hot words finds first, where each node has the child of the shortest word first.
     pub(crate) fn new<'a>(phrases: impl IntoIterator<Item = &'a str>, weight: f64) -> Self {
-        let mut words: Vec<String> = phrases.into_iter().flat_map(str::split_whitespace).map(str::to_owned).collect();
+        let mut words: Vec<&str> = phrases.into_iter().flat_map(str::split_whitespace).collect();
         words.sort_by_key(|word| word.chars().count());
-        Self { words, weight }
+        let mut first_with: FastMap<&'a str, &'a str> = FastMap::default();
+        for &word in &words {
+            for (start, last) in word.char_indices() {
+                first_with.entry(&word[..start + last.len_utf8()]).or_insert(word);
+            }
+        }
+        let all: FastMap<&str, ()> = words.iter().map(|&word| (word, ())).collect();
+        let measured = |mut text: &'a str| {
+            while !all.contains_key(text) {
+                let longer = &first_with[text][text.len()..];
+                text = &first_with[text][..text.len() + longer.chars().next().map_or(0, char::len_utf8)];
+            }
+            text.chars().count()
+        };
+        let beginning = |&text: &&'a str| {
+            (text.to_owned(), Beginning { of_chars: measured(text), is_word: all.contains_key(text) })
+        };
+        Self { beginnings: first_with.keys().map(beginning).collect(), weight }
     }
 
     fn is_hot(&self, word: &str) -> bool {
-        self.words.iter().any(|hot| hot == word)
+        self.beginnings.get(word).is_some_and(|of| of.is_word)
     }
 
     /// The share of the bonus that the beginning of a word has, if a hot word begins so.
-    ///
-    /// The word by whose length it is measured is the one that a walk through the tree of all hot
-    /// words finds first, where each node has the child of the shortest word first.
     #[expect(clippy::cast_precision_loss, reason = "words are short")]
     fn partial(&self, part: &str) -> Option<f64> {
-        let mut so_far = part.to_owned();
-        loop {
-            let first = self.words.iter().find(|hot| hot.starts_with(&so_far))?;
-            if so_far == *first || self.words.contains(&so_far) {
-                return Some(self.weight * part.chars().count() as f64 / so_far.chars().count() as f64);
-            }
-            so_far.push(first[so_far.len()..].chars().next()?);
-        }
+        let of = self.beginnings.get(part)?;
+        Some(self.weight * part.chars().count() as f64 / of.of_chars as f64)
     }
 }
 
@@ -243,20 +261,29 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
             node.hot_words += self.hot.weight;
         }
         if self.options.prune_history {
-            let most = self.model.map_or(1, |of| of.order.saturating_sub(1).max(1));
-            let mut words = vec![spelling];
-            let mut at = text;
-            while words.len() < most && at != NOTHING {
-                words.push(self.texts[at as usize].word);
-                at = self.texts[at as usize].parent;
-            }
-            let next = u32::try_from(self.histories.len()).unwrap_or(u32::MAX);
-            node.history = *self.histories.entry(words).or_insert(next);
+            node.history = self.history(spelling, text);
         }
         let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         self.texts.push(node);
         self.next_texts.insert((text, spelling), number);
         number
+    }
+
+    /// How many words the model looks back at.
+    fn look_back(&self) -> usize {
+        self.model.map_or(1, |of| of.order.saturating_sub(1).max(1))
+    }
+
+    /// The number of the last words, of which the last is this spelling after a text.
+    fn history(&mut self, spelling: u32, text: u32) -> u32 {
+        let mut words = vec![spelling];
+        let mut at = text;
+        while words.len() < self.look_back() && at != NOTHING {
+            words.push(self.texts[at as usize].word);
+            at = self.texts[at as usize].parent;
+        }
+        let next = u32::try_from(self.histories.len()).unwrap_or(u32::MAX);
+        *self.histories.entry(words).or_insert(next)
     }
 
     /// A spelling with the text of a token more.
@@ -329,7 +356,7 @@ impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
     }
 
     fn extend(&mut self, hypothesis: &Hypothesis<WordState>, frame: &Frame<'_>, reach: &mut Reach<'_, WordState>) {
-        for &(score, token) in frame.tokens {
+        for &FrameToken { token, score, .. } in frame.tokens {
             if token == hypothesis.last {
                 continue;
             }
@@ -372,5 +399,73 @@ impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
 
     fn future(&mut self, state: WordState) -> (u32, u32) {
         (self.texts[state.text as usize].history, state.spelling)
+    }
+
+    fn size(&self) -> usize {
+        self.texts.len() + self.spellings.len() + self.longer.len()
+    }
+
+    fn compact(&mut self, states: &mut [WordState]) {
+        let parent = |text: u32| self.texts[text as usize].parent;
+        let texts = Kept::new(parent, states.iter().map(|state| state.text)).with_ancestors(parent, self.look_back());
+        let words = texts.nodes().iter().map(|&text| self.texts[text as usize].word);
+        // No tree: whatever is in use remains, and the empty spelling.
+        let spellings = states.iter().map(|state| state.spelling).chain(words).chain([NOTHING]);
+        let spellings = Kept::new(|_| NOTHING, spellings);
+        let text_number = |old: u32| texts.number(old).unwrap_or(NOTHING);
+        let spelling_number = |old: u32| spellings.number(old).unwrap_or(NOTHING);
+        let renumbered = |&old: &u32| {
+            let text = &self.texts[old as usize];
+            Text { parent: text_number(text.parent), word: spelling_number(text.word), ..text.clone() }
+        };
+        self.texts = texts.nodes().iter().map(renumbered).collect();
+        self.spellings = spellings.nodes().iter().map(|&old| self.spellings[old as usize].clone()).collect();
+        self.longer.clear();
+        self.by_text = self.spellings.iter().map(|spelling| spelling.text.clone()).zip(0..).collect();
+        let following = (0..).zip(&self.texts).skip(1);
+        self.next_texts = following.map(|(number, text)| ((text.parent, text.word), number)).collect();
+        if self.options.prune_history {
+            self.histories.clear();
+            for text in 0..self.texts.len() {
+                let Text { word, parent, .. } = self.texts[text];
+                self.texts[text].history = self.history(word, parent);
+            }
+        }
+        for state in states {
+            (state.text, state.spelling) = (text_number(state.text), spelling_number(state.spelling));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The share by its definition: of all words the shortest that goes on says which character is
+    /// next, until there is a word.
+    fn measured(words: &[String], part: &str) -> Option<usize> {
+        let mut so_far = part.to_owned();
+        loop {
+            let first = words.iter().find(|hot| hot.starts_with(&so_far))?;
+            if words.contains(&so_far) {
+                return Some(so_far.chars().count());
+            }
+            so_far.push(first[so_far.len()..].chars().next()?);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn beginnings_have_their_share_of_the_first_word(words in prop::collection::vec("[abü]{1,5}", 0..9), part in "[abü]{1,4}") {
+            let hot = HotTexts::new(words.iter().map(String::as_str), 2.0);
+            let mut sorted = words.clone();
+            sorted.sort_by_key(|word| word.chars().count());
+            prop_assert_eq!(hot.is_hot(&part), words.contains(&part));
+            let chars = |count: usize| f64::from(u32::try_from(count).unwrap());
+            let share = measured(&sorted, &part).map(|of| 2.0 * chars(part.chars().count()) / chars(of));
+            prop_assert_eq!(hot.partial(&part), share);
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use fsa::dense::{DecodingStream, DenseFsaVec, DenseOptions, Ending, OnlineDecoder};
+use fsa::dense::{DecodingStream, DenseFsaVec, DenseLattices, DenseOptions, Ending, OnlineDecoder};
 use fsa::io::SymbolTable;
 use fsa::lattice::{DeterminizeOptions, Lattice, LatticeBuilder, LatticePath, MbrOptions};
 use fsa::{FINAL, Fsa, Graph};
@@ -110,18 +110,12 @@ impl GraphStream {
     }
 }
 
-/// What a stream has found: a lattice of frames and words.
-struct Found {
-    lattice: Lattice,
-    best: Option<LatticePath>,
-}
-
 impl GraphRecognizer {
     /// A recogniser with this graph; `words` are the texts of its output labels.
     ///
     /// # Errors
-    /// [`Error::Option`] for a scale that is not finite or no hypotheses; those of
-    /// [`OnlineDecoder::new`].
+    /// [`Error::Option`] for a scale that is not finite, frames without a length or no hypotheses;
+    /// those of [`OnlineDecoder::new`].
     pub fn new(graph: Graph<Fsa>, words: Option<SymbolTable>, options: GraphOptions) -> Result<Self, Error> {
         let refuse = |name, value, reason| Err(Error::Option { name, value, reason });
         if !(options.acoustic_scale.is_finite() && options.acoustic_scale > 0.0) {
@@ -130,6 +124,7 @@ impl GraphRecognizer {
         if options.n_best == 0 {
             return refuse("n_best", 0.0, "at least one hypothesis is the result");
         }
+        options.times.check()?;
         let decoder = OnlineDecoder::new(graph, options.search.clone())?;
         Ok(Self { decoder, words, options })
     }
@@ -165,12 +160,18 @@ impl GraphRecognizer {
         taken.pop().unwrap_or(Ok(())).map_err(Error::from)
     }
 
-    /// The words so far: the best path, whether the graph can end there or not.
+    /// The words so far: those of the best path, whether the graph can end there or not. It has no
+    /// confidences, as only the best path is traced back; [`lattice`](Self::lattice) has the
+    /// alternatives.
     ///
     /// # Errors
     /// Those of the lattice.
     pub fn partial(&self, stream: &GraphStream) -> Result<Recognition, Error> {
-        self.result(stream, Ending::Active)
+        let hypotheses = match self.best_path(stream, Ending::Active)? {
+            Some((lattice, best)) => vec![self.hypothesis(&lattice, &best)],
+            None => vec![],
+        };
+        Ok(Recognition::new(&*stream.utterance, stream.num_frames(), hypotheses))
     }
 
     /// The words of the utterance. If no path of the graph has ended, those of the best path.
@@ -178,7 +179,55 @@ impl GraphRecognizer {
     /// # Errors
     /// Those of the lattice.
     pub fn finish(&self, stream: &GraphStream) -> Result<Recognition, Error> {
-        self.result(stream, Ending::FinalElseActive)
+        self.finish_rescored(stream, Ok)
+    }
+
+    /// The words of the utterance after other language models have had their say: `rescore` gets
+    /// the lattice in which each string of words is one path, with the acoustic scale applied. Words
+    /// and confidences are those of what it returns.
+    ///
+    /// ```
+    /// use fsa::Limits;
+    /// use fsa::graphs::{ArpaOptions, NgramModel, ctc_topo};
+    /// use fsa::io::SymbolTable;
+    /// use kaldera_decoder::LogProbs;
+    /// use kaldera_decoder::graph::{GraphOptions, GraphRecognizer};
+    ///
+    /// let mut words: SymbolTable = "<eps> 0\nyes 1\nno 2\n".parse()?;
+    /// let arpa = "\\data\\\nngram 1=4\n\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-2 yes\n-0.5 no\n\n\\end\\\n";
+    /// let model = NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
+    /// let recognizer = GraphRecognizer::new(ctc_topo(2, false)?, Some(words), GraphOptions::default())?;
+    /// let mut stream = recognizer.stream("utt-1");
+    /// let values = [0.1_f32, 0.5, 0.4].map(f32::ln);
+    /// recognizer.accept(&mut stream, &LogProbs::new("utt-1", &values, 3)?)?;
+    /// assert_eq!(recognizer.finish(&stream)?.text(), "yes");
+    /// let rescored = recognizer.finish_rescored(&stream, |lattice| lattice.rescore(&model, 0.8, Limits::default()))?;
+    /// assert_eq!(rescored.text(), "no");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// To replace the model of the graph, take it off first: `lattice.rescore(&old, -1.0, limits)`.
+    ///
+    /// # Errors
+    /// Those of the lattice and of `rescore`.
+    #[doc(alias = "lattice-lmrescore")]
+    pub fn finish_rescored(
+        &self,
+        stream: &GraphStream,
+        rescore: impl FnOnce(Lattice) -> Result<Lattice, fsa::Error>,
+    ) -> Result<Recognition, Error> {
+        let none = || Recognition::new(&*stream.utterance, stream.num_frames(), vec![]);
+        let lattice = self.frames_lattice(&self.decoder.lattices(&[&stream.search], Ending::FinalElseActive)?)?;
+        let Some(best) = self.best_of(&lattice)? else { return Ok(none()) };
+        let beam = self.options.search.output_beam;
+        let options = DeterminizeOptions::default().with_beam(beam);
+        let (words_alone, _) = self.scaled(&lattice)?.determinize(&options)?;
+        let words_alone = rescore(words_alone)?;
+        let mut hypotheses = self.n_best(&words_alone, &lattice, &best)?;
+        if hypotheses.is_empty() {
+            hypotheses.push(Hypothesis { tokens: self.tokens(&best.alignment), ..Hypothesis::default() });
+        }
+        Ok(Recognition::new(&*stream.utterance, stream.num_frames(), hypotheses))
     }
 
     /// A whole utterance.
@@ -198,7 +247,7 @@ impl GraphRecognizer {
     /// # Errors
     /// Those of the search.
     pub fn lattice(&self, stream: &GraphStream) -> Result<Lattice, Error> {
-        self.frames_lattice(stream, Ending::FinalElseActive)
+        self.frames_lattice(&self.decoder.lattices(&[&stream.search], Ending::FinalElseActive)?)
     }
 
     /// The first endpoint rule that holds: the utterance has ended.
@@ -206,12 +255,11 @@ impl GraphRecognizer {
     /// # Errors
     /// Those of the lattice and of the rules.
     pub fn endpoint(&self, stream: &GraphStream) -> Result<Option<usize>, Error> {
-        let so_far = self.found(stream, Ending::Active)?;
-        let Some(best) = so_far.best else { return Ok(None) };
+        let Some((_, best)) = self.best_path(stream, Ending::Active)? else { return Ok(None) };
         let silent = |&&class: &&i32| self.options.silence.contains(&(class - 1));
         let silence = best.alignment.iter().rev().take_while(silent).count();
-        let relative = match self.found(stream, Ending::Final)?.best {
-            Some(ended) => (self.total(&best) - self.total(&ended)).max(0.0),
+        let relative = match self.best_path(stream, Ending::Final)? {
+            Some((_, ended)) => (self.total(&best) - self.total(&ended)).max(0.0),
             None => f64::INFINITY,
         };
         let times = &self.options.times;
@@ -225,22 +273,28 @@ impl GraphRecognizer {
         path.graph_score + path.acoustic_score * f64::from(self.options.acoustic_scale)
     }
 
-    fn found(&self, stream: &GraphStream, ending: Ending) -> Result<Found, Error> {
-        let lattice = self.frames_lattice(stream, ending)?;
-        let best = if lattice.num_lattices() == 0 { None } else { self.scaled(&lattice)?.best_path(0)? };
-        let unscaled = |mut path: LatticePath| {
-            path.acoustic_score /= f64::from(self.options.acoustic_scale);
-            path
-        };
-        Ok(Found { best: best.map(unscaled), lattice })
+    /// The best path so far, in the lattice that holds nothing else.
+    fn best_path(&self, stream: &GraphStream, ending: Ending) -> Result<Option<(Lattice, LatticePath)>, Error> {
+        let lattice = self.frames_lattice(&self.decoder.best_paths(&[&stream.search], ending)?)?;
+        Ok(self.best_of(&lattice)?.map(|best| (lattice, best)))
+    }
+
+    /// The best path of a lattice, without the acoustic scale.
+    fn best_of(&self, lattice: &Lattice) -> Result<Option<LatticePath>, Error> {
+        let best = if lattice.num_lattices() == 0 { None } else { self.scaled(lattice)?.best_path(0)? };
+        Ok(best.map(|path| self.unscaled(path)))
+    }
+
+    fn unscaled(&self, mut path: LatticePath) -> LatticePath {
+        path.acoustic_score /= f64::from(self.options.acoustic_scale);
+        path
     }
 
     fn scaled(&self, lattice: &Lattice) -> Result<Lattice, Error> {
         Ok(lattice.scale(1.0, self.options.acoustic_scale)?)
     }
 
-    fn frames_lattice(&self, stream: &GraphStream, ending: Ending) -> Result<Lattice, Error> {
-        let lattices = self.decoder.lattices(&[&stream.search], ending)?;
+    fn frames_lattice(&self, lattices: &DenseLattices) -> Result<Lattice, Error> {
         let graph = lattices.graph();
         let (fsas, aux, classes) = (graph.fsas(), graph.aux_labels(), lattices.classes());
         let mut builder = LatticeBuilder::new();
@@ -264,44 +318,42 @@ impl GraphRecognizer {
         Ok(builder.build()?)
     }
 
-    fn result(&self, stream: &GraphStream, ending: Ending) -> Result<Recognition, Error> {
-        let Found { lattice, best } = self.found(stream, ending)?;
-        let none = || Recognition::new(&*stream.utterance, stream.num_frames(), vec![]);
-        let Some(best) = best else { return Ok(none()) };
-        let scaled = self.scaled(&lattice)?;
+    /// The best paths of a lattice of words with their confidences; `best` is that of `lattice`, by
+    /// frames.
+    fn n_best(&self, words_alone: &Lattice, lattice: &Lattice, best: &LatticePath) -> Result<Vec<Hypothesis>, Error> {
         let options = MbrOptions::default().with_decode_mbr(self.options.minimum_bayes_risk);
-        let beam = self.options.search.output_beam;
-        let (words_alone, _) = scaled.determinize(&DeterminizeOptions::default().with_beam(beam))?;
         let mut hypotheses = vec![];
         for path in words_alone.n_best(0, self.options.n_best)? {
             let first = hypotheses.is_empty();
             let own = if first { options } else { options.with_decode_mbr(false) };
             let risk = words_alone.minimum_bayes_risk_from(0, &path.words, &own)?;
             let word = |((&word, &confidence), &(start, end)): ((&i32, &f32), &(f32, f32))| {
-                let text = self.words.as_ref().and_then(|words| words.get(word)).unwrap_or_default();
                 let frames = nearest(start)..nearest(end).max(nearest(start));
-                Segment::new(word, text, frames, &self.options.times).with_confidence(confidence.into())
+                self.word(word, frames).with_confidence(confidence.into())
             };
             let mut words: Vec<Segment> = risk.words.iter().zip(&risk.confidences).zip(&risk.times).map(word).collect();
             if risk.words == best.words {
                 // The times above are averages over all paths; the best path has its own.
-                for (word, frames) in words.iter_mut().zip(self.word_frames(&lattice, &best)) {
-                    let exact = Segment::new(word.id, std::mem::take(&mut word.text), frames, &self.options.times);
-                    *word = Segment { confidence: word.confidence, ..exact };
+                for (word, frames) in words.iter_mut().zip(self.word_frames(lattice, best)) {
+                    *word = Segment { confidence: word.confidence, ..self.word(word.id, frames) };
                 }
             }
-            let scores = Scores {
-                acoustic: path.acoustic_score / f64::from(self.options.acoustic_scale),
-                language_model: path.graph_score,
-                ..Scores::default()
-            };
-            let tokens = self.tokens(&path.alignment);
-            hypotheses.push(Hypothesis { tokens, words, scores });
+            let path = self.unscaled(path);
+            hypotheses.push(Hypothesis { tokens: self.tokens(&path.alignment), words, scores: scores(&path) });
         }
-        if hypotheses.is_empty() {
-            hypotheses.push(Hypothesis { tokens: self.tokens(&best.alignment), ..Hypothesis::default() });
-        }
-        Ok(Recognition::new(&*stream.utterance, stream.num_frames(), hypotheses))
+        Ok(hypotheses)
+    }
+
+    /// A path of a lattice of frames, without the acoustic scale.
+    fn hypothesis(&self, lattice: &Lattice, path: &LatticePath) -> Hypothesis {
+        let frames = self.word_frames(lattice, path);
+        let words = path.words.iter().zip(frames).map(|(&word, frames)| self.word(word, frames)).collect();
+        Hypothesis { tokens: self.tokens(&path.alignment), words, scores: scores(path) }
+    }
+
+    fn word(&self, word: i32, frames: Range<usize>) -> Segment {
+        let text = self.words.as_ref().and_then(|words| words.get(word)).unwrap_or_default();
+        Segment::new(word, text, frames, &self.options.times)
     }
 
     /// For each word of a path its frames: from the arc that it is on to the last frame before the
@@ -334,6 +386,11 @@ impl GraphRecognizer {
         let sounds = runs.filter(|(class, _)| !self.options.silence.contains(class));
         sounds.map(|(class, frames)| Segment::new(class, "", frames, &self.options.times)).collect()
     }
+}
+
+/// The scores of a path without the acoustic scale.
+fn scores(path: &LatticePath) -> Scores {
+    Scores { acoustic: path.acoustic_score, language_model: path.graph_score, ..Scores::default() }
 }
 
 /// The frame of an average time.

@@ -1,197 +1,18 @@
 //! Beam search: hypotheses of tokens, those of equal tokens merged.
 
-use fsa::graphs::{ContextGraph, ContextState};
-use fsa::lattice::LanguageModel;
-use kaldera_base::setters;
+use std::ops::Range;
 
-use crate::ctc::NoModel;
+use fsa::graphs::ContextState;
+use fsa::lattice::LanguageModel;
+use kaldera_base::math::log_add;
+
 use crate::error::Error;
 use crate::hash::FastMap;
-use crate::log_probs::log_add;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
+use crate::transducer::fusion::Fusion;
+use crate::transducer::joined::Joined;
 use crate::transducer::model::{EncoderOutput, TransducerModel};
-
-/// Options of the searches.
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-#[non_exhaustive]
-pub struct TransducerOptions {
-    /// How many hypotheses are kept in each frame.
-    pub beam: usize,
-    /// By what logits are divided before they become probabilities.
-    pub temperature: f64,
-    /// What is taken off the blank's logit.
-    pub blank_penalty: f64,
-    /// How many tokens a frame may have; [`modified_beam_search`] has one or none.
-    #[doc(alias = "max_sym_per_frame")]
-    pub max_symbols_per_frame: usize,
-    /// How many tokens an utterance may have in
-    /// [`greedy_search`](crate::transducer::greedy_search).
-    #[doc(alias = "max_sym_per_utt")]
-    pub max_symbols: usize,
-    /// Orders hypotheses by their score over their number of tokens, to which this is added, as
-    /// icefall does with the number of tokens that the predictor looks at; without it, by score.
-    pub length_norm: Option<usize>,
-    /// The weight of the language model.
-    pub lm_weight: f64,
-    /// Hot words: whether a complete phrase goes on where it may begin another one.
-    pub strict_context: bool,
-    /// How many hypotheses are returned.
-    pub n_best: usize,
-}
-
-impl Default for TransducerOptions {
-    fn default() -> Self {
-        Self {
-            beam: 4,
-            temperature: 1.0,
-            blank_penalty: 0.0,
-            max_symbols_per_frame: 1,
-            max_symbols: usize::MAX,
-            length_norm: None,
-            lm_weight: 0.3,
-            strict_context: false,
-            n_best: 1,
-        }
-    }
-}
-
-setters! {
-    TransducerOptions:
-    beam, with_beam: usize, "With this many hypotheses.";
-    temperature, with_temperature: f64, "With this temperature.";
-    blank_penalty, with_blank_penalty: f64, "With this penalty of the blank.";
-    max_symbols_per_frame, with_max_symbols_per_frame: usize, "With this many tokens in a frame.";
-    max_symbols, with_max_symbols: usize, "With this many tokens in an utterance.";
-    length_norm, with_length_norm: Option<usize>, "With or without dividing scores by length.";
-    lm_weight, with_lm_weight: f64, "With this weight of the language model.";
-    strict_context, with_strict_context: bool, "With hot words that go on where they are complete, or not.";
-    n_best, with_n_best: usize, "With this many hypotheses in the result.";
-}
-
-impl TransducerOptions {
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let refuse = |name, value, reason| Err(Error::Option { name, value, reason });
-        let counts =
-            [("beam", self.beam), ("max_symbols_per_frame", self.max_symbols_per_frame), ("n_best", self.n_best)];
-        for (name, count) in counts {
-            if count == 0 {
-                return refuse(name, 0.0, "it must be 1 or more");
-            }
-        }
-        if !(self.temperature > 0.0 && self.temperature.is_finite()) {
-            return refuse("temperature", self.temperature, "it must be finite and above 0");
-        }
-        for (name, value) in [("blank_penalty", self.blank_penalty), ("lm_weight", self.lm_weight)] {
-            if !value.is_finite() {
-                return refuse(name, value, "it must be finite");
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The joiner's scores as log-probabilities.
-pub(crate) struct Joined {
-    scores: Vec<f32>,
-    log_probs: Vec<f64>,
-    num_tokens: usize,
-    blank: usize,
-    temperature: f64,
-    blank_penalty: f64,
-}
-
-impl Joined {
-    pub(crate) fn new<M: TransducerModel>(model: &M, options: &TransducerOptions) -> Self {
-        let all = model.num_tokens() + model.durations().len();
-        Self {
-            scores: vec![0.0; all],
-            log_probs: vec![0.0; all],
-            num_tokens: model.num_tokens(),
-            blank: usize::try_from(model.blank()).unwrap_or(usize::MAX),
-            temperature: options.temperature,
-            blank_penalty: options.blank_penalty,
-        }
-    }
-
-    /// The log-probabilities of all tokens in a frame.
-    pub(crate) fn log_probs<M: TransducerModel>(
-        &mut self,
-        model: &M,
-        encoder: &[f32],
-        state: &M::State,
-        utterance: &str,
-        frame: usize,
-    ) -> Result<&[f64], Error> {
-        model.join(encoder, state, &mut self.scores);
-        if let Some(token) = self.scores.iter().position(|score| score.is_nan() || *score == f32::INFINITY) {
-            let value = self.scores[token];
-            return Err(Error::Value { utterance: utterance.into(), frame, token, value });
-        }
-        for (to, from) in self.log_probs.iter_mut().zip(&self.scores) {
-            *to = f64::from(*from);
-        }
-        let (tokens, durations) = self.log_probs.split_at_mut(self.num_tokens);
-        if let Some(blank) = tokens.get_mut(self.blank) {
-            *blank -= self.blank_penalty;
-        }
-        tokens.iter_mut().for_each(|score| *score /= self.temperature);
-        normalise(tokens);
-        normalise(durations);
-        Ok(tokens)
-    }
-
-    /// Those of all durations, after the call above.
-    pub(crate) fn durations(&self) -> &[f64] {
-        &self.log_probs[self.num_tokens..]
-    }
-}
-
-fn normalise(scores: &mut [f64]) {
-    let max = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if max > f64::NEG_INFINITY {
-        let log_sum = max + scores.iter().map(|score| (score - max).exp()).sum::<f64>().ln();
-        scores.iter_mut().for_each(|score| *score -= log_sum);
-    }
-}
-
-/// What is added to a transducer's scores, token by token.
-#[derive(Debug, Clone, Copy)]
-pub struct Fusion<'a, L: LanguageModel = NoModel> {
-    model: Option<&'a L>,
-    hot: Option<&'a ContextGraph>,
-}
-
-impl Default for Fusion<'_, NoModel> {
-    fn default() -> Self {
-        Self::NONE
-    }
-}
-
-impl<'a> Fusion<'a, NoModel> {
-    /// Nothing.
-    pub const NONE: Self = Self { model: None, hot: None };
-
-    /// Hot words alone.
-    pub fn hot_words(graph: &'a ContextGraph) -> Self {
-        Self { model: None, hot: Some(graph) }
-    }
-}
-
-impl<'a, L: LanguageModel> Fusion<'a, L> {
-    /// A language model over tokens: shallow fusion.
-    pub fn language_model(model: &'a L) -> Self {
-        Self { model: Some(model), hot: None }
-    }
-
-    /// With hot words, phrases of tokens.
-    #[must_use]
-    pub fn with_hot_words(mut self, graph: &'a ContextGraph) -> Self {
-        self.hot = Some(graph);
-        self
-    }
-}
+use crate::transducer::options::TransducerOptions;
 
 /// Tokens, the last one and what is before.
 #[derive(Debug, Clone, Copy)]
@@ -200,12 +21,22 @@ struct Node {
     token: i32,
 }
 
+/// The frames of a token, after those of another entry.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    before: u32,
+    start: u32,
+    end: u32,
+}
+
 const ROOT: u32 = 0;
 
 /// A hypothesis: its tokens are a node of the tree of all that the search has met.
 #[derive(Debug, Clone)]
 struct Hyp<S, L> {
     node: u32,
+    /// The frame that it looks at next; the number of frames if it has ended.
+    next: usize,
     total: f64,
     extra: Scores,
     state: S,
@@ -215,37 +46,201 @@ struct Hyp<S, L> {
     times: u32,
 }
 
+type HypOf<M, L> = Hyp<<M as TransducerModel>::State, <L as LanguageModel>::State>;
+
+/// Hypotheses, of which those of equal tokens that look at the same frame next are one: their
+/// probabilities are summed, and the frames are those of the first.
+struct Merged<S, L> {
+    list: Vec<Hyp<S, L>>,
+    places: FastMap<(u32, usize), usize>,
+}
+
+impl<S, L> Merged<S, L> {
+    fn new(hyps: impl IntoIterator<Item = Hyp<S, L>>) -> Self {
+        let mut made = Self { list: vec![], places: FastMap::default() };
+        hyps.into_iter().for_each(|hyp| made.add(hyp));
+        made
+    }
+
+    fn add(&mut self, new: Hyp<S, L>) {
+        if new.total == f64::NEG_INFINITY {
+            return;
+        }
+        match self.places.get(&(new.node, new.next)) {
+            Some(&place) => self.list[place].total = log_add(self.list[place].total, new.total),
+            None => {
+                self.places.insert((new.node, new.next), self.list.len());
+                self.list.push(new);
+            }
+        }
+    }
+
+    /// The best of them.
+    fn best(mut self, count: usize) -> Vec<Hyp<S, L>> {
+        if self.list.len() > count {
+            self.list.sort_by(|a, b| b.total.total_cmp(&a.total));
+            self.list.truncate(count);
+        }
+        self.list
+    }
+}
+
+/// How many frames tokens take.
+#[derive(Debug, Clone, Copy)]
+enum Topology<'a> {
+    /// One; a blank too.
+    One,
+    /// None, until a blank ends the frame.
+    UntilBlank,
+    /// As many as the model says, of these; a blank takes one at least.
+    Durations(&'a [usize]),
+}
+
+impl Topology<'_> {
+    /// The durations of tokens, with their scores.
+    fn durations<'s>(&'s self, scores: &'s [f64]) -> impl Iterator<Item = (usize, f64)> + Clone + 's {
+        let (durations, scores): (&[usize], &[f64]) = match self {
+            Self::One => (&[1], &[0.0]),
+            Self::UntilBlank => (&[0], &[0.0]),
+            Self::Durations(durations) => (durations, scores),
+        };
+        durations.iter().copied().zip(scores.iter().copied())
+    }
+
+    /// The frames that a token takes where `taken` tokens have stayed in its frame, which may have
+    /// `most`: 0 if it stays there too; `None` if it is forbidden.
+    fn frames(&self, is_blank: bool, duration: usize, taken: usize, most: usize) -> Option<usize> {
+        match self {
+            _ if is_blank => Some(duration.max(1)),
+            Self::UntilBlank => (taken < most).then_some(0),
+            // The last token of a frame takes it.
+            _ if duration == 0 && taken.saturating_add(1) >= most => Some(1),
+            _ => Some(duration),
+        }
+    }
+}
+
+/// A token that a hypothesis may take.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    total: f64,
+    /// The place of the hypothesis.
+    place: usize,
+    token: i32,
+    frames: usize,
+}
+
+/// The best of many; of equal ones the first.
+fn best_of(mut all: Vec<Step>, count: usize) -> Vec<Step> {
+    let key = |of: &Step| (of.place, of.token, of.frames);
+    let order = |a: &Step, b: &Step| b.total.total_cmp(&a.total).then(key(a).cmp(&key(b)));
+    if all.len() > count {
+        all.select_nth_unstable_by(count, order);
+        all.truncate(count);
+    }
+    all.sort_unstable_by(order);
+    all
+}
+
 /// All that a search has met.
 struct Search<'a, M: TransducerModel, L: LanguageModel> {
     model: &'a M,
     fusion: Fusion<'a, L>,
     options: &'a TransducerOptions,
+    encoder: &'a EncoderOutput<'a>,
     nodes: Vec<Node>,
     children: FastMap<(u32, i32), u32>,
-    times: Vec<(u32, u32)>,
+    times: Vec<Times>,
 }
 
-impl<M: TransducerModel, L: LanguageModel> Search<'_, M, L> {
-    fn start(&self) -> Hyp<M::State, L::State> {
-        let (node, total, extra) = (ROOT, 0.0, Scores::default());
-        let model = self.fusion.model.map(LanguageModel::start);
-        Hyp { node, total, extra, state: self.model.start(), model, hot: ContextState::default(), times: ROOT }
+impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
+    fn new(
+        model: &'a M,
+        encoder: &'a EncoderOutput<'a>,
+        fusion: &Fusion<'a, L>,
+        options: &'a TransducerOptions,
+    ) -> Self {
+        let fusion = Fusion { model: fusion.model, hot: fusion.hot };
+        let nodes = vec![Node { parent: ROOT, token: -1 }];
+        let times = vec![Times { before: ROOT, start: 0, end: 0 }];
+        Self { model, fusion, options, encoder, nodes, children: FastMap::default(), times }
     }
 
-    /// A hypothesis with a token more.
-    fn grow(
-        &mut self,
-        from: &Hyp<M::State, L::State>,
-        token: i32,
-        total: f64,
-        frame: usize,
-    ) -> Hyp<M::State, L::State> {
-        let next = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        let node = *self.children.entry((from.node, token)).or_insert_with(|| {
+    fn start(&self) -> HypOf<M, L> {
+        Hyp {
+            node: ROOT,
+            next: 0,
+            total: 0.0,
+            extra: Scores::default(),
+            state: self.model.start(),
+            model: self.fusion.model.map(LanguageModel::start),
+            hot: ContextState::default(),
+            times: ROOT,
+        }
+    }
+
+    /// Goes from frame to frame. In each, the hypotheses that look at it take tokens until none is
+    /// left there: of all steps that leave the frame, and of all that stay, as many as the beam
+    /// holds. Then the best ones of all frames go on.
+    fn run(&mut self, topology: Topology<'_>) -> Result<Vec<HypOf<M, L>>, Error> {
+        let mut joined = Joined::new(self.model, self.options);
+        let most = self.options.max_symbols_per_frame;
+        let mut hyps = vec![self.start()];
+        for (frame, row) in self.encoder.frames().enumerate() {
+            let (mut active, later): (Vec<_>, Vec<_>) = hyps.into_iter().partition(|hyp| hyp.next == frame);
+            let mut ended = Merged::new(later);
+            for taken in 0.. {
+                if active.is_empty() {
+                    break;
+                }
+                let (mut leaving, mut staying) = (vec![], vec![]);
+                for (place, hyp) in active.iter().enumerate() {
+                    let (tokens, durations) = joined.log_probs(self.model, row, &hyp.state, self.encoder, frame)?;
+                    for (token, score) in (0..).zip(tokens) {
+                        let is_blank = token == self.model.blank();
+                        for (duration, duration_score) in topology.durations(durations) {
+                            let total = hyp.total + score + duration_score;
+                            let Some(frames) = topology.frames(is_blank, duration, taken, most) else { continue };
+                            if total > f64::NEG_INFINITY {
+                                let steps = if frames == 0 { &mut staying } else { &mut leaving };
+                                steps.push(Step { total, place, token, frames });
+                            }
+                        }
+                    }
+                }
+                for step in best_of(leaving, self.options.beam) {
+                    let new = self.take(&active[step.place], &step, frame);
+                    ended.add(new);
+                }
+                let mut next = Merged::new([]);
+                for step in best_of(staying, self.options.beam) {
+                    let new = self.take(&active[step.place], &step, frame);
+                    next.add(new);
+                }
+                active = next.list;
+            }
+            hyps = ended.best(self.options.beam);
+            if hyps.is_empty() {
+                return Err(Error::NothingLeft { utterance: self.encoder.utterance().into(), frame });
+            }
+        }
+        Ok(hyps)
+    }
+
+    /// A hypothesis after a step.
+    fn take(&mut self, from: &HypOf<M, L>, step: &Step, frame: usize) -> HypOf<M, L> {
+        let num_frames = self.encoder.num_frames();
+        let mut new =
+            Hyp { next: frame.saturating_add(step.frames).min(num_frames), total: step.total, ..from.clone() };
+        let token = step.token;
+        if token == self.model.blank() {
+            return new;
+        }
+        new.node = *self.children.entry((from.node, token)).or_insert_with(|| {
             self.nodes.push(Node { parent: from.node, token });
-            next
+            number(self.nodes.len() - 1)
         });
-        let mut new = Hyp { node, state: self.model.advance(&from.state, token), total, ..from.clone() };
+        new.state = self.model.advance(&from.state, token);
         if let (Some(model), Some(state)) = (self.fusion.model, from.model) {
             // A token that the model does not know is forbidden, whatever the weight is: 0 times
             // minus infinity would be NaN.
@@ -258,21 +253,23 @@ impl<M: TransducerModel, L: LanguageModel> Search<'_, M, L> {
             new.total += score;
         }
         if let Some(hot) = self.fusion.hot {
-            let step = hot.forward_one_step(from.hot, token, self.options.strict_context);
-            new.hot = step.state;
-            new.extra.hot_words += f64::from(step.score);
-            new.total += f64::from(step.score);
+            let matched = hot.forward_one_step(from.hot, token, self.options.strict_context);
+            new.hot = matched.state;
+            new.extra.hot_words += f64::from(matched.score);
+            new.total += f64::from(matched.score);
         }
-        new.times = u32::try_from(self.times.len()).unwrap_or(u32::MAX);
-        self.times.push((from.times, u32::try_from(frame).unwrap_or(u32::MAX)));
+        new.times = number(self.times.len());
+        // A token that takes no frame is in the one that it is found in.
+        self.times.push(Times { before: from.times, start: number(frame), end: number(new.next.max(frame + 1)) });
         new
     }
 
-    fn tokens(&self, of: &Hyp<M::State, L::State>) -> Vec<(i32, usize)> {
+    /// The tokens of a hypothesis with their frames.
+    fn tokens(&self, of: &HypOf<M, L>) -> Vec<(i32, Range<usize>)> {
         let (mut tokens, mut node, mut times) = (vec![], of.node, of.times);
         while node != ROOT {
-            let (before, frame) = self.times[times as usize];
-            tokens.push((self.nodes[node as usize].token, frame as usize));
+            let Times { before, start, end } = self.times[times as usize];
+            tokens.push((self.nodes[node as usize].token, start as usize..end as usize));
             (node, times) = (self.nodes[node as usize].parent, before);
         }
         tokens.reverse();
@@ -280,12 +277,7 @@ impl<M: TransducerModel, L: LanguageModel> Search<'_, M, L> {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "hypotheses have fewer than 2^53 tokens")]
-    fn result(
-        &self,
-        encoder: &EncoderOutput<'_>,
-        mut hyps: Vec<Hyp<M::State, L::State>>,
-        times: &FrameTimes,
-    ) -> Recognition {
+    fn result(&self, mut hyps: Vec<HypOf<M, L>>, times: &FrameTimes) -> Recognition {
         for hyp in &mut hyps {
             if let Some(hot) = self.fusion.hot {
                 let back = f64::from(hot.finalize(hyp.hot));
@@ -298,52 +290,34 @@ impl<M: TransducerModel, L: LanguageModel> Search<'_, M, L> {
             .map(|hyp| {
                 let tokens = self.tokens(hyp);
                 let key = self.options.length_norm.map_or(hyp.total, |more| hyp.total / (tokens.len() + more) as f64);
-                let token = |&(token, frame): &(i32, usize)| Segment::new(token, "", frame..frame + 1, times);
+                let token = |(token, frames): &(i32, Range<usize>)| Segment::new(*token, "", frames.clone(), times);
                 let scores = Scores { acoustic: hyp.total - hyp.extra.extra(), ..hyp.extra };
                 (key, Hypothesis { tokens: tokens.iter().map(token).collect(), scores, ..Hypothesis::default() })
             })
             .collect();
         made.sort_by(|a, b| b.0.total_cmp(&a.0));
         let made = made.into_iter().take(self.options.n_best).map(|(_, hypothesis)| hypothesis).collect();
-        Recognition::new(encoder.utterance(), encoder.num_frames(), made)
+        Recognition::new(self.encoder.utterance(), self.encoder.num_frames(), made)
     }
 }
 
-/// Adds a hypothesis; of equal tokens the probabilities are summed, and the frames are those of the
-/// first.
-fn add<S, L>(hyps: &mut Vec<Hyp<S, L>>, places: &mut FastMap<u32, usize>, new: Hyp<S, L>) {
-    if new.total == f64::NEG_INFINITY {
-        return;
-    }
-    match places.get(&new.node) {
-        Some(&place) => hyps[place].total = log_add(hyps[place].total, new.total),
-        None => {
-            places.insert(new.node, hyps.len());
-            hyps.push(new);
-        }
-    }
+/// Trees of a search have fewer nodes than 2^32: it would not fit into memory otherwise.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The best of many, as (score, hypothesis, token); of equal ones the first.
-fn best_of(mut all: Vec<(f64, usize, i32)>, count: usize) -> Vec<(f64, usize, i32)> {
-    let order = |a: &(f64, usize, i32), b: &(f64, usize, i32)| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2)));
-    if all.len() > count {
-        all.select_nth_unstable_by(count, order);
-        all.truncate(count);
-    }
-    all.sort_unstable_by(order);
-    all
-}
-
-fn search<'a, M: TransducerModel, L: LanguageModel>(
-    model: &'a M,
-    fusion: &Fusion<'a, L>,
-    options: &'a TransducerOptions,
-) -> Result<Search<'a, M, L>, Error> {
-    options.check()?;
-    let root = Node { parent: ROOT, token: -1 };
-    let fusion = Fusion { model: fusion.model, hot: fusion.hot };
-    Ok(Search { model, fusion, options, nodes: vec![root], children: FastMap::default(), times: vec![(ROOT, 0)] })
+fn search<M: TransducerModel, L: LanguageModel>(
+    model: &M,
+    encoder: &EncoderOutput<'_>,
+    fusion: &Fusion<'_, L>,
+    options: &TransducerOptions,
+    times: &FrameTimes,
+    topology: Topology<'_>,
+) -> Result<Recognition, Error> {
+    encoder.check(model, options, times)?;
+    let mut search = Search::new(model, encoder, fusion, options);
+    let hyps = search.run(topology)?;
+    Ok(search.result(hyps, times))
 }
 
 /// icefall's modified beam search: each frame has one token or none, and the
@@ -351,8 +325,8 @@ fn search<'a, M: TransducerModel, L: LanguageModel>(
 /// tokens.
 ///
 /// # Errors
-/// [`Error::Option`]; [`Error::Value`] with the frame in which the joiner writes no score;
-/// [`Error::NothingLeft`].
+/// [`Error::Option`]; [`Error::EncoderDim`]; [`Error::Value`] with the frame in which the joiner
+/// writes no score; [`Error::NothingLeft`].
 pub fn modified_beam_search<M: TransducerModel, L: LanguageModel>(
     model: &M,
     encoder: &EncoderOutput<'_>,
@@ -360,31 +334,7 @@ pub fn modified_beam_search<M: TransducerModel, L: LanguageModel>(
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Recognition, Error> {
-    let mut search = search(model, fusion, options)?;
-    let mut joined = Joined::new(model, options);
-    let mut hyps = vec![search.start()];
-    for (frame, row) in encoder.frames().enumerate() {
-        let mut all = vec![];
-        for (place, hyp) in hyps.iter().enumerate() {
-            let log_probs = joined.log_probs(model, row, &hyp.state, encoder.utterance(), frame)?;
-            let scored = (0..).zip(log_probs).map(|(token, score)| (hyp.total + score, place, token));
-            all.extend(scored.filter(|one| one.0 > f64::NEG_INFINITY));
-        }
-        let (mut next, mut places) = (vec![], FastMap::default());
-        for (total, place, token) in best_of(all, options.beam) {
-            let new = if token == model.blank() {
-                Hyp { total, ..hyps[place].clone() }
-            } else {
-                search.grow(&hyps[place], token, total, frame)
-            };
-            add(&mut next, &mut places, new);
-        }
-        if next.is_empty() {
-            return Err(Error::NothingLeft { utterance: encoder.utterance().into(), frame });
-        }
-        hyps = next;
-    }
-    Ok(search.result(encoder, hyps, times))
+    search(model, encoder, fusion, options, times, Topology::One)
 }
 
 /// Beam search in which a frame may have several tokens before its blank, up to
@@ -401,40 +351,74 @@ pub fn beam_search<M: TransducerModel, L: LanguageModel>(
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Recognition, Error> {
-    let mut search = search(model, fusion, options)?;
-    let mut joined = Joined::new(model, options);
-    let mut hyps = vec![search.start()];
-    for (frame, row) in encoder.frames().enumerate() {
-        let (mut ended, mut places) = (vec![], FastMap::default());
-        let mut active = hyps;
-        for taken in 0..=options.max_symbols_per_frame {
-            let mut all = vec![];
-            for (place, hyp) in active.iter().enumerate() {
-                let log_probs = joined.log_probs(model, row, &hyp.state, encoder.utterance(), frame)?;
-                for (token, score) in (0..).zip(log_probs) {
-                    let total = hyp.total + score;
-                    if token == model.blank() {
-                        add(&mut ended, &mut places, Hyp { total, ..hyp.clone() });
-                    } else if taken < options.max_symbols_per_frame && total > f64::NEG_INFINITY {
-                        all.push((total, place, token));
-                    }
-                }
-            }
-            let (mut next, mut next_places) = (vec![], FastMap::default());
-            for (total, place, token) in best_of(all, options.beam) {
-                let grown = search.grow(&active[place], token, total, frame);
-                add(&mut next, &mut next_places, grown);
-            }
-            active = next;
-        }
-        ended.sort_by(|a, b| b.total.total_cmp(&a.total));
-        ended.truncate(options.beam);
-        if ended.is_empty() {
-            return Err(Error::NothingLeft { utterance: encoder.utterance().into(), frame });
-        }
-        hyps = ended;
+    search(model, encoder, fusion, options, times, Topology::UntilBlank)
+}
+
+/// Beam search of a token-and-duration transducer (Xu et al., 2023): a hypothesis takes a token and
+/// a duration, and looks next at the frame after it. Hypotheses of equal tokens that look at the
+/// same frame next are one, with the sum of their probabilities; the
+/// [`beam`](TransducerOptions::beam) best of all frames to come go on, as in NeMo's `BeamTDTInfer`.
+///
+/// A blank takes one frame at least. Of tokens that take none a frame has at most
+/// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame), of which the last takes the
+/// frame. A token has the frames of its duration; what goes beyond the end ends with it.
+///
+/// ```
+/// use kaldera_decoder::FrameTimes;
+/// use kaldera_decoder::transducer::{
+///     EncoderOutput, Fusion, TransducerModel, TransducerOptions, tdt_beam_search,
+/// };
+///
+/// /// The encoder's scores as they are: of two tokens, and of the durations 1 and 2.
+/// struct Scores;
+///
+/// impl TransducerModel for Scores {
+///     type State = ();
+///
+///     fn num_tokens(&self) -> usize {
+///         2
+///     }
+///
+///     fn durations(&self) -> &[usize] {
+///         &[1, 2]
+///     }
+///
+///     fn start(&self) {}
+///
+///     fn advance(&self, _: &(), _: i32) {}
+///
+///     fn join(&self, encoder: &[f32], _: &(), scores: &mut [f32]) {
+///         scores.copy_from_slice(encoder);
+///     }
+/// }
+///
+/// let encoder = EncoderOutput::new("utt-1", &[0.0, 3.0, 0.0, 2.0, 0.0, 3.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0], 4)?;
+/// let (options, times) = (TransducerOptions::default().with_n_best(2), FrameTimes::default());
+/// let result = tdt_beam_search(&Scores, &encoder, &Fusion::NONE, &options, &times)?;
+/// assert_eq!((result.hypotheses[0].token_ids(), result.hypotheses[0].tokens[0].frames.clone()), (vec![1], 0..2));
+/// # Ok::<(), kaldera_decoder::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`modified_beam_search`]; [`Error::Size`] if the model has no durations.
+#[doc(alias = "BeamTDTInfer")]
+pub fn tdt_beam_search<M: TransducerModel, L: LanguageModel>(
+    model: &M,
+    encoder: &EncoderOutput<'_>,
+    fusion: &Fusion<'_, L>,
+    options: &TransducerOptions,
+    times: &FrameTimes,
+) -> Result<Recognition, Error> {
+    let durations = durations_of(model)?;
+    search(model, encoder, fusion, options, times, Topology::Durations(durations))
+}
+
+/// The durations of a model, of which there must be some.
+pub(super) fn durations_of<M: TransducerModel>(model: &M) -> Result<&[usize], Error> {
+    match model.durations() {
+        [] => Err(Error::Size { what: "durations of the model", expected: 1, found: 0 }),
+        durations => Ok(durations),
     }
-    Ok(search.result(encoder, hyps, times))
 }
 
 #[cfg(test)]

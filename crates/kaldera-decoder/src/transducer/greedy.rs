@@ -3,15 +3,17 @@
 use crate::ctc::best_of_row;
 use crate::error::Error;
 use crate::result::{FrameTimes, Hypothesis, Scores, Segment};
-use crate::transducer::beam::{Joined, TransducerOptions};
+use crate::transducer::beam::durations_of;
+use crate::transducer::joined::Joined;
 use crate::transducer::model::{EncoderOutput, TransducerModel};
+use crate::transducer::options::TransducerOptions;
 
 /// Takes the best token in each frame until it is the blank, or
 /// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame) tokens have been taken. The
 /// acoustic score is the sum of the log-probabilities of all that was taken, blanks too.
 ///
 /// # Errors
-/// [`Error::Option`].
+/// [`Error::Option`], [`Error::EncoderDim`], [`Error::Value`].
 #[doc(alias = "GreedyRNNTInfer")]
 pub fn greedy_search<M: TransducerModel>(
     model: &M,
@@ -19,12 +21,12 @@ pub fn greedy_search<M: TransducerModel>(
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Hypothesis, Error> {
-    options.check()?;
+    encoder.check(model, options, times)?;
     let (mut state, mut joined) = (model.start(), Joined::new(model, options));
     let (mut tokens, mut acoustic) = (vec![], 0.0);
     for (frame, row) in encoder.frames().enumerate() {
         for _ in 0..options.max_symbols_per_frame {
-            let log_probs = joined.log_probs(model, row, &state, encoder.utterance(), frame)?;
+            let (log_probs, _) = joined.log_probs(model, row, &state, encoder, frame)?;
             let (token, score) = best_of_row(log_probs);
             acoustic += score;
             if token == model.blank() {
@@ -49,7 +51,7 @@ fn of(acoustic: f64) -> Scores {
 /// blank goes on by one frame at least. A token has the frames of its duration.
 ///
 /// # Errors
-/// [`Error::Option`]; [`Error::Size`] if the model has no durations.
+/// As [`greedy_search`]; [`Error::Size`] if the model has no durations.
 #[doc(alias = "GreedyTDTInfer")]
 pub fn tdt_greedy_search<M: TransducerModel>(
     model: &M,
@@ -57,19 +59,17 @@ pub fn tdt_greedy_search<M: TransducerModel>(
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Hypothesis, Error> {
-    options.check()?;
-    let durations = model.durations().to_vec();
-    if durations.is_empty() {
-        return Err(Error::Size { what: "durations of the model", expected: 1, found: 0 });
-    }
+    encoder.check(model, options, times)?;
+    let durations = durations_of(model)?;
     let (mut state, mut joined) = (model.start(), Joined::new(model, options));
     let (mut tokens, mut acoustic) = (vec![], 0.0);
     let (mut frame, mut taken) = (0, 0);
     let num_frames = encoder.num_frames();
     while frame < num_frames && tokens.len() < options.max_symbols {
-        let log_probs = joined.log_probs(model, encoder.frame(frame), &state, encoder.utterance(), frame)?;
-        let (token, score) = best_of_row(log_probs);
-        let (duration, duration_score) = best_of_row(joined.durations());
+        let (tokens_of_frame, durations_of_frame) =
+            joined.log_probs(model, encoder.frame(frame), &state, encoder, frame)?;
+        let (token, score) = best_of_row(tokens_of_frame);
+        let (duration, duration_score) = best_of_row(durations_of_frame);
         let mut duration = usize::try_from(duration).ok().and_then(|at| durations.get(at)).copied().unwrap_or(0);
         acoustic += score + duration_score;
         if token == model.blank() {

@@ -1,6 +1,8 @@
 //! What a transducer's networks must do for a search.
 
 use crate::error::Error;
+use crate::result::FrameTimes;
+use crate::transducer::options::TransducerOptions;
 
 /// The predictor and the joiner of a transducer, over plain slices.
 ///
@@ -54,6 +56,12 @@ pub trait TransducerModel {
     /// The durations, in frames, of a token-and-duration transducer (TDT); none for others.
     fn durations(&self) -> &[usize] {
         &[]
+    }
+
+    /// How many values a frame of the encoder must have; searches refuse others. `None`: the joiner
+    /// takes any.
+    fn encoder_dim(&self) -> Option<usize> {
+        None
     }
 
     /// Before the first token.
@@ -120,6 +128,23 @@ impl<'a> EncoderOutput<'a> {
     /// If there are fewer.
     pub fn frame(&self, frame: usize) -> &'a [f32] {
         &self.values[frame * self.dim..][..self.dim]
+    }
+
+    /// Checks what a search is given.
+    pub(crate) fn check<M: TransducerModel>(
+        &self,
+        model: &M,
+        options: &TransducerOptions,
+        times: &FrameTimes,
+    ) -> Result<(), Error> {
+        options.check()?;
+        times.check()?;
+        match model.encoder_dim() {
+            Some(expected) if expected != self.dim => {
+                Err(Error::EncoderDim { utterance: self.utterance.into(), expected, found: self.dim })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -198,6 +223,10 @@ impl TransducerModel for StatelessModel {
 
     fn blank(&self) -> i32 {
         self.blank
+    }
+
+    fn encoder_dim(&self) -> Option<usize> {
+        Some(self.dim)
     }
 
     fn start(&self) -> StatelessState {

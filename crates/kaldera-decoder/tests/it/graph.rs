@@ -3,7 +3,7 @@
 use fsa::dense::DenseOptions;
 use fsa::graphs::ctc_topo;
 use kaldera_decoder::graph::{EndpointRule, EndpointRules, GraphOptions, GraphRecognizer};
-use kaldera_decoder::{Error, FrameTimes, LogProbs, ctc};
+use kaldera_decoder::{Error, FrameTimes, LogProbs, Segment, ctc};
 use proptest::prelude::*;
 
 const TOKENS: usize = 4;
@@ -39,7 +39,11 @@ proptest! {
             recognizer.accept(&mut stream, &log_probs.slice(start..end).unwrap()).unwrap();
             let so_far = recognizer.partial(&stream).unwrap();
             let greedy = ctc::greedy(&log_probs.slice(0..end).unwrap(), 0, &FrameTimes::default()).unwrap();
-            prop_assert_eq!(so_far.best().unwrap().word_ids(), greedy.token_ids());
+            let so_far = so_far.best().unwrap();
+            prop_assert_eq!(so_far.word_ids(), greedy.token_ids());
+            let frames = |segments: &[Segment]| segments.iter().map(|one| one.frames.clone()).collect::<Vec<_>>();
+            prop_assert_eq!(frames(&so_far.words), frames(&greedy.tokens));
+            prop_assert!((so_far.scores.acoustic - greedy.scores.acoustic).abs() < TOLERANCE);
         }
         prop_assert_eq!(recognizer.finish(&stream).unwrap(), whole);
     }

@@ -3,3 +3,5 @@
 mod brute_force;
 mod first_steps;
 mod graph;
+mod language_models;
+mod transducer;

@@ -1,6 +1,7 @@
 //! All paths of an FSA that take a class in each frame, in logarithms.
 
 use fsa::{FINAL, FsaView};
+use kaldera_base::math::log_add;
 
 use super::state;
 use crate::error::Error;
@@ -12,11 +13,6 @@ pub(super) fn check(sequence: usize, fsa: FsaView<'_>, classes: usize) -> Result
         Some(position) => Err(Error::Label { sequence, position, label: fsa.arcs()[position].label, classes }),
         None => Ok(()),
     }
-}
-
-fn log_add(a: f64, b: f64) -> f64 {
-    let (high, low) = if a > b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
 /// Source, destination, class and score of each arc that takes a frame.

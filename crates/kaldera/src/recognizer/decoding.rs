@@ -231,8 +231,9 @@ impl Model {
             true => Ok(decoder),
             false => decoder.with_hot_texts(&options.hotwords),
         });
+        let decoder = decoder.and_then(|decoder| decoder.with_times(times));
         let decoder = decoder.map_err(|error| self.refuse("decoding", error.to_string()))?;
-        Ok(Search::Ctc(Box::new(decoder.with_times(times))))
+        Ok(Search::Ctc(Box::new(decoder)))
     }
 }
 

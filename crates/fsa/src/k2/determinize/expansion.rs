@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use kaldera_base::math::log_add;
 use kaldera_base::memory::prefetch;
 
 use crate::core::arc::Arc;
-use crate::core::semiring::log_add;
 use crate::core::view::FsaView;
 use crate::k2::determinize::subsets::{State, Step, Subset, Subsets, at};
 use crate::k2::determinize::weight_pushing::WeightPushing;

@@ -1,0 +1,86 @@
+//! Options of the searches.
+
+use kaldera_base::setters;
+
+use crate::error::Error;
+
+/// Options of the searches.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
+pub struct TransducerOptions {
+    /// How many hypotheses are kept in each frame.
+    pub beam: usize,
+    /// By what logits are divided before they become probabilities.
+    pub temperature: f64,
+    /// What is taken off the blank's logit.
+    pub blank_penalty: f64,
+    /// How many tokens a frame may have; [`modified_beam_search`] has one or none.
+    #[doc(alias = "max_sym_per_frame")]
+    pub max_symbols_per_frame: usize,
+    /// How many tokens an utterance may have in
+    /// [`greedy_search`](crate::transducer::greedy_search).
+    #[doc(alias = "max_sym_per_utt")]
+    pub max_symbols: usize,
+    /// Orders hypotheses by their score over their number of tokens, to which this is added, as
+    /// icefall does with the number of tokens that the predictor looks at; without it, by score.
+    pub length_norm: Option<usize>,
+    /// The weight of the language model.
+    pub lm_weight: f64,
+    /// Hot words: whether a complete phrase goes on where it may begin another one.
+    pub strict_context: bool,
+    /// How many hypotheses are returned.
+    pub n_best: usize,
+}
+
+impl Default for TransducerOptions {
+    fn default() -> Self {
+        Self {
+            beam: 4,
+            temperature: 1.0,
+            blank_penalty: 0.0,
+            max_symbols_per_frame: 1,
+            max_symbols: usize::MAX,
+            length_norm: None,
+            lm_weight: 0.3,
+            strict_context: false,
+            n_best: 1,
+        }
+    }
+}
+
+setters! {
+    TransducerOptions:
+    beam, with_beam: usize, "With this many hypotheses.";
+    temperature, with_temperature: f64, "With this temperature.";
+    blank_penalty, with_blank_penalty: f64, "With this penalty of the blank.";
+    max_symbols_per_frame, with_max_symbols_per_frame: usize, "With this many tokens in a frame.";
+    max_symbols, with_max_symbols: usize, "With this many tokens in an utterance.";
+    length_norm, with_length_norm: Option<usize>, "With or without dividing scores by length.";
+    lm_weight, with_lm_weight: f64, "With this weight of the language model.";
+    strict_context, with_strict_context: bool, "With hot words that go on where they are complete, or not.";
+    n_best, with_n_best: usize, "With this many hypotheses in the result.";
+}
+
+impl TransducerOptions {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refuse = |name, value, reason| Err(Error::Option { name, value, reason });
+        let counts =
+            [("beam", self.beam), ("max_symbols_per_frame", self.max_symbols_per_frame), ("n_best", self.n_best)];
+        for (name, count) in counts {
+            if count == 0 {
+                return refuse(name, 0.0, "it must be 1 or more");
+            }
+        }
+        if !(self.temperature > 0.0 && self.temperature.is_finite()) {
+            return refuse("temperature", self.temperature, "it must be finite and above 0");
+        }
+        for (name, value) in [("blank_penalty", self.blank_penalty), ("lm_weight", self.lm_weight)] {
+            if !value.is_finite() {
+                return refuse(name, value, "it must be finite");
+            }
+        }
+        Ok(())
+    }
+}
