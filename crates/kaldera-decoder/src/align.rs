@@ -19,9 +19,15 @@
 //! | `functional.forced_align` | [`forced_align`] |
 //! | `functional.merge_tokens` | [`Alignment::tokens`] |
 //! | `MMS_FA` with a star token | [`AlignOptions::star`] |
+//!
+//! [`align_text`] takes a text, [`align_words`] words with several pronunciations and optional
+//! silences between them, which [`Pronunciations`] looks up in a lexicon.
 
+mod blocks;
 mod viterbi;
+mod words;
 mod write;
 
 pub use viterbi::{AlignOptions, Alignment, forced_align};
+pub use words::{Pronunciations, TranscriptWord, WordAlignment, align_text, align_words};
 pub use write::{write_ctm, write_json, write_srt, write_text_grid, write_vtt};

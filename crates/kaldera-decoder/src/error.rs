@@ -114,6 +114,14 @@ pub enum Error {
         /// What has no token.
         part: String,
     },
+    /// A file of a tokenizer that is damaged, or that this crate cannot read.
+    #[error("tokenizer, at {position}: {reason}")]
+    Tokenizer {
+        /// The byte of a message, or the piece, counted from 0; 0 where that is not known.
+        position: usize,
+        /// What is wrong.
+        reason: String,
+    },
     /// No hypothesis is left: all have a probability of 0.
     #[error(
         "{utterance}: no hypothesis is left after frame {frame}: all tokens that are allowed there have probability 0"

@@ -21,6 +21,7 @@
 //! | [`align`] | forced alignment, files of words with times |
 //! | [`transducer`] | searches for RNN-T and TDT over a trait that the caller implements; k2's streams |
 //! | [`graph`] | a recogniser over a decoding graph: partial results, endpoints, words with confidences |
+//! | [`tokenizer`] | `bpe.model` and `tokenizer.json`: texts into tokens |
 //! | [`score`] | word and character error rates, sclite's formats, bootstrap |
 //!
 //! # What always holds
@@ -29,7 +30,8 @@
 //! - The same input has the same result, whatever the chunks of a stream are.
 //!
 //! # Features
-//! `rayon` (on) is forwarded to `fsa`. `serde`: options, results and counts.
+//! `rayon` (on) is forwarded to `fsa`. `serde`: options, results and counts. `tokenizers`: reads
+//! `tokenizer.json`.
 
 #![forbid(unsafe_code)]
 
@@ -45,6 +47,7 @@ mod hash;
 mod log_probs;
 mod result;
 pub mod score;
+pub mod tokenizer;
 pub mod transducer;
 mod vocabulary;
 

@@ -18,17 +18,20 @@
 //! | `sclite -i rm -r ref.trn -h hyp.trn` | [`read_trn`], [`score_trn`], [`Rules::sclite`] |
 //! | `sclite -r ref.stm stm -h hyp.ctm ctm` | [`read_stm`], [`read_ctm`], [`score_stm`], [`score_ctm`] |
 //! | a GLM file, `csrfilt.sh` | [`Spellings`] |
-//! | `compute-wer`, `jiwer.wer`, `mer`, `wil` | [`Counts`] |
+//! | `compute-wer --mode=present` | [`read_texts`], [`score_texts`], [`Missing`] |
+//! | `jiwer.wer`, `mer`, `wil` | [`Counts`] |
 //! | `compute-wer-bootci` | [`bootstrap`] |
 //! | `kaldialign.align` | [`align_words`] |
 
 mod align;
+mod best_path;
 mod bootstrap;
 mod counts;
 mod nist;
 mod reference;
 mod report;
 mod spellings;
+mod texts;
 mod timed;
 
 pub use align::{Aligned, Pair, PairKind, Rules, align_words, edit_distance, score_words};
@@ -36,6 +39,7 @@ pub use bootstrap::{Interval, bootstrap};
 pub use counts::Counts;
 pub use nist::{TrnLine, read_trn, score_trn};
 pub use reference::ScoreError;
-pub use report::{Score, Sums};
+pub use report::{Score, Scored, Sums};
 pub use spellings::Spellings;
-pub use timed::{CtmWord, Keep, StmSegment, TimedScore, read_ctm, read_stm, score_ctm, score_stm};
+pub use texts::{Missing, ScoreOptions, read_texts, score_texts};
+pub use timed::{CtmWord, Keep, StmSegment, read_ctm, read_stm, score_ctm, score_stm};

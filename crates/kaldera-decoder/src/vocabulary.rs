@@ -8,6 +8,7 @@ use crate::ctc::Placed;
 use crate::error::Error;
 use crate::hash::FastMap;
 use crate::result::{FrameTimes, Segment};
+use crate::tokenizer::Tokenizer;
 
 /// What makes words of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,7 +41,7 @@ const CONTINUATION: &str = "##";
 /// assert_eq!(pieces.tokenize("the he")?, [1, 2, 4]);
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[doc(alias = "Alphabet")]
 #[doc(alias = "build_ctcdecoder")]
 pub struct Vocabulary {
@@ -50,6 +51,7 @@ pub struct Vocabulary {
     words: WordUnits,
     separator: Option<i32>,
     most_chars: usize,
+    tokenizer: Option<Tokenizer>,
 }
 
 impl Vocabulary {
@@ -69,7 +71,7 @@ impl Vocabulary {
         let refused = Error::Token { token: blank.to_string(), reason: "the vocabulary has no token of this number" };
         let blank = i32::try_from(blank).ok().filter(|_| blank < texts.len()).ok_or(refused)?;
         let most_chars = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
-        Ok(Self { texts, numbers, blank, words: WordUnits::None, separator: None, most_chars })
+        Ok(Self { texts, numbers, blank, words: WordUnits::None, separator: None, most_chars, tokenizer: None })
     }
 
     /// Tokens of a symbol table, whose numbers must be 0, 1 and so on.
@@ -122,6 +124,56 @@ impl Vocabulary {
         self
     }
 
+    /// Reads `tokens.txt`: a token and its number in each line, in any order. A line that has a
+    /// number alone is that of a space. Tokens are SentencePiece's if one of them begins with `▁`;
+    /// otherwise words have a space between them, if there is one, or the token `|`.
+    ///
+    /// ```
+    /// use kaldera_decoder::{Vocabulary, WordUnits};
+    ///
+    /// let pieces = Vocabulary::read_tokens("<blk> 0\n▁a 1\nb 2\n", 0)?;
+    /// assert_eq!((pieces.words(), pieces.tokenize("ab")?), (WordUnits::Marker, vec![1, 2]));
+    /// let characters = Vocabulary::read_tokens("<blk> 0\na 2\n  1\n", 0)?;
+    /// assert_eq!(characters.tokenize("a a")?, [2, 1, 2]);
+    /// # Ok::<(), kaldera_decoder::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Token`] for a line without a number, and for a number that is left out, given twice
+    /// or not below that of lines; those of [`new`](Self::new).
+    pub fn read_tokens(text: &str, blank: usize) -> Result<Self, Error> {
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let mut texts: Vec<Option<&str>> = vec![None; lines.len()];
+        for line in lines {
+            let wrong = |reason| Error::Token { token: line.into(), reason };
+            let line = line.trim_end();
+            let (token, number) = line.rsplit_once([' ', '\t']).unwrap_or(("", line));
+            let token = if token.trim().is_empty() { " " } else { token.trim() };
+            let number: usize = number.parse().map_err(|_| wrong("a line is 'TOKEN NUMBER'"))?;
+            let place = texts.get_mut(number).ok_or_else(|| wrong("its number is not below that of lines"))?;
+            if place.replace(token).is_some() {
+                return Err(wrong("its number is there twice"));
+            }
+        }
+        // As many numbers as lines, none twice: none is left out.
+        let made = Self::new(texts.into_iter().flatten(), blank)?;
+        if made.texts.iter().any(|text| text.starts_with(MARKER)) {
+            return Ok(made.with_words(WordUnits::Marker));
+        }
+        match [" ", "|"].into_iter().find(|&token| made.number(token).is_some()) {
+            Some(separator) => made.with_separator(separator),
+            None => Ok(made),
+        }
+    }
+
+    /// With the tokenizer that the network was trained with, which [`tokenize`](Self::tokenize) then
+    /// uses. Its tokens are found here by their texts, so that their numbers may differ.
+    #[must_use]
+    pub fn with_tokenizer(mut self, tokenizer: Tokenizer) -> Self {
+        self.tokenizer = Some(tokenizer);
+        self
+    }
+
     /// How many tokens there are.
     pub fn len(&self) -> usize {
         self.texts.len()
@@ -157,13 +209,20 @@ impl Vocabulary {
         self.numbers.get(text).copied()
     }
 
-    /// The tokens of a text, the longest that fits at each place: what spells words and hot words
-    /// of characters, and of pieces where the model that made them is not at hand.
+    /// The tokens of a text: those of the [tokenizer](Self::with_tokenizer), or else the longest that
+    /// fits at each place, which is what spells characters.
     ///
     /// # Errors
     /// [`Error::Untokenizable`] with what no token fits, [`Error::EmptyPhrase`].
     pub fn tokenize(&self, text: &str) -> Result<Vec<i32>, Error> {
         let mut tokens = vec![];
+        if let Some(tokenizer) = &self.tokenizer {
+            for piece in tokenizer.encode_as_pieces(text)? {
+                let unknown = || Error::Untokenizable { phrase: text.into(), part: piece.clone() };
+                tokens.push(self.number(&piece).filter(|&token| token != self.blank).ok_or_else(unknown)?);
+            }
+            return if tokens.is_empty() { Err(Error::EmptyPhrase { phrase: text.into() }) } else { Ok(tokens) };
+        }
         for (place, word) in text.split_whitespace().enumerate() {
             if let Some(separator) = self.separator().filter(|_| place > 0) {
                 tokens.push(separator);
@@ -258,6 +317,8 @@ mod tests {
     #[test]
     fn phrases_without_tokens_are_refused() {
         let vocabulary = Vocabulary::new(["", " ", "a"], 0).unwrap().with_separator(" ").unwrap();
+        assert!(Vocabulary::read_tokens("a 0\nb 2", 0).is_err() && Vocabulary::read_tokens("a 0\nb 0", 0).is_err());
+        assert!(Vocabulary::read_tokens("a x", 0).is_err() && Vocabulary::read_tokens("", 0).is_err());
         assert_eq!(vocabulary.tokenize("  "), Err(Error::EmptyPhrase { phrase: "  ".into() }));
         let refused = Error::Untokenizable { phrase: "a xa".into(), part: "x".into() };
         assert_eq!(vocabulary.tokenize("a xa"), Err(refused));

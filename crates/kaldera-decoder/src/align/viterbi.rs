@@ -1,5 +1,8 @@
 //! The best alignment of a transcript with CTC's rules.
 
+use kaldera_base::setters;
+
+use crate::align::blocks::{Trellis, best_states};
 use crate::error::Error;
 use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Segment};
@@ -15,6 +18,9 @@ pub struct AlignOptions {
     /// A label that matches anything at no cost: what has been said where the transcript has gaps.
     /// It needs no column.
     pub star: Option<i32>,
+    /// A label that may stand between words and at both ends, for [`align_words`](super::align_words):
+    /// silence, or the star.
+    pub silence: Option<i32>,
     /// How many bytes the backward pass may take: 256 MiB. An utterance that needs more is computed
     /// twice, in blocks of frames, with memory that grows with the square root of its frames.
     pub max_bytes: usize,
@@ -22,31 +28,15 @@ pub struct AlignOptions {
 
 impl Default for AlignOptions {
     fn default() -> Self {
-        Self { blank: 0, star: None, max_bytes: 256 << 20 }
+        Self { blank: 0, star: None, silence: None, max_bytes: 256 << 20 }
     }
 }
 
-impl AlignOptions {
-    /// With this blank.
-    #[must_use]
-    pub fn with_blank(mut self, blank: i32) -> Self {
-        self.blank = blank;
-        self
-    }
-
-    /// With a label that matches anything.
-    #[must_use]
-    pub fn with_star(mut self, star: Option<i32>) -> Self {
-        self.star = star;
-        self
-    }
-
-    /// With this many bytes.
-    #[must_use]
-    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
-        self.max_bytes = max_bytes;
-        self
-    }
+setters! { AlignOptions:
+    blank, with_blank: i32, "With this blank.";
+    star, with_star: Option<i32>, "With a label that matches anything.";
+    silence, with_silence: Option<i32>, "With a label that may stand between words.";
+    max_bytes, with_max_bytes: usize, "With this many bytes.";
 }
 
 /// Where the labels of a transcript are.
@@ -69,6 +59,15 @@ pub struct Alignment {
 }
 
 impl Alignment {
+    /// With the texts of tokens, by their labels.
+    #[must_use]
+    pub fn with_texts<T: Into<String>>(mut self, text: impl Fn(i32) -> T) -> Self {
+        for token in &mut self.tokens {
+            token.text = text(token.id).into();
+        }
+        self
+    }
+
     /// The words whose tokens these are, by their texts and numbers of tokens: each from its first
     /// token's first frame to its last token's last one. A confidence is the mean of its tokens' by
     /// frames.
@@ -90,16 +89,7 @@ impl Alignment {
             let (Some(first), Some(last)) = (own.first(), own.last()) else {
                 return Err(Error::EmptyPhrase { phrase: text.into() });
             };
-            let (frames, sum) = own.iter().fold((0.0, 0.0), |(frames, sum), token| {
-                #[expect(clippy::cast_precision_loss, reason = "utterances have fewer than 2^53 frames")]
-                let count = token.frames.len() as f64;
-                (frames + count, sum + count * token.confidence.unwrap_or(1.0).ln())
-            });
-            let mut word = first.clone();
-            word.id = -1;
-            word.text = text.into();
-            (word.frames.end, word.end) = (last.frames.end, last.end);
-            word.confidence = Some((sum / frames).exp());
+            let word = word_of(text, first, last, own);
             made.push(word);
             rest = others;
         }
@@ -111,90 +101,91 @@ impl Alignment {
     }
 }
 
-/// How the best path comes into a state: from itself, from the state before, or, past a blank, from
-/// the label before that.
-const STAY: u8 = 0;
-const STEP: u8 = 1;
-const SKIP: u8 = 2;
-
-/// The scores of all states of the trellis in a frame: `blanks[i]` before label `i`, `labels[i]`
-/// within it.
-#[derive(Clone)]
-struct Column {
-    blanks: Vec<f64>,
-    labels: Vec<f64>,
+/// A word from its first and its last token, with the mean confidence of its tokens by frames.
+pub(super) fn word_of(text: &str, first: &Segment, last: &Segment, tokens: &[Segment]) -> Segment {
+    let (frames, sum) = tokens.iter().fold((0.0, 0.0), |(frames, sum), token| {
+        #[expect(clippy::cast_precision_loss, reason = "utterances have fewer than 2^53 frames")]
+        let count = token.frames.len() as f64;
+        (frames + count, sum + count * token.confidence.unwrap_or(1.0).ln())
+    });
+    let mut word = first.clone();
+    word.id = -1;
+    word.text = text.into();
+    (word.frames.end, word.end) = (last.frames.end, last.end);
+    word.confidence = Some((sum / frames).exp());
+    word
 }
 
-/// A transcript and what may follow what in it.
-struct Trellis<'a> {
+/// A transcript and what may follow what in it. State `i` is the blank before label `i`, and the
+/// states after the last blank are the labels.
+struct Chain<'a> {
     log_probs: LogProbs<'a>,
-    targets: &'a [i32],
     columns: Vec<Option<usize>>,
     blank: usize,
     /// 0 where a label may follow the one before at once, minus infinity where these are equal.
     skip: Vec<f64>,
+    emissions: Vec<f64>,
 }
 
-impl Trellis<'_> {
-    fn num_states(&self) -> usize {
-        2 * self.targets.len() + 1
+impl Trellis for Chain<'_> {
+    /// Only the first step may begin with a label.
+    fn start(&self) -> Vec<f64> {
+        let mut scores = vec![f64::NEG_INFINITY; 2 * self.columns.len() + 1];
+        scores[0] = 0.0;
+        scores
     }
 
-    /// Before the first frame; only its first step may begin with a label.
-    fn start(&self) -> Column {
-        let count = self.targets.len();
-        let mut column = Column { blanks: vec![f64::NEG_INFINITY; count + 1], labels: vec![f64::NEG_INFINITY; count] };
-        column.blanks[0] = 0.0;
-        column
-    }
-
-    /// The emissions of all labels in a frame.
-    fn emissions(&self, frame: usize, scores: &mut [f64]) -> f64 {
+    fn step(&mut self, frame: usize, from: &[f64], to: &mut [f64]) {
+        let count = self.columns.len();
         let row = self.log_probs.frame(frame);
-        for (score, column) in scores.iter_mut().zip(&self.columns) {
+        for (score, column) in self.emissions.iter_mut().zip(&self.columns) {
             *score = column.map_or(0.0, |column| f64::from(row[column]));
         }
-        f64::from(row[self.blank])
-    }
-
-    /// From a frame to the next.
-    fn step(&self, from: &Column, to: &mut Column, emissions: &[f64], blank: f64) {
-        let count = self.targets.len();
-        let (blanks, labels) = (&from.blanks[..=count], &from.labels[..count]);
-        to.blanks[0] = blanks[0] + blank;
-        for ((new, &own), &label) in to.blanks[1..].iter_mut().zip(&blanks[1..]).zip(labels) {
+        let blank = f64::from(row[self.blank]);
+        let (blanks, labels) = from.split_at(count + 1);
+        let (to_blanks, to_labels) = to.split_at_mut(count + 1);
+        to_blanks[0] = blanks[0] + blank;
+        for ((new, &own), &label) in to_blanks[1..].iter_mut().zip(&blanks[1..]).zip(labels) {
             *new = larger(own, label) + blank;
         }
         if count > 0 {
-            to.labels[0] = larger(labels[0], blanks[0]) + emissions[0];
-            let rest = to.labels[1..].iter_mut().zip(&labels[1..]).zip(&blanks[1..]).zip(labels);
+            to_labels[0] = larger(labels[0], blanks[0]) + self.emissions[0];
+            let rest = to_labels[1..].iter_mut().zip(&labels[1..]).zip(&blanks[1..]).zip(labels);
             for ((((new, &own), &before), &label), (&skip, &emission)) in
-                rest.zip(self.skip[1..].iter().zip(&emissions[1..]))
+                rest.zip(self.skip[1..].iter().zip(&self.emissions[1..]))
             {
                 *new = larger(larger(own, before), label + skip) + emission;
             }
         }
     }
 
-    /// The same, and how the best path came: of equal ones, the one that stays.
-    fn step_with_origins(&self, from: &Column, to: &mut Column, emissions: &[f64], blank: f64, origins: &mut [u8]) {
-        self.step(from, to, emissions, blank);
-        let count = self.targets.len();
-        let (of_blanks, of_labels) = origins.split_at_mut(count + 1);
-        of_blanks[0] = STAY;
-        for ((origin, &own), &label) in of_blanks[1..].iter_mut().zip(&from.blanks[1..]).zip(&from.labels) {
-            *origin = u8::from(label > own);
-        }
-        if count > 0 {
-            of_labels[0] = u8::from(from.blanks[0] > from.labels[0]);
-            let rest = of_labels[1..].iter_mut().zip(&from.labels[1..]).zip(&from.blanks[1..]).zip(&from.labels);
-            for ((((origin, &own), &before), &label), &skip) in rest.zip(&self.skip[1..]) {
-                let best = larger(own, before);
-                let came = u8::from(before > own);
-                *origin = if label + skip > best { SKIP } else { came };
+    /// Of equal ones, the one that stays.
+    fn origin(&self, state: usize, from: &[f64]) -> usize {
+        let count = self.columns.len();
+        let mut candidates = [state; 3];
+        if state > count {
+            let label = state - count - 1;
+            candidates[1] = label;
+            if label > 0 && self.skip[label] == 0.0 {
+                candidates[2] = state - 1;
             }
+        } else if state > 0 {
+            candidates[1] = count + state;
         }
+        first_best(candidates, from)
     }
+
+    fn end(&self, scores: &[f64]) -> Option<usize> {
+        let count = self.columns.len();
+        let best = first_best([count, 2 * count], scores);
+        (scores[best] > f64::NEG_INFINITY).then_some(best)
+    }
+}
+
+/// The state with the best score, the first of equal ones.
+pub(super) fn first_best(states: impl IntoIterator<Item = usize>, scores: &[f64]) -> usize {
+    let best = states.into_iter().reduce(|best, state| if scores[state] > scores[best] { state } else { best });
+    best.unwrap_or_default()
 }
 
 #[inline]
@@ -233,101 +224,46 @@ pub fn forced_align(
     }
     let skip = |i: usize| if i > 0 && targets[i - 1] != targets[i] { 0.0 } else { f64::NEG_INFINITY };
     let skip = (0..targets.len()).map(skip).collect();
-    let trellis = Trellis { log_probs: *log_probs, targets, columns, blank, skip };
-    let states = best_states(&trellis, num_frames, options.max_bytes)
-        .ok_or_else(|| Error::NoAlignment { utterance: utterance(), labels: targets.len() })?;
-    Ok(alignment(&trellis, &states, options.blank, times))
-}
-
-/// For each frame the state of the best path: a blank's number, or the number of blanks and a
-/// label's.
-fn best_states(trellis: &Trellis<'_>, num_frames: usize, max_bytes: usize) -> Option<Vec<u32>> {
-    let (states, count) = (trellis.num_states(), trellis.targets.len());
-    // Blocks of so many frames that their origins, and a column for each block, take least.
-    let whole = states.saturating_mul(num_frames) <= max_bytes;
-    let block = if whole { num_frames } else { (num_frames.isqrt() * 3).max(1) }.max(1);
-    let (mut column, mut next) = (trellis.start(), trellis.start());
-    let mut emissions = vec![0.0; count];
-    let mut kept = vec![];
-    let last_block = num_frames.saturating_sub(1) / block * block;
-    for frame in 0..last_block {
-        if frame % block == 0 {
-            kept.push(column.clone());
-        }
-        let blank = trellis.emissions(frame, &mut emissions);
-        trellis.step(&column, &mut next, &emissions, blank);
-        std::mem::swap(&mut column, &mut next);
-    }
-    kept.push(column);
-    let mut path = vec![0_u32; num_frames];
-    let mut origins = vec![0_u8; states * block];
-    let mut state = None;
-    for (number, mut column) in kept.into_iter().enumerate().rev() {
-        let frames = number * block..((number + 1) * block).min(num_frames);
-        for (frame, origins) in frames.clone().zip(origins.chunks_exact_mut(states)) {
-            let blank = trellis.emissions(frame, &mut emissions);
-            trellis.step_with_origins(&column, &mut next, &emissions, blank, origins);
-            std::mem::swap(&mut column, &mut next);
-        }
-        let mut at = match state {
-            Some(state) => state,
-            None => {
-                let blank = column.blanks[count];
-                let label = column.labels.last().copied().unwrap_or(f64::NEG_INFINITY);
-                if blank.max(label) == f64::NEG_INFINITY {
-                    return None;
-                }
-                if label > blank { count + count } else { count }
-            }
-        };
-        for frame in frames.clone().rev() {
-            path[frame] = u32::try_from(at).unwrap_or(u32::MAX);
-            let origin = origins[(frame - frames.start) * states + at];
-            at = match (at <= count, origin) {
-                (_, STAY) => at,
-                // From the label before a blank.
-                (true, _) => count + at,
-                // From the blank before a label, or the label before that.
-                (false, STEP) => at - count - 1,
-                (false, _) => at - 1,
-            };
-        }
-        state = Some(at);
-    }
-    Some(path)
-}
-
-fn alignment(trellis: &Trellis<'_>, states: &[u32], blank: i32, times: &FrameTimes) -> Alignment {
-    let count = trellis.targets.len();
-    let mut made = Alignment { utterance: trellis.log_probs.utterance().into(), ..Alignment::default() };
-    let mut open: Option<(usize, usize, f64)> = None;
-    let mut close = |open: &mut Option<(usize, usize, f64)>, end: usize| {
-        if let Some((label, start, sum)) = open.take() {
-            #[expect(clippy::cast_precision_loss, reason = "utterances have fewer than 2^53 frames")]
-            let mean = sum / (end - start) as f64;
-            let token = Segment::new(trellis.targets[label], "", start..end, times);
-            made.tokens.push(token.with_confidence(mean.exp()));
-        }
+    let count = targets.len();
+    let mut chain = Chain { log_probs: *log_probs, columns, blank, skip, emissions: vec![0.0; count] };
+    let states = best_states(&mut chain, num_frames, options.max_bytes)
+        .ok_or_else(|| Error::NoAlignment { utterance: utterance(), labels: count })?;
+    let label = |state: usize| {
+        let place = state.checked_sub(count + 1)?;
+        Some((targets[place], chain.columns[place]))
     };
-    for (frame, &state) in states.iter().enumerate() {
-        let row = trellis.log_probs.frame(frame);
-        let label = (state as usize).checked_sub(count + 1);
-        let score = match label {
-            None => row[trellis.blank],
-            Some(label) => trellis.columns[label].map_or(0.0, |column| row[column]),
-        };
-        if open.is_some_and(|(now, _, _)| Some(now) != label) {
-            close(&mut open, frame);
+    Ok(alignment(log_probs, &states, label, (options.blank, blank), times))
+}
+
+/// An alignment from the state of each frame; `label` gives the label of a state and its column, or
+/// none for a blank, which is the label `blank.0` with the column `blank.1`.
+pub(super) fn alignment(
+    log_probs: &LogProbs<'_>,
+    states: &[usize],
+    label: impl Fn(usize) -> Option<(i32, Option<usize>)>,
+    blank: (i32, usize),
+    times: &FrameTimes,
+) -> Alignment {
+    let mut made = Alignment { utterance: log_probs.utterance().into(), ..Alignment::default() };
+    let mut frame = 0;
+    for run in states.chunk_by(|a, b| a == b) {
+        let (id, column) = label(run[0]).unwrap_or((blank.0, Some(blank.1)));
+        let frames = frame..frame + run.len();
+        let mut sum = 0.0;
+        for frame in frames.clone() {
+            let score = column.map_or(0.0, |column| log_probs.frame(frame)[column]);
+            sum += f64::from(score);
+            made.path.push(id);
+            made.path_scores.push(score);
         }
-        if let Some(label) = label {
-            let (_, _, sum) = open.get_or_insert((label, frame, 0.0));
-            *sum += f64::from(score);
+        made.score += sum;
+        if label(run[0]).is_some() {
+            #[expect(clippy::cast_precision_loss, reason = "utterances have fewer than 2^53 frames")]
+            let mean = sum / run.len() as f64;
+            made.tokens.push(Segment::new(id, "", frames.clone(), times).with_confidence(mean.exp()));
         }
-        made.path.push(label.map_or(blank, |label| trellis.targets[label]));
-        made.path_scores.push(score);
-        made.score += f64::from(score);
+        frame = frames.end;
     }
-    close(&mut open, states.len());
     made
 }
 
@@ -364,7 +300,7 @@ mod tests {
         fn the_best_alignment_is_found_in_any_blocks(
             values in prop::collection::vec(-8.0_f32..0.0, 0..19),
             targets in prop::collection::vec(1..3_i32, 0..5),
-            max_bytes in 0..40_usize,
+            max_bytes in 0..400_usize,
         ) {
             let values = &values[..values.len() / 3 * 3];
             let log_probs = LogProbs::new("u", values, 3).unwrap();

@@ -4,19 +4,26 @@ use std::io::{self, Write};
 
 use crate::result::Segment;
 
+/// Times that differ by less, in seconds, are one: what rounding leaves.
+const SAME_TIME: f64 = 1e-6;
+
 /// Writes NIST's CTM: a line for each segment, with its confidence if it has one. White space in a
-/// text becomes an underscore; a segment without a text is written by its number.
+/// text or a name becomes an underscore; a segment without a text is written by its number. Start
+/// and end are rounded to milliseconds, so that segments without a gap have none in the file.
 ///
 /// # Errors
-/// Those of the writer.
+/// Those of the writer; [`io::ErrorKind::InvalidInput`] for a time that is not finite.
 pub fn write_ctm(writer: &mut dyn Write, recording: &str, channel: &str, segments: &[Segment]) -> io::Result<()> {
+    let field = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("_");
     for segment in segments {
-        let mut text = segment.text.split_whitespace().collect::<Vec<_>>().join("_");
+        let mut text = field(&segment.text);
         if text.is_empty() {
             text = segment.id.to_string();
         }
-        write!(writer, "{recording} {channel} {:.3} {:.3} {text}", segment.start, segment.duration())?;
-        match segment.confidence {
+        let (start, end) = (millis(segment.start)?, millis(segment.end)?);
+        let (recording, channel) = (field(recording), field(channel));
+        write!(writer, "{recording} {channel} {} {} {text}", decimal(start), decimal(end.saturating_sub(start)))?;
+        match segment.confidence.filter(|confidence| confidence.is_finite()) {
             Some(confidence) => writeln!(writer, " {confidence:.4}")?,
             None => writeln!(writer)?,
         }
@@ -24,14 +31,28 @@ pub fn write_ctm(writer: &mut dyn Write, recording: &str, channel: &str, segment
     Ok(())
 }
 
-/// Writes Praat's TextGrid: an interval tier for each name with its segments, which must not
-/// overlap; between them are empty intervals.
+/// The nearest number of milliseconds; 0 for what is before 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 0, and saturates")]
+fn millis(seconds: f64) -> io::Result<u64> {
+    if !seconds.is_finite() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a time of {seconds} s")));
+    }
+    Ok((seconds.max(0.0) * 1000.0).round() as u64)
+}
+
+fn decimal(millis: u64) -> String {
+    format!("{}.{:03}", millis / 1000, millis % 1000)
+}
+
+/// Writes Praat's TextGrid, in its long text format, as UTF-8: an interval tier for each name with
+/// its segments, which must not overlap; between them are empty intervals.
 ///
 /// # Errors
-/// Those of the writer; [`io::ErrorKind::InvalidInput`] for segments that overlap, or end after
-/// `duration`, and for a duration that is not finite.
+/// Those of the writer; [`io::ErrorKind::InvalidInput`] for segments that overlap, take no time or
+/// end after `duration`, which Praat does not read, and for a duration that is not above 0 and
+/// finite.
 pub fn write_text_grid(writer: &mut dyn Write, duration: f64, tiers: &[(&str, &[Segment])]) -> io::Result<()> {
-    if !duration.is_finite() {
+    if !(duration.is_finite() && duration > 0.0) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a duration of {duration} s")));
     }
     writeln!(writer, "File type = \"ooTextFile\"\nObject class = \"TextGrid\"\n")?;
@@ -40,18 +61,20 @@ pub fn write_text_grid(writer: &mut dyn Write, duration: f64, tiers: &[(&str, &[
         let mut intervals: Vec<(f64, f64, &str)> = vec![];
         let mut at = 0.0;
         for segment in *segments {
-            if !(segment.start >= at && segment.end >= segment.start && segment.end <= duration) {
+            let start = if (segment.start - at).abs() < SAME_TIME { at } else { segment.start };
+            let end = if (segment.end - duration).abs() < SAME_TIME { duration } else { segment.end };
+            if !(start >= at && end > start && end <= duration) {
                 let said = format!(
                     "'{}' from {} to {} s does not fit after {at} s and before {duration} s",
                     segment.text, segment.start, segment.end
                 );
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, said));
             }
-            if segment.start > at {
-                intervals.push((at, segment.start, ""));
+            if start > at {
+                intervals.push((at, start, ""));
             }
-            intervals.push((segment.start, segment.end, &segment.text));
-            at = segment.end;
+            intervals.push((start, end, &segment.text));
+            at = end;
         }
         if at < duration {
             intervals.push((at, duration, ""));
@@ -74,50 +97,58 @@ fn quoted(text: &str) -> String {
     text.replace('"', "\"\"")
 }
 
-/// Writes SubRip subtitles, of at most `most_words` segments each.
+/// Writes SubRip subtitles, of at most `most_words` segments each; those without a text are left
+/// out. SubRip has no escapes: what is in angle brackets is taken for formatting by players.
 ///
 /// # Errors
-/// Those of the writer.
+/// Those of the writer; [`io::ErrorKind::InvalidInput`] for a time that is not finite.
 pub fn write_srt(writer: &mut dyn Write, segments: &[Segment], most_words: usize) -> io::Result<()> {
-    for (number, (start, end, text)) in (1..).zip(captions(segments, most_words)) {
+    for (number, caption) in (1..).zip(captions(segments, most_words)) {
+        let (start, end, text) = caption?;
         writeln!(writer, "{number}\n{} --> {}\n{text}\n", clock(start, ','), clock(end, ','))?;
     }
     Ok(())
 }
 
-/// Writes WebVTT subtitles, of at most `most_words` segments each.
+/// Writes WebVTT subtitles, of at most `most_words` segments each; those without a text are left
+/// out.
 ///
 /// # Errors
-/// Those of the writer.
+/// Those of the writer; [`io::ErrorKind::InvalidInput`] for a time that is not finite.
 pub fn write_vtt(writer: &mut dyn Write, segments: &[Segment], most_words: usize) -> io::Result<()> {
     writeln!(writer, "WEBVTT\n")?;
-    for (start, end, text) in captions(segments, most_words) {
+    for caption in captions(segments, most_words) {
+        let (start, end, text) = caption?;
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         writeln!(writer, "{} --> {}\n{text}\n", clock(start, '.'), clock(end, '.'))?;
     }
     Ok(())
 }
 
-fn captions(segments: &[Segment], most_words: usize) -> impl Iterator<Item = (f64, f64, String)> {
-    segments.chunks(most_words.max(1)).map(|group| {
-        let text = group.iter().map(|segment| &*segment.text).collect::<Vec<_>>().join(" ");
-        (group[0].start, group[group.len() - 1].end, text)
+/// Start, end and text of each caption, in milliseconds. A caption lasts one at least, as WebVTT
+/// asks, and its text is a line.
+fn captions(segments: &[Segment], most_words: usize) -> impl Iterator<Item = io::Result<(u64, u64, String)>> {
+    let spoken: Vec<&Segment> = segments.iter().filter(|segment| !segment.text.trim().is_empty()).collect();
+    let groups: Vec<Vec<&Segment>> = spoken.chunks(most_words.max(1)).map(<[_]>::to_vec).collect();
+    groups.into_iter().map(|group| {
+        let words = group.iter().flat_map(|segment| segment.text.split_whitespace());
+        let text = words.collect::<Vec<_>>().join(" ");
+        let (mut start, mut end) = (u64::MAX, 0);
+        for segment in group {
+            start = start.min(millis(segment.start)?);
+            end = end.max(millis(segment.end)?);
+        }
+        Ok((start, end.max(start.saturating_add(1)), text))
     })
 }
 
 /// `HH:MM:SS` and milliseconds.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "times are at least 0, and 2^64 ms are not reached"
-)]
-fn clock(seconds: f64, point: char) -> String {
-    let all = (seconds.max(0.0) * 1000.0).round() as u64;
-    let (hours, minutes, seconds, millis) = (all / 3_600_000, all / 60_000 % 60, all / 1000 % 60, all % 1000);
-    format!("{hours:02}:{minutes:02}:{seconds:02}{point}{millis:03}")
+fn clock(millis: u64, point: char) -> String {
+    let (hours, minutes, seconds) = (millis / 3_600_000, millis / 60_000 % 60, millis / 1000 % 60);
+    format!("{hours:02}:{minutes:02}:{seconds:02}{point}{:03}", millis % 1000)
 }
 
-/// Writes a JSON object with the utterance and its segments.
+/// Writes a JSON object with the utterance and its segments; a number that is not finite is null.
 ///
 /// # Errors
 /// Those of the writer.
@@ -125,8 +156,9 @@ pub fn write_json(writer: &mut dyn Write, utterance: &str, segments: &[Segment])
     write!(writer, "{{\"utterance\": {}, \"segments\": [", json_string(utterance))?;
     for (place, segment) in segments.iter().enumerate() {
         let before = if place > 0 { ", " } else { "" };
-        let (text, start, end) = (json_string(&segment.text), segment.start, segment.end);
-        write!(writer, "{before}{{\"text\": {text}, \"start\": {start:.3}, \"end\": {end:.3}")?;
+        let number = |value: f64| if value.is_finite() { format!("{value:.3}") } else { "null".into() };
+        let (text, start, end) = (json_string(&segment.text), number(segment.start), number(segment.end));
+        write!(writer, "{before}{{\"text\": {text}, \"start\": {start}, \"end\": {end}")?;
         if let Some(confidence) = segment.confidence.filter(|confidence| confidence.is_finite()) {
             write!(writer, ", \"confidence\": {confidence:.4}")?;
         }
@@ -184,6 +216,111 @@ mod tests {
 
     #[test]
     fn a_clock_rounds_to_the_next_millisecond() {
-        assert_eq!(clock(3599.9996, ','), "01:00:00,000");
+        assert_eq!(clock(millis(3599.9996).unwrap(), ','), "01:00:00,000");
+        assert_eq!(clock(millis(59.9995).unwrap(), '.'), "00:01:00.000");
+        assert_eq!(clock(millis(-0.5).unwrap(), '.'), "00:00:00.000");
+        assert_eq!(clock(360_000_000, ','), "100:00:00,000");
+        assert!(millis(f64::NAN).is_err());
+    }
+
+    /// The captions of a SubRip or WebVTT file, by the blank lines between them.
+    fn read_captions(text: &str, point: char) -> Vec<(f64, f64, String)> {
+        let seconds = |clock: &str| {
+            let (whole, millis) = clock.rsplit_once(point).unwrap();
+            assert_eq!(millis.len(), 3);
+            let whole = whole.split(':').fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().unwrap());
+            whole + millis.parse::<f64>().unwrap() / 1000.0
+        };
+        let caption = |block: &str| {
+            let mut lines = block.lines().skip_while(|line| !line.contains(" --> "));
+            let (start, end) = lines.next()?.split_once(" --> ")?;
+            Some((seconds(start), seconds(end), lines.collect::<Vec<_>>().join("\n")))
+        };
+        text.split("\n\n").filter_map(caption).collect()
+    }
+
+    /// Intervals of a TextGrid as Praat reads its text format: numbers and quoted strings alone count.
+    fn read_intervals(text: &str) -> Vec<(f64, f64, String)> {
+        let body = text.split_once("intervals: size").unwrap().1;
+        let mut made = vec![];
+        for part in body.split("xmin = ").skip(1) {
+            let (start, rest) = part.split_once('\n').unwrap();
+            let (_, rest) = rest.split_once("xmax = ").unwrap();
+            let (end, rest) = rest.split_once('\n').unwrap();
+            let (_, rest) = rest.split_once('"').unwrap();
+            let rest = rest.replace("\"\"", "\u{1}");
+            let inner = rest.split_once('"').unwrap().0.replace('\u{1}', "\"");
+            made.push((start.parse().unwrap(), end.parse().unwrap(), inner));
+        }
+        made
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_is_read_again(
+            words in proptest::collection::vec(("[a-c\"<>&\\\\\n é]{0,4}", 0..200_usize, 1..3000_usize), 0..8),
+            shift in 0.0001_f64..0.05,
+        ) {
+            let times = FrameTimes::new(shift);
+            let mut at = 0;
+            let mut all = vec![];
+            for (text, gap, length) in words {
+                all.push(Segment::new(7, text, at + gap..at + gap + length, &times));
+                at += gap + length;
+            }
+            let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let near = |a: f64, b: f64| (a - b).abs() < 0.001_001;
+            let said: Vec<&Segment> = all.iter().filter(|one| !one.text.trim().is_empty()).collect();
+            let (srt, vtt) = (written(|w| write_srt(w, &all, 1)), written(|w| write_vtt(w, &all, 1)));
+            for (captions, escaped) in [(read_captions(&srt, ','), false), (read_captions(&vtt, '.'), true)] {
+                proptest::prop_assert_eq!(captions.len(), said.len());
+                for ((start, end, text), segment) in captions.iter().zip(&said) {
+                    let text = match escaped {
+                        true => text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"),
+                        false => text.clone(),
+                    };
+                    proptest::prop_assert_eq!(text, line(&segment.text));
+                    proptest::prop_assert!(near(*start, segment.start) && near(*end, segment.end) && end > start);
+                }
+            }
+            let ctm = written(|w| write_ctm(w, "a b", "1", &all));
+            let mut last = 0.0;
+            for (word, segment) in crate::score::read_ctm(&ctm).unwrap().iter().zip(&all) {
+                let text = line(&segment.text).replace(' ', "_");
+                proptest::prop_assert_eq!(&word.word, if text.is_empty() { "7" } else { &text });
+                proptest::prop_assert!(near(word.start, segment.start) && word.start > last - 1e-9);
+                proptest::prop_assert!(near(word.start + word.duration, segment.end));
+                last = word.start + word.duration;
+            }
+            proptest::prop_assert_eq!(ctm.lines().count(), all.len());
+            let json: serde_json::Value = serde_json::from_str(&written(|w| write_json(w, "u", &all))).unwrap();
+            for (value, segment) in json["segments"].as_array().unwrap().iter().zip(&all) {
+                proptest::prop_assert_eq!(value["text"].as_str(), Some(&*segment.text));
+                proptest::prop_assert!(near(value["end"].as_f64().unwrap(), segment.end));
+            }
+            let duration = times.seconds(at) + 1.0;
+            let grid = read_intervals(&written(|w| write_text_grid(w, duration, &[("w", &all)])));
+            proptest::prop_assert_eq!(grid.first().unwrap().0, 0.0);
+            proptest::prop_assert_eq!(grid.last().unwrap().1, duration);
+            proptest::prop_assert!(grid.windows(2).all(|pair| pair[0].1 == pair[1].0));
+            for segment in said {
+                let found = grid.iter().any(|(start, end, text)| {
+                    *text == segment.text && near(*start, segment.start) && near(*end, segment.end)
+                });
+                proptest::prop_assert!(found, "{:?}", segment);
+            }
+        }
+    }
+
+    #[test]
+    fn overlapping_words_have_captions_and_no_text_grid() {
+        let times = FrameTimes::new(0.5);
+        let all = [Segment::new(1, "a", 0..9, &times), Segment::new(2, "b", 1..2, &times)];
+        assert!(written(|writer| write_srt(writer, &all, 5)).contains("00:00:00,000 --> 00:00:04,500\na b\n"));
+        assert!(write_text_grid(&mut vec![], 9.0, &[("words", &all)]).is_err());
+        let none = [Segment::new(1, "a", 3..3, &times)];
+        assert!(write_text_grid(&mut vec![], 9.0, &[("words", &none)]).is_err());
+        assert!(written(|writer| write_vtt(writer, &none, 1)).contains("00:00:01.500 --> 00:00:01.501\na\n"));
+        assert!(write_text_grid(&mut vec![], 0.0, &[]).is_err());
     }
 }

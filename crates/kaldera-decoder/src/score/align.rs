@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::hash::FastMap;
+use crate::score::best_path::{Costs, Step, best_path};
 use crate::score::counts::Counts;
 use crate::score::reference::{Reference, ScoreError, Word};
 
@@ -236,108 +238,75 @@ pub fn align_words<R: AsRef<str>, H: AsRef<str>>(reference: &[R], hypothesis: &[
     align(&Reference::chain(reference.iter().map(word)), &hypothesis, rules)
 }
 
-/// How a cell of the table is reached best: by inserting a word, or by an edge with or without a
-/// word of the hypothesis.
-#[derive(Clone, Copy)]
-enum Move {
-    Start,
-    Insert,
-    Edge { edge: u32, takes: bool },
+/// Words of a reference and a hypothesis by numbers, so that comparing them is cheap.
+struct WordCosts<'a> {
+    reference: &'a Reference,
+    hypothesis: &'a [String],
+    rules: &'a Rules,
+    /// Equal texts have equal numbers.
+    numbers: (Vec<u32>, Vec<u32>),
+}
+
+impl<'a> WordCosts<'a> {
+    fn new(reference: &'a Reference, hypothesis: &'a [String], rules: &'a Rules) -> Self {
+        let mut known: FastMap<&str, u32> = FastMap::default();
+        let mut number = |text: &'a str| {
+            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+            *known.entry(text).or_insert(next)
+        };
+        let left = reference.words.iter().map(|word| number(&word.text)).collect();
+        let right = hypothesis.iter().map(|word| number(word)).collect();
+        Self { reference, hypothesis, rules, numbers: (left, right) }
+    }
+
+    fn same(&self, word: usize, place: usize) -> bool {
+        self.numbers.0[word] == self.numbers.1[place]
+            || self.rules.fragments && self.rules.same(&self.reference.words[word].text, &self.hypothesis[place])
+    }
+
+    fn shown(&self, (word, place): Step) -> Pair {
+        let kind = match (word, place) {
+            (Some(word), Some(place)) if self.same(word, place) => PairKind::Correct,
+            (Some(_), Some(_)) => PairKind::Substitution,
+            (Some(word), None) if self.reference.words[word].optional => PairKind::Correct,
+            (Some(_), None) => PairKind::Deletion,
+            (None, _) => PairKind::Insertion,
+        };
+        let text = |word: usize| match &self.reference.words[word] {
+            Word { text, optional: true } => format!("({text})"),
+            Word { text, .. } => text.clone(),
+        };
+        Pair { kind, reference: word.map(text), hypothesis: place.map(|place| self.hypothesis[place].clone()) }
+    }
+}
+
+impl Costs for WordCosts<'_> {
+    type Cost = u64;
+
+    fn pair(&self, word: usize, place: usize) -> u64 {
+        if self.same(word, place) { 0 } else { self.rules.substitution.into() }
+    }
+
+    fn deletion(&self, word: usize) -> u64 {
+        let optional = self.reference.words[word].optional;
+        u64::from(if optional { self.rules.optional_deletion } else { self.rules.deletion })
+    }
+
+    fn insertion(&self, _: usize) -> u64 {
+        self.rules.insertion.into()
+    }
+
+    fn least_gap(&self) -> Option<u64> {
+        let deletion = (0..self.reference.words.len()).map(|word| self.deletion(word)).min();
+        Some(deletion.unwrap_or(u64::MAX).min(self.rules.insertion.into()))
+    }
 }
 
 /// The cheapest alignment; costs are in units of the rules.
 pub(crate) fn align(reference: &Reference, hypothesis: &[String], rules: &Rules) -> Aligned {
-    let cost = |word: Option<usize>, place: Option<usize>| match (word, place) {
-        (None, None) => 0,
-        (None, Some(_)) => u64::from(rules.insertion),
-        (Some(word), None) if reference.words[word].optional => u64::from(rules.optional_deletion),
-        (Some(_), None) => u64::from(rules.deletion),
-        (Some(word), Some(place)) if rules.same(&reference.words[word].text, &hypothesis[place]) => 0,
-        (Some(_), Some(_)) => u64::from(rules.substitution),
-    };
-    let pair = |word: Option<usize>, place: Option<usize>| {
-        let kind = match (word, place) {
-            (Some(word), Some(place)) if rules.same(&reference.words[word].text, &hypothesis[place]) => {
-                PairKind::Correct
-            }
-            (Some(_), Some(_)) => PairKind::Substitution,
-            (Some(word), None) if reference.words[word].optional => PairKind::Correct,
-            (Some(_), None) => PairKind::Deletion,
-            (None, _) => PairKind::Insertion,
-        };
-        let text = |word: usize| match &reference.words[word] {
-            Word { text, optional: true } => format!("({text})"),
-            Word { text, .. } => text.clone(),
-        };
-        Pair { kind, reference: word.map(text), hypothesis: place.map(|place| hypothesis[place].clone()) }
-    };
-    best_path(reference, hypothesis.len(), cost, pair)
-}
-
-/// The cheapest way through a reference with `count` words of a hypothesis.
-pub(crate) fn best_path<C: Copy + PartialOrd + std::ops::Add<Output = C> + Default>(
-    reference: &Reference,
-    count: usize,
-    cost: impl Fn(Option<usize>, Option<usize>) -> C,
-    pair: impl Fn(Option<usize>, Option<usize>) -> Pair,
-) -> Aligned {
-    let width = count + 1;
-    let mut costs: Vec<Option<C>> = vec![None; reference.num_states.max(1) * width];
-    let mut moves = vec![Move::Start; costs.len()];
-    costs[0] = Some(C::default());
-    let mut edges = reference.edges.iter().enumerate().collect::<Vec<_>>();
-    edges.sort_by_key(|(_, edge)| edge.to);
-    let mut next = edges.into_iter().peekable();
-    for state in 0..reference.num_states.max(1) {
-        while let Some((number, edge)) = next.next_if(|(_, edge)| edge.to == state) {
-            let (from, to) = (edge.from * width, state * width);
-            let edge_number = u32::try_from(number).unwrap_or(u32::MAX);
-            let mut relax = |target: usize, source: usize, added: C, takes: bool| {
-                let Some(total) = costs[source].map(|before| before + added) else { return };
-                if costs[target].is_none_or(|old| total < old) {
-                    costs[target] = Some(total);
-                    moves[target] = Move::Edge { edge: edge_number, takes };
-                }
-            };
-            for place in 0..width {
-                relax(to + place, from + place, cost(edge.word, None), false);
-                if edge.word.is_some() && place < count {
-                    relax(to + place + 1, from + place, cost(edge.word, Some(place)), true);
-                }
-            }
-        }
-        for place in 0..count {
-            let at = state * width + place;
-            let Some(total) = costs[at].map(|before| before + cost(None, Some(place))) else { continue };
-            if costs[at + 1].is_none_or(|old| total < old) {
-                costs[at + 1] = Some(total);
-                moves[at + 1] = Move::Insert;
-            }
-        }
-    }
-    let (mut state, mut place) = (reference.num_states.max(1) - 1, count);
-    let mut pairs = vec![];
-    loop {
-        match moves[state * width + place] {
-            Move::Start => break,
-            Move::Insert => {
-                place -= 1;
-                pairs.push(pair(None, Some(place)));
-            }
-            Move::Edge { edge, takes } => {
-                let edge = &reference.edges[edge as usize];
-                if takes {
-                    place -= 1;
-                }
-                if edge.word.is_some() {
-                    pairs.push(pair(edge.word, takes.then_some(place)));
-                }
-                state = edge.from;
-            }
-        }
-    }
-    pairs.reverse();
-    Aligned::new(pairs)
+    let costs = WordCosts::new(reference, hypothesis, rules);
+    let steps = best_path(reference, hypothesis.len(), &costs);
+    Aligned::new(steps.into_iter().map(|step| costs.shown(step)).collect())
 }
 
 /// The least number of insertions, deletions and substitutions between two lists, in memory of one

@@ -1,12 +1,22 @@
 //! NIST's trn files: a text and its name in parentheses, a line for each utterance.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use crate::score::align::{Rules, align};
 use crate::score::reference::ScoreError;
 use crate::score::report::Score;
 
-/// A line of a trn file.
+/// A line of a trn file; its text is that line.
+///
+/// ```
+/// use kaldera_decoder::score::{TrnLine, read_trn};
+///
+/// let line = TrnLine::new("spk1_utt1", "the cat");
+/// assert_eq!(line.to_string(), "the cat (spk1_utt1)");
+/// assert_eq!(read_trn(&line.to_string())?, [line]);
+/// # Ok::<(), kaldera_decoder::score::ScoreError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrnLine {
@@ -16,7 +26,21 @@ pub struct TrnLine {
     pub text: String,
 }
 
+impl fmt::Display for TrnLine {
+    /// White space becomes single spaces.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spaced = |text: &str, by| text.split_whitespace().collect::<Vec<_>>().join(by);
+        let (text, utterance) = (spaced(&self.text, " "), spaced(&self.utterance, "_"));
+        if text.is_empty() { write!(f, "({utterance})") } else { write!(f, "{text} ({utterance})") }
+    }
+}
+
 impl TrnLine {
+    /// The text of an utterance, whose name becomes lower case.
+    pub fn new(utterance: &str, text: impl Into<String>) -> Self {
+        Self { utterance: utterance.to_lowercase(), text: text.into() }
+    }
+
     /// The speaker: what is before the first `_` or `-` of the name, as `sclite -i rm`.
     pub fn speaker(&self) -> &str {
         self.utterance.split(['_', '-']).next().unwrap_or_default()

@@ -62,13 +62,14 @@ impl Score {
         self.total.add(aligned.counts);
         self.utterances.push((utterance.into(), speaker.into(), aligned.counts));
         for pair in &aligned.pairs {
-            let (reference, hypothesis) = (pair.reference.clone(), pair.hypothesis.clone());
-            match (pair.kind, reference, hypothesis) {
+            match (pair.kind, &pair.reference, &pair.hypothesis) {
                 (PairKind::Substitution, Some(reference), Some(hypothesis)) => {
-                    *self.confusions.entry((reference, hypothesis)).or_default() += 1;
+                    *self.confusions.entry((reference.clone(), hypothesis.clone())).or_default() += 1;
                 }
-                (PairKind::Deletion, Some(reference), _) => *self.deletions.entry(reference).or_default() += 1,
-                (PairKind::Insertion, _, Some(hypothesis)) => *self.insertions.entry(hypothesis).or_default() += 1,
+                (PairKind::Deletion, Some(reference), _) => *self.deletions.entry(reference.clone()).or_default() += 1,
+                (PairKind::Insertion, _, Some(hypothesis)) => {
+                    *self.insertions.entry(hypothesis.clone()).or_default() += 1;
+                }
                 _ => {}
             }
         }
@@ -99,6 +100,44 @@ impl Score {
     /// Words that were too many, the most frequent first.
     pub fn insertions(&self) -> Vec<(&str, usize)> {
         by_count(&self.insertions)
+    }
+}
+
+/// Scored utterances: their sums, and how each is aligned.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Scored {
+    /// The sums.
+    pub score: Score,
+    /// Each utterance's name and alignment, in the order in which they came.
+    pub aligned: Vec<(String, Aligned)>,
+}
+
+impl Scored {
+    pub(crate) fn add(&mut self, name: String, speaker: &str, aligned: Aligned) {
+        self.score.add(&name, speaker, &aligned);
+        self.aligned.push((name, aligned));
+    }
+
+    /// A report as text: the table of speakers, the `most` most frequent confusions, deletions and
+    /// insertions, and pictures of the `most` utterances with the most errors.
+    pub fn report(&self, most: usize) -> String {
+        let mut text = self.score.to_string();
+        let mut section = |title: &str, lines: Vec<String>| {
+            if !lines.is_empty() {
+                text.push_str(&format!("\n{title}\n{}\n", lines.join("\n")));
+            }
+        };
+        let confusions = self.score.confusions().into_iter().take(most);
+        section("confusions", confusions.map(|(from, to, count)| format!("{count:6}  {from} -> {to}")).collect());
+        for (title, words) in [("deletions", self.score.deletions()), ("insertions", self.score.insertions())] {
+            section(title, words.into_iter().take(most).map(|(word, count)| format!("{count:6}  {word}")).collect());
+        }
+        let mut wrong: Vec<_> = self.aligned.iter().filter(|(_, aligned)| aligned.counts.errors() > 0).collect();
+        wrong.sort_by_key(|(_, aligned)| std::cmp::Reverse(aligned.counts.errors()));
+        let pictures = wrong.into_iter().take(most);
+        section("utterances", pictures.map(|(name, aligned)| format!("{name}\n{}\n", aligned.picture())).collect());
+        text
     }
 }
 

@@ -1,10 +1,13 @@
 //! NIST's stm and ctm files: segments and words with times.
 
-use crate::score::align::{Aligned, Pair, PairKind, Rules, align, best_path};
-use crate::score::reference::{Reference, ScoreError, Word};
-use crate::score::report::Score;
+use std::fmt;
 
-/// A line of a ctm file.
+use crate::score::align::{Aligned, Pair, PairKind, Rules, align};
+use crate::score::best_path::{Costs, Step, best_path};
+use crate::score::reference::{Reference, ScoreError, Word};
+use crate::score::report::Scored;
+
+/// A line of a ctm file; from segments, [`write_ctm`](crate::align::write_ctm) makes such lines.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CtmWord {
@@ -32,7 +35,16 @@ impl CtmWord {
     }
 }
 
-/// A line of an stm file.
+/// A line of an stm file; its text is that line.
+///
+/// ```
+/// use kaldera_decoder::score::{StmSegment, read_stm};
+///
+/// let segment = StmSegment::new("rec", "1", "ann", 0.5, 2.0, "the cat");
+/// assert_eq!(segment.to_string(), "rec 1 ann 0.500 2.000 the cat");
+/// assert_eq!(read_stm(&segment.to_string())?, [segment]);
+/// # Ok::<(), kaldera_decoder::score::ScoreError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StmSegment {
@@ -48,6 +60,32 @@ pub struct StmSegment {
     pub end: f64,
     /// What is said; `IGNORE_TIME_SEGMENT_IN_SCORING` for what is not scored.
     pub text: String,
+}
+
+impl fmt::Display for StmSegment {
+    /// White space in names becomes underscores, and in the text single spaces; a text whose first
+    /// word would be read as labels has empty ones before it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spaced = |text: &str, by| text.split_whitespace().collect::<Vec<_>>().join(by);
+        let [file, channel, speaker] = [&self.file, &self.channel, &self.speaker].map(|name| spaced(name, "_"));
+        let labels = if is_labels(self.text.split_whitespace().next()) { " <>" } else { "" };
+        write!(f, "{file} {channel} {speaker} {:.3} {:.3}{labels}", self.start, self.end)?;
+        let text = spaced(&self.text, " ");
+        if text.is_empty() { Ok(()) } else { write!(f, " {text}") }
+    }
+}
+
+impl StmSegment {
+    /// What a speaker, whose name becomes lower case, says between two times in seconds.
+    pub fn new(file: &str, channel: &str, speaker: &str, start: f64, end: f64, text: impl Into<String>) -> Self {
+        let (file, channel, speaker) = (file.into(), channel.into(), speaker.to_lowercase());
+        Self { file, channel, speaker, start, end, text: text.into() }
+    }
+}
+
+/// Whether a word is the labels of a segment.
+fn is_labels(word: Option<&str>) -> bool {
+    word.is_some_and(|word| word.starts_with('<') && word.ends_with('>'))
 }
 
 /// The text of a segment that is not scored, in any case.
@@ -107,7 +145,7 @@ pub fn read_stm(text: &str) -> Result<Vec<StmSegment>, ScoreError> {
         let reason = "a line is 'RECORDING CHANNEL SPEAKER START END [<LABELS>] TEXT'";
         let wrong = || ScoreError::Line { line: number, text: line.into(), reason };
         let [file, channel, speaker, start, end, rest @ ..] = &fields[..] else { return Err(wrong()) };
-        let labels = rest.first().is_some_and(|first| first.starts_with('<') && first.ends_with('>'));
+        let labels = is_labels(rest.first().copied());
         let (start, end) = (seconds(start).ok_or_else(wrong)?, seconds(end).ok_or_else(wrong)?);
         if end < start {
             return Err(wrong());
@@ -124,23 +162,6 @@ pub fn read_stm(text: &str) -> Result<Vec<StmSegment>, ScoreError> {
     lines(text).map(segment).collect()
 }
 
-/// A scored segment or channel: its name and its alignment, beside the sums.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct TimedScore {
-    /// The sums.
-    pub score: Score,
-    /// Each segment's name and alignment.
-    pub aligned: Vec<(String, Aligned)>,
-}
-
-impl TimedScore {
-    fn add(&mut self, name: String, speaker: &str, aligned: Aligned) {
-        self.score.add(&name, speaker, &aligned);
-        self.aligned.push((name, aligned));
-    }
-}
-
 fn same_channel(file: &str, channel: &str, other_file: &str, other_channel: &str) -> bool {
     file.eq_ignore_ascii_case(other_file) && channel.eq_ignore_ascii_case(other_channel)
 }
@@ -152,12 +173,7 @@ fn same_channel(file: &str, channel: &str, other_file: &str, other_channel: &str
 /// # Errors
 /// [`ScoreError::Alternatives`]; [`ScoreError::Missing`] for words of a file or channel without a
 /// segment.
-pub fn score_stm(
-    segments: &[StmSegment],
-    words: &[CtmWord],
-    rules: &Rules,
-    keep: Keep,
-) -> Result<TimedScore, ScoreError> {
+pub fn score_stm(segments: &[StmSegment], words: &[CtmWord], rules: &Rules, keep: Keep) -> Result<Scored, ScoreError> {
     let mut order: Vec<&StmSegment> = segments.iter().collect();
     if matches!(keep, Keep::ReducedReference | Keep::Both) {
         order.retain(|of| words.iter().any(|word| same_channel(&of.file, &of.channel, &word.file, &word.channel)));
@@ -177,7 +193,7 @@ pub fn score_stm(
             }
         }
     }
-    let mut made = TimedScore::default();
+    let mut made = Scored::default();
     let mut numbers: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
     for (segment, mut own) in order.into_iter().zip(own) {
         if segment.text.eq_ignore_ascii_case(IGNORED) {
@@ -209,7 +225,7 @@ pub fn score_ctm(
     hypotheses: &[CtmWord],
     rules: &Rules,
     time_mediated: bool,
-) -> Result<TimedScore, ScoreError> {
+) -> Result<Scored, ScoreError> {
     let channel = |word: &CtmWord| (word.file.to_lowercase(), word.channel.to_lowercase());
     let mut channels: Vec<_> = references.iter().map(channel).collect();
     channels.sort();
@@ -218,7 +234,7 @@ pub fn score_ctm(
         let utterance = format!("{} {}", word.file, word.channel);
         return Err(ScoreError::Missing { utterance, missing: "reference" });
     }
-    let mut made = TimedScore::default();
+    let mut made = Scored::default();
     for of in channels {
         let own = |all: &[CtmWord]| {
             let mut own: Vec<CtmWord> = all.iter().filter(|word| channel(word) == of).cloned().collect();
@@ -241,29 +257,59 @@ pub fn score_ctm(
     Ok(made)
 }
 
-fn by_times(reference: &Reference, left: &[CtmWord], right: &[CtmWord], rules: &Rules) -> Aligned {
-    let same = |word: usize, place: usize| rules.same(&left[word].word, &right[place].word);
-    let cost = |word: Option<usize>, place: Option<usize>| match (word, place) {
-        (None, None) => 0.0,
-        (Some(word), None) => left[word].duration,
-        (None, Some(place)) => right[place].duration,
-        (Some(word), Some(place)) => {
-            let (a, b) = (&left[word], &right[place]);
-            let different = if same(word, place) { 0.0 } else { DIFFERENT };
-            (a.start - b.start).abs() + (a.end() - b.end()).abs() + different
+/// Words that cost what their times differ by.
+struct TimeCosts<'a> {
+    left: &'a [CtmWord],
+    right: &'a [CtmWord],
+    rules: &'a Rules,
+}
+
+impl TimeCosts<'_> {
+    fn same(&self, word: usize, place: usize) -> bool {
+        self.rules.same(&self.left[word].word, &self.right[place].word)
+    }
+
+    fn shown(&self, (word, place): Step) -> Pair {
+        Pair {
+            kind: match (word, place) {
+                (Some(word), Some(place)) if self.same(word, place) => PairKind::Correct,
+                (Some(_), Some(_)) => PairKind::Substitution,
+                (Some(_), None) => PairKind::Deletion,
+                (None, _) => PairKind::Insertion,
+            },
+            reference: word.map(|word| self.left[word].word.clone()),
+            hypothesis: place.map(|place| self.right[place].word.clone()),
         }
-    };
-    let pair = |word: Option<usize>, place: Option<usize>| Pair {
-        kind: match (word, place) {
-            (Some(word), Some(place)) if same(word, place) => PairKind::Correct,
-            (Some(_), Some(_)) => PairKind::Substitution,
-            (Some(_), None) => PairKind::Deletion,
-            (None, _) => PairKind::Insertion,
-        },
-        reference: word.map(|word| left[word].word.clone()),
-        hypothesis: place.map(|place| right[place].word.clone()),
-    };
-    best_path(reference, right.len(), cost, pair)
+    }
+}
+
+impl Costs for TimeCosts<'_> {
+    type Cost = f64;
+
+    fn pair(&self, word: usize, place: usize) -> f64 {
+        let (a, b) = (&self.left[word], &self.right[place]);
+        let different = if self.same(word, place) { 0.0 } else { DIFFERENT };
+        (a.start - b.start).abs() + (a.end() - b.end()).abs() + different
+    }
+
+    fn deletion(&self, word: usize) -> f64 {
+        self.left[word].duration
+    }
+
+    fn insertion(&self, place: usize) -> f64 {
+        self.right[place].duration
+    }
+
+    fn least_gap(&self) -> Option<f64> {
+        // Words may have no duration.
+        None
+    }
+}
+
+fn by_times(reference: &Reference, left: &[CtmWord], right: &[CtmWord], rules: &Rules) -> Aligned {
+    let costs = TimeCosts { left, right, rules };
+    let steps = best_path(reference, right.len(), &costs);
+    Aligned::new(steps.into_iter().map(|step| costs.shown(step)).collect())
 }
 
 #[cfg(test)]

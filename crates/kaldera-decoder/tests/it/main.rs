@@ -5,3 +5,5 @@ mod first_steps;
 mod graph;
 mod language_models;
 mod transducer;
+mod scoring;
+mod tokenizer;

@@ -1,0 +1,485 @@
+//! The cheapest path through a reference, in memory of a few rows of the table.
+//!
+//! A row has the costs of a state of the reference for all numbers of words of the hypothesis. Two
+//! things make a table of a million words times a million possible, and neither changes the path:
+//!
+//! - A *band*. A path through a cell before which the numbers of words differ by more than `band`
+//!   has that many insertions or deletions, and the opposite ones after it. If the path that is
+//!   found costs less, none that is as good leaves the band; otherwise it is made wider (Ukkonen,
+//!   1985).
+//! - *Checkpoints*. Of a table that is too large only some rows are kept. Its parts are computed
+//!   again from these, last one first, as the path is followed back.
+
+use std::ops::{Add, Range};
+
+use crate::score::reference::{Edge, Reference};
+
+/// How many costs are kept: 32 MiB of them.
+const MOST_CELLS: usize = 1 << 22;
+/// Into how many parts a table is divided that has more.
+const PARTS: usize = 16;
+/// The first band: few references of one utterance are longer.
+const FIRST_BAND: usize = 64;
+
+/// A sum of costs.
+pub(crate) trait Cost: Copy + PartialOrd + Add<Output = Self> {
+    /// Of nothing.
+    const ZERO: Self;
+    /// Of what cannot be reached; stays that if costs are added.
+    const NONE: Self;
+
+    /// How many times `gap` it is, rounded down.
+    fn gaps(self, gap: Self) -> usize;
+}
+
+impl Cost for u64 {
+    const ZERO: Self = 0;
+    const NONE: Self = u64::MAX / 2;
+
+    fn gaps(self, gap: Self) -> usize {
+        self.checked_div(gap).and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
+    }
+}
+
+impl Cost for f64 {
+    const ZERO: Self = 0.0;
+    const NONE: Self = f64::INFINITY;
+
+    fn gaps(self, _: Self) -> usize {
+        usize::MAX
+    }
+}
+
+/// What edits cost.
+pub(crate) trait Costs {
+    /// Their type.
+    type Cost: Cost;
+    /// Words `word` of the reference and `place` of the hypothesis are aligned.
+    fn pair(&self, word: usize, place: usize) -> Self::Cost;
+    /// A word of the reference is missing.
+    fn deletion(&self, word: usize) -> Self::Cost;
+    /// A word of the hypothesis is too many.
+    fn insertion(&self, place: usize) -> Self::Cost;
+    /// The least that a deletion or an insertion costs; none or 0 if that is not known.
+    fn least_gap(&self) -> Option<Self::Cost>;
+}
+
+/// A step of a path: a word of the reference, of the hypothesis, or one of each.
+pub(crate) type Step = (Option<usize>, Option<usize>);
+
+/// The cheapest path through a reference with `count` words of a hypothesis. Of equal ones, the
+/// last step is that of the first edge, with a word of the hypothesis rather than without, and no
+/// insertion unless nothing else is as good; then the step before that.
+pub(crate) fn best_path<C: Costs>(reference: &Reference, count: usize, costs: &C) -> Vec<Step> {
+    best_path_within(reference, count, costs, (MOST_CELLS, FIRST_BAND))
+}
+
+fn best_path_within<C: Costs>(
+    reference: &Reference,
+    count: usize,
+    costs: &C,
+    (most_cells, first_band): (usize, usize),
+) -> Vec<Step> {
+    let graph = Graph::new(reference);
+    let gap = costs.least_gap().filter(|&gap| gap > C::Cost::ZERO);
+    let mut band = if gap.is_some() { first_band } else { usize::MAX };
+    loop {
+        match (Table { graph: &graph, count, costs, band, most_cells }.solve(), gap) {
+            (Ok(steps), _) => return steps,
+            (Err(cost), Some(gap)) if cost < C::Cost::NONE => {
+                // What has been found bounds what is best.
+                let enough = cost.gaps(gap).saturating_add(graph.difference(count)).div_ceil(2);
+                band = enough.min(wider(band));
+            }
+            (Err(_), _) => band = wider(band),
+        }
+    }
+}
+
+fn wider(band: usize) -> usize {
+    band.saturating_mul(4).max(1)
+}
+
+/// A reference, with what the search needs to know of its states.
+struct Graph<'r> {
+    last: usize,
+    /// Sorted by the states that they enter.
+    edges: Vec<&'r Edge>,
+    /// For each state where its entering edges begin.
+    starts: Vec<usize>,
+    /// For each state the least and the largest number of words before it.
+    before: Vec<(usize, usize)>,
+    /// And after it.
+    after: Vec<(usize, usize)>,
+    /// States that no edge goes past.
+    cuts: Vec<usize>,
+}
+
+impl<'r> Graph<'r> {
+    fn new(reference: &'r Reference) -> Self {
+        let num_states = reference.num_states.max(1);
+        let mut edges: Vec<&Edge> = reference.edges.iter().collect();
+        edges.sort_by_key(|edge| edge.to);
+        let mut starts = vec![0; num_states + 1];
+        for edge in &edges {
+            starts[edge.to + 1] += 1;
+        }
+        for state in 0..num_states {
+            starts[state + 1] += starts[state];
+        }
+        let mut before = vec![(usize::MAX, 0); num_states];
+        let mut after = before.clone();
+        (before[0], after[num_states - 1]) = ((0, 0), (0, 0));
+        let widen = |to: &mut (usize, usize), from: (usize, usize), edge: &Edge| {
+            let word = usize::from(edge.word.is_some());
+            *to = (to.0.min(from.0.saturating_add(word)), to.1.max(from.1 + word));
+        };
+        let (mut cuts, mut reached) = (vec![], 0);
+        for edge in &edges {
+            let from = before[edge.from];
+            widen(&mut before[edge.to], from, edge);
+        }
+        // Edges go up, so that those which leave a state come before those which enter it.
+        let mut leaving: Vec<&Edge> = edges.clone();
+        leaving.sort_by_key(|edge| edge.from);
+        for edge in leaving.iter().rev() {
+            let to = after[edge.to];
+            widen(&mut after[edge.from], to, edge);
+        }
+        let mut leaving = leaving.into_iter().peekable();
+        for state in 0..num_states {
+            if reached <= state {
+                cuts.push(state);
+            }
+            while let Some(edge) = leaving.next_if(|edge| edge.from == state) {
+                reached = reached.max(edge.to);
+            }
+        }
+        Self { last: num_states - 1, edges, starts, before, after, cuts }
+    }
+
+    fn entering(&self, state: usize) -> &[&'r Edge] {
+        &self.edges[self.starts[state]..self.starts[state + 1]]
+    }
+
+    /// The most by which the number of words of the reference may differ from `count`.
+    fn difference(&self, count: usize) -> usize {
+        let (least, most) = self.after[0];
+        count.saturating_sub(least).max(most.saturating_sub(count))
+    }
+
+    /// The cuts between two states.
+    fn cuts(&self, first: usize, last: usize) -> &[usize] {
+        let from = self.cuts.partition_point(|&cut| cut <= first);
+        let to = self.cuts.partition_point(|&cut| cut < last);
+        &self.cuts[from..to.max(from)]
+    }
+}
+
+/// The costs of a state from a number of words on.
+#[derive(Clone)]
+struct Row<C> {
+    start: usize,
+    costs: Vec<C>,
+}
+
+impl<C: Cost> Row<C> {
+    fn get(&self, place: usize) -> C {
+        place.checked_sub(self.start).and_then(|at| self.costs.get(at)).copied().unwrap_or(C::NONE)
+    }
+
+    /// Lowers the costs at the places of `from`, moved by `shift`, to what `cost` adds to those.
+    fn lower(&mut self, from: &Self, shift: usize, cost: impl Fn(usize) -> C) {
+        let start = self.start.max(from.start + shift);
+        let end = (self.start + self.costs.len()).min(from.start + shift + from.costs.len());
+        let Some(count) = end.checked_sub(start) else { return };
+        let own = &mut self.costs[start - self.start..][..count];
+        let others = &from.costs[start - shift - from.start..][..count];
+        for ((own, &other), place) in own.iter_mut().zip(others).zip(start - shift..) {
+            let total = other + cost(place);
+            *own = if total < *own { total } else { *own };
+        }
+    }
+}
+
+struct Table<'a, 'r, C> {
+    graph: &'a Graph<'r>,
+    count: usize,
+    costs: &'a C,
+    band: usize,
+    most_cells: usize,
+}
+
+impl<C: Costs> Table<'_, '_, C> {
+    /// The places of a state that the band has.
+    fn places(&self, state: usize) -> Range<usize> {
+        let ((least, most), (least_after, most_after)) = (self.graph.before[state], self.graph.after[state]);
+        let low = least.max(self.count.saturating_sub(most_after));
+        let high = most.min(self.count.saturating_sub(least_after));
+        // Neither what is before nor what is after may differ by more than the band.
+        let low = low.saturating_sub(self.band);
+        let high = high.saturating_add(self.band).min(self.count);
+        low..(high + 1).max(low)
+    }
+
+    fn cells(&self, first: usize, last: usize) -> usize {
+        (first..=last).map(|state| self.places(state).len()).fold(0, usize::saturating_add)
+    }
+
+    /// The row of a state from those that its edges come from, which are `rows` from `base` on.
+    fn row(&self, state: usize, base: usize, rows: &[Row<C::Cost>]) -> Row<C::Cost> {
+        let places = self.places(state);
+        let mut made = Row { start: places.start, costs: vec![C::Cost::NONE; places.len()] };
+        if state == 0 && made.start == 0 {
+            made.costs[0] = C::Cost::ZERO;
+        }
+        for edge in self.graph.entering(state) {
+            let from = &rows[edge.from - base];
+            match edge.word {
+                None => made.lower(from, 0, |_| C::Cost::ZERO),
+                Some(word) => {
+                    made.lower(from, 1, |place| self.costs.pair(word, place));
+                    let deletion = self.costs.deletion(word);
+                    made.lower(from, 0, |_| deletion);
+                }
+            }
+        }
+        let mut before = C::Cost::NONE;
+        for (cost, place) in made.costs.iter_mut().zip(made.start..) {
+            if let Some(place) = place.checked_sub(1) {
+                let total = before + self.costs.insertion(place);
+                *cost = if total < *cost { total } else { *cost };
+            }
+            before = *cost;
+        }
+        made
+    }
+
+    /// The steps of the cheapest path, or its cost if a path that leaves the band may be as cheap.
+    fn solve(&self) -> Result<Vec<Step>, C::Cost> {
+        let graph = self.graph;
+        let mut steps = vec![];
+        let mut waiting = vec![(0, self.row(0, 0, &[]))];
+        let (mut last, mut place, mut sure) = (graph.last, self.count, false);
+        while let Some((first, row)) = waiting.pop() {
+            let cuts = graph.cuts(first, last);
+            let whole = cuts.is_empty() || self.cells(first, last) <= self.most_cells;
+            let mut kept = cuts.iter().copied().step_by(cuts.len() / PARTS + 1).peekable();
+            if !whole {
+                waiting.push((first, row.clone()));
+            }
+            let (mut base, mut rows) = (first, vec![row]);
+            for state in first + 1..=last {
+                let row = self.row(state, base, &rows);
+                if !whole && graph.cuts.binary_search(&state).is_ok() {
+                    if kept.next_if_eq(&state).is_some() {
+                        waiting.push((state, row.clone()));
+                    }
+                    rows.clear();
+                    base = state;
+                }
+                rows.push(row);
+            }
+            if !sure {
+                let cost = rows.last().map_or(C::Cost::NONE, |row| row.get(self.count));
+                sure = self.band >= self.most_band() || self.is_sure(cost);
+                if !sure {
+                    return Err(cost);
+                }
+            }
+            if whole {
+                place = self.follow(first, &rows, last, place, &mut steps);
+                last = first;
+            }
+        }
+        steps.reverse();
+        Ok(steps)
+    }
+
+    /// A band that has all cells.
+    fn most_band(&self) -> usize {
+        self.count.max(self.graph.edges.len())
+    }
+
+    /// Whether a path that leaves the band costs more: before a cell outside, or after it, there are
+    /// more than `band` insertions or deletions, and on the other side as many but for the difference
+    /// of the whole.
+    fn is_sure(&self, cost: C::Cost) -> bool {
+        let gaps = self.band.saturating_mul(2).saturating_add(1).saturating_sub(self.graph.difference(self.count));
+        let gap = self.costs.least_gap();
+        cost < C::Cost::NONE && gap.is_some_and(|gap| cost.gaps(gap) <= gaps)
+    }
+
+    /// Follows the path from a place of the last state back to the first, whose rows these are.
+    fn follow(
+        &self,
+        first: usize,
+        rows: &[Row<C::Cost>],
+        mut state: usize,
+        mut place: usize,
+        steps: &mut Vec<Step>,
+    ) -> usize {
+        while state > first || first == 0 && place > 0 {
+            let cost = rows[state - first].get(place);
+            let edges = self.graph.entering(state).iter();
+            let step = edges.flat_map(|edge| {
+                let from = &rows[edge.from - first];
+                let paired = edge.word.and_then(|word| {
+                    let before = place.checked_sub(1)?;
+                    Some((from.get(before) + self.costs.pair(word, before), (edge.from, before)))
+                });
+                let added = edge.word.map_or(C::Cost::ZERO, |word| self.costs.deletion(word));
+                let alone = Some((from.get(place) + added, (edge.from, place)));
+                paired.into_iter().chain(alone).map(|(total, to)| (total, to, edge.word))
+            });
+            // A sum that is not finite equals none of its parts; any step will do.
+            let found = step.clone().find(|(total, ..)| *total == cost).or_else(|| {
+                let inserted = place.checked_sub(1);
+                inserted.map(|before| (cost, (state, before), None)).or_else(|| step.clone().next())
+            });
+            let Some((_, (to, before), word)) = found else { break };
+            if word.is_some() || before < place {
+                steps.push((word, (before < place).then_some(before)));
+            }
+            (state, place) = (to, before);
+        }
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The costs of pairs, by words modulo a small number, of deletions and of insertions.
+    #[derive(Debug, Clone)]
+    struct Random<T> {
+        pairs: Vec<T>,
+        gaps: Vec<T>,
+        words: Vec<usize>,
+    }
+
+    impl<T: Cost> Costs for Random<T> {
+        type Cost = T;
+
+        fn pair(&self, word: usize, place: usize) -> T {
+            self.pairs[(word * 3 + self.words.get(place).copied().unwrap_or(0)) % self.pairs.len()]
+        }
+
+        fn deletion(&self, word: usize) -> T {
+            self.gaps[word % self.gaps.len()]
+        }
+
+        fn insertion(&self, place: usize) -> T {
+            self.gaps[place % self.gaps.len()]
+        }
+
+        fn least_gap(&self) -> Option<T> {
+            self.gaps.iter().copied().reduce(|a, b| if b < a { b } else { a })
+        }
+    }
+
+    /// A cell: its cost, the last step, and the cell before that.
+    type Cell<C> = Option<(C, Step, (usize, usize))>;
+
+    /// The whole table, with the step into each cell.
+    fn whole_table<C: Costs>(reference: &Reference, count: usize, costs: &C) -> Vec<Step> {
+        let mut table: Vec<Vec<Cell<C::Cost>>> = vec![];
+        for state in 0..reference.num_states.max(1) {
+            table.push(vec![None; count + 1]);
+            for place in 0..=count {
+                let mut best = (state == 0 && place == 0).then_some((C::Cost::ZERO, (None, None), (0, 0)));
+                let mut offer = |from: (usize, usize), cost: C::Cost, step: Step| {
+                    if let Some((before, ..)) = table[from.0][from.1] {
+                        let total = before + cost;
+                        if best.is_none_or(|(best, ..)| total < best) {
+                            best = Some((total, step, from));
+                        }
+                    }
+                };
+                for edge in reference.edges.iter().filter(|edge| edge.to == state) {
+                    match edge.word {
+                        None => offer((edge.from, place), C::Cost::ZERO, (None, None)),
+                        Some(word) => {
+                            if place > 0 {
+                                let step = (Some(word), Some(place - 1));
+                                offer((edge.from, place - 1), costs.pair(word, place - 1), step);
+                            }
+                            offer((edge.from, place), costs.deletion(word), (Some(word), None));
+                        }
+                    }
+                }
+                if place > 0 {
+                    offer((state, place - 1), costs.insertion(place - 1), (None, Some(place - 1)));
+                }
+                table[state][place] = best;
+            }
+        }
+        let (mut at, mut steps) = ((reference.num_states.max(1) - 1, count), vec![]);
+        while at != (0, 0) {
+            let (_, step, from) = table[at.0][at.1].unwrap();
+            steps.extend(Some(step).filter(|&step| step != (None, None)));
+            at = from;
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// A text with alternatives, from numbers; all braces are closed.
+    fn text(numbers: &[u8]) -> String {
+        let (mut words, mut depth): (Vec<&str>, _) = (vec![], 0);
+        for &number in numbers {
+            words.push(match number {
+                0 => "{",
+                1 if depth > 0 => "/",
+                2 if depth > 0 => "}",
+                _ => "w",
+            });
+            depth = match words.last() {
+                Some(&"{") => depth + 1,
+                Some(&"}") => depth - 1,
+                _ => depth,
+            };
+        }
+        words.extend(std::iter::repeat_n("}", depth));
+        words.join(" ")
+    }
+
+    fn check<T: Cost>(numbers: &[u8], costs: &Random<T>, sizes: (usize, usize)) -> (Vec<Step>, Vec<Step>) {
+        let reference = Reference::parse("u", &text(numbers), false).unwrap();
+        let count = costs.words.len();
+        (best_path_within(&reference, count, costs, sizes), whole_table(&reference, count, costs))
+    }
+
+    proptest! {
+        #[test]
+        fn any_band_and_any_memory_give_the_path_of_the_whole_table(
+            numbers in prop::collection::vec(0..9_u8, 0..40),
+            pairs in prop::collection::vec(0..5_u64, 1..9),
+            gaps in prop::collection::vec(0..4_u64, 1..4),
+            words in prop::collection::vec(0..5_usize, 0..40),
+            most_cells in 0..300_usize,
+            band in 0..9_usize,
+        ) {
+            let as_times = Random {
+                pairs: pairs.iter().map(|&cost| [0.1, 0.3, 0.7, 1.1, 0.0][usize::try_from(cost).unwrap()]).collect(),
+                gaps: gaps.iter().map(|&cost| [0.2, 0.4, 0.0, 0.1][usize::try_from(cost).unwrap()]).collect(),
+                words: words.clone(),
+            };
+            let (came, expected) = check(&numbers, &as_times, (most_cells, band));
+            prop_assert_eq!(came, expected);
+            let (came, expected) = check(&numbers, &Random { pairs, gaps, words }, (most_cells, band));
+            prop_assert_eq!(came, expected);
+        }
+    }
+
+    #[test]
+    fn costs_that_overflow_still_give_a_path() {
+        let reference = Reference::parse("u", "a { b / c d } e", false).unwrap();
+        let costs = Random { pairs: vec![f64::MAX], gaps: vec![f64::MAX], words: vec![0; 3] };
+        let steps = best_path(&reference, 3, &costs);
+        assert_eq!(steps.iter().filter(|(_, place)| place.is_some()).count(), 3);
+    }
+}
