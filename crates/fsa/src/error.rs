@@ -3,6 +3,8 @@
 pub(crate) mod kinds;
 pub(crate) mod parse;
 
+use std::fmt;
+
 pub use kinds::{AttributeProblem, Limited, LookAheadProblem, Operation, Quantity, TensorProblem};
 
 /// Everything that this crate refuses, with the numbers that were wrong.
@@ -204,7 +206,7 @@ pub enum Error {
     },
     /// A cycle of more than one state, where states are to be put in an order.
     #[error(
-        "FSA {fsa} has a cycle through the states {states:?}; an order of states needs that all cycles are self-loops"
+        "FSA {fsa} has a cycle through the states {}; an order of states needs that all cycles are self-loops", Shown(.states)
     )]
     Cycle {
         /// Which FSA.
@@ -414,6 +416,18 @@ pub enum Error {
         /// The number of arcs made, or to be made.
         arcs: usize,
     },
+    /// An n-gram model that would take more memory than its [`Limits`](crate::Limits) allow.
+    #[error(
+        "the n-gram model needs {needed} bytes or more, with {ngrams} n-grams so far, but its limit is {limit}; raise the limit, or prune the model"
+    )]
+    NgramLimit {
+        /// The limit, in bytes.
+        limit: usize,
+        /// How much it needs at least.
+        needed: usize,
+        /// How many n-grams it has, or its order at hand has.
+        ngrams: usize,
+    },
     /// Two graphs that cannot be composed with look-ahead.
     #[error("state {state}: {problem}")]
     LookAhead {
@@ -424,8 +438,8 @@ pub enum Error {
     },
     /// A transducer with two output strings for one input string, where one was to be kept.
     #[error(
-        "FSA {fsa}: two paths with the same input, up to label {label}, output {first:?} and {second:?} behind what they have in common; \
-         disambiguate to keep the better one, or encode the labels"
+        "FSA {fsa}: two paths with the same input, up to label {label}, output {} and {} behind what they have in common; \
+         disambiguate to keep the better one, or encode the labels", Shown(.first), Shown(.second)
     )]
     NotFunctional {
         /// Which FSA.
@@ -524,6 +538,16 @@ pub enum Error {
         /// Its score.
         score: f32,
     },
+    /// What stopped the search of one utterance.
+    #[error("utterance {utterance}, frame {frame}: {error}")]
+    DenseFrame {
+        /// Which utterance.
+        utterance: usize,
+        /// In which frame; of a stream, counted from its beginning.
+        frame: usize,
+        /// Why.
+        error: Box<Error>,
+    },
     /// A label of a graph for which a network has no score.
     #[error(
         "arc {arc} of graph {fsa} has label {label}, but the network has the classes 0 to {num_classes}, the last one not included"
@@ -548,6 +572,19 @@ pub enum Error {
     },
 }
 
+/// Numbers in a message: the first ones, and how many there are.
+struct Shown<'a>(&'a [i32]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 10;
+        match self.0.get(..SHOWN) {
+            Some(first) if self.0.len() > SHOWN => write!(f, "{first:?} and so on, {} in all", self.0.len()),
+            _ => write!(f, "{:?}", self.0),
+        }
+    }
+}
+
 impl Error {
     /// `size` as the number that indexes are stored as.
     #[inline]
@@ -570,5 +607,18 @@ impl Error {
 impl From<crate::error::parse::ParseError> for Error {
     fn from(error: crate::error::parse::ParseError) -> Self {
         Self::Parse(Box::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_cut_short() {
+        let cycle = |num_states| Error::Cycle { fsa: 0, states: (0..num_states).collect() }.to_string();
+        assert!(cycle(3).contains("the states [0, 1, 2];"));
+        assert!(cycle(10).contains("9];"));
+        assert!(cycle(100_000).contains("9] and so on, 100000 in all;"), "{}", cycle(11));
     }
 }

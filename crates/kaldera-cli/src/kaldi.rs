@@ -159,7 +159,24 @@ fn run_any<O: OptionSet>(
     body: impl FnOnce(O, Vec<String>) -> Result<bool, Failure>,
 ) -> ExitCode {
     run_reading(tool, usage, call, options, accepted, |mut options, plain| {
-        refuse_overwriting(&mut options, &plain)?;
+        // A single argument is an input.
+        refuse_overwriting(&mut options, &plain, plain.len().saturating_sub(1).max(1))?;
+        body(options, plain)
+    })
+}
+
+/// As [`run_any`], for programs with several outputs: all plain arguments but the first
+/// `num_inputs`.
+fn run_with_outputs<O: OptionSet>(
+    tool: &'static str,
+    usage: &'static str,
+    call: Call<'_>,
+    options: O,
+    (accepted, num_inputs): (RangeInclusive<usize>, usize),
+    body: impl FnOnce(O, Vec<String>) -> Result<bool, Failure>,
+) -> ExitCode {
+    run_reading(tool, usage, call, options, accepted, |mut options, plain| {
+        refuse_overwriting(&mut options, &plain, num_inputs)?;
         body(options, plain)
     })
 }
@@ -220,15 +237,12 @@ fn run_reading<O: OptionSet>(
 
 /// Ends a run whose output would empty one of its inputs, before anything is opened. Here alone our
 /// programs refuse what Kaldi's do not.
-fn refuse_overwriting(options: &mut impl OptionSet, plain: &[String]) -> Result<(), Failure> {
+fn refuse_overwriting(options: &mut impl OptionSet, plain: &[String], num_inputs: usize) -> Result<(), Failure> {
     let mut files = FileOptions::default();
     options.register(&mut files);
-    let (inputs, output) = match plain {
-        [inputs @ .., output] if !inputs.is_empty() => (inputs, Some(output)),
-        inputs => (inputs, None),
-    };
+    let (inputs, outputs) = plain.split_at(num_inputs.min(plain.len()));
     let inputs: Vec<_> = inputs.iter().chain(&files.inputs).map(String::as_str).collect();
-    let outputs: Vec<_> = output.into_iter().chain(&files.outputs).map(String::as_str).collect();
+    let outputs: Vec<_> = outputs.iter().chain(&files.outputs).map(String::as_str).collect();
     Ok(overwrite::refuse_overwriting(&inputs, &outputs)?)
 }
 
@@ -242,8 +256,10 @@ struct FileOptions {
 impl<'a> Registry<'a> for FileOptions {
     fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, _doc: &'static str) {
         let files = match name {
-            "exclude" | "include" | "spk2utt" | "utt2spk" | "vtln-map" | "weights" => &mut self.inputs,
-            "write-num-frames" | "write-utt2dur" => &mut self.outputs,
+            "exclude" | "include" | "spk2utt" | "utt2spk" | "vtln-map" | "weights" | "word-symbol-table" => {
+                &mut self.inputs
+            }
+            "write-lattices" | "write-num-frames" | "write-utt2dur" => &mut self.outputs,
             _ => return,
         };
         // A text is shown between quotes.

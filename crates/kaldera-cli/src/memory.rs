@@ -1,6 +1,8 @@
-//! What a process has taken of memory.
+//! What a process has taken of memory, and may take.
 
 use std::fs;
+
+use kaldera::fsa::Limits;
 
 /// The largest memory that this process has had so far, in bytes; `None` where the system does not
 /// tell.
@@ -8,6 +10,12 @@ pub(crate) fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// What `--max-mem` stands for.
+pub(crate) fn limits(max_mem: u64) -> Limits {
+    let max_bytes = (max_mem > 0).then(|| usize::try_from(max_mem).unwrap_or(usize::MAX));
+    Limits::default().with_max_bytes(max_bytes)
 }
 
 /// Bytes in words.

@@ -202,6 +202,14 @@ impl<W: Weight> LatticeFst<W> {
         }
     }
 
+    /// Adds to the graph cost of each arc with a word.
+    #[doc(alias = "AddWordInsPenToCompactLattice")]
+    pub fn add_to_words(&mut self, cost: f32) {
+        for arc in self.states.iter_mut().flat_map(|state| &mut state.arcs).filter(|arc| arc.olabel != 0) {
+            arc.weight.costs_mut().graph += cost;
+        }
+    }
+
     /// All weights, final ones included, to be changed.
     pub fn weights_mut(&mut self) -> impl Iterator<Item = &mut W> {
         self.states.iter_mut().flat_map(|LatticeState { final_weight, arcs }| {

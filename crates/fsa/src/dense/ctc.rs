@@ -214,22 +214,21 @@ impl CtcGraph {
     fn follow_group(&self, group: &mut [Last], row: &[f32], next: &mut Next<'_>) {
         let state = group[0].of_graph as usize;
         let range = self.view().arc_range(state);
-        let arcs = range.clone().zip(&self.view().arcs()[range]).map(|(number, arc)| CtcArc {
-            label: arc.label,
-            score: arc.score,
-            dest: self.dests[number],
-            after_blank: self.after_blank(index(arc.dest_state)),
-            number: arc_number(number),
-        });
-        follow_group(group, (self.blanks[state], self.own_arc(EPSILON)), arcs, self.topology, row, next);
+        let first = range.start;
+        let arcs = &self.view().arcs()[range];
+        let arc = |at: usize| CtcArc {
+            dest: self.dests[first + at],
+            after_blank: self.after_blank(index(arcs[at].dest_state)),
+            number: arc_number(first + at),
+        };
+        let scores = arcs.iter().map(|arc| (arc.label, arc.score));
+        follow_group(group, (self.blanks[state], self.own_arc(EPSILON)), (scores, arc), self.topology, row, next);
     }
 }
 
-/// An arc of a graph of tokens.
+/// What an arc of a graph of tokens has besides its label and score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CtcArc {
-    pub(super) label: i32,
-    pub(super) score: f32,
     /// The state where the token has come last, and that after a blank.
     pub(super) dest: u32,
     pub(super) after_blank: u32,
@@ -237,11 +236,12 @@ pub(super) struct CtcArc {
 }
 
 /// Follows the arcs of a state of the graph for all tokens that are there. `blank` is the state
-/// after a blank, and the number of the arc to it.
+/// after a blank, and the number of the arc to it. The labels and scores of all arcs are looked at,
+/// and the rest of the few that are needed.
 pub(super) fn follow_group(
     group: &mut [Last],
     blank: (u32, u32),
-    arcs: impl Iterator<Item = CtcArc>,
+    (scores, arc): (impl Iterator<Item = (i32, f32)>, impl Fn(usize) -> CtcArc),
     topology: CtcTopology,
     row: &[f32],
     next: &mut Next<'_>,
@@ -265,13 +265,15 @@ pub(super) fn follow_group(
             break;
         }
     }
-    for arc in arcs {
-        let Some(&acoustic) = row[1..].get(class(arc.label, 1)) else { continue };
-        let score = arc.score + acoustic;
+    let tokens = &row[1..];
+    for (at, (label, score)) in scores.enumerate() {
+        let Some(&acoustic) = tokens.get(class(label, 1)) else { continue };
+        let score = score + acoustic;
         if !next.needs(first + score) {
             continue;
         }
-        for from in group.iter().filter(|from| from.last != arc.label) {
+        let arc = arc(at);
+        for from in group.iter().filter(|from| from.last != label) {
             let mut needed = next.reach(from.source, from.before, arc.dest, arc.number, score);
             if topology.is_modified() {
                 needed |= next.reach(from.source, from.before, arc.after_blank, arc.number, score);

@@ -5,7 +5,7 @@ use super::next::Next;
 use super::trellis::Link;
 use crate::core::view::FsaView;
 use crate::support::ids::index;
-use crate::{Error, FINAL, FsaVec, GraphLabels};
+use crate::{Arc, Error, FINAL, FsaVec, GraphLabels};
 
 /// A graph whose arcs take one class each, or none.
 pub(super) trait DecodingGraph: Sync {
@@ -242,6 +242,13 @@ impl LabelIndex {
             Some(class) if class >= num_classes => Err(Error::DenseLabel { fsa, arc, label, num_classes }),
             _ => Ok(()),
         }
+    }
+
+    /// The same for one of the graphs that this was made of. O(arcs).
+    pub(super) fn check_one(&self, graphs: &FsaVec, fsa: usize, num_classes: usize) -> Result<(), Error> {
+        let unfit = |arc: &Arc| self.labels.class(arc.label).is_some_and(|class| class >= num_classes);
+        let found = graphs.fsa(fsa).arcs().iter().enumerate().find(|(_, arc)| unfit(arc));
+        found.map_or(Ok(()), |(arc, it)| Err(Error::DenseLabel { fsa, arc, label: it.label, num_classes }))
     }
 
     /// One of the graphs that this was made of.

@@ -40,8 +40,8 @@ use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 /// ```
 ///
 /// # Errors
-/// [`Error::Beam`]; [`Error::Size`] for another number of graphs; [`Error::DenseLabel`];
-/// [`Error::TooLarge`] if all lattices together are. What concerns one utterance is its
+/// [`Error::Beam`]; [`Error::Size`] for another number of graphs; [`Error::DenseLabel`] if there is
+/// one graph; [`Error::TooLarge`] if all lattices together are. What concerns one utterance is its
 /// [`Outcome`].
 pub fn intersect_dense<F: Fsas>(
     graphs: &Graph<F>,
@@ -69,9 +69,17 @@ pub fn intersect_dense_pruned<F: Fsas>(
         Error::same_size(Quantity::Graphs, dense.num_utterances(), fsas.num_fsas())?;
     }
     let index = LabelIndex::of(fsas, options.labels);
-    index.check(dense.num_classes())?;
+    let fits = index.check(dense.num_classes());
+    if fsas.num_fsas() == 1 {
+        fits.clone()?;
+    }
     let number = |utterance: usize| if fsas.num_fsas() == 1 { 0 } else { utterance };
-    let graph_of = |utterance: usize| index.graph(fsas, number(utterance));
+    let graph_of = |utterance: usize| {
+        if fits.is_err() {
+            index.check_one(fsas, utterance, dense.num_classes())?;
+        }
+        Ok(index.graph(fsas, number(utterance)))
+    };
     let (made, outcomes): (Vec<_>, _) = search_each(dense, options, graph_of)?.into_iter().unzip();
     gather(graphs, options.labels, made, outcomes, |utterance| fsas.fsa(number(utterance)))
 }
@@ -83,7 +91,7 @@ pub(super) fn intersect_one_graph<G: DecodingGraph>(
     dense: &DenseFsaVec<'_>,
     options: &DenseOptions,
 ) -> Result<DenseLattices, Error> {
-    let (made, outcomes): (Vec<_>, _) = search_each(dense, options, |_| graph_of_one())?.into_iter().unzip();
+    let (made, outcomes): (Vec<_>, _) = search_each(dense, options, |_| Ok(graph_of_one()))?.into_iter().unzip();
     gather(carrier, GraphLabels::Class, made, outcomes, |_| carrier.fsas().view())
 }
 
@@ -91,13 +99,16 @@ pub(super) fn intersect_one_graph<G: DecodingGraph>(
 fn search_each<G: DecodingGraph>(
     dense: &DenseFsaVec<'_>,
     options: &DenseOptions,
-    graph_of: impl Fn(usize) -> G + Sync,
+    graph_of: impl Fn(usize) -> Result<G, Error> + Sync,
 ) -> Result<Vec<(Made, Outcome)>, Error> {
     options.check()?;
     let unused = Mutex::new(Vec::<(Scratch, Search)>::new());
     let work = dense.total_frames().saturating_mul(dense.num_classes());
     for_each_job(work, 0..dense.num_utterances(), |_, utterance| {
-        let graph = graph_of(utterance);
+        let graph = match graph_of(utterance) {
+            Ok(graph) => graph,
+            Err(error) => return Ok((Made::default(), Outcome::Failed(error))),
+        };
         let lock = || unused.lock().unwrap_or_else(PoisonError::into_inner);
         let (scratch, search) = lock().pop().unzip();
         let mut memory = (Scratch::of_size(scratch, graph.num_states()), search.unwrap_or_else(Search::new));
@@ -122,7 +133,7 @@ fn search_one<G: DecodingGraph>(
     }
     search.restart();
     search.advance(graph, frames, options, scratch, utterance)?;
-    lattice(graph, search, options, options.ending(), options.output_beam)
+    lattice(graph, search, options, options.ending(), options.output_beam, utterance)
 }
 
 /// The lattices of all utterances as one vector.

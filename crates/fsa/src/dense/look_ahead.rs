@@ -13,10 +13,10 @@ use self::grammar::Grammar;
 use self::hl::Hl;
 pub(super) use self::shared::SharedVisited;
 pub(super) use self::visited::Saved;
-use self::visited::Visited;
+use self::visited::{Visited, VisitedArc};
 use super::active::{Active, Token};
 use super::ctc::{CtcArc, follow_group};
-use super::graph::{DecodingGraph, EpsilonArc, GraphArc, class};
+use super::graph::{DecodingGraph, EpsilonArc, GraphArc, arc_number, class};
 use super::intersect::intersect_one_graph;
 use super::next::{Last, Next};
 use super::search::Search;
@@ -241,14 +241,12 @@ impl LookAhead<'_> {
         let pair = group[0].of_graph;
         let blank = visited.blank(pair);
         let (first_arc, arcs) = visited.arcs(self.graph, pair);
-        let arcs = (first_arc..).zip(arcs).map(|(number, arc)| CtcArc {
-            label: arc.label,
-            score: arc.score,
-            dest: arc.dests[0],
-            after_blank: arc.dests[1],
-            number,
-        });
-        follow_group(group, (blank, 0), arcs, self.graph.topology, row, next);
+        let arc = |at: usize| {
+            let VisitedArc { dests: [dest, after_blank], .. } = arcs[at];
+            CtcArc { dest, after_blank, number: first_arc + arc_number(at) }
+        };
+        let scores = arcs.iter().map(|arc| (arc.label, arc.score));
+        follow_group(group, (blank, 0), (scores, arc), self.graph.topology, row, next);
     }
 }
 

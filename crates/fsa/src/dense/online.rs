@@ -156,7 +156,8 @@ impl OnlineDecoder {
 
     /// Takes the next frames of some streams: the first utterance of `chunks` for the first stream,
     /// and so on. What came of each is the result: an error leaves its stream as it was, unless it
-    /// is [`Error::Limit`] or [`Error::Overflow`], and says nothing of the others.
+    /// is [`Error::DenseFrame`] with [`Error::Limit`] or [`Error::Overflow`], and says nothing of the
+    /// others.
     ///
     /// # Errors
     /// [`Error::Size`] for another number of chunks; [`Error::DenseLabel`].
@@ -256,16 +257,16 @@ impl OnlineDecoder {
     fn lattices_within(&self, streams: &[&DecodingStream], ending: Ending, beam: f32) -> Result<DenseLattices, Error> {
         streams.iter().try_for_each(|stream| self.check(stream))?;
         let num_links = streams.iter().map(|stream| stream.search.trellis.sizes().1).sum();
-        let made = for_each_job(num_links, streams.iter(), |_, stream| {
+        let made = for_each_job(num_links, streams.iter(), |utterance, stream| {
             let made = match &self.graph {
                 Source::Graph { graph, index } => {
-                    self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), stream, ending, beam)
+                    self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), (utterance, stream), ending, beam)
                 }
-                Source::Ctc(graph) => self.lattice(graph, stream, ending, beam),
+                Source::Ctc(graph) => self.lattice(graph, (utterance, stream), ending, beam),
                 Source::LookAhead(graph) => match &stream.visited {
                     Some(visited) => {
                         let graph = graph.of_stream(visited, &stream.search);
-                        graph.and_then(|graph| self.lattice(&graph, stream, ending, beam))
+                        graph.and_then(|graph| self.lattice(&graph, (utterance, stream), ending, beam))
                     }
                     None => Ok((Made::default(), Outcome::NoFinalState)),
                 },
@@ -302,13 +303,13 @@ impl OnlineDecoder {
     fn lattice<G: DecodingGraph>(
         &self,
         graph: &G,
-        stream: &DecodingStream,
+        (utterance, stream): (usize, &DecodingStream),
         ending: Ending,
         beam: f32,
     ) -> Result<(Made, Outcome), Error> {
         if graph.num_states() == 0 {
             return Ok((Made::default(), Outcome::NoFinalState));
         }
-        lattice(graph, &stream.search, &self.options, ending, beam)
+        lattice(graph, &stream.search, &self.options, ending, beam, utterance)
     }
 }

@@ -6,7 +6,8 @@ use super::search::Search;
 use super::trellis::{Extras, Link, Trellis};
 use super::{DenseOptions, Ending, Outcome};
 use crate::core::builder::SortedFsaBuilder;
-use crate::{Arc, Error, FINAL, Quantity};
+use crate::core::limits::Limits;
+use crate::{Arc, Error, FINAL, Operation, Quantity};
 
 /// A lattice with what belongs to its arcs.
 #[derive(Debug, Default)]
@@ -23,25 +24,30 @@ pub(super) struct Made {
 /// states.
 ///
 /// # Errors
-/// [`Error::TooLarge`]; [`Error::Binary`] for what was read from bytes, and is of another graph.
+/// [`Error::TooLarge`]; [`Error::DenseFrame`] with [`Error::Limit`]; [`Error::Binary`] for what was
+/// read from bytes, and is of another graph.
 pub(super) fn lattice<G: DecodingGraph>(
     graph: &G,
     search: &Search,
     options: &DenseOptions,
     ending: Ending,
     beam: f32,
+    utterance: usize,
 ) -> Result<(Made, Outcome), Error> {
     let trellis = &search.trellis;
     if !search.is_alive() {
         // The last frame has no states: its arcs led nowhere.
         return Ok((Made::default(), Outcome::Died { frame: trellis.num_frames().saturating_sub(1) }));
     }
-    let (links, outcome) = last_links(graph, search, ending);
+    let (mut links, outcome) = last_links(graph, search, ending);
+    // A sum may be below everything that single precision holds.
+    let (best, scores) = trellis.last_scores();
+    links.retain(|link| (scores[link.source as usize] - best) + link.score > f32::NEG_INFINITY);
     if links.is_empty() {
         return Ok((Made::default(), Outcome::NoFinalState));
     }
     let from = search.unpruned_from(options);
-    let made = Writer::new(trellis, links, beam, from).write(graph)?;
+    let made = Writer::new(trellis, links, beam, from).write(graph, options.limits, utterance)?;
     graph.check()?;
     Ok((made, outcome))
 }
@@ -61,6 +67,10 @@ fn last_links<G: DecodingGraph>(graph: &G, search: &Search, ending: Ending) -> (
     let active = search.ends().map(|(source, _)| Link { source, dest: 0, arc: NO_ARC, score: 0.0 });
     (active.collect(), Outcome::Partial)
 }
+
+/// The memory of an arc of a lattice with what belongs to it, once here and once among those of all
+/// utterances.
+const BYTES_OF_ARC: usize = 2 * (size_of::<Arc>() + 3 * size_of::<i32>());
 
 struct Writer<'a> {
     trellis: &'a Trellis,
@@ -88,7 +98,7 @@ impl<'a> Writer<'a> {
         Self { trellis, extras, last, beam, from, made: Made::default() }
     }
 
-    fn write<G: DecodingGraph>(mut self, graph: &G) -> Result<Made, Error> {
+    fn write<G: DecodingGraph>(mut self, graph: &G, limits: Limits, utterance: usize) -> Result<Made, Error> {
         let mut outgoing = Vec::new();
         // The number of a state is its place among those of its frame, behind those of all frames
         // before.
@@ -112,6 +122,12 @@ impl<'a> Writer<'a> {
             for arc in &outgoing {
                 self.add(arc, graph)?;
             }
+            let arcs = self.made.part.arcs.len();
+            let needed = self.trellis.bytes() + arcs.saturating_mul(BYTES_OF_ARC);
+            limits.check(Operation::DenseIntersection, needed, next, arcs).map_err(|error| {
+                let (frame, error) = (self.trellis.first_frame() + frame, Box::new(error));
+                Error::DenseFrame { utterance, frame, error }
+            })?;
             (first, states) = (next, next_states);
         }
         while self.made.part.ends.len() <= first {

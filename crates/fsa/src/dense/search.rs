@@ -87,8 +87,8 @@ impl Search {
     /// is.
     ///
     /// # Errors
-    /// [`Error::Limit`]; [`Error::Overflow`] if scores add up to plus infinity;
-    /// [`Error::EndlessCycle`].
+    /// [`Error::DenseFrame`] with [`Error::Limit`]; with [`Error::Overflow`] if scores add up to plus
+    /// infinity; with [`Error::EndlessCycle`].
     pub(super) fn advance<G: DecodingGraph>(
         &mut self,
         graph: &G,
@@ -97,22 +97,36 @@ impl Search {
         scratch: &mut Scratch,
         utterance: usize,
     ) -> Result<(), Error> {
-        self.begin(graph, options, scratch, utterance)?;
+        let within = |frame: usize| move |error| Error::DenseFrame { utterance, frame, error: Box::new(error) };
+        self.begin(graph, options, scratch, utterance).map_err(within(0))?;
         for row in frames.rows() {
             if !self.is_alive() {
                 break;
             }
-            self.step(graph, row, options, scratch).map_err(|endless| endless_cycle(graph, endless, utterance))?;
-            if self.trellis.last_scores().0 == f32::INFINITY {
-                return Err(Error::Overflow { fsa: utterance });
-            }
-            if self.is_alive() {
-                self.prune(options)?;
-            }
-            graph.check()?;
-            graph.forget(&mut self.tokens, &mut self.trellis.links)?;
+            let frame = self.trellis.num_frames();
+            self.take(graph, row, options, scratch, utterance).map_err(within(frame))?;
         }
         Ok(())
+    }
+
+    /// Goes on by one frame, and takes out what is not needed any more.
+    fn take<G: DecodingGraph>(
+        &mut self,
+        graph: &G,
+        row: &[f32],
+        options: &DenseOptions,
+        scratch: &mut Scratch,
+        utterance: usize,
+    ) -> Result<(), Error> {
+        self.step(graph, row, options, scratch).map_err(|endless| endless_cycle(graph, endless, utterance))?;
+        if self.trellis.last_scores().0 == f32::INFINITY {
+            return Err(Error::Overflow { fsa: utterance });
+        }
+        if self.is_alive() {
+            self.prune(options)?;
+        }
+        graph.check()?;
+        graph.forget(&mut self.tokens, &mut self.trellis.links)
     }
 
     /// Goes on by one frame.

@@ -22,6 +22,8 @@ const NAMED: usize = 10;
 pub struct LeftOut {
     num_entries: u64,
     symbols: BTreeSet<String>,
+    /// Of the symbols.
+    bytes: usize,
 }
 
 impl LeftOut {
@@ -40,11 +42,17 @@ impl LeftOut {
         self.symbols.iter().map(String::as_str)
     }
 
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// One more entry, with its symbols.
     pub(crate) fn add<'a>(&mut self, symbols: impl IntoIterator<Item = &'a str>) {
         self.num_entries += 1;
         for symbol in symbols {
             if !self.symbols.contains(symbol) {
+                self.bytes += symbol.len() + 4 * size_of::<String>();
                 self.symbols.insert(symbol.to_owned());
             }
         }

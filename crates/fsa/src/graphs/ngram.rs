@@ -25,6 +25,7 @@ use self::labels::Labels;
 use self::layout::{Layout, ROOT, View};
 use self::lists::NgramLists;
 use self::tree::Tree;
+use crate::core::limits::Limits;
 use crate::error::Error;
 use crate::graphs::left_out::LeftOut;
 use crate::graphs::progress::OutOfVocabulary;
@@ -84,12 +85,12 @@ impl fmt::Debug for NgramModel {
 
 impl NgramModel {
     /// A model of these n-grams, with labels of its own.
-    fn from_lists(lists: NgramLists) -> Result<Self, Error> {
-        Self::from_tree(lists.into_tree()?)
+    fn from_lists(lists: NgramLists, limits: Limits) -> Result<Self, Error> {
+        Self::from_tree(lists.into_tree(limits)?, limits)
     }
 
-    fn from_tree(tree: Tree) -> Result<Self, Error> {
-        let (layout, bytes) = tree.finish()?;
+    fn from_tree(tree: Tree, limits: Limits) -> Result<Self, Error> {
+        let (layout, bytes) = tree.finish(limits)?;
         Self::from_layout(layout, Shared::new(bytes))
     }
 
@@ -105,10 +106,15 @@ impl NgramModel {
     ///
     /// # Errors
     /// [`Error::MissingSymbol`] for a word that is refused, [`Error::Symbol`] for one that has a
-    /// label below 1, and [`Error::TooLarge`].
-    pub fn with_labels(mut self, table: &mut SymbolTable, out_of_vocabulary: OutOfVocabulary) -> Result<Self, Error> {
+    /// label below 1, [`Error::NgramLimit`] and [`Error::TooLarge`].
+    pub fn with_labels(
+        mut self,
+        table: &mut SymbolTable,
+        out_of_vocabulary: OutOfVocabulary,
+        limits: Limits,
+    ) -> Result<Self, Error> {
         if out_of_vocabulary == OutOfVocabulary::Skip {
-            self = self.restrict(|word| table.find(word).is_some())?;
+            self = self.restrict(|word| table.find(word).is_some(), limits)?;
         }
         let mut labels = Vec::new();
         for word in 0..self.layout.num_words() {

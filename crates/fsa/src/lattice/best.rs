@@ -1,6 +1,9 @@
 //! Best paths.
 
-use crate::error::Error;
+use ragged_core::Ragged;
+
+use crate::core::limits::Limits;
+use crate::error::{Error, Operation};
 use crate::lattice::builder::LatticeBuilder;
 use crate::lattice::container::Lattice;
 use crate::paths::{n_best_paths, n_best_strings};
@@ -58,24 +61,37 @@ impl Lattice {
     /// The `n` best paths of lattice `i`, from the best down; several may have the same words.
     ///
     /// # Errors
-    /// If there is no such lattice; [`Error::TooLarge`].
+    /// If there is no such lattice; [`Error::Limit`]; [`Error::TooLarge`].
     #[doc(alias = "lattice-to-nbest")]
     pub fn n_best_paths(&self, i: usize, n: usize) -> Result<Vec<LatticePath>, Error> {
         self.check_index(i)?;
-        let paths = n_best_paths(&self.fsas().index(&[id(i)])?.0, n)?;
-        Ok(paths.rows().map(|arcs| self.path(i, arcs.to_vec())).collect())
+        self.paths(i, &n_best_paths(&self.fsas().index(&[id(i)])?.0, n)?)
     }
 
     /// The `n` best word sequences of lattice `i`, each with its best path, from the best down.
     /// Exact.
     ///
     /// # Errors
-    /// If there is no such lattice; [`Error::TooLarge`].
+    /// If there is no such lattice; [`Error::Limit`]; [`Error::TooLarge`].
     pub fn n_best(&self, i: usize, n: usize) -> Result<Vec<LatticePath>, Error> {
         self.check_index(i)?;
         let (own, _) = self.fsas().index(&[id(i)])?;
-        let paths = n_best_strings(&own, &own.labels(), n)?;
-        Ok(paths.rows().map(|arcs| self.path(i, arcs.to_vec())).collect())
+        self.paths(i, &n_best_strings(&own, &own.labels(), n)?)
+    }
+
+    /// Paths with all that their arcs have.
+    fn paths(&self, i: usize, paths: &Ragged<i32>) -> Result<Vec<LatticePath>, Error> {
+        let limits = Limits::default();
+        let mut bytes = size_of_val(paths.values());
+        let mut made = Vec::new();
+        for arcs in paths.rows() {
+            let path = self.path(i, arcs.to_vec());
+            bytes += 2 * size_of::<LatticePath>() + size_of_val(&path.words[..]);
+            bytes += size_of_val(&path.alignment[..]) + size_of_val(arcs);
+            limits.check(Operation::ShortestPaths, bytes, made.len(), paths.values().len())?;
+            made.push(path);
+        }
+        Ok(made)
     }
 
     /// A path as a lattice of its own, arc by arc.

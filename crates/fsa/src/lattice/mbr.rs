@@ -30,7 +30,7 @@ pub struct MbrOptions {
     pub decode_mbr: bool,
     /// Keep bins whose best entry is no word.
     pub print_silence: bool,
-    /// What one lattice may take: states × words; 8 GiB without a limit.
+    /// What one lattice may take: states × words; half of the memory there is without a limit.
     pub limits: Limits,
 }
 

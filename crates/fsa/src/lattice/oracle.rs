@@ -42,7 +42,7 @@ impl Lattice {
     /// O(arcs × words).
     ///
     /// # Errors
-    /// If there is no such lattice; [`Error::Limit`] above 8 GiB.
+    /// If there is no such lattice; [`Error::Limit`] above half of the memory there is.
     #[doc(alias = "lattice-oracle")]
     pub fn oracle(&self, i: usize, reference: &[i32]) -> Result<Option<Oracle>, Error> {
         self.check_index(i)?;

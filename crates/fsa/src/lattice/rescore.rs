@@ -120,7 +120,7 @@ impl Lattice {
     /// the order of the model.
     ///
     /// # Errors
-    /// [`Error::Limit`] above the limit, 8 GiB for each lattice without one.
+    /// [`Error::Limit`] above the limit, half of the memory there is for each lattice without one.
     #[doc(alias = "lattice-lmrescore")]
     pub fn rescore<M: LanguageModel>(&self, model: &M, scale: f32, limits: Limits) -> Result<Self, Error> {
         let lattices: Result<Vec<_>, _> =
@@ -135,7 +135,7 @@ impl Lattice {
     /// [`rescore`](Self::rescore) for true back-off.
     ///
     /// # Errors
-    /// [`Error::Limit`] above the limit, 8 GiB for each lattice without one.
+    /// [`Error::Limit`] above the limit, half of the memory there is for each lattice without one.
     #[doc(alias = "lattice-lmrescore")]
     #[doc(alias = "lattice-compose")]
     pub fn compose(&self, grammar: &Graph<Fsa>, limits: Limits) -> Result<Self, Error> {

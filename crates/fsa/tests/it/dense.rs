@@ -383,7 +383,64 @@ fn memory_is_limited() {
     let loops = Graph::new(Fsa::from_arcs(2, arcs).unwrap());
     let options = DenseOptions::default().with_limits(Limits::default().with_max_bytes(10_000));
     let came = intersect_dense_pruned(&loops, &dense(&values), &options).unwrap();
-    assert!(matches!(came.outcomes()[0], Outcome::Failed(Error::Limit { limit: 10_000, .. })));
+    let Outcome::Failed(Error::DenseFrame { utterance: 0, frame: 1.., error }) = &came.outcomes()[0] else {
+        panic!("{:?}", came.outcomes())
+    };
+    assert!(matches!(**error, Error::Limit { limit: 10_000, .. }));
+}
+
+#[test]
+fn the_memory_of_lattices_is_limited() {
+    let values = vec![0.0_f32; 20 * CLASSES];
+    // Epsilons around a cycle that costs little make copies of the states of each frame.
+    let around =
+        vec![Arc::new(0, 1, 0, -0.001), Arc::new(0, 0, 1, 0.0), Arc::new(0, 2, FINAL, 0.0), Arc::new(1, 0, 0, 0.0)];
+    let graph = Graph::new(Fsa::from_arcs(3, around).unwrap());
+    let options = |bytes: usize| {
+        let options = DenseOptions::default().with_labels(GraphLabels::ClassPlusOne);
+        options.with_limits(Limits::default().with_max_bytes(bytes))
+    };
+    let came = intersect_dense_pruned(&graph, &dense(&values), &options(1 << 20)).unwrap();
+    assert_eq!(came.outcomes(), [Outcome::Final]);
+    assert!(came.graph().fsas().num_arcs() > 32 * 20);
+    let came = intersect_dense_pruned(&graph, &dense(&values), &options(20_000)).unwrap();
+    let Outcome::Failed(Error::DenseFrame { utterance: 0, error, .. }) = &came.outcomes()[0] else {
+        panic!("{:?}", came.outcomes())
+    };
+    assert!(matches!(**error, Error::Limit { limit: 20_000, .. }));
+}
+
+#[test]
+fn scores_that_add_up_to_more_than_a_number_holds_concern_their_utterance() {
+    let values = [3e38, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let dense = DenseFsaVec::from_padded(&values, [2, 2, 2], &[2, 2]).unwrap();
+    let arcs = vec![Arc::new(0, 0, 0, 3e38), Arc::new(0, 1, FINAL, 0.0)];
+    let graph = Graph::new(Fsa::from_arcs(2, arcs).unwrap());
+    let came = intersect_dense_pruned(&graph, &dense, &DenseOptions::default().with_allow_partial(true)).unwrap();
+    let error = Box::new(Error::Overflow { fsa: 0 });
+    assert_eq!(came.outcomes()[0], Outcome::Failed(Error::DenseFrame { utterance: 0, frame: 0, error }));
+    assert_eq!(came.outcomes()[1], Outcome::Final);
+}
+
+#[test]
+fn an_end_that_costs_more_than_a_number_holds_is_none() {
+    let arcs = vec![Arc::new(0, 1, 0, -3e38), Arc::new(0, 2, 0, 0.0), Arc::new(1, 3, FINAL, -3e38)];
+    let graph = Graph::new(Fsa::from_arcs(4, arcs).unwrap());
+    let came = intersect_dense(&graph, &dense(&[0.0; CLASSES]), f32::INFINITY).unwrap();
+    assert_eq!(came.outcomes(), [Outcome::NoFinalState]);
+}
+
+#[test]
+fn a_label_out_of_the_classes_concerns_its_utterance_if_each_has_a_graph() {
+    let graph = |label| Fsa::from_arcs(3, vec![Arc::new(0, 1, label, 0.0), Arc::new(1, 2, FINAL, 0.0)]).unwrap();
+    let both = Graph::new(FsaVec::from_fsas(&[graph(1), graph(CLASSES as i32), graph(0)]).unwrap());
+    let values = [0.0; 3 * CLASSES];
+    let three = DenseFsaVec::from_padded(&values, [3, 1, CLASSES], &[1, 1, 1]).unwrap();
+    let came = intersect_dense(&both, &three, 1.0).unwrap();
+    let error = Error::DenseLabel { fsa: 1, arc: 0, label: CLASSES as i32, num_classes: CLASSES };
+    assert_eq!(came.outcomes(), [Outcome::Final, Outcome::Failed(error.clone()), Outcome::Final]);
+    let one = Graph::new(graph(CLASSES as i32));
+    assert!(matches!(intersect_dense(&one, &three, 1.0), Err(Error::DenseLabel { fsa: 0, .. })));
 }
 
 /// Frames of an hour of speech at 100 a second, in chunks, and after how many what is decided is

@@ -203,7 +203,7 @@ proptest! {
     ) {
         let whole = model(&arpa(order, &entries)).unwrap();
         let before = parsed(&written(&whole));
-        let small = whole.restrict(|word| wanted.contains(word)).unwrap();
+        let small = whole.restrict(|word| wanted.contains(word), Limits::default()).unwrap();
         let keeps = |word: &String| word.starts_with('<') || wanted.contains(&**word);
         let expected: BTreeMap<_, _> =
             before.iter().filter(|(ngram, _)| ngram.iter().all(keeps)).map(|(ngram, it)| (ngram.clone(), *it)).collect();
@@ -214,13 +214,13 @@ proptest! {
         for word in &wanted {
             table.find_or_add(word).unwrap();
         }
-        let skipped = model(&arpa(order, &entries)).unwrap().with_labels(&mut table, OutOfVocabulary::Skip).unwrap();
+        let skipped = model(&arpa(order, &entries)).unwrap().with_labels(&mut table, OutOfVocabulary::Skip, Limits::default()).unwrap();
         prop_assert_eq!(written(&skipped), written(&small));
     }
 
     #[test]
     fn normalized_histories_sum_to_one((order, entries) in entries()) {
-        let model = model(&arpa(order, &entries)).unwrap().normalize().unwrap();
+        let model = model(&arpa(order, &entries)).unwrap().normalize(Limits::default()).unwrap();
         for history in histories() {
             let sum = sum(&model, &history);
             prop_assert!((sum - 1.0).abs() < SUM_TOLERANCE, "{history:?} {sum}");
@@ -232,7 +232,7 @@ proptest! {
     #[test]
     fn normalizing_changes_weights_only((order, entries) in proper()) {
         let before = model(&arpa(order, &entries)).unwrap();
-        let after = before.normalize().unwrap();
+        let after = before.normalize(Limits::default()).unwrap();
         let (before, after) = (parsed(&written(&before)), parsed(&written(&after)));
         prop_assert!(before.keys().eq(after.keys()));
         let mut seen: HashMap<&[String], (usize, f64)> = HashMap::new();
@@ -253,8 +253,8 @@ proptest! {
     #[test]
     fn pruning_leaves_out_what_changes_little((order, entries) in proper(), exponent in 1..=60_i32) {
         let threshold = 10_f64.powf(-f64::from(exponent) / 10.0);
-        let whole = model(&arpa(order, &entries)).unwrap().normalize().unwrap();
-        let pruned = whole.prune(threshold).unwrap();
+        let whole = model(&arpa(order, &entries)).unwrap().normalize(Limits::default()).unwrap();
+        let pruned = whole.prune(threshold, Limits::default()).unwrap();
         let (before, after) = (parsed(&written(&whole)), parsed(&written(&pruned)));
         prop_assert!(after.keys().all(|ngram| before.contains_key(ngram)));
         for history in histories() {
@@ -284,8 +284,8 @@ proptest! {
         (other_order, second) in proper(),
         weight in 0.0..=1.0_f64,
     ) {
-        let models = [model(&arpa(order, &first)), model(&arpa(other_order, &second))].map(|it| it.unwrap().normalize().unwrap());
-        let mixed = NgramModel::interpolate(&[(&models[0], weight), (&models[1], 1.0 - weight)]).unwrap();
+        let models = [model(&arpa(order, &first)), model(&arpa(other_order, &second))].map(|it| it.unwrap().normalize(Limits::default()).unwrap());
+        let mixed = NgramModel::interpolate(&[(&models[0], weight), (&models[1], 1.0 - weight)], Limits::default()).unwrap();
         let texts = models.each_ref().map(|model| parsed(&written(model)));
         let all: BTreeSet<_> = texts.iter().flat_map(BTreeMap::keys).collect();
         let found = parsed(&written(&mixed));
@@ -301,7 +301,7 @@ proptest! {
             prop_assert!((sum(&mixed, &history) - 1.0).abs() < SUM_TOLERANCE, "{history:?}");
         }
         // A share of nothing changes nothing but what is there to back off to.
-        let same = NgramModel::interpolate(&[(&models[0], 1.0)]).unwrap();
+        let same = NgramModel::interpolate(&[(&models[0], 1.0)], Limits::default()).unwrap();
         for history in histories() {
             for word in &WORDS[1..] {
                 let difference = 10_f64.powf(log10(&same, &history, word)) - 10_f64.powf(log10(&models[0], &history, word));
@@ -410,7 +410,7 @@ fn words_out_of_the_table_are_told_of_binary_files_too() {
     assert_eq!(read(OutOfVocabulary::Skip), Ok((2, "1 (1 symbol: b)".to_owned(), None)));
     assert_eq!(read(OutOfVocabulary::Refuse), Err(Error::MissingSymbol { symbol: "b".to_owned() }));
     let mut zero: SymbolTable = "b 0\n".parse().unwrap();
-    assert!(model(text).unwrap().with_labels(&mut zero, OutOfVocabulary::Refuse).is_err());
+    assert!(model(text).unwrap().with_labels(&mut zero, OutOfVocabulary::Refuse, Limits::default()).is_err());
 }
 
 #[test]
@@ -423,13 +423,67 @@ fn a_repeated_n_gram_is_refused_with_its_line() {
 fn weights_and_thresholds_that_make_no_sense_are_refused() {
     let it = model("\\data\\\nngram 1=2\n\\1-grams:\n-99 <s>\n0 </s>\n\\end\\\n").unwrap();
     for threshold in [0.0, -1.0, 1.0, f64::NAN] {
-        assert!(matches!(it.prune(threshold), Err(Error::Probability { .. })));
+        assert!(matches!(it.prune(threshold, Limits::default()), Err(Error::Probability { .. })));
     }
     for weights in [[0.5, 0.6], [-0.5, 1.5], [f64::NAN, 1.0]] {
-        let mixed = NgramModel::interpolate(&weights.map(|weight| (&it, weight)));
+        let mixed = NgramModel::interpolate(&weights.map(|weight| (&it, weight)), Limits::default());
         assert!(matches!(mixed, Err(Error::InterpolationWeight { .. })));
     }
-    assert!(NgramModel::interpolate(&[]).is_err());
+    assert!(NgramModel::interpolate(&[], Limits::default()).is_err());
+}
+
+#[test]
+fn models_that_need_more_than_the_limit_are_refused() {
+    const LIMIT: usize = 15_000;
+    let limits = Limits::default().with_max_bytes(LIMIT);
+    let options = ArpaOptions::default().with_limits(limits);
+    let refused = |made: Result<NgramModel, Error>| {
+        assert!(matches!(made, Err(Error::NgramLimit { limit: LIMIT, needed: LIMIT.., .. })), "{made:?}");
+    };
+    let words: String = (0..1000).map(|word| format!("-3 w{word}\n")).collect();
+    let text = format!("\\data\\\nngram 1=1001\n\\1-grams:\n{words}-1 </s>\n\\end\\\n");
+    let read = |bytes: &[u8]| NgramModel::from_reader(bytes, &options, &mut |_| {});
+    refused(read(text.as_bytes()));
+    let whole = model(&text).unwrap();
+    refused(read(whole.as_bytes()));
+    refused(whole.normalize(limits));
+    refused(whole.prune(0.5, limits));
+    refused(NgramModel::interpolate(&[(&whole, 1.0)], limits));
+    refused(whole.restrict(|word| word != "w1", limits));
+    // A line with 100 words needs 99 n-grams before it.
+    let lines: String = (0..10)
+        .map(|line| {
+            format!("-1{}\n", format!(" {}", if line % 2 == 0 { "a" } else { "b" }).repeat(99) + &format!(" w{line}"))
+        })
+        .collect();
+    let counts: String =
+        (1..=100).map(|order| format!("ngram {order}={}\n", if order == 100 { 10 } else { 0 })).collect();
+    let sections: String = (1..100).map(|order| format!("\\{order}-grams:\n")).collect();
+    let deep = format!("\\data\\\n{counts}{sections}\\100-grams:\n{lines}\\end\\\n");
+    assert!(model(&deep).unwrap().num_ngrams() > 2 * 99);
+    refused(read(deep.as_bytes()));
+}
+
+#[test]
+fn logarithms_that_no_sum_can_hold_are_refused_with_their_line() {
+    let read = |score: &str, backoff: &str| {
+        model(&format!(
+            "\\data\\\nngram 1=1\nngram 2=1\n\\1-grams:\n{score} a {backoff}\n\\2-grams:\n-1 a a\n\\end\\\n"
+        ))
+    };
+    for wrong in ["3e38", "-3e38", "1e39", "-1e39", "inf", "nan", "1e35"] {
+        for made in [read(wrong, "0"), read("-1", wrong)] {
+            let problem = "n-gram model, line 5: there should be a logarithm of a probability";
+            assert!(made.unwrap_err().to_string().starts_with(problem), "{wrong}");
+        }
+    }
+    for good in ["-inf", "-99", "-1e30", "1e30"] {
+        let made = read(good, "-1e30").unwrap();
+        let a = made.find("a").unwrap();
+        let (state, score) = made.step(made.empty(), a);
+        assert!(score < f64::INFINITY && made.step(state, a).1.is_finite());
+        assert!(made.to_fsa(99).unwrap().scores().iter().all(|score| *score < f32::INFINITY));
+    }
 }
 
 // ----------------------------------------------------------------------------------------------------------------

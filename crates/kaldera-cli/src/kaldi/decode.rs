@@ -16,7 +16,7 @@ use kaldera::io::transition_model::TransitionModel;
 use tracing::{info, warn};
 
 use super::Failure;
-use super::lattices::{read_bytes, read_words, say_words, to_kaldi};
+use super::lattices::{read_bytes, read_words, say_words, to_kaldi, told};
 use crate::{Call, Tool};
 
 pub(super) const FASTER: Tool =
@@ -196,24 +196,24 @@ impl Decoder {
                 return Ok(None);
             }
         };
-        let lattice = self.lattice(&found)?;
-        let best = lattice.best_path(0)?;
-        Ok(best.map(|best| Decoded { lattice, best, reached_final }))
+        let lattice = self.lattice(&found).and_then(|lattice| Ok((lattice.best_path(0)?, lattice)));
+        let Some((Some(best), lattice)) = told(key, lattice) else { return Ok(None) };
+        Ok(Some(Decoded { lattice, best, reached_final }))
     }
 
-    fn lattice(&self, found: &DenseLattices) -> Result<Lattice, Failure> {
+    fn lattice(&self, found: &DenseLattices) -> Result<Lattice, kaldera::fsa::Error> {
         let fsas = found.graph().fsas();
         let label = |(arc, &of_graph): (&Arc, &i32)| {
             let label = usize::try_from(of_graph).ok().and_then(|place| self.labels.get(place));
             Arc { label: label.copied().unwrap_or(arc.label), ..*arc }
         };
         let arcs: Vec<_> = fsas.arcs().iter().zip(found.graph_arcs()).map(label).collect();
-        let arcs = fsas.as_ragged().with_values(arcs).map_err(kaldera::fsa::Error::from)?;
+        let arcs = fsas.as_ragged().with_values(arcs)?;
         let fsas = FsaVec::new(arcs)?;
         let acoustic = found.graph().fsas().scores();
         let acoustic = acoustic.iter().zip(found.graph_scores()).map(|(all, graph)| all - graph).collect();
         let graph = Graph::from_parts(fsas, found.graph().attributes().clone())?;
-        Ok(Lattice::from_transducers(&graph, acoustic)?)
+        Lattice::from_transducers(&graph, acoustic)
     }
 }
 
@@ -279,36 +279,43 @@ impl OptionSet for FasterOptions {
 
 fn faster(call: Call<'_>) -> ExitCode {
     let options = FasterOptions { search: Search::new(20, true), binary: true };
-    super::run_any(FASTER.name, FASTER_USAGE, call, options, 3..=4, |FasterOptions { search, .. }, plain| {
-        let argument = |i: usize| plain.get(i).map_or("", String::as_str);
-        // The best path alone: a beam of 0.
-        let dense = search.options(0.0)?;
-        let mut words = TableWriter::<Vec<i32>>::open(argument(2))?;
-        let mut alignments = super::open_if_given::<Vec<i32>>(argument(3))?;
-        let table = read_words(&search.word_symbol_table)?;
-        let reader = SequentialReader::<Matrix<f32>>::open(argument(1))?;
-        let decoder = Decoder::new(read_graph(argument(0))?, dense, &search, |label| label.checked_sub(1))?;
-        let mut totals = Totals::new();
-        for entry in reader {
-            let (key, loglikes) = entry?;
-            let Some(Decoded { best, reached_final, .. }) = decode_some(&decoder, &key, &loglikes)? else {
-                totals.failed += 1;
-                continue;
-            };
-            if !reached_final {
-                warn!("Decoder did not reach end-state, outputting partial traceback.");
+    super::run_with_outputs(
+        FASTER.name,
+        FASTER_USAGE,
+        call,
+        options,
+        (3..=4, 2),
+        |FasterOptions { search, .. }, plain| {
+            let argument = |i: usize| plain.get(i).map_or("", String::as_str);
+            // The best path alone: a beam of 0.
+            let dense = search.options(0.0)?;
+            let mut words = TableWriter::<Vec<i32>>::open(argument(2))?;
+            let mut alignments = super::open_if_given::<Vec<i32>>(argument(3))?;
+            let table = read_words(&search.word_symbol_table)?;
+            let reader = SequentialReader::<Matrix<f32>>::open(argument(1))?;
+            let decoder = Decoder::new(read_graph(argument(0))?, dense, &search, |label| label.checked_sub(1))?;
+            let mut totals = Totals::new();
+            for entry in reader {
+                let (key, loglikes) = entry?;
+                let Some(Decoded { best, reached_final, .. }) = decode_some(&decoder, &key, &loglikes)? else {
+                    totals.failed += 1;
+                    continue;
+                };
+                if !reached_final {
+                    warn!("Decoder did not reach end-state, outputting partial traceback.");
+                }
+                words.write(&key, &best.words)?;
+                if let Some(writer) = &mut alignments {
+                    writer.write(&key, &best.alignment)?;
+                }
+                say_words(&key, &best.words, table.as_ref())?;
+                totals.add(&key, &best, loglikes.num_rows());
             }
-            words.write(&key, &best.words)?;
-            if let Some(writer) = &mut alignments {
-                writer.write(&key, &best.alignment)?;
-            }
-            say_words(&key, &best.words, table.as_ref())?;
-            totals.add(&key, &best, loglikes.num_rows());
-        }
-        words.close()?;
-        super::close_if_given(alignments)?;
-        Ok(totals.log())
-    })
+            words.close()?;
+            super::close_if_given(alignments)?;
+            Ok(totals.log())
+        },
+    )
 }
 
 /// Decodes what has frames.
@@ -371,7 +378,7 @@ impl OptionSet for LatgenOptions {
         registry.add(
             "max-mem",
             &mut self.max_mem,
-            "Memory to determinize a lattice, in bytes, 0 for no limit; reaching it narrows the beam",
+            "Memory to determinize a lattice, in bytes, 0 for half of what there is; reaching it narrows the beam",
         );
         registry.add("phone-determinize", &mut self.phone_determinize, NOT_HERE);
         registry.add(
@@ -398,8 +405,10 @@ struct Writers {
 }
 
 impl Writers {
-    fn write(&mut self, key: &str, decoded: Decoded) -> Result<(), Failure> {
+    /// Whether there was a lattice to write; why not is told.
+    fn write(&mut self, key: &str, decoded: &Decoded) -> Result<bool, Failure> {
         let Decoded { lattice, best, reached_final } = decoded;
+        let Some(made) = told(key, self.finish(key, lattice)) else { return Ok(false) };
         if !reached_final {
             warn!("Outputting partial output for utterance {key} since no final-state reached");
         }
@@ -410,28 +419,32 @@ impl Writers {
             writer.write(key, &best.alignment)?;
         }
         say_words(key, &best.words, self.table.as_ref())?;
-        // Lattices are written without the scale.
-        let unscaled = |lattice: &Lattice| match self.acoustic_scale {
-            0.0 => Ok(lattice.clone()),
-            scale => lattice.scale(1.0, 1.0 / scale),
-        };
         if let Some(writer) = &mut self.compact {
-            let made = match &self.determinize {
-                Some(options) => {
-                    let (made, beams) = lattice.determinize(options)?;
-                    if beams.first().is_some_and(|&beam| beam < options.beam) {
-                        warn!("Determinization finished earlier than the beam for utterance {key}");
-                    }
-                    made
-                }
-                None => lattice.clone(),
-            };
-            writer.write(key, &to_kaldi(&unscaled(&made)?))?;
+            writer.write(key, &made)?;
         }
         if let Some(writer) = &mut self.plain {
-            writer.write(key, &lattice::Lattice::from(&to_kaldi(&unscaled(&lattice)?)))?;
+            writer.write(key, &lattice::Lattice::from(&made))?;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// The lattice as it is written: determinized, if that is wanted, and without the scale.
+    fn finish(&self, key: &str, lattice: &Lattice) -> Result<CompactLattice, kaldera::fsa::Error> {
+        let determinized = match &self.determinize {
+            Some(options) if self.compact.is_some() => {
+                let (made, beams) = lattice.determinize(options)?;
+                if beams.first().is_some_and(|&beam| beam < options.beam) {
+                    warn!("Determinization finished earlier than the beam for utterance {key}");
+                }
+                Some(made)
+            }
+            _ => None,
+        };
+        let lattice = determinized.as_ref().unwrap_or(lattice);
+        match self.acoustic_scale {
+            0.0 => Ok(to_kaldi(lattice)),
+            scale => lattice.scale(1.0, 1.0 / scale).map(|lattice| to_kaldi(&lattice)),
+        }
     }
 
     fn close(self) -> Result<(), Failure> {
@@ -443,7 +456,7 @@ impl Writers {
 }
 
 fn latgen(call: Call<'_>) -> ExitCode {
-    super::run_any(LATGEN.name, LATGEN_USAGE, call, LatgenOptions::default(), 4..=6, |options, plain| {
+    super::run_with_outputs(LATGEN.name, LATGEN_USAGE, call, LatgenOptions::default(), (4..=6, 3), |options, plain| {
         let argument = |i: usize| plain.get(i).map_or("", String::as_str);
         let dense = options.search.options(options.lattice_beam)?;
         if options.minimize {
@@ -456,10 +469,11 @@ fn latgen(call: Call<'_>) -> ExitCode {
             (None, Some(TableWriter::open(argument(3))?))
         };
         let max_mem = usize::try_from(options.max_mem).ok().filter(|&bytes| bytes > 0);
+        let max_mem = max_mem.unwrap_or_else(Limits::half_of_memory);
         let determinize = DeterminizeOptions::default()
             .with_beam(options.lattice_beam)
             .with_delta(options.delta)
-            .with_limits(Limits::default().with_max_bytes(max_mem.unwrap_or(usize::MAX)));
+            .with_limits(Limits::default().with_max_bytes(max_mem));
         let mut writers = Writers {
             compact,
             plain: plain_lattices,
@@ -481,12 +495,10 @@ fn latgen(call: Call<'_>) -> ExitCode {
                 return Err(Failure::Columns { key, found, wanted });
             }
             match decode_some(decoder, key, loglikes)? {
-                Some(decoded) => {
-                    let best = decoded.best.clone();
-                    writers.write(key, decoded)?;
-                    totals.add(key, &best, loglikes.num_rows());
+                Some(decoded) if writers.write(key, &decoded)? => {
+                    totals.add(key, &decoded.best, loglikes.num_rows());
                 }
-                None => totals.failed += 1,
+                _ => totals.failed += 1,
             }
             Ok(())
         };

@@ -85,17 +85,29 @@ impl OptionSet for WordsOptions {
     }
 }
 
-#[derive(Default)]
 struct LexiconOptions {
     common: Options,
+    output_error_lats: bool,
     output_if_empty: bool,
     allow_duplicate_paths: bool,
+}
+
+impl Default for LexiconOptions {
+    fn default() -> Self {
+        let common = Options { max_expand: -1.0, ..Options::default() };
+        Self { common, output_error_lats: true, output_if_empty: false, allow_duplicate_paths: false }
+    }
 }
 
 impl OptionSet for LexiconOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.common.register(registry);
-        registry.add("output-if-empty", &mut self.output_if_empty, "Write lattices without a path too");
+        registry.add("output-error-lats", &mut self.output_error_lats, "Write lattices with words that do not fit");
+        registry.add(
+            "output-if-empty",
+            &mut self.output_if_empty,
+            "Write lattices as they are where nothing comes of them",
+        );
         registry.add(
             "allow-duplicate-paths",
             &mut self.allow_duplicate_paths,
@@ -113,7 +125,7 @@ fn words(call: Call<'_>) -> ExitCode {
             options: &options.common,
             silence_label: options.silence_label,
             writes_wrong: options.output_error_lats,
-            writes_empty: false,
+            passes_on: false,
             renamed: HashMap::new(),
         };
         how.table(&input, &output)
@@ -134,8 +146,8 @@ fn lexicon(call: Call<'_>) -> ExitCode {
                 boundaries: PhoneTokens::new(model, words, options.common.reorder),
                 options: &options.common,
                 silence_label,
-                writes_wrong: true,
-                writes_empty: options.output_if_empty,
+                writes_wrong: options.output_error_lats,
+                passes_on: options.output_if_empty,
                 renamed,
             };
             how.table(&input, &output)
@@ -149,7 +161,8 @@ struct Alignment<'a, B> {
     options: &'a Options,
     silence_label: i32,
     writes_wrong: bool,
-    writes_empty: bool,
+    /// Lattices of which nothing comes are written as they are.
+    passes_on: bool,
     /// Words that others are written for.
     renamed: HashMap<i32, i32>,
 }
@@ -168,6 +181,9 @@ impl<B: WordBoundaries> Alignment<'_, B> {
             let aligned = Lattice::try_from(&compact).and_then(|lattice| lattice.align_words(&self.boundaries, &how));
             let Some((aligned, incomplete)) = told(&key, aligned) else {
                 failed += 1;
+                if self.passes_on && !compact.states().is_empty() {
+                    writer.write(&key, &compact)?;
+                }
                 continue;
             };
             let is_empty = aligned.fsas().num_states() == 0;
@@ -182,8 +198,7 @@ impl<B: WordBoundaries> Alignment<'_, B> {
             } else {
                 done += 1;
             }
-            let writes = if is_empty { self.writes_empty } else { !is_wrong || self.writes_wrong };
-            if writes {
+            if !is_empty && (!is_wrong || self.writes_wrong) {
                 let mut aligned = to_kaldi(&aligned);
                 aligned.rename_words(|word| self.renamed.get(&word).copied().unwrap_or(word));
                 writer.write(&key, &aligned)?;

@@ -21,29 +21,28 @@ const USAGE: &str = "Adds the costs of a language model, times a scale, to the g
 Usage: lattice-lmrescore [options] <lattice-rspecifier> <lm-fst-in> <lattice-wspecifier>
 For example: lattice-lmrescore --lm-scale=-1.0 ark:in.lats 'fstproject --project_output=true data/lang/G.fst|' ark:out.lats";
 
-/// As much as a lattice may take without a limit of the program's own.
-const MAX_BYTES: u64 = 8 << 30;
-
 struct Options {
     lm_scale: f32,
+    num_states_cache: i32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { lm_scale: 1.0 }
+        Self { lm_scale: 1.0, num_states_cache: 50_000 }
     }
 }
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("lm-scale", &mut self.lm_scale, "Factor for the costs of the model; often 1.0 or -1.0");
+        registry.add("num-states-cache", &mut self.num_states_cache, "Taken for Kaldi's sake: there is no such cache");
     }
 }
 
 fn run(call: Call<'_>) -> ExitCode {
     super::run(TOOL.name, USAGE, call, Options::default(), |options, [input, grammar, output]| {
         let (grammar, scale) = (read_fst(&grammar)?, options.lm_scale);
-        let limits = Limits::default().with_max_bytes(usize::try_from(MAX_BYTES).unwrap_or(usize::MAX));
+        let limits = Limits::default().with_max_bytes(Limits::half_of_memory());
         let everything = DeterminizeOptions::default().with_beam(f32::INFINITY).with_limits(limits);
         let counts = map_table(&input, &output, |key, lattice: CompactLattice| {
             if scale == 0.0 {

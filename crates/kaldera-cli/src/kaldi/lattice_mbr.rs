@@ -31,7 +31,8 @@ For example: lattice-mbr-decode --acoustic-scale=0.1 ark:1.lats ark,t:1.tra ark:
 
 const CTM_CONF_USAGE: &str = "Writes a line for each word of each utterance: key, 1, start and duration in seconds, word, confidence.
 The words begin as those of <1best-rspecifier> or of the best path; with --decode-mbr=true they are changed for fewer expected errors.
-Usage: lattice-to-ctm-conf [options] <lattice-rspecifier> [<1best-rspecifier>] <ctm-wxfilename>
+Usage: lattice-to-ctm-conf [options] <lattice-rspecifier> [<1best-rspecifier> [<times-rspecifier>]] <ctm-wxfilename>
+Times are computed again; lattices without a key in <times-rspecifier> are left out.
 For example: lattice-to-ctm-conf --acoustic-scale=0.1 ark:1.lats 1.ctm";
 
 #[derive(Default)]
@@ -50,7 +51,7 @@ impl OptionSet for Options {
 }
 
 fn mbr(call: Call<'_>) -> ExitCode {
-    super::run_any(MBR.name, MBR_USAGE, call, Options::default(), 2..=5, |options, plain| {
+    super::run_with_outputs(MBR.name, MBR_USAGE, call, Options::default(), (2..=5, 1), |options, plain| {
         let argument = |i: usize| plain.get(i).map_or("", String::as_str);
         let reader = SequentialReader::<CompactLattice>::open(argument(0))?;
         let mut transcriptions = super::open_if_given::<Vec<i32>>(argument(1))?;
@@ -101,6 +102,7 @@ struct CtmOptions {
     frame_shift: f32,
     decode_mbr: bool,
     print_silence: bool,
+    confidence_digits: i32,
 }
 
 impl Default for CtmOptions {
@@ -111,6 +113,7 @@ impl Default for CtmOptions {
             frame_shift: 0.01,
             decode_mbr: true,
             print_silence: false,
+            confidence_digits: 2,
         }
     }
 }
@@ -122,26 +125,39 @@ impl OptionSet for CtmOptions {
         register_frame_shift(registry, &mut self.frame_shift);
         registry.add("decode-mbr", &mut self.decode_mbr, "Change the words for fewer expected errors");
         registry.add("print-silence", &mut self.print_silence, "Write places without a word, as word 0");
+        registry.add("confidence-digits", &mut self.confidence_digits, "Digits after the point, of times too");
     }
 }
 
 fn ctm_conf(call: Call<'_>) -> ExitCode {
-    super::run_any(CTM_CONF.name, CTM_CONF_USAGE, call, CtmOptions::default(), 2..=3, |mut options, plain| {
+    super::run_any(CTM_CONF.name, CTM_CONF_USAGE, call, CtmOptions::default(), 2..=4, |mut options, plain| {
         options.scales.acoustic_scale = acoustic_scale(options.scales.acoustic_scale, options.inv_acoustic_scale)?;
         let ctm = &plain[plain.len() - 1];
         if Wspecifier::parse(ctm).is_ok() {
             return Err(Failure::Argument { value: ctm.clone(), expected: "a file, such as 1.ctm" });
         }
         let mut one_best = match plain.as_slice() {
-            [_, one_best, _] => Some(RandomAccessReader::<Vec<i32>>::open(one_best)?),
+            [_, one_best, .., _] => Some(RandomAccessReader::<Vec<i32>>::open(one_best)?),
             _ => None,
         };
+        let mut times = match plain.as_slice() {
+            [_, _, times, _] => Some(RandomAccessReader::<Vec<(f32, f32)>>::open(times)?),
+            _ => None,
+        };
+        let digits = usize::try_from(options.confidence_digits).unwrap_or(6).min(20);
         let reader = SequentialReader::<CompactLattice>::open(&plain[0])?;
         let mut output = Output::create(ctm)?;
         let mbr = MbrOptions::default().with_decode_mbr(options.decode_mbr).with_print_silence(options.print_silence);
         let (mut done, mut failed) = (0_u64, 0_u64);
         for entry in reader {
             let (key, compact) = entry?;
+            if let Some(reader) = &mut times
+                && !reader.has_key(&key)?
+            {
+                warn!("leaving out {key}: it has no times");
+                failed += 1;
+                continue;
+            }
             let words = match &mut one_best {
                 Some(reader) => {
                     if !reader.has_key(&key)? {
@@ -169,7 +185,7 @@ fn ctm_conf(call: Call<'_>) -> ExitCode {
             let mut lines = String::new();
             for ((word, (begin, end)), confidence) in result.words.iter().zip(&result.times).zip(&result.confidences) {
                 let (start, duration) = (options.frame_shift * begin, options.frame_shift * (end - begin));
-                let _ = writeln!(lines, "{key} 1 {start:.2} {duration:.2} {word} {confidence:.2}");
+                let _ = writeln!(lines, "{key} 1 {start:.digits$} {duration:.digits$} {word} {confidence:.digits$}");
             }
             output.put(lines.as_bytes())?;
             info!("{key}: Bayes risk {}", result.risk);

@@ -4,13 +4,16 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::fsa::Limits;
+use kaldera::fsa::io::SymbolTable;
 use kaldera::fsa::k2::linear_fsa;
 use kaldera::fsa::lattice::{BackoffModel, Lattice};
 use kaldera::io::lattice::CompactLattice;
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use tracing::{info, warn};
 
-use super::lattices::{read_words, register_word_symbol_table, register_write_lattices, say_words, to_kaldi, told};
+use super::lattices::{
+    read_text, read_words, register_word_symbol_table, register_write_lattices, say_words, to_kaldi, told,
+};
 use super::{Failure, colon_list};
 use crate::{Call, Tool};
 
@@ -23,6 +26,7 @@ For example: lattice-oracle ark:1.lats ark:ref.int ark,t:-";
 #[derive(Default)]
 struct Options {
     word_symbol_table: String,
+    wildcard_symbols_list: String,
     wildcard_symbols: String,
     write_lattices: String,
 }
@@ -30,6 +34,11 @@ struct Options {
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         register_word_symbol_table(registry, &mut self.word_symbol_table);
+        registry.add(
+            "wildcard-symbols-list",
+            &mut self.wildcard_symbols_list,
+            "A text of words that are no errors, one a line; needs --word-symbol-table",
+        );
         registry.add(
             "wildcard-symbols",
             &mut self.wildcard_symbols,
@@ -39,14 +48,32 @@ impl OptionSet for Options {
     }
 }
 
+impl Options {
+    /// The words that do not count.
+    fn wildcards(&self, table: Option<&SymbolTable>) -> Result<Vec<i32>, Failure> {
+        if self.wildcard_symbols_list.is_empty() {
+            return colon_list(&self.wildcard_symbols).ok_or_else(|| Failure::Option {
+                name: "wildcard-symbols",
+                value: self.wildcard_symbols.clone(),
+                expected: "numbers with colons between them",
+            });
+        }
+        if !self.wildcard_symbols.is_empty() {
+            return Err(Failure::Exclusive { first: "wildcard-symbols", second: "wildcard-symbols-list" });
+        }
+        let table = table.ok_or(Failure::Alone { name: "wildcard-symbols-list", needs: "word-symbol-table" })?;
+        let find = |line: &str| {
+            let expected = "a line with one word of the table";
+            table.find(line.trim_ascii()).ok_or_else(|| Failure::Argument { value: line.to_owned(), expected })
+        };
+        read_text(&self.wildcard_symbols_list)?.lines().map(find).collect()
+    }
+}
+
 fn run(call: Call<'_>) -> ExitCode {
-    super::run_any(TOOL.name, USAGE, call, Options::default(), 3..=4, |options, plain| {
-        let wildcards = colon_list(&options.wildcard_symbols).ok_or_else(|| Failure::Option {
-            name: "wildcard-symbols",
-            value: options.wildcard_symbols.clone(),
-            expected: "numbers with colons between them",
-        })?;
+    super::run_with_outputs(TOOL.name, USAGE, call, Options::default(), (3..=4, 2), |options, plain| {
         let table = read_words(&options.word_symbol_table)?;
+        let wildcards = options.wildcards(table.as_ref())?;
         let reader = SequentialReader::<CompactLattice>::open(&plain[0])?;
         let mut references = RandomAccessReader::<Vec<i32>>::open(&plain[1])?;
         let mut transcriptions = super::open_if_given::<Vec<i32>>(&plain[2])?;
@@ -106,8 +133,10 @@ fn run(call: Call<'_>) -> ExitCode {
         super::close_if_given(lattices)?;
         #[expect(clippy::cast_precision_loss, reason = "a rate")]
         let rate = 100.0 * errors as f64 / words.max(1) as f64;
-        info!("Overall %WER {rate:.4} [ {errors} / {words} ]; {done} lattices, {failed} left out");
-        Ok(done > 0)
+        info!("Overall %WER {rate:.4} [ {errors} / {words} ]");
+        info!("Scored {done} lattices, {failed} not present in ref.");
+        // As Kaldi's, whether any was done or not.
+        Ok(true)
     })
 }
 

@@ -70,43 +70,62 @@ impl OptionSet for BestPathOptions {
 }
 
 fn best_path(call: Call<'_>) -> ExitCode {
-    super::run_any(BEST_PATH.name, BEST_PATH_USAGE, call, BestPathOptions::default(), 1..=3, |options, plain| {
-        let argument = |i: usize| plain.get(i).map_or("", String::as_str);
-        let reader = SequentialReader::<CompactLattice>::open(argument(0))?;
-        let mut lattices = super::open_if_given::<CompactLattice>(&options.write_lattices)?;
-        let mut transcriptions = super::open_if_given::<Vec<i32>>(argument(1))?;
-        let mut alignments = super::open_if_given::<Vec<i32>>(argument(2))?;
-        let words = read_words(&options.word_symbol_table)?;
-        let (mut done, mut failed, mut frames) = (0_u64, 0_u64, 0_usize);
-        for entry in reader {
-            let (key, compact) = entry?;
-            let scaled = options.scales.apply(&key, &compact);
-            let Some((lattice, path)) = scaled.and_then(|lattice| best_of(&key, lattice)) else {
-                failed += 1;
-                continue;
-            };
-            info!("{key}: best cost {} + {} = {}", -path.graph_score, -path.acoustic_score, -path.score());
-            if let Some(writer) = &mut transcriptions {
-                writer.write(&key, &path.words)?;
+    super::run_with_outputs(
+        BEST_PATH.name,
+        BEST_PATH_USAGE,
+        call,
+        BestPathOptions::default(),
+        (1..=3, 1),
+        |options, plain| {
+            let argument = |i: usize| plain.get(i).map_or("", String::as_str);
+            let reader = SequentialReader::<CompactLattice>::open(argument(0))?;
+            let mut lattices = super::open_if_given::<CompactLattice>(&options.write_lattices)?;
+            let mut transcriptions = super::open_if_given::<Vec<i32>>(argument(1))?;
+            let mut alignments = super::open_if_given::<Vec<i32>>(argument(2))?;
+            let words = read_words(&options.word_symbol_table)?;
+            let (mut done, mut failed, mut frames, mut costs) = (0_u64, 0_u64, 0_usize, [0.0; 2]);
+            for entry in reader {
+                let (key, compact) = entry?;
+                let scaled = options.scales.apply(&key, &compact);
+                let Some((lattice, path)) = scaled.and_then(|lattice| best_of(&key, lattice)) else {
+                    failed += 1;
+                    continue;
+                };
+                info!(
+                    "For utterance {key}, best cost {} + {} = {} over {} frames.",
+                    -path.graph_score,
+                    -path.acoustic_score,
+                    -path.score(),
+                    path.alignment.len()
+                );
+                costs = [costs[0] - path.graph_score, costs[1] - path.acoustic_score];
+                if let Some(writer) = &mut transcriptions {
+                    writer.write(&key, &path.words)?;
+                }
+                if let Some(writer) = &mut alignments {
+                    writer.write(&key, &path.alignment)?;
+                }
+                say_words(&key, &path.words, words.as_ref())?;
+                if let Some(writer) = &mut lattices {
+                    options.scales.check_invertible()?;
+                    if let Some(linear) = unscaled(&key, &options.scales, &lattice, &path) {
+                        writer.write(&key, &merged(&linear))?;
+                    }
+                }
+                done += 1;
+                frames += path.alignment.len();
             }
-            if let Some(writer) = &mut alignments {
-                writer.write(&key, &path.alignment)?;
-            }
-            say_words(&key, &path.words, words.as_ref())?;
-            if let Some(writer) = &mut lattices {
-                options.scales.check_invertible()?;
-                let linear = unscaled(&options.scales, lattice.linear(0, &path)?)?;
-                writer.write(&key, &merged(&linear))?;
-            }
-            done += 1;
-            frames += path.alignment.len();
-        }
-        super::close_if_given(transcriptions)?;
-        super::close_if_given(alignments)?;
-        super::close_if_given(lattices)?;
-        info!("best paths of {done} lattices with {frames} frames; {failed} left out");
-        Ok(done > 0)
-    })
+            super::close_if_given(transcriptions)?;
+            super::close_if_given(alignments)?;
+            super::close_if_given(lattices)?;
+            #[expect(clippy::cast_precision_loss, reason = "a mean over frames, to be read")]
+            let [graph, acoustic] = costs.map(|cost| cost / frames as f64);
+            let all = graph + acoustic;
+            info!("Overall cost per frame is {all} = {graph} [graph] + {acoustic} [acoustic] over {frames} frames.");
+            info!("Done {done} lattices, failed for {failed}");
+            Ok(done > 0)
+        },
+    )
 }
 
 /// The best path, with the lattice; a lattice without one is told.
@@ -118,9 +137,10 @@ fn best_of(key: &str, lattice: Lattice) -> Option<(Lattice, LatticePath)> {
     Some((lattice, path?))
 }
 
-/// The scores before they were scaled.
-fn unscaled(scales: &Scales, lattice: Lattice) -> Result<Lattice, Failure> {
-    Ok(lattice.scale(1.0 / scales.lm_scale, 1.0 / scales.acoustic_scale)?)
+/// A path with the scores before they were scaled.
+fn unscaled(key: &str, scales: &Scales, lattice: &Lattice, path: &LatticePath) -> Option<Lattice> {
+    let linear = lattice.linear(0, path);
+    told(key, linear.and_then(|linear| linear.scale(1.0 / scales.lm_scale, 1.0 / scales.acoustic_scale)))
 }
 
 /// As Kaldi writes paths: arcs without words are part of those before them.
@@ -128,13 +148,36 @@ fn merged(lattice: &Lattice) -> CompactLattice {
     CompactLattice::from(&lattice::Lattice::from(&to_kaldi(lattice)))
 }
 
+#[derive(Default)]
+struct OneBestOptions {
+    scales: Scales,
+    word_ins_penalty: f32,
+}
+
+impl OptionSet for OneBestOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.scales.register(registry);
+        registry.add(
+            "word-ins-penalty",
+            &mut self.word_ins_penalty,
+            "If above 0, what each word costs besides, after scaling, while the best path is sought",
+        );
+    }
+}
+
 fn one_best(call: Call<'_>) -> ExitCode {
-    super::run(ONE_BEST.name, ONE_BEST_USAGE, call, Scales::default(), |scales, [input, output]| {
+    super::run(ONE_BEST.name, ONE_BEST_USAGE, call, OneBestOptions::default(), |options, [input, output]| {
+        let OneBestOptions { scales, word_ins_penalty } = options;
         scales.check_invertible()?;
-        let counts = super::driver::map_table(&input, &output, |key, compact: CompactLattice| {
+        let penalty = if word_ins_penalty > 0.0 { word_ins_penalty / scales.lm_scale } else { 0.0 };
+        let counts = super::driver::map_table(&input, &output, |key, mut compact: CompactLattice| {
+            compact.add_to_words(penalty);
             let found = scales.apply(key, &compact).and_then(|lattice| best_of(key, lattice));
             let Some((lattice, path)) = found else { return Ok(None) };
-            Ok(Some(to_kaldi(&unscaled(&scales, lattice.linear(0, &path)?)?)))
+            let Some(best) = unscaled(key, &scales, &lattice, &path) else { return Ok(None) };
+            let mut best = to_kaldi(&best);
+            best.add_to_words(-penalty);
+            Ok(Some(best))
         })?;
         counts.log("best paths found in", "lattices");
         Ok(counts.any_done())
@@ -186,13 +229,13 @@ fn n_best(call: Call<'_>) -> ExitCode {
             } else {
                 told(&key, lattice.n_best_paths(0, n))
             };
-            let paths: Vec<LatticePath> = paths.unwrap_or_default();
+            let Some(paths): Option<Vec<LatticePath>> = paths else { continue };
             if paths.is_empty() {
                 warn!("{key} has no path");
                 continue;
             }
             for (path, number) in paths.iter().zip(1..) {
-                let linear = unscaled(&options.scales, lattice.linear(0, path)?)?;
+                let Some(linear) = unscaled(&key, &options.scales, &lattice, path) else { continue };
                 writer.write(&format!("{key}-{number}"), &merged(&linear))?;
             }
             done += 1;
@@ -218,7 +261,7 @@ fn only_path(key: &str, compact: &CompactLattice) -> Option<(Lattice, LatticePat
 }
 
 fn linear(call: Call<'_>) -> ExitCode {
-    super::run_any(LINEAR.name, LINEAR_USAGE, call, super::NoOptions, 2..=5, |_, plain| {
+    super::run_with_outputs(LINEAR.name, LINEAR_USAGE, call, super::NoOptions, (2..=5, 1), |_, plain| {
         let argument = |i: usize| plain.get(i).map_or("", String::as_str);
         let reader = SequentialReader::<CompactLattice>::open(argument(0))?;
         let mut alignments = super::open_if_given::<Vec<i32>>(argument(1))?;
@@ -256,26 +299,44 @@ fn linear(call: Call<'_>) -> ExitCode {
 }
 
 struct CtmOptions {
+    print_silence: bool,
     frame_shift: f32,
     precision: i32,
 }
 
 impl Default for CtmOptions {
     fn default() -> Self {
-        Self { frame_shift: 0.01, precision: 2 }
+        Self { print_silence: false, frame_shift: 0.01, precision: 2 }
     }
 }
 
 impl OptionSet for CtmOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("print-silence", &mut self.print_silence, "Write arcs without a word, as word 0");
         register_frame_shift(registry, &mut self.frame_shift);
-        registry.add("precision", &mut self.precision, "Digits of times after the point");
+        registry.add(
+            "precision",
+            &mut self.precision,
+            "Digits of times after the point; 3 or 4 where --frame-shift needs them",
+        );
+    }
+}
+
+impl CtmOptions {
+    /// How many digits times have after the point.
+    fn digits(&self) -> usize {
+        let needed = match self.frame_shift {
+            ..0.001 if self.precision <= 3 => 4,
+            ..0.01 if self.precision <= 2 => 3,
+            _ => self.precision,
+        };
+        usize::try_from(needed).unwrap_or(6).min(20)
     }
 }
 
 fn ctm(call: Call<'_>) -> ExitCode {
     super::run(CTM.name, CTM_USAGE, call, CtmOptions::default(), |options, [input, output]| {
-        let digits = usize::try_from(options.precision).unwrap_or(6).min(20);
+        let digits = options.digits();
         let reader = SequentialReader::<CompactLattice>::open(&input)?;
         let mut output = Output::create(&output)?;
         let (mut done, mut failed) = (0_u64, 0_u64);
@@ -291,7 +352,7 @@ fn ctm(call: Call<'_>) -> ExitCode {
                 let at = usize::try_from(arc)?;
                 let frames = lattice.alignment().shape().row_splits(1).row(at).len();
                 let word = lattice.fsas().arcs()[at].label;
-                if word > 0 {
+                if word > 0 || (word == 0 && options.print_silence) {
                     #[expect(clippy::cast_precision_loss, reason = "seconds")]
                     let seconds = |frames: usize| options.frame_shift * frames as f32;
                     let (start, duration) = (seconds(frame), seconds(frames));

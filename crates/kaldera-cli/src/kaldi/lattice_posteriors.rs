@@ -7,11 +7,11 @@ use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::fsa::lattice::Lattice;
 use kaldera::io::lattice::CompactLattice;
 use kaldera::io::table::SequentialReader;
+use kaldera::io::transition_model::TransitionModel;
 use kaldera::io::wxfilename::Output;
 use kaldera::matrix::codec::push_number;
 use tracing::{info, warn};
 
-use super::Failure;
 use super::lattices::{Scales, check_invertible, told};
 use crate::{Call, Tool};
 
@@ -23,7 +23,8 @@ pub(super) const DEPTH: Tool =
 const ARC_POST_USAGE: &str =
     "Writes a line for each arc: key, first frame, number of frames, posterior, word, with tabs between them.
 The words of arcs are at their times if lattices are aligned with words.
-Usage: lattice-arc-post [options] <lattices-rspecifier> <output-wxfilename>
+With a model, the phones that end on the arc follow, with blanks between them.
+Usage: lattice-arc-post [options] [<model>] <lattices-rspecifier> <output-wxfilename>
 For example: lattice-arc-post --acoustic-scale=0.1 ark:1.lats post.txt";
 
 const DEPTH_USAGE: &str = "Writes for each lattice how many arcs cross a frame, on the average.
@@ -52,17 +53,19 @@ impl OptionSet for Options {
 
 fn arc_post(call: Call<'_>) -> ExitCode {
     super::run_any(ARC_POST.name, ARC_POST_USAGE, call, Options::default(), 2..=3, |options, plain| {
-        if let [model, _, _] = plain.as_slice() {
-            let expected = "to be given: phones, which need a transition model, are not written; leave it out";
-            return Err(Failure::Argument { value: model.clone(), expected });
-        }
         check_invertible("acoustic-scale", options.scales.acoustic_scale)?;
-        let mut output = Output::create(&plain[1])?;
+        let (model, [input, output]) = match plain.as_slice() {
+            [model, input, output] => (Some(TransitionModel::open(model)?), [input, output]),
+            plain => (None, [&plain[0], &plain[1]]),
+        };
+        let mut output = Output::create(output)?;
         let (mut done, mut failed) = (0_u64, 0_u64);
-        for entry in SequentialReader::<CompactLattice>::open(&plain[0])? {
+        for entry in SequentialReader::<CompactLattice>::open(input)? {
             let (key, compact) = entry?;
             let scaled = options.scales.apply(&key, &compact);
-            let lines = scaled.and_then(|lattice| told(&key, lines(&key, &lattice, &options))).unwrap_or_default();
+            let lines = scaled
+                .and_then(|lattice| told(&key, lines(&key, &lattice, &options, model.as_ref())))
+                .unwrap_or_default();
             if lines.is_empty() {
                 warn!("{key} has no arc with such a posterior");
                 failed += 1;
@@ -77,7 +80,12 @@ fn arc_post(call: Call<'_>) -> ExitCode {
     })
 }
 
-fn lines(key: &str, lattice: &Lattice, options: &Options) -> Result<Vec<u8>, kaldera::fsa::Error> {
+fn lines(
+    key: &str,
+    lattice: &Lattice,
+    options: &Options,
+    model: Option<&TransitionModel>,
+) -> Result<Vec<u8>, kaldera::fsa::Error> {
     let (posteriors, times) = (lattice.arc_posteriors(), lattice.state_times(0)?);
     let mut lines = Vec::new();
     for ((i, arc), posterior) in lattice.fsas().arcs().iter().enumerate().zip(posteriors) {
@@ -90,6 +98,11 @@ fn lines(key: &str, lattice: &Lattice, options: &Options) -> Result<Vec<u8>, kal
         if options.print_alignment {
             let labels: Vec<_> = labels.iter().map(i32::to_string).collect();
             lines.extend(format!("\t{}", labels.join(",")).bytes());
+        }
+        if let Some(model) = model {
+            let ends = labels.iter().filter_map(|&label| model.get(label)).filter(|transition| transition.is_final);
+            let phones: Vec<_> = ends.map(|transition| transition.phone.to_string()).collect();
+            lines.extend(format!("\t{}", phones.join(" ")).bytes());
         }
         lines.push(b'\n');
     }
@@ -119,7 +132,8 @@ fn depth(call: Call<'_>) -> ExitCode {
         super::close_if_given(writer)?;
         #[expect(clippy::cast_precision_loss, reason = "a mean")]
         let mean = labels / all.max(1) as f64;
-        info!("{done} lattices; on the average {mean:.4} arcs cross a frame");
+        info!("Done {done} lattices.");
+        info!("Overall density is {mean} over {all} frames.");
         Ok(done > 0)
     })
 }

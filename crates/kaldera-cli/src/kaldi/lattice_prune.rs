@@ -116,6 +116,7 @@ struct DetOptions {
     max_states: i32,
     max_loop: i32,
     retry_cutoff: f32,
+    minimize: bool,
     write_compact: bool,
 }
 
@@ -130,8 +131,9 @@ impl Default for DetOptions {
             max_mem: 50_000_000,
             max_arcs: -1,
             max_states: -1,
-            max_loop: 500_000,
+            max_loop: 0,
             retry_cutoff,
+            minimize: false,
             write_compact: true,
         }
     }
@@ -146,7 +148,7 @@ impl OptionSet for DetOptions {
         registry.add(
             "max-mem",
             &mut self.max_mem,
-            "Memory for one lattice in bytes, 0 for no limit; reaching it narrows the beam",
+            "Memory for one lattice in bytes, 0 for half of what there is; reaching it narrows the beam",
         );
         registry.add(
             "max-arcs",
@@ -168,6 +170,7 @@ impl OptionSet for DetOptions {
             &mut self.retry_cutoff,
             "Share of the beam below which a limit makes the beam smaller from the start",
         );
+        registry.add("minimize", &mut self.minimize, "Not done: lattices are written without, and a warning");
         register_write_compact(registry, &mut self.write_compact);
     }
 }
@@ -176,9 +179,12 @@ fn determinize(call: Call<'_>) -> ExitCode {
     super::run(DETERMINIZE.name, DETERMINIZE_USAGE, call, DetOptions::default(), |options, [input, output]| {
         let scale = acoustic_scale(options.acoustic_scale, options.inv_acoustic_scale)?;
         check_invertible("acoustic-scale", scale)?;
+        if options.minimize {
+            warn!("--minimize=true: lattices are determinized, and not minimized");
+        }
         let limit = |value: i32| usize::try_from(value).ok().filter(|&value| value > 0);
         let limits = Limits::default()
-            .with_max_bytes(limit(options.max_mem).unwrap_or(usize::MAX))
+            .with_max_bytes(limit(options.max_mem).unwrap_or_else(Limits::half_of_memory))
             .with_max_states(limit(options.max_states));
         let det = DeterminizeOptions::default()
             .with_beam(options.beam)
@@ -209,9 +215,8 @@ fn union(call: Call<'_>) -> ExitCode {
         let reader = SequentialReader::<CompactLattice>::open(&first)?;
         let mut others = RandomAccessReader::<CompactLattice>::open(&second)?;
         let mut writer = TableWriter::<CompactLattice>::open(&output)?;
-        let everything = DeterminizeOptions::default()
-            .with_beam(f32::INFINITY)
-            .with_limits(Limits::default().with_max_bytes(usize::try_from(8_u64 << 30).unwrap_or(usize::MAX)));
+        let limits = Limits::default().with_max_bytes(Limits::half_of_memory());
+        let everything = DeterminizeOptions::default().with_beam(f32::INFINITY).with_limits(limits);
         let (mut united, mut written) = (0_u64, 0_u64);
         for entry in reader {
             let (key, compact) = entry?;

@@ -7,11 +7,13 @@ mod steps;
 use std::process::ExitCode;
 
 use kaldera::feat::options::Registry as _;
+use kaldera::fsa::Limits;
 
 use self::operations::OPERATIONS;
 use super::operation::{Inputs, OperationOptions, OperationTool, refuse_overwriting};
 use super::{Trouble, print};
 use crate::layout::wrap;
+use crate::memory::limits;
 use crate::parse_options::ParseOptions;
 use crate::{Call, interrupt};
 
@@ -27,6 +29,14 @@ struct Options {
     vocab: String,
     threshold: f64,
     lambda: f64,
+    max_mem: u64,
+}
+
+impl Options {
+    /// The limit of memory.
+    fn limits(&self) -> Limits {
+        limits(self.max_mem)
+    }
 }
 
 impl Default for Options {
@@ -42,6 +52,7 @@ impl Default for Options {
             vocab: String::new(),
             threshold: 1e-8,
             lambda: 0.5,
+            max_mem: 0,
         }
     }
 }
@@ -71,6 +82,7 @@ impl OperationOptions for Options {
             vocab, "vocab", "File of words, the first of each line: a list, or a table of symbols";
             threshold, "threshold", "Leave out n-grams whose absence raises the perplexity by less than this share";
             lambda, "lambda", "Weight of the first model; the second one has the rest of 1";
+            max_mem, "max-mem", "Most bytes for a model while it is read or changed; refuse what needs more; 0 for half of the memory there is";
         }
     }
 }

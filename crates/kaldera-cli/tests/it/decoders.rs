@@ -106,7 +106,7 @@ fn lattices_have_transition_identifiers_and_no_scale() {
     let best = ["lattice-best-path", "--acoustic-scale=0.5", "ark:lats", "ark,t:-", "ark,t:ali"];
     let (words, told) = ends(&dir, 0, &best);
     assert_eq!(words, "a 7 8 \n");
-    assert!(told.contains("a: best cost 1.625 + 1.5"), "{told}");
+    assert!(told.contains("For utterance a, best cost 1.625 + 1.5"), "{told}");
     assert_eq!(fs::read_to_string(dir.path().join("ali")).unwrap(), "a 2 1 4 \n");
 
     let raw = [
@@ -115,6 +115,18 @@ fn lattices_have_transition_identifiers_and_no_scale() {
     ];
     ends(&dir, 0, &raw.concat());
     assert_eq!(ends(&dir, 0, &best).0, "a 7 8 \nc 7 \n");
+}
+
+#[test]
+fn a_lattice_that_needs_more_than_the_limit_is_left_out_and_told() {
+    let dir = folder();
+    let args = ["latgen-faster-mapped", "--max-mem=1", "--allow-partial", "model", "hclg", "ark:loglikes"];
+    let (lattices, told) = ends(&dir, 1, &[&args[..], &["ark,t:-"]].concat());
+    assert_eq!(lattices, "");
+    for key in ["a", "c"] {
+        assert!(told.contains(&format!("leaving out {key}: determinization of a lattice needs")), "{told}");
+    }
+    assert!(told.contains("Done 0 utterances, failed for 3"), "{told}");
 }
 
 #[test]

@@ -99,6 +99,55 @@ fn the_oracle_counts_errors() {
 }
 
 #[test]
+fn words_that_do_not_count_may_be_listed_by_name() {
+    let dir = folder();
+    fs::write(dir.path().join("words"), "one 1\ntwo 2\nthree 3\nfour 4\nfive 5\n").unwrap();
+    fs::write(dir.path().join("list"), "five\n").unwrap();
+    let list = "--wildcard-symbols-list=list";
+    let table = "--word-symbol-table=words";
+    let args = ["lattice-oracle", list, table, "ark:lats", "ark:ref", "ark,t:/dev/null", "ark,t:-"];
+    let (out, told) = ends(&dir, 0, &args);
+    assert!(out == "a 0 \n" && told.contains("a (oracle) four two"), "{out} {told}");
+    let (_, told) = ends(&dir, 255, &["lattice-oracle", list, "ark:lats", "ark:ref", "ark,t:-"]);
+    assert!(told.contains("--wildcard-symbols-list has no meaning without --word-symbol-table"), "{told}");
+    // As Kaldi's, it ends with 0 where no lattice has a reference.
+    fs::write(dir.path().join("ref"), "other 1\n").unwrap();
+    ends(&dir, 0, &["lattice-oracle", "ark:lats", "ark:ref", "ark,t:-"]);
+}
+
+#[test]
+fn words_can_cost_more_while_the_best_path_is_sought() {
+    let dir = folder();
+    fs::write(dir.path().join("two"), "a\n0 1 1 1,0,7\n0 2 3 2.5,0,7_8\n1 2 2 1,0,8\n2 0,0,\n\n").unwrap();
+    let best = |options: &[&str]| ends(&dir, 0, &[&["lattice-1best"], options, &["ark:two", "ark,t:-"]].concat()).0;
+    assert!(best(&[]).contains("\t1\t1,0,7\n"), "{}", best(&[]));
+    assert!(best(&["--word-ins-penalty=0.25"]).contains("\t1\t1,0,7\n"));
+    assert!(best(&["--word-ins-penalty=1"]).contains("\t3\t2.5,0,7_8\n"), "{}", best(&["--word-ins-penalty=1"]));
+    // It is added to costs that are scaled.
+    assert!(best(&["--word-ins-penalty=1", "--lm-scale=4"]).contains("\t1\t1,0,7\n"));
+}
+
+#[test]
+fn times_have_the_digits_that_they_need() {
+    let dir = folder();
+    ends(&dir, 0, &["lattice-1best", "ark:lats", "ark:best"]);
+    let ctm = |option: &str| ends(&dir, 0, &["nbest-to-ctm", option, "ark:best", "-"]).0;
+    assert_eq!(ctm("--frame-shift=0.005"), "a 1 0.000 0.010 1\na 1 0.010 0.015 2\n");
+    assert_eq!(ctm("--frame-shift=0.0005"), "a 1 0.0000 0.0010 1\na 1 0.0010 0.0015 2\n");
+    fs::write(dir.path().join("silent"), "a\n0 1 0 1,1,7_7\n1 0,0,\n\n").unwrap();
+    let args = ["nbest-to-ctm", "--print-silence", "ark:silent", "-"];
+    assert_eq!(ends(&dir, 0, &args).0, "a 1 0.00 0.02 0\n");
+    fs::write(dir.path().join("times"), "a 0 2 ; 2 5\n").unwrap();
+    fs::write(dir.path().join("words"), "a 1 2\nbad 1\n").unwrap();
+    let args = ["lattice-to-ctm-conf", "--confidence-digits=4", "ark:lats", "ark:words", "ark:times", "-"];
+    let (out, told) = ends(&dir, 0, &args);
+    assert!(
+        out.starts_with("a 1 0.0000 0.0200 1 0.9") && told.contains("leaving out bad: it has no times"),
+        "{out} {told}"
+    );
+}
+
+#[test]
 fn a_union_has_the_words_of_both() {
     let dir = folder();
     let other = "a\n0 1 6 0,0,1_2_3_4_5\n1\n\n";
@@ -150,12 +199,22 @@ fn words_get_the_frames_of_their_phones() {
     let first = "u-1 1 0.00 0.02 6\nu-1 1 0.02 0.03 7\nu-1 1 0.05 0.01 9\nu-1 1 0.06 0.01 6\n";
     let second = "u-2 1 0.00 0.02 6\nu-2 1 0.02 0.04 7\nu-2 1 0.06 0.02 8\nu-2 1 0.08 0.01 6\n";
     assert_eq!(ctm, format!("{first}{second}"));
+    // Transition identifiers that end a phone are twice its number.
+    let (posts, _) = ends(&dir, 0, &["lattice-arc-post", "model", "ark:in", "-"]);
+    assert!(posts.starts_with("u\t0\t2\t1\t7\t1\n") && posts.contains("\t8\t2 3\n"), "{posts}");
     // The same by a lexicon, which writes 17 for the word 7.
     fs::write(dir.path().join("lexicon"), "0 0 1\n7 17 2 3 4\n8 8 5\n9 9 5\n").unwrap();
     ends(&dir, 0, &["lattice-align-words-lexicon", "lexicon", "model", "ark:in", "ark:out"]);
     ends(&dir, 0, &["lattice-1best", "ark:out", "ark:best"]);
     let (ctm, _) = ends(&dir, 0, &["nbest-to-ctm", "ark:best", "-"]);
     assert_eq!(ctm, "u 1 0.02 0.03 17\nu 1 0.05 0.01 9\n");
+    // Words that the lexicon lacks do not fit; of a cycle comes nothing.
+    let by_lexicon = |option: &str| {
+        ends(&dir, 1, &["lattice-align-words-lexicon", option, "lexicon", "model", "ark:lats", "ark,t:-"]).0
+    };
+    assert!(by_lexicon("--test=false").starts_with('a') && !by_lexicon("--test=false").contains("bad"));
+    assert_eq!(by_lexicon("--output-error-lats=false"), "");
+    assert!(by_lexicon("--output-if-empty").contains("bad \n0\t0\t1\t1,1,7\n"), "{}", by_lexicon("--output-if-empty"));
     let (_, told) = ends(&dir, 255, &["lattice-align-words", "model", "model", "ark:in", "ark:out"]);
     assert!(told.contains("is not a line of a phone and its type"), "{told}");
     let (_, told) = ends(&dir, 255, &["lattice-align-words", "types", "types", "ark:in", "ark:out"]);

@@ -152,6 +152,8 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
         (2, &["interpolate", "--lambda=2", "lm.arpa", "lm.bin", "out.bin"], "--lambda is within 0 and 1"),
         (2, &["interpolate", "lm.arpa"], "expected 2 inputs"),
         (2, &["perplexity", "-"], "the model is standard input: name a text"),
+        (1, &["convert", "--max-mem=100", "lm.arpa", "out.bin"], "but its limit is 100; raise the limit"),
+        (1, &["convert", "--max-mem=100", "lm.bin", "out.bin"], "but its limit is 100; raise the limit"),
         (1, &["convert", "missing.arpa", "out.bin"], "cannot read 'missing.arpa'"),
         (1, &["convert", "broken.arpa", "out.bin"], "broken.arpa: n-gram model, line 4: there should be a logarithm"),
         (1, &["convert", "damaged.bin", "out.bin"], "damaged.bin: byte 32: the n-gram model is damaged"),

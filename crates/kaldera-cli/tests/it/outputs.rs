@@ -120,6 +120,21 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
     bench.run(&["copy-feats", "--write-num-frames=ark,t:x.ark", "ark:x.ark", "ark:new.ark"]).with(255);
     bench.run(&["subset-feats", "--include=o.ark", "ark:x.ark", "ark:o.ark"]).with(255);
     bench.shell("\"$K\" copy-feats ark:- ark:x.ark < x.ark").with(255).tells(&["would overwrite"]);
+    for line in [
+        "decode-faster o.ark ark:x.ark ark:x.ark ark:new.ark",
+        "latgen-faster-mapped o.ark o.ark ark:x.ark ark:new.ark ark:x.ark",
+        "latgen-faster-mapped o.ark o.ark ark:x.ark ark:x.ark ark:new.ark ark:other.ark",
+        "lattice-best-path ark:x.ark ark:x.ark ark:new.ark",
+        "lattice-best-path --write-lattices=ark:x.ark ark:x.ark ark:new.ark",
+        "lattice-mbr-decode ark:x.ark ark:x.ark ark:new.ark ark:other.ark",
+        "lattice-mbr-decode --word-symbol-table=x.scp ark:x.ark ark:x.scp ark:new.ark",
+        "lattice-oracle ark:x.ark ark:o.ark ark:o.ark ark:new.ark",
+        "nbest-to-linear ark:x.ark ark:x.ark ark:new.ark",
+    ] {
+        let args: Vec<_> = line.split(' ').collect();
+        bench.run(&args).with(255).tells(&["would overwrite the input"]);
+        assert!(contents(&bench) == before, "{line}");
+    }
     bench.run(&["copy-feats-to-htk", "--output-dir=.", "--output-ext=fea", "ark:x.ark"]).with(0);
     fs::copy(bench.path("x.ark"), bench.path("a.fea")).unwrap();
     let before = contents(&bench);

@@ -4,6 +4,6 @@ mod brute_force;
 mod first_steps;
 mod graph;
 mod language_models;
-mod transducer;
 mod scoring;
 mod tokenizer;
+mod transducer;

@@ -206,7 +206,10 @@ impl Visited {
         let (pair, is_new) = self.pairs.insert(hl, grammar)?;
         if is_new {
             let num_states = 1 + graph.hl.entries(hl).len();
-            Error::fit(Quantity::States, self.pair_of.len() + num_states)?;
+            let num_all = Error::fit(Quantity::States, self.pair_of.len() + num_states)?.cast_unsigned() as usize;
+            // The cache can be made smaller.
+            let needed = self.bytes() - self.cache.bytes() + num_states * size_of::<u32>();
+            graph.options.limits.check(Operation::LazyComposition, needed, num_all, self.num_arcs)?;
             self.blanks.push(number(self.pair_of.len()));
             self.pair_of.extend(std::iter::repeat_n(pair, num_states));
             self.potentials.push(potential);

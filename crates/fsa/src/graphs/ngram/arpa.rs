@@ -5,9 +5,11 @@ use std::io::{self, BufRead, Read as _, Write};
 use std::sync::Arc as Shared;
 
 use super::NgramModel;
-use super::layout::{MAX_ORDER, SpecialWords};
+use super::layout::{MAX_ORDER, SpecialWords, check_limit, is_summable_log10};
 use super::lists::{Level, NgramLists};
+use super::tree::bytes_of_word;
 use crate::core::arc::EPSILON;
+use crate::core::limits::Limits;
 use crate::error::{Error, Quantity};
 use crate::graphs::left_out::LeftOut;
 use crate::graphs::lines::{Lines, fields, trim};
@@ -29,6 +31,8 @@ pub struct ArpaOptions {
     pub unknown: String,
     /// What becomes of n-grams with words that are not in the table.
     pub out_of_vocabulary: OutOfVocabulary,
+    /// The largest size of the model while it is read.
+    pub limits: Limits,
 }
 
 impl Default for ArpaOptions {
@@ -38,7 +42,17 @@ impl Default for ArpaOptions {
             end: "</s>".into(),
             unknown: "<unk>".into(),
             out_of_vocabulary: OutOfVocabulary::Add,
+            limits: Limits::default(),
         }
+    }
+}
+
+impl ArpaOptions {
+    /// With these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
     }
 }
 
@@ -69,21 +83,22 @@ impl NgramModel {
     ///
     /// # Errors
     /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are
-    /// more n-grams than the header counts, [`Error::Read`], and [`Error::TooLarge`]; for binary
-    /// files [`Error::Binary`], and those of [`with_labels`](Self::with_labels).
+    /// more n-grams than the header counts, [`Error::Read`], [`Error::NgramLimit`] and
+    /// [`Error::TooLarge`]; for binary files [`Error::Binary`], and those of [`with_labels`](Self::with_labels).
     pub fn read(
         reader: impl BufRead,
         words: &mut SymbolTable,
         options: &ArpaOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
-        match Content::of(reader)? {
+        match Content::of(reader, options.limits)? {
             Content::Text(reader) => {
                 let model = Self::read_lines(reader, Some(words), options, progress)?;
-                model.with_labels(words, OutOfVocabulary::Refuse)
+                model.with_labels(words, OutOfVocabulary::Refuse, options.limits)
             }
             Content::Binary(bytes) => {
-                Self::from_binary(bytes, options, progress)?.with_labels(words, options.out_of_vocabulary)
+                let model = Self::from_binary(bytes, options, progress)?;
+                model.with_labels(words, options.out_of_vocabulary, options.limits)
             }
         }
     }
@@ -97,7 +112,7 @@ impl NgramModel {
         options: &ArpaOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
-        match Content::of(reader)? {
+        match Content::of(reader, options.limits)? {
             Content::Text(reader) => Self::read_lines(reader, None, options, progress),
             Content::Binary(bytes) => Self::from_binary(bytes, options, progress),
         }
@@ -116,8 +131,14 @@ impl NgramModel {
         let mut lines = Lines::new(WHAT, reader);
         let promised = read_counts(&mut lines)?;
         let all = promised.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
-        let mut reading =
-            Reading { options, table: words, words: Vec::new(), numbers: HashMap::new(), left_out: LeftOut::default() };
+        let mut reading = Reading {
+            options,
+            table: words,
+            words: Vec::new(),
+            numbers: HashMap::new(),
+            left_out: LeftOut::default(),
+            bytes: 0,
+        };
         let (mut levels, mut ngram, mut done, mut missing) = (Vec::new(), Vec::new(), 0, 0);
         for (order, &expected) in (1..).zip(&promised) {
             // The section's name is at hand: reading the counts, or the section before, has stopped
@@ -154,6 +175,9 @@ impl NgramModel {
                     level.push(&ngram, score, backoff);
                     numbers.push(lines.number());
                 }
+                let of_lines = 2 * size_of::<usize>() * numbers.len();
+                let taken = reading.bytes + reading.left_out.bytes() + level.bytes() + of_lines;
+                check_limit(options.limits, taken, level.len())?;
             }
             if order == 1 {
                 level = reading.sort_words(level);
@@ -166,6 +190,7 @@ impl NgramModel {
                     return Err(Error::Line { what: WHAT, line, problem: "an n-gram stands there twice", found });
                 }
             }
+            reading.bytes += level.bytes();
             levels.push(level);
             if found > expected {
                 return Err(Error::NgramCount { order, expected, found });
@@ -178,7 +203,7 @@ impl NgramModel {
         progress(Progress { done, of: Some(all), ..Progress::of(Step::ReadNgrams) });
         let special = reading.special_words();
         let Reading { words, left_out, .. } = reading;
-        let model = Self::from_lists(NgramLists { words, special, levels })?;
+        let model = Self::from_lists(NgramLists { words, special, levels }, options.limits)?;
         Ok(Self { left_out, missing, ..model })
     }
 
@@ -237,12 +262,14 @@ enum Content<R> {
 }
 
 impl<R: BufRead> Content<R> {
-    fn of(mut reader: R) -> Result<Self, Error> {
+    fn of(mut reader: R, limits: Limits) -> Result<Self, Error> {
         let error = |error: io::Error| Error::Read { what: WHAT, line: 1, problem: error.to_string() };
         let mut bytes = Vec::new();
         reader.by_ref().take(LONGEST_MAGIC).read_to_end(&mut bytes).map_err(error)?;
         if NgramModel::is_one(&bytes) || NgramModel::is_sphinx(&bytes) {
-            reader.read_to_end(&mut bytes).map_err(error)?;
+            let limit = limits.bytes();
+            reader.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes).map_err(error)?;
+            check_limit(limits, bytes.len(), 0)?;
             return Ok(Self::Binary(bytes));
         }
         Ok(Self::Text(io::Cursor::new(bytes).chain(reader)))
@@ -256,6 +283,8 @@ struct Reading<'a> {
     words: Vec<Shared<str>>,
     numbers: HashMap<Shared<str>, u32>,
     left_out: LeftOut,
+    /// The memory of words and of n-grams of lower orders.
+    bytes: usize,
 }
 
 impl Reading<'_> {
@@ -263,7 +292,8 @@ impl Reading<'_> {
     /// them if it is to be skipped.
     fn parse<R: BufRead>(&mut self, lines: &Lines<R>, order: usize, ngram: &mut Vec<u32>) -> Result<(f32, f32), Error> {
         let log10 = |text: &str| {
-            let number = text.parse::<f32>().ok().filter(|log| !log.is_nan() && *log < f32::INFINITY);
+            let is_written = |log: f32| log.is_finite() || !text.bytes().any(|byte| byte.is_ascii_digit());
+            let number = text.parse::<f32>().ok().filter(|&log| is_summable_log10(log) && is_written(log));
             number.ok_or_else(|| lines.error("there should be a logarithm of a probability", text))
         };
         let mut all = fields(lines.text());
@@ -329,6 +359,7 @@ impl Reading<'_> {
         }
         let number = Error::fit(Quantity::Symbols, self.words.len())?.cast_unsigned();
         let word: Shared<str> = word.into();
+        self.bytes += 2 * bytes_of_word(&word);
         self.words.push(Shared::clone(&word));
         self.numbers.insert(word, number);
         Ok(number)

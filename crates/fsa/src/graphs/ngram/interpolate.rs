@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc as Shared;
 
 use super::NgramModel;
-use super::layout::{ROOT, SpecialWords};
+use super::layout::{ROOT, SpecialWords, check_limit};
 use super::lists::{Level, NgramLists};
 use super::normalize::exp10;
+use crate::core::limits::Limits;
 use crate::error::{Error, Quantity};
 use crate::support::ids::{NONE, narrow, number};
 
@@ -27,7 +28,8 @@ impl NgramModel {
     ///     let arpa = format!("\\data\\\nngram 1=3\n\\1-grams:\n-99 <s>\n{a} a\n{end} </s>\n\\end\\\n");
     ///     NgramModel::from_reader(arpa.as_bytes(), &ArpaOptions::default(), &mut |_| {})
     /// };
-    /// let mixed = NgramModel::interpolate(&[(&model("0", "-inf")?, 0.25), (&model("-1", "-0.045757")?, 0.75)])?;
+    /// let (one, other) = (model("0", "-inf")?, model("-1", "-0.045757")?);
+    /// let mixed = NgramModel::interpolate(&[(&one, 0.25), (&other, 0.75)], fsa::Limits::default())?;
     /// let a = mixed.find("a").unwrap();
     /// assert!((mixed.step(mixed.start(), a).1.exp() - (0.25 + 0.75 * 0.1)).abs() < 1e-6);
     /// # Ok::<(), fsa::Error>(())
@@ -35,14 +37,16 @@ impl NgramModel {
     ///
     /// # Errors
     /// [`Error::InterpolationWeight`] for weights below 0, or that do not sum to 1;
-    /// [`Error::TooLarge`].
+    /// [`Error::NgramLimit`]; [`Error::TooLarge`].
     #[doc(alias = "mix-lm")]
-    pub fn interpolate(models: &[(&Self, f64)]) -> Result<Self, Error> {
+    pub fn interpolate(models: &[(&Self, f64)], limits: Limits) -> Result<Self, Error> {
         let sum: f64 = models.iter().map(|(_, weight)| weight).sum();
         let wrong = models.iter().map(|(_, weight)| *weight).find(|weight| weight.is_nan() || *weight < 0.0);
         if let Some(found) = wrong.or(Some(sum).filter(|sum| sum.is_nan() || (sum - 1.0).abs() > WEIGHT_TOLERANCE)) {
             return Err(Error::InterpolationWeight { found });
         }
+        let needed = models.iter().fold(0_usize, |sum, (model, _)| sum.saturating_add(model.bytes_of_lists()));
+        check_limit(limits, needed, models.iter().map(|(model, _)| model.num_ngrams()).sum())?;
         let all: BTreeSet<&str> =
             models.iter().flat_map(|(model, _)| (0..model.layout.num_words()).map(|word| model.word(word))).collect();
         let words: Vec<Shared<str>> = all.into_iter().map(Shared::from).collect();
@@ -72,9 +76,9 @@ impl NgramModel {
             end: special(|it| it.end),
             unknown: special(|it| it.unknown),
         };
-        let mut tree = NgramLists { words, special, levels }.into_tree()?;
+        let mut tree = NgramLists { words, special, levels }.into_tree(limits)?;
         tree.compute_backoffs();
-        Self::from_tree(tree)
+        Self::from_tree(tree, limits)
     }
 }
 

@@ -27,6 +27,7 @@
 
 use std::ops::Range;
 
+use crate::core::limits::Limits;
 use crate::error::{Error, Quantity};
 use crate::io::cursor::is_blank;
 use crate::support::ids::NONE;
@@ -59,6 +60,31 @@ impl SpecialWords {
         let map = |word| if word == NONE { NONE } else { renumber(word) };
         Self { start: map(self.start), end: map(self.end), unknown: map(self.unknown) }
     }
+}
+
+/// The largest logarithm, of either sign, that there may be in a model, but for that of zero: a sum
+/// over the words of an n-gram, as a natural logarithm, is then within single precision.
+const LARGEST: f32 = f32::MAX / 256.0;
+
+/// Whether a number can be a logarithm of a probability, or a weight for backing off.
+pub(super) fn is_log10(number: f32) -> bool {
+    number.abs() <= LARGEST || number == f32::NEG_INFINITY
+}
+
+/// Whether a number is one, and so are sums of as many as an n-gram has words.
+pub(super) fn is_summable_log10(number: f32) -> bool {
+    const MOST_WORDS: f32 = 128.0;
+    const { assert!(MAX_ORDER < 128) };
+    is_log10(number) && is_log10(number * MOST_WORDS)
+}
+
+/// A model, or what it is made of, is within the limit.
+///
+/// # Errors
+/// [`Error::NgramLimit`].
+pub(super) fn check_limit(limits: Limits, needed: usize, ngrams: usize) -> Result<(), Error> {
+    let limit = limits.bytes();
+    if needed > limit { Err(Error::NgramLimit { limit, needed, ngrams }) } else { Ok(()) }
 }
 
 /// Where the sections of a model are.
@@ -256,10 +282,11 @@ pub(super) struct Sections<'a> {
 }
 
 impl Sections<'_> {
-    /// The bytes of the model.
-    pub(super) fn write(&self) -> Result<(Layout, Vec<u8>), Error> {
+    /// The bytes of the model, beside which others are in memory.
+    pub(super) fn write(&self, others: usize, limits: Limits) -> Result<(Layout, Vec<u8>), Error> {
         let word_bytes = self.words.iter().map(|word| word.len()).sum();
         let layout = Layout::new(self.counts, word_bytes, self.special)?;
+        check_limit(limits, others.saturating_add(layout.len()), layout.num_nodes() as usize)?;
         let mut out = Vec::with_capacity(layout.len());
         let SpecialWords { start, end, unknown } = self.special;
         let order = Error::fit(Quantity::Order, self.counts.len())?.cast_unsigned();
@@ -399,7 +426,7 @@ impl Layout {
         for order in 0..=self.order() {
             for node in self.nodes(order) {
                 let (score, suffix) = view.entry(node);
-                if score.is_nan() || score == f32::INFINITY {
+                if !is_log10(score) {
                     return Err(entry_error(node, "a score that is no logarithm of a probability"));
                 }
                 // Suffixes are of a lower order, so that backing off comes to its end.
@@ -410,7 +437,7 @@ impl Layout {
                     continue;
                 }
                 let (backoff, children) = view.inner(node);
-                if backoff.is_nan() || backoff == f32::INFINITY {
+                if !is_log10(backoff) {
                     return Err(inner_error(node, "a weight for backing off that is no logarithm"));
                 }
                 if children.start != next || children.end < next || children.end > self.nodes(order + 1).end {
@@ -470,7 +497,7 @@ mod tests {
                 }
                 let (mut out, label) = (Vec::new(), i32::MAX);
                 model.write_arpa(&mut out, &mut |_| {}).unwrap();
-                let _ = (model.to_fsa(label), model.symbols(), model.normalize());
+                let _ = (model.to_fsa(label), model.symbols(), model.normalize(Limits::default()));
             }
         }
         assert!(refused > 500 && read > 100, "{refused} {read}");

@@ -2,14 +2,21 @@
 
 use std::sync::Arc as Shared;
 
-use super::layout::{ROOT, SpecialWords};
-use super::tree::Tree;
+use super::layout::{ROOT, SpecialWords, check_limit};
+use super::tree::{Tree, bytes_of_tree, bytes_of_words};
+use crate::core::limits::Limits;
 use crate::error::{Error, Quantity};
 use crate::support::adjacency::Adjacency;
 use crate::support::ids::{NONE, number};
 
 /// A score that is still to be computed: the n-gram is there for the sake of longer ones.
 pub(super) const BACKED_OFF: f32 = f32::NAN;
+
+/// The memory of so many n-grams in a list: their words, scores and weights for backing off, in
+/// vectors that have grown to twice that at most, or are sorted.
+pub(super) fn bytes_of_ngrams(order: usize, count: usize) -> usize {
+    (2 * (size_of::<u32>() * order + 2 * size_of::<f32>())).saturating_mul(count)
+}
 
 /// N-grams of one order, with the logarithms of base 10 that ARPA files have.
 #[derive(Debug, Clone)]
@@ -28,6 +35,11 @@ impl Level {
 
     pub(super) fn len(&self) -> usize {
         self.scores.len()
+    }
+
+    /// The memory that it takes at most.
+    pub(super) fn bytes(&self) -> usize {
+        bytes_of_ngrams(self.order, self.len())
     }
 
     pub(super) fn push(&mut self, words: &[u32], score: f32, backoff: f32) {
@@ -106,16 +118,17 @@ impl NgramLists {
     /// of suffixes.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
-    pub(super) fn into_tree(mut self) -> Result<Tree, Error> {
+    /// [`Error::NgramLimit`] and [`Error::TooLarge`].
+    pub(super) fn into_tree(mut self, limits: Limits) -> Result<Tree, Error> {
         self.sort();
-        self.add_contexts();
+        self.add_contexts(limits)?;
         let order = self.levels.len();
         let counts: Vec<u32> = self.levels.iter().map(|level| number(level.len())).collect();
         let total = self.levels.iter().map(Level::len).sum::<usize>() + 1;
         if total >= NONE as usize {
             return Err(Error::TooLarge { what: Quantity::Ngrams, size: total as u64 });
         }
+        check_limit(limits, self.bytes().saturating_add(bytes_of_tree(total)), total)?;
         let num_inner = total - self.levels[order - 1].len();
         let mut first_children = Vec::with_capacity(num_inner + 1);
         let mut last_words = Vec::with_capacity(total);
@@ -153,8 +166,14 @@ impl NgramLists {
         Ok(tree)
     }
 
+    /// The memory that they take.
+    fn bytes(&self) -> usize {
+        bytes_of_words(&self.words) + self.levels.iter().map(Level::bytes).sum::<usize>()
+    }
+
     /// Adds the n-grams without which others have no parent. All levels are sorted, and stay so.
-    fn add_contexts(&mut self) {
+    fn add_contexts(&mut self, limits: Limits) -> Result<(), Error> {
+        let mut taken = self.bytes();
         for at in (1..self.levels.len()).rev() {
             let (shorter, longer) = self.levels.split_at_mut(at);
             let (shorter, mut missing) = (&mut shorter[at - 1], Level::new(at));
@@ -167,8 +186,10 @@ impl NgramLists {
                 let is_added = missing.len() > 0 && missing.ngram(missing.len() - 1) == context;
                 if !is_there && !is_added {
                     missing.push(context, BACKED_OFF, 0.0);
+                    check_limit(limits, taken + missing.bytes(), missing.len())?;
                 }
             }
+            taken += missing.bytes();
             shorter.append(missing, self.words.len());
         }
         let (unigrams, mut missing) = (&mut self.levels[0], Level::new(1));
@@ -183,6 +204,7 @@ impl NgramLists {
         for score in unigrams.scores.iter_mut().filter(|score| score.is_nan()) {
             *score = f32::NEG_INFINITY;
         }
+        Ok(())
     }
 }
 

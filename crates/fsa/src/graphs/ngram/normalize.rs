@@ -3,6 +3,7 @@
 use super::NgramModel;
 use super::layout::ROOT;
 use super::tree::Tree;
+use crate::core::limits::Limits;
 use crate::error::Error;
 use crate::support::ids::{NONE, narrow};
 
@@ -24,13 +25,13 @@ impl NgramModel {
     /// model's own. O(n-grams).
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::NgramLimit`] and [`Error::TooLarge`].
     #[doc(alias = "renorm")]
-    pub fn normalize(&self) -> Result<Self, Error> {
-        let mut tree = self.to_lists().into_tree()?;
+    pub fn normalize(&self, limits: Limits) -> Result<Self, Error> {
+        let mut tree = self.to_lists(limits)?.into_tree(limits)?;
         tree.normalize_unigrams();
         tree.compute_backoffs();
-        Self::from_tree(tree)
+        Self::from_tree(tree, limits)
     }
 }
 

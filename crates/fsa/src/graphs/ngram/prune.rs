@@ -7,6 +7,7 @@ use super::layout::ROOT;
 use super::lists::{Level, NgramLists};
 use super::normalize::exp10;
 use super::tree::Tree;
+use crate::core::limits::Limits;
 use crate::error::{Error, Quantity};
 
 impl NgramModel {
@@ -17,16 +18,16 @@ impl NgramModel {
     /// [`normalize`](Self::normalize) does for histories. Labels are the model's own. O(n-grams).
     ///
     /// # Errors
-    /// [`Error::Probability`] for a threshold that is not above 0 and below 1, and
-    /// [`Error::TooLarge`].
+    /// [`Error::Probability`] for a threshold that is not above 0 and below 1,
+    /// [`Error::NgramLimit`] and [`Error::TooLarge`].
     #[doc(alias = "relative entropy pruning")]
-    pub fn prune(&self, threshold: f64) -> Result<Self, Error> {
+    pub fn prune(&self, threshold: f64, limits: Limits) -> Result<Self, Error> {
         if !(threshold > 0.0 && threshold < 1.0) {
             return Err(Error::Probability { what: Quantity::PruneThreshold, found: threshold });
         }
         // Its nodes have the numbers of this model's, which has the n-grams that others need.
         let (is_kept, words, special) = {
-            let tree = self.to_lists().into_tree()?;
+            let tree = self.to_lists(limits)?.into_tree(limits)?;
             (tree.prune(threshold), tree.words, tree.special)
         };
         let (view, mut levels) = (self.view(), Vec::new());
@@ -45,9 +46,9 @@ impl NgramModel {
             levels.push(level);
         }
         let lists = NgramLists { words, special, levels };
-        let mut tree = lists.into_tree()?;
+        let mut tree = lists.into_tree(limits)?;
         tree.compute_backoffs();
-        Self::from_tree(tree)
+        Self::from_tree(tree, limits)
     }
 }
 

@@ -1,7 +1,10 @@
 //! Models with fewer words.
 
 use super::NgramModel;
+use super::layout::check_limit;
 use super::lists::{Level, NgramLists};
+use super::tree::bytes_of_words;
+use crate::core::limits::Limits;
 use crate::error::Error;
 use crate::support::ids::{NONE, number};
 use std::sync::Arc as Shared;
@@ -14,9 +17,9 @@ impl NgramModel {
     /// O(n-grams).
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::NgramLimit`] and [`Error::TooLarge`].
     #[doc(alias = "limit-vocab")]
-    pub fn restrict(self, mut wanted: impl FnMut(&str) -> bool) -> Result<Self, Error> {
+    pub fn restrict(self, mut wanted: impl FnMut(&str) -> bool, limits: Limits) -> Result<Self, Error> {
         let unknown = self.layout.special.unknown;
         let mut is_wanted = |word: u32| word == unknown || self.is_end(word) || wanted(self.word(word));
         let (mut renumbered, mut words) = (Vec::new(), Vec::new());
@@ -29,11 +32,11 @@ impl NgramModel {
             return Ok(self);
         }
         let (view, mut left_out) = (self.view(), self.left_out.clone());
-        let mut levels = Vec::new();
+        let (mut levels, mut taken) = (Vec::new(), bytes_of_words(&words));
         for order in 1..=self.order() {
             let mut level = Level::new(order);
             let mut kept = Vec::new();
-            let Ok(()) = self.for_each_ngram(order, |node, words| {
+            self.for_each_ngram(order, |node, words| {
                 kept.clear();
                 kept.extend(words.iter().map(|&word| renumbered[word as usize]));
                 if kept.contains(&NONE) {
@@ -42,12 +45,13 @@ impl NgramModel {
                 } else {
                     level.push(&kept, view.entry(node).0, view.inner(node).0);
                 }
-                Ok::<_, std::convert::Infallible>(())
-            });
+                check_limit(limits, taken + level.bytes() + left_out.bytes(), level.len())
+            })?;
+            taken += level.bytes();
             levels.push(level);
         }
         let special = self.layout.special.map(|word| renumbered[word as usize]);
-        let model = Self::from_lists(NgramLists { words, special, levels })?;
+        let model = Self::from_lists(NgramLists { words, special, levels }, limits)?;
         Ok(Self { left_out, missing: self.missing, ..model })
     }
 }

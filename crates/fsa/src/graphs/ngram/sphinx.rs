@@ -22,10 +22,11 @@
 //! need. Weights are numbers of lines of the tables, and these are logarithms of base 1.0001. The
 //! path to a record has the words of its n-gram from the last one to the first.
 
-use super::lists::{Level, NgramLists};
+use super::layout::{SpecialWords, check_limit, is_log10};
+use super::lists::{Level, NgramLists, bytes_of_ngrams};
+use super::tree::bytes_of_word;
 use super::{ArpaOptions, NgramModel};
 use crate::error::Error;
-use crate::graphs::ngram::layout::SpecialWords;
 use crate::graphs::progress::{Progress, Step};
 use crate::io::cursor::is_blank;
 use crate::support::ids::{NONE, narrow, number};
@@ -52,10 +53,12 @@ impl NgramModel {
     /// cannot be told from others.
     ///
     /// # Errors
-    /// [`Error::Binary`] for bytes that are no such model, and [`Error::TooLarge`].
+    /// [`Error::Binary`] for bytes that are no such model, [`Error::NgramLimit`] and
+    /// [`Error::TooLarge`].
     #[doc(alias = "pocketsphinx")]
     pub fn from_sphinx(bytes: &[u8], options: &ArpaOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, Error> {
         let file = Sphinx::read(bytes)?;
+        check_limit(options.limits, file.bytes_of_lists(), file.counts.iter().sum())?;
         let words: Vec<_> = file.words.iter().map(|&word| word.into()).collect();
         let find = |text: &str| file.words.iter().position(|&word| word == text).map_or(NONE, number);
         let special =
@@ -90,7 +93,7 @@ impl NgramModel {
         if lists.levels.iter().any(|level| level.repeated().is_some()) {
             return Err(Error::Binary { offset: file.unigrams, what: "an n-gram that is there twice" });
         }
-        Ok(Self { left_out, ..Self::from_lists(lists)? })
+        Ok(Self { left_out, ..Self::from_lists(lists, options.limits)? })
     }
 }
 
@@ -176,6 +179,12 @@ impl<'a> Sphinx<'a> {
         Ok(Self { bytes, counts, tables, unigrams, records, word_bytes, words })
     }
 
+    /// The memory of all n-grams and words.
+    fn bytes_of_lists(&self) -> usize {
+        let ngrams = (1..).zip(&self.counts).map(|(order, &count)| bytes_of_ngrams(order, count));
+        ngrams.chain(self.words.iter().map(|word| bytes_of_word(word))).fold(0, usize::saturating_add)
+    }
+
     /// All n-grams.
     fn levels(&self, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Level>, Error> {
         let order = self.counts.len();
@@ -253,10 +262,11 @@ impl<'a> Sphinx<'a> {
     }
 
     fn log10(&self, weight: f32) -> Result<f32, Error> {
-        if weight.is_nan() || weight == f32::INFINITY {
+        let log10 = narrow(f64::from(weight) * BASE.log10());
+        if !is_log10(log10) {
             return Err(Error::Binary { offset: self.tables, what: "a weight that is no logarithm" });
         }
-        Ok(narrow(f64::from(weight) * BASE.log10()))
+        Ok(log10)
     }
 }
 

@@ -4,8 +4,24 @@ use std::ops::Range;
 use std::sync::Arc as Shared;
 
 use super::layout::{Layout, ROOT, Sections, SpecialWords};
+use crate::core::limits::Limits;
 use crate::error::Error;
 use crate::support::ids::{narrow, number};
+
+/// The memory of so many nodes, if none of them is of the highest order.
+pub(super) fn bytes_of_tree(num_nodes: usize) -> usize {
+    num_nodes * 5 * size_of::<u32>()
+}
+
+/// The memory of words.
+pub(super) fn bytes_of_words(words: &[Shared<str>]) -> usize {
+    words.iter().map(|word| bytes_of_word(word)).sum()
+}
+
+/// The memory of a word, its counters and its places in a list and a table included.
+pub(super) fn bytes_of_word(word: &str) -> usize {
+    word.len() + 8 * size_of::<usize>()
+}
 
 /// The nodes of a model, as in its [layout](super::layout), but for suffixes, which are the longest
 /// that are nodes.
@@ -66,6 +82,11 @@ impl Tree {
         backed_off + f64::from(self.scores[found as usize])
     }
 
+    /// The memory that it takes.
+    fn bytes(&self) -> usize {
+        bytes_of_tree(self.last_words.len()) + bytes_of_words(&self.words)
+    }
+
     /// Finds the suffixes of all nodes, and computes the scores that come of backing off.
     pub(super) fn find_suffixes(&mut self) {
         for context in 1..self.num_inner() {
@@ -82,7 +103,10 @@ impl Tree {
     }
 
     /// The bytes of the model.
-    pub(super) fn finish(mut self) -> Result<(Layout, Vec<u8>), Error> {
+    ///
+    /// # Errors
+    /// [`Error::NgramLimit`] and [`Error::TooLarge`].
+    pub(super) fn finish(mut self, limits: Limits) -> Result<(Layout, Vec<u8>), Error> {
         // From each suffix on to one that is a state. Suffixes have lower numbers, and are done
         // first.
         for node in 0..self.suffixes.len() {
@@ -101,7 +125,7 @@ impl Tree {
             scores: &self.scores,
             suffixes: &self.suffixes,
         };
-        sections.write()
+        sections.write(self.bytes(), limits)
     }
 
     /// Whether a word can follow others: all but the one that begins sentences.

@@ -2,8 +2,12 @@
 
 use std::sync::Arc as Shared;
 
+use crate::core::limits::Limits;
+use crate::error::Error;
 use crate::graphs::ngram::NgramModel;
-use crate::graphs::ngram::lists::{Level, NgramLists};
+use crate::graphs::ngram::layout::check_limit;
+use crate::graphs::ngram::lists::{Level, NgramLists, bytes_of_ngrams};
+use crate::graphs::ngram::tree::bytes_of_word;
 use crate::support::ids::NONE;
 
 impl NgramModel {
@@ -36,8 +40,19 @@ impl NgramModel {
         Ok(())
     }
 
+    /// The memory of what [`to_lists`](Self::to_lists) returns, with room to be sorted.
+    pub(super) fn bytes_of_lists(&self) -> usize {
+        let levels = (1..=self.order()).map(|order| bytes_of_ngrams(order, self.num_ngrams_of(order)));
+        let words = (0..self.layout.num_words()).map(|word| bytes_of_word(self.word(word)));
+        levels.chain(words).fold(0, usize::saturating_add)
+    }
+
     /// All its n-grams.
-    pub(super) fn to_lists(&self) -> NgramLists {
+    ///
+    /// # Errors
+    /// [`Error::NgramLimit`].
+    pub(super) fn to_lists(&self, limits: Limits) -> Result<NgramLists, Error> {
+        check_limit(limits, self.bytes_of_lists(), self.num_ngrams())?;
         let view = self.view();
         let words = (0..self.layout.num_words()).map(|word| Shared::from(self.word(word))).collect();
         let levels = (1..=self.order()).map(|order| {
@@ -48,6 +63,6 @@ impl NgramModel {
             });
             level
         });
-        NgramLists { words, special: self.layout.special, levels: levels.collect() }
+        Ok(NgramLists { words, special: self.layout.special, levels: levels.collect() })
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use kaldera::fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
-use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, Semiring};
+use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, Limits, Semiring};
 use kaldera::io::rxfilename::Input;
 use kaldera::pipeline::PartialFile;
 
@@ -104,9 +104,13 @@ impl Read for Command {
 
 /// All bytes of what is opened.
 pub(crate) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
-    let mut bytes = Vec::new();
-    let read = open(name)?.read_to_end(&mut bytes);
+    let (mut bytes, limit) = (Vec::new(), Limits::half_of_memory());
+    // What is compressed may be much larger than its file.
+    let read = open(name)?.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);
     match read {
+        Ok(_) if bytes.len() > limit => {
+            Err(Trouble::Failed(format!("{} has more than {limit} bytes, half of the memory there is", shown(name))))
+        }
         Ok(_) => Ok(bytes),
         Err(error) => Err(Trouble::Failed(format!("cannot read {}: {error}", shown(name)))),
     }

@@ -41,6 +41,7 @@ pub(super) const ARPA2FST: Operation = Operation {
         "read-symbol-table",
         "write-symbol-table",
         "keep-symbols",
+        "max-mem",
     ],
     work: Work::Files(arpa2fst),
 };
@@ -51,6 +52,7 @@ fn arpa2fst(options: &Options) -> Result<Made, Trouble> {
     let mut how = ArpaOptions::default();
     how.start.clone_from(&options.bos_symbol);
     how.end.clone_from(&options.eos_symbol);
+    how.limits = options.limits();
     how.out_of_vocabulary = if given.is_some() { OutOfVocabulary::Skip } else { OutOfVocabulary::Add };
     let is_given = given.is_some();
     let mut words = given.unwrap_or_default();
@@ -138,6 +140,7 @@ fn hlg(options: &Options) -> Result<Made, Trouble> {
         tracing::info!("k2's decoders know no epsilons: they are removed, as with --remove-epsilon");
     }
     how.limits = options.limits();
+    how.arpa.limits = how.limits;
     let of_table = |given: bool| if given { OutOfVocabulary::Refuse } else { OutOfVocabulary::Add };
     how.lexicon.tokens = of_table(tokens.is_some());
     how.lexicon.words = of_table(words.is_some());

@@ -3,6 +3,7 @@
 use kaldera::feat::options::Registry as _;
 use kaldera::fsa::Limits;
 
+use crate::memory::limits;
 use crate::native::operation::OperationOptions;
 use crate::parse_options::ParseOptions;
 
@@ -131,8 +132,7 @@ impl Default for Options {
 impl Options {
     /// The limit of memory.
     pub(super) fn limits(&self) -> Limits {
-        let max_bytes = (self.max_mem > 0).then(|| usize::try_from(self.max_mem).unwrap_or(usize::MAX));
-        Limits::default().with_max_bytes(max_bytes)
+        limits(self.max_mem)
     }
 
     /// The files that options name to be read.

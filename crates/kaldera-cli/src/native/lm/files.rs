@@ -60,6 +60,7 @@ pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, Trouble>
     how.start.clone_from(&options.bos_symbol);
     how.end.clone_from(&options.eos_symbol);
     how.unknown.clone_from(&options.unk);
+    how.limits = options.limits();
     let mut step = Step::start(format_args!("reading {}", shown(name)), options.quiet);
     let model = NgramModel::from_reader(open(name)?, &how, &mut |progress| step.tell(progress));
     let model = model.map_err(|error| in_file(name, &error))?;

@@ -17,7 +17,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             Usage: kaldera lm info [OPTIONS] MODEL...",
         examples: &["lm.arpa.gz", "en-us.lm.bin lm.bin"],
         inputs: Inputs::Any,
-        options: &["bos-symbol", "eos-symbol", "unk"],
+        options: &["bos-symbol", "eos-symbol", "unk", "max-mem"],
         work: info,
     },
     Operation {
@@ -27,7 +27,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             A binary file loads at once, and takes 12 to 20 bytes for an n-gram, in memory too.",
         examples: &["lm.arpa.gz lm.bin", "pocketsphinx/model/en-us/en-us.lm.bin en-us.arpa.gz"],
         inputs: Inputs::Files(1),
-        options: &["format", "bos-symbol", "eos-symbol", "unk"],
+        options: &["format", "bos-symbol", "eos-symbol", "unk", "max-mem"],
         work: |options| change(options, |_, model| Ok(model)),
     },
     Operation {
@@ -38,7 +38,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             less than 1, until 'kaldera lm normalize'.",
         examples: &["--vocab=words.txt lm.arpa.gz small.bin"],
         inputs: Inputs::Files(1),
-        options: &["format", "vocab", "bos-symbol", "eos-symbol", "unk"],
+        options: &["format", "vocab", "bos-symbol", "eos-symbol", "unk", "max-mem"],
         work: restrict,
     },
     Operation {
@@ -48,12 +48,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
             As SRILM's 'ngram -prune THRESHOLD' (Stolcke 1998). Weights for backing off are computed again.",
         examples: &["--threshold=1e-7 lm.arpa.gz small.arpa.gz"],
         inputs: Inputs::Files(1),
-        options: &["format", "threshold", "bos-symbol", "eos-symbol", "unk"],
+        options: &["format", "threshold", "bos-symbol", "eos-symbol", "unk", "max-mem"],
         work: |options| {
             if !(options.threshold > 0.0 && options.threshold < 1.0) {
                 return Err(Trouble::Usage("--threshold is above 0 and below 1".to_owned()));
             }
-            change(options, |options, model| model.prune(options.threshold))
+            change(options, |options, model| model.prune(options.threshold, options.limits()))
         },
     },
     Operation {
@@ -63,8 +63,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
             As SRILM's 'ngram -renorm'. What words without history lack goes to the unknown word, if the model has one.",
         examples: &["lm.arpa.gz sums-to-one.arpa.gz"],
         inputs: Inputs::Files(1),
-        options: &["format", "bos-symbol", "eos-symbol", "unk"],
-        work: |options| change(options, |_, model| model.normalize()),
+        options: &["format", "bos-symbol", "eos-symbol", "unk", "max-mem"],
+        work: |options| change(options, |options, model| model.normalize(options.limits())),
     },
     Operation {
         name: "interpolate",
@@ -73,7 +73,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             As SRILM's 'ngram -lm IN1 -mix-lm IN2 -lambda L': the result has the n-grams of both.",
         examples: &["--lambda=0.7 domain.arpa.gz general.bin mixed.bin"],
         inputs: Inputs::Files(2),
-        options: &["format", "lambda", "bos-symbol", "eos-symbol", "unk"],
+        options: &["format", "lambda", "bos-symbol", "eos-symbol", "unk", "max-mem"],
         work: interpolate,
     },
     Operation {
@@ -84,7 +84,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             count; a third one counts them as the unknown word of the model, if it has one.",
         examples: &["lm.bin test.txt", "lm.arpa.gz dev.txt.gz test.txt"],
         inputs: Inputs::Any,
-        options: &["bos-symbol", "eos-symbol", "unk"],
+        options: &["bos-symbol", "eos-symbol", "unk", "max-mem"],
         work: perplexity,
     },
 ];
@@ -109,7 +109,7 @@ fn restrict(options: &Options) -> Result<(), Trouble> {
         return Err(Trouble::Usage("--vocab=WORDS is missing".to_owned()));
     }
     let vocabulary = read_vocabulary(&options.vocab)?;
-    change(options, |_, model| model.restrict(|word| vocabulary.contains(word)))
+    change(options, |options, model| model.restrict(|word| vocabulary.contains(word), options.limits()))
 }
 
 fn interpolate(options: &Options) -> Result<(), Trouble> {
@@ -122,7 +122,8 @@ fn interpolate(options: &Options) -> Result<(), Trouble> {
     check_output(options)?;
     let (one, other) = (read(first, options)?, read(second, options)?);
     let step = Step::start("mixing them", options.quiet);
-    let mixed = NgramModel::interpolate(&[(&one, options.lambda), (&other, 1.0 - options.lambda)]);
+    let weighted = [(&one, options.lambda), (&other, 1.0 - options.lambda)];
+    let mixed = NgramModel::interpolate(&weighted, options.limits());
     let mixed = mixed.map_err(|error| in_file(first, &error))?;
     step.end(sizes(&mixed));
     write(&mixed, options)
