@@ -340,8 +340,8 @@ fn pruning(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 fn swoosh(
     args: &Value,
     expect: &Value,
-    forward: fn(&[f32]) -> Vec<f32>,
-    backward: fn(&[f32], &[f32]) -> Result<Vec<f32>, kaldera::losses::Error>,
+    forward: impl Fn(&[f32]) -> Vec<f32>,
+    backward: impl Fn(&[f32], &[f32]) -> Result<Vec<f32>, kaldera::losses::Error>,
 ) -> Result<Vec<String>, Stop> {
     let x = singles(&flat(&args["x"])?);
     let double = |values: Vec<f32>| values.into_iter().map(f64::from).collect::<Vec<_>>();

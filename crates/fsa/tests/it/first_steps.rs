@@ -32,7 +32,7 @@ fn lists_of_labels_become_fsas() {
 #[test]
 fn options_are_read_and_written() {
     use fsa::graphs::HlgOptions;
-    use fsa::k2::Epsilons;
+    use fsa::k2::{ComposeOptions, Epsilons};
     use fsa::openfst::DeterminizeOptions;
 
     let compose: ComposeOptions = serde_json::from_str(r#"{"epsilons": "AsSymbol"}"#).unwrap();

@@ -468,7 +468,7 @@ fn models_that_need_more_than_the_limit_are_refused() {
 fn logarithms_that_no_sum_can_hold_are_refused_with_their_line() {
     let read = |score: &str, backoff: &str| {
         model(&format!(
-            "\\data\\\nngram 1=1\nngram 2=1\n\\1-grams:\n{score} a {backoff}\n\\2-grams:\n-1 a a\n\\end\\\n"
+            "\\data\\\nngram 1=2\nngram 2=1\n\\1-grams:\n{score} a {backoff}\n-1 </s>\n\\2-grams:\n-1 a a\n\\end\\\n"
         ))
     };
     for wrong in ["3e38", "-3e38", "1e39", "-1e39", "inf", "nan", "1e35"] {

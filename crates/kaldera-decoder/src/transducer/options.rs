@@ -16,7 +16,7 @@ pub struct TransducerOptions {
     pub temperature: f64,
     /// What is taken off the blank's logit.
     pub blank_penalty: f64,
-    /// How many tokens a frame may have; [`modified_beam_search`] has one or none.
+    /// How many tokens a frame may have; [`modified_beam_search`](super::modified_beam_search) has one or none.
     #[doc(alias = "max_sym_per_frame")]
     pub max_symbols_per_frame: usize,
     /// How many tokens an utterance may have in

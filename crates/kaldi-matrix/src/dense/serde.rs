@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn options_come_back_and_unknown_ones_are_refused() {
-        use crate::{CompressionMethod, LbfgsOptions, LinearCgdOptions};
+        use crate::CompressionMethod;
+        use crate::optimization::{LbfgsOptions, LinearCgdOptions};
 
         let options = LbfgsOptions { m: 7, ..Default::default() };
         let text = serde_json::to_string(&options).unwrap();

@@ -20,7 +20,7 @@ pub(super) fn bytes_of_words(words: &[Shared<str>]) -> usize {
 
 /// The memory of a word, its counters and its places in a list and a table included.
 pub(super) fn bytes_of_word(word: &str) -> usize {
-    word.len() + 8 * size_of::<usize>()
+    word.len() + size_of::<[usize; 8]>()
 }
 
 /// The nodes of a model, as in its [layout](super::layout), but for suffixes, which are the longest
