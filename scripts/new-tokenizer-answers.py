@@ -105,10 +105,12 @@ for name, options in OTHER.items():
 def save(name, tokenizer, trainer, unknown):
     tokenizer.train_from_iterator(corpus, trainer)
     tokenizer.save(path(name + ".json"))
+    # A unigram model gives what is unknown the text that it has, and this number.
+    number = unknown and tokenizer.token_to_id(unknown)
 
     def ids(text):
         encoding = tokenizer.encode(text, add_special_tokens=False)
-        return "unknown" if unknown in encoding.tokens else " ".join(map(str, encoding.ids))
+        return "unknown" if number in encoding.ids else " ".join(map(str, encoding.ids))
 
     write(name + ".json.ids", map(ids, texts))
 

@@ -158,7 +158,8 @@ fn outer_products<T: Real>(a: &[[T; MR]], b: &[[T; NR]]) -> [[T; NR]; MR] {
 
 #[inline(always)]
 fn fused_outer_products<T: Real, L: Lanes<T>>(s: L, a: &[[T; MR]], b: &[[T; NR]]) -> [[T; NR]; MR] {
-    // A vector has 4 elements or more.
+    // So many vectors are enough for NR columns, and fill them.
+    const { assert!(L::LANES >= 4 && NR.is_multiple_of(L::LANES)) };
     let mut sums = [[s.splat(T::ZERO); NR / 4]; MR];
     for (a, b) in a.iter().zip(b) {
         for v in 0..NR / L::LANES {

@@ -106,7 +106,7 @@ pub(crate) fn end(tool: &str) {
     }
 }
 
-/// Of Kaldi's programs `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:55) the recording
+/// Of Kaldi's programs `WARNING (compute-mfcc-feats[kaldera-0.1.0]:kaldi_io::wave:55) the recording
 /// is truncated: ... (reading key="a" file="a.wav")`; of the native command `kaldera features:
 /// warning: the recording is truncated: ...`, and of each kind of warning only the first.
 struct Line {
@@ -146,7 +146,7 @@ where
             Level::TRACE => "VLOG[2]",
         };
         let version = env!("CARGO_PKG_VERSION");
-        write!(writer, "{severity} ({tool}[kaldera {version}]:{}", metadata.target())?;
+        write!(writer, "{severity} ({tool}[kaldera-{version}]:{}", metadata.target())?;
         if let Some(line) = metadata.line() {
             write!(writer, ":{line}")?;
         }

@@ -114,6 +114,14 @@ pub enum Error {
         /// What has no token.
         part: String,
     },
+    /// A word of a transcript without a pronunciation.
+    #[error("'{text}': the lexicon has no word '{word}'")]
+    UnknownWord {
+        /// The transcript.
+        text: String,
+        /// The word.
+        word: String,
+    },
     /// A file of a tokenizer that is damaged, or that this crate cannot read.
     #[error("tokenizer, at {position}: {reason}")]
     Tokenizer {

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map of small keys of our own making: numbers of nodes and tokens.
+/// A map of small keys of our own making: numbers of nodes and tokens. Texts, which come from files
+/// and users, are keys of the standard library's map.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 
 /// Multiplication by an odd constant, word by word.

@@ -1,12 +1,12 @@
 //! Tokens by their texts, and what makes words of them.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use fsa::io::SymbolTable;
 
 use crate::ctc::Placed;
 use crate::error::Error;
-use crate::hash::FastMap;
 use crate::result::{FrameTimes, Segment};
 use crate::tokenizer::Tokenizer;
 
@@ -46,7 +46,7 @@ const CONTINUATION: &str = "##";
 #[doc(alias = "build_ctcdecoder")]
 pub struct Vocabulary {
     texts: Vec<String>,
-    numbers: FastMap<String, i32>,
+    numbers: HashMap<String, i32>,
     blank: i32,
     words: WordUnits,
     separator: Option<i32>,
@@ -62,7 +62,7 @@ impl Vocabulary {
     /// [`Error::Token`] if a text is there twice, or the blank is none of them.
     pub fn new<T: Into<String>>(texts: impl IntoIterator<Item = T>, blank: usize) -> Result<Self, Error> {
         let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
-        let mut numbers = FastMap::default();
+        let mut numbers = HashMap::new();
         for (number, text) in (0..).zip(&texts) {
             if numbers.insert(text.clone(), number).is_some() {
                 return Err(Error::Token { token: text.clone(), reason: "it is in the vocabulary twice" });
@@ -213,7 +213,8 @@ impl Vocabulary {
     /// fits at each place, which is what spells characters.
     ///
     /// # Errors
-    /// [`Error::Untokenizable`] with what no token fits, [`Error::EmptyPhrase`].
+    /// [`Error::Untokenizable`] with what no token fits, [`Error::EmptyPhrase`],
+    /// [`Error::Tokenizer`] if the tokenizer fails.
     pub fn tokenize(&self, text: &str) -> Result<Vec<i32>, Error> {
         let mut tokens = vec![];
         if let Some(tokenizer) = &self.tokenizer {

@@ -37,6 +37,9 @@ pub enum Error {
         /// How many the tensor is made for.
         found: usize,
     },
+    /// A layer whose rows have no values.
+    #[error("its rows would have no values")]
+    NoColumns,
     /// A tensor of another number of axes than the layer's.
     #[error("{tensor} must have {expected} axes, but its shape is {found:?}")]
     Axes {

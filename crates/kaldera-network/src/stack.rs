@@ -29,7 +29,7 @@ impl LayerStack {
     ///
     /// # Errors
     /// [`Error::NoLayers`]; [`Error::Layer`] with the number and the kind of a layer for an option
-    /// out of range, and for a tensor that is missing, of another shape or type, or not finite.
+    /// out of range, for rows of no values, and for a tensor that is missing, of another shape or type, or not finite.
     pub fn new(num_inputs: usize, layers: &[LayerOptions], weights: &ParameterStore<f32>) -> Result<Self, Error> {
         if layers.is_empty() {
             return Err(Error::NoLayers);
@@ -39,6 +39,9 @@ impl LayerStack {
             let kind = options.kind();
             let layer = layers::build(options, width, weights).map_err(|error| at(number, kind, error))?;
             width = layer.num_outputs();
+            if width == 0 {
+                return Err(at(number, kind, Error::NoColumns));
+            }
             made.push(NamedLayer { kind, layer });
         }
         Ok(Self { num_inputs, layers: made })

@@ -18,10 +18,10 @@ mod many;
 mod pauses;
 mod stream;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldera_decoder::align::{AlignOptions, forced_align};
+use kaldera_decoder::align::{AlignOptions, align_words};
 use kaldera_decoder::graph::{EndpointRules, EndpointState};
 use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Segment, Vocabulary};
 use kaldera_network::{Batch, Network};
@@ -78,6 +78,7 @@ pub struct Recognizer {
     network: Box<dyn Network>,
     decoder: Decoder,
     times: FrameTimes,
+    files: Vec<PathBuf>,
     resampling_told: AtomicBool,
 }
 
@@ -107,7 +108,13 @@ impl Recognizer {
         let times = model.times(&front_end, network.subsampling())?;
         let vocabulary = model.vocabulary(network.num_outputs())?;
         let decoder = model.decoder(&vocabulary, times)?;
-        Ok(Self { vocabulary, front_end, network, decoder, times, resampling_told: AtomicBool::new(false) })
+        let files = model.files();
+        Ok(Self { vocabulary, front_end, network, decoder, times, files, resampling_told: AtomicBool::new(false) })
+    }
+
+    /// The files that it was read from: what decides its words, and what no output may replace.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// The network's tokens.
@@ -174,7 +181,8 @@ impl Recognizer {
         self.decoder.decode(&LogProbs::new(utterance, log_probs, self.network.num_outputs())?)
     }
 
-    /// Where the words of a transcript are in an utterance.
+    /// Where the words of a transcript are in an utterance. Of the spellings of a word, the one that
+    /// fits best counts; a separator may stand between words and at both ends.
     ///
     /// # Errors
     /// [`Error::Recognition`] for a word that the tokens cannot spell, and for an utterance that is
@@ -183,21 +191,11 @@ impl Recognizer {
     pub fn align(&self, audio: &Audio<'_>, transcript: &str) -> Result<Vec<Segment>, Error> {
         let log_probs = self.log_probs(std::slice::from_ref(audio))?;
         let log_probs = LogProbs::new(audio.key, log_probs.values(), self.network.num_outputs())?;
-        let (mut labels, mut words) = (vec![], vec![]);
-        for word in transcript.split_whitespace() {
-            if let Some(separator) = self.vocabulary.separator().filter(|_| !labels.is_empty()) {
-                labels.push(separator);
-                words.push(("", 1));
-            }
-            let spelling = self.decoder.spelling(&self.vocabulary, word)?;
-            words.push((word, spelling.len()));
-            labels.extend(spelling);
-        }
-        let options = AlignOptions::default().with_blank(self.vocabulary.blank());
-        let alignment = forced_align(&log_probs, &labels, &options, &self.times)?;
-        let mut segments = alignment.words(words)?;
-        segments.retain(|segment| !segment.text.is_empty());
-        Ok(segments)
+        let words = transcript.split_whitespace().map(|word| self.decoder.spelled(&self.vocabulary, word));
+        let words = words.collect::<Result<Vec<_>, _>>()?;
+        let options =
+            AlignOptions::default().with_blank(self.vocabulary.blank()).with_silence(self.vocabulary.separator());
+        Ok(align_words(&log_probs, &words, &options, &self.times)?.words)
     }
 
     /// A stream of samples of this rate.

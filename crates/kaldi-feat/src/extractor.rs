@@ -123,6 +123,11 @@ impl<K: Kind> Extractor<K> {
         &self.options
     }
 
+    /// From one frame to the next, in samples.
+    pub fn frame_shift_samples(&self) -> usize {
+        self.framing.shift
+    }
+
     /// The options of the frames.
     pub fn frame_options(&self) -> &FrameExtractionOptions {
         &self.framing.options

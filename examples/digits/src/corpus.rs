@@ -1,6 +1,8 @@
 //! Recordings of single digits.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use kaldi_feat::LinearResample;
@@ -19,6 +21,13 @@ pub struct Recording {
     pub take: u32,
     /// The samples.
     pub samples: Vec<i16>,
+}
+
+impl Recording {
+    /// `DIGIT_SPEAKER_TAKE`.
+    pub fn name(&self) -> String {
+        format!("{}_{}_{}", self.digit, self.speaker, self.take)
+    }
 }
 
 /// Recordings of one sampling rate, ordered by folder and name.
@@ -70,6 +79,29 @@ impl Corpus {
         Ok(())
     }
 
+    /// The indexes of the recordings to learn from and of those to test with: of these takes, and
+    /// if a speaker is left out, without that one and of that one alone.
+    ///
+    /// # Errors
+    /// If nothing is left to test with; for a speaker that there is not, too.
+    pub fn divide(
+        &self,
+        train: &RangeInclusive<u32>,
+        test: &RangeInclusive<u32>,
+        left_out: Option<&str>,
+    ) -> Result<(Vec<usize>, Vec<usize>), Error> {
+        let learnt = self.select(|one| train.contains(&one.take) && left_out != Some(&one.speaker));
+        let tested = self.select(|one| test.contains(&one.take) && left_out.is_none_or(|name| name == one.speaker));
+        if tested.is_empty() {
+            let speakers: BTreeSet<&str> = self.recordings.iter().map(|one| &*one.speaker).collect();
+            let speakers = speakers.into_iter().collect::<Vec<_>>().join(", ");
+            let of = left_out.map_or(String::new(), |name| format!(" of '{name}'"));
+            let (first, last) = (test.start(), test.end());
+            return Err(format!("there is no take {first}-{last}{of} to test with; the speakers are {speakers}").into());
+        }
+        Ok((learnt, tested))
+    }
+
     /// The indexes of the recordings that `wanted` wants.
     pub fn select(&self, wanted: impl Fn(&Recording) -> bool) -> Vec<usize> {
         (0..self.recordings.len()).filter(|&i| wanted(&self.recordings[i])).collect()
@@ -103,6 +135,17 @@ mod tests {
         for bad in ["", "7", "7_jackson", "10_jackson_1", "x_jackson_1", "7_jackson_-1", "7__1"] {
             assert_eq!(parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn what_leaves_nothing_to_test_with_is_refused() {
+        let one = |speaker: &str, take| Recording { digit: 1, speaker: speaker.into(), take, samples: vec![] };
+        let corpus = Corpus { recordings: vec![one("theo", 0), one("theo", 7), one("ann", 9)], sample_rate: 8000.0 };
+        assert_eq!(corpus.divide(&(0..=4), &(5..=9), None).unwrap(), (vec![0], vec![1, 2]));
+        assert_eq!(corpus.divide(&(0..=9), &(5..=9), Some("theo")).unwrap(), (vec![2], vec![1]));
+        let error = corpus.divide(&(0..=9), &(5..=9), Some("Theo")).unwrap_err().to_string();
+        assert!(error.contains("'Theo'") && error.contains("ann, theo"), "{error}");
+        assert!(corpus.divide(&(0..=9), &(10..=12), None).unwrap_err().to_string().contains("10-12"));
     }
 
     #[test]

@@ -75,11 +75,7 @@ pub fn evaluate(
         let logits = network.logits(&front_end.rows(&signals)?)?;
         for (i, string) in batch.iter().enumerate() {
             evaluation.add(&string.digits(corpus), &best_digits(logits.sequence(i), logits.width())?)?;
-            let names = string.recordings.iter().map(|&i| {
-                let recording = &corpus.recordings[i];
-                format!("{}_{}_{}", recording.digit, recording.speaker, recording.take)
-            });
-            let names: Vec<String> = names.collect();
+            let names: Vec<String> = string.recordings.iter().map(|&i| corpus.recordings[i].name()).collect();
             let pauses: Vec<String> = string.pauses.iter().map(usize::to_string).collect();
             writeln!(evaluation.lines, "\t{}\t{}", names.join(" "), pauses.join(" "))?;
         }

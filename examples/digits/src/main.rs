@@ -113,9 +113,7 @@ fn run(arguments: &ArgMatches) -> Result<(), Error> {
     let corpus = Corpus::read(&folders, SAMPLE_RATE)?;
     let (train, test) = (takes("train-takes")?, takes("test-takes")?);
     let left_out = arguments.get_one::<String>("leave-out");
-    let chosen = corpus.select(|one| train.contains(&one.take) && Some(&one.speaker) != left_out);
-    let tested =
-        corpus.select(|one| test.contains(&one.take) && left_out.is_none_or(|speaker| *speaker == one.speaker));
+    let (chosen, tested) = corpus.divide(&train, &test, left_out.map(String::as_str))?;
     println!("{} recordings to learn from, {} to test with", chosen.len(), tested.len());
 
     let mut trainer = Trainer::new(&corpus, chosen, options.clone())?;

@@ -48,7 +48,7 @@ impl Default for Options {
             curriculum,
             batch,
             learning_rate: 3e-3,
-            dropout: 0.1,
+            dropout: 0.3,
             clip: 5.0,
             augment: false,
             seed: 1,
@@ -195,6 +195,14 @@ impl<'a> Trainer<'a> {
         divide(self.corpus, &self.chosen, &lengths, &mut random)
     }
 
+    /// A hash of the recordings' names and numbers of samples, in numbers that single precision
+    /// holds.
+    fn recordings(&self) -> [f32; 4] {
+        let recordings = self.chosen.iter().map(|&i| &self.corpus.recordings[i]);
+        let names: String = recordings.map(|one| format!("{} {}\n", one.name(), one.samples.len())).collect();
+        Philox::for_name(0, &names).block([0; 4]).map(|word| (word >> 8) as f32)
+    }
+
     /// Writes all that the next epochs depend on; the file appears whole or not at all.
     ///
     /// # Errors
@@ -206,8 +214,10 @@ impl<'a> Trainer<'a> {
         }
         self.front_end.save("features.", &mut store)?;
         self.adam.save_moments("adam.", &self.network, &mut store)?;
-        let numbers = self.options.numbers().map(|(_, number)| number);
-        store.insert("training.options", &[numbers.len()], numbers.to_vec())?;
+        let numbers: Vec<f32> = self.options.numbers().into_iter().map(|(_, number)| number).collect();
+        store.insert("training.options", &[numbers.len()], numbers)?;
+        let recordings = self.recordings();
+        store.insert("training.recordings", &[recordings.len()], recordings.to_vec())?;
         store.insert("training.epoch", &[1], vec![self.epoch as f32])?;
         Ok(store.save(path)?)
     }
@@ -216,7 +226,7 @@ impl<'a> Trainer<'a> {
     /// wrote it would have learnt.
     ///
     /// # Errors
-    /// For a file that is no checkpoint, or one of a training with other options.
+    /// For a file that is no checkpoint, or one of a training with other options or recordings.
     pub fn resume(&mut self, path: &Path) -> Result<(), Error> {
         let store = ParameterStore::load(path)?;
         let ours = self.options.numbers();
@@ -226,6 +236,14 @@ impl<'a> Trainer<'a> {
                 let path = path.display();
                 return Err(format!("{path}: the checkpoint has {theirs} for {name}, not {ours}; remove it, or train with the same options").into());
             }
+        }
+        let ours = self.recordings();
+        if store.get_shaped("training.recordings", &[ours.len()])? != ours {
+            let path = path.display();
+            return Err(format!(
+                "{path}: the checkpoint is of other recordings; remove it, or train with the same ones"
+            )
+            .into());
         }
         let epoch = store.get_shaped("training.epoch", &[1])?[0];
         let mut network = self.network.clone();

@@ -47,7 +47,7 @@ pub(super) trait DecodingGraph: Sync {
     /// states and arcs other numbers.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::Limit`]; nothing is changed then.
     fn forget(&self, _tokens: &mut [Token], _links: &mut [Link]) -> Result<(), Error> {
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::graph::{DecodingGraph, LabelIndex};
 use super::lattices::with_attributes;
-use super::output::{Made, lattice};
+use super::output::{Made, Part, lattice};
 use super::scratch::Scratch;
 use super::search::Search;
 use super::{DenseFsaVec, DenseLattices, DenseOptions, Outcome};
@@ -128,12 +128,13 @@ fn search_one<G: DecodingGraph>(
 ) -> Result<(Made, Outcome), Error> {
     let frames = dense.utterance(utterance)?;
     frames.check(utterance)?;
+    graph.check()?;
     if graph.num_states() == 0 {
         return Ok((Made::default(), Outcome::NoFinalState));
     }
     search.restart();
     search.advance(graph, frames, options, scratch, utterance)?;
-    lattice(graph, search, options, options.ending(), options.output_beam, utterance)
+    lattice(graph, search, options, options.ending(), Part::Beam, utterance)
 }
 
 /// The lattices of all utterances as one vector.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use super::graph::{DecodingGraph, LabelIndex};
 use super::intersect::gather;
 use super::look_ahead::SharedVisited;
-use super::output::{Made, lattice};
+use super::output::{Made, Part, lattice};
 use super::scores::Frames;
 use super::scratch::Scratch;
 use super::search::Search;
@@ -156,8 +156,7 @@ impl OnlineDecoder {
 
     /// Takes the next frames of some streams: the first utterance of `chunks` for the first stream,
     /// and so on. What came of each is the result: an error leaves its stream as it was, unless it
-    /// is [`Error::DenseFrame`] with [`Error::Limit`] or [`Error::Overflow`], and says nothing of the
-    /// others.
+    /// is [`Error::DenseFrame`], and says nothing of the others.
     ///
     /// # Errors
     /// [`Error::Size`] for another number of chunks; [`Error::DenseLabel`].
@@ -220,6 +219,7 @@ impl OnlineDecoder {
         frames: Frames<'_>,
         utterance: usize,
     ) -> Result<(), Error> {
+        graph.check()?;
         if graph.num_states() == 0 {
             return Ok(());
         }
@@ -242,7 +242,7 @@ impl OnlineDecoder {
     /// # Errors
     /// [`Error::Size`] or [`Error::Binary`] for a stream of another graph; [`Error::TooLarge`].
     pub fn lattices(&self, streams: &[&DecodingStream], ending: Ending) -> Result<DenseLattices, Error> {
-        self.lattices_within(streams, ending, self.options.output_beam)
+        self.lattices_of(streams, ending, Part::Beam)
     }
 
     /// The lattices of the best paths of streams alone, and of those that are exactly as good: what
@@ -251,22 +251,22 @@ impl OnlineDecoder {
     /// # Errors
     /// As [`lattices`](Self::lattices).
     pub fn best_paths(&self, streams: &[&DecodingStream], ending: Ending) -> Result<DenseLattices, Error> {
-        self.lattices_within(streams, ending, 0.0)
+        self.lattices_of(streams, ending, Part::Best)
     }
 
-    fn lattices_within(&self, streams: &[&DecodingStream], ending: Ending, beam: f32) -> Result<DenseLattices, Error> {
+    fn lattices_of(&self, streams: &[&DecodingStream], ending: Ending, part: Part) -> Result<DenseLattices, Error> {
         streams.iter().try_for_each(|stream| self.check(stream))?;
         let num_links = streams.iter().map(|stream| stream.search.trellis.sizes().1).sum();
         let made = for_each_job(num_links, streams.iter(), |utterance, stream| {
             let made = match &self.graph {
                 Source::Graph { graph, index } => {
-                    self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), (utterance, stream), ending, beam)
+                    self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), (utterance, stream), ending, part)
                 }
-                Source::Ctc(graph) => self.lattice(graph, (utterance, stream), ending, beam),
+                Source::Ctc(graph) => self.lattice(graph, (utterance, stream), ending, part),
                 Source::LookAhead(graph) => match &stream.visited {
                     Some(visited) => {
                         let graph = graph.of_stream(visited, &stream.search);
-                        graph.and_then(|graph| self.lattice(&graph, (utterance, stream), ending, beam))
+                        graph.and_then(|graph| self.lattice(&graph, (utterance, stream), ending, part))
                     }
                     None => Ok((Made::default(), Outcome::NoFinalState)),
                 },
@@ -287,7 +287,9 @@ impl OnlineDecoder {
     /// It ends at the last frame in which all paths of the lattice go through the same state. The
     /// lattice of the whole is the parts concatenated, but for the arc with label -1 at the
     /// end of each, whose score is 0: this one is [`Outcome::Partial`], and its frames count from
-    /// the first one that the stream has ever taken. The stream goes on with the rest.
+    /// the first one that the stream has ever taken. The stream goes on with the rest, also where the
+    /// outcome is [`Outcome::Failed`] because the lattice would exceed the limit: its frames are gone
+    /// then.
     ///
     /// # Errors
     /// [`Error::Size`] or [`Error::Binary`] for a stream of another graph; [`Error::TooLarge`].
@@ -305,11 +307,12 @@ impl OnlineDecoder {
         graph: &G,
         (utterance, stream): (usize, &DecodingStream),
         ending: Ending,
-        beam: f32,
+        part: Part,
     ) -> Result<(Made, Outcome), Error> {
+        graph.check()?;
         if graph.num_states() == 0 {
             return Ok((Made::default(), Outcome::NoFinalState));
         }
-        lattice(graph, &stream.search, &self.options, ending, beam, utterance)
+        lattice(graph, &stream.search, &self.options, ending, part, utterance)
     }
 }

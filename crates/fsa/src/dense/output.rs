@@ -20,18 +20,26 @@ pub(super) struct Made {
     pub(super) graph_scores: Vec<f32>,
 }
 
-/// The lattice of what is worse than the best path by at most `beam`, and whether it ends in final
-/// states.
+/// What a lattice has of the paths that were found.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    /// What the output beam and the kind of pruning leave.
+    Beam,
+    /// The best paths, whatever the kind of pruning.
+    Best,
+}
+
+/// The lattice of a part of what was found, and whether it ends in final states.
 ///
 /// # Errors
-/// [`Error::TooLarge`]; [`Error::DenseFrame`] with [`Error::Limit`]; [`Error::Binary`] for what was
-/// read from bytes, and is of another graph.
+/// [`Error::TooLarge`]; [`Error::Limit`], alone or in [`Error::DenseFrame`]; [`Error::Binary`] for
+/// what was read from bytes, and is of another graph.
 pub(super) fn lattice<G: DecodingGraph>(
     graph: &G,
     search: &Search,
     options: &DenseOptions,
     ending: Ending,
-    beam: f32,
+    part: Part,
     utterance: usize,
 ) -> Result<(Made, Outcome), Error> {
     let trellis = &search.trellis;
@@ -40,16 +48,20 @@ pub(super) fn lattice<G: DecodingGraph>(
         return Ok((Made::default(), Outcome::Died { frame: trellis.num_frames().saturating_sub(1) }));
     }
     let (mut links, outcome) = last_links(graph, search, ending);
+    graph.check()?;
     // A sum may be below everything that single precision holds.
     let (best, scores) = trellis.last_scores();
     links.retain(|link| (scores[link.source as usize] - best) + link.score > f32::NEG_INFINITY);
     if links.is_empty() {
         return Ok((Made::default(), Outcome::NoFinalState));
     }
-    let from = search.unpruned_from(options);
-    let made = Writer::new(trellis, links, beam, from).write(graph, options.limits, utterance)?;
+    let (beam, from) = match part {
+        Part::Beam => (options.output_beam, search.unpruned_from(options)),
+        Part::Best => (0.0, 0),
+    };
+    let made = Writer::new(trellis, links, beam, from).write(graph, options.limits, utterance);
     graph.check()?;
-    Ok((made, outcome))
+    Ok((made?, outcome))
 }
 
 /// The links from the last frame to the end of all paths.

@@ -170,6 +170,22 @@ proptest! {
     }
 
     #[test]
+    fn best_paths_do_not_depend_on_the_kind_of_pruning(
+        graph in graph(),
+        values in finite_frames(120, CLASSES),
+        ending in prop::sample::select(vec![Ending::Final, Ending::Active]),
+    ) {
+        let best = |pruning| {
+            let options = DenseOptions::default().with_pruning(pruning);
+            let decoder = OnlineDecoder::new(Graph::new(graph.clone()), options).unwrap();
+            let mut stream = decoder.stream();
+            decoder.decode(&mut [&mut stream], &dense(&values)).unwrap()[0].clone().unwrap();
+            decoder.best_paths(&[&stream], ending).unwrap()
+        };
+        prop_assert_eq!(best(LatticePruning::Chunkwise), best(LatticePruning::Exact));
+    }
+
+    #[test]
     fn streams_are_saved_and_read_again(
         graph in graph(),
         values in finite_frames(20, CLASSES),

@@ -357,19 +357,58 @@ fn a_saved_stream_cannot_take_more_than_the_limit() {
     }
 }
 
-#[test]
-fn the_limit_holds_for_what_is_made_before_and_for_what_is_visited() {
-    // A word of eight tokens, each of which makes a state with each of the grammar's.
+/// A word of eight tokens, each of which makes a state with each of the 62 of a grammar.
+fn many_states(options: LookAheadOptions) -> Result<LookAheadGraph, Error> {
     let long = (0..8).map(|i| (i, (i + 1) % 8, 1 + i % 2, if i == 0 { 5 } else { 0 }));
     let mut hl: Vec<_> = [(0, 0, 2, 6), (0, 8, -1, -1)].into_iter().chain(long).collect();
     hl.sort_by_key(|arc| arc.0);
     let grammar: Vec<_> = (0..60).flat_map(|i| [(i, i + 1, 5, -1.0), (i, 0, 6, -2.0), (i, 61, -1, 0.0)]).collect();
     let grammar = [&grammar[..], &[(60, 0, 5, -1.0)]].concat();
+    made_with(&hl, &grammar, options)
+}
+
+#[test]
+fn a_stream_at_the_limit_stays_there() {
+    let is_limit = |error: &Error| matches!(error, Error::Limit { operation: Operation::LazyComposition, .. });
+    let values = vec![0.0; 3 * 100];
+    let frames = DenseFsaVec::from_frames(&values, 3).unwrap();
+    let of_states = (62..82).map(|states| Limits::default().with_max_states(states));
+    let of_bytes = (0..64).map(|i| Limits::default().with_max_bytes(i << 10));
+    let mut refused = 0;
+    for limits in of_states.chain(of_bytes) {
+        let Ok(graph) = many_states(LookAheadOptions::default().with_limits(limits)) else { continue };
+        let whole = graph.intersect_dense_pruned(&frames, &unlimited()).unwrap();
+        let decoder = OnlineDecoder::with_look_ahead(graph, unlimited()).unwrap();
+        let mut stream = decoder.stream();
+        let decode = |stream: &mut DecodingStream| decoder.decode(&mut [stream], &frames).unwrap().remove(0);
+        match decode(&mut stream) {
+            Ok(()) => continue,
+            Err(Error::DenseFrame { error, .. }) if is_limit(&error) => refused += 1,
+            Err(error) => assert!(is_limit(&error) && stream.num_frames() == 0, "{error}"),
+        }
+        assert!(matches!(whole.outcomes()[0], Outcome::Failed(_)), "{limits:?}");
+        let num_frames = stream.num_frames();
+        assert!(decode(&mut stream).is_err_and(|error| is_limit(&error)));
+        assert_eq!(stream.num_frames(), num_frames);
+        for ending in [Ending::Active, Ending::Final] {
+            for found in [decoder.lattices(&[&stream], ending), decoder.best_paths(&[&stream], ending)] {
+                assert!(matches!(&found.unwrap().outcomes()[0], Outcome::Failed(error) if is_limit(error)));
+            }
+        }
+        // What was saved has all that it refers to.
+        let mut copy = DecodingStream::from_bytes(&stream.to_bytes()).unwrap();
+        assert!(!matches!(decode(&mut copy), Err(Error::Binary { .. })));
+    }
+    assert!(refused >= 20, "{refused}");
+}
+
+#[test]
+fn the_limit_holds_for_what_is_made_before_and_for_what_is_visited() {
     let values = vec![0.0; 3 * 400];
     let frames = DenseFsaVec::from_frames(&values, 3).unwrap();
     let outcome = |bytes: usize| {
         let options = LookAheadOptions::default().with_limits(Limits::default().with_max_bytes(bytes));
-        match made_with(&hl, &grammar, options) {
+        match many_states(options) {
             Err(Error::Limit { operation: Operation::LookAhead, .. }) => 0,
             Err(error) => panic!("{error}"),
             Ok(graph) => match &graph.intersect_dense_pruned(&frames, &unlimited()).unwrap().outcomes()[0] {

@@ -6,9 +6,10 @@ use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::fsa::Limits;
 use kaldera::fsa::io::SymbolTable;
 use kaldera::fsa::k2::linear_fsa;
-use kaldera::fsa::lattice::{BackoffModel, Lattice};
+use kaldera::fsa::lattice::{BackoffModel, Lattice, Oracle};
 use kaldera::io::lattice::CompactLattice;
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
+use kaldera::ragged::TextValue;
 use tracing::{info, warn};
 
 use super::lattices::{
@@ -79,9 +80,10 @@ fn run(call: Call<'_>) -> ExitCode {
         let mut transcriptions = super::open_if_given::<Vec<i32>>(&plain[2])?;
         let mut distances = super::open_if_given::<i32>(plain.get(3).map_or("", String::as_str))?;
         let mut lattices = super::open_if_given::<CompactLattice>(&options.write_lattices)?;
-        let (mut done, mut failed, mut errors, mut words) = (0_u64, 0_u64, 0_usize, 0_usize);
+        let (mut done, mut failed, mut total, mut words) = (0_u64, 0_u64, Oracle::default(), 0_usize);
         for entry in reader {
             let (key, compact) = entry?;
+            crate::log::say(crate::log::printable(&format!("Lattice {key} read.")));
             if !references.has_key(&key)? {
                 warn!("leaving out {key}: it has no reference");
                 failed += 1;
@@ -100,14 +102,8 @@ fn run(call: Call<'_>) -> ExitCode {
                 failed += 1;
                 continue;
             };
-            info!(
-                "{key}: {} errors in {} words: {} insertions, {} deletions, {} substitutions",
-                oracle.errors(),
-                reference.len(),
-                oracle.insertions,
-                oracle.deletions,
-                oracle.substitutions
-            );
+            info!("{} sub ]", rate(&oracle, reference.len()));
+            info!("For utterance {key}, best cost {}", oracle.errors());
             if let Some(writer) = &mut transcriptions {
                 writer.write(&key, &oracle.words)?;
             }
@@ -124,20 +120,36 @@ fn run(call: Call<'_>) -> ExitCode {
                     writer.write(&key, &to_kaldi(&paths))?;
                 }
             }
-            errors += oracle.errors();
+            total.insertions += oracle.insertions;
+            total.deletions += oracle.deletions;
+            total.substitutions += oracle.substitutions;
             words += reference.len();
             done += 1;
         }
         super::close_if_given(transcriptions)?;
         super::close_if_given(distances)?;
         super::close_if_given(lattices)?;
-        #[expect(clippy::cast_precision_loss, reason = "a rate")]
-        let rate = 100.0 * errors as f64 / words.max(1) as f64;
-        info!("Overall %WER {rate:.4} [ {errors} / {words} ]");
+        // Kaldi's steps/oracle_wer.sh takes the fields of this line by their numbers.
+        info!("Overall {} substitutions ]", rate(&total, words));
         info!("Scored {done} lattices, {failed} not present in ref.");
         // As Kaldi's, whether any was done or not.
         Ok(true)
     })
+}
+
+/// Errors as Kaldi writes them, up to the number of substitutions. The rate has six significant
+/// digits; without words it is what the C library writes.
+#[expect(clippy::cast_precision_loss, reason = "a rate")]
+fn rate(oracle: &Oracle, words: usize) -> String {
+    let (errors, mut percent) = (oracle.errors(), String::new());
+    if words == 0 && errors == 0 {
+        percent.push_str("-nan");
+    } else {
+        // Writing to a string does not fail.
+        let _ = (100.0 * errors as f64 / words as f64).write_k2_text(&mut percent);
+    }
+    let Oracle { insertions, deletions, substitutions, .. } = oracle;
+    format!("%WER {percent} [ {errors} / {words}, {insertions} insertions, {deletions} deletions, {substitutions}")
 }
 
 /// The lattice with 0 in place of words that do not count.

@@ -234,12 +234,13 @@ fn n_best(call: Call<'_>) -> ExitCode {
                 warn!("{key} has no path");
                 continue;
             }
+            let before = written;
             for (path, number) in paths.iter().zip(1..) {
                 let Some(linear) = unscaled(&key, &options.scales, &lattice, path) else { continue };
                 writer.write(&format!("{key}-{number}"), &merged(&linear))?;
+                written += 1;
             }
-            done += 1;
-            written += paths.len();
+            done += u64::from(written > before);
         }
         writer.close()?;
         info!("{written} paths of {done} lattices written");
@@ -317,15 +318,16 @@ impl OptionSet for CtmOptions {
         registry.add(
             "precision",
             &mut self.precision,
-            "Digits of times after the point; 3 or 4 where --frame-shift needs them",
+            "Digits of times after the point; at least 3 where --frame-shift is 0.01 or less, and 4 below 0.001",
         );
     }
 }
 
 impl CtmOptions {
-    /// How many digits times have after the point.
+    /// How many digits times have after the point. As in Kaldi the shift is single precision, in
+    /// which 0.01 is less than 0.01 in double precision: 3 digits unless set.
     fn digits(&self) -> usize {
-        let needed = match self.frame_shift {
+        let needed = match f64::from(self.frame_shift) {
             ..0.001 if self.precision <= 3 => 4,
             ..0.01 if self.precision <= 2 => 3,
             _ => self.precision,

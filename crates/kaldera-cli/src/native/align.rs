@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use kaldera::feat::options::{OptionSet as _, Registry as _};
 
 use super::fst::files::read_text;
-use super::transcribe::{Decoding, NOT_OF_WORDS, Work, settings_with, take_model};
+use super::score::keyed;
+use super::transcribe::{Decoding, NOT_OF_WORDS, Work, take_model};
 use super::transcripts::ENDINGS;
 use super::{Trouble, arguments};
 use crate::Call;
@@ -18,9 +19,9 @@ Find where the words of transcripts are in recordings.
 
 Usage: kaldera align [OPTIONS] --text=FILE -o OUT MODEL INPUTS...
 
-FILE is Kaldi's text: lines of the key of a recording and its words. MODEL and INPUTS are those of
-'kaldera transcribe'. Recordings without a transcript, or too short for it, are left out and listed
-at the end.
+FILE is Kaldi's text (lines of the key of a recording and its words) or the .jsonl of 'kaldera
+transcribe', whose MODEL and INPUTS are those here, too. Recordings without a transcript, or too
+short for it, are left out and listed at the end.
 
 Examples:
   kaldera align model/ --text=text -o words.ctm data/test
@@ -50,11 +51,12 @@ fn align(call: Call<'_>) -> Result<ExitCode, Trouble> {
     }
     let model = take_model(&mut paths)?;
     let lines = read_text(&text)?;
-    let transcripts: HashMap<&str, &str> =
-        lines.lines().map(str::trim).map(|line| line.split_once(char::is_whitespace).unwrap_or((line, ""))).collect();
-    let recognizer = Decoding::default().open(&model)?;
-    let settings = format!("{}\n{lines}", settings_with(&settings, &model));
-    work.run(TOOL, &settings, &paths, quiet, &mut |inputs, options, take, progress| {
-        recognizer.align_all(inputs, options, |key| transcripts.get(key).copied(), take, progress)
+    let transcripts: HashMap<String, String> = keyed(&lines, &text)?.into_iter().collect();
+    let mut decoding = Decoding::default();
+    let recognizer = decoding.open(&model)?;
+    let settings = format!("{}\n{lines}", decoding.settings(&settings, &model));
+    let read = [decoding.files(&recognizer), vec![text.into()]].concat();
+    work.run(TOOL, (&settings, &recognizer), &read, &paths, quiet, &mut |inputs, options, take, progress| {
+        recognizer.align_all(inputs, options, |key| transcripts.get(key).map(String::as_str), take, progress)
     })
 }

@@ -57,7 +57,7 @@ fn score(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let failed = |name: &str, error: &dyn std::fmt::Display| Trouble::Failed(format!("{name}: {error}"));
     let of_both = |error: ScoreError| failed(&format!("{reference}, {hypothesis}"), &error);
     let rules = |rules: Rules| rules.with_characters(characters).with_case_sensitive(!ignore_case);
-    let score = match (ending(&reference), ending(&hypothesis)) {
+    let score = match (&*ending(&reference), &*ending(&hypothesis)) {
         ("trn", "trn") => {
             let lines = read_trn(&texts.0).map_err(|error| failed(&reference, &error))?;
             let other = read_trn(&texts.1).map_err(|error| failed(&hypothesis, &error))?;
@@ -86,13 +86,14 @@ fn score(call: Call<'_>) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn ending(name: &str) -> &str {
-    Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default()
+/// The ending of a name, in lower case.
+fn ending(name: &str) -> String {
+    Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase()
 }
 
-/// Keys and texts, of lines `KEY WORDS` or of JSON objects.
-fn keyed(text: &str, name: &str) -> Result<Vec<(String, String)>, Trouble> {
-    let is_json = matches!(ending(name), "json" | "jsonl");
+/// Keys and texts, of lines `KEY WORDS` or of JSON objects; each key once.
+pub(super) fn keyed(text: &str, name: &str) -> Result<Vec<(String, String)>, Trouble> {
+    let is_json = matches!(&*ending(name), "json" | "jsonl");
     let mut lines = vec![];
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |what: &str| Trouble::Failed(format!("{name}: line {number}: {what}"));

@@ -94,6 +94,8 @@ struct Source {
     samp_freq: f32,
     /// Bytes of samples that were read already.
     head: Vec<u8>,
+    /// Bytes of samples, if the header tells; what follows them is other chunks.
+    bytes: Option<u64>,
     big_endian: bool,
 }
 
@@ -108,13 +110,14 @@ impl Source {
             if info.num_channels != 1 {
                 return Err(cannot(&format_args!("{} channels, where one is needed", info.num_channels)));
             }
-            return Ok(Self { samp_freq: info.samp_freq, head: vec![], big_endian });
+            let bytes = info.num_samples.map(|samples| 2 * u64::from(samples));
+            return Ok(Self { samp_freq: info.samp_freq, head: vec![], bytes, big_endian });
         }
         let samp_freq = if samp_freq == 0.0 { recognizer.samp_freq().unwrap_or(0.0) } else { samp_freq };
         if !(samp_freq > 0.0 && samp_freq.is_finite()) {
             return Err(Trouble::Usage(format!("option --sample-frequency: {samp_freq} is no number of samples")));
         }
-        Ok(Self { samp_freq, head, big_endian: false })
+        Ok(Self { samp_freq, head, bytes: None, big_endian: false })
     }
 }
 
@@ -155,8 +158,8 @@ fn recognise(
     show: Show,
 ) -> Result<Latency, Trouble> {
     let failed = |error: kaldera::Error| Trouble::failed(&error);
-    let Source { samp_freq, head, big_endian } = source;
-    let mut input = (&head[..]).chain(input);
+    let Source { samp_freq, head, bytes, big_endian } = source;
+    let mut input = (&head[..]).chain(input).take(bytes.unwrap_or(u64::MAX));
     let rules = EndpointRules::kaldi();
     let (mut latency, mut number) = (Latency::default(), 1);
     let mut stream = recognizer.stream("utt-1", samp_freq).map_err(failed)?;

@@ -52,6 +52,8 @@ pub(super) struct Decoding {
     beam: u64,
     acoustic_scale: f64,
     max_active: u64,
+    /// The lines of the file of hot words, once a model is open.
+    lines: Vec<String>,
 }
 
 impl Default for Decoding {
@@ -68,6 +70,7 @@ impl Default for Decoding {
             beam: 0,
             acoustic_scale: of_model,
             max_active: 0,
+            lines: vec![],
         }
     }
 }
@@ -93,12 +96,11 @@ impl OptionSet for Decoding {
 
 impl Decoding {
     /// The model of a folder, used so.
-    pub(super) fn open(&self, model: &Path) -> Result<Recognizer, Trouble> {
-        let mut hotwords = None;
+    pub(super) fn open(&mut self, model: &Path) -> Result<Recognizer, Trouble> {
         if !self.hotwords.is_empty() {
             let text = read_text(&self.hotwords)?;
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned);
-            hotwords = Some(lines.collect::<Vec<_>>());
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            self.lines = lines.map(str::to_owned).collect();
         }
         // Relative to where the command runs, not to the model.
         let path = |name: &str| std::path::absolute(name).unwrap_or_else(|_| name.into());
@@ -112,8 +114,8 @@ impl Decoding {
             if !self.graph.is_empty() {
                 options = options.with_graph(Some(path(&self.graph)));
             }
-            if let Some(hotwords) = hotwords {
-                options = options.with_hotwords(hotwords);
+            if !self.hotwords.is_empty() {
+                options = options.with_hotwords(self.lines.clone());
             }
             if !self.hotword_weight.is_nan() {
                 options = options.with_hotword_weight(self.hotword_weight);
@@ -138,7 +140,33 @@ impl Decoding {
             }
             options
         };
-        Recognizer::open_with(model, change).map_err(|error| Trouble::failed(&error))
+        Recognizer::open_with(model, change).map_err(|error| self.trouble(&error))
+    }
+
+    /// The trouble with a model; of what an option has set, with the option's name.
+    fn trouble(&self, error: &Error) -> Trouble {
+        let Error::ModelKey { key, reason, .. } = error else { return Trouble::failed(error) };
+        let options = [
+            ("decoding.hotwords", "hotwords", &self.hotwords),
+            ("decoding.language-model", "lm", &self.lm),
+            ("decoding.graph", "graph", &self.graph),
+        ];
+        match options.into_iter().find(|(of, _, value)| of == key && !value.is_empty()) {
+            Some((_, name, _)) => Trouble::Failed(format!("option --{name}: {reason}")),
+            None => Trouble::failed(error),
+        }
+    }
+
+    /// All that decides the words but inputs and the files of the model: `options`, with the hot
+    /// words that one of them names.
+    pub(super) fn settings(&self, options: &str, model: &Path) -> String {
+        format!("{options}\n{}\n{:?}", model.display(), self.lines)
+    }
+
+    /// The files that were read: those of the model and of the hot words.
+    pub(super) fn files(&self, recognizer: &Recognizer) -> Vec<PathBuf> {
+        let hotwords = Some(&self.hotwords).filter(|name| !name.is_empty());
+        recognizer.files().iter().cloned().chain(hotwords.map(PathBuf::from)).collect()
     }
 }
 
@@ -149,7 +177,6 @@ pub(super) struct Work {
     shard: String,
     resume: bool,
     channel: i32,
-    max_part: f32,
     allow_truncated: bool,
     no_pipes: bool,
 }
@@ -162,7 +189,6 @@ impl Default for Work {
             shard: String::new(),
             resume: false,
             channel: -1,
-            max_part: PauseOptions::default().max_seconds,
             allow_truncated: false,
             no_pipes: false,
         }
@@ -176,7 +202,6 @@ impl OptionSet for Work {
         registry.add("shard", &mut self.shard, "Which part of the inputs to do, as 2/8 for the second of eight");
         registry.add("resume", &mut self.resume, "Go on where a run of the same options was cut off; OUT is .jsonl");
         registry.add("channel", &mut self.channel, "Channel to extract (-1 -> the first, 0 -> left, 1 -> right)");
-        registry.add("max-part", &mut self.max_part, "Longer recordings (in seconds) are cut at pauses");
         registry.add(
             "allow-truncated",
             &mut self.allow_truncated,
@@ -196,20 +221,19 @@ type Job<'j> = dyn FnMut(
     + 'j;
 
 impl Work {
-    /// Lists the inputs, does `job` with them, and writes what it gives. `settings` stands for all
-    /// that decides the words, but the inputs.
+    /// Lists the inputs, does `job` with them, and writes what it gives. `settings` stands, with the
+    /// contents of the model's files, for all that decides the words, but the inputs; `read` are
+    /// files that were read and may not be the output.
     pub(super) fn run(
         &self,
         tool: &'static str,
-        settings: &str,
+        (settings, recognizer): (&str, &Recognizer),
+        read: &[PathBuf],
         paths: &[OsString],
         quiet: bool,
         job: &mut Job<'_>,
     ) -> Result<ExitCode, Trouble> {
         let begin = Instant::now();
-        if self.max_part.is_nan() || self.max_part <= 0.0 {
-            return Err(Trouble::Usage(format!("option --max-part: {} is not more than 0", self.max_part)));
-        }
         let channel = match usize::try_from(self.channel) {
             Ok(channel) => Some(channel),
             Err(_) if self.channel == -1 => None,
@@ -226,7 +250,9 @@ impl Work {
                 output = shard.path(&output);
             }
         }
-        let named: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        inputs.refuse_overwriting(std::slice::from_ref(&output)).map_err(trouble)?;
+        let read = read.iter().map(|path| path.as_os_str()).chain(paths.iter().map(OsString::as_os_str));
+        let named: Vec<String> = read.map(|path| path.to_string_lossy().into_owned()).collect();
         refuse_overwriting(named.iter(), [&output.to_string_lossy().into_owned()].into_iter())?;
         let format = match self.output.as_str() {
             "" => None,
@@ -238,7 +264,7 @@ impl Work {
         let mut file = match format {
             None => None,
             Some(_) if self.resume => {
-                let run = RunId::new(settings, &inputs);
+                let run = RunId::new(settings, &inputs).with_files(recognizer.files()).map_err(trouble)?;
                 match LineFile::found(&output, run).map_err(trouble)? {
                     Found::Complete { matrices } => {
                         return complete(tool, &output, inputs.len() as u64 - matrices, quiet);
@@ -255,7 +281,6 @@ impl Work {
             .with_jobs(usize::try_from(self.jobs).unwrap_or(usize::MAX))
             .with_channel(channel)
             .with_reading(ReadOptions::default().with_allow_truncated(self.allow_truncated).with_pipes(!self.no_pipes))
-            .with_pauses(PauseOptions::default().with_max_seconds(self.max_part))
             .with_earlier(earlier.as_ref())
             .with_stop(interrupt::watch(
                 tool,
@@ -319,12 +344,6 @@ fn totals(summary: &Summary, written: Option<&Path>, wall: f64) -> String {
 /// Options that do not decide what the words are.
 pub(super) const NOT_OF_WORDS: [&str; 5] = ["output", "jobs", "shard", "resume", "no-pipes"];
 
-/// Options, and the description of the model.
-pub(super) fn settings_with(settings: &str, model: &Path) -> String {
-    let description = std::fs::read_to_string(model.join("model.toml")).unwrap_or_default();
-    format!("{settings}\n{}\n{description}", model.display())
-}
-
 /// Takes the model from the plain arguments.
 pub(super) fn take_model(paths: &mut Vec<OsString>) -> Result<PathBuf, Trouble> {
     if paths.is_empty() {
@@ -340,19 +359,25 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut decoding, mut work) = (Decoding::default(), Work::default());
+    let mut max_part = PauseOptions::default().max_seconds;
     let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\nOUT ends in {ENDINGS}."));
     decoding.register(&mut parser);
     work.register(&mut parser);
+    parser.add("max-part", &mut max_part, "Longer recordings (in seconds) are cut at pauses");
     parser.letter('o', "output");
     parser.letter('j', "jobs");
     let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let quiet = parser.quiet();
     let settings = parser.settings(&NOT_OF_WORDS);
     drop(parser);
+    if max_part.is_nan() || max_part <= 0.0 {
+        return Err(Trouble::Usage(format!("option --max-part: {max_part} is not more than 0")));
+    }
     let model = take_model(&mut paths)?;
     let recognizer = decoding.open(&model)?;
-    let settings = settings_with(&settings, &model);
-    work.run(TOOL, &settings, &paths, quiet, &mut |inputs, options, take, progress| {
-        recognizer.transcribe_all(inputs, options, take, progress)
+    let (settings, read) = (decoding.settings(&settings, &model), decoding.files(&recognizer));
+    work.run(TOOL, (&settings, &recognizer), &read, &paths, quiet, &mut |inputs, options, take, progress| {
+        let options = options.clone().with_pauses(PauseOptions::default().with_max_seconds(max_part));
+        recognizer.transcribe_all(inputs, &options, take, progress)
     })
 }

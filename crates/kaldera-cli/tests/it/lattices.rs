@@ -90,7 +90,19 @@ fn the_oracle_counts_errors() {
     let dir = folder();
     let args = ["lattice-oracle", "ark:lats", "ark:ref", "ark,t:-", "ark,t:errors"];
     // 4 2 of the lattice, where the reference has one word more.
-    assert_eq!(ends(&dir, 0, &args).0, "a 4 2 \n");
+    let (out, told) = ends(&dir, 0, &args);
+    assert_eq!(out, "a 4 2 \n");
+    for line in [
+        "%WER 33.3333 [ 1 / 3, 0 insertions, 1 deletions, 0 sub ]",
+        "For utterance a, best cost 1",
+        "Overall %WER 33.3333 [ 1 / 3, 0 insertions, 1 deletions, 0 substitutions ]",
+    ] {
+        assert!(told.lines().any(|told| told.ends_with(&format!(") {line}"))), "{line}: {told}");
+    }
+    // Kaldi's steps/oracle_wer.sh takes fields by their numbers.
+    let overall = told.lines().find(|line| line.contains("Overall")).unwrap();
+    let fields: Vec<_> = overall.split_whitespace().collect();
+    assert_eq!([6, 8, 9, 11, 13].map(|at| fields[at]), ["1", "3,", "0", "1", "0"], "{overall}");
     assert_eq!(fs::read_to_string(dir.path().join("errors")).unwrap(), "a 1 \n");
     let args = ["lattice-oracle", "--wildcard-symbols=5", "ark:lats", "ark:ref", "ark,t:/dev/null", "ark,t:-"];
     assert_eq!(ends(&dir, 0, &args).0, "a 0 \n");
@@ -112,7 +124,21 @@ fn words_that_do_not_count_may_be_listed_by_name() {
     assert!(told.contains("--wildcard-symbols-list has no meaning without --word-symbol-table"), "{told}");
     // As Kaldi's, it ends with 0 where no lattice has a reference.
     fs::write(dir.path().join("ref"), "other 1\n").unwrap();
-    ends(&dir, 0, &["lattice-oracle", "ark:lats", "ark:ref", "ark,t:-"]);
+    let (_, told) = ends(&dir, 0, &["lattice-oracle", "ark:lats", "ark:ref", "ark,t:-"]);
+    assert!(told.contains(") Overall %WER -nan [ 0 / 0, 0 insertions, 0 deletions, 0 substitutions ]\n"), "{told}");
+}
+
+#[test]
+fn paths_whose_scales_cannot_be_taken_out_do_not_count() {
+    let dir = folder();
+    // The inverse is infinite, and times 0 not a number.
+    let args = ["lattice-to-nbest", "--n=9", "--lm-scale=1e-39", "ark:free", "ark,t:-"];
+    fs::write(dir.path().join("free"), "a\n0 1 1 0,1,7\n1 0,0,\n\n").unwrap();
+    let (out, told) = ends(&dir, 1, &args);
+    assert!(out.is_empty() && told.contains("0 paths of 0 lattices written"), "{out} {told}");
+    fs::write(dir.path().join("free"), "a\n0 1 1 0,1,7\n0 1 2 1,2,7\n1 1,0,\n\n").unwrap();
+    let (out, told) = ends(&dir, 0, &args);
+    assert!(out.starts_with("a-2") && told.contains("1 paths of 1 lattices written"), "{out} {told}");
 }
 
 #[test]
@@ -136,7 +162,12 @@ fn times_have_the_digits_that_they_need() {
     assert_eq!(ctm("--frame-shift=0.0005"), "a 1 0.0000 0.0010 1\na 1 0.0010 0.0015 2\n");
     fs::write(dir.path().join("silent"), "a\n0 1 0 1,1,7_7\n1 0,0,\n\n").unwrap();
     let args = ["nbest-to-ctm", "--print-silence", "ark:silent", "-"];
-    assert_eq!(ends(&dir, 0, &args).0, "a 1 0.00 0.02 0\n");
+    assert_eq!(ends(&dir, 0, &args).0, "a 1 0.000 0.020 0\n");
+    // As in Kaldi, where 0.01 in single precision is less than in double precision.
+    let short = "a 1 0.000 0.020 1\na 1 0.020 0.030 2\n";
+    assert_eq!([ctm("--frame-shift=0.01"), ctm("--precision=2"), ctm("--precision=3")], [short; 3]);
+    assert_eq!(ctm("--frame-shift=0.0101"), "a 1 0.00 0.02 1\na 1 0.02 0.03 2\n");
+    assert!(ctm("--precision=5").starts_with("a 1 0.00000 0.02000 1\n"));
     fs::write(dir.path().join("times"), "a 0 2 ; 2 5\n").unwrap();
     fs::write(dir.path().join("words"), "a 1 2\nbad 1\n").unwrap();
     let args = ["lattice-to-ctm-conf", "--confidence-digits=4", "ark:lats", "ark:words", "ark:times", "-"];
@@ -166,7 +197,7 @@ fn depth_and_times() {
     // Ten identifiers on arcs, five frames.
     assert_eq!(ends(&dir, 0, &["lattice-depth", "ark:lats", "ark,t:-"]).0, "a 2 \n");
     ends(&dir, 0, &["lattice-1best", "ark:lats", "ark:best"]);
-    assert_eq!(ends(&dir, 0, &["nbest-to-ctm", "ark:best", "-"]).0, "a 1 0.00 0.02 1\na 1 0.02 0.03 2\n");
+    assert_eq!(ends(&dir, 0, &["nbest-to-ctm", "ark:best", "-"]).0, "a 1 0.000 0.020 1\na 1 0.020 0.030 2\n");
     let (_, told) = ends(&dir, 1, &["nbest-to-ctm", "ark:lats", "-"]);
     assert!(told.contains("not exactly one path"), "{told}");
 }
@@ -196,8 +227,8 @@ fn words_get_the_frames_of_their_phones() {
     ends(&dir, 0, &args);
     ends(&dir, 0, &["lattice-to-nbest", "--n=9", "ark:out", "ark:nbest"]);
     let (ctm, _) = ends(&dir, 0, &["nbest-to-ctm", "ark:nbest", "-"]);
-    let first = "u-1 1 0.00 0.02 6\nu-1 1 0.02 0.03 7\nu-1 1 0.05 0.01 9\nu-1 1 0.06 0.01 6\n";
-    let second = "u-2 1 0.00 0.02 6\nu-2 1 0.02 0.04 7\nu-2 1 0.06 0.02 8\nu-2 1 0.08 0.01 6\n";
+    let first = "u-1 1 0.000 0.020 6\nu-1 1 0.020 0.030 7\nu-1 1 0.050 0.010 9\nu-1 1 0.060 0.010 6\n";
+    let second = "u-2 1 0.000 0.020 6\nu-2 1 0.020 0.040 7\nu-2 1 0.060 0.020 8\nu-2 1 0.080 0.010 6\n";
     assert_eq!(ctm, format!("{first}{second}"));
     // Transition identifiers that end a phone are twice its number.
     let (posts, _) = ends(&dir, 0, &["lattice-arc-post", "model", "ark:in", "-"]);
@@ -207,7 +238,7 @@ fn words_get_the_frames_of_their_phones() {
     ends(&dir, 0, &["lattice-align-words-lexicon", "lexicon", "model", "ark:in", "ark:out"]);
     ends(&dir, 0, &["lattice-1best", "ark:out", "ark:best"]);
     let (ctm, _) = ends(&dir, 0, &["nbest-to-ctm", "ark:best", "-"]);
-    assert_eq!(ctm, "u 1 0.02 0.03 17\nu 1 0.05 0.01 9\n");
+    assert_eq!(ctm, "u 1 0.020 0.030 17\nu 1 0.050 0.010 9\n");
     // Words that the lexicon lacks do not fit; of a cycle comes nothing.
     let by_lexicon = |option: &str| {
         ends(&dir, 1, &["lattice-align-words-lexicon", option, "lexicon", "model", "ark:lats", "ark,t:-"]).0

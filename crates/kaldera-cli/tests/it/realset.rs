@@ -5,7 +5,7 @@
 //! Without it, the test says that it was left out.
 //!
 //! ```text
-//! KALDERA_DATA=/path/to/data cargo test --release -p kaldera-cli --test it realset -- --nocapture
+//! KALDERA_DATA=../shared/data cargo test --release -p kaldera-cli --test it realset -- --nocapture
 //! ```
 
 use std::collections::HashMap;
@@ -32,13 +32,18 @@ const TOLERANCE: f64 = 1e-2;
 /// Classes of the network: blank, the word boundary, 39 phones.
 const CLASSES: usize = 41;
 
-#[test]
-fn best_paths_of_recordings_cost_what_they_do_elsewhere() {
+/// The folder, below the one that `KALDERA_DATA` names from the project's root.
+fn realset() -> Option<PathBuf> {
     let Some(data) = std::env::var_os("KALDERA_DATA").filter(|data| !data.is_empty()) else {
         println!("left out: KALDERA_DATA names no folder with realset");
-        return;
+        return None;
     };
-    let folder = PathBuf::from(data).join("realset");
+    Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(data).join("realset"))
+}
+
+#[test]
+fn best_paths_of_recordings_cost_what_they_do_elsewhere() {
+    let Some(folder) = realset() else { return };
     let posteriors = arrays(&folder.join("posteriors.npz"));
     // The beams are those of the decoder there, the arcs those of OpenFst's graph.
     for (model, words, beam, most_arcs) in [("5k-tiny", "5k", 28.0, 1_129_502), ("20k-pruned", "20k", 20.0, 7_377_358)]
@@ -72,11 +77,7 @@ const MOST_WRONG: [usize; 2] = [17, 22];
 
 #[test]
 fn words_of_recordings_are_mostly_right() {
-    let Some(data) = std::env::var_os("KALDERA_DATA").filter(|data| !data.is_empty()) else {
-        println!("left out: KALDERA_DATA names no folder with realset");
-        return;
-    };
-    let folder = std::path::absolute(PathBuf::from(data).join("realset")).unwrap();
+    let Some(folder) = realset() else { return };
     let file = |name: &str| folder.join(name).display().to_string();
     let bench = crate::bench::Bench::new();
     let mut archive = FeatureFile::create(bench.path("posteriors.ark")).unwrap();

@@ -117,6 +117,18 @@ fn a_run_that_was_cut_off_is_gone_on_with() {
     let ended = bench.run(&args).with(0);
     assert!(ended.stdout.contains("2 recordings were there from an earlier run"), "{ended:?}");
     assert_eq!(fs::read_to_string(bench.path("x.jsonl")).unwrap(), whole);
+    // A network that was trained anew is another run.
+    let (path, file) =
+        (bench.path("model/network.safetensors"), fs::read(bench.path("model/network.safetensors")).unwrap());
+    let mut other = file.clone();
+    *other.last_mut().unwrap() ^= 1;
+    fs::write(&path, other).unwrap();
+    bench.run(&args).with(0).tells(&["other options"]);
+    // So are other words in a file of hot words.
+    for (words, status) in [("one", "other options"), ("two", "other options")] {
+        bench.file("hot", words);
+        bench.run(&[&args[..], &["--hotwords=hot"]].concat()).with(0).tells(&[status]);
+    }
     // Other options are another run.
     bench.run(&[&args[..], &["--nbest=2"]].concat()).with(0).tells(&["other options"]);
     bench.run(&["transcribe", "--resume", "-o", "x.txt", "model", "in"]).with(2).tells(&[".jsonl"]);
@@ -133,6 +145,50 @@ fn words_of_a_transcript_are_found() {
     bench.file("text", "a one four\n");
     bench.run(&["align", "--text=text", "-o", "x.ctm", "model", "in"]).with(1).tells(&["four", "no transcript of b"]);
     bench.run(&["align", "-o", "x.ctm", "model", "in"]).with(2).tells(&["--text"]);
+    bench.run(&["align", "--text=text", "--max-part=3", "-o", "x.ctm", "model", "in"]).with(2).tells(&["max-part"]);
+    bench.file("text", "a one\nb three\na two\n");
+    bench.run(&["align", "--text=text", "-o", "x.ctm", "model", "in"]).with(1).tells(&["utterance a", "twice"]);
+}
+
+#[test]
+fn no_file_that_is_read_is_overwritten() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    let files = [("t.txt", "a one\n"), ("h.txt", "one\n"), ("r.txt", "a one\n")];
+    for (name, text) in files {
+        bench.file(name, text);
+    }
+    bench.file("list.scp", "a in/a.wav\nr r.txt\n");
+    for args in [
+        &["align", "--text=t.txt", "-o", "t.txt", "model", "in"][..],
+        &["align", "--text=t.txt", "-o", "model/tokens.txt", "model", "in"],
+        &["transcribe", "--hotwords=h.txt", "-o", "h.txt", "model", "in"],
+        &["transcribe", "-o", "model/tokens.txt", "model", "in"],
+        &["transcribe", "-o", "r.txt", "model", "list.scp"],
+    ] {
+        bench.run(args).with(2).tells(&["would overwrite"]);
+    }
+    for (name, text) in files {
+        assert_eq!(fs::read_to_string(bench.path(name)).unwrap(), text);
+    }
+    assert_eq!(fs::read_to_string(bench.path("model/tokens.txt")).unwrap(), TOKENS);
+}
+
+#[test]
+fn options_that_cannot_be_or_do_nothing_are_named() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    bench.run(&["transcribe", "--word-score=1.5", "model", "in"]).with(0).tells(&["word-score", "no language model"]);
+    bench.run(&["transcribe", "--lm=none.arpa", "model", "in"]).with(1).tells(&["option --lm", "none.arpa"]);
+    bench.file("graph.txt", "0 0 1 0\n0 1 2 7\n1 1 2 0\n1 0 1 0\n0\n1\n");
+    bench.file("model/words.txt", "<eps> 0\nuno 7\n");
+    bench.file("hot", "uno");
+    let text = fs::read_to_string(bench.path("model/model.toml")).unwrap();
+    bench.file("model/model.toml", &text.replace("[network]", "graph-words = 'words.txt'\n[network]"));
+    let args = ["transcribe", "--graph=graph.txt", "model", "in/a.wav"];
+    bench.run(&[&args[..], &["--beam=3"]].concat()).with(0).tells(&["beam", "decoding graph"]);
+    bench.run(&[&args[..], &["--hotwords=hot"]].concat()).with(1).tells(&["option --hotwords"]);
+    bench.run(&[&args[..], &["--lm=x.arpa"]].concat()).with(1).tells(&["option --lm"]);
 }
 
 fn stream(bench: &Bench, args: &[&str], input: &[u8]) -> Ended {
@@ -160,6 +216,10 @@ fn a_stream_gives_what_transcribe_gives() {
     let ended = stream(&bench, &["model", "--partial"], &wave).with(0);
     assert!(ended.stdout.starts_with("partial: "), "{ended:?}");
     assert_eq!(stream(&bench, &["model"], &[]).with(0).stdout, "");
+    // What follows the samples is no audio.
+    let expected = stream(&bench, &["model"], &wave).with(0).stdout;
+    let more = [&wave[..], b"LIST\x40\x1f\0\0", &[77; 8000]].concat();
+    assert_eq!(stream(&bench, &["model"], &more).with(0).stdout, expected);
     stream(&bench, &["model", "--chunk=0"], &[]).with(2);
     bench.stereo("s.wav");
     stream(&bench, &["model"], &fs::read(bench.path("s.wav")).unwrap()).with(1).tells(&["2 channels"]);
@@ -179,6 +239,8 @@ fn errors_are_counted_in_every_kind_of_file() {
     bench.file("r.trn", "a b (x_1)\n");
     bench.file("h.trn", "a c (x_1)\n");
     assert!(bench.run(&["score", "r.trn", "h.trn"]).with(0).stdout.contains("%WER 50.00"));
+    bench.file("R.TRN", "a b (x_1)\n");
+    assert!(bench.run(&["score", "R.TRN", "h.trn"]).with(0).stdout.contains("%WER 50.00"));
     bench.file("r.stm", "f 1 s 0.0 2.0 a b\n");
     bench.file("h.ctm", "f 1 0.1 0.2 a\nf 1 0.5 0.2 b\n");
     assert!(bench.run(&["score", "r.stm", "h.ctm"]).with(0).stdout.contains("%WER 0.00 [ 0 / 2"));

@@ -12,12 +12,14 @@ pub(super) trait Trellis {
     fn end(&self, scores: &[f64]) -> Option<usize>;
 }
 
-/// Into how many blocks at most frames are divided whose scores do not fit.
+/// Into how many blocks at most frames are divided whose scores do not fit; blocks that do not fit
+/// either are divided again.
 const BLOCKS: usize = 256;
 
 /// For each frame the state of the best path. The scores of all frames are kept if they fit into
 /// `max_bytes`; otherwise those at the beginnings of blocks of frames, from which each block is computed
-/// again, last one first, and in the same way.
+/// again, last one first, and in the same way. With `L` levels of blocks, a frame is computed `L + 1`
+/// times, and the beginnings take `L` times `BLOCKS` rows of scores beside `max_bytes`.
 pub(super) fn best_states(trellis: &mut impl Trellis, num_frames: usize, max_bytes: usize) -> Option<Vec<usize>> {
     let start = trellis.start();
     let states = start.len();

@@ -21,8 +21,9 @@ pub struct AlignOptions {
     /// A label that may stand between words and at both ends, for [`align_words`](super::align_words):
     /// silence, or the star.
     pub silence: Option<i32>,
-    /// How many bytes the backward pass may take: 256 MiB. An utterance that needs more is computed
-    /// twice, in blocks of frames, with memory that grows with the square root of its frames.
+    /// How many bytes the scores of a block of frames may take: 256 MiB. An utterance that needs more
+    /// is divided into at most 256 blocks, and a block that still needs more again. Each level of
+    /// blocks computes all frames once more, and keeps up to 256 rows of scores beside these bytes.
     pub max_bytes: usize,
 }
 
@@ -198,14 +199,16 @@ fn larger(a: f64, b: f64) -> f64 {
 /// memory is bounded by [`AlignOptions::max_bytes`] as far as that is possible.
 ///
 /// # Errors
-/// [`Error::Label`] for a label without a column, [`Error::BlankLabel`], [`Error::TooFewFrames`],
-/// and [`Error::NoAlignment`] if all alignments have probability 0.
+/// [`Error::Option`] for times that make no sense, [`Error::Label`] for a label without a column,
+/// [`Error::BlankLabel`], [`Error::TooFewFrames`], and [`Error::NoAlignment`] if all alignments have
+/// probability 0.
 pub fn forced_align(
     log_probs: &LogProbs<'_>,
     targets: &[i32],
     options: &AlignOptions,
     times: &FrameTimes,
 ) -> Result<Alignment, Error> {
+    times.check()?;
     let utterance = || log_probs.utterance().to_owned();
     let blank = log_probs.column(options.blank)?;
     if let Some(position) = targets.iter().position(|&label| label == options.blank) {

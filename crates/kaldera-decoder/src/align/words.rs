@@ -1,15 +1,16 @@
 //! The best alignment of words that have several pronunciations.
 
+use std::collections::HashMap;
+
 use fsa::graphs::Lexicon;
 use fsa::io::SymbolTable;
 
 use crate::align::blocks::{Trellis, best_states};
 use crate::align::viterbi::{AlignOptions, Alignment, alignment, first_best, forced_align, word_of};
 use crate::error::Error;
-use crate::hash::FastMap;
 use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Segment};
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{MARKER, Vocabulary, WordUnits};
 
 /// A word of a transcript and how it may be said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,7 +46,7 @@ impl TranscriptWord {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Pronunciations {
-    by_word: FastMap<String, Vec<Vec<i32>>>,
+    by_word: HashMap<String, Vec<Vec<i32>>>,
 }
 
 impl Pronunciations {
@@ -63,10 +64,10 @@ impl Pronunciations {
     /// The words of a text, as [`align_words`] takes them.
     ///
     /// # Errors
-    /// [`Error::Untokenizable`] with a word that the lexicon has not.
+    /// [`Error::UnknownWord`] for a word that the lexicon does not have.
     pub fn transcript(&self, text: &str) -> Result<Vec<TranscriptWord>, Error> {
         let word = |word: &str| {
-            let unknown = || Error::Untokenizable { phrase: text.into(), part: word.into() };
+            let unknown = || Error::UnknownWord { text: text.into(), word: word.into() };
             let pronunciations = self.by_word.get(word).cloned().ok_or_else(unknown)?;
             Ok(TranscriptWord::new(word, pronunciations))
         };
@@ -208,6 +209,7 @@ pub fn align_words(
     options: &AlignOptions,
     times: &FrameTimes,
 ) -> Result<WordAlignment, Error> {
+    times.check()?;
     let utterance = || log_probs.utterance().to_owned();
     let blank = log_probs.column(options.blank)?;
     let column = |position: usize, label: i32| {
@@ -261,7 +263,8 @@ pub fn align_words(
 }
 
 /// The best alignment of a text: words between white space, in the tokens of `vocabulary`. Where
-/// these have a token between words, it is a part of the transcript. Tokens have their texts.
+/// these have a token between words, it is a part of the transcript, and
+/// [`AlignOptions::silence`] is ignored. Tokens have their texts.
 ///
 /// ```
 /// use kaldera_decoder::align::{AlignOptions, align_text};
@@ -298,9 +301,10 @@ pub fn align_text(
         Some(separator) => {
             let labels = words.join(&separator);
             let alignment = forced_align(log_probs, &labels, &options, times)?;
-            let tokens = alignment.tokens.split(|token| token.id == separator);
-            let word = |(text, own): (&&str, &[Segment])| Some(word_of(text, own.first()?, own.last()?, own));
-            let segments = texts.iter().zip(tokens).filter_map(word).collect();
+            // A word may have the separator among its own tokens: it ends by their number.
+            let counts = texts.iter().zip(&words).flat_map(|(text, own)| [(*text, own.len()), ("", 1)]);
+            let between = alignment.words(counts.take((2 * words.len()).saturating_sub(1)))?;
+            let segments = between.into_iter().step_by(2).collect();
             WordAlignment { alignment, words: segments, pronunciations: vec![0; words.len()] }
         }
     };
@@ -308,14 +312,24 @@ pub fn align_text(
     Ok(made)
 }
 
-/// The tokens of each word. A tokenizer may divide a word in another way after a space than at the
-/// beginning; the words then have the tokens that it gives them in the text.
+/// The tokens that each word has in the text, which may be others than those of the word alone.
+/// Pieces with markers are cut where they open a word. Other tokens are compared with those of each
+/// word alone, and after a space.
 fn words_of(texts: &[&str], vocabulary: &Vocabulary) -> Result<Vec<Vec<i32>>, Error> {
     if texts.is_empty() || vocabulary.separator().is_some() {
         return texts.iter().map(|word| vocabulary.tokenize(word)).collect();
     }
     let text = texts.join(" ");
     let whole = vocabulary.tokenize(&text)?;
+    if vocabulary.words() == WordUnits::Marker {
+        // A marker after other characters may begin a word within a piece, or end one.
+        let inside = |token: &i32| vocabulary.text(*token).chars().skip(1).any(|c| c == MARKER);
+        let cut = whole.chunk_by(|_, next| !vocabulary.piece(*next).0);
+        let words: Vec<Vec<i32>> = cut.map(<[i32]>::to_vec).collect();
+        if words.len() == texts.len() && !whole.iter().any(inside) {
+            return Ok(words);
+        }
+    }
     let (mut words, mut rest) = (vec![], &whole[..]);
     for (place, word) in texts.iter().enumerate() {
         let after_space = if place > 0 { vocabulary.tokenize(&format!(" {word}")).ok() } else { None };
@@ -407,6 +421,24 @@ mod tests {
         }
 
         #[test]
+        fn words_have_the_tokens_of_the_whole_text(
+            scores in prop::array::uniform4(-90..-10_i32),
+            texts in prop::collection::vec("a{1,4}|ba{0,3}", 1..5),
+        ) {
+            // Scores of one digit, whose sums tie but for their rounding.
+            let pieces = ["▁", "a", "aa", "▁b"].iter().zip(scores);
+            let lines = pieces.map(|(piece, score)| format!("{piece}\t{}\n", f64::from(score) / 10.0));
+            let vocabulary = unigram(&format!("<blk>\t0\n<unk>\t0\n{}", lines.collect::<String>()));
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let words = words_of(&texts, &vocabulary).unwrap();
+            prop_assert_eq!(words.concat(), vocabulary.tokenize(&texts.join(" ")).unwrap());
+            for (word, text) in words.iter().zip(texts) {
+                let spelled: String = word.iter().map(|&token| vocabulary.text(token)).collect();
+                prop_assert_eq!(spelled, format!("▁{text}"));
+            }
+        }
+
+        #[test]
         fn one_pronunciation_each_is_aligned_as_their_labels_are(
             values in values(),
             labels in prop::collection::vec(prop::collection::vec(1..4_i32, 1..3), 0..5),
@@ -425,12 +457,45 @@ mod tests {
         }
     }
 
+    /// The pieces of a unigram model as the columns of a network, with the blank at 0.
+    fn unigram(pieces: &str) -> Vocabulary {
+        let tokenizer = Tokenizer::from(SentencePiece::from_vocab(pieces, ModelType::Unigram).unwrap());
+        tokenizer.vocabulary(0).unwrap().with_words(WordUnits::Marker).with_tokenizer(tokenizer)
+    }
+
+    #[test]
+    fn a_word_may_have_the_separator_among_its_tokens() {
+        let vocabulary = Vocabulary::new(["<blk>", "a", "b", "|"], 0).unwrap().with_separator("|").unwrap();
+        let mut values = [-9.0_f32; 5 * 4];
+        for (frame, label) in [1, 3, 2, 3, 1].into_iter().enumerate() {
+            values[frame * 4 + label] = 0.0;
+        }
+        let log_probs = LogProbs::new("u", &values, 4).unwrap();
+        let options = AlignOptions::default();
+        let found = align_text(&log_probs, "a|b a", &vocabulary, &options, &FrameTimes::default()).unwrap();
+        let words: Vec<_> = found.words.iter().map(|word| (&*word.text, word.frames.clone())).collect();
+        assert_eq!(words, [("a|b", 0..3), ("a", 4..5)]);
+        assert_eq!(align_text(&log_probs, "", &vocabulary, &options, &FrameTimes::default()).unwrap().words, []);
+    }
+
+    #[test]
+    fn words_that_the_lexicon_does_not_have_are_named() {
+        let error = Pronunciations::default().transcript("a b").unwrap_err();
+        assert_eq!(error, Error::UnknownWord { text: "a b".into(), word: "a".into() });
+    }
+
+    #[test]
+    fn times_that_are_none_are_refused() {
+        let log_probs = LogProbs::new("u", &[0.0; 8], 4).unwrap();
+        let (options, times) = (AlignOptions::default(), FrameTimes::new(f64::NAN));
+        let words = [TranscriptWord::new("x", [vec![1]])];
+        assert!(matches!(align_words(&log_probs, &words, &options, &times), Err(Error::Option { .. })));
+        assert!(matches!(forced_align(&log_probs, &[1], &options, &times), Err(Error::Option { .. })));
+    }
+
     #[test]
     fn a_text_has_the_tokens_of_its_tokenizer() {
-        let pieces = "<blk>\t0\n<unk>\t0\n▁\t-1\nab\t-1\n▁a\t-5\nb\t-5\n";
-        let model = SentencePiece::from_vocab(pieces, ModelType::Unigram).unwrap();
-        let tokenizer = Tokenizer::from(model);
-        let vocabulary = tokenizer.vocabulary(0).unwrap().with_words(WordUnits::Marker).with_tokenizer(tokenizer);
+        let vocabulary = unigram("<blk>\t0\n<unk>\t0\n▁\t-1\nab\t-1\n▁a\t-5\nb\t-5\n");
         let mut values = [-9.0_f32; 6 * 6];
         for (frame, label) in [2, 3, 0, 4, 2, 3].into_iter().enumerate() {
             values[frame * 6 + label] = 0.0;

@@ -53,7 +53,11 @@ impl<'d, M: LanguageModel> TokenPrefixes<'d, M> {
     fn most_without_hot(&self) -> f64 {
         // A probability is at most 1; what a model that is not normalised gives beyond is not
         // looked for.
-        let model = if self.options.lm_weight < 0.0 && self.model.is_some() { f64::INFINITY } else { 0.0 };
+        let model = match self.model {
+            None => 0.0,
+            Some(_) if self.options.lm_weight < 0.0 => f64::INFINITY,
+            Some(_) => self.options.unk_score.max(0.0),
+        };
         self.options.word_score + model
     }
 

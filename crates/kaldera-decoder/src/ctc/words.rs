@@ -4,6 +4,7 @@
 //! the same are one. A word is scored by the language model when it is complete; before, it costs
 //! `unk_score` if no known word begins so.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use fsa::io::SymbolTable;
@@ -76,7 +77,7 @@ impl<M: LanguageModel> WordModel<M> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HotTexts {
     /// All beginnings of words, the words themselves too.
-    beginnings: FastMap<String, Beginning>,
+    beginnings: HashMap<String, Beginning>,
     weight: f64,
 }
 
@@ -93,13 +94,13 @@ impl HotTexts {
     pub(crate) fn new<'a>(phrases: impl IntoIterator<Item = &'a str>, weight: f64) -> Self {
         let mut words: Vec<&str> = phrases.into_iter().flat_map(str::split_whitespace).collect();
         words.sort_by_key(|word| word.chars().count());
-        let mut first_with: FastMap<&'a str, &'a str> = FastMap::default();
+        let mut first_with: HashMap<&'a str, &'a str> = HashMap::new();
         for &word in &words {
             for (start, last) in word.char_indices() {
                 first_with.entry(&word[..start + last.len_utf8()]).or_insert(word);
             }
         }
-        let all: FastMap<&str, ()> = words.iter().map(|&word| (word, ())).collect();
+        let all: HashMap<&str, ()> = words.iter().map(|&word| (word, ())).collect();
         let measured = |mut text: &'a str| {
             while !all.contains_key(text) {
                 let longer = &first_with[text][text.len()..];
@@ -165,7 +166,7 @@ pub(crate) struct WordPrefixes<'d, M: LanguageModel> {
     next_texts: FastMap<(u32, u32), u32>,
     spellings: Vec<Spelling>,
     longer: FastMap<(u32, i32), u32>,
-    by_text: FastMap<String, u32>,
+    by_text: HashMap<String, u32>,
     histories: FastMap<Vec<u32>, u32>,
 }
 
@@ -214,7 +215,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
             next_texts: FastMap::default(),
             spellings: vec![empty],
             longer: FastMap::default(),
-            by_text: FastMap::from_iter([(String::new(), NOTHING)]),
+            by_text: HashMap::from_iter([(String::new(), NOTHING)]),
             histories: FastMap::from_iter([(vec![], 0)]),
         }
     }

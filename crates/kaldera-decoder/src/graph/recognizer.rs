@@ -182,8 +182,8 @@ impl GraphRecognizer {
         self.finish_rescored(stream, Ok)
     }
 
-    /// The words of the utterance after other language models have had their say: `rescore` gets
-    /// the lattice in which each string of words is one path, with the acoustic scale applied. Words
+    /// The words of the utterance after rescoring with other language models: `rescore` gets the
+    /// lattice in which each string of words is one path, with the acoustic scale applied. Words
     /// and confidences are those of what it returns.
     ///
     /// ```
@@ -356,8 +356,8 @@ impl GraphRecognizer {
         Segment::new(word, text, frames, &self.options.times)
     }
 
-    /// For each word of a path its frames: from the arc that it is on to the last frame before the
-    /// next word that is not silence.
+    /// The frames of each word of a path: from the first frame of its arc on, up to the next word
+    /// without the silence before that.
     fn word_frames(&self, lattice: &Lattice, path: &LatticePath) -> Vec<Range<usize>> {
         let arcs = lattice.graph().fsas().arcs();
         let (mut starts, mut frame) = (vec![], 0);

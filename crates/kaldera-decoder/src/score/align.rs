@@ -1,8 +1,8 @@
 //! The cheapest alignment of a hypothesis with a reference.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::hash::FastMap;
 use crate::score::best_path::{Costs, Step, best_path};
 use crate::score::counts::Counts;
 use crate::score::reference::{Reference, ScoreError, Word};
@@ -29,7 +29,7 @@ pub struct Rules {
     pub fragments: bool,
     /// Characters are scored in the place of words, without the spaces: `sclite -c`.
     pub characters: bool,
-    /// `{ a / b }` in a reference are alternatives.
+    /// `{ a / b }` in a reference are alternatives; not where characters are scored.
     pub alternatives: bool,
 }
 
@@ -98,6 +98,11 @@ impl Rules {
         self
     }
 
+    /// Whether braces in a reference are alternatives.
+    pub(crate) fn reads_alternatives(&self) -> bool {
+        self.alternatives && !self.characters
+    }
+
     fn fold(&self, text: &str) -> String {
         if self.case_sensitive { text.into() } else { text.to_ascii_lowercase() }
     }
@@ -118,7 +123,7 @@ impl Rules {
             let word = |c: char| Word { text: c.into(), optional: false };
             return Ok(Reference::chain(characters.map(word)));
         }
-        if self.alternatives {
+        if self.reads_alternatives() {
             return Reference::parse(utterance, &folded, self.optional_words);
         }
         let word = |text: &str| Word { text: text.into(), optional: false };
@@ -249,7 +254,7 @@ struct WordCosts<'a> {
 
 impl<'a> WordCosts<'a> {
     fn new(reference: &'a Reference, hypothesis: &'a [String], rules: &'a Rules) -> Self {
-        let mut known: FastMap<&str, u32> = FastMap::default();
+        let mut known: HashMap<&str, u32> = HashMap::new();
         let mut number = |text: &'a str| {
             let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
             *known.entry(text).or_insert(next)

@@ -8,7 +8,8 @@
 //!   found costs less, none that is as good leaves the band; otherwise it is made wider (Ukkonen,
 //!   1985).
 //! - *Checkpoints*. Of a table that is too large only some rows are kept. Its parts are computed
-//!   again from these, last one first, as the path is followed back.
+//!   again from these, last one first, as the path is followed back. A part ends at a state that no
+//!   edge goes past: the rows of alternatives, from brace to brace, are kept as a whole.
 
 use std::ops::{Add, Range};
 

@@ -27,12 +27,19 @@ pub struct TrnLine {
 }
 
 impl fmt::Display for TrnLine {
-    /// White space becomes single spaces.
+    /// White space becomes single spaces; in the name, white space and parentheses become
+    /// underscores, and an empty name is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let spaced = |text: &str, by| text.split_whitespace().collect::<Vec<_>>().join(by);
-        let (text, utterance) = (spaced(&self.text, " "), spaced(&self.utterance, "_"));
+        let text = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let utterance = field(&self.utterance.replace(['(', ')'], "_"));
         if text.is_empty() { write!(f, "({utterance})") } else { write!(f, "{text} ({utterance})") }
     }
+}
+
+/// A name as a field of a line: underscores stand for white space, and for nothing.
+pub(super) fn field(name: &str) -> String {
+    let joined = name.split_whitespace().collect::<Vec<_>>().join("_");
+    if joined.is_empty() { "_".into() } else { joined }
 }
 
 impl TrnLine {
@@ -100,6 +107,16 @@ pub fn score_trn(references: &[TrnLine], hypotheses: &[TrnLine], rules: &Rules) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_read_again_whatever_its_name_is() {
+        for (name, read) in [("", "_"), (" ", "_"), ("a(b) c", "a_b__c"), ("()", "__"), ("a", "a")] {
+            for text in ["", "x (y) z"] {
+                let line = TrnLine::new(name, text);
+                assert_eq!(read_trn(&line.to_string()), Ok(vec![TrnLine::new(read, text)]), "{name:?}");
+            }
+        }
+    }
 
     #[test]
     fn lines_without_names_are_errors() {

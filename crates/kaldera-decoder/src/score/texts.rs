@@ -97,9 +97,10 @@ pub fn score_texts<T: AsRef<str>>(
                 return Err(ScoreError::Missing { utterance: name.into(), missing: "hypothesis" });
             }
         };
-        let reference = match options.rules.alternatives {
-            true => options.spellings.apply_to_reference(text.as_ref()),
-            false => options.spellings.apply(text.as_ref()),
+        let reference = if options.rules.reads_alternatives() {
+            options.spellings.apply_to_reference(text.as_ref())
+        } else {
+            options.spellings.apply(text.as_ref())
         };
         let reference = options.rules.reference(name, &reference)?;
         let hypothesis = options.rules.hypothesis(&options.spellings.apply(hypothesis));
@@ -132,6 +133,10 @@ mod tests {
     fn mapped_spellings_match_either_way() {
         let spellings = Spellings::read("[CAN'T] => {[CAN'T] / [CAN NOT]} / [ ] __ [ ]").unwrap();
         let options = ScoreOptions::default().with_spellings(spellings);
+        // Characters have no alternatives.
+        let characters = options.clone().with_rules(Rules::sclite().with_characters(true));
+        let scored = score_texts(&[("u", "i can't")], &[("u", "i can't")], &characters, |name| name).unwrap();
+        assert_eq!((scored.score.total().counts.words(), scored.score.total().counts.errors()), (6, 0));
         for hypothesis in ["i can't", "i can not"] {
             let scored = score_texts(&[("u", "i can't")], &[("u", hypothesis)], &options, |name| name).unwrap();
             assert_eq!(scored.score.total().counts.errors(), 0);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::score::align::{Aligned, Pair, PairKind, Rules, align};
 use crate::score::best_path::{Costs, Step, best_path};
+use crate::score::nist::field;
 use crate::score::reference::{Reference, ScoreError, Word};
 use crate::score::report::Scored;
 
@@ -63,14 +64,15 @@ pub struct StmSegment {
 }
 
 impl fmt::Display for StmSegment {
-    /// White space in names becomes underscores, and in the text single spaces; a text whose first
-    /// word would be read as labels has empty ones before it.
+    /// White space in names becomes underscores, as do an empty name and the `;;` of a comment; in the
+    /// text, white space becomes single spaces. A text whose first word would be read as labels has
+    /// empty ones before it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let spaced = |text: &str, by| text.split_whitespace().collect::<Vec<_>>().join(by);
-        let [file, channel, speaker] = [&self.file, &self.channel, &self.speaker].map(|name| spaced(name, "_"));
+        let [file, channel, speaker] = [&self.file, &self.channel, &self.speaker].map(|name| field(name));
+        let file = file.replace(";;", "__");
         let labels = if is_labels(self.text.split_whitespace().next()) { " <>" } else { "" };
         write!(f, "{file} {channel} {speaker} {:.3} {:.3}{labels}", self.start, self.end)?;
-        let text = spaced(&self.text, " ");
+        let text = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
         if text.is_empty() { Ok(()) } else { write!(f, " {text}") }
     }
 }
@@ -315,6 +317,15 @@ fn by_times(reference: &Reference, left: &[CtmWord], right: &[CtmWord], rules: &
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_segment_is_read_again_whatever_its_names_are() {
+        for (name, read) in [("", "_"), (";;", "__"), ("a b", "a_b"), ("(a)", "(a)")] {
+            let segment = StmSegment::new(name, "", "", 0.0, 1.0, "x");
+            let expected = StmSegment::new(read, "_", "_", 0.0, 1.0, "x");
+            assert_eq!(read_stm(&segment.to_string()), Ok(vec![expected]), "{name:?}");
+        }
+    }
 
     #[test]
     fn damaged_lines_are_named() {

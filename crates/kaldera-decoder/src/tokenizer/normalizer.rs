@@ -94,6 +94,10 @@ impl Normalizer {
     }
 }
 
+/// The largest number of bytes of a replacement. Unicode's longest has 33; each character of a text
+/// may be replaced.
+const MOST_REPLACEMENT: usize = 1024;
+
 /// Strings and what replaces them: a trie as a double array (darts-clone), whose values are places
 /// in a block of texts that end with a zero.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +107,7 @@ struct CharacterMap {
 }
 
 impl CharacterMap {
-    /// Reads a map; none of no bytes. A length of the trie in bytes, the trie, the texts.
+    /// Reads a map; none of no bytes. The length of the trie in bytes, the trie, the texts.
     fn read(bytes: &[u8]) -> Result<Option<Self>, Error> {
         if bytes.is_empty() {
             return Ok(None);
@@ -115,6 +119,12 @@ impl CharacterMap {
         let units: Vec<u32> = trie.as_chunks().0.iter().map(|&unit| u32::from_le_bytes(unit)).collect();
         if units.len() * 4 != length || std::str::from_utf8(texts).is_err() {
             return Err(wrong());
+        }
+        let longest = texts.split(|&byte| byte == 0).map(<[u8]>::len).max().unwrap_or(0);
+        if longest > MOST_REPLACEMENT {
+            let reason =
+                format!("the map of characters has a text of {longest} bytes, {MOST_REPLACEMENT} are the most");
+            return Err(Error::Tokenizer { position: 0, reason });
         }
         Ok(Some(Self { units, texts: texts.into() }))
     }

@@ -1,7 +1,8 @@
 //! SentencePiece's models.
 
+use std::collections::HashMap;
+
 use crate::error::Error;
-use crate::hash::FastMap;
 use crate::tokenizer::normalizer::Normalizer;
 use crate::tokenizer::protobuf::Fields;
 use crate::tokenizer::segment::{self, Part};
@@ -32,13 +33,13 @@ pub(super) struct Piece {
 pub(super) struct Pieces {
     all: Vec<Piece>,
     /// Those that texts are divided into.
-    numbers: FastMap<String, usize>,
-    reserved: FastMap<String, usize>,
+    numbers: HashMap<String, usize>,
+    reserved: HashMap<String, usize>,
     unknown: usize,
     bytes: Vec<Option<usize>>,
-    /// The largest number of characters of a piece, and of a symbol that the user has defined.
-    most_chars: usize,
-    most_symbol_chars: usize,
+    /// The numbers of those, and of the symbols among them that the user has defined, sorted by text.
+    sorted: Vec<usize>,
+    symbols: Vec<usize>,
     /// The least and the best score of normal pieces; the best is above 0, as SentencePiece's is.
     scores: (f32, f32),
 }
@@ -47,18 +48,17 @@ impl Pieces {
     fn new(all: Vec<Piece>) -> Result<Self, Error> {
         let wrong = |position, reason: String| Err(Error::Tokenizer { position, reason });
         let mut made = Self {
-            numbers: FastMap::default(),
-            reserved: FastMap::default(),
+            numbers: HashMap::new(),
+            reserved: HashMap::new(),
             unknown: 0,
             bytes: vec![None; 256],
-            most_chars: 0,
-            most_symbol_chars: 0,
+            sorted: vec![],
+            symbols: vec![],
             scores: (f32::MAX, f32::MIN_POSITIVE),
             all: vec![],
         };
         let mut unknown = None;
         for (number, piece) in all.iter().enumerate() {
-            let chars = piece.text.chars().count();
             let searched = matches!(piece.kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused);
             let map = if searched { &mut made.numbers } else { &mut made.reserved };
             if piece.text.is_empty() || !piece.score.is_finite() {
@@ -68,13 +68,13 @@ impl Pieces {
                 return wrong(number, format!("the piece '{}' is there twice", piece.text));
             }
             if searched {
-                made.most_chars = made.most_chars.max(chars);
+                made.sorted.push(number);
             }
             match piece.kind {
                 PieceKind::Normal => {
                     made.scores = (made.scores.0.min(piece.score), made.scores.1.max(piece.score));
                 }
-                PieceKind::UserDefined => made.most_symbol_chars = made.most_symbol_chars.max(chars),
+                PieceKind::UserDefined => made.symbols.push(number),
                 PieceKind::Unknown if unknown.is_some() => return wrong(number, "two pieces are unknown".into()),
                 PieceKind::Unknown => unknown = Some(number),
                 PieceKind::Byte => match byte_of(&piece.text) {
@@ -88,6 +88,9 @@ impl Pieces {
             Some(unknown) => unknown,
             None => return wrong(0, "no piece stands for what is unknown".into()),
         };
+        for numbers in [&mut made.sorted, &mut made.symbols] {
+            numbers.sort_by(|&a, &b| all[a].text.cmp(&all[b].text));
+        }
         made.all = all;
         Ok(made)
     }
@@ -113,17 +116,29 @@ impl Pieces {
 
     /// The pieces that a text begins with, by rising length in bytes.
     pub(super) fn prefixes(&self, text: &str) -> impl Iterator<Item = (usize, usize)> {
-        let ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(self.most_chars);
-        ends.filter_map(|end| Some((end, self.number(&text[..end])?)))
+        self.prefixes_among(&self.sorted, text)
+    }
+
+    /// Narrows sorted pieces to those that begin with one more character of the text at a time, until
+    /// there is none. O(log pieces) for each character of the longest of them.
+    fn prefixes_among(&self, mut sorted: &[usize], text: &str) -> impl Iterator<Item = (usize, usize)> {
+        let bytes = |number: &usize| self.all[*number].text.as_bytes();
+        let narrowed = text.char_indices().map_while(move |(at, c)| {
+            // All that are left begin with the text up to here.
+            let end = at + c.len_utf8();
+            let own = &text.as_bytes()[at..end];
+            let next = |number: &usize| &bytes(number)[at..bytes(number).len().min(end)];
+            sorted = &sorted[sorted.partition_point(|number| next(number) < own)..];
+            sorted = &sorted[..sorted.partition_point(|number| next(number) == own)];
+            // The shortest is the first, and no two are equal.
+            sorted.first().map(|&number| (end, number))
+        });
+        narrowed.filter(|&(end, number)| self.all[number].text.len() == end)
     }
 
     /// The length of the longest symbol that the user has defined and that a text begins with.
     pub(super) fn symbol(&self, text: &str) -> Option<usize> {
-        let ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(self.most_symbol_chars);
-        let defined = |&end: &usize| {
-            self.number(&text[..end]).is_some_and(|number| self.all[number].kind == PieceKind::UserDefined)
-        };
-        ends.filter(defined).last()
+        self.prefixes_among(&self.symbols, text).last().map(|(length, _)| length)
     }
 }
 

@@ -289,7 +289,8 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
             .iter()
             .map(|hyp| {
                 let tokens = self.tokens(hyp);
-                let key = self.options.length_norm.map_or(hyp.total, |more| hyp.total / (tokens.len() + more) as f64);
+                let norm = self.options.length_norm.map(|more| tokens.len().saturating_add(more).max(1));
+                let key = norm.map_or(hyp.total, |norm| hyp.total / norm as f64);
                 let token = |(token, frames): &(i32, Range<usize>)| Segment::new(*token, "", frames.clone(), times);
                 let scores = Scores { acoustic: hyp.total - hyp.extra.extra(), ..hyp.extra };
                 (key, Hypothesis { tokens: tokens.iter().map(token).collect(), scores, ..Hypothesis::default() })

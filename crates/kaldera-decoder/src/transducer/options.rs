@@ -16,7 +16,8 @@ pub struct TransducerOptions {
     pub temperature: f64,
     /// What is taken off the blank's logit.
     pub blank_penalty: f64,
-    /// How many tokens a frame may have; [`modified_beam_search`](super::modified_beam_search) has one or none.
+    /// How many tokens a frame may have, at most [`MOST_SYMBOLS_PER_FRAME`](Self::MOST_SYMBOLS_PER_FRAME);
+    /// [`modified_beam_search`](super::modified_beam_search) has one or none.
     #[doc(alias = "max_sym_per_frame")]
     pub max_symbols_per_frame: usize,
     /// How many tokens an utterance may have in
@@ -24,7 +25,8 @@ pub struct TransducerOptions {
     #[doc(alias = "max_sym_per_utt")]
     pub max_symbols: usize,
     /// Orders hypotheses by their score over their number of tokens, to which this is added, as
-    /// icefall does with the number of tokens that the predictor looks at; without it, by score.
+    /// icefall does with the number of tokens that the predictor looks at; without it, by score. The
+    /// sum counts as 1 at least.
     pub length_norm: Option<usize>,
     /// The weight of the language model.
     pub lm_weight: f64,
@@ -64,14 +66,27 @@ setters! {
 }
 
 impl TransducerOptions {
+    /// The largest number of tokens that a frame may have: no speech comes near it, and a beam search
+    /// looks at all hypotheses of a frame for each of them.
+    pub const MOST_SYMBOLS_PER_FRAME: usize = 1000;
+
     pub(crate) fn check(&self) -> Result<(), Error> {
         let refuse = |name, value, reason| Err(Error::Option { name, value, reason });
-        let counts =
-            [("beam", self.beam), ("max_symbols_per_frame", self.max_symbols_per_frame), ("n_best", self.n_best)];
+        let counts = [
+            ("beam", self.beam),
+            ("max_symbols_per_frame", self.max_symbols_per_frame),
+            ("max_symbols", self.max_symbols),
+            ("n_best", self.n_best),
+        ];
         for (name, count) in counts {
             if count == 0 {
                 return refuse(name, 0.0, "it must be 1 or more");
             }
+        }
+        if self.max_symbols_per_frame > Self::MOST_SYMBOLS_PER_FRAME {
+            #[expect(clippy::cast_precision_loss, reason = "shown only")]
+            let value = self.max_symbols_per_frame as f64;
+            return refuse("max_symbols_per_frame", value, "it must be 1000 or less");
         }
         if !(self.temperature > 0.0 && self.temperature.is_finite()) {
             return refuse("temperature", self.temperature, "it must be finite and above 0");

@@ -2,6 +2,7 @@
 
 use fsa::graphs::{ArpaOptions, NgramModel};
 use fsa::io::SymbolTable;
+use fsa::lattice::LanguageModel;
 use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, SpellingTree, WordModel};
 use kaldera_decoder::{Error, LogProbs, Vocabulary};
 use proptest::prelude::*;
@@ -66,6 +67,31 @@ fn a_model_without_ends_is_refused_where_they_are_scored() {
     assert_eq!(result.text(), "a");
     let expected = 0.7 * -0.6 * std::f64::consts::LN_10;
     assert!((result.best().unwrap().scores.language_model - expected).abs() < TOLERANCE);
+}
+
+/// Knows the token 2 alone.
+struct OneToken;
+
+impl LanguageModel for OneToken {
+    type State = ();
+
+    fn start(&self) {}
+
+    fn step(&self, (): (), token: i32) -> Option<((), f64)> {
+        (token == 2).then_some(((), -1.0))
+    }
+
+    fn end(&self, (): ()) -> Option<f64> {
+        Some(0.0)
+    }
+}
+
+#[test]
+fn what_the_model_does_not_know_may_be_worth_more_than_the_beam_is_wide() {
+    let options = CtcDecoderOptions::default().with_beam_threshold(1.0).with_unk_score(10.0);
+    let decoder = CtcDecoder::tokens(vocabulary(), options, OneToken).unwrap();
+    let log_probs = LogProbs::new("u", &[-0.1, -9.0, -3.0, -4.0], TOKENS).unwrap();
+    assert_eq!(decoder.decode(&log_probs).unwrap().best().unwrap().token_ids(), [3]);
 }
 
 #[test]

@@ -110,6 +110,11 @@ proptest! {
     }
 }
 
+fn varint(number: usize) -> Vec<u8> {
+    let low = u8::try_from(number & 0x7F).unwrap();
+    if number < 0x80 { vec![low] } else { [vec![low | 0x80], varint(number >> 7)].concat() }
+}
+
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     [&[number << 3 | 2, u8::try_from(content.len()).unwrap()], content].concat()
 }
@@ -158,6 +163,15 @@ fn small_model() -> Vec<u8> {
 }
 
 #[test]
+fn pieces_are_found_among_all_that_begin_alike() {
+    let pieces: Vec<String> = (1..500).map(|length| "a".repeat(length)).collect();
+    let lines: String = pieces.iter().map(|piece| format!("{piece}\t-1\n")).collect();
+    let model = SentencePiece::from_vocab(&format!("<unk>\t0\n▁\t-1\n{lines}"), ModelType::Unigram).unwrap();
+    assert_eq!(model.encode_as_pieces(&"a".repeat(499)), ["▁", &pieces[498]]);
+    assert_eq!(model.encode_as_pieces("aab"), ["▁", "aa", "b"]);
+}
+
+#[test]
 fn symbols_stay_whole_and_unused_pieces_are_divided_again() {
     let Ok(model) = SentencePiece::from_model(&small_model()) else { panic!("the model should be read") };
     assert_eq!(model.encode_as_pieces(" abcab <x>a"), ["▁", "abc", "a", "b", "▁", "<x>", "a"]);
@@ -165,6 +179,19 @@ fn symbols_stay_whole_and_unused_pieces_are_divided_again() {
     assert_eq!((model.model_type(), model.len()), (ModelType::Bpe, 8));
     let unknown = Error::Untokenizable { phrase: "aqz b".into(), part: "qz".into() };
     assert_eq!(Tokenizer::from(model).encode("aqz b"), Err(unknown));
+}
+
+#[test]
+fn replacements_of_characters_are_short() {
+    let model = |length: usize| {
+        let texts = map();
+        let texts = [&texts[..texts.len() - 3], &b"s".repeat(length), b"\0"].concat();
+        let map = [varint(2 << 3 | 2), varint(texts.len()), texts].concat();
+        [piece("<unk>", 0.0, 2), varint(3 << 3 | 2), varint(map.len()), map].concat()
+    };
+    let model_of_1024 = SentencePiece::from_model(&model(1024)).unwrap();
+    assert_eq!(model_of_1024.normalize("ß"), format!("▁{}", "s".repeat(1024)));
+    assert!(SentencePiece::from_model(&model(1025)).unwrap_err().to_string().contains("1025 bytes"));
 }
 
 #[test]

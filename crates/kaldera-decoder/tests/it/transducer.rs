@@ -132,6 +132,25 @@ fn encoder(model: &Model, values: &[f32], frames: usize) -> Vec<f32> {
     values.iter().copied().cycle().take(frames * (TOKENS + model.durations.len())).collect()
 }
 
+#[test]
+fn counts_that_make_no_sense_are_refused() {
+    let model = Model { durations: vec![1], after: [[0.0; 3]; 3] };
+    let encoder = EncoderOutput::new("u", &[9.0, 0.0, 0.0, 0.0], TOKENS + 1).unwrap();
+    let search =
+        |options: TransducerOptions| tdt_beam_search(&model, &encoder, &Fusion::NONE, &options, &FrameTimes::default());
+    let options = TransducerOptions::default();
+    // A hypothesis without tokens is not divided by 0.
+    let found = search(options.clone().with_length_norm(Some(0)).with_n_best(2)).unwrap();
+    assert_eq!(found.hypotheses.iter().map(|of| of.tokens.len()).collect::<Vec<_>>(), [0, 1]);
+    for (name, options) in [
+        ("max_symbols", options.clone().with_max_symbols(0)),
+        ("max_symbols_per_frame", options.clone().with_max_symbols_per_frame(0)),
+        ("max_symbols_per_frame", options.clone().with_max_symbols_per_frame(usize::MAX)),
+    ] {
+        assert!(matches!(search(options), Err(Error::Option { name: of, .. }) if of == name), "{name}");
+    }
+}
+
 proptest! {
     #[test]
     fn a_beam_that_cuts_nothing_finds_every_string_with_its_sum(

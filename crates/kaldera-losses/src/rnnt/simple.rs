@@ -53,6 +53,10 @@ pub fn rnnt_loss_simple<T: Real, B: Batch<T>>(
     rnnt_loss_smoothed(am, lm, labels, 0.0, 0.0, options)
 }
 
+/// Two scales that sum to 1 as decimals are within this of it: three roundings of up to a quarter
+/// of it each.
+const SUM_TOLERANCE: f64 = f64::EPSILON;
+
 /// [`rnnt_loss_simple`] with scores that are `1 - lm_only_scale - am_only_scale` times its own,
 /// plus `lm_only_scale` times those of `lm` alone, plus `am_only_scale` times those of `am` with
 /// the mean of the probabilities that `lm` has in the whole batch, as k2 has it. Of a padded batch
@@ -74,6 +78,7 @@ pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
         Error::check_option(name, scale, (0.0..=1.0).contains(&scale), "in 0..=1")?;
     }
     let both = 1.0 - lm_only_scale - am_only_scale;
+    let both = if both.abs() < SUM_TOLERANCE { 0.0 } else { both };
     Error::check_option("1 - lm_only_scale - am_only_scale", both, both >= 0.0, "0 or more")?;
     let width = num_classes(am);
     Error::check("the classes of `lm`", width, num_classes(lm))?;

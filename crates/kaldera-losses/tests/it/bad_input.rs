@@ -91,6 +91,21 @@ fn scales_of_0_leave_out_what_is_impossible() {
 }
 
 #[test]
+fn scales_may_sum_to_1_as_decimals() {
+    let (mut am, lm) = (rows(&[3], 3, 1), rows(&[2], 3, 2));
+    am.values_mut()[1] = f64::NEG_INFINITY;
+    let labels = Ragged::from_lists(&[vec![1]]).unwrap();
+    for (lm_only, am_only) in [(0.9, 0.1), (0.8, 0.2), (0.7, 0.3), (0.3, 0.7)] {
+        let (loss, saved) = rnnt_loss_smoothed(&am, &lm, &labels, lm_only, am_only, &RnntOptions::default()).unwrap();
+        assert!(loss[0].is_finite(), "{lm_only} {am_only}: {loss:?}");
+        let (by_am, by_lm) = saved.backward(&[1.0]).unwrap();
+        assert!(by_am.values().iter().chain(by_lm.values()).all(|slope| slope.is_finite()), "{lm_only} {am_only}");
+    }
+    // A sum that is above 1 by more than rounding.
+    assert!(rnnt_loss_smoothed(&am, &lm, &labels, 0.9, 0.1 + 1e-15, &RnntOptions::default()).is_err());
+}
+
+#[test]
 fn frames_without_a_path_in_the_denominator_are_impossible() {
     // One frame of class 0, and no way on.
     let arcs = vec![fsa::Arc::new(0, 1, 0, 0.0), fsa::Arc::new(1, 2, -1, 0.0)];

@@ -25,6 +25,9 @@ struct Window {
 /// The most rows that a window may span: with it the memory for padding is bounded.
 const MAX_SPAN: usize = 1 << 16;
 
+/// The widest row of rows concatenated.
+const MAX_WIDTH: usize = 1 << 20;
+
 /// The most rows that may become one.
 const MAX_STACKED: usize = 256;
 
@@ -105,8 +108,8 @@ pub(super) fn stack(frames: usize, stride: usize, inputs: usize) -> Result<impl 
         return Err(refuse("frames", frames, "it must be from 1 to 256"));
     }
     let window = Window::new(frames, 1, stride, [0, 0])?;
-    let too_wide = || refuse("frames", frames, "a row of the result is too long");
-    let num_outputs = frames.checked_mul(inputs).ok_or_else(too_wide)?;
+    let num_outputs = frames.checked_mul(inputs).filter(|&width| width <= MAX_WIDTH);
+    let num_outputs = num_outputs.ok_or_else(|| refuse("frames", frames, "a row may become at most 2^20 values"))?;
     Ok(Windows { window, inputs, combination: Combination::Concatenated, num_outputs })
 }
 
@@ -131,7 +134,7 @@ pub(super) fn conv(
         return Err(Error::Axes { tensor, expected: 3, found: axes.to_vec() });
     };
     let groups = shape.groups;
-    if groups == 0 || !inputs.is_multiple_of(groups) || !outputs.is_multiple_of(groups) {
+    if groups == 0 || groups > inputs || !inputs.is_multiple_of(groups) || !outputs.is_multiple_of(groups) {
         return Err(refuse("groups", groups, "the columns of input and output must be divisible by it"));
     }
     if group_inputs.checked_mul(groups) != Some(inputs) {

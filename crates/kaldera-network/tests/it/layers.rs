@@ -195,6 +195,22 @@ fn what_does_not_fit_is_named() {
 }
 
 #[test]
+fn rows_without_values_and_too_wide_ones_are_refused() {
+    let empty = store(&[("c.weight", &[0, 0, 1], &[])]);
+    for groups in [1, 1 << 60] {
+        let groups = LayerOptions::Conv { name: "c".into(), stride: 1, dilation: 1, groups, padding: [0, 0] };
+        let refused = LayerStack::new(0, &[groups], &empty).unwrap_err().to_string();
+        assert!(refused.contains("groups"), "{refused}");
+    }
+    let none = store(&[("l.weight", &[0, 3], &[])]);
+    let refused = LayerStack::new(3, &[LayerOptions::linear("l")], &none).unwrap_err();
+    assert!(matches!(refused, Error::Layer { source, .. } if *source == Error::NoColumns));
+    let stacks = [LayerOptions::stack(256, 1), LayerOptions::stack(256, 1), LayerOptions::stack(256, 1)];
+    let refused = LayerStack::new(3, &stacks, &none).unwrap_err().to_string();
+    assert!(refused.contains("layer 2") && refused.contains("2^20"), "{refused}");
+}
+
+#[test]
 fn descriptions_are_read_with_their_defaults_and_no_other_keys() {
     #[derive(serde::Deserialize, Debug)]
     struct Layers {

@@ -19,7 +19,7 @@ pub(super) fn swells(limit: u64) -> io::Error {
 }
 
 /// A reader that refuses to give more than a limit.
-pub(super) struct Limited<R> {
+pub(crate) struct Limited<R> {
     reader: R,
     limit: u64,
     left: u64,
@@ -27,7 +27,7 @@ pub(super) struct Limited<R> {
 
 impl<R> Limited<R> {
     /// What comes out of `compressed` bytes.
-    pub(super) fn new(reader: R, compressed: u64) -> Self {
+    pub(crate) fn new(reader: R, compressed: u64) -> Self {
         let limit = most_bytes(compressed);
         Self { reader, limit, left: limit }
     }

@@ -49,7 +49,8 @@ pub(super) fn refuse_overwriting<'a>(inputs: impl Iterator<Item = &'a Path>, out
     Ok(())
 }
 
-fn path_of(source: &Source) -> Option<&Path> {
+/// The file that a source is, or is in.
+pub(crate) fn path_of(source: &Source) -> Option<&Path> {
     match source {
         Source::File(path) => Some(path),
         Source::Script(rxfilename) => match classify(rxfilename) {

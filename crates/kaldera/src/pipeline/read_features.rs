@@ -37,13 +37,22 @@ use crate::pipeline::limits::{Limited, most_bytes, swells};
 /// `f32`; errors of `take`.
 pub fn read_features(
     path: impl AsRef<Path>,
+    take: impl FnMut(&str, Matrix<f32>) -> Result<ControlFlow<()>, Error>,
+) -> Result<(), Error> {
+    read_features_of(path.as_ref(), true, take)
+}
+
+/// As [`read_features`]; without `pipes`, a line of a script file that has a command is an error.
+pub(crate) fn read_features_of(
+    path: &Path,
+    pipes: bool,
     mut take: impl FnMut(&str, Matrix<f32>) -> Result<ControlFlow<()>, Error>,
 ) -> Result<(), Error> {
-    let path = path.as_ref();
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     match path.extension().and_then(|ending| ending.to_str()) {
         Some(kind @ ("ark" | "scp")) => {
-            for entry in SequentialReader::<Matrix<f32>>::open(&format!("{kind}:{}", path.display()))? {
+            let reader = SequentialReader::<Matrix<f32>>::open(&format!("{kind}:{}", path.display()))?;
+            for entry in if pipes { reader } else { reader.without_pipes() } {
                 let (key, features) = entry?;
                 if take(&key, features)?.is_break() {
                     break;

@@ -1,5 +1,6 @@
 //! What makes words of log-probabilities.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use fsa::dense::DenseOptions;
@@ -7,13 +8,14 @@ use fsa::graphs::{ArpaOptions, NgramModel};
 use fsa::io::{OpenFstBinary, OpenFstText, SymbolTable};
 use fsa::{Fsa, Graph, GraphLabels};
 use kaldera_base::setters;
+use kaldera_decoder::align::TranscriptWord;
 use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, CtcStream, SpellingTree, WordModel};
 use kaldera_decoder::graph::{GraphOptions, GraphRecognizer, GraphStream};
 use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Vocabulary, WordUnits};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::recognizer::description::{Model, Words};
+use crate::recognizer::description::{Description, Model, Words};
 
 /// How a [`Recognizer`](super::Recognizer) searches: the table `decoding` of a `model.toml`, and
 /// what a program changes of it. Paths are relative to the model's folder.
@@ -84,12 +86,39 @@ setters! {
     max_active, with_max_active: usize, "With this many states of a graph in a frame.";
 }
 
+/// The options that are not at their defaults and do nothing, and why.
+fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)> {
+    const OF_GRAPH: &str = "the decoding graph decides that";
+    const NO_GRAPH: &str = "there is no decoding graph";
+    const NO_MODEL: &str = "there is no language model";
+    let (options, plain) = (&description.decoding, DecodingOptions::default());
+    let has_graph = description.graph.is_some() || options.graph.is_some();
+    let has_model = description.language_model.is_some() || options.language_model.is_some();
+    let all = [
+        ("beam", has_graph && options.beam.is_some(), OF_GRAPH),
+        ("lm-weight", has_graph && options.lm_weight != plain.lm_weight, OF_GRAPH),
+        ("word-score", has_graph && options.word_score != plain.word_score, OF_GRAPH),
+        ("acoustic-scale", !has_graph && options.acoustic_scale != plain.acoustic_scale, NO_GRAPH),
+        ("search-beam", !has_graph && options.search_beam != plain.search_beam, NO_GRAPH),
+        ("lattice-beam", !has_graph && options.lattice_beam != plain.lattice_beam, NO_GRAPH),
+        ("max-active", !has_graph && options.max_active != plain.max_active, NO_GRAPH),
+        ("lm-weight", !has_graph && !has_model && options.lm_weight != plain.lm_weight, NO_MODEL),
+        ("word-score", !has_graph && !has_model && options.word_score != plain.word_score, NO_MODEL),
+        (
+            "hotword-weight",
+            options.hotwords.is_empty() && options.hotword_weight != plain.hotword_weight,
+            "there are no hot words",
+        ),
+    ];
+    all.into_iter().filter(|(_, idle, _)| *idle).map(|(name, _, why)| (name, why)).collect()
+}
+
 /// A decoder of one of the kinds.
 #[derive(Debug)]
 pub(super) struct Decoder {
     search: Search,
     /// The spellings of the lexicon, by words.
-    lexicon: Option<String>,
+    spellings: HashMap<String, Vec<Vec<i32>>>,
 }
 
 #[derive(Debug)]
@@ -110,11 +139,18 @@ impl Model {
         let description = &self.description;
         let lexicon = description.lexicon.as_deref().map(|file| self.read_text("lexicon", file)).transpose()?;
         let graph = description.decoding.graph.as_ref().map(|file| ("decoding.graph", file));
+        let idle = without_effect(description);
+        if !idle.is_empty() {
+            let idle: Vec<String> = idle.into_iter().map(|(name, why)| format!("{name} ({why})")).collect();
+            tracing::warn!("options that do nothing here: {}", idle.join(", "));
+        }
         let search = match graph.or(description.graph.as_ref().map(|file| ("graph", file))) {
             Some((key, file)) => self.graph_search(key, file, vocabulary, times)?,
             None => self.ctc_search(lexicon.as_deref(), vocabulary, times)?,
         };
-        Ok(Decoder { search, lexicon })
+        let spellings = lexicon.as_deref().map(|text| spellings(text, vocabulary)).transpose();
+        let spellings = spellings.map_err(|error| self.refuse("lexicon", error.to_string()))?.unwrap_or_default();
+        Ok(Decoder { search, spellings })
     }
 
     fn graph_search(
@@ -253,27 +289,35 @@ impl Decoder {
         }
     }
 
-    /// The tokens of a word: the first spelling of the lexicon, or what the tokens spell.
-    pub(super) fn spelling(&self, vocabulary: &Vocabulary, word: &str) -> Result<Vec<i32>, Error> {
-        if let Some(lexicon) = &self.lexicon {
-            let mut spellings = lexicon.lines().map(|line| line.split_whitespace());
-            let own = spellings.find_map(|mut fields| (fields.next() == Some(word)).then_some(fields));
-            if let Some(tokens) = own {
-                let unknown =
-                    |part: &str| kaldera_decoder::Error::Untokenizable { phrase: word.into(), part: part.into() };
-                let numbers = tokens.map(|token| vocabulary.number(token).ok_or_else(|| unknown(token)));
-                return Ok(numbers.collect::<Result<_, _>>()?);
-            }
-        }
-        match vocabulary.words() {
-            WordUnits::None => {
+    /// A word with all spellings of the lexicon, or what the tokens spell.
+    pub(super) fn spelled(&self, vocabulary: &Vocabulary, word: &str) -> Result<TranscriptWord, Error> {
+        let spellings = match (self.spellings.get(word), vocabulary.words()) {
+            (Some(spellings), _) => spellings.clone(),
+            (None, WordUnits::None) => {
                 let missing = || kaldera_decoder::Error::Untokenizable { phrase: word.into(), part: word.into() };
                 let number = vocabulary.number(word).filter(|&number| number != vocabulary.blank());
-                Ok(vec![number.ok_or_else(missing)?])
+                vec![vec![number.ok_or_else(missing)?]]
             }
-            _ => Ok(vocabulary.tokenize(word)?),
+            (None, _) => vec![vocabulary.tokenize(word)?],
+        };
+        Ok(TranscriptWord::new(word, spellings))
+    }
+}
+
+/// The spellings of words in a lexicon of lines `WORD TOKEN...`.
+fn spellings(lexicon: &str, vocabulary: &Vocabulary) -> Result<HashMap<String, Vec<Vec<i32>>>, kaldera_decoder::Error> {
+    let mut by_word: HashMap<String, Vec<Vec<i32>>> = HashMap::new();
+    for line in lexicon.lines() {
+        let mut fields = line.split_whitespace();
+        let Some(word) = fields.next() else { continue };
+        let unknown = |part: &str| kaldera_decoder::Error::Untokenizable { phrase: word.into(), part: part.into() };
+        let spelling = fields.map(|token| vocabulary.number(token).ok_or_else(|| unknown(token)));
+        let (own, spelling) = (by_word.entry(word.to_owned()).or_default(), spelling.collect::<Result<_, _>>()?);
+        if !own.contains(&spelling) {
+            own.push(spelling);
         }
     }
+    Ok(by_word)
 }
 
 impl DecoderStream<'_> {
@@ -297,5 +341,27 @@ impl DecoderStream<'_> {
             Self::Ctc(stream) => stream.finish(),
             Self::Graph(recognizer, stream) => recognizer.finish(&stream)?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_without_effect_are_named() {
+        let idle = |keys: &str, decoding: &str| -> Vec<&str> {
+            let text =
+                format!("kind = 'ctc'\ntokens = 't'\n{keys}\nnetwork = {{ file = 'n.ark' }}\n[decoding]\n{decoding}");
+            without_effect(&toml::from_str(&text).unwrap()).into_iter().map(|(name, _)| name).collect()
+        };
+        let nothing: [&str; 0] = [];
+        assert_eq!(idle("", ""), nothing);
+        assert_eq!(idle("", "beam = 5\nword-score = 0.5\nlm-weight = 3.5"), ["lm-weight", "word-score"]);
+        assert_eq!(idle("language-model = 'lm'", "word-score = 0.5\nlm-weight = 3.5"), nothing);
+        assert_eq!(idle("graph = 'g'", "beam = 5\nmax-active = 7\nlm-weight = 3.5"), ["beam", "lm-weight"]);
+        assert_eq!(idle("", "acoustic-scale = 0.1\nmax-active = 7"), ["acoustic-scale", "max-active"]);
+        assert_eq!(idle("", "hotword-weight = 3.25"), ["hotword-weight"]);
+        assert_eq!(idle("", "hotword-weight = 3.25\nhotwords = ['a']"), nothing);
     }
 }

@@ -12,7 +12,9 @@ use serde::Deserialize;
 use toml::Table;
 
 use crate::Error;
-use crate::pipeline::read_features;
+use crate::pipeline::limits::Limited;
+use crate::pipeline::overwrite::path_of;
+use crate::pipeline::{Inputs, read_features_of};
 use crate::recognizer::decoding::DecodingOptions;
 use crate::recognizer::front_end::FrontEnd;
 
@@ -114,6 +116,28 @@ impl Model {
         self.folder.join(file)
     }
 
+    /// The files that the recogniser is read from.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let Description { tokens, network, graph, graph_words, lexicon, language_model, decoding, .. } =
+            &self.description;
+        let graph = decoding.graph.as_ref().or(graph.as_ref());
+        let words = graph_words.as_ref().filter(|_| graph.is_some());
+        let language_model = decoding.language_model.as_ref().or(language_model.as_ref());
+        let others = [lexicon.as_ref(), graph, words, language_model.filter(|_| graph.is_none())];
+        let named = [tokens, &network.file].into_iter().chain(others.into_iter().flatten());
+        let mut files: Vec<PathBuf> =
+            std::iter::once(self.folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
+        // What a list names, too.
+        let network = self.path(&network.file);
+        if network.extension().is_some_and(|ending| ending == "scp")
+            && let Ok(list) = Inputs::from_paths([&network])
+        {
+            files.extend(list.utterances().iter().filter_map(|one| path_of(&one.source)).map(Path::to_owned));
+            files.dedup();
+        }
+        files
+    }
+
     /// The error of a file that a key names.
     pub(super) fn in_file(&self, key: &str, file: &Path, error: &dyn std::fmt::Display) -> Error {
         self.refuse(key, format!("{}: {error}", self.path(file).display()))
@@ -126,12 +150,14 @@ impl Model {
         Ok(text)
     }
 
-    /// A file's bytes, without the compression of gzip.
+    /// A file's bytes, without the compression of gzip, which may not swell beyond a limit.
     pub(super) fn reader(&self, key: &str, file: &Path) -> Result<Box<dyn BufRead>, Error> {
         let failed = |error: std::io::Error| self.in_file(key, file, &error);
-        let mut reader = BufReader::new(fs::File::open(self.path(file)).map_err(failed)?);
+        let opened = fs::File::open(self.path(file)).map_err(failed)?;
+        let size = opened.metadata().map_err(failed)?.len();
+        let mut reader = BufReader::new(opened);
         if reader.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
-            return Ok(Box::new(BufReader::new(MultiGzDecoder::new(reader))));
+            return Ok(Box::new(BufReader::new(Limited::new(MultiGzDecoder::new(reader), size))));
         }
         Ok(Box::new(reader))
     }
@@ -185,7 +211,8 @@ impl Model {
     fn recorded(&self, file: &Path) -> Result<Box<dyn Network>, Error> {
         let mut columns = None;
         let mut utterances = vec![];
-        read_features(self.path(file), |key, matrix| {
+        // A folder from elsewhere must not run commands.
+        read_features_of(&self.path(file), false, |key, matrix| {
             let expected = *columns.get_or_insert(matrix.num_cols());
             if matrix.num_cols() != expected {
                 let found = matrix.num_cols();
@@ -204,7 +231,8 @@ impl Model {
         let Description { frame_shift, subsampling: described, .. } = &self.description;
         let own = front_end.frame_shift();
         let shift = match (frame_shift, own) {
-            (Some(shift), Some(own)) if (shift - own).abs() > 1e-6 => {
+            // Frames advance by whole samples: 9.977 ms at 22050 Hz are also 10 ms.
+            (Some(shift), Some(own)) if (shift - own).abs() > front_end.sample_seconds() => {
                 return Err(self.refuse("frame-shift", format!("it is {shift} s, and that of the features is {own} s")));
             }
             (Some(shift), None) => *shift,
@@ -293,5 +321,18 @@ mod tests {
         {
             assert!(token_texts(text).unwrap_err().contains(said), "{text}");
         }
+    }
+
+    #[test]
+    fn what_swells_out_of_gzip_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::best());
+        std::io::Write::write_all(&mut encoder, &vec![b'\n'; 1 << 20]).unwrap();
+        let member = encoder.finish().unwrap();
+        fs::write(folder.path().join("tokens.txt"), member.repeat(257)).unwrap();
+        fs::write(folder.path().join(FILE), "kind = 'ctc'\ntokens = 'tokens.txt'\nnetwork = { file = 'x.ark' }")
+            .unwrap();
+        let error = Model::open(folder.path()).unwrap().vocabulary(1).unwrap_err().to_string();
+        assert!(error.contains("key tokens") && error.contains("decompresses to more than"), "{error}");
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct FrontEnd {
 trait Features: fmt::Debug + Send + Sync {
     fn dim(&self) -> usize;
     fn samp_freq(&self) -> f32;
-    /// Seconds from one row to the next.
+    /// Seconds from one row to the next, which are whole samples.
     fn frame_shift(&self) -> f64;
     /// Appends the rows of an utterance, and says how many they are.
     fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error>;
@@ -48,8 +48,9 @@ impl<K: Kind> Features for Arc<Extractor<K>> {
     }
 
     fn frame_shift(&self) -> f64 {
-        // 10 ms are 0.01 s, without what single precision adds to it.
-        f64::from(self.frame_options().frame_shift_ms) / 1000.0
+        #[expect(clippy::cast_precision_loss, reason = "a frame has fewer than 2^53 samples")]
+        let samples = self.frame_shift_samples() as f64;
+        samples / f64::from(Features::samp_freq(self))
     }
 
     fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error> {
@@ -112,7 +113,7 @@ impl FrontEnd {
             "plp" => of_kaldi!(PlpOptions, Plp),
             "spectrogram" => of_kaldi!(SpectrogramOptions, Spectrogram),
             "log-mel" => {
-                let mut options = LogMelOptions::default();
+                let mut options = LogMelOptions::default().with_allow_downsample(true).with_allow_upsample(true);
                 set_options(&mut options, table, refuse)?;
                 Box::new(Arc::new(LogMel::new(options)?))
             }
@@ -128,6 +129,11 @@ impl FrontEnd {
 
     pub(super) fn samp_freq(&self) -> Option<f32> {
         self.features.as_ref().map(|features| features.samp_freq())
+    }
+
+    /// Seconds of a sample; 0 without features.
+    pub(super) fn sample_seconds(&self) -> f64 {
+        self.samp_freq().map_or(0.0, |samp_freq| 1.0 / f64::from(samp_freq))
     }
 
     pub(super) fn frame_shift(&self) -> Option<f64> {
@@ -184,5 +190,34 @@ impl<'a> Registry<'a> for Setter<'_> {
         if let Err(error) = value.set(&text) {
             self.wrong.get_or_insert((name, error.to_string()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn front_end(table: &str) -> FrontEnd {
+        let refuse = |key: &str, reason| Error::ModelFile { path: key.into(), reason };
+        FrontEnd::from_table(&table.parse().unwrap(), &refuse).unwrap()
+    }
+
+    #[test]
+    fn every_kind_resamples() {
+        for kind in ["fbank", "mfcc", "plp", "spectrogram", "log-mel"] {
+            let front_end = front_end(&format!("kind = '{kind}'"));
+            for samp_freq in [8000.0, 44_100.0] {
+                let mut rows = vec![];
+                let count = front_end.append_rows(&Audio::new(&[100.0_f32; 9000][..], samp_freq), &mut rows).unwrap();
+                assert!(count > 10 && rows.len() == count * front_end.dim(), "{kind} {samp_freq}");
+            }
+        }
+    }
+
+    #[test]
+    fn frames_advance_by_whole_samples() {
+        let shift = front_end("kind = 'fbank'\nsample-frequency = 22050").frame_shift();
+        assert_eq!(shift, Some(220.0 / 22_050.0));
+        assert_eq!(front_end("kind = 'log-mel'").frame_shift(), Some(0.01));
     }
 }

@@ -133,6 +133,36 @@ fn an_archive_of_log_probabilities_is_a_network() {
     assert!(recognizer.align(&audio("utt-2"), "one two three").is_err());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_list_of_archives_is_read_without_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_archive_model(folder.path(), "");
+    let text = fs::read_to_string(at("model.toml")).unwrap();
+    fs::write(at("model.toml"), text.replace("posteriors.ark", "posteriors.scp")).unwrap();
+    let files = Recognizer::open(folder.path()).unwrap().files().to_vec();
+    assert_eq!(files, ["model.toml", "tokens.txt", "posteriors.scp", "posteriors.ark"].map(at));
+    let command = format!("utt-1 sh -c 'touch {}' |\n", at("mark").display());
+    fs::write(at("posteriors.scp"), command).unwrap();
+    let error = Recognizer::open(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("network.file") && !at("mark").exists(), "{error}");
+}
+
+#[test]
+fn the_spelling_that_fits_is_aligned_and_separators_are_optional() {
+    let folder = tempfile::tempdir().unwrap();
+    write_archive_model(folder.path(), "lexicon = 'lexicon.txt'\nseparator = 'three'");
+    fs::write(folder.path().join("lexicon.txt"), "eleven two two\neleven one one\ntwo two\nx three\n").unwrap();
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let audio = Audio::new(&[][..] as &[f32], 8000.0).with_key("utt-1");
+    let words = recognizer.align(&audio, "eleven two").unwrap();
+    let found: Vec<_> = words.iter().map(|word| (&*word.text, word.frames.clone())).collect();
+    assert_eq!(found, [("eleven", 1..5), ("two", 5..6)]);
+    fs::write(folder.path().join("lexicon.txt"), "eleven one four\n").unwrap();
+    assert!(Recognizer::open(folder.path()).unwrap_err().to_string().contains("four"));
+}
+
 #[test]
 fn a_lexicon_a_language_model_and_a_graph_make_words() {
     let folder = tempfile::tempdir().unwrap();

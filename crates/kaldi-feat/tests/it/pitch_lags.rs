@@ -5,11 +5,11 @@
 //! in `fsdd/pitch`. Without it, the test says that it was left out.
 //!
 //! ```text
-//! KALDERA_DATA=/path/to/data cargo test --release -p kaldi-feat --test it pitch_lags -- --nocapture
+//! KALDERA_DATA=../shared/data cargo test --release -p kaldi-feat --test it pitch_lags -- --nocapture
 //! ```
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use kaldi_feat::{Audio, PitchExtractionOptions, PitchExtractor, PitchWorkspace};
@@ -27,7 +27,8 @@ fn pitch_of_fsdd_is_on_kaldis_lags() {
         println!("left out: KALDERA_DATA names no folder with fsdd/recordings and fsdd/pitch");
         return;
     };
-    let folder = PathBuf::from(data).join("fsdd");
+    // From the project's root, unless the path is absolute.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(data).join("fsdd");
     for (name, snip_edges) in [("snip", true), ("nosnip", false)] {
         let options = PitchExtractionOptions { samp_freq: 8000.0, snip_edges, ..Default::default() };
         let extractor = PitchExtractor::new(options).unwrap();

@@ -76,6 +76,9 @@ pub(super) unsafe fn fill<T: Copy>(value: T, dst: *mut T, n: usize) {
 /// Copies `n` contiguous elements, and writes `filler` after each of them. Two passes, of fillers
 /// and then of elements between them, would take twice the time.
 ///
+/// It also writes a filler after the last one, since the last element of a row, which has none
+/// behind it, never comes here.
+///
 /// # Safety
 /// All sources can be read, and the `2 * n` targets written.
 #[inline(always)]

@@ -74,7 +74,7 @@ fn weights_depend_on_the_seed() {
 }
 
 #[test]
-fn checkpoint_of_other_options_is_refused() {
+fn checkpoint_of_other_options_or_recordings_is_refused() {
     let (corpus, folder) = (corpus(), tempfile::tempdir().unwrap());
     let path = folder.path().join("checkpoint.safetensors");
     Trainer::new(&corpus, all(&corpus), options()).unwrap().save(&path).unwrap();
@@ -86,6 +86,9 @@ fn checkpoint_of_other_options_is_refused() {
         let error = Trainer::new(&corpus, all(&corpus), changed).unwrap().resume(&path).unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
     }
+    let others = corpus.select(|recording| recording.take > 0);
+    let error = Trainer::new(&corpus, others, options()).unwrap().resume(&path).unwrap_err();
+    assert!(error.to_string().contains("other recordings"), "{error}");
     std::fs::write(&path, b"nothing").unwrap();
     assert!(Trainer::new(&corpus, all(&corpus), options()).unwrap().resume(&path).is_err());
     assert!(Trainer::new(&corpus, vec![], options()).is_err(), "no recording");

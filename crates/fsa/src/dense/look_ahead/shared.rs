@@ -38,13 +38,14 @@ impl SharedVisited {
     ///
     /// # Errors
     /// [`Error::Binary`] if it is of another graph, or the search goes over states or arcs that
-    /// were not saved.
+    /// were not saved; [`Error::Limit`].
     pub(super) fn restore(&self, graph: &LookAheadGraph, search: &Search) -> Result<(), Error> {
         let mut saved = lock(&self.saved);
         if let Some(states) = &*saved {
             let mut visited = Visited::restore(graph, states)?;
             let states = search.tokens.iter().all(|token| visited.has_state(token.state));
             if !states || !search.trellis.links.iter().all(|link| visited.has_arc(graph, link.arc)) {
+                visited.check()?;
                 return Err(Error::Binary { offset: 0, what: "a stream over states that it has not reached" });
             }
             *self.lock() = visited;

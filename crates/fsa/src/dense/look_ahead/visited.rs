@@ -121,6 +121,9 @@ impl Visited {
     /// The number of the first arc of a pair, and its arcs. There are none if something has gone
     /// wrong, which [`check`](Self::check) tells.
     pub(super) fn arcs(&mut self, graph: &LookAheadGraph, pair: u32) -> (u32, &[VisitedArc]) {
+        if self.problem.is_some() {
+            return (0, &[]);
+        }
         let place = match self.cache.find(pair) {
             Some(place) => Ok(place),
             None => self.compute(graph, pair),
@@ -151,7 +154,8 @@ impl Visited {
     /// States and arcs that stay get other numbers.
     ///
     /// # Errors
-    /// None, as fewer states have had numbers before.
+    /// [`Error::Limit`], since vectors that grow again may have room for more than they had; nothing
+    /// is changed then.
     pub(super) fn forget(
         &mut self,
         graph: &LookAheadGraph,
@@ -165,29 +169,30 @@ impl Visited {
         tokens.iter().for_each(|token| live[self.pair_of(token.state) as usize] = true);
         let of_links = links.iter().filter_map(|link| self.pair_of_arc(link.arc));
         of_links.for_each(|pair| live[pair as usize] = true);
-        let old = std::mem::replace(self, Self::empty(0));
-        let mut new_pairs = vec![NONE; old.pairs.len()];
+        let mut kept = Self::empty(0);
+        let mut new_pairs = vec![NONE; self.pairs.len()];
         for pair in (0..number(live.len())).filter(|&pair| live[pair as usize]) {
-            let (hl, grammar) = old.pairs.pair(pair);
-            new_pairs[pair as usize] = self.visit(graph, hl, grammar, old.potentials[pair as usize])?;
+            let (hl, grammar) = self.pairs.pair(pair);
+            new_pairs[pair as usize] = kept.visit(graph, hl, grammar, self.potentials[pair as usize])?;
         }
-        let first_of = |place: usize| old.numbered.get(place).map(|&pair| old.first_arcs[pair as usize]);
-        let end = number(old.num_arcs) + graph.first_arc();
-        for (place, &pair) in old.numbered.iter().enumerate().filter(|(_, pair)| live[**pair as usize]) {
-            let num_arcs = first_of(place + 1).unwrap_or(end) - old.first_arcs[pair as usize];
-            self.number_arcs(graph, new_pairs[pair as usize], num_arcs as usize)?;
+        let first_of = |place: usize| self.numbered.get(place).map(|&pair| self.first_arcs[pair as usize]);
+        let end = number(self.num_arcs) + graph.first_arc();
+        for (place, &pair) in self.numbered.iter().enumerate().filter(|(_, pair)| live[**pair as usize]) {
+            let num_arcs = first_of(place + 1).unwrap_or(end) - self.first_arcs[pair as usize];
+            kept.number_arcs(graph, new_pairs[pair as usize], num_arcs as usize)?;
         }
         for token in tokens {
-            let pair = old.pair_of(token.state);
-            token.state = self.blank(new_pairs[pair as usize]) + (token.state - old.blank(pair));
+            let pair = self.pair_of(token.state);
+            token.state = kept.blank(new_pairs[pair as usize]) + (token.state - self.blank(pair));
         }
         for link in links {
-            if let Some(pair) = old.pair_of_arc(link.arc) {
-                let first = self.first_arcs[new_pairs[pair as usize] as usize];
-                link.arc = first + (link.arc - old.first_arcs[pair as usize]);
+            if let Some(pair) = self.pair_of_arc(link.arc) {
+                let first = kept.first_arcs[new_pairs[pair as usize] as usize];
+                link.arc = first + (link.arc - self.first_arcs[pair as usize]);
             }
         }
-        self.forget_at = graph.options.cache_bytes.max(2 * self.bytes());
+        kept.forget_at = graph.options.cache_bytes.max(2 * kept.bytes());
+        *self = kept;
         Ok(())
     }
 
@@ -201,20 +206,22 @@ impl Visited {
         Ok(())
     }
 
-    /// A pair that may be new.
+    /// A pair that may be new. An error leaves everything as it was.
     fn visit(&mut self, graph: &LookAheadGraph, hl: u32, grammar: u32, potential: f32) -> Result<u32, Error> {
-        let (pair, is_new) = self.pairs.insert(hl, grammar)?;
-        if is_new {
-            let num_states = 1 + graph.hl.entries(hl).len();
-            let num_all = Error::fit(Quantity::States, self.pair_of.len() + num_states)?.cast_unsigned() as usize;
-            // The cache can be made smaller.
-            let needed = self.bytes() - self.cache.bytes() + num_states * size_of::<u32>();
-            graph.options.limits.check(Operation::LazyComposition, needed, num_all, self.num_arcs)?;
-            self.blanks.push(number(self.pair_of.len()));
-            self.pair_of.extend(std::iter::repeat_n(pair, num_states));
-            self.potentials.push(potential);
-            self.first_arcs.push(NONE);
+        if let Some(pair) = self.pairs.find(hl, grammar) {
+            return Ok(pair);
         }
+        let num_states = 1 + graph.hl.entries(hl).len();
+        let num_all = Error::fit(Quantity::States, self.pair_of.len() + num_states)?.cast_unsigned() as usize;
+        let growth = self.pairs.bytes_with_one_more() - self.pairs.bytes() + num_states * size_of::<u32>();
+        // The cache can be made smaller.
+        let needed = self.bytes() - self.cache.bytes() + growth;
+        graph.options.limits.check(Operation::LazyComposition, needed, num_all, self.num_arcs)?;
+        let (pair, _) = self.pairs.insert(hl, grammar)?;
+        self.blanks.push(number(self.pair_of.len()));
+        self.pair_of.extend(std::iter::repeat_n(pair, num_states));
+        self.potentials.push(potential);
+        self.first_arcs.push(NONE);
         Ok(pair)
     }
 

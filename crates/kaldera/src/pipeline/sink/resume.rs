@@ -75,6 +75,43 @@ impl RunId {
         Self(hash.finish())
     }
 
+    /// The run that depends on the contents of these files, too, such as those of a model.
+    ///
+    /// ```
+    /// use kaldera::pipeline::{Inputs, RunId};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let weights = folder.path().join("network.safetensors");
+    /// let run = RunId::new("beam 20", &Inputs::from_paths(["a.wav"])?);
+    /// std::fs::write(&weights, "trained")?;
+    /// let before = run.with_files([&weights])?;
+    /// std::fs::write(&weights, "trained again")?;
+    /// assert_ne!(run.with_files([&weights])?, before);
+    /// # Ok::<(), kaldera::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Read`] for a file that cannot be read.
+    pub fn with_files<P: AsRef<Path>>(self, files: impl IntoIterator<Item = P>) -> Result<Self, Error> {
+        let mut hash = Hash::default();
+        hash.add(&self.0.to_le_bytes());
+        let mut part = vec![];
+        for path in files {
+            let path = path.as_ref();
+            let unreadable = |source| Error::Read { path: path.to_owned(), source };
+            let file = fs::File::open(path).map_err(unreadable)?;
+            loop {
+                part.clear();
+                (&file).take(1 << 16).read_to_end(&mut part).map_err(unreadable)?;
+                hash.add(&part);
+                if part.is_empty() {
+                    break;
+                }
+            }
+        }
+        Ok(Self(hash.finish()))
+    }
+
     #[cfg(test)]
     pub(super) fn of_number(number: u128) -> Self {
         Self(number)
