@@ -42,14 +42,14 @@ pub fn gemm<T: Real>(
     c: &mut [T],
     c_row_step: usize,
 ) {
-    product::<T, false>(m, n, k, alpha, a, b, beta, c, c_row_step);
+    Product::<T, false> { m, n, k, alpha, a, b, c, c_row_step }.run_with(beta);
 }
 
 /// As [`gemm`], with one rounding for a multiplication and an addition where the processor has an
 /// instruction for both: faster by an eighth, and its last bits depend on the processor.
 ///
 /// # Panics
-/// If a slice is too short for the sizes.
+/// As [`gemm`].
 #[expect(clippy::too_many_arguments, reason = "the arguments of BLAS's gemm")]
 pub fn gemm_fused<T: Real>(
     m: usize,
@@ -62,29 +62,7 @@ pub fn gemm_fused<T: Real>(
     c: &mut [T],
     c_row_step: usize,
 ) {
-    product::<T, true>(m, n, k, alpha, a, b, beta, c, c_row_step);
-}
-
-#[expect(clippy::too_many_arguments, reason = "the arguments of BLAS's gemm")]
-fn product<T: Real, const FUSED: bool>(
-    m: usize,
-    n: usize,
-    k: usize,
-    alpha: T,
-    a: Operand<'_, T>,
-    b: Operand<'_, T>,
-    beta: T,
-    c: &mut [T],
-    c_row_step: usize,
-) {
-    for row in c.chunks_mut(c_row_step.max(1)).take(m) {
-        for x in &mut row[..n] {
-            *x = if beta == T::ZERO { T::ZERO } else { *x * beta };
-        }
-    }
-    if m > 0 && n > 0 && k > 0 {
-        dispatch(Product::<T, FUSED> { m, n, k, alpha, a, b, c, c_row_step });
-    }
+    Product::<T, true> { m, n, k, alpha, a, b, c, c_row_step }.run_with(beta);
 }
 
 struct Product<'a, T, const FUSED: bool> {
@@ -96,6 +74,19 @@ struct Product<'a, T, const FUSED: bool> {
     b: Operand<'a, T>,
     c: &'a mut [T],
     c_row_step: usize,
+}
+
+impl<T: Real, const FUSED: bool> Product<'_, T, FUSED> {
+    fn run_with(self, beta: T) {
+        for row in self.c.chunks_mut(self.c_row_step.max(1)).take(self.m) {
+            for x in &mut row[..self.n] {
+                *x = if beta == T::ZERO { T::ZERO } else { *x * beta };
+            }
+        }
+        if self.m > 0 && self.n > 0 && self.k > 0 {
+            dispatch(self);
+        }
+    }
 }
 
 impl<T: Real, const FUSED: bool> Kernel for Product<'_, T, FUSED> {

@@ -42,6 +42,19 @@ pub fn log_add(a: f64, b: f64) -> f64 {
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
+/// The mean of values, and what normalisation multiplies their distance from it with:
+/// 1 / √(variance + ε), where the variance divides by the number of values. If the root is 0, all
+/// are at their mean, and the second is 0, too.
+#[must_use]
+pub fn mean_and_scale(values: impl Iterator<Item = f64> + Clone, epsilon: f64) -> (f64, f64) {
+    let (count, sum) = values.clone().fold((0_usize, 0.0), |(count, sum), value| (count + 1, sum + value));
+    let count = count.max(1) as f64;
+    let mean = sum / count;
+    let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    let deviation = (variance + epsilon).sqrt();
+    (mean, if deviation > 0.0 { 1.0 / deviation } else { 0.0 })
+}
+
 /// A slice function of a lane function: whole vectors, then the rest in a padded one.
 macro_rules! in_place {
     ($(#[$doc:meta])* $name:ident, $lanes:ident) => {

@@ -2,6 +2,7 @@
 //! `merge`, `info` and `plot`.
 
 pub(crate) mod align;
+mod corpus;
 pub(crate) mod features;
 pub(crate) mod fst;
 mod heat_map;

@@ -92,6 +92,16 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A line of a `tokens.txt` that cannot be used.
+    #[error("line {line}, '{text}': {reason}")]
+    TokenLine {
+        /// The line, counted from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A hot word or a word of a lexicon that has no tokens.
     #[error("'{phrase}' has no tokens; nothing could match it")]
     EmptyPhrase {

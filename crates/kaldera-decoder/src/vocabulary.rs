@@ -139,24 +139,9 @@ impl Vocabulary {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Token`] for a line without a number, and for a number that is left out, given twice
-    /// or not below that of lines; those of [`new`](Self::new).
+    /// Those of [`token_texts`](Self::token_texts) and of [`new`](Self::new).
     pub fn read_tokens(text: &str, blank: usize) -> Result<Self, Error> {
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        let mut texts: Vec<Option<&str>> = vec![None; lines.len()];
-        for line in lines {
-            let wrong = |reason| Error::Token { token: line.into(), reason };
-            let line = line.trim_end();
-            let (token, number) = line.rsplit_once([' ', '\t']).unwrap_or(("", line));
-            let token = if token.trim().is_empty() { " " } else { token.trim() };
-            let number: usize = number.parse().map_err(|_| wrong("a line is 'TOKEN NUMBER'"))?;
-            let place = texts.get_mut(number).ok_or_else(|| wrong("its number is not below that of lines"))?;
-            if place.replace(token).is_some() {
-                return Err(wrong("its number is there twice"));
-            }
-        }
-        // As many numbers as lines, none twice: none is left out.
-        let made = Self::new(texts.into_iter().flatten(), blank)?;
+        let made = Self::new(Self::token_texts(text)?, blank)?;
         if made.texts.iter().any(|text| text.starts_with(MARKER)) {
             return Ok(made.with_words(WordUnits::Marker));
         }
@@ -164,6 +149,30 @@ impl Vocabulary {
             Some(separator) => made.with_separator(separator),
             None => Ok(made),
         }
+    }
+
+    /// The texts of a `tokens.txt` in the order of their numbers, as
+    /// [`read_tokens`](Self::read_tokens) reads them.
+    ///
+    /// # Errors
+    /// [`Error::TokenLine`] for a line without a number, and for a number that is there twice or not
+    /// below that of lines.
+    pub fn token_texts(text: &str) -> Result<Vec<String>, Error> {
+        let lines: Vec<_> = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect();
+        let mut texts: Vec<Option<&str>> = vec![None; lines.len()];
+        for (number, line) in lines {
+            let wrong = |reason| Error::TokenLine { line: number, text: line.into(), reason };
+            let line = line.trim_end();
+            let (token, number) = line.rsplit_once([' ', '\t']).unwrap_or(("", line));
+            let token = if token.trim().is_empty() { " " } else { token.trim() };
+            let number: usize = number.parse().map_err(|_| wrong("it is not 'TOKEN NUMBER'"))?;
+            let place = texts.get_mut(number).ok_or_else(|| wrong("its number is not below that of lines"))?;
+            if place.replace(token).is_some() {
+                return Err(wrong("its number is there twice"));
+            }
+        }
+        // As many numbers as lines, none twice: none is left out.
+        Ok(texts.into_iter().flatten().map(str::to_owned).collect())
     }
 
     /// With the tokenizer that the network was trained with, which [`tokenize`](Self::tokenize) then
@@ -316,9 +325,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn tokens_are_numbered_from_0_on() {
+        let texts = |text| Vocabulary::token_texts(text).map(|texts| texts.join(","));
+        assert_eq!(texts("b 1\n<blk> 0\n\n  2\nc\t3\n"), Ok("<blk>,b, ,c".to_owned()));
+        assert_eq!(texts(""), Ok(String::new()));
+        for (text, said) in [
+            ("a", "line 1, 'a': it is not"),
+            ("\na 0\nb 2", "line 3, 'b 2': its number is not below"),
+            ("a 0\nb 0", "line 2, 'b 0': its number is there twice"),
+            ("a -1", "line 1, 'a -1': it is not"),
+        ] {
+            let error = texts(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
     fn phrases_without_tokens_are_refused() {
         let vocabulary = Vocabulary::new(["", " ", "a"], 0).unwrap().with_separator(" ").unwrap();
-        assert!(Vocabulary::read_tokens("a 0\nb 2", 0).is_err() && Vocabulary::read_tokens("a 0\nb 0", 0).is_err());
         assert!(Vocabulary::read_tokens("a x", 0).is_err() && Vocabulary::read_tokens("", 0).is_err());
         assert_eq!(vocabulary.tokenize("  "), Err(Error::EmptyPhrase { phrase: "  ".into() }));
         let refused = Error::Untokenizable { phrase: "a xa".into(), part: "x".into() };

@@ -40,6 +40,18 @@ pub enum Error {
         /// What is wrong with it.
         source: kaldi_io::lines::LineError,
     },
+    /// A line of a list with the key of one before it.
+    #[error("{}:{line}: the key '{key}' stands in line {first} already: remove one of the two", path.display())]
+    RepeatedLine {
+        /// The list.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// The key.
+        key: String,
+        /// The line that has it first.
+        first: u64,
+    },
     /// A line of a manifest that cannot be used.
     #[error("{}:{line}: {reason}", path.display())]
     ManifestLine {

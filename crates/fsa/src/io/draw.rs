@@ -135,7 +135,7 @@ impl<'a> Drawing<'a> {
     /// each. The same FSA gives the same drawing. A vector is drawn one below the other.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the drawing would have more places than anybody can look at.
+    /// [`Error::OutOfRange`] if the drawing would have more places than anybody can look at.
     pub fn svg<F: Fsas>(&self, graph: &Graph<F>) -> Result<String, Error> {
         let (mut body, mut width) = (String::new(), text_width(self.title));
         let mut top = MARGIN;
@@ -322,6 +322,7 @@ mod tests {
     use super::*;
     use crate::core::arc::FINAL;
     use crate::core::fsa::{Fsa, FsaVec};
+    use crate::error::Quantity;
 
     #[test]
     fn every_arc_is_drawn() {
@@ -360,6 +361,9 @@ mod tests {
             }
         }
         let large = Graph::new(Fsa::from_arcs(2000, arcs).unwrap());
-        assert!(matches!(Drawing::default().svg(&large), Err(Error::TooLarge { .. })));
+        // The states, the labels of arcs to the next layer, and all places of the others.
+        let found = 2000 + 1999 + (2..2000).map(|layers| 2 * layers - 1).sum::<i64>();
+        let error = Error::OutOfRange { what: Quantity::DrawingPlaces, min: 0, max: 200_000, found };
+        assert_eq!(Drawing::default().svg(&large), Err(error));
     }
 }

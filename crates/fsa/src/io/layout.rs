@@ -59,9 +59,15 @@ pub(super) struct Layout {
 /// Lays out states of these extents and the edges between different ones.
 ///
 /// # Errors
-/// [`Error::TooLarge`] if the edges would pass through too many layers.
+/// [`Error::OutOfRange`] if the edges would pass through too many layers.
 pub(super) fn layout(states: &[Extent], edges: &[Edge]) -> Result<Layout, Error> {
     let (layers, turned) = layers(states.len(), edges);
+    // Each edge has a place in every level between its ends, of which there are two to a layer.
+    let passed = edges.iter().map(|edge| 2 * layers[edge.src].abs_diff(layers[edge.dest]) - 1);
+    let places = passed.fold(states.len(), usize::saturating_add);
+    if places > MOST_PLACES {
+        return Err(Error::too_many(Quantity::DrawingPlaces, MOST_PLACES, places));
+    }
     let mut graph = Graph::default();
     for (extent, &layer) in states.iter().zip(&layers) {
         graph.element(2 * layer, *extent, 1.0);
@@ -69,7 +75,7 @@ pub(super) fn layout(states: &[Extent], edges: &[Edge]) -> Result<Layout, Error>
     let mut chains = Vec::with_capacity(edges.len());
     for (edge, &turned) in edges.iter().zip(&turned) {
         let (from, to) = if turned { (edge.dest, edge.src) } else { (edge.src, edge.dest) };
-        chains.push(graph.chain(from, to, edge.label)?);
+        chains.push(graph.chain(from, to, edge.label));
     }
     graph.order();
     let y = graph.place();
@@ -169,12 +175,8 @@ impl Graph {
         element
     }
 
-    fn chain(&mut self, from: usize, to: usize, label: Extent) -> Result<Chain, Error> {
+    fn chain(&mut self, from: usize, to: usize, label: Extent) -> Chain {
         let (first, last) = (self.level[from], self.level[to]);
-        let size = self.level.len() + (last - first);
-        if size > MOST_PLACES {
-            return Err(Error::TooLarge { what: Quantity::DrawingPlaces, size: size as u64 });
-        }
         // Labels stand in layers of odd numbers.
         let label_level = ((first + last) / 2 - 1) | 1;
         let (mut elements, mut label_at) = (vec![from], from);
@@ -188,7 +190,7 @@ impl Graph {
         }
         elements.push(to);
         self.links.extend(elements.windows(2).map(|pair| (pair[0], pair[1])));
-        Ok(Chain { elements, label: label_at })
+        Chain { elements, label: label_at }
     }
 
     /// The neighbours of each element on one side.

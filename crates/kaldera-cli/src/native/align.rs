@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet as _, Registry as _};
 
+use super::corpus::{CorpusOptions, NOT_OF_RESULTS};
 use super::fst::files::read_text;
 use super::score::keyed;
-use super::transcribe::{Decoding, NOT_OF_WORDS, Work, take_model};
-use super::transcripts::ENDINGS;
+use super::transcribe::{Decoding, TranscriptOptions, take_model};
+use super::transcripts::{ENDINGS, FORMATS};
 use super::{Trouble, arguments};
 use crate::Call;
 use crate::parse_options::{ParseOptions, Syntax};
@@ -36,15 +37,15 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn align(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut text, mut work) = (String::new(), Work::default());
+    let (mut text, mut options) = (String::new(), TranscriptOptions::default());
     let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\nOUT ends in {ENDINGS}."));
     parser.add("text", &mut text, "File of transcripts: lines 'KEY WORDS'");
-    work.register(&mut parser);
-    parser.letter('o', "output");
-    parser.letter('j', "jobs");
+    options.register(&mut parser);
+    parser.choices("format", &FORMATS);
+    CorpusOptions::letters(&mut parser);
     let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let quiet = parser.quiet();
-    let settings = parser.settings(&NOT_OF_WORDS);
+    let settings = parser.settings(&NOT_OF_RESULTS);
     drop(parser);
     if text.is_empty() {
         return Err(Trouble::Usage("--text=FILE is missing: lines 'KEY WORDS'".to_owned()));
@@ -56,7 +57,8 @@ fn align(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let recognizer = decoding.open(&model)?;
     let settings = format!("{}\n{lines}", decoding.settings(&settings, &model));
     let read = [decoding.files(&recognizer), vec![text.into()]].concat();
-    work.run(TOOL, (&settings, &recognizer), &read, &paths, quiet, &mut |inputs, options, take, progress| {
+    let of = (settings.as_str(), &recognizer);
+    options.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| {
         recognizer.align_all(inputs, options, |key| transcripts.get(key).map(String::as_str), take, progress)
     })
 }

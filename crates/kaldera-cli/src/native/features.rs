@@ -1,31 +1,22 @@
 //! `kaldera features`: recordings in, one file of features out.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
-use kaldera::Error;
 use kaldera::feat::options::{OptionSet, OptionValue as _, Registry};
 use kaldera::feat::{
     DeltaFeaturesOptions, Fbank, FbankOptions, LogMel, LogMelOptions, Mfcc, MfccOptions, PitchExtractionOptions, Plp,
     PlpOptions, Preset, ProcessPitchOptions, SlidingWindowCmnOptions, Spectrogram, SpectrogramOptions,
     VadEnergyOptions,
 };
-use kaldera::pipeline::{
-    Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Found, Inputs, Pipeline, PitchFeatures, ReadOptions, RunId, Shard,
-    Summary,
-};
+use kaldera::pipeline::{Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Pipeline, PitchFeatures, RunId};
 
-use super::{Trouble, arguments, print};
+use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
+use super::{Trouble, arguments};
 use crate::layout::columns;
-use crate::log::{self, say};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::similar::did_you_mean;
-use crate::{Call, interrupt};
+use crate::{Call, interrupt, log};
 
 const TOOL: &str = "features";
 const USAGE: &str = "\
@@ -78,9 +69,6 @@ const ABOUT: [&str; KINDS.len()] = [
 ];
 /// Names of [`Preset::ALL`].
 const PRESETS: [&str; 5] = ["kaldi", "torchaudio", "lhotse", "whisper", "librosa"];
-
-/// How often a run that has no terminal tells how far it is.
-const REPORT_EVERY: Duration = Duration::from_secs(5);
 
 /// Answers a call of `kaldera features`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
@@ -148,8 +136,7 @@ fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Tro
 fn parser(usage: String, options: &mut Options) -> ParseOptions<'_> {
     let mut parser = ParseOptions::new(Syntax::Native, usage);
     options.register(&mut parser);
-    parser.letter('o', "output");
-    parser.letter('j', "jobs");
+    CorpusOptions::letters(&mut parser);
     parser.choices("kind", &KINDS);
     parser.choices("preset", &PRESETS);
     parser.choices("cmvn", &["utterance", "speaker", "all", "sliding"]);
@@ -314,15 +301,8 @@ impl KindOptions for Pitch {
 struct Options {
     kind: String,
     preset: String,
-    output: String,
-    jobs: u64,
-    quiet: bool,
-    shard: String,
-    resume: bool,
-    channel: i32,
+    corpus: CorpusOptions,
     min_duration: f32,
-    allow_truncated: bool,
-    no_pipes: bool,
     vtln_warp: f32,
     subtract_mean: bool,
     with_pitch: bool,
@@ -334,9 +314,6 @@ struct Options {
     vad: VadEnergyOptions,
 }
 
-/// Options that do not decide what the features are.
-const NOT_OF_FEATURES: [&str; 5] = ["output", "jobs", "shard", "resume", "no-pipes"];
-
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("kind", &mut self.kind, "fbank, mfcc, plp, spectrogram, pitch, whisper or librosa");
@@ -345,18 +322,8 @@ impl OptionSet for Options {
             &mut self.preset,
             "Defaults of a toolkit: kaldi, torchaudio, lhotse, whisper or librosa; options that are given come on top",
         );
-        registry.add("output", &mut self.output, "File to write, ending in .ark, .npz or .safetensors");
-        registry.add("jobs", &mut self.jobs, "Number of threads; 0 is one per processor");
-        registry.add("shard", &mut self.shard, "Which part of the inputs to do, as 2/8 for the second of eight");
-        registry.add("resume", &mut self.resume, "Go on where a run of the same options was cut off");
-        registry.add("channel", &mut self.channel, "Channel to extract (-1 -> the first, 0 -> left, 1 -> right)");
+        self.corpus.register(registry);
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
-        registry.add(
-            "allow-truncated",
-            &mut self.allow_truncated,
-            "Of recordings that end early take what is there; they fail otherwise",
-        );
-        registry.add("no-pipes", &mut self.no_pipes, "Run no command of a list: recordings that need one fail");
         registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor");
         registry.add("subtract-mean", &mut self.subtract_mean, "Subtract the mean of each dimension per recording");
         registry.add("with-pitch", &mut self.with_pitch, "Put pitch beside the features");
@@ -375,7 +342,11 @@ impl OptionSet for Options {
 
 impl Options {
     fn new() -> Self {
-        Self { channel: -1, vtln_warp: 1.0, ..Self::default() }
+        let corpus = CorpusOptions::new(
+            "File to write, ending in .ark, .npz or .safetensors",
+            "Go on where a run of the same options was cut off",
+        );
+        Self { corpus, vtln_warp: 1.0, ..Self::default() }
     }
 
     fn cmvn(&self) -> Result<Option<Cmvn>, Trouble> {
@@ -392,21 +363,6 @@ impl Options {
                 )));
             }
         }))
-    }
-
-    fn shard(&self) -> Result<Option<Shard>, Trouble> {
-        match (self.shard.as_str(), self.cmvn.as_str()) {
-            ("", _) => Ok(None),
-            (_, cmvn @ ("speaker" | "all")) => Err(Trouble::Usage(format!(
-                "--cmvn={cmvn} needs all recordings, and a shard has some: use compute-cmvn-stats and apply-cmvn on what is merged"
-            ))),
-            (text, _) => match Shard::parse(text) {
-                Some(shard) => Ok(Some(shard)),
-                None => {
-                    Err(Trouble::Usage(format!("option --shard: '{text}' is not a part such as 1/8, 2/8, ... 8/8")))
-                }
-            },
-        }
     }
 }
 
@@ -438,9 +394,8 @@ impl OfKind<'_> {
         let Some(paths) = arguments(TOOL, &mut parser, Call::Run(self.args.to_vec()))? else {
             return Ok(ExitCode::SUCCESS);
         };
-        let settings = parser.settings(&NOT_OF_FEATURES);
+        let settings = parser.settings(&NOT_OF_RESULTS);
         let quiet = parser.quiet();
-        options.quiet = quiet;
         if options.select_voiced && !of_kind.begins_with_energy() {
             return Err(Trouble::Usage(
                 "--vad needs a log energy in column 0: --kind mfcc has one, and others with --use-energy".to_owned(),
@@ -451,7 +406,7 @@ impl OfKind<'_> {
         let pitch = if options.with_pitch { Some(pitch.plan().map_err(wrong)?) } else { None };
         let extractor = plan(of_kind).map_err(wrong)?;
         let pipeline = pipeline(&extractor, pitch.as_ref(), &options)?;
-        extract(&pipeline, &options, &settings, &paths)
+        extract(&pipeline, &options.corpus, &settings, &paths, quiet)
     }
 
     fn usage(self) -> String {
@@ -472,14 +427,19 @@ fn pipeline<'a, E: FeatureExtractor>(
     pitch: Option<&'a PitchFeatures>,
     options: &Options,
 ) -> Result<Pipeline<'a, &'a E>, Trouble> {
-    if options.output.is_empty() {
+    let CorpusOptions { output, shard, .. } = &options.corpus;
+    if output.is_empty() {
         return Err(Trouble::Usage(format!("-o OUT is missing; its ending tells the format: {ENDINGS}")));
     }
-    if options.output == "-" || is_wspecifier(&options.output) {
+    if output == "-" || is_wspecifier(output) {
         return Err(Trouble::Usage(format!(
-            "-o {}: features go into a file, whose ending tells the format: {ENDINGS}; for standard output and Kaldi's \
-             wspecifiers there are Kaldi's programs, such as kaldera compute-fbank-feats",
-            options.output
+            "-o {output}: features go into a file, whose ending tells the format: {ENDINGS}; for standard output and Kaldi's \
+             wspecifiers there are Kaldi's programs, such as kaldera compute-fbank-feats"
+        )));
+    }
+    if let (false, cmvn @ ("speaker" | "all")) = (shard.is_empty(), options.cmvn.as_str()) {
+        return Err(Trouble::Usage(format!(
+            "--cmvn={cmvn} needs all recordings, and a shard has some: use compute-cmvn-stats and apply-cmvn on what is merged"
         )));
     }
     check("min-duration", options.min_duration, options.min_duration >= 0.0, "0 or more")?;
@@ -488,18 +448,14 @@ fn pipeline<'a, E: FeatureExtractor>(
         .min_seconds(options.min_duration)
         .vtln_warp(options.vtln_warp)
         .subtract_mean(options.subtract_mean)
-        .reading(ReadOptions::default().with_allow_truncated(options.allow_truncated).with_pipes(!options.no_pipes))
-        .stop_when(interrupt::watch(
-            TOOL,
-            if options.resume { "--resume goes on from here" } else { "nothing was written" },
-        ));
-    if options.jobs > 0 {
-        pipeline = pipeline.jobs(usize::try_from(options.jobs).unwrap_or(usize::MAX));
+        .reading(options.corpus.reading())
+        .stop_when(options.corpus.stop(TOOL));
+    let jobs = options.corpus.jobs();
+    if jobs > 0 {
+        pipeline = pipeline.jobs(jobs);
     }
-    match usize::try_from(options.channel) {
-        Ok(channel) => pipeline = pipeline.channel(channel),
-        Err(_) if options.channel == -1 => {}
-        Err(_) => return Err(Trouble::Usage(format!("option --channel: {} is not -1, 0, 1, ...", options.channel))),
+    if let Some(channel) = options.corpus.channel()? {
+        pipeline = pipeline.channel(channel);
     }
     if let Some(pitch) = pitch {
         pipeline = pipeline.with_pitch(pitch);
@@ -518,97 +474,28 @@ fn pipeline<'a, E: FeatureExtractor>(
 
 fn extract<E: FeatureExtractor>(
     pipeline: &Pipeline<'_, E>,
-    options: &Options,
+    corpus: &CorpusOptions,
     settings: &str,
     paths: &[OsString],
+    quiet: bool,
 ) -> Result<ExitCode, Trouble> {
-    let begin = Instant::now();
-    let mut inputs = Inputs::from_paths(paths).map_err(trouble)?;
-    let mut output = PathBuf::from(&options.output);
-    if let Some(shard) = options.shard()? {
-        inputs = inputs.shard(shard).map_err(trouble)?;
-        output = shard.path(&output);
-    }
-    let file = if options.resume {
-        let run = RunId::new(settings, &inputs);
-        match FeatureFile::found(&output, run).map_err(trouble)? {
-            Found::Complete { matrices } => {
-                return complete(TOOL, &output, inputs.len() as u64 - matrices, options.quiet);
-            }
-            Found::Other { reason } => tracing::warn!("{} {reason}: all is done anew", output.display()),
-            _ => {}
+    let run = corpus.run(TOOL, paths, quiet)?;
+    let file = if corpus.resume {
+        let id = RunId::new(settings, &run.inputs);
+        if let Some(code) = run.complete(FeatureFile::found(&run.output, id).map_err(trouble)?)? {
+            return Ok(code);
         }
-        FeatureFile::resume(&output, run)
+        FeatureFile::resume(&run.output, id)
     } else {
-        FeatureFile::create(&output)
+        FeatureFile::create(&run.output)
     };
     let mut file = file.map_err(trouble)?;
-    let mut progress = Progress::new(inputs.utterances().len(), options.quiet);
-    let summary = match pipeline.run_with(&inputs, &mut file, |so_far| progress.tell(so_far)) {
-        Err(Error::Stopped) => {
-            progress.end();
-            drop(file);
-            return Ok(interrupt::stopped());
-        }
-        summary => summary.map_err(trouble)?,
+    let Some(summary) = run.work(|tell| pipeline.run_with(&run.inputs, &mut file, tell))? else {
+        drop(file);
+        return Ok(interrupt::stopped());
     };
-    progress.end();
     let written = if summary.utterances + summary.earlier > 0 { file.finish().map_err(trouble)? } else { Vec::new() };
-
-    if !options.quiet {
-        print(&totals(&summary, &written, begin.elapsed()))?;
-    }
-    for rejected in &summary.rejected {
-        say(format_args!("rejected: {}", log::one_line(rejected)));
-    }
-    for failure in &summary.failures {
-        say(format_args!("failed: {}", log::one_line(failure)));
-    }
-    if !options.quiet {
-        tell_others(inputs.others());
-    }
-    let all_went_well = summary.failures.is_empty() && summary.rejected.is_empty();
-    Ok(if all_went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Names files of folders that are no audio.
-pub(super) fn tell_others(others: &[PathBuf]) {
-    /// So many are named; all of them with `--verbose=1`.
-    const NAMED: usize = 10;
-    let names = |paths: &[PathBuf]| {
-        paths.iter().map(|path| log::printable(&path.display().to_string())).collect::<Vec<_>>().join(", ")
-    };
-    for other in others {
-        tracing::debug!("not audio: {}", other.display());
-    }
-    match others {
-        [] => {}
-        [other] => say(format_args!("1 other file is not audio: {}", names(std::slice::from_ref(other)))),
-        others if others.len() <= NAMED => {
-            say(format_args!("{} other files are not audio: {}", others.len(), names(others)));
-        }
-        others => say(format_args!(
-            "{} other files are not audio: {}, ... (--verbose=1 names all)",
-            others.len(),
-            names(&others[..NAMED])
-        )),
-    }
-}
-
-/// Tells of an output that an earlier run has completed, but for some recordings that failed in it.
-pub(super) fn complete(tool: &str, output: &Path, failed: u64, quiet: bool) -> Result<ExitCode, Trouble> {
-    let output = output.display();
-    if failed > 0 {
-        say(format_args!(
-            "kaldera {tool}: {output} is complete but for {} that failed: mend or remove them, and all is done anew",
-            recordings(failed)
-        ));
-        return Ok(ExitCode::FAILURE);
-    }
-    if !quiet {
-        print(&format!("{output} is complete: nothing to do\n"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    run.report(&summary, &written)
 }
 
 fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trouble> {
@@ -621,101 +508,4 @@ fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trou
 /// Whether this is how Kaldi names an output, as in `ark,scp:x.ark,x.scp`.
 fn is_wspecifier(output: &str) -> bool {
     output.split_once(':').is_some_and(|(options, _)| options.split(',').any(|option| matches!(option, "ark" | "scp")))
-}
-
-/// Errors of what was typed are wrong usage.
-pub(super) fn trouble(error: Error) -> Trouble {
-    match error {
-        Error::NoInputs
-        | Error::UnknownFormat { .. }
-        | Error::EmptyShard { .. }
-        | Error::DuplicateKey { .. }
-        | Error::Overwrite { .. }
-        | Error::Io(kaldera::io::Error::Overwrite { .. })
-        | Error::Key { .. }
-        | Error::MixedShards { .. } => Trouble::Usage(log::one_line(&error)),
-        error => Trouble::failed(&error),
-    }
-}
-
-fn totals(summary: &Summary, written: &[PathBuf], wall: Duration) -> String {
-    let Summary { utterances, seconds, frames, dim, .. } = summary;
-    let (audio, wall) = (duration(*seconds), wall.as_secs_f64());
-    let mut text = format!("{}, {audio} of audio, {frames} frames of {dim} dimensions\n", recordings(*utterances));
-    let _ = writeln!(text, "{wall:.3} s: {:.0} x real time", seconds / wall);
-    let files: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
-    let _ = match files.as_slice() {
-        [] => writeln!(text, "nothing was written"),
-        files => writeln!(text, "written to {}", files.join(" and ")),
-    };
-    if summary.earlier > 0 {
-        let _ = writeln!(text, "{} were there from an earlier run", recordings(summary.earlier));
-    }
-    if !summary.failures.is_empty() {
-        let _ = writeln!(text, "{} failed", recordings(summary.failures.len() as u64));
-    }
-    match summary.rejected.len() {
-        0 => {}
-        1 => text.push_str("1 file or line was rejected\n"),
-        count => {
-            let _ = writeln!(text, "{count} files or lines were rejected");
-        }
-    }
-    text
-}
-
-pub(super) fn recordings(count: u64) -> String {
-    if count == 1 { "1 recording".to_owned() } else { format!("{count} recordings") }
-}
-
-/// In hours, or in seconds if that is very little.
-pub(super) fn duration(seconds: f64) -> String {
-    if seconds < 360.0 { format!("{seconds:.2} s") } else { format!("{:.2} h", seconds / 3600.0) }
-}
-
-/// How far a run is: a bar on a terminal, a line now and then elsewhere, nothing when quiet.
-pub(super) enum Progress {
-    Quiet,
-    Bar(ProgressBar),
-    Lines { total: usize, next: Instant },
-}
-
-impl Progress {
-    pub(super) fn new(total: usize, quiet: bool) -> Self {
-        if quiet {
-            Self::Quiet
-        } else if io::stderr().is_terminal() {
-            let bar = ProgressBar::new(total as u64);
-            if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg} ({eta} left)") {
-                bar.set_style(style);
-            }
-            Self::Bar(bar)
-        } else {
-            Self::Lines { total, next: Instant::now() + REPORT_EVERY }
-        }
-    }
-
-    pub(super) fn tell(&mut self, so_far: &Summary) {
-        let done = so_far.earlier + so_far.utterances + so_far.failures.len() as u64;
-        let detail = || format!("{}, {} failed", duration(so_far.seconds), so_far.failures.len());
-        match self {
-            Self::Quiet => {}
-            Self::Bar(bar) => {
-                bar.set_position(done);
-                bar.set_message(detail());
-            }
-            Self::Lines { total, next } => {
-                if Instant::now() >= *next {
-                    say(format_args!("{done} of {total} recordings, {}", detail()));
-                    *next = Instant::now() + REPORT_EVERY;
-                }
-            }
-        }
-    }
-
-    pub(super) fn end(self) {
-        if let Self::Bar(bar) = self {
-            bar.finish_and_clear();
-        }
-    }
 }

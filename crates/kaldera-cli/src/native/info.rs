@@ -26,11 +26,12 @@ Examples:
 const AVX512_KERNELS: [&str; 4] = ["SkylakeX", "Cooperlake", "SapphireRapids", "Zen5"];
 
 /// The features that the command can be built with, and whether it was.
-const FEATURES: [(&str, bool); 4] = [
+const FEATURES: [(&str, bool); 5] = [
     ("openblas", cfg!(feature = "openblas")),
     ("pure", cfg!(feature = "pure")),
     ("rayon", cfg!(feature = "rayon")),
     ("symphonia", cfg!(feature = "symphonia")),
+    ("digits", cfg!(feature = "digits")),
 ];
 
 /// Answers a call of `kaldera info`.

@@ -10,7 +10,7 @@ use kaldera::feat::options::Registry as _;
 use kaldera::fsa::Limits;
 
 use self::operations::OPERATIONS;
-use super::operation::{Inputs, OperationOptions, OperationTool, refuse_overwriting};
+use super::operation::{Inputs, OperationOptions, OperationTool, add_named, refuse_overwriting};
 use super::{Trouble, print};
 use crate::layout::wrap;
 use crate::memory::limits;
@@ -67,14 +67,7 @@ static LM: OperationTool<Work> = OperationTool { name: "lm", prefix: "", overvie
 
 impl OperationOptions for Options {
     fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
-        macro_rules! add {
-            ($($field:ident, $name:literal, $doc:literal;)*) => {$(
-                if names.contains(&$name) {
-                    parser.add($name, &mut self.$field, $doc);
-                }
-            )*};
-        }
-        add! {
+        add_named! { parser, self, names:
             format, "format", "How to write: arpa, or binary (which loads at once); else as the ending of OUT says";
             bos_symbol, "bos-symbol", "The beginning of a sentence";
             eos_symbol, "eos-symbol", "The end of a sentence";

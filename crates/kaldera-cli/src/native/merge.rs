@@ -9,7 +9,7 @@ use kaldera::feat::options::Registry as _;
 use kaldera::matrix::SubMatrix;
 use kaldera::pipeline::{FeatureFile, FeatureSink, merge, shards_of};
 
-use crate::native::features::trouble;
+use crate::native::corpus::trouble;
 use crate::native::{Trouble, arguments, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};

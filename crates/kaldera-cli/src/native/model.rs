@@ -10,16 +10,20 @@ use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "model";
 const USAGE: &str = "\
-Say what a model folder holds, and what is wrong with it.
+Say what a model folder holds, and what is wrong with it; write one to try.
 
 Usage: kaldera model check MODEL
+       kaldera model digits FOLDER
 
-Reads the model.toml of the folder and every file that it names, as 'kaldera transcribe' does.
+'check' reads the model.toml of the folder and every file that it names, as 'kaldera transcribe'
+does. 'digits' writes a small model of connected English digits, and digits.wav to try it with;
+both are under CC BY-SA 4.0 (NOTICE.md). It needs a command that was built with --features digits.
 
-Example:
+Examples:
+  kaldera model digits digits/ && kaldera transcribe digits/ digits/digits.wav
   kaldera model check model/
 
-Exit status: 0 the model can be used, 1 it cannot, 2 wrong usage.";
+Exit status: 0 the model can be used or was written, 1 it cannot or was not, 2 wrong usage.";
 
 /// Answers a call of `kaldera model`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
@@ -31,7 +35,8 @@ fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let Some(plain) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     match &plain[..] {
         [operation, folder] if operation == "check" => check(Path::new(folder)),
-        _ => Err(Trouble::Usage("expected 'check' and a folder".to_owned())),
+        [operation, folder] if operation == "digits" => write_digits(Path::new(folder)),
+        _ => Err(Trouble::Usage("expected 'check' or 'digits', and a folder".to_owned())),
     }
 }
 
@@ -52,4 +57,17 @@ fn check(folder: &Path) -> Result<ExitCode, Trouble> {
     let tokens = recognizer.vocabulary().len();
     print(&format!("{}: {tokens} tokens, a frame each {shift:.1} ms\n{audio}\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(feature = "digits")]
+fn write_digits(folder: &Path) -> Result<ExitCode, Trouble> {
+    let failed = |error| Trouble::Failed(format!("cannot write {}: {error}", folder.display()));
+    kaldera_digits::write_model(folder).map_err(failed)?;
+    print(&format!("written to {}: a model of English digits, and digits.wav\n", folder.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(not(feature = "digits"))]
+fn write_digits(_folder: &Path) -> Result<ExitCode, Trouble> {
+    Err(Trouble::Failed("this command was built without the feature digits, which has that model".to_owned()))
 }

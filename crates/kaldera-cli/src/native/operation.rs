@@ -53,6 +53,16 @@ pub(super) trait OperationOptions: Default {
     fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>);
 }
 
+/// Adds the options that `$names` has, each a field of `$options` with its name and what it is.
+macro_rules! add_named {
+    ($parser:ident, $options:ident, $names:ident: $($field:ident, $name:literal, $doc:literal;)*) => {$(
+        if $names.contains(&$name) {
+            $parser.add($name, &mut $options.$field, $doc);
+        }
+    )*};
+}
+pub(super) use add_named;
+
 /// The plain arguments of a call.
 pub(super) struct Arguments {
     pub(super) inputs: Vec<String>,

@@ -407,7 +407,7 @@ fn each(
         }
         return Ok(());
     }
-    read_features(feats, |key, features| Ok(take(key.to_owned(), features))).map_err(super::features::trouble)
+    read_features(feats, |key, features| Ok(take(key.to_owned(), features))).map_err(super::corpus::trouble)
 }
 
 #[cfg(test)]

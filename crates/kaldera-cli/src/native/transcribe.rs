@@ -1,24 +1,21 @@
 //! `kaldera transcribe`: recordings in, words out.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use kaldera::Error;
 use kaldera::feat::options::{OptionSet, Registry};
-use kaldera::pipeline::{Found, Inputs, LineFile, ReadOptions, RunId, Shard, Summary, Utterance};
+use kaldera::pipeline::{Inputs, LineFile, RunId, Summary, Utterance};
 use kaldera::recognizer::{AllOptions, DecodingOptions, PauseOptions, Recognizer, Transcript};
 
-use super::features::{Progress, complete, duration, recordings, tell_others, trouble};
+use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
 use super::fst::files::read_text;
 use super::operation::refuse_overwriting;
-use super::transcripts::{ENDINGS, Format, key_of};
-use super::{Trouble, arguments, print};
-use crate::log::{self, say};
+use super::transcripts::{ENDINGS, FORMATS, Format, key_of};
+use super::{Trouble, arguments};
 use crate::parse_options::{ParseOptions, Syntax};
-use crate::{Call, interrupt};
+use crate::{Call, interrupt, log};
 
 const TOOL: &str = "transcribe";
 const USAGE: &str = "\
@@ -170,48 +167,34 @@ impl Decoding {
     }
 }
 
-/// Which recordings, and how they are worked on.
-pub(super) struct Work {
-    output: String,
-    jobs: u64,
-    shard: String,
-    resume: bool,
-    channel: i32,
-    allow_truncated: bool,
-    no_pipes: bool,
+/// Of commands that write transcripts: which recordings, and what is written.
+pub(super) struct TranscriptOptions {
+    corpus: CorpusOptions,
+    format: String,
 }
 
-impl Default for Work {
+impl Default for TranscriptOptions {
     fn default() -> Self {
-        Self {
-            output: String::new(),
-            jobs: 0,
-            shard: String::new(),
-            resume: false,
-            channel: -1,
-            allow_truncated: false,
-            no_pipes: false,
-        }
-    }
-}
-
-impl OptionSet for Work {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("output", &mut self.output, "File to write; its ending tells the format");
-        registry.add("jobs", &mut self.jobs, "Number of threads; 0 is one per processor");
-        registry.add("shard", &mut self.shard, "Which part of the inputs to do, as 2/8 for the second of eight");
-        registry.add("resume", &mut self.resume, "Go on where a run of the same options was cut off; OUT is .jsonl");
-        registry.add("channel", &mut self.channel, "Channel to extract (-1 -> the first, 0 -> left, 1 -> right)");
-        registry.add(
-            "allow-truncated",
-            &mut self.allow_truncated,
-            "Of recordings that end early take what is there; they fail otherwise",
+        let corpus = CorpusOptions::new(
+            "File to write; its ending tells the format",
+            "Go on where a run of the same options was cut off; OUT is .jsonl",
         );
-        registry.add("no-pipes", &mut self.no_pipes, "Run no command of a list: recordings that need one fail");
+        Self { corpus, format: String::new() }
     }
 }
 
-/// What [`Work::run`] does with recordings.
+impl OptionSet for TranscriptOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.corpus.register(registry);
+        registry.add(
+            "format",
+            &mut self.format,
+            "text, jsonl, ctm, trn, srt, vtt or TextGrid, for standard output or in place of the ending",
+        );
+    }
+}
+
+/// What [`TranscriptOptions::write`] does with recordings.
 type Job<'j> = dyn FnMut(
         &Inputs,
         &AllOptions<'_>,
@@ -220,11 +203,11 @@ type Job<'j> = dyn FnMut(
     ) -> Result<Summary, Error>
     + 'j;
 
-impl Work {
+impl TranscriptOptions {
     /// Lists the inputs, does `job` with them, and writes what it gives. `settings` stands, with the
-    /// contents of the model's files, for all that decides the words, but the inputs; `read` are
-    /// files that were read and may not be the output.
-    pub(super) fn run(
+    /// contents of the model's files, for all that decides the words, but the inputs; `read` are files
+    /// that were read and may not be the output.
+    pub(super) fn write(
         &self,
         tool: &'static str,
         (settings, recognizer): (&str, &Recognizer),
@@ -233,116 +216,61 @@ impl Work {
         quiet: bool,
         job: &mut Job<'_>,
     ) -> Result<ExitCode, Trouble> {
-        let begin = Instant::now();
-        let channel = match usize::try_from(self.channel) {
-            Ok(channel) => Some(channel),
-            Err(_) if self.channel == -1 => None,
-            Err(_) => return Err(Trouble::Usage(format!("option --channel: {} is not -1, 0, 1, ...", self.channel))),
-        };
-        let mut inputs = Inputs::from_paths(paths).map_err(trouble)?;
-        let mut output = PathBuf::from(&self.output);
-        if !self.shard.is_empty() {
-            let wrong =
-                || Trouble::Usage(format!("option --shard: '{}' is not a part such as 1/8, 2/8, ... 8/8", self.shard));
-            let shard = Shard::parse(&self.shard).ok_or_else(wrong)?;
-            inputs = inputs.shard(shard).map_err(trouble)?;
-            if !self.output.is_empty() {
-                output = shard.path(&output);
-            }
-        }
-        inputs.refuse_overwriting(std::slice::from_ref(&output)).map_err(trouble)?;
+        let corpus = &self.corpus;
+        let channel = corpus.channel()?;
+        let run = corpus.run(tool, paths, quiet)?;
+        let (inputs, output) = (&run.inputs, &run.output);
+        inputs.refuse_overwriting(std::slice::from_ref(output)).map_err(trouble)?;
         let read = read.iter().map(|path| path.as_os_str()).chain(paths.iter().map(OsString::as_os_str));
         let named: Vec<String> = read.map(|path| path.to_string_lossy().into_owned()).collect();
         refuse_overwriting(named.iter(), [&output.to_string_lossy().into_owned()].into_iter())?;
-        let format = match self.output.as_str() {
-            "" => None,
-            name => Some(Format::of(name, &inputs)?),
+        let format = match (self.format.as_str(), corpus.output.as_str()) {
+            ("", "") => Format::Text,
+            (name, output) => Format::of(name, output, inputs)?,
         };
-        if self.resume && format != Some(Format::JsonLines) {
-            return Err(Trouble::Usage("--resume needs an output of lines of JSON: -o OUT.jsonl".to_owned()));
+        if corpus.resume && (format != Format::JsonLines || corpus.output.is_empty()) {
+            let found = if corpus.output.is_empty() { "standard output" } else { &corpus.output };
+            return Err(Trouble::Usage(format!(
+                "--resume goes on with lines of JSON alone, and OUT is {found}: write -o OUT.jsonl, or leave --resume out"
+            )));
         }
-        let mut file = match format {
-            None => None,
-            Some(_) if self.resume => {
-                let run = RunId::new(settings, &inputs).with_files(recognizer.files()).map_err(trouble)?;
-                match LineFile::found(&output, run).map_err(trouble)? {
-                    Found::Complete { matrices } => {
-                        return complete(tool, &output, inputs.len() as u64 - matrices, quiet);
-                    }
-                    Found::Other { reason } => tracing::warn!("{} {reason}: all is done anew", output.display()),
-                    _ => {}
+        let mut file = match corpus.output.as_str() {
+            "" => None,
+            _ if corpus.resume => {
+                let id = RunId::new(settings, inputs).with_files(recognizer.files()).map_err(trouble)?;
+                if let Some(code) = run.complete(LineFile::found(output, id).map_err(trouble)?)? {
+                    return Ok(code);
                 }
-                Some(LineFile::resume(&output, run, key_of).map_err(trouble)?)
+                Some(LineFile::resume(output, id, key_of).map_err(trouble)?)
             }
-            Some(_) => Some(LineFile::create(&output).map_err(trouble)?),
+            _ => Some(LineFile::create(output).map_err(trouble)?),
         };
         let earlier = file.as_ref().map(|file| file.earlier().clone());
         let options = AllOptions::default()
-            .with_jobs(usize::try_from(self.jobs).unwrap_or(usize::MAX))
+            .with_jobs(corpus.jobs())
             .with_channel(channel)
-            .with_reading(ReadOptions::default().with_allow_truncated(self.allow_truncated).with_pipes(!self.no_pipes))
+            .with_reading(corpus.reading())
             .with_earlier(earlier.as_ref())
-            .with_stop(interrupt::watch(
-                tool,
-                if self.resume { "--resume goes on from here" } else { "nothing was written" },
-            ));
-        let mut progress = Progress::new(inputs.len(), quiet);
+            .with_stop(corpus.stop(tool));
         let mut take = |utterance: &Utterance, transcript: Transcript| {
             let mut text = vec![];
-            format.unwrap_or(Format::Text).write(&mut text, &utterance.key, &transcript)?;
+            format.write(&mut text, &utterance.key, &transcript)?;
             match &mut file {
                 Some(file) => file.write(&text),
                 None => Ok(log::print(&String::from_utf8_lossy(&text))?),
             }
         };
-        let summary = match job(&inputs, &options, &mut take, &mut |so_far: &Summary| progress.tell(so_far)) {
-            Err(Error::Stopped) => {
-                progress.end();
-                drop(file);
-                return Ok(interrupt::stopped());
-            }
-            summary => summary.map_err(trouble)?,
+        let Some(summary) = run.work(|tell| job(inputs, &options, &mut take, tell))? else {
+            drop(file);
+            return Ok(interrupt::stopped());
         };
-        progress.end();
         let written = match file {
-            Some(file) if !file.is_empty() => Some(file.finish().map_err(trouble)?),
-            _ => None,
+            Some(file) if !file.is_empty() => vec![file.finish().map_err(trouble)?],
+            _ => vec![],
         };
-        if !quiet && !self.output.is_empty() {
-            print(&totals(&summary, written.as_deref(), begin.elapsed().as_secs_f64()))?;
-        }
-        for rejected in &summary.rejected {
-            say(format_args!("rejected: {}", log::one_line(rejected)));
-        }
-        for failure in &summary.failures {
-            say(format_args!("failed: {}", log::one_line(failure)));
-        }
-        if !quiet {
-            tell_others(inputs.others());
-        }
-        let all_went_well = summary.failures.is_empty() && summary.rejected.is_empty();
-        Ok(if all_went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        run.report(&summary, &written)
     }
 }
-
-fn totals(summary: &Summary, written: Option<&Path>, wall: f64) -> String {
-    let mut text = format!("{}, {} of audio\n", recordings(summary.utterances), duration(summary.seconds));
-    let _ = writeln!(text, "{wall:.3} s: {:.0} x real time", summary.seconds / wall);
-    let _ = match written {
-        None => writeln!(text, "nothing was written"),
-        Some(path) => writeln!(text, "written to {}", path.display()),
-    };
-    if summary.earlier > 0 {
-        let _ = writeln!(text, "{} were there from an earlier run", recordings(summary.earlier));
-    }
-    if !summary.failures.is_empty() {
-        let _ = writeln!(text, "{} failed", recordings(summary.failures.len() as u64));
-    }
-    text
-}
-
-/// Options that do not decide what the words are.
-pub(super) const NOT_OF_WORDS: [&str; 5] = ["output", "jobs", "shard", "resume", "no-pipes"];
 
 /// Takes the model from the plain arguments.
 pub(super) fn take_model(paths: &mut Vec<OsString>) -> Result<PathBuf, Trouble> {
@@ -358,17 +286,17 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut decoding, mut work) = (Decoding::default(), Work::default());
+    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::default());
     let mut max_part = PauseOptions::default().max_seconds;
     let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\nOUT ends in {ENDINGS}."));
     decoding.register(&mut parser);
-    work.register(&mut parser);
+    transcripts.register(&mut parser);
+    parser.choices("format", &FORMATS);
     parser.add("max-part", &mut max_part, "Longer recordings (in seconds) are cut at pauses");
-    parser.letter('o', "output");
-    parser.letter('j', "jobs");
+    CorpusOptions::letters(&mut parser);
     let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let quiet = parser.quiet();
-    let settings = parser.settings(&NOT_OF_WORDS);
+    let settings = parser.settings(&NOT_OF_RESULTS);
     drop(parser);
     if max_part.is_nan() || max_part <= 0.0 {
         return Err(Trouble::Usage(format!("option --max-part: {max_part} is not more than 0")));
@@ -376,7 +304,8 @@ fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let model = take_model(&mut paths)?;
     let recognizer = decoding.open(&model)?;
     let (settings, read) = (decoding.settings(&settings, &model), decoding.files(&recognizer));
-    work.run(TOOL, (&settings, &recognizer), &read, &paths, quiet, &mut |inputs, options, take, progress| {
+    let of = (settings.as_str(), &recognizer);
+    transcripts.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| {
         let options = options.clone().with_pauses(PauseOptions::default().with_max_seconds(max_part));
         recognizer.transcribe_all(inputs, &options, take, progress)
     })

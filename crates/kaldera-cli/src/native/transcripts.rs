@@ -19,6 +19,9 @@ and words); of a single recording .srt, .vtt or .TextGrid";
 /// How many words a subtitle has at most.
 const WORDS_OF_SUBTITLE: usize = 10;
 
+/// The names that tell a format, as endings do.
+pub(super) const FORMATS: [&str; 7] = ["text", "jsonl", "ctm", "trn", "srt", "vtt", "TextGrid"];
+
 /// What a file of transcripts is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -32,11 +35,13 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// As the ending of an output says; it must have a place for the inputs.
-    pub(super) fn of(output: &str, inputs: &Inputs) -> Result<Self, Trouble> {
+    /// As `name` says, or else the ending of an output; it must have a place for the inputs.
+    pub(super) fn of(name: &str, output: &str, inputs: &Inputs) -> Result<Self, Trouble> {
         let recordings = inputs.len();
         let ending = Path::new(output).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        let format = match ending.to_ascii_lowercase().as_str() {
+        let (name, option) =
+            if name.is_empty() { (ending, format!("-o {output}")) } else { (name, format!("--format={name}")) };
+        let format = match name.to_ascii_lowercase().as_str() {
             "jsonl" | "json" => Self::JsonLines,
             "ctm" => Self::Ctm,
             "srt" => Self::Srt,
@@ -44,11 +49,17 @@ impl Format {
             "textgrid" => Self::TextGrid,
             "trn" => Self::Trn,
             "txt" | "text" => Self::Text,
-            _ => return Err(Trouble::Usage(format!("-o {output}: the ending must tell the format: {ENDINGS}"))),
+            _ if option.starts_with("-o") => {
+                return Err(Trouble::Usage(format!("{option}: the ending must tell the format: {ENDINGS}")));
+            }
+            _ => {
+                let formats = FORMATS.join(", ");
+                return Err(Trouble::Usage(format!("{option}: that is none of the formats {formats}")));
+            }
         };
         if recordings > 1 && matches!(format, Self::Srt | Self::Vtt | Self::TextGrid) {
             return Err(Trouble::Usage(format!(
-                "-o {output}: such a file is of one recording, and there are {recordings}: write .jsonl or .ctm"
+                "{option}: such a file is of one recording, and there are {recordings}: write .jsonl or .ctm"
             )));
         }
         let divides = |key: &&str| key.is_empty() || key.contains(|c: char| c.is_whitespace() || c.is_control());
@@ -56,7 +67,7 @@ impl Format {
         if let (Self::Ctm | Self::Trn | Self::Text, Some(key)) = (format, keys.find(divides)) {
             let key = key.escape_debug();
             return Err(Trouble::Usage(format!(
-                "-o {output}: '{key}' cannot be a key there, as white space divides the fields: write .jsonl"
+                "{option}: '{key}' cannot be a key there, as white space divides the fields: write .jsonl"
             )));
         }
         Ok(format)
@@ -128,11 +139,14 @@ mod tests {
         let inputs = |key: &str| Inputs::new(vec![Utterance::new(key, "x.wav")]).unwrap();
         for output in ["x.ctm", "x.trn", "x.txt"] {
             for key in ["a b", "a\tb", ""] {
-                assert!(matches!(Format::of(output, &inputs(key)), Err(Trouble::Usage(_))), "{output} {key:?}");
+                assert!(matches!(Format::of("", output, &inputs(key)), Err(Trouble::Usage(_))), "{output} {key:?}");
             }
-            assert!(Format::of(output, &inputs("a-b")).is_ok());
+            assert!(Format::of("", output, &inputs("a-b")).is_ok());
         }
-        assert!(matches!(Format::of("x.jsonl", &inputs("a b")), Ok(Format::JsonLines)));
+        assert!(matches!(Format::of("", "x.jsonl", &inputs("a b")), Ok(Format::JsonLines)));
+        for name in FORMATS {
+            assert!(Format::of(name, "", &inputs("a-b")).is_ok(), "{name}");
+        }
         let mut line = vec![];
         Format::JsonLines.write(&mut line, "a \"b\"", &Transcript::default()).unwrap();
         assert_eq!(key_of(std::str::from_utf8(&line).unwrap().trim_end()), Some("a \"b\"".to_owned()));

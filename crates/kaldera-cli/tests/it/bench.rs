@@ -78,6 +78,18 @@ impl Bench {
     }
 }
 
+/// Runs the command in a folder.
+pub(crate) fn run(dir: &TempDir, args: &[impl AsRef<OsStr>]) -> Ended {
+    Ended::from(Command::new(KALDERA).current_dir(dir).args(args).output().unwrap())
+}
+
+/// Runs a program that should end with `code`; returns what it printed, and what it told.
+#[track_caller]
+pub(crate) fn ends(dir: &TempDir, code: i32, args: &[impl AsRef<OsStr>]) -> (String, String) {
+    let ended = run(dir, args).with(code);
+    (ended.stdout, ended.stderr)
+}
+
 pub(crate) fn features(ark: &Path) -> Vec<(String, Matrix<f32>)> {
     let rspecifier = format!("ark:{}", ark.display());
     SequentialReader::open(&rspecifier).unwrap().map(Result::unwrap).collect()

@@ -1,9 +1,10 @@
 //! `decode-faster` and `latgen-faster-mapped`.
 
 use std::fs;
-use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::bench::ends;
 
 /// The word 7 as long as the first column (or pdf) is likely, a back-off arc, and the word 8.
 const GRAPH: &str = "0 1 1 7 0.5
@@ -51,17 +52,6 @@ fn folder() -> TempDir {
         fs::write(dir.path().join(name), text).unwrap();
     }
     dir
-}
-
-/// Runs a program that should end with `code`; returns what it printed, and what it told.
-#[track_caller]
-fn ends(dir: &TempDir, code: i32, args: &[&str]) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_kaldera")).current_dir(dir).args(args).output().unwrap();
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "{stderr}");
-    assert!(!stderr.contains("panicked"), "{stderr}");
-    (stdout, stderr)
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Kaldi's programs, as a recipe meets them: real processes, their files and how they end.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::bench::{Ended, KALDERA};
+use crate::bench::{Ended, KALDERA, run};
 
 /// Programs that read a table of recordings and write a table.
 const OF_RECORDINGS: [&str; 4] = ["compute-fbank-feats", "compute-mfcc-feats", "wav-copy", "wav-to-duration"];
@@ -19,10 +18,6 @@ fn kaldera(dir: &TempDir) -> Command {
     let mut command = Command::new(KALDERA);
     command.current_dir(dir);
     command
-}
-
-fn run(dir: &TempDir, args: &[impl AsRef<OsStr>]) -> Ended {
-    Ended::from(kaldera(dir).args(args).output().unwrap())
 }
 
 /// A WAV file: `format` 1 is PCM, 3 is float.

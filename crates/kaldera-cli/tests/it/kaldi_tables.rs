@@ -2,11 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::bench::{Ended, KALDERA};
+use crate::bench::{Ended, run};
 
 /// A folder with a text archive of matrices: `a` of 3 x 2, `b` of 1 x 2, `c` of 12 x 1.
 fn folder() -> TempDir {
@@ -15,10 +14,6 @@ fn folder() -> TempDir {
     let text = format!("a  [\n  1 2 \n  3 4 \n  5 6 ]\nb  [\n  -1 0.5 ]\nc  [{rows}]\n");
     fs::write(dir.path().join("m.txt"), text).unwrap();
     dir
-}
-
-fn run(dir: &TempDir, args: &[impl AsRef<OsStr>]) -> Ended {
-    Ended::from(Command::new(KALDERA).current_dir(dir).args(args).output().unwrap())
 }
 
 /// Runs a program that should end with `code`, and returns what it printed.

@@ -1,9 +1,10 @@
 //! Kaldi's programs on lattices, as far as no known answer tests them.
 
 use std::fs;
-use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::bench::ends;
 
 /// Four word sequences over five frames, 1 2 (cost 5), 1 3 (7), 4 2 (7.5) and 4 3 (9.5); and a
 /// lattice with a cycle.
@@ -25,17 +26,6 @@ fn folder() -> TempDir {
     fs::write(dir.path().join("lats"), LATTICES).unwrap();
     fs::write(dir.path().join("ref"), "a 4 2 5\n").unwrap();
     dir
-}
-
-/// Runs a program that should end with `code`; returns what it printed, and what it told.
-#[track_caller]
-fn ends(dir: &TempDir, code: i32, args: &[&str]) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_kaldera")).current_dir(dir).args(args).output().unwrap();
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "{stderr}");
-    assert!(!stderr.contains("panicked"), "{stderr}");
-    (stdout, stderr)
 }
 
 #[test]

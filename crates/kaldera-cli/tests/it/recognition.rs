@@ -71,6 +71,12 @@ fn each_format_of_transcripts_has_the_words_and_their_times() {
         assert!(fs::read_to_string(bench.path(out)).unwrap().contains(word), "{out}");
         bench.run(&["transcribe", "-o", out, "model", "in"]).with(2).tells(&["one recording"]);
     }
+    let ended = bench.run(&["transcribe", "--format=ctm", "model", "in/a.wav"]).with(0);
+    assert_eq!(ended.stdout, "a 1 0.100 0.200 one\na 1 0.400 0.100 two\n");
+    bench.run(&["transcribe", "-q", "--format=trn", "-o", "x.doc", "model", "in/a.wav"]).with(0);
+    assert_eq!(fs::read_to_string(bench.path("x.doc")).unwrap(), "one two (a)\n");
+    bench.run(&["transcribe", "--format=cmt", "model", "in"]).with(2).tells(&["cmt", "ctm"]);
+    bench.run(&["transcribe", "--format=srt", "model", "in"]).with(2).tells(&["--format=srt", "one recording"]);
     bench.run(&["transcribe", "-o", "x.doc", "model", "in"]).with(2).tells(&["x.doc", ".jsonl"]);
     bench.run(&["transcribe", "-o", "x.txt", "--shard=2/2", "-q", "model", "in"]).with(0);
     assert_eq!(fs::read_to_string(bench.path("x.2-of-2.txt")).unwrap(), "b three three\n");
@@ -131,7 +137,10 @@ fn a_run_that_was_cut_off_is_gone_on_with() {
     }
     // Other options are another run.
     bench.run(&[&args[..], &["--nbest=2"]].concat()).with(0).tells(&["other options"]);
-    bench.run(&["transcribe", "--resume", "-o", "x.txt", "model", "in"]).with(2).tells(&[".jsonl"]);
+    for (output, found) in [(&["-o", "x.ctm"][..], "OUT is x.ctm"), (&[], "OUT is standard output")] {
+        let ended = bench.run(&[&["transcribe", "--resume", "model", "in"], output].concat());
+        ended.with(2).tells(&[found, "write -o OUT.jsonl"]);
+    }
 }
 
 #[test]
@@ -262,4 +271,18 @@ fn a_model_is_described_or_what_is_wrong_with_it() {
     bench.file("model/tokens.txt", "<blk> 0\n");
     bench.run(&["model", "check", "model"]).with(1).tells(&["key tokens", "4 scores"]);
     bench.run(&["model", "chek", "model"]).with(2);
+}
+
+#[cfg(feature = "digits")]
+#[test]
+fn the_shipped_model_recognises_the_shipped_recording() {
+    let bench = Bench::new();
+    bench.run(&["model", "digits", "digits"]).with(0);
+    let told = bench.run(&["model", "check", "digits"]).with(0).stdout;
+    assert!(told.contains("11 tokens, a frame each 30.0 ms") && told.contains("8000 Hz"), "{told}");
+    let ended = bench.run(&["transcribe", "digits", "digits/digits.wav"]).with(0);
+    assert_eq!((&*ended.stdout, &*ended.stderr), ("digits three two five nine\n", ""));
+    bench.file("said.txt", "digits three two five nine\n");
+    bench.run(&["align", "digits", "--text=said.txt", "-o", "x.ctm", "digits/digits.wav"]).with(0);
+    assert_eq!(fs::read_to_string(bench.path("x.ctm")).unwrap().lines().count(), 4);
 }

@@ -1,5 +1,6 @@
 //! Mean and variance: fixed ones, those of a row, those of an utterance.
 
+use kaldera_base::math::mean_and_scale;
 use lod::LodTensor;
 use recurrent::train::ParameterStore;
 
@@ -69,7 +70,7 @@ pub(super) fn layer(
     Ok(Rows::new("LayerNorm", inputs, move |x| {
         let mut y = x.clone();
         for row in y.rows_mut() {
-            let Moments { mean, scale } = moments(row.iter().copied(), epsilon);
+            let (mean, scale) = moments(row.iter(), epsilon);
             row.iter_mut().for_each(|value| *value = (*value - mean) * scale);
             if let Some(Affine { weight, bias }) = &affine {
                 row.iter_mut().zip(weight.iter().zip(bias)).for_each(|(value, (w, b))| *value = *value * w + b);
@@ -79,24 +80,11 @@ pub(super) fn layer(
     }))
 }
 
-struct Moments {
-    mean: f32,
-    /// One over the standard deviation.
-    scale: f32,
-}
-
-/// Mean and variance in double precision.
-#[expect(clippy::cast_precision_loss, reason = "rows and utterances have fewer than 2^53 values")]
+/// The mean, and one over the standard deviation, computed in double precision.
 #[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is meant")]
-fn moments(values: impl Iterator<Item = f32> + Clone, epsilon: f32) -> Moments {
-    let (count, sum) = values.clone().fold((0_usize, 0.0), |(count, sum), value| (count + 1, sum + f64::from(value)));
-    let count = count.max(1) as f64;
-    let mean = sum / count;
-    let variance = values.map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
-    let deviation = (variance + f64::from(epsilon)).sqrt();
-    // All values are equal and epsilon is 0: they are at their mean.
-    let scale = if deviation > 0.0 { 1.0 / deviation } else { 0.0 };
-    Moments { mean: mean as f32, scale: scale as f32 }
+fn moments<'a>(values: impl Iterator<Item = &'a f32> + Clone, epsilon: f32) -> (f32, f32) {
+    let (mean, scale) = mean_and_scale(values.map(|&value| f64::from(value)), epsilon.into());
+    (mean as f32, scale as f32)
 }
 
 /// Mean and variance of each column over an utterance.
@@ -127,8 +115,8 @@ impl Layer for UtteranceNorm {
             let (own, others) = rest.split_at_mut(length * width);
             rest = others;
             for column in 0..width {
-                let values = sequence.iter().skip(column).step_by(width).copied();
-                let Moments { mean, scale } = moments(values, self.epsilon);
+                let values = sequence.iter().skip(column).step_by(width);
+                let (mean, scale) = moments(values, self.epsilon);
                 let scale = if self.variance { scale } else { 1.0 };
                 own.iter_mut().skip(column).step_by(width).for_each(|value| *value = (*value - mean) * scale);
             }

@@ -36,8 +36,9 @@ const AUDIO: &[&str] =
 /// folder, links to files are followed, links to folders are not.
 ///
 /// A line of a list that cannot be used does not keep the others from being used, nor does a file
-/// of a folder, nor a recording with the key of another, of which the first is kept: those are
-/// [`rejected`](Self::rejected). Byte order marks and carriage returns are no part of keys.
+/// of a folder, nor a recording or a line of `utt2spk` with the key of another, of which the first
+/// is kept: those are [`rejected`](Self::rejected). Byte order marks and carriage returns are no part
+/// of keys.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     utterances: Vec<Utterance>,
@@ -395,18 +396,19 @@ fn not_listed(path: &Path) -> Option<Error> {
 }
 
 fn add_script(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
-    for_each_line(path, inputs, |line, inputs| {
+    for_each_line(path, inputs, |_, line, inputs| {
         let (key, rxfilename) = line.split_once(|c: char| c.is_ascii_whitespace())?;
         inputs.utterances.push(Utterance::new(key, Source::Script(rxfilename.trim_start().to_owned())));
         Some(())
     })
 }
 
-/// Calls `take` with each line of a text file, trimmed; a line that it does not take is rejected.
+/// Calls `take` with the number of each line of a text file, counted from 1, and the line, trimmed; a
+/// line that it does not take is rejected.
 fn for_each_line(
     path: &Path,
     inputs: &mut Inputs,
-    mut take: impl FnMut(&str, &mut Inputs) -> Option<()>,
+    mut take: impl FnMut(u64, &str, &mut Inputs) -> Option<()>,
 ) -> Result<(), Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     let mut lines = Lines::new(BufReader::new(File::open(path).map_err(unreadable)?));
@@ -414,7 +416,7 @@ fn for_each_line(
         let line = lines.number();
         match text {
             Ok(text) => {
-                if take(text.trim(), inputs).is_none() {
+                if take(line, text.trim(), inputs).is_none() {
                     inputs.reject(Error::ScriptLine { path: path.to_owned(), line, text: beginning(&text) });
                 }
             }

@@ -261,7 +261,7 @@ impl Model {
     pub(super) fn vocabulary(&self, columns: usize) -> Result<Vocabulary, Error> {
         let Description { tokens, blank, words, separator, .. } = &self.description;
         let text = self.read_text("tokens", tokens)?;
-        let texts = token_texts(&text).map_err(|reason| self.in_file("tokens", tokens, &reason))?;
+        let texts = Vocabulary::token_texts(&text).map_err(|error| self.in_file("tokens", tokens, &error))?;
         if texts.len() != columns {
             let reason = format!("there are {} tokens, and the network gives {columns} scores", texts.len());
             return Err(self.in_file("tokens", tokens, &reason));
@@ -287,41 +287,9 @@ impl Model {
     }
 }
 
-/// The texts of lines `TEXT NUMBER`, in the order of the numbers, which are 0, 1 and so on. A line of
-/// a number alone, or one that begins with white space, is the token of a space.
-fn token_texts(text: &str) -> Result<Vec<String>, String> {
-    let mut found = vec![];
-    for (line, content) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        let content = content.trim_end();
-        let (token, number) = content.rsplit_once([' ', '\t']).unwrap_or((" ", content));
-        let number: usize = number.parse().map_err(|_| format!("line {line}, '{content}': not TOKEN NUMBER"))?;
-        let token = if token.trim().is_empty() { " " } else { token.trim() };
-        found.push((number, token.to_owned(), line));
-    }
-    found.sort();
-    for (expected, (number, _, line)) in found.iter().enumerate() {
-        if *number != expected {
-            return Err(format!("line {line}: number {number}, where {expected} should be next"));
-        }
-    }
-    Ok(found.into_iter().map(|(_, token, _)| token).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tokens_are_numbered_from_0_on() {
-        let texts = |text| token_texts(text).map(|texts| texts.join(","));
-        assert_eq!(texts("b 1\n<blk> 0\n\n  2\nc\t3\n"), Ok("<blk>,b, ,c".to_owned()));
-        assert_eq!(texts(""), Ok(String::new()));
-        for (text, said) in
-            [("a", "line 1, 'a'"), ("a 0\nb 2", "number 2"), ("a 0\nb 0", "number 0"), ("a -1", "line 1")]
-        {
-            assert!(token_texts(text).unwrap_err().contains(said), "{text}");
-        }
-    }
 
     #[test]
     fn what_swells_out_of_gzip_is_refused() {

@@ -1,6 +1,7 @@
 //! Rows of mean 0 and variance 1.
 
 use kaldera_base::Real;
+use kaldera_base::math::mean_and_scale;
 use kaldi_matrix::Vector;
 use lod::LodTensor;
 
@@ -64,7 +65,7 @@ impl<T: Real> LayerNorm<T> {
         let width = self.check_input(x)?;
         let mut y = x.values().to_vec();
         for row in y.chunks_exact_mut(width.max(1)) {
-            let (mean, scale) = mean_and_scale(row);
+            let (mean, scale) = moments(row);
             for ((y, &weight), &bias) in row.iter_mut().zip(self.weight.data()).zip(self.bias.data()) {
                 *y = weight * ((*y - mean) * scale) + bias;
             }
@@ -89,7 +90,7 @@ impl<T: Real> LayerNorm<T> {
         let mut by_layer = Self { weight: Vector::zeros(width), bias: Vector::zeros(width) };
         let count = T::from_f64(1.0 / width.max(1) as f64);
         for (row, grad) in by_x.chunks_exact_mut(width.max(1)).zip(grad.values().chunks_exact(width.max(1))) {
-            let (mean, scale) = mean_and_scale(row);
+            let (mean, scale) = moments(row);
             let (mut sum, mut sum_z) = (T::ZERO, T::ZERO);
             let by_weight = by_layer.weight.data_mut().iter_mut().zip(by_layer.bias.data_mut());
             for (((x, &g), &weight), (by_weight, by_bias)) in
@@ -121,11 +122,9 @@ parameters! {
 }
 
 /// The mean of a row, and 1 / √(variance + ε).
-fn mean_and_scale<T: Real>(row: &[T]) -> (T, T) {
-    let count = row.len().max(1) as f64;
-    let mean = row.iter().map(|x| x.to_f64()).sum::<f64>() / count;
-    let variance = row.iter().map(|x| (x.to_f64() - mean) * (x.to_f64() - mean)).sum::<f64>() / count;
-    (T::from_f64(mean), T::from_f64(1.0 / (variance + EPSILON).sqrt()))
+fn moments<T: Real>(row: &[T]) -> (T, T) {
+    let (mean, scale) = mean_and_scale(row.iter().map(|x| x.to_f64()), EPSILON);
+    (T::from_f64(mean), T::from_f64(scale))
 }
 
 #[cfg(test)]

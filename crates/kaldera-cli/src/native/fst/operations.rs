@@ -491,7 +491,10 @@ fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
         .output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()));
     match (&*options.format, &*options.layout) {
         ("dot", _) => Ok(Made::Text(drawing.dot(&file.graph))),
-        (_, "own") => drawing.svg(&file.graph).map(Made::Text).map_err(failed),
+        (_, "own") => drawing.svg(&file.graph).map(Made::Text).map_err(|error| match error {
+            Error::OutOfRange { .. } => Trouble::Failed(format!("{error}: draw a part of it, or write --format=dot")),
+            error => failed(error),
+        }),
         (_, "graphviz") => graphviz::svg(drawing.dot(&file.graph)).map(Made::Text),
         (_, other) => Err(Trouble::Usage(format!("option --layout: '{other}' is neither own nor graphviz"))),
     }

@@ -4,7 +4,7 @@ use kaldera::feat::options::Registry as _;
 use kaldera::fsa::Limits;
 
 use crate::memory::limits;
-use crate::native::operation::OperationOptions;
+use crate::native::operation::{OperationOptions, add_named};
 use crate::parse_options::ParseOptions;
 
 /// Values of all options.
@@ -144,14 +144,7 @@ impl Options {
 
 impl OperationOptions for Options {
     fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
-        macro_rules! add {
-            ($($field:ident, $name:literal, $doc:literal;)*) => {$(
-                if names.contains(&$name) {
-                    parser.add($name, &mut self.$field, $doc);
-                }
-            )*};
-        }
-        add! {
+        add_named! { parser, self, names:
             format, "format", "How to write: k2, text (OpenFst's) or binary; dot or svg for a drawing";
             acceptor, "acceptor", "The text has one label on each line";
             isymbols, "isymbols", "Table of what labels stand for";

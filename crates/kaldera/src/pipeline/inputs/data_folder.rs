@@ -2,6 +2,7 @@
 //! `utt2spk`.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 
 use kaldi_io::rxfilename::Input;
@@ -44,13 +45,21 @@ pub(super) fn add(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
     let utt2spk = folder.join("utt2spk");
     if utt2spk.is_file() {
         let mut speakers = HashMap::new();
-        for_each_line(&utt2spk, inputs, |line, _| {
+        for_each_line(&utt2spk, inputs, |number, line, inputs| {
             let (utterance, speaker) = line.split_once(|c: char| c.is_ascii_whitespace())?;
-            speakers.insert(utterance.to_owned(), speaker.trim_start().to_owned());
+            match speakers.entry(utterance.to_owned()) {
+                Entry::Vacant(entry) => {
+                    entry.insert((number, speaker.trim_start().to_owned()));
+                }
+                Entry::Occupied(entry) => {
+                    let (path, key, first) = (utt2spk.clone(), utterance.to_owned(), entry.get().0);
+                    inputs.reject(Error::RepeatedLine { path, line: number, key, first });
+                }
+            }
             Some(())
         })?;
         for utterance in &mut inputs.utterances[begin..] {
-            utterance.speaker = speakers.get(&utterance.key).cloned();
+            utterance.speaker = speakers.get(&utterance.key).map(|(_, speaker)| speaker.clone());
         }
     }
     Ok(())
@@ -78,6 +87,15 @@ mod tests {
         assert_eq!((utterances[1].span.unwrap().end, utterances[1].channel), (None, Some(1)));
         assert_eq!(utterances[1].speaker.as_deref(), Some("ben"));
         assert_eq!((&utterances[2].source, &utterances[2].speaker), (&Source::Missing("rec9".into()), &None));
+
+        for again in ["u1 ben", "u1 anna"] {
+            write("utt2spk", &format!("u1 anna\nu2 ben\n{again}\n"));
+            let inputs = Inputs::from_paths([folder.path()]).unwrap();
+            assert_eq!(inputs.utterances()[0].speaker.as_deref(), Some("anna"));
+            let error = inputs.rejected()[0].to_string();
+            assert!(error.contains("utt2spk:3: the key 'u1' stands in line 1 already"), "{error}");
+        }
+        write("utt2spk", "u1 anna\nu2 ben\n");
 
         write("wav.scp", "rec1 a.wav\nrec2 b.wav\nrec1 c.wav\n");
         let inputs = Inputs::from_paths([folder.path()]).unwrap();

@@ -1,0 +1,302 @@
+//! What the commands that work on recordings share: options, progress, and the report of a run.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use kaldera::Error;
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::pipeline::{Found, Inputs, ReadOptions, Shard, Summary};
+
+use super::{Trouble, print};
+use crate::interrupt;
+use crate::log::{self, say};
+use crate::parse_options::ParseOptions;
+
+/// How often a run that has no terminal tells how far it is.
+const REPORT_EVERY: Duration = Duration::from_secs(5);
+
+/// The options that do not decide what the results are.
+pub(super) const NOT_OF_RESULTS: [&str; 6] = ["output", "format", "jobs", "shard", "resume", "no-pipes"];
+
+/// Which recordings, and how they are worked on.
+#[derive(Default)]
+pub(super) struct CorpusOptions {
+    pub(super) output: String,
+    jobs: u64,
+    pub(super) shard: String,
+    pub(super) resume: bool,
+    channel: i32,
+    allow_truncated: bool,
+    no_pipes: bool,
+    about_output: &'static str,
+    about_resume: &'static str,
+}
+
+impl OptionSet for CorpusOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("output", &mut self.output, self.about_output);
+        registry.add("jobs", &mut self.jobs, "Number of threads; 0 is one per processor");
+        registry.add("shard", &mut self.shard, "Which part of the inputs to do, as 2/8 for the second of eight");
+        registry.add("resume", &mut self.resume, self.about_resume);
+        registry.add("channel", &mut self.channel, "Channel to extract (-1 -> the first, 0 -> left, 1 -> right)");
+        registry.add(
+            "allow-truncated",
+            &mut self.allow_truncated,
+            "Of recordings that end early take what is there; they fail otherwise",
+        );
+        registry.add("no-pipes", &mut self.no_pipes, "Run no command of a list: recordings that need one fail");
+    }
+}
+
+impl CorpusOptions {
+    /// The options of a command, with what its help says about `--output` and `--resume`.
+    pub(super) fn new(about_output: &'static str, about_resume: &'static str) -> Self {
+        Self { channel: -1, about_output, about_resume, ..Self::default() }
+    }
+
+    /// The letters of options that are registered.
+    pub(super) fn letters(parser: &mut ParseOptions<'_>) {
+        parser.letter('o', "output");
+        parser.letter('j', "jobs");
+    }
+
+    /// The channel, counted from 0; the pipeline's choice without.
+    pub(super) fn channel(&self) -> Result<Option<usize>, Trouble> {
+        match usize::try_from(self.channel) {
+            Ok(channel) => Ok(Some(channel)),
+            Err(_) if self.channel == -1 => Ok(None),
+            Err(_) => Err(Trouble::Usage(format!("option --channel: {} is not -1, 0, 1, ...", self.channel))),
+        }
+    }
+
+    /// Number of threads; 0 is one per processor.
+    pub(super) fn jobs(&self) -> usize {
+        usize::try_from(self.jobs).unwrap_or(usize::MAX)
+    }
+
+    /// How recordings are read.
+    pub(super) fn reading(&self) -> ReadOptions {
+        ReadOptions::default().with_allow_truncated(self.allow_truncated).with_pipes(!self.no_pipes)
+    }
+
+    /// A flag that is set once somebody asks to stop.
+    pub(super) fn stop(&self, tool: &'static str) -> &'static AtomicBool {
+        interrupt::watch(tool, if self.resume { "--resume goes on from here" } else { "nothing was written" })
+    }
+
+    /// Lists the recordings that `paths` name, or the shard of them, and begins a run.
+    pub(super) fn run(&self, tool: &'static str, paths: &[OsString], quiet: bool) -> Result<Run, Trouble> {
+        let begin = Instant::now();
+        let mut inputs = Inputs::from_paths(paths).map_err(trouble)?;
+        let mut output = PathBuf::from(&self.output);
+        if !self.shard.is_empty() {
+            let wrong =
+                || Trouble::Usage(format!("option --shard: '{}' is not a part such as 1/8, 2/8, ... 8/8", self.shard));
+            let shard = Shard::parse(&self.shard).ok_or_else(wrong)?;
+            inputs = inputs.shard(shard).map_err(trouble)?;
+            if !self.output.is_empty() {
+                output = shard.path(&output);
+            }
+        }
+        Ok(Run { tool, inputs, output, quiet, begin })
+    }
+}
+
+/// A run of a command over recordings.
+pub(super) struct Run {
+    tool: &'static str,
+    pub(super) inputs: Inputs,
+    /// The file to write; empty for standard output.
+    pub(super) output: PathBuf,
+    quiet: bool,
+    begin: Instant,
+}
+
+impl Run {
+    /// The exit status, if an earlier run has completed the output, but for recordings that failed.
+    pub(super) fn complete(&self, found: Found) -> Result<Option<ExitCode>, Trouble> {
+        let output = self.output.display();
+        let failed = match found {
+            Found::Complete { matrices } => (self.inputs.len() as u64).saturating_sub(matrices),
+            Found::Other { reason } => {
+                tracing::warn!("{output} {reason}: all is done anew");
+                return Ok(None);
+            }
+            _ => return Ok(None),
+        };
+        if failed > 0 {
+            say(format_args!(
+                "kaldera {}: {output} is complete but for {} that failed: mend or remove them, and all is done anew",
+                self.tool,
+                recordings(failed)
+            ));
+            return Ok(Some(ExitCode::FAILURE));
+        }
+        if !self.quiet {
+            print(&format!("{output} is complete: nothing to do\n"))?;
+        }
+        Ok(Some(ExitCode::SUCCESS))
+    }
+
+    /// Does `job` and shows how far it is; `None` if it was asked to stop.
+    pub(super) fn work(
+        &self,
+        job: impl FnOnce(&mut (dyn FnMut(&Summary) + Send)) -> Result<Summary, Error>,
+    ) -> Result<Option<Summary>, Trouble> {
+        let mut progress = Progress::new(self.inputs.len(), self.quiet);
+        let ended = job(&mut |so_far| progress.tell(so_far));
+        progress.end();
+        match ended {
+            Err(Error::Stopped) => Ok(None),
+            summary => summary.map(Some).map_err(trouble),
+        }
+    }
+
+    /// Tells what was done, and gives the exit status. There are no totals where the results go to
+    /// standard output.
+    pub(super) fn report(&self, summary: &Summary, written: &[PathBuf]) -> Result<ExitCode, Trouble> {
+        if !self.quiet && !self.output.as_os_str().is_empty() {
+            print(&totals(summary, written, self.begin.elapsed().as_secs_f64()))?;
+        }
+        for rejected in &summary.rejected {
+            say(format_args!("rejected: {}", log::one_line(rejected)));
+        }
+        for failure in &summary.failures {
+            say(format_args!("failed: {}", log::one_line(failure)));
+        }
+        if !self.quiet {
+            tell_others(self.inputs.others());
+        }
+        let all_went_well = summary.failures.is_empty() && summary.rejected.is_empty();
+        Ok(if all_went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+fn totals(summary: &Summary, written: &[PathBuf], wall: f64) -> String {
+    let Summary { utterances, seconds, frames, dim, .. } = summary;
+    let mut text = format!("{}, {} of audio", recordings(*utterances), duration(*seconds));
+    if *dim > 0 {
+        let _ = write!(text, ", {frames} frames of {dim} dimensions");
+    }
+    let _ = writeln!(text, "\n{wall:.3} s: {:.0} x real time", seconds / wall);
+    let files: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
+    let _ = match files.as_slice() {
+        [] => writeln!(text, "nothing was written"),
+        files => writeln!(text, "written to {}", files.join(" and ")),
+    };
+    if summary.earlier > 0 {
+        let _ = writeln!(text, "{} were there from an earlier run", recordings(summary.earlier));
+    }
+    if !summary.failures.is_empty() {
+        let _ = writeln!(text, "{} failed", recordings(summary.failures.len() as u64));
+    }
+    match summary.rejected.len() {
+        0 => {}
+        1 => text.push_str("1 file or line was rejected\n"),
+        count => {
+            let _ = writeln!(text, "{count} files or lines were rejected");
+        }
+    }
+    text
+}
+
+/// Errors of what was typed are wrong usage.
+pub(super) fn trouble(error: Error) -> Trouble {
+    match error {
+        Error::NoInputs
+        | Error::UnknownFormat { .. }
+        | Error::EmptyShard { .. }
+        | Error::DuplicateKey { .. }
+        | Error::Overwrite { .. }
+        | Error::Io(kaldera::io::Error::Overwrite { .. })
+        | Error::Key { .. }
+        | Error::MixedShards { .. } => Trouble::Usage(log::one_line(&error)),
+        error => Trouble::failed(&error),
+    }
+}
+
+/// Names files of folders that are no audio.
+fn tell_others(others: &[PathBuf]) {
+    /// So many are named; all of them with `--verbose=1`.
+    const NAMED: usize = 10;
+    let names = |paths: &[PathBuf]| {
+        paths.iter().map(|path| log::printable(&path.display().to_string())).collect::<Vec<_>>().join(", ")
+    };
+    for other in others {
+        tracing::debug!("not audio: {}", other.display());
+    }
+    match others {
+        [] => {}
+        [other] => say(format_args!("1 other file is not audio: {}", names(std::slice::from_ref(other)))),
+        others if others.len() <= NAMED => {
+            say(format_args!("{} other files are not audio: {}", others.len(), names(others)));
+        }
+        others => say(format_args!(
+            "{} other files are not audio: {}, ... (--verbose=1 names all)",
+            others.len(),
+            names(&others[..NAMED])
+        )),
+    }
+}
+
+fn recordings(count: u64) -> String {
+    if count == 1 { "1 recording".to_owned() } else { format!("{count} recordings") }
+}
+
+/// In hours, or in seconds if that is very little.
+fn duration(seconds: f64) -> String {
+    if seconds < 360.0 { format!("{seconds:.2} s") } else { format!("{:.2} h", seconds / 3600.0) }
+}
+
+/// How far a run is: a bar on a terminal, a line now and then elsewhere, nothing when quiet.
+enum Progress {
+    Quiet,
+    Bar(ProgressBar),
+    Lines { total: usize, next: Instant },
+}
+
+impl Progress {
+    fn new(total: usize, quiet: bool) -> Self {
+        if quiet {
+            Self::Quiet
+        } else if io::stderr().is_terminal() {
+            let bar = ProgressBar::new(total as u64);
+            if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg} ({eta} left)") {
+                bar.set_style(style);
+            }
+            Self::Bar(bar)
+        } else {
+            Self::Lines { total, next: Instant::now() + REPORT_EVERY }
+        }
+    }
+
+    fn tell(&mut self, so_far: &Summary) {
+        let done = so_far.earlier + so_far.utterances + so_far.failures.len() as u64;
+        let detail = || format!("{}, {} failed", duration(so_far.seconds), so_far.failures.len());
+        match self {
+            Self::Quiet => {}
+            Self::Bar(bar) => {
+                bar.set_position(done);
+                bar.set_message(detail());
+            }
+            Self::Lines { total, next } => {
+                if Instant::now() >= *next {
+                    say(format_args!("{done} of {total} recordings, {}", detail()));
+                    *next = Instant::now() + REPORT_EVERY;
+                }
+            }
+        }
+    }
+
+    fn end(self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
