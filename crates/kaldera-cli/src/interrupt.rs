@@ -46,16 +46,28 @@ static TOLD: OnceLock<(&str, &str)> = OnceLock::new();
 /// line that says that `tool` was stopped and what is `left`. Who asks a second time is not made to
 /// wait.
 pub(crate) fn watch(tool: &'static str, left: &'static str) -> &'static AtomicBool {
-    if TOLD.set((tool, left)).is_ok() {
-        if let Err(error) = register(SIGINT).and_then(|()| register(SIGTERM)) {
-            tracing::warn!("Ctrl-C will end this at once, and may leave temporary files: {error}");
-        }
+    if begin(tool, left) {
         #[cfg(unix)]
         if let Err(error) = end_if_the_work_does_not() {
             tracing::debug!("Ctrl-C will not end this while it waits for a pipe: {error}");
         }
     }
     &WATCH.stop
+}
+
+/// As [`watch`], for work that always looks at the flag: it takes its time to end.
+pub(crate) fn watch_flag(tool: &'static str, left: &'static str) -> &'static AtomicBool {
+    begin(tool, left);
+    &WATCH.stop
+}
+
+/// Makes signals set the flag, and says whether nobody had done that.
+fn begin(tool: &'static str, left: &'static str) -> bool {
+    let is_first = TOLD.set((tool, left)).is_ok();
+    if is_first && let Err(error) = register(SIGINT).and_then(|()| register(SIGTERM)) {
+        tracing::warn!("Ctrl-C will end this at once, and may leave temporary files: {error}");
+    }
+    is_first
 }
 
 fn register(signal: i32) -> io::Result<()> {

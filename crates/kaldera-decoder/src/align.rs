@@ -24,10 +24,12 @@
 //! silences between them, which [`Pronunciations`] looks up in a lexicon.
 
 mod blocks;
+mod text_grid;
 mod viterbi;
 mod words;
 mod write;
 
-pub use viterbi::{AlignOptions, Alignment, forced_align};
+pub use text_grid::read_text_grid;
+pub use viterbi::{AlignOptions, Alignment, Topology, forced_align};
 pub use words::{Pronunciations, TranscriptWord, WordAlignment, align_text, align_words};
 pub use write::{write_ctm, write_json, write_srt, write_text_grid, write_vtt};

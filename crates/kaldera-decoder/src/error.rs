@@ -124,6 +124,14 @@ pub enum Error {
         /// What has no token.
         part: String,
     },
+    /// A file that is no TextGrid.
+    #[error("line {line}: {reason}")]
+    TextGrid {
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A word of a transcript without a pronunciation.
     #[error("'{text}': the lexicon has no word '{word}'")]
     UnknownWord {

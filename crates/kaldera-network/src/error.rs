@@ -40,6 +40,16 @@ pub enum Error {
     /// A layer whose rows have no values.
     #[error("its rows would have no values")]
     NoColumns,
+    /// Layers whose result has another shape than what it is added to.
+    #[error("{found} {what} cannot be added to {expected}")]
+    Residual {
+        /// Rows, values of a row, or rows that become one.
+        what: &'static str,
+        /// How many there are in what the layers are given.
+        expected: usize,
+        /// How many there are in their result.
+        found: usize,
+    },
     /// A tensor of another number of axes than the layer's.
     #[error("{tensor} must have {expected} axes, but its shape is {found:?}")]
     Axes {
@@ -97,6 +107,38 @@ pub enum Error {
         values: usize,
         /// How many a row has.
         num_tokens: usize,
+    },
+    /// What a runtime from elsewhere refuses.
+    #[error("{utterance}: the network cannot be run: {reason}")]
+    Runtime {
+        /// The utterance.
+        utterance: String,
+        /// What the runtime says.
+        reason: String,
+    },
+    /// Tokens for another number of outputs than the network has.
+    #[error("tokens for {found} outputs, and the network has {expected}")]
+    Outputs {
+        /// How many outputs the network has.
+        expected: usize,
+        /// How many have a token, or none by intent.
+        found: usize,
+    },
+    /// A token that no output is, or that there is not.
+    #[error("token {token} of {num_tokens}: no output of the network is it")]
+    Token {
+        /// Its number, counted from 0.
+        token: usize,
+        /// How many tokens there are.
+        num_tokens: usize,
+    },
+    /// A frame in which all outputs that are tokens are impossible.
+    #[error("{utterance}: frame {frame}: no token has a probability")]
+    NoToken {
+        /// The utterance; of a stream, nothing.
+        utterance: String,
+        /// The frame, counted from 0; of a stream, from the last chunk on.
+        frame: usize,
     },
     /// Tensors that `recurrent` refuses.
     #[error(transparent)]

@@ -3,13 +3,16 @@
 mod normalize;
 mod product;
 mod recurrent;
+mod residual;
 mod rows;
+mod sequence;
 mod window;
 
 use std::fmt;
 
 use lod::LodTensor;
 
+pub(crate) use self::sequence::Sequence;
 use crate::error::Error;
 use crate::options::{Function, LayerOptions};
 use ::recurrent::train::ParameterStore;
@@ -59,6 +62,7 @@ pub(crate) fn build(
         LayerOptions::Lstm { name } => Box::new(recurrent::lstm(name, inputs, weights)?),
         LayerOptions::Rnn { name, activation } => Box::new(recurrent::rnn(name, *activation, inputs, weights)?),
         LayerOptions::Activation { function } => Box::new(rows::activation(*function, inputs)),
+        LayerOptions::Residual { layers } => Box::new(residual::residual(layers, inputs, weights)?),
         LayerOptions::LogSoftmax {} => Box::new(rows::log_softmax(inputs)),
     })
 }

@@ -6,6 +6,7 @@
 //!
 //!   ParameterStore (safetensors) + LayerOptions --> LayerStack      convolution, linear, normalisation, recurrent
 //!   log-probabilities by utterance              --> Recorded        what another program has computed
+//!   a network and a token for each output       --> Merged          several outputs that are one token
 //! ```
 //!
 //! The README has an example, the layout of the files and what each layer computes.
@@ -28,6 +29,7 @@ struct Readme;
 
 mod error;
 mod layers;
+mod merged;
 mod network;
 mod options;
 mod recorded;
@@ -35,6 +37,7 @@ mod stack;
 
 pub use error::Error;
 pub use lod::{Lod, LodTensor};
+pub use merged::Merged;
 pub use network::{Batch, Network, NetworkStream};
 pub use options::{Function, LayerOptions};
 pub use recorded::Recorded;

@@ -16,6 +16,10 @@ pub enum Function {
     /// x / (1 + e^-x)
     #[doc(alias = "Swish")]
     Silu,
+    /// e^x
+    Exp,
+    /// The natural logarithm.
+    Ln,
 }
 
 /// A layer: its kind, its options and the name that comes before those of its tensors. The README
@@ -106,6 +110,12 @@ pub enum LayerOptions {
         /// Which one.
         function: Function,
     },
+    /// Layers whose result is added to what they were given: rows of the same number and width.
+    #[doc(alias = "skip connection")]
+    Residual {
+        /// One after another, as those of a network.
+        layers: Vec<LayerOptions>,
+    },
     /// The logarithm of the softmax of each row.
     LogSoftmax {},
 }
@@ -167,6 +177,11 @@ impl LayerOptions {
         Self::Lstm { name: name.into() }
     }
 
+    /// [`Residual`](Self::Residual).
+    pub fn residual(layers: impl Into<Vec<Self>>) -> Self {
+        Self::Residual { layers: layers.into() }
+    }
+
     /// The kind, as the description spells it.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -180,6 +195,7 @@ impl LayerOptions {
             Self::Lstm { .. } => "lstm",
             Self::Rnn { .. } => "rnn",
             Self::Activation { .. } => "activation",
+            Self::Residual { .. } => "residual",
             Self::LogSoftmax {} => "log-softmax",
         }
     }

@@ -75,6 +75,7 @@
 //! | `openblas` | OpenBLAS, the system library, under [`matrix`] |
 //! | `pure` | faer, only Rust, under [`matrix`] |
 //! | `serde` | serialisation of options, matrices and ragged tensors |
+//! | `onnx` | models whose network is an ONNX file, on a runtime in pure Rust |
 //! | `symphonia` | FLAC, MP3 and Ogg Vorbis, in [`pipeline`] and [`Recording`] (under the MPL-2.0) |
 //!
 //! Without `openblas` and `pure` only decompositions are missing: extraction, tables, recurrent

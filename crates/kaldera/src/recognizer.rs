@@ -15,13 +15,14 @@ mod decoding;
 mod description;
 mod front_end;
 mod many;
+mod parts;
 mod pauses;
 mod stream;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldera_decoder::align::{AlignOptions, align_words};
+use kaldera_decoder::align::{AlignOptions, Topology, align_words};
 use kaldera_decoder::graph::{EndpointRules, EndpointState};
 use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Segment, Vocabulary};
 use kaldera_network::{Batch, Network};
@@ -77,6 +78,8 @@ pub struct Recognizer {
     front_end: FrontEnd,
     network: Box<dyn Network>,
     decoder: Decoder,
+    topology: Topology,
+    n_best: usize,
     times: FrameTimes,
     files: Vec<PathBuf>,
     resampling_told: AtomicBool,
@@ -108,8 +111,9 @@ impl Recognizer {
         let times = model.times(&front_end, network.subsampling())?;
         let vocabulary = model.vocabulary(network.num_outputs())?;
         let decoder = model.decoder(&vocabulary, times)?;
-        let files = model.files();
-        Ok(Self { vocabulary, front_end, network, decoder, times, files, resampling_told: AtomicBool::new(false) })
+        let (files, topology, n_best) = (model.files(), model.topology(), model.description.decoding.n_best);
+        let resampling_told = AtomicBool::new(false);
+        Ok(Self { vocabulary, front_end, network, decoder, topology, n_best, times, files, resampling_told })
     }
 
     /// The files that it was read from: what decides its words, and what no output may replace.
@@ -193,8 +197,10 @@ impl Recognizer {
         let log_probs = LogProbs::new(audio.key, log_probs.values(), self.network.num_outputs())?;
         let words = transcript.split_whitespace().map(|word| self.decoder.spelled(&self.vocabulary, word));
         let words = words.collect::<Result<Vec<_>, _>>()?;
-        let options =
-            AlignOptions::default().with_blank(self.vocabulary.blank()).with_silence(self.vocabulary.separator());
+        let options = AlignOptions::default()
+            .with_topology(self.topology)
+            .with_blank(self.vocabulary.blank())
+            .with_silence(self.vocabulary.separator());
         Ok(align_words(&log_probs, &words, &options, &self.times)?.words)
     }
 

@@ -250,7 +250,7 @@ fn recordings(count: u64) -> String {
 }
 
 /// In hours, or in seconds if that is very little.
-fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     if seconds < 360.0 { format!("{seconds:.2} s") } else { format!("{:.2} h", seconds / 3600.0) }
 }
 

@@ -8,11 +8,24 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::native::word_band::WordBand;
+use crate::native::words::Word;
+
 /// Width and height of a picture in pixels.
 pub(super) const SIZE: (u32, u32) = (1000, 480);
 
 /// Part of the width that the colour bar takes, with its numbers.
 const BAR_WIDTH: u32 = 110;
+
+/// Around a map, and at its left and below it.
+const MARGIN: u32 = 12;
+const LABELS: (u32, u32) = (56, 44);
+
+/// Pixels of a map's axis to the right, and about those upwards.
+const AXES: (u32, f64) = (SIZE.0 - BAR_WIDTH - 2 * MARGIN - LABELS.0, 380.0);
+
+/// A map of more dimensions than this has numbers in place of names.
+const MAX_NAMES: usize = 40;
 
 /// More cells than this in a direction are averaged, as the picture has no more pixels.
 const MAX_COLUMNS: usize = 840;
@@ -35,6 +48,12 @@ pub(super) struct HeatMap<'a> {
     pub(super) frame_shift: f64,
     /// What the axis upwards counts, and how much of it a dimension is.
     pub(super) upwards: (&'static str, f64),
+    /// The names of the dimensions, if they have some.
+    pub(super) names: &'a [String],
+    /// Where the axis to the right ends, if not with the last frame.
+    pub(super) end: Option<f64>,
+    /// Over the picture; they need an axis in seconds.
+    pub(super) words: &'a [Word],
 }
 
 /// The usual axis upwards.
@@ -61,38 +80,55 @@ impl HeatMap<'_> {
         let (frames, dims) = (self.features.num_rows(), self.features.num_cols());
         let (unit, x_label) = time_axis(self.frame_shift);
         let (y_label, y_unit) = self.upwards;
+        let end = self.end.unwrap_or(frames as f64 * unit);
+        let named = !self.names.is_empty() && dims <= MAX_NAMES;
+        // A name stands at the middle of its row.
+        let bottom = if named { -0.5 } else { 0.0 };
+        let top = dims as f64 * y_unit + bottom;
+        let band = WordBand::new(self.words, end, AXES.0);
+        let over = top + (top - bottom) * band.height() / (AXES.1 - band.height());
+        let name = |y: &f64| -> String {
+            let at = y.round();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+            let name = self.names.get(at as usize).filter(|_| at >= 0.0 && (at - y).abs() < 1e-6);
+            name.cloned().unwrap_or_default()
+        };
         let mut chart = ChartBuilder::on(area)
             .caption(self.title, (FONT, 20))
-            .margin(12)
-            .x_label_area_size(44)
-            .y_label_area_size(56)
-            .build_cartesian_2d(0.0..frames as f64 * unit, 0.0..dims as f64 * y_unit)?;
+            .margin(MARGIN)
+            .x_label_area_size(LABELS.1)
+            .y_label_area_size(LABELS.0)
+            .build_cartesian_2d(0.0..end, bottom..over)?;
         chart
             .configure_mesh()
             .disable_mesh()
             .x_desc(x_label)
             .y_desc(y_label)
             .x_labels(10)
-            .y_labels(10)
+            .y_labels(if named { dims + 2 } else { 10 })
             .x_label_formatter(&|x| short(*x))
-            .y_label_formatter(&|y| short(*y))
+            .y_label_formatter(&|y| match named {
+                true => name(y),
+                false if *y > top => String::new(),
+                false => short(*y),
+            })
             .label_style((FONT, 15))
             .draw()?;
 
         let columns = groups(frames, MAX_COLUMNS);
         for rows in groups(dims, MAX_ROWS) {
             let colors: Vec<_> = columns.iter().map(|column| scale.color(self.mean(column, &rows))).collect();
-            let (bottom, top) = (rows.start as f64 * y_unit, rows.end as f64 * y_unit);
+            let [low, high] = [rows.start, rows.end].map(|row| row as f64 * y_unit + bottom);
             let mut begin = 0;
             for run in colors.chunk_by(|a, b| a == b) {
-                let end = begin + run.len();
-                let (left, right) = (columns[begin].start as f64 * unit, columns[end - 1].end as f64 * unit);
-                let cells = Rectangle::new([(left, bottom), (right, top)], run[0].filled());
+                let next = begin + run.len();
+                let (left, right) = (columns[begin].start as f64 * unit, columns[next - 1].end as f64 * unit);
+                let cells = Rectangle::new([(left, low), (right.min(end), high)], run[0].filled());
                 chart.draw_series([cells])?;
-                begin = end;
+                begin = next;
             }
         }
-        Ok(())
+        band.draw(&mut chart, (bottom, top, over))
     }
 
     /// The mean over some frames and dimensions.
@@ -100,6 +136,11 @@ impl HeatMap<'_> {
         let rows = frames.clone().map(|frame| &self.features.row_data(frame)[dims.clone()]);
         rows.flatten().map(|&value| f64::from(value)).sum::<f64>() / (frames.len() * dims.len()) as f64
     }
+}
+
+/// How many of the words over a picture of so many seconds have no room.
+pub(super) fn words_left_out(words: &[Word], seconds: f64) -> usize {
+    WordBand::new(words, seconds, AXES.0).left_out()
 }
 
 /// How much a frame is on the axis to the right, and what that counts.
@@ -131,9 +172,9 @@ impl PitchTrack<'_> {
         let (track, bar) = area.split_horizontally(SIZE.0 - BAR_WIDTH);
         let mut chart = ChartBuilder::on(&track)
             .caption(self.title, (FONT, 20))
-            .margin(12)
-            .x_label_area_size(44)
-            .y_label_area_size(56)
+            .margin(MARGIN)
+            .x_label_area_size(LABELS.1)
+            .y_label_area_size(LABELS.0)
             .build_cartesian_2d(0.0..self.pitch.num_rows() as f64 * unit, 0.0..highest * 1.1)?;
         chart
             .configure_mesh()

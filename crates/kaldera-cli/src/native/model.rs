@@ -1,7 +1,51 @@
-//! `kaldera model`: what a model folder holds.
+//! `kaldera model`: what a model folder holds, and one made of what other toolkits export.
+
+#[cfg(feature = "digits")]
+mod digits {
+    use std::path::Path;
+    use std::process::ExitCode;
+
+    use super::{Trouble, print};
+
+    pub(super) fn write(folder: &Path) -> Result<ExitCode, Trouble> {
+        let failed = |error| Trouble::Failed(format!("cannot write {}: {error}", folder.display()));
+        kaldera_digits::write_model(folder).map_err(failed)?;
+        print(&format!("written to {}: a model of English digits, and digits.wav\n", folder.display()))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+#[cfg(not(feature = "digits"))]
+mod digits {
+    use std::path::Path;
+    use std::process::ExitCode;
+
+    use super::Trouble;
+
+    pub(super) fn write(_folder: &Path) -> Result<ExitCode, Trouble> {
+        let how = "cargo install --path crates/kaldera-cli --features digits";
+        Err(Trouble::Failed(format!(
+            "this build has no model of digits: build with the feature `digits`, as in '{how}'"
+        )))
+    }
+}
+#[cfg(feature = "onnx")]
+mod import;
+#[cfg(not(feature = "onnx"))]
+mod import {
+    use std::path::Path;
+
+    use super::Trouble;
+
+    pub(super) fn import(_source: &Path, _tokens: Option<&Path>, _output: &Path) -> Result<(), Trouble> {
+        let how = "cargo install --path crates/kaldera-cli --features onnx";
+        Err(Trouble::Failed(format!("this build reads no ONNX files: build with the feature `onnx`, as in '{how}'")))
+    }
+}
 
 use std::path::Path;
 use std::process::ExitCode;
+
+use kaldera::feat::options::Registry as _;
 
 use super::transcribe::Decoding;
 use super::{Trouble, arguments, print};
@@ -10,18 +54,24 @@ use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "model";
 const USAGE: &str = "\
-Say what a model folder holds, and what is wrong with it; write one to try.
+Say what a model folder holds and what is wrong with it, or make one.
 
 Usage: kaldera model check MODEL
-       kaldera model digits FOLDER
+       kaldera model import [OPTIONS] SOURCE -o MODEL
+       kaldera model digits -o MODEL
 
 'check' reads the model.toml of the folder and every file that it names, as 'kaldera transcribe'
-does. 'digits' writes a small model of connected English digits, and digits.wav to try it with;
-both are under CC BY-SA 4.0 (NOTICE.md). It needs a command that was built with --features digits.
+does. 'import' makes a folder of what icefall, sherpa-onnx and NeMo export of networks that were
+trained with CTC: SOURCE is an .onnx file with a tokens.txt beside it, or the folder of both. The
+file's metadata and the shapes of its inputs decide the features; what they do not tell is assumed
+and said. The new folder is complete or not there, and has been checked. 'digits' writes a small
+model of connected English digits, and digits.wav to try it with; both are under CC BY-SA 4.0
+(NOTICE.md). 'import' needs a command with the feature onnx, 'digits' one with the feature digits.
 
 Examples:
-  kaldera model digits digits/ && kaldera transcribe digits/ digits/digits.wav
+  kaldera model digits -o digits/ && kaldera transcribe digits/ digits/digits.wav
   kaldera model check model/
+  kaldera model import sherpa-onnx-zipformer-ctc/model.onnx -o model/
 
 Exit status: 0 the model can be used or was written, 1 it cannot or was not, 2 wrong usage.";
 
@@ -31,12 +81,29 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
+    let (mut output, mut tokens) = (String::new(), String::new());
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
+    parser.add("output", &mut output, "The folder that is made");
+    parser.add("tokens", &mut tokens, "For 'import': lines 'TOKEN NUMBER' [tokens.txt beside the network]");
+    parser.letter('o', "output");
     let Some(plain) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
+    drop(parser);
     match &plain[..] {
-        [operation, folder] if operation == "check" => check(Path::new(folder)),
-        [operation, folder] if operation == "digits" => write_digits(Path::new(folder)),
-        _ => Err(Trouble::Usage("expected 'check' or 'digits', and a folder".to_owned())),
+        [operation, folder] if operation == "check" && output.is_empty() && tokens.is_empty() => {
+            check(Path::new(folder))
+        }
+        [operation, source] if operation == "import" && !output.is_empty() => {
+            let output = Path::new(&output);
+            import::import(Path::new(source), (!tokens.is_empty()).then(|| Path::new(&tokens)), output)?;
+            check(output)
+        }
+        [operation] if operation == "digits" && !output.is_empty() && tokens.is_empty() => {
+            digits::write(Path::new(&output))
+        }
+        _ => {
+            let usages = "expected 'check MODEL', 'import SOURCE -o MODEL' or 'digits -o MODEL'";
+            Err(Trouble::Usage(usages.to_owned()))
+        }
     }
 }
 
@@ -57,17 +124,4 @@ fn check(folder: &Path) -> Result<ExitCode, Trouble> {
     let tokens = recognizer.vocabulary().len();
     print(&format!("{}: {tokens} tokens, a frame each {shift:.1} ms\n{audio}\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
-}
-
-#[cfg(feature = "digits")]
-fn write_digits(folder: &Path) -> Result<ExitCode, Trouble> {
-    let failed = |error| Trouble::Failed(format!("cannot write {}: {error}", folder.display()));
-    kaldera_digits::write_model(folder).map_err(failed)?;
-    print(&format!("written to {}: a model of English digits, and digits.wav\n", folder.display()))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-#[cfg(not(feature = "digits"))]
-fn write_digits(_folder: &Path) -> Result<ExitCode, Trouble> {
-    Err(Trouble::Failed("this command was built without the feature digits, which has that model".to_owned()))
 }

@@ -1,4 +1,5 @@
-//! `kaldera plot`: one feature matrix as a picture, or all there is to see of a recording.
+//! `kaldera plot`: one feature matrix as a picture, or all there is to see of a recording, or a
+//! recording with its words.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -12,22 +13,25 @@ use std::sync::atomic::Ordering;
 use kaldera::Error;
 use kaldera::feat::options::Registry as _;
 use kaldera::feat::{
-    Error as FeatError, Fbank, FbankOptions, PitchExtractionOptions, ProcessPitchOptions, Spectrogram,
-    SpectrogramOptions,
+    Error as FeatError, Fbank, FbankOptions, FrameExtractionOptions, PitchExtractionOptions, ProcessPitchOptions,
+    Spectrogram, SpectrogramOptions,
 };
 use kaldera::io::overwrite::{self, ExistingFiles};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::matrix::Matrix;
 use kaldera::pipeline::{
-    FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures, ReadOptions, read_features,
+    FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures, ReadOptions, Utterance, read_features,
 };
 use plotters::coord::Shift;
 use plotters::prelude::{
     BitMapBackend, DrawingArea, DrawingAreaErrorKind, DrawingBackend, IntoDrawingArea as _, SVGBackend,
 };
 
-use crate::native::heat_map::{DIMENSIONS, HeatMap, PitchTrack, SIZE};
+use crate::native::corpus::duration;
+use crate::native::heat_map::{self, DIMENSIONS, HeatMap, PitchTrack, SIZE};
 use crate::native::lettering::Lettered;
+use crate::native::spoken::{Posteriors, Spoken};
+use crate::native::words::Word;
 use crate::native::{Trouble, arguments, print, text_picture};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
@@ -38,6 +42,7 @@ Show features: time to the right, dimension upwards, value as shade or colour.
 
 Usage: kaldera plot [OPTIONS] FEATS [KEY] [-o IMAGE]
        kaldera plot [OPTIONS] RECORDING [-o IMAGE]
+       kaldera plot [OPTIONS] RECORDING --words=FILE and/or --model=MODEL [-o IMAGE]
 
 Without -o it is a picture of text in the terminal. IMAGE ends in .png or .svg.
 FEATS is an .ark, .scp, .npz or .safetensors file, or any Kaldi rspecifier; KEY may be left out if it
@@ -45,10 +50,17 @@ has one matrix. With --pitch the matrix is NCCF and pitch, as compute-kaldi-pitc
 Of a RECORDING the spectrogram, the fbank features and the pitch are shown; the darker a dot of pitch,
 the more likely there is a voice. With --no-pipes no command of a list is run.
 
+With --words or --model the words of a RECORDING are shown over its spectrogram, each from where it
+begins to where it ends. FILE is what 'kaldera transcribe' and 'kaldera align' write: .ctm,
+.TextGrid (the tier named words, or the first), .jsonl or .json. With --model, a folder with a
+model.toml, the posteriors of its tokens are shown below, and its words unless FILE has them.
+
 Examples:
   kaldera plot fbank.ark utt1
   kaldera plot fbank.npz utt1 -o utt1.png
   kaldera plot recording.wav -o recording.svg
+  kaldera plot recording.wav --words=words.ctm
+  kaldera plot recording.wav --model=model/ -o recording.png
 
 Exit status: 0 shown, 1 not shown, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.";
 
@@ -62,23 +74,42 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut output, mut frame_shift, mut is_pitch, mut no_pipes) = (String::new(), 10.0_f64, false, false);
+    let (mut words, mut model) = (String::new(), String::new());
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "The image to write, .png or .svg");
     parser.add("frame-shift", &mut frame_shift, "Frame shift in milliseconds; 0 counts frames instead of seconds");
     parser.add("pitch", &mut is_pitch, "The matrix is NCCF and pitch: draw dots, whose colour tells of voicing");
     parser.add("no-pipes", &mut no_pipes, "Run no command of a list: a matrix that needs one cannot be shown");
+    parser.add("words", &mut words, "Words with times, over the spectrogram: .ctm, .TextGrid, .jsonl or .json");
+    parser.add("model", &mut model, "Model whose posteriors are below the spectrogram, and whose words are over it");
     parser.letter('o', "output");
     let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let quiet = parser.quiet();
     if !(0.0..f64::INFINITY).contains(&frame_shift) {
         return Err(Trouble::Usage(format!("option --frame-shift: {frame_shift} is not 0 or more")));
     }
+    let is_spoken = !words.is_empty() || !model.is_empty();
+    if is_spoken && (frame_shift == 0.0 || is_pitch) {
+        return Err(Trouble::Usage("--words and --model need an axis in seconds, and no --pitch".to_owned()));
+    }
     let format = if output.is_empty() { None } else { Some(Format::of(&output)?) };
     let stop = interrupt::watch(TOOL, "nothing was drawn");
     if format.is_some() {
-        refuse_overwriting(&arguments, &output)?;
+        let files = [&words, &model].into_iter().filter(|name| !name.is_empty()).map(OsString::from);
+        refuse_overwriting(&arguments.iter().cloned().chain(files).collect::<Vec<_>>(), &output)?;
     }
     let picture = match arguments.as_slice() {
+        [recording] if is_recording(recording) && is_spoken => {
+            let reading = ReadOptions::default().with_pipes(!no_pipes);
+            let spoken = Spoken::open(Path::new(recording), &words, &model, &reading)?;
+            if format.is_some() {
+                refuse_overwriting(&spoken.files, &output)?;
+            }
+            Picture::of_speech(spoken, frame_shift / 1000.0)?
+        }
+        [_, ..] if is_spoken => {
+            return Err(Trouble::Usage("--words and --model are for a RECORDING, and this is none".to_owned()));
+        }
         [recording] if is_recording(recording) => {
             let reading = ReadOptions::default().with_pipes(!no_pipes);
             Picture::of_recording(Path::new(recording), frame_shift / 1000.0, &reading)?
@@ -97,6 +128,10 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
             return Err(Trouble::Usage(format!("expected FEATS and KEY, or a RECORDING, found {found} arguments")));
         }
     };
+    let left_out = picture.words_left_out(format.is_some());
+    if left_out > 0 {
+        tracing::warn!("{left_out} of {} words have no room: their boundaries alone are drawn", picture.words.len());
+    }
     let Some(format) = format else { return print(&picture.text()).map(|()| ExitCode::SUCCESS) };
     let (file, partial) = PartialFile::create(&output).map_err(|error| Trouble::failed(&error))?;
     drop(file);
@@ -145,18 +180,25 @@ fn is_recording(argument: &OsString) -> bool {
 }
 
 /// What there is to draw, one below the other.
+#[derive(Default)]
 struct Picture {
     key: String,
     frame_shift: f64,
     maps: Vec<Map>,
     pitch: Option<Matrix<f32>>,
+    /// Over the first map.
+    words: Vec<Word>,
+    /// The length of the recording that has words.
+    seconds: Option<f64>,
 }
 
 /// A matrix as a map.
 struct Map {
     title: String,
     features: Matrix<f32>,
+    frame_shift: f64,
     upwards: (&'static str, f64),
+    names: Vec<String>,
 }
 
 impl Picture {
@@ -169,7 +211,7 @@ impl Picture {
         if features.is_empty() {
             return Err(Trouble::Failed(format!("'{key}' in {feats} is empty: there is nothing to draw")));
         }
-        let mut picture = Self { key: key.clone(), frame_shift, maps: Vec::new(), pitch: None };
+        let mut picture = Self { key: key.clone(), frame_shift, ..Self::default() };
         match (is_pitch, features.num_cols()) {
             (true, 2) => picture.pitch = Some(features),
             (true, dims) => {
@@ -177,7 +219,9 @@ impl Picture {
                     "'{key}' in {feats} has {dims} columns, and NCCF and pitch are 2"
                 )));
             }
-            (false, _) => picture.maps.push(Map { title: key, features, upwards: DIMENSIONS }),
+            (false, _) => {
+                picture.maps.push(Map { title: key, features, frame_shift, upwards: DIMENSIONS, names: vec![] });
+            }
         }
         Ok(picture)
     }
@@ -187,27 +231,9 @@ impl Picture {
         let [utterance] = inputs.utterances() else {
             return Err(Trouble::Usage(format!("{} is more than one recording", path.display())));
         };
-        let mut spectrogram = SpectrogramOptions::default();
-        spectrogram.frame.dither = 0.0;
-        if frame_shift > 0.0 {
-            spectrogram.frame.frame_shift_ms = (frame_shift * 1000.0) as f32;
-        }
-        let plan = |options: &SpectrogramOptions| Spectrogram::new(options.clone());
-        let spectra = match features_of(&inputs, plan(&spectrogram), reading) {
-            Err(Error::Feat(FeatError::SampleRateMismatch { found, .. })) => {
-                spectrogram.frame.samp_freq = found;
-                features_of(&inputs, plan(&spectrogram), reading)
-            }
-            spectra => spectra,
-        };
-        let frame = spectrogram.frame.clone();
         let failed = |error| Trouble::Failed(format!("{}: {}", path.display(), log::one_line(&error)));
-        let spectra = spectra.map_err(failed)?;
-        // Column 0 is the energy.
-        let bins = spectra.num_cols() - 1;
-        let hertz = f64::from(frame.samp_freq) / 2.0 / bins as f64;
-        let spectra = spectra.col_range(1, bins).map_err(|error| Trouble::failed(&error))?.to_owned();
-
+        let key = utterance.key.clone();
+        let (spectra, frame) = spectrogram(&inputs, frame_shift, reading, &key).map_err(failed)?;
         let mut fbank = FbankOptions { frame: frame.clone(), ..FbankOptions::default() };
         fbank.mel.num_bins = 40;
         let bank = features_of(&inputs, Fbank::new(fbank), reading).map_err(failed)?;
@@ -219,10 +245,33 @@ impl Picture {
         let pitch = PitchFeatures::new(pitch, ProcessPitchOptions::default()).map(NccfAndPitch);
         let pitch = features_of(&inputs, pitch, reading).map_err(failed)?;
 
-        let key = utterance.key.clone();
-        let map = |title, features, upwards| Map { title: format!("{key}: {title}"), features, upwards };
-        let maps = vec![map("spectrogram", spectra, ("Hz", hertz)), map("fbank", bank, DIMENSIONS)];
-        Ok(Self { key, frame_shift, maps, pitch: Some(pitch) })
+        let title = format!("{key}: fbank");
+        let bank = Map { title, features: bank, frame_shift, upwards: DIMENSIONS, names: vec![] };
+        Ok(Self { key, frame_shift, maps: vec![spectra, bank], pitch: Some(pitch), ..Self::default() })
+    }
+
+    /// A spectrogram with words over it, and posteriors below if there is a model.
+    fn of_speech(spoken: Spoken, frame_shift: f64) -> Result<Self, Trouble> {
+        let Spoken { key, recording, words, posteriors, .. } = spoken;
+        let seconds = f64::from(recording.duration());
+        let failed = |error| Trouble::Failed(format!("{key}: {}", log::one_line(&error)));
+        let inputs = Inputs::new(vec![Utterance::new(&key, recording)]).map_err(failed)?;
+        let (spectra, _) = spectrogram(&inputs, frame_shift, &ReadOptions::default(), &key).map_err(failed)?;
+        let mut maps = vec![spectra];
+        if let Some(Posteriors { probabilities, frame_shift, tokens }) = posteriors {
+            let title = format!("{key}: posteriors");
+            maps.push(Map { title, features: probabilities, frame_shift, upwards: ("token", 1.0), names: tokens });
+        }
+        Ok(Self { key, frame_shift, maps, pitch: None, words, seconds: Some(seconds) })
+    }
+
+    /// How many words have no room in the picture.
+    fn words_left_out(&self, is_image: bool) -> usize {
+        match self.seconds {
+            Some(seconds) if is_image => heat_map::words_left_out(&self.words, seconds),
+            Some(seconds) => text_picture::words(&self.words, seconds).1,
+            None => 0,
+        }
     }
 
     fn height(&self) -> u32 {
@@ -232,12 +281,15 @@ impl Picture {
 
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         let panels = area.split_evenly((self.maps.len() + usize::from(self.pitch.is_some()), 1));
-        let frame_shift = self.frame_shift;
-        for (panel, Map { title, features, upwards }) in panels.iter().zip(&self.maps) {
-            HeatMap { title, features, frame_shift, upwards: *upwards }.draw(panel)?;
+        for (number, (panel, map)) in panels.iter().zip(&self.maps).enumerate() {
+            let Map { title, features, frame_shift, upwards, names } = map;
+            let words = if number == 0 { &self.words[..] } else { &[] };
+            let (frame_shift, upwards, end) = (*frame_shift, *upwards, self.seconds);
+            HeatMap { title, features, frame_shift, upwards, names, end, words }.draw(panel)?;
         }
         if let (Some(pitch), Some(panel)) = (&self.pitch, panels.last()) {
-            PitchTrack { title: &format!("{}: pitch and voicing", self.key), pitch, frame_shift }.draw(panel)?;
+            let title = format!("{}: pitch and voicing", self.key);
+            PitchTrack { title: &title, pitch, frame_shift: self.frame_shift }.draw(panel)?;
         }
         area.present()
     }
@@ -245,14 +297,17 @@ impl Picture {
     /// All of it as text for a terminal.
     fn text(&self) -> String {
         let mut text = format!("{}\n", self.summary());
-        if let [Map { features, .. }] = &self.maps[..] {
+        if let ([Map { features, .. }], None) = (&self.maps[..], self.seconds) {
             text += &text_picture::numbers(features);
         }
-        for Map { title, features, upwards } in &self.maps {
+        for (number, Map { title, features, frame_shift, upwards, names }) in self.maps.iter().enumerate() {
             if self.maps.len() > 1 {
                 let _ = writeln!(text, "\n{title}");
             }
-            text += &text_picture::heat_map(features, self.frame_shift, *upwards);
+            if let (0, Some(seconds)) = (number, self.seconds) {
+                text += &text_picture::words(&self.words, seconds).0;
+            }
+            text += &text_picture::heat_map(features, *frame_shift, *upwards, names, self.seconds);
         }
         if let Some(pitch) = &self.pitch {
             let _ = writeln!(
@@ -269,12 +324,45 @@ impl Picture {
         let Self { key, maps, pitch, .. } = self;
         let first = maps.first().map(|map| &map.features).or(pitch.as_ref());
         let (frames, dims) = first.map_or((0, 0), |features| (features.num_rows(), features.num_cols()));
+        if let Some(seconds) = self.seconds {
+            let (words, posteriors) = (self.words.len(), if maps.len() > 1 { " and posteriors" } else { "" });
+            let (words, noun) = (words, if words == 1 { "word" } else { "words" });
+            return format!("{key}, {}: {words} {noun}, spectrogram{posteriors}", duration(seconds));
+        }
         match (maps.len(), pitch) {
             (0, _) => format!("{key}, pitch of {frames} frames"),
             (1, None) => format!("{key}, {frames} frames of {dims} dimensions"),
             _ => format!("{key}, spectrogram, fbank and pitch of {frames} frames"),
         }
     }
+}
+
+/// The spectrogram of the only input, whose key this is, and its frames.
+fn spectrogram(
+    inputs: &Inputs,
+    frame_shift: f64,
+    reading: &ReadOptions,
+    key: &str,
+) -> Result<(Map, FrameExtractionOptions), Error> {
+    let mut options = SpectrogramOptions::default();
+    options.frame.dither = 0.0;
+    if frame_shift > 0.0 {
+        options.frame.frame_shift_ms = (frame_shift * 1000.0) as f32;
+    }
+    let plan = |options: &SpectrogramOptions| Spectrogram::new(options.clone());
+    let spectra = match features_of(inputs, plan(&options), reading) {
+        Err(Error::Feat(FeatError::SampleRateMismatch { found, .. })) => {
+            options.frame.samp_freq = found;
+            features_of(inputs, plan(&options), reading)
+        }
+        spectra => spectra,
+    }?;
+    // Column 0 is the energy.
+    let bins = spectra.num_cols() - 1;
+    let hertz = f64::from(options.frame.samp_freq) / 2.0 / bins as f64;
+    let features = spectra.col_range(1, bins)?.to_owned();
+    let title = format!("{key}: spectrogram");
+    Ok((Map { title, features, frame_shift, upwards: ("Hz", hertz), names: vec![] }, options.frame))
 }
 
 /// The features of the only input.

@@ -6,12 +6,16 @@ use std::ops::Range;
 use kaldera::matrix::Matrix;
 
 use crate::native::heat_map::{groups, probability_of_voicing, short};
+use crate::native::word_lines::{cells, places};
+use crate::native::words::Word;
 
 /// From little to much.
 const SHADES: &[u8] = b" .:-=+*#%@";
 /// The most characters to the right and lines upwards.
 const WIDTH: usize = 88;
 const HEIGHT: usize = 24;
+/// The most lines of words.
+const WORD_LINES: usize = 8;
 /// Frames and dimensions whose numbers are shown.
 const NUMBERS: (usize, usize) = (4, 8);
 
@@ -30,9 +34,20 @@ pub(super) fn numbers(features: &Matrix<f32>) -> String {
 }
 
 /// A matrix; each character is the mean over some frames and dimensions, which are `upwards.1` of
-/// `upwards.0`.
-pub(super) fn heat_map(features: &Matrix<f32>, frame_shift: f64, upwards: (&str, f64)) -> String {
-    let columns = groups(features.num_rows(), WIDTH);
+/// `upwards.0` and may have names. With `seconds` the axis to the right ends there, and is as wide as
+/// any other.
+pub(super) fn heat_map(
+    features: &Matrix<f32>,
+    frame_shift: f64,
+    upwards: (&str, f64),
+    names: &[String],
+    seconds: Option<f64>,
+) -> String {
+    let frames = features.num_rows();
+    let columns = match seconds {
+        Some(seconds) => slices(frames, frame_shift, seconds),
+        None => groups(frames, WIDTH),
+    };
     let rows = groups(features.num_cols(), HEIGHT);
     let mean = |frames: &Range<usize>, dims: &Range<usize>| {
         let values = frames.clone().flat_map(|frame| &features.row_data(frame)[dims.clone()]);
@@ -43,8 +58,12 @@ pub(super) fn heat_map(features: &Matrix<f32>, frame_shift: f64, upwards: (&str,
     let finite = || means.iter().flatten().copied().filter(|mean| mean.is_finite());
     let (least, most) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
     let lines = means.iter().map(|line| line.iter().map(|&mean| shade(mean, least, most)).collect::<String>());
-    let labels = rows.iter().map(|dims| short((dims.start as f64 * upwards.1).round()));
-    let picture = frame_of(labels.zip(lines).rev(), columns.len(), features.num_rows(), frame_shift);
+    let label = |dims: &Range<usize>| match names.get(dims.start) {
+        Some(name) => shortened(name, LABEL),
+        None => short((dims.start as f64 * upwards.1).round()),
+    };
+    let end = end_of(frames, frame_shift, seconds);
+    let picture = frame_of(rows.iter().map(label).zip(lines).rev(), columns.len(), &end);
     let unit = upwards.0;
     format!("{:>LABEL$}\n{picture}", unit)
 }
@@ -69,25 +88,82 @@ pub(super) fn pitch_track(pitch: &Matrix<f32>, frame_shift: f64) -> String {
         columns.iter().map(mark).collect()
     };
     let lines = (0..HEIGHT).map(|level| (short((level as f64 * step).round()), line(level)));
-    let picture = frame_of(lines.rev(), columns.len(), pitch.num_rows(), frame_shift);
+    let picture = frame_of(lines.rev(), columns.len(), &end_of(pitch.num_rows(), frame_shift, None));
     format!("{:>LABEL$}\n{picture}", "Hz")
 }
 
 /// Characters of a label at the left.
 const LABEL: usize = 9;
 
+/// The frames of each character of an axis of `seconds`: the one that is there at its beginning, and
+/// those that begin within it.
+fn slices(frames: usize, frame_shift: f64, seconds: f64) -> Vec<Range<usize>> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    let frame = |column: usize| (column as f64 / WIDTH as f64 * seconds / frame_shift) as usize;
+    let slice = |column| {
+        let start = frame(column).min(frames.saturating_sub(1));
+        start..frame(column + 1).clamp(start + 1, frames.max(start + 1))
+    };
+    (0..WIDTH).map(slice).collect()
+}
+
+/// Words over a picture of `seconds`, each from where it begins on, and a line of their boundaries;
+/// with how many have no room.
+pub(super) fn words(words: &[Word], seconds: f64) -> (String, usize) {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the width")]
+    let column = |time: f64| (time / seconds * WIDTH as f64).clamp(0.0, (WIDTH - 1) as f64) as usize;
+    let texts: Vec<String> = words.iter().map(|word| shortened(&word.text, WIDTH)).collect();
+    let wishes = words.iter().zip(&texts).map(|(word, text)| (column(word.start), cells(text)));
+    let places = places(wishes, 1, WIDTH, WORD_LINES);
+    let lines = places.iter().flatten().map(|place| place.line + 1).max().unwrap_or(0);
+    let mut boundaries = [b' '; WIDTH];
+    for word in words {
+        let (start, end) = (column(word.start), column(word.end));
+        boundaries[start..=end].iter_mut().filter(|cell| **cell == b' ').for_each(|cell| *cell = b'-');
+        (boundaries[start], boundaries[end]) = (b'|', b'|');
+    }
+    let mut picture = String::new();
+    for line in (0..lines).rev() {
+        let mut row = String::new();
+        for (text, place) in texts.iter().zip(&places) {
+            if let Some(place) = place.filter(|place| place.line == line) {
+                row.push_str(&" ".repeat(place.left - cells(&row)));
+                row.push_str(text);
+            }
+        }
+        let _ = writeln!(picture, "{:>LABEL$} |{row}", if line + 1 == lines { "words" } else { "" });
+    }
+    let boundaries: String = boundaries.into_iter().map(char::from).collect();
+    let _ = writeln!(picture, "{:LABEL$} |{}", "", boundaries.trim_end());
+    (picture, places.iter().filter(|place| place.is_none()).count())
+}
+
+/// A text of at most `width` cells.
+fn shortened(text: &str, width: usize) -> String {
+    let mut short = text.to_owned();
+    while cells(&short) > width {
+        short.pop();
+    }
+    short
+}
+
+/// What stands at the end of an axis of time.
+fn end_of(frames: usize, frame_shift: f64, seconds: Option<f64>) -> String {
+    match seconds {
+        Some(seconds) => format!("{} s", short(seconds)),
+        None if frame_shift > 0.0 => format!("{} s", short(frames as f64 * frame_shift)),
+        None => format!("{frames} frames"),
+    }
+}
+
 /// Lines from the top, each with its label, over an axis of time.
-fn frame_of(lines: impl Iterator<Item = (String, String)>, width: usize, frames: usize, frame_shift: f64) -> String {
+fn frame_of(lines: impl Iterator<Item = (String, String)>, width: usize, end: &str) -> String {
     let mut picture = String::new();
     for (label, line) in lines {
-        let _ = writeln!(picture, "{label:>LABEL$} |{}", line.trim_end());
+        let pad = LABEL.saturating_sub(cells(&label));
+        let _ = writeln!(picture, "{:pad$}{label} |{}", "", line.trim_end());
     }
     let _ = writeln!(picture, "{:LABEL$} +{}", "", "-".repeat(width));
-    let end = if frame_shift > 0.0 {
-        format!("{} s", short(frames as f64 * frame_shift))
-    } else {
-        format!("{frames} frames")
-    };
     let gap = width.saturating_sub(1);
     let _ = writeln!(picture, "{:LABEL$}  0{end:>gap$}", "");
     picture
@@ -110,7 +186,7 @@ mod tests {
     #[test]
     fn the_least_is_blank_and_the_most_is_full() {
         let features = Matrix::from_fn(200, 30, |frame, dim| (frame + dim) as f32);
-        let picture = heat_map(&features, 0.01, ("dimension", 1.0));
+        let picture = heat_map(&features, 0.01, ("dimension", 1.0), &[], None);
         let lines: Vec<_> = picture.lines().collect();
         assert_eq!(lines.len(), 1 + HEIGHT + 2);
         assert!(lines[1].ends_with('@') && lines[HEIGHT].starts_with("        0 | "), "{picture}");
@@ -121,11 +197,47 @@ mod tests {
     #[test]
     fn values_that_are_all_the_same_or_not_finite_can_be_shown() {
         for value in [0.0, 7.0, f32::NAN, f32::INFINITY] {
-            let picture = heat_map(&Matrix::from_fn(3, 2, |_, _| value), 0.0, ("dimension", 1.0));
+            let picture = heat_map(&Matrix::from_fn(3, 2, |_, _| value), 0.0, ("dimension", 1.0), &[], None);
             assert_eq!(picture.contains('?'), !value.is_finite(), "{picture}");
             assert!(picture.contains("3 frames"));
         }
         assert_eq!([0.0, 0.95, 1.0].map(|value| shade(value, 0.0, 1.0)), [' ', '@', '@']);
+    }
+
+    #[test]
+    fn words_begin_at_their_columns() {
+        // A second is 44 columns.
+        let all = [("one", 0.25, 0.5), ("two", 0.5, 1.0), ("三四五", 1.01, 1.02), ("six", 1.05, 1.99)];
+        let all = all.map(|(text, start, end)| Word::new(text, start, end));
+        let (picture, left_out) = words(&all, 2.0);
+        let expected = format!(
+            "    words |{:46}six\n{:9} |{:11}one{:8}two{:19}三四五\n{:9} |{:11}|----------|---------------------| |{}|\n",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "-".repeat(40)
+        );
+        assert_eq!((&*picture, left_out), (&*expected, 0));
+        let crowd: Vec<Word> = (0..30).map(|_| Word::new("same", 1.0, 1.5)).collect();
+        assert_eq!(words(&crowd, 2.0).1, 30 - WORD_LINES);
+        assert_eq!(words(&[Word::new(&"w".repeat(200), 0.5, 1.0)], 2.0).1, 0);
+    }
+
+    #[test]
+    fn maps_of_the_same_time_are_equally_wide() {
+        let names = ["<blk>", "a"].map(str::to_owned);
+        let few = Matrix::from_fn(4, 2, |frame, dim| (frame / 2 * dim) as f32);
+        let picture = heat_map(&few, 0.5, ("token", 1.0), &names, Some(2.0));
+        let lines: Vec<&str> = picture.lines().collect();
+        assert_eq!(lines[1], format!("        a |{:44}{}", "", "@".repeat(44)));
+        assert_eq!(lines[2], "    <blk> |");
+        assert!(lines[4].ends_with(" 2 s") && lines[4].len() == 11 + WIDTH, "{picture}");
+        assert_eq!(slices(0, 0.5, 2.0)[0], 0..1);
+        assert_eq!(slices(1000, 0.002, 2.0).last().cloned(), Some(988..1000));
     }
 
     #[test]

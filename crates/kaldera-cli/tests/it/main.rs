@@ -17,6 +17,7 @@ mod limits;
 mod lm;
 mod manners;
 mod native;
+mod onnx;
 #[cfg(unix)]
 mod outputs;
 mod pipelines;

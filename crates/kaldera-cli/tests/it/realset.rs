@@ -33,7 +33,7 @@ const TOLERANCE: f64 = 1e-2;
 const CLASSES: usize = 41;
 
 /// The folder, below the one that `KALDERA_DATA` names from the project's root.
-fn realset() -> Option<PathBuf> {
+pub(crate) fn realset() -> Option<PathBuf> {
     let Some(data) = std::env::var_os("KALDERA_DATA").filter(|data| !data.is_empty()) else {
         println!("left out: KALDERA_DATA names no folder with realset");
         return None;
@@ -233,7 +233,7 @@ impl Costs {
 }
 
 /// The arrays of a compressed archive of NumPy, row by row.
-fn arrays(file: &Path) -> HashMap<String, Vec<f32>> {
+pub(crate) fn arrays(file: &Path) -> HashMap<String, Vec<f32>> {
     let bytes = fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let number =
         |at: usize, size: usize| bytes[at..at + size].iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte));

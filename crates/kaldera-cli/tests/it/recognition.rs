@@ -1,7 +1,7 @@
-//! From recordings to words: `transcribe`, `align`, `stream`, `score` and `model`.
+//! From recordings to words: `transcribe`, `align`, `stream`, `score`, `model`, and `plot` of words.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 use kaldera::matrix::Matrix;
@@ -159,6 +159,64 @@ fn words_of_a_transcript_are_found() {
     bench.run(&["align", "--text=text", "-o", "x.ctm", "model", "in"]).with(1).tells(&["utterance a", "twice"]);
 }
 
+/// Where the middle of a word is in an image.
+fn x_of(svg: &str, word: &str) -> f64 {
+    let at = svg.find(&format!("\n{word}\n")).unwrap_or_else(|| panic!("no '{word}' in {svg}"));
+    let text = &svg[svg[..at].rfind("<text").unwrap()..at];
+    assert!(text.contains("text-anchor=\"middle\""), "{text}");
+    text.split("x=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn words_are_drawn_where_they_are_said() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    for out in ["x.ctm", "x.TextGrid", "x.jsonl"] {
+        bench.run(&["transcribe", "-q", "-o", out, "model", "in/a.wav"]).with(0);
+        bench.run(&["plot", "in/a.wav", &format!("--words={out}"), "-o", "x.svg"]).with(0);
+        let svg = fs::read_to_string(bench.path("x.svg")).unwrap();
+        // Of half a second, which are 810 pixels from the 68th on.
+        for (word, middle) in [("one", 0.2), ("two", 0.45)] {
+            let (found, expected) = (x_of(&svg, word), 68.0 + 810.0 * middle / 0.5);
+            assert!((found - expected).abs() <= 2.0, "{out}: {word} at {found}, not {expected}");
+        }
+        let text = bench.run(&["plot", "in/a.wav", &format!("--words={out}")]).with(0).stdout;
+        assert!(text.starts_with("a, 0.50 s: 2 words, spectrogram\n"), "{text}");
+        // Of 88 columns.
+        assert!(text.contains(&format!("words |{:17}one{:50}two\n", "", "")), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+    // The words and the posteriors of a model.
+    let text = bench.run(&["plot", "in/a.wav", "--model=model"]).with(0).stdout;
+    assert!(text.contains("a: posteriors") && text.contains("    three |") && text.contains("2 words"), "{text}");
+    bench.run(&["plot", "in/a.wav", "--model=model", "-o", "x.svg"]).with(0);
+    let svg = fs::read_to_string(bench.path("x.svg")).unwrap();
+    for name in ["&lt;blk&gt;", "three", "one"] {
+        assert!(svg.contains(&format!("\n{name}\n")), "{name}");
+    }
+    bench.run(&["plot", "in/a.wav", "--model=model", "--words=x.ctm", "-o", "x.png"]).with(0);
+}
+
+#[test]
+fn words_that_cannot_be_drawn_are_named() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    bench.file("x.ctm", "a 1 0.1 0.2 one\na 1 0.4 0.3 two\na 1 0.6 0.1 late\nb 1 0 0.1 x\n");
+    let ended = bench.run(&["plot", "in/a.wav", "--words=x.ctm"]).with(0).tells(&["beyond the end", "'late'", "0.6 s"]);
+    assert!(ended.stdout.contains(" two\n") && !ended.stdout.contains("late"), "{ended:?}");
+    bench.file("y.ctm", "b 1 0 0.1 x\n");
+    bench.run(&["plot", "in/a.wav", "--words=y.ctm"]).with(1).tells(&["y.ctm", "'a'", "'b'"]);
+    bench.file("y.ctm", "a 1 0\n");
+    bench.run(&["plot", "in/a.wav", "--words=y.ctm"]).with(1).tells(&["y.ctm", "line 1"]);
+    bench.run(&["plot", "in/a.wav", "--words=x.srt"]).with(2).tells(&[".ctm, .TextGrid, .jsonl or .json"]);
+    bench.run(&["plot", "in/a.wav", "--words=x.ctm", "--frame-shift=0"]).with(2).tells(&["seconds"]);
+    bench.run(&["plot", "x.ark", "--words=x.ctm"]).with(2).tells(&["RECORDING"]);
+    bench.run(&["plot", "in/a.wav", "--words=x.ctm", "-o", "x.ctm"]).with(2).tells(&[".png"]);
+    bench.run(&["plot", "in/a.wav", "--model=nowhere"]).with(1).tells(&["nowhere"]);
+    bench.wav("in/c.wav", 8000, 16_000.0);
+    bench.run(&["plot", "in/c.wav", "--model=model"]).with(1).tells(&["c.wav", "utterance c"]);
+}
+
 #[test]
 fn no_file_that_is_read_is_overwritten() {
     let bench = Bench::new();
@@ -235,6 +293,83 @@ fn a_stream_gives_what_transcribe_gives() {
 }
 
 #[test]
+fn recordings_of_nothing_and_of_no_speech_are_no_trouble() {
+    let bench = Bench::new();
+    random_model(&bench);
+    let wave = bench.wav("in/other-rate.wav", 8000, 16_000.0);
+    bench.wav("in/other-rate-too.wav", 8000, 16_000.0);
+    fs::write(bench.path("in/silence.wav"), [&wave[..44], &vec![0; 16_000]].concat()).unwrap();
+    let tone = (0_i16..8000).flat_map(|i| (i % 40 * 500 - 10_000).to_le_bytes()).collect::<Vec<_>>();
+    fs::write(bench.path("in/tone.wav"), [&wave[..44], &tone].concat()).unwrap();
+    bench.wav("in/empty.wav", 0, 8000.0);
+    bench.wav("in/short.wav", 7, 8000.0);
+    let ended = bench.run(&["transcribe", "model", "in"]).with(1).tells(&["failed: empty", "without a single sample"]);
+    assert_eq!(ended.stderr.matches("16000 Hz is resampled").count(), 1, "{ended:?}");
+    assert_eq!(ended.stderr.matches("failed").count(), 1, "{ended:?}");
+    let keys: Vec<&str> = ended.stdout.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(keys, ["other-rate", "other-rate-too", "short", "silence", "tone"]);
+    assert!(ended.stdout.contains("\nshort\n"), "{ended:?}");
+    let text = ["empty", "short", "silence", "tone"].map(|key| format!("{key} one\n")).concat();
+    bench.file("text", &text);
+    let files = ["in/empty.wav", "in/short.wav", "in/silence.wav", "in/tone.wav"];
+    let ended = bench.run(&[&["align", "--text=text", "-o", "x.ctm", "model"][..], &files].concat()).with(1);
+    let failed: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("failed: ")).collect();
+    assert!(failed.len() == 2 && failed[0].contains("empty") && failed[1].contains("short"), "{ended:?}");
+    let ctm = fs::read_to_string(bench.path("x.ctm")).unwrap();
+    assert!(ctm.starts_with("silence 1 ") && ctm.lines().count() == 2, "{ctm}");
+    for key in ["short", "silence"] {
+        bench.run(&["transcribe", "-o", "x.TextGrid", "model", &format!("in/{key}.wav")]).with(0);
+    }
+    for key in ["empty", "short", "silence"] {
+        stream(&bench, &["model"], &fs::read(bench.path(&format!("in/{key}.wav"))).unwrap()).with(0);
+    }
+    #[cfg(target_os = "linux")]
+    bench.shell("\"$K\" transcribe model in > /dev/full").with(1).tells(&["No space left"]);
+}
+
+#[test]
+fn hypotheses_of_the_parts_of_a_recording_are_combined() {
+    let bench = Bench::new();
+    random_model(&bench);
+    bench.wav("a.wav", 8000, 8000.0);
+    let mut found = vec![];
+    for out in ["x.jsonl", "x.TextGrid"] {
+        bench.run(&["transcribe", "-q", "--nbest=4", "--max-part=0.3", "-o", out, "model", "a.wav"]).with(0);
+        found.push(fs::read_to_string(bench.path(out)).unwrap());
+    }
+    let value: serde_json::Value = serde_json::from_str(found[0].trim()).unwrap();
+    let hypotheses = value["hypotheses"].as_array().unwrap();
+    assert!(hypotheses.len() > 1 && hypotheses.len() <= 4, "{value}");
+    let scores: Vec<f64> = hypotheses.iter().map(|one| one["score"].as_f64().unwrap()).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b) && hypotheses[0]["text"] == value["text"], "{value}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_the_last_utterance_of_a_stream() {
+    let bench = Bench::new();
+    random_model(&bench);
+    let wave = bench.wav("a.wav", 8000, 8000.0);
+    let expected = stream(&bench, &["model"], &wave).with(0).stdout;
+    let mut command = bench.command(&["stream", "--partial", "model"]);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // The samples, whose end the header has not told: more could come.
+    input.write_all(&wave[44..]).unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    for _ in 0..10 {
+        assert!(lines.next().unwrap().unwrap().starts_with("partial: "));
+    }
+    bench.shell(&format!("kill -INT {}", child.id())).with(0);
+    let last = lines.map(Result::unwrap).find(|line| !line.starts_with("partial: "));
+    assert_eq!(last.as_deref(), Some(expected.trim_end()));
+    let ended = Ended::from(child.wait_with_output().unwrap()).with(130);
+    assert!(ended.stderr.contains("stopped") && ended.stderr.contains("1.00 s of audio"), "{ended:?}");
+    drop(input);
+}
+
+#[test]
 fn errors_are_counted_in_every_kind_of_file() {
     let bench = Bench::new();
     bench.file("ref.txt", "u1 the cat sat\nu2 on a mat\n");
@@ -277,7 +412,7 @@ fn a_model_is_described_or_what_is_wrong_with_it() {
 #[test]
 fn the_shipped_model_recognises_the_shipped_recording() {
     let bench = Bench::new();
-    bench.run(&["model", "digits", "digits"]).with(0);
+    bench.run(&["model", "digits", "-o", "digits"]).with(0);
     let told = bench.run(&["model", "check", "digits"]).with(0).stdout;
     assert!(told.contains("11 tokens, a frame each 30.0 ms") && told.contains("8000 Hz"), "{told}");
     let ended = bench.run(&["transcribe", "digits", "digits/digits.wav"]).with(0);

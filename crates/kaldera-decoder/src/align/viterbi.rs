@@ -7,12 +7,29 @@ use crate::error::Error;
 use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Segment};
 
+/// What a path through the labels of a transcript may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum Topology {
+    /// CTC's: blanks may stand between labels, and must between equal ones.
+    #[default]
+    Ctc,
+    /// Each label is a state with a loop, as a monophone HMM has it: no frame is a blank, and equal
+    /// labels may follow each other.
+    #[doc(alias = "monophone")]
+    Hmm,
+}
+
 /// Options of [`forced_align`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct AlignOptions {
+    /// What a path may do.
+    pub topology: Topology,
     /// The blank.
     pub blank: i32,
     /// A label that matches anything at no cost: what has been said where the transcript has gaps.
@@ -29,11 +46,12 @@ pub struct AlignOptions {
 
 impl Default for AlignOptions {
     fn default() -> Self {
-        Self { blank: 0, star: None, silence: None, max_bytes: 256 << 20 }
+        Self { topology: Topology::Ctc, blank: 0, star: None, silence: None, max_bytes: 256 << 20 }
     }
 }
 
 setters! { AlignOptions:
+    topology, with_topology: Topology, "With this topology.";
     blank, with_blank: i32, "With this blank.";
     star, with_star: Option<i32>, "With a label that matches anything.";
     silence, with_silence: Option<i32>, "With a label that may stand between words.";
@@ -122,7 +140,8 @@ pub(super) fn word_of(text: &str, first: &Segment, last: &Segment, tokens: &[Seg
 struct Chain<'a> {
     log_probs: LogProbs<'a>,
     columns: Vec<Option<usize>>,
-    blank: usize,
+    /// None where no frame is a blank.
+    blank: Option<usize>,
     /// 0 where a label may follow the one before at once, minus infinity where these are equal.
     skip: Vec<f64>,
     emissions: Vec<f64>,
@@ -142,7 +161,7 @@ impl Trellis for Chain<'_> {
         for (score, column) in self.emissions.iter_mut().zip(&self.columns) {
             *score = column.map_or(0.0, |column| f64::from(row[column]));
         }
-        let blank = f64::from(row[self.blank]);
+        let blank = self.blank.map_or(f64::NEG_INFINITY, |blank| f64::from(row[blank]));
         let (blanks, labels) = from.split_at(count + 1);
         let (to_blanks, to_labels) = to.split_at_mut(count + 1);
         to_blanks[0] = blanks[0] + blank;
@@ -195,7 +214,7 @@ fn larger(a: f64, b: f64) -> f64 {
 }
 
 /// The best alignment of a transcript: a path through blanks and labels, in which equal neighbours
-/// have a blank between them. Where several are best, any of them. O(frames × labels) time; the
+/// have a blank between them, or what [`AlignOptions::topology`] says. Where several are best, any of them. O(frames × labels) time; the
 /// memory is bounded by [`AlignOptions::max_bytes`] as far as that is possible.
 ///
 /// # Errors
@@ -220,15 +239,20 @@ pub fn forced_align(
     };
     let columns = targets.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     let num_frames = log_probs.num_frames();
-    let repeats = targets.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    let is_ctc = options.topology == Topology::Ctc;
+    let repeats = targets.windows(2).filter(|pair| is_ctc && pair[0] == pair[1]).count();
     let needed = targets.len() + repeats;
     if num_frames < needed {
         return Err(Error::TooFewFrames { utterance: utterance(), num_frames, labels: targets.len(), needed });
     }
-    let skip = |i: usize| if i > 0 && targets[i - 1] != targets[i] { 0.0 } else { f64::NEG_INFINITY };
+    let skip = |i: usize| {
+        let follows = i > 0 && (!is_ctc || targets[i - 1] != targets[i]);
+        if follows { 0.0 } else { f64::NEG_INFINITY }
+    };
     let skip = (0..targets.len()).map(skip).collect();
     let count = targets.len();
-    let mut chain = Chain { log_probs: *log_probs, columns, blank, skip, emissions: vec![0.0; count] };
+    let own_blank = is_ctc.then_some(blank);
+    let mut chain = Chain { log_probs: *log_probs, columns, blank: own_blank, skip, emissions: vec![0.0; count] };
     let states = best_states(&mut chain, num_frames, options.max_bytes)
         .ok_or_else(|| Error::NoAlignment { utterance: utterance(), labels: count })?;
     let label = |state: usize| {
@@ -315,6 +339,39 @@ mod tests {
                     prop_assert_eq!(found.tokens.iter().map(|token| token.id).collect::<Vec<_>>(), targets);
                 }
                 Err(_) => prop_assert_eq!(best, f64::NEG_INFINITY),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_of_an_hmm_is_the_best_way_to_divide_the_frames(
+            values in prop::collection::vec(-8.0_f32..0.0, 0..22),
+            targets in prop::collection::vec(1..3_i32, 0..5),
+        ) {
+            let values = &values[..values.len() / 3 * 3];
+            let log_probs = LogProbs::new("u", values, 3).unwrap();
+            let frames = log_probs.num_frames();
+            // All ways to divide the frames among the labels.
+            let mut best = vec![f64::NEG_INFINITY; frames + 1];
+            best[0] = 0.0;
+            for &label in &targets {
+                let own = |from: usize, to: usize| -> f64 {
+                    let column = usize::try_from(label).unwrap();
+                    (from..to).map(|frame| f64::from(log_probs.frame(frame)[column])).sum()
+                };
+                let before = best.clone();
+                best = (0..=frames)
+                    .map(|to| (0..to).map(|from| before[from] + own(from, to)).fold(f64::NEG_INFINITY, f64::max))
+                    .collect();
+            }
+            let options = AlignOptions::default().with_topology(Topology::Hmm);
+            match forced_align(&log_probs, &targets, &options, &FrameTimes::default()) {
+                Ok(found) => {
+                    prop_assert!((found.score - best[frames]).abs() < 1e-9, "{} {}", found.score, best[frames]);
+                    prop_assert_eq!(found.tokens.iter().map(|token| token.id).collect::<Vec<_>>(), targets);
+                }
+                Err(_) => prop_assert_eq!(best[frames], f64::NEG_INFINITY),
             }
         }
     }

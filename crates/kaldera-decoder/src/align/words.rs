@@ -6,7 +6,7 @@ use fsa::graphs::Lexicon;
 use fsa::io::SymbolTable;
 
 use crate::align::blocks::{Trellis, best_states};
-use crate::align::viterbi::{AlignOptions, Alignment, alignment, first_best, forced_align, word_of};
+use crate::align::viterbi::{AlignOptions, Alignment, Topology, alignment, first_best, forced_align, word_of};
 use crate::error::Error;
 use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Segment};
@@ -103,7 +103,8 @@ struct State {
 /// All ways to say a transcript: a graph whose states are in topological order.
 struct Paths<'a> {
     log_probs: LogProbs<'a>,
-    blank: usize,
+    /// None where no frame is a blank, and equal labels may follow each other.
+    blank: Option<usize>,
     states: Vec<State>,
     /// The states in which a path may end.
     ends: Vec<usize>,
@@ -113,7 +114,7 @@ impl Paths<'_> {
     fn add(&mut self, label: Option<(i32, Option<usize>)>, word: Option<(usize, usize)>, before: &[usize]) -> usize {
         let number = self.states.len();
         // A label cannot follow an equal one without a blank.
-        let follows = |&&state: &&usize| label.is_none() || self.states[state].label != label;
+        let follows = |&&state: &&usize| label.is_none() || self.blank.is_none() || self.states[state].label != label;
         let reached: Vec<usize> = before.iter().filter(follows).copied().collect();
         let needed = reached.iter().map(|&state| self.states[state].needed).min().map_or(0, |needed| needed + 1);
         let before = std::iter::once(number).chain(reached).collect();
@@ -164,7 +165,7 @@ impl Trellis for Paths<'_> {
         let row = self.log_probs.frame(frame);
         for (state, new) in self.states.iter().zip(to) {
             let emission = match state.label {
-                None => f64::from(row[self.blank]),
+                None => self.blank.map_or(f64::NEG_INFINITY, |blank| f64::from(row[blank])),
                 Some((_, column)) => column.map_or(0.0, |column| f64::from(row[column])),
             };
             let best = state.before.iter().map(|&before| from[before]).fold(f64::NEG_INFINITY, f64::max);
@@ -182,7 +183,7 @@ impl Trellis for Paths<'_> {
     }
 }
 
-/// The best alignment of words with CTC's rules, over all their pronunciations, and with
+/// The best alignment of words with CTC's rules, or those of [`AlignOptions::topology`], over all their pronunciations, and with
 /// [`AlignOptions::silence`] between words where it fits. With one pronunciation for each word and no
 /// silence it is that of [`forced_align`]. O(frames × labels of all pronunciations) time.
 ///
@@ -219,7 +220,8 @@ pub fn align_words(
         let column = if Some(label) == options.star { None } else { Some(log_probs.column(label)?) };
         Ok((label, column))
     };
-    let mut paths = Paths { log_probs: *log_probs, blank, states: vec![], ends: vec![] };
+    let own_blank = (options.topology == Topology::Ctc).then_some(blank);
+    let mut paths = Paths { log_probs: *log_probs, blank: own_blank, states: vec![], ends: vec![] };
     let silence = options.silence.map(|label| column(0, label)).transpose()?;
     let mut open = vec![paths.add(None, None, &[])];
     open = paths.silence(open, silence);
@@ -442,10 +444,13 @@ mod tests {
         fn one_pronunciation_each_is_aligned_as_their_labels_are(
             values in values(),
             labels in prop::collection::vec(prop::collection::vec(1..4_i32, 1..3), 0..5),
+            is_hmm in any::<bool>(),
         ) {
             let values = &values[..values.len() / TOKENS * TOKENS];
             let log_probs = LogProbs::new("u", values, TOKENS).unwrap();
-            let (options, times) = (AlignOptions::default().with_star(Some(2)), FrameTimes::default());
+            let topology = if is_hmm { Topology::Hmm } else { Topology::Ctc };
+            let options = AlignOptions::default().with_star(Some(2)).with_topology(topology);
+            let times = FrameTimes::default();
             let words: Vec<_> = labels.iter().map(|own| TranscriptWord::new("w", [own.clone()])).collect();
             let linear = forced_align(&log_probs, &labels.concat(), &options, &times);
             let found = align_words(&log_probs, &words, &options, &times);

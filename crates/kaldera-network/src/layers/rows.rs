@@ -77,6 +77,8 @@ pub(super) fn activation(function: Function, inputs: usize) -> impl Layer {
             Function::Relu => values.iter_mut().for_each(|value| *value = value.max(0.0)),
             Function::Tanh => math::tanh_in_place(values),
             Function::Sigmoid => math::sigmoid_in_place(values),
+            Function::Exp => math::exp_in_place(values),
+            Function::Ln => math::ln_in_place(values),
             Function::Silu => {
                 math::sigmoid_in_place(values);
                 values.iter_mut().zip(x.values()).for_each(|(y, x)| *y *= x);

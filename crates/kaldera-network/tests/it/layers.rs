@@ -55,6 +55,10 @@ fn functions_are_what_their_names_say() {
     assert_close(&of(Function::Tanh), &[-0.761_594, 0.0, 0.964_028]);
     assert_close(&of(Function::Sigmoid), &[0.268_941, 0.5, 0.880_797]);
     assert_close(&of(Function::Silu), &[-0.268_941, 0.0, 1.761_594]);
+    assert_close(&of(Function::Exp), &[0.367_879, 1.0, 7.389_056]);
+    let x = LodTensor::from_lengths(&[2], 1, vec![1.0, 2.0]).unwrap();
+    let ln = LayerOptions::Activation { function: Function::Ln };
+    assert_close(run(ln, &store(&[]), &x).values(), &[0.0, 0.693_147]);
     let rows = LodTensor::from_lengths(&[1], 2, vec![0.0, 3.0_f32.ln()]).unwrap();
     assert_close(run(LayerOptions::LogSoftmax {}, &store(&[]), &rows).values(), &[0.25_f32.ln(), 0.75_f32.ln()]);
 }
@@ -154,6 +158,34 @@ proptest! {
 }
 
 #[test]
+fn a_residual_adds_what_it_was_given() {
+    let weights = store(&[("l.weight", &[2, 2], &[0.0, 1.0, 2.0, 0.0]), ("m.weight", &[1, 2], &[1.0, 1.0])]);
+    let x = LodTensor::from_lengths(&[2, 0], 2, vec![1.0, 3.0, -1.0, 0.0]).unwrap();
+    let relu = LayerOptions::Activation { function: Function::Relu };
+    let y = run(LayerOptions::residual([LayerOptions::linear("l"), relu]), &weights, &x);
+    assert_close(y.values(), &[4.0, 5.0, -1.0, 0.0]);
+    assert_eq!(y.lengths(), [2, 0]);
+    for (layers, said) in [
+        (vec![LayerOptions::linear("m")], "layer 0 (residual): 1 values of a row cannot be added to 2"),
+        (vec![LayerOptions::stack(1, 2)], "layer 0 (residual): 2 rows that become one cannot be added to 1"),
+        (vec![LayerOptions::linear("k")], "layer 0 (residual): layer 0 (linear)"),
+        (vec![], "layer 0 (residual): a network needs at least one layer"),
+    ] {
+        let refused = LayerStack::new(2, &[LayerOptions::residual(layers)], &weights).unwrap_err().to_string();
+        assert!(refused.contains(said), "{refused}");
+    }
+    // A convolution without padding has fewer rows.
+    let weights = store(&[("c.weight", &[1, 1, 2], &[1.0, 1.0])]);
+    let network = LayerStack::new(1, &[LayerOptions::residual([LayerOptions::conv("c", [0, 0])])], &weights).unwrap();
+    let x = LodTensor::from_lengths(&[3], 1, vec![1.0; 3]).unwrap();
+    let error = network.log_probs(&Batch::new(&["u"], &x).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("2 rows cannot be added to 3"), "{error}");
+    let mut stream = network.stream().unwrap();
+    assert_eq!(stream.accept(&[1.0, 1.0]), Ok(vec![3.0]));
+    assert!(stream.finish(&[1.0]).is_err());
+}
+
+#[test]
 fn what_does_not_fit_is_named() {
     let weights = store(&[
         ("l.weight", &[2, 3], &[0.0; 6]),
@@ -227,6 +259,13 @@ fn descriptions_are_read_with_their_defaults_and_no_other_keys() {
         [LayerOptions::batch_norm("n"), LayerOptions::layer_norm("n"), LayerOptions::utterance_norm()]
     );
     assert_eq!(rest[4], LayerOptions::Rnn { name: "r".into(), activation: Function::Tanh });
+    let residual = read("[[layers]]\nkind = 'residual'\n[[layers.layers]]\nkind = 'gru'\nname = 'g'").unwrap();
+    assert_eq!(residual, [LayerOptions::residual([LayerOptions::gru("g")])]);
+    let deep = format!("{}kind = 'log-softmax'{}", "kind = 'residual', layers = [{ ".repeat(5000), " }]".repeat(5000));
+    assert!(read(&format!("layers = [{{ {deep} }}]")).is_err());
+    let deep: String =
+        (1..2000).map(|n| format!("[[{}]]\nkind = 'residual'\n", ["layers"].repeat(n).join("."))).collect();
+    assert!(read(&deep).is_err());
     for (text, named) in [
         ("layers = [{ kind = 'linear' }]", "name"),
         ("layers = [{ kind = 'linear', name = 'l', nmae = 'x' }]", "nmae"),

@@ -1,6 +1,6 @@
 //! Networks of several layers: utterances alone and in batches, streams of any chunks.
 
-use kaldera_network::{Batch, Error, LayerOptions, LayerStack, LodTensor, Network, ParameterStore};
+use kaldera_network::{Batch, Error, Function, LayerOptions, LayerStack, LodTensor, Network, ParameterStore};
 use proptest::prelude::*;
 use recurrent::train::{Linear, uniform};
 use recurrent::{Gru, Lstm, Stack};
@@ -37,7 +37,12 @@ fn network(both_directions: bool, seed: u64) -> LayerStack {
     let mut gru = Stack::<Gru<f32>>::new(2, both_directions, HIDDEN, |inputs| Gru::zeros(inputs, HIDDEN));
     uniform(&mut gru, 0.5, seed + 2);
     add(&mut weights, "gru.", &gru.to_torch("").unwrap());
-    let mut output = Linear::<f32>::zeros(HIDDEN * (1 + usize::from(both_directions)), TOKENS);
+    let width = HIDDEN * (1 + usize::from(both_directions));
+    let mut more = Linear::<f32>::zeros(width * 3, width);
+    uniform(&mut more, 0.5, seed + 4);
+    let more = ParameterStore::of(&more);
+    weights.insert("more.weight", &[width, width, 3], more.get("weight").unwrap().1.to_vec()).unwrap();
+    let mut output = Linear::<f32>::zeros(width, TOKENS);
     uniform(&mut output, 0.5, seed + 3);
     add(&mut weights, "output.", &ParameterStore::of(&output));
     let layers = [
@@ -46,6 +51,10 @@ fn network(both_directions: bool, seed: u64) -> LayerStack {
         LayerOptions::stack(2, 3),
         LayerOptions::lstm("lstm"),
         LayerOptions::gru("gru"),
+        LayerOptions::residual([
+            LayerOptions::conv("more", [1, 1]),
+            LayerOptions::Activation { function: Function::Tanh },
+        ]),
         LayerOptions::linear("output"),
         LayerOptions::LogSoftmax {},
     ];

@@ -1,13 +1,15 @@
 //! `model.toml`, and the files that it names.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use kaldera_decoder::align::Topology;
 use kaldera_decoder::{FrameTimes, Vocabulary, WordUnits};
-use kaldera_network::{LayerOptions, LayerStack, Network, ParameterStore, Recorded};
+use kaldera_network::{LayerOptions, LayerStack, Merged, Network, ParameterStore, Recorded};
 use serde::Deserialize;
 use toml::Table;
 
@@ -28,8 +30,7 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Description {
-    #[serde(rename = "kind")]
-    _kind: ModelKind,
+    pub(super) kind: ModelKind,
     pub(super) tokens: PathBuf,
     #[serde(default)]
     pub(super) blank: usize,
@@ -49,10 +50,12 @@ pub(super) struct Description {
 }
 
 /// How a network was trained.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum ModelKind {
+pub(super) enum ModelKind {
     Ctc,
+    /// Each token is a state with a loop; no frame is a blank.
+    Hmm,
 }
 
 /// What words are made of.
@@ -78,6 +81,7 @@ pub(super) struct NetworkFile {
     inputs: Option<usize>,
     #[serde(default)]
     layers: Vec<LayerOptions>,
+    outputs: Option<PathBuf>,
 }
 
 /// A folder and its description.
@@ -123,7 +127,8 @@ impl Model {
         let graph = decoding.graph.as_ref().or(graph.as_ref());
         let words = graph_words.as_ref().filter(|_| graph.is_some());
         let language_model = decoding.language_model.as_ref().or(language_model.as_ref());
-        let others = [lexicon.as_ref(), graph, words, language_model.filter(|_| graph.is_none())];
+        let others =
+            [network.outputs.as_ref(), lexicon.as_ref(), graph, words, language_model.filter(|_| graph.is_none())];
         let named = [tokens, &network.file].into_iter().chain(others.into_iter().flatten());
         let mut files: Vec<PathBuf> =
             std::iter::once(self.folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
@@ -141,6 +146,14 @@ impl Model {
     /// The error of a file that a key names.
     pub(super) fn in_file(&self, key: &str, file: &Path, error: &dyn std::fmt::Display) -> Error {
         self.refuse(key, format!("{}: {error}", self.path(file).display()))
+    }
+
+    /// What a path of an alignment may do.
+    pub(super) fn topology(&self) -> Topology {
+        match self.description.kind {
+            ModelKind::Ctc => Topology::Ctc,
+            ModelKind::Hmm => Topology::Hmm,
+        }
     }
 
     pub(super) fn read_text(&self, key: &str, file: &Path) -> Result<String, Error> {
@@ -174,7 +187,30 @@ impl Model {
     }
 
     pub(super) fn network(&self, front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
-        let NetworkFile { file, inputs, layers } = &self.description.network;
+        let network = self.network_of_file(front_end)?;
+        match &self.description.network.outputs {
+            Some(outputs) => Ok(Box::new(self.merged(network, outputs)?)),
+            None => Ok(network),
+        }
+    }
+
+    /// A network whose outputs are merged into the tokens.
+    fn merged(&self, network: Box<dyn Network>, file: &Path) -> Result<Merged, Error> {
+        const KEY: &str = "network.outputs";
+        let tokens = self.token_texts()?;
+        let text = self.read_text(KEY, file)?;
+        let outputs = merged_tokens(&text, &tokens).map_err(|reason| self.in_file(KEY, file, &reason))?;
+        Merged::new(network, outputs, tokens.len()).map_err(|error| self.in_file(KEY, file, &error))
+    }
+
+    fn token_texts(&self) -> Result<Vec<String>, Error> {
+        let tokens = &self.description.tokens;
+        let text = self.read_text("tokens", tokens)?;
+        Vocabulary::token_texts(&text).map_err(|error| self.in_file("tokens", tokens, &error))
+    }
+
+    fn network_of_file(&self, front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
+        let NetworkFile { file, inputs, layers, .. } = &self.description.network;
         let dim = front_end.dim();
         if let Some(inputs) = inputs.filter(|&inputs| inputs != dim) {
             return Err(
@@ -183,9 +219,13 @@ impl Model {
         }
         let path = self.path(file);
         match path.extension().and_then(|ending| ending.to_str()) {
-            Some("safetensors") if front_end.samp_freq().is_none() => {
+            Some("safetensors" | "onnx") if front_end.samp_freq().is_none() => {
                 Err(self.refuse("features", "it is missing: the network takes features"))
             }
+            Some("onnx") if !layers.is_empty() => {
+                Err(self.refuse("network.layers", "an ONNX file has its layers inside: leave them out"))
+            }
+            Some("onnx") => self.onnx(&path, dim),
             Some("safetensors") => {
                 let weights =
                     ParameterStore::load(&path).map_err(|error| self.refuse("network.file", error.to_string()))?;
@@ -200,11 +240,27 @@ impl Model {
                 }
                 self.recorded(file)
             }
-            _ => {
-                Err(self
-                    .refuse("network.file", "it must end in .safetensors, or .ark, .scp or .npz (log-probabilities)"))
-            }
+            _ => Err(self.refuse(
+                "network.file",
+                "it must end in .safetensors, .onnx, or .ark, .scp or .npz (log-probabilities)",
+            )),
         }
+    }
+
+    #[cfg(feature = "onnx")]
+    fn onnx(&self, path: &Path, dim: usize) -> Result<Box<dyn Network>, Error> {
+        use kaldera_onnx::{OnnxNetwork, OnnxOptions};
+
+        let options = OnnxOptions::default().with_inputs(dim).with_subsampling(self.description.subsampling);
+        let network = OnnxNetwork::open(path, &options);
+        Ok(Box::new(network.map_err(|error| self.refuse("network.file", error.to_string()))?))
+    }
+
+    #[cfg(not(feature = "onnx"))]
+    fn onnx(&self, path: &Path, _dim: usize) -> Result<Box<dyn Network>, Error> {
+        let reason = "this build reads no ONNX files: build with the feature `onnx`, as in \
+                      'cargo install --path crates/kaldera-cli --features onnx'";
+        Err(self.refuse("network.file", format!("{}: {reason}", path.display())))
     }
 
     /// Log-probabilities of an archive.
@@ -260,8 +316,7 @@ impl Model {
     /// The tokens, of which there must be one for each column of the network's output.
     pub(super) fn vocabulary(&self, columns: usize) -> Result<Vocabulary, Error> {
         let Description { tokens, blank, words, separator, .. } = &self.description;
-        let text = self.read_text("tokens", tokens)?;
-        let texts = Vocabulary::token_texts(&text).map_err(|error| self.in_file("tokens", tokens, &error))?;
+        let texts = self.token_texts()?;
         if texts.len() != columns {
             let reason = format!("there are {} tokens, and the network gives {columns} scores", texts.len());
             return Err(self.in_file("tokens", tokens, &reason));
@@ -287,9 +342,36 @@ impl Model {
     }
 }
 
+/// The tokens of lines `OUTPUT TOKEN`, one for each output of a network; `-` is none.
+fn merged_tokens(text: &str, tokens: &[String]) -> Result<Vec<Option<usize>>, String> {
+    let numbers: HashMap<&str, usize> = tokens.iter().map(String::as_str).zip(0..).collect();
+    let token = |(line, content): (usize, &str)| {
+        let Some((_, token)) = content.trim_end().rsplit_once([' ', '\t']) else {
+            return Err(format!("line {line}, '{content}': not OUTPUT TOKEN"));
+        };
+        match token {
+            "-" => Ok(None),
+            token => match numbers.get(token) {
+                Some(&number) => Ok(Some(number)),
+                None => Err(format!("line {line}: there is no token {token}")),
+            },
+        }
+    };
+    (1..).zip(text.lines()).map(token).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn outputs_are_merged_by_lines() {
+        let tokens = ["<blk>".to_owned(), "A".to_owned()];
+        let merged = |text| merged_tokens(text, &tokens);
+        assert_eq!(merged("a A\n  -\n\u{251}\tA\n<blank> <blk>\n"), Ok(vec![Some(1), None, Some(1), Some(0)]));
+        assert!(merged("a A\nb B\n").unwrap_err().contains("line 2: there is no token B"));
+        assert!(merged("a A\nb\n").unwrap_err().contains("line 2, 'b'"));
+    }
 
     #[test]
     fn what_swells_out_of_gzip_is_refused() {

@@ -1,5 +1,8 @@
 //! The features of a model, by the names of Kaldi's options.
 
+mod normalize;
+mod samples;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,12 +14,16 @@ use kaldi_feat::{
 use toml::{Table, Value};
 
 use crate::Error;
+use crate::recognizer::front_end::normalize::Normalize;
+use crate::recognizer::front_end::samples::{Emphasized, SampleOptions, SampleRows};
 
 /// What turns samples into rows of the network's input.
 #[derive(Debug)]
 pub(super) struct FrontEnd {
     /// None where the network looks at names alone.
     features: Option<Box<dyn Features>>,
+    /// What the rows of an utterance become in the end.
+    normalize: Normalize,
 }
 
 /// An extractor of any kind.
@@ -35,7 +42,7 @@ pub(super) trait FrontEndStream: fmt::Debug + Send {
     /// Takes more samples, on the scale of 16-bit integers, and appends the rows that are ready.
     fn accept(&mut self, samples: &[f32], rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error>;
     /// Appends the last rows.
-    fn finish(&mut self, rows: &mut Vec<f32>);
+    fn finish(&mut self, rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error>;
 }
 
 impl<K: Kind> Features for Arc<Extractor<K>> {
@@ -75,27 +82,31 @@ impl<K: Kind> FrontEndStream for FeatureStream<K> {
         Ok(())
     }
 
-    fn finish(&mut self, rows: &mut Vec<f32>) {
+    fn finish(&mut self, rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
         self.input_finished();
         self.take_rows(rows);
+        Ok(())
     }
 }
 
 impl FrontEnd {
     /// No features: the network looks at names alone.
     pub(super) fn none() -> Self {
-        Self { features: None }
+        Self { features: None, normalize: Normalize::None }
     }
 
     /// The features of a table: `kind`, and Kaldi's options of that kind. `refuse` makes an error
     /// of a key of the table and what is wrong with it.
     pub(super) fn from_table(table: &Table, refuse: &dyn Fn(&str, String) -> Error) -> Result<Self, Error> {
-        const KINDS: &str = "fbank, mfcc, plp, spectrogram or log-mel";
+        const KINDS: &str = "fbank, mfcc, plp, spectrogram, log-mel or samples";
         let kind = match table.get("kind") {
             Some(Value::String(kind)) => kind.as_str(),
             Some(other) => return Err(refuse("kind", format!("{other} is not {KINDS}"))),
             None => return Err(refuse("kind", format!("it is missing: {KINDS}"))),
         };
+        let (mut table, normalize) = normalize::take(table, refuse)?;
+        let preemphasis = take_preemphasis(&mut table, refuse)?;
+        let table = &table;
         macro_rules! of_kaldi {
             ($options:ty, $kind:ty) => {{
                 let mut options = <$options>::default();
@@ -117,9 +128,18 @@ impl FrontEnd {
                 set_options(&mut options, table, refuse)?;
                 Box::new(Arc::new(LogMel::new(options)?))
             }
+            "samples" => {
+                let mut options = SampleOptions::default();
+                set_options(&mut options, table, refuse)?;
+                Box::new(SampleRows::new(&options).map_err(|reason| refuse("sample-frequency", reason))?)
+            }
             other => return Err(refuse("kind", format!("'{other}' is not {KINDS}"))),
         };
-        Ok(Self { features: Some(features) })
+        let features = match preemphasis {
+            Some(coefficient) => Box::new(Emphasized::new(features, coefficient)),
+            None => features,
+        };
+        Ok(Self { features: Some(features), normalize })
     }
 
     /// Values of a row.
@@ -142,15 +162,40 @@ impl FrontEnd {
 
     /// Appends the rows of an utterance, and says how many they are.
     pub(super) fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, Error> {
-        match &self.features {
-            Some(features) => Ok(features.append_rows(audio, rows)?),
-            None => Ok(0),
-        }
+        let Some(features) = &self.features else { return Ok(0) };
+        let begin = rows.len();
+        let count = features.append_rows(audio, rows)?;
+        self.normalize_utterance(&mut rows[begin..]);
+        Ok(count)
     }
 
-    /// A stream; none without features.
+    /// Whether each row depends on all rows of its utterance.
+    pub(super) fn needs_utterance(&self) -> bool {
+        self.normalize != Normalize::None
+    }
+
+    /// What is done with all rows of an utterance, which a [`stream`](Self::stream) leaves to its caller.
+    pub(super) fn normalize_utterance(&self, rows: &mut [f32]) {
+        self.normalize.apply(rows, self.dim());
+    }
+
+    /// A stream; none without features. Its rows are not normalised over the utterance.
     pub(super) fn stream(&self, key: &str, samp_freq: f32) -> Result<Option<Box<dyn FrontEndStream>>, Error> {
         Ok(self.features.as_ref().map(|features| features.stream(key, samp_freq)).transpose()?)
+    }
+}
+
+/// Takes the key `preemphasis` out of a table, which may lack it.
+fn take_preemphasis(table: &mut Table, refuse: &dyn Fn(&str, String) -> Error) -> Result<Option<f32>, Error> {
+    let Some(found) = table.remove("preemphasis") else { return Ok(None) };
+    #[expect(clippy::cast_possible_truncation, reason = "samples are of single precision")]
+    let coefficient = match found {
+        Value::Float(coefficient) => coefficient as f32,
+        _ => f32::NAN,
+    };
+    match (0.0..=1.0).contains(&coefficient) {
+        true => Ok(Some(coefficient)),
+        false => Err(refuse("preemphasis", format!("{found} is not from 0.0 to 1.0"))),
     }
 }
 
@@ -204,7 +249,7 @@ mod tests {
 
     #[test]
     fn every_kind_resamples() {
-        for kind in ["fbank", "mfcc", "plp", "spectrogram", "log-mel"] {
+        for kind in ["fbank", "mfcc", "plp", "spectrogram", "log-mel", "samples"] {
             let front_end = front_end(&format!("kind = '{kind}'"));
             for samp_freq in [8000.0, 44_100.0] {
                 let mut rows = vec![];
@@ -219,5 +264,38 @@ mod tests {
         let shift = front_end("kind = 'fbank'\nsample-frequency = 22050").frame_shift();
         assert_eq!(shift, Some(220.0 / 22_050.0));
         assert_eq!(front_end("kind = 'log-mel'").frame_shift(), Some(0.01));
+        assert_eq!(front_end("kind = 'samples'\nsample-frequency = 8000").frame_shift(), Some(0.000_125));
+    }
+
+    #[test]
+    fn streams_of_samples_give_what_the_whole_gives() {
+        let samples: Vec<f32> = (0_u16..9001).map(|i| f32::from(i * 31 % 2000) - 1000.0).collect();
+        for (samp_freq, kind, normalize) in [
+            (16_000.0, "samples", "none"),
+            (44_100.0, "samples", "none"),
+            (8000.0, "samples", "samples"),
+            (44_100.0, "fbank", "per_feature"),
+        ] {
+            let front_end = front_end(&format!("kind = '{kind}'\nnormalize = '{normalize}'\npreemphasis = 0.97"));
+            let mut whole = vec![];
+            front_end.append_rows(&Audio::new(&samples, samp_freq), &mut whole).unwrap();
+            let mut stream = front_end.stream("a", samp_freq).unwrap().unwrap();
+            let mut rows = vec![];
+            for chunk in samples.chunks(777) {
+                stream.accept(chunk, &mut rows).unwrap();
+            }
+            stream.finish(&mut rows).unwrap();
+            front_end.normalize_utterance(&mut rows);
+            assert_eq!(rows, whole, "{samp_freq} {kind}");
+            assert_eq!(front_end.needs_utterance(), normalize != "none");
+        }
+    }
+
+    #[test]
+    fn preemphasis_leaves_the_first_sample() {
+        let mut rows = vec![];
+        let emphasized = front_end("kind = 'samples'\npreemphasis = 0.5");
+        emphasized.append_rows(&Audio::new(&[32_768.0_f32, 16_384.0, -32_768.0], 16_000.0), &mut rows).unwrap();
+        assert_eq!(rows, [1.0, 0.0, -1.25]);
     }
 }

@@ -11,14 +11,15 @@ use crate::pipeline::ordered::{self, Weighed};
 use crate::pipeline::recording::Reader;
 use crate::pipeline::{Failure, Inputs, ReadOptions, Summary, Utterance, choose_channel};
 use crate::recognizer::Recognizer;
+use crate::recognizer::parts::Parts;
 use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
 
 /// The words of a recording.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Transcript {
-    /// Its hypotheses, the best one first; of a recording that was cut, one of all parts. Times are
-    /// those of the recording.
+    /// Its hypotheses, the best one first; of a recording that was cut, the best combinations of
+    /// those of its parts. Times are those of the recording.
     pub recognition: Recognition,
     /// How long it is.
     pub seconds: f64,
@@ -93,21 +94,14 @@ impl Recognizer {
             true => std::iter::once(0..samples.len()).collect(),
             false => cut_at_pauses(&samples, audio.samp_freq, options),
         };
-        let mut whole = Recognition::new(audio.key, 0, vec![]);
-        for (number, part) in parts.iter().enumerate() {
+        let mut whole = Parts::new(self.n_best);
+        for part in parts {
             let own =
                 Audio::new(&samples[part.clone()], audio.samp_freq).with_key(audio.key).with_vtln_warp(audio.vtln_warp);
-            let recognition = self.transcribe(&own)?;
-            if number == 0 {
-                whole = recognition;
-                if parts.len() > 1 {
-                    whole.hypotheses.truncate(1);
-                }
-            } else {
-                append(&mut whole, recognition, seconds_of(part.start, audio.samp_freq));
-            }
+            let times = seconds_of(part.start, audio.samp_freq)..seconds_of(part.end, audio.samp_freq);
+            whole.push(times, self.transcribe(&own)?);
         }
-        Ok(Transcript { recognition: whole, seconds })
+        Ok(Transcript { recognition: whole.finish(audio.key), seconds })
     }
 
     /// The words of recordings, on several threads: calls `take` with each recording that has some,
@@ -230,27 +224,4 @@ impl Weighed for Done {
 #[expect(clippy::cast_precision_loss, reason = "recordings have fewer than 2^53 samples")]
 fn seconds_of(samples: usize, samp_freq: f32) -> f64 {
     samples as f64 / f64::from(samp_freq)
-}
-
-/// Appends the best hypothesis of the part that begins at `offset` seconds.
-fn append(whole: &mut Recognition, part: Recognition, offset: f64) {
-    let first_frame = whole.num_frames;
-    whole.num_frames += part.num_frames;
-    let Some(mut best) = part.hypotheses.into_iter().next() else { return };
-    for segment in best.tokens.iter_mut().chain(&mut best.words) {
-        segment.frames = segment.frames.start + first_frame..segment.frames.end + first_frame;
-        segment.start += offset;
-        segment.end += offset;
-    }
-    match whole.hypotheses.first_mut() {
-        None => whole.hypotheses.push(best),
-        Some(all) => {
-            all.tokens.append(&mut best.tokens);
-            all.words.append(&mut best.words);
-            all.scores.acoustic += best.scores.acoustic;
-            all.scores.language_model += best.scores.language_model;
-            all.scores.insertion += best.scores.insertion;
-            all.scores.hot_words += best.scores.hot_words;
-        }
-    }
 }

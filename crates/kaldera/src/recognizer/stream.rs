@@ -15,8 +15,9 @@ use crate::recognizer::front_end::FrontEndStream;
 ///
 /// What [`finish`](Self::finish) returns is what [`Recognizer::transcribe`] returns of the whole. A
 /// network with a state runs once over each chunk. One that needs the whole utterance, such as one
-/// with layers in both directions, runs over all that has come whenever a result is asked for: such
-/// utterances should end at an [endpoint](Recognizer::endpoint).
+/// with layers in both directions or of an ONNX file, and features that are normalised over the
+/// utterance: these run over all that has come whenever a result is asked for. Such utterances should
+/// end at an [endpoint](Recognizer::endpoint).
 pub struct RecognizerStream<'r> {
     recognizer: &'r Recognizer,
     utterance: String,
@@ -37,7 +38,7 @@ impl<'r> RecognizerStream<'r> {
         let features = recognizer.front_end.stream(utterance, samp_freq)?;
         let reason = "log-probabilities of an archive belong to whole utterances: no stream".to_owned();
         let features = features.ok_or(Error::ModelFile { path: "model.toml".into(), reason })?;
-        let network = recognizer.network.stream().ok();
+        let network = recognizer.network.stream().ok().filter(|_| !recognizer.front_end.needs_utterance());
         let network = network.map(|network| Running { network, decoder: recognizer.decoder.stream(utterance) });
         Ok(Self { recognizer, utterance: utterance.to_owned(), features, rows: vec![], network })
     }
@@ -78,7 +79,7 @@ impl<'r> RecognizerStream<'r> {
     /// # Errors
     /// As [`accept`](Self::accept).
     pub fn finish(mut self) -> Result<Recognition, Error> {
-        self.features.finish(&mut self.rows);
+        self.features.finish(&mut self.rows)?;
         let Some(mut running) = self.network.take() else { return self.whole() };
         let log_probs = running.network.finish(&self.rows)?;
         let columns = self.recognizer.network.num_outputs();
@@ -89,7 +90,9 @@ impl<'r> RecognizerStream<'r> {
     /// The words of all rows, of which the network has taken none.
     fn whole(&self) -> Result<Recognition, Error> {
         let dim = self.recognizer.front_end.dim();
-        let rows = LodTensor::from_lengths(&[self.rows.len() / dim.max(1)], dim, self.rows.clone())?;
+        let mut rows = self.rows.clone();
+        self.recognizer.front_end.normalize_utterance(&mut rows);
+        let rows = LodTensor::from_lengths(&[rows.len() / dim.max(1)], dim, rows)?;
         let log_probs = self.recognizer.network.log_probs(&Batch::new(&[&self.utterance], &rows)?)?;
         self.recognizer.decode(&self.utterance, log_probs.values())
     }

@@ -6,3 +6,4 @@ mod papers;
 mod pipeline;
 mod recognizer;
 mod recordings;
+mod snfa;

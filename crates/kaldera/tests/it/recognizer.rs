@@ -133,6 +133,22 @@ fn an_archive_of_log_probabilities_is_a_network() {
     assert!(recognizer.align(&audio("utt-2"), "one two three").is_err());
 }
 
+#[test]
+fn tokens_of_an_hmm_fill_all_frames_and_may_be_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    write_archive_model(folder.path(), "");
+    let description = folder.path().join("model.toml");
+    fs::write(&description, fs::read_to_string(&description).unwrap().replace("'ctc'", "'hmm'")).unwrap();
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let audio = |key| Audio::new(&[][..] as &[f32], 8000.0).with_key(key);
+    let words = recognizer.align(&audio("utt-1"), "one one two").unwrap();
+    assert_eq!((words[0].frames.start, words[0].frames.end), (0, words[1].frames.start));
+    assert_eq!((words[1].frames.end, words[2].frames.clone()), (5, 5..7));
+    let words = recognizer.align(&audio("utt-2"), "three three").unwrap();
+    assert_eq!(words.iter().map(|word| word.frames.clone()).collect::<Vec<_>>(), [0..1, 1..2]);
+    assert!(recognizer.align(&audio("utt-2"), "three three three").is_err());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_list_of_archives_is_read_without_commands() {

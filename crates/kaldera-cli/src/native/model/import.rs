@@ -1,0 +1,201 @@
+//! Model folders of what icefall, sherpa-onnx and NeMo export.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kaldera_onnx::{Description, Layout};
+
+use super::super::Trouble;
+use super::super::transcribe::Decoding;
+use crate::log::say;
+
+/// What a token of nothing is called: icefall, sherpa-onnx and NeMo; WeNet; ESPnet; wav2vec 2.0.
+const BLANKS: [&str; 5] = ["<blk>", "<blank>", "<eps>", "[blank]", "<pad>"];
+
+/// Names of the files of a transducer.
+const OF_TRANSDUCERS: [&str; 4] = ["encoder", "decoder", "joiner", "predictor"];
+
+/// Makes the folder `output`.
+pub(super) fn import(source: &Path, tokens: Option<&Path>, output: &Path) -> Result<(), Trouble> {
+    let network = network_of(source)?;
+    let beside = network.parent().unwrap_or(Path::new("")).join("tokens.txt");
+    let tokens = tokens.unwrap_or(&beside);
+    let text = fs::read_to_string(tokens).map_err(|error| failed(tokens, &error))?;
+    let description = Description::read(&network).map_err(|error| Trouble::failed(&error))?;
+    let layout = Layout::of(&description).map_err(|error| failed(&network, &error))?;
+    let toml =
+        model_toml(&description, layout, &text, &file_name(&network)?).map_err(|error| failed(tokens, &error))?;
+    if output.symlink_metadata().is_ok() {
+        return Err(failed(output, &"it exists: remove it, or choose another name"));
+    }
+    let part = PathBuf::from(format!("{}.{}.part", output.display(), std::process::id()));
+    let made = write(&part, &network, &text, &toml)
+        .and_then(|()| Decoding::default().open(&part).map(|_| ()))
+        .and_then(|()| fs::rename(&part, output).map_err(|error| failed(output, &error)));
+    if made.is_err() {
+        // What is left of it is no model.
+        let _ = fs::remove_dir_all(&part);
+    }
+    made
+}
+
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> Trouble {
+    Trouble::Failed(format!("{}: {error}", path.display()))
+}
+
+fn file_name(path: &Path) -> Result<String, Trouble> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.map(str::to_owned).ok_or_else(|| failed(path, &"its name must be UTF-8"))
+}
+
+/// The network of a file or folder.
+fn network_of(source: &Path) -> Result<PathBuf, Trouble> {
+    if !source.is_dir() {
+        return Ok(source.to_owned());
+    }
+    let mut found = vec![];
+    for entry in fs::read_dir(source).map_err(|error| failed(source, &error))? {
+        let path = entry.map_err(|error| failed(source, &error))?.path();
+        if path.extension().is_some_and(|ending| ending == "onnx") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    let names: Vec<String> = found.iter().map(|path| file_name(path)).collect::<Result<_, _>>()?;
+    if names.iter().any(|name| OF_TRANSDUCERS.iter().any(|kind| name.starts_with(kind))) {
+        let reason = format!("{} are those of a transducer; only networks trained with CTC are read", names.join(", "));
+        return Err(failed(source, &reason));
+    }
+    match &found[..] {
+        [one] => Ok(one.clone()),
+        [] => Err(failed(source, &"there is no .onnx file in it")),
+        _ => Err(failed(source, &format!("there are {}: name one of them", names.join(", ")))),
+    }
+}
+
+/// Writes the folder: the network with its files of weights, the tokens and the description.
+fn write(folder: &Path, network: &Path, tokens: &str, toml: &str) -> Result<(), Trouble> {
+    let name = file_name(network)?;
+    fs::create_dir(folder).map_err(|error| failed(folder, &error))?;
+    let beside = match network.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    for entry in fs::read_dir(beside).map_err(|error| failed(beside, &error))? {
+        let path = entry.map_err(|error| failed(beside, &error))?.path();
+        // Weights beside the network: `model.onnx.data`, `model.onnx_data`.
+        let own = path.file_name().and_then(|own| own.to_str());
+        if let Some(own) = own.filter(|own| own.starts_with(&name) && path.is_file()) {
+            fs::copy(&path, folder.join(own)).map_err(|error| failed(&path, &error))?;
+            sync(&folder.join(own))?;
+        }
+    }
+    for (own, text) in [("tokens.txt", tokens), ("model.toml", toml)] {
+        let path = folder.join(own);
+        fs::write(&path, text).map_err(|error| failed(&path, &error))?;
+        sync(&path)?;
+    }
+    Ok(())
+}
+
+/// Waits until a file is on the disk.
+fn sync(path: &Path) -> Result<(), Trouble> {
+    fs::File::open(path).and_then(|file| file.sync_all()).map_err(|error| failed(path, &error))
+}
+
+/// The description of a network.
+fn model_toml(description: &Description, layout: Layout, tokens: &str, network: &str) -> Result<String, String> {
+    let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
+    let mut toml = "kind = \"ctc\"\ntokens = \"tokens.txt\"\n".to_owned();
+    let texts: Vec<(&str, &str)> = tokens.lines().filter_map(|line| line.trim_end().rsplit_once([' ', '\t'])).collect();
+    let blank = texts.iter().find(|(text, _)| BLANKS.contains(&text.trim()));
+    match blank {
+        Some((_, number)) => {
+            let number: usize = number.parse().map_err(|_| format!("tokens.txt: the blank's number is '{number}'"))?;
+            line(&mut toml, "blank", number);
+        }
+        None => return Err(format!("tokens.txt: there is no blank in it: one of {}", BLANKS.join(", "))),
+    }
+    let any = |is: &dyn Fn(&str) -> bool| texts.iter().any(|(text, _)| is(text));
+    if any(&|text| text.starts_with('\u{2581}')) {
+        line(&mut toml, "words", "\"marker\"");
+    } else if any(&|text| text.starts_with("##")) {
+        line(&mut toml, "words", "\"continuation\"");
+    } else if any(&|text| text == "|") {
+        line(&mut toml, "words", "\"separator\"\nseparator = \"|\"");
+    } else if any(&|text| text.trim().is_empty()) {
+        line(&mut toml, "words", "\"separator\"");
+    }
+    match metadata("subsampling_factor").map(str::parse::<usize>) {
+        Some(Ok(factor)) => line(&mut toml, "subsampling", factor),
+        _ => say("subsampling: the file does not tell, so it is measured by trial when the model is opened"),
+    }
+    let samp_freq = match metadata("sample_rate").map(str::parse::<u32>) {
+        Some(Ok(samp_freq)) => samp_freq,
+        _ => {
+            say("sample rate: the file does not tell; assumed: 16000 Hz");
+            16_000
+        }
+    };
+    toml.push_str("\n[features]\n");
+    features(&mut toml, description, layout, samp_freq)?;
+    write!(toml, "\n[network]\nfile = {network:?}\n").map_err(|error| error.to_string())?;
+    Ok(toml)
+}
+
+fn line(toml: &mut String, key: &str, value: impl std::fmt::Display) {
+    // Writing to a text cannot fail.
+    let _ = writeln!(toml, "{key} = {value}");
+}
+
+/// The table `features`.
+fn features(toml: &mut String, description: &Description, layout: Layout, samp_freq: u32) -> Result<(), String> {
+    let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
+    let model_type = metadata("model_type").unwrap_or_default();
+    let named = || ["feat_dim", "feature_dim"].iter().find_map(|key| metadata(key)).and_then(|dim| dim.parse().ok());
+    let width = layout.width().or_else(named).unwrap_or(80_usize);
+    let is_nemo = model_type.starts_with("EncDec") || matches!(layout, Layout::Columns { .. });
+    if layout.takes_samples() {
+        line(toml, "kind", "\"samples\"");
+        line(toml, "sample-frequency", samp_freq);
+        if metadata("normalize_samples") == Some("1") || model_type.contains("omnilingual") {
+            line(toml, "normalize", "\"samples\"");
+        }
+    } else if is_nemo {
+        say("features: NeMo's, but for its window, of which the Hann window here is longer by one sample");
+        line(toml, "kind", "\"log-mel\"");
+        line(toml, "sample-frequency", samp_freq);
+        line(toml, "num-mel-bins", width);
+        let samples = |milliseconds: u32| samp_freq / 1000 * milliseconds;
+        line(toml, "fft-size", samples(25).next_power_of_two());
+        line(toml, "window-size", samples(25));
+        line(toml, "hop", samples(10));
+        line(toml, "reflect", false);
+        line(toml, "last-frame", true);
+        line(toml, "log", "\"natural\"");
+        // 2^-24, NeMo's `log_zero_guard_value`.
+        line(toml, "floor", "5.9604645e-8");
+        line(toml, "range", "0.0");
+        line(toml, "whisper-scale", false);
+        line(toml, "preemphasis", "0.97");
+        match metadata("normalize_type") {
+            Some("per_feature") => line(toml, "normalize", "\"per_feature\""),
+            None | Some("NA" | "None") => {}
+            Some(other) => return Err(format!("normalize_type {other} of the network's metadata is not known here")),
+        }
+    } else {
+        line(toml, "kind", "\"fbank\"");
+        line(toml, "sample-frequency", samp_freq);
+        line(toml, "num-mel-bins", width);
+        line(toml, "snip-edges", false);
+        line(toml, "high-freq", "-400.0");
+        // WeNet's are trained on samples as WAV files have them, icefall's by lhotse on -1 to 1.
+        let is_scaled = !model_type.starts_with("wenet") && metadata("normalize_samples") != Some("0");
+        line(toml, "full-scale", if is_scaled { "1.0" } else { "32768.0" });
+        if model_type.is_empty() {
+            say("features: the file does not tell; assumed: icefall's (fbank of samples from -1 to 1)");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! A recording with its words, and what a model makes of it.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use kaldera::decoder::Hypothesis;
+use kaldera::matrix::Matrix;
+use kaldera::pipeline::{Inputs, ReadOptions};
+use kaldera::recognizer::{PauseOptions, Recognizer};
+use kaldera::{Error, Recording};
+
+use super::Trouble;
+use super::words::{self, Word};
+use crate::log;
+
+/// A recording and its words.
+pub(super) struct Spoken {
+    pub(super) key: String,
+    pub(super) recording: Recording,
+    pub(super) words: Vec<Word>,
+    pub(super) posteriors: Option<Posteriors>,
+    /// What was read besides the recording, and may not be overwritten.
+    pub(super) files: Vec<OsString>,
+}
+
+/// What a model thinks of the frames of a recording.
+pub(super) struct Posteriors {
+    /// A row for each frame of the network's output, a column for each token.
+    pub(super) probabilities: Matrix<f32>,
+    /// Seconds.
+    pub(super) frame_shift: f64,
+    pub(super) tokens: Vec<String>,
+}
+
+impl Spoken {
+    /// The recording of a file, with the words of the file `words`, or else those that `model` finds.
+    pub(super) fn open(path: &Path, words: &str, model: &str, reading: &ReadOptions) -> Result<Self, Trouble> {
+        let failed = |error: &Error| Trouble::Failed(format!("{}: {}", path.display(), log::one_line(error)));
+        let inputs = Inputs::from_paths([path]).map_err(|error| Trouble::failed(&error))?;
+        let [utterance] = inputs.utterances() else {
+            return Err(Trouble::Usage(format!("{} is more than one recording", path.display())));
+        };
+        let key = utterance.key.clone();
+        let recording = Recording::open_with(path, reading).map_err(|error| Trouble::failed(&error))?;
+        if recording.num_channels() > 1 {
+            tracing::warn!("{}: the first of {} channels is taken", path.display(), recording.num_channels());
+        }
+        let recording = recording.channel(0).map_err(|error| failed(&error))?;
+        let mut spoken = Self { key, recording, words: vec![], posteriors: None, files: vec![] };
+        if !words.is_empty() {
+            spoken.words = words::read(words, &spoken.key)?;
+        }
+        if !model.is_empty() {
+            let recognizer = Recognizer::open(model).map_err(|error| Trouble::failed(&error))?;
+            spoken.ask(&recognizer, words.is_empty()).map_err(|error| failed(&error))?;
+            spoken.files = recognizer.files().iter().map(OsString::from).collect();
+        }
+        let seconds = f64::from(spoken.recording.duration());
+        if let Some((count, first)) = words::clip(&mut spoken.words, seconds) {
+            let Word { text, start, .. } = first;
+            tracing::warn!(
+                "words beyond the end ({seconds} s) are not drawn: {count}, the first is '{text}' at {start} s"
+            );
+        }
+        Ok(spoken)
+    }
+
+    /// Adds the posteriors of a model, and its words if they are wanted.
+    fn ask(&mut self, recognizer: &Recognizer, wants_words: bool) -> Result<(), Error> {
+        let audio = self.recording.audio()?;
+        let audio = audio.with_key(&self.key);
+        let mut log_probs = recognizer.log_probs(std::slice::from_ref(&audio))?;
+        let tokens = recognizer.vocabulary();
+        if log_probs.num_rows() > 0 {
+            log_probs.values_mut().iter_mut().for_each(|value| *value = value.exp());
+            let (rows, columns) = (log_probs.num_rows(), log_probs.width());
+            let probabilities = Matrix::from_vec(rows, columns, log_probs.values().to_vec())?;
+            let times = recognizer.times();
+            self.posteriors = Some(Posteriors {
+                probabilities,
+                frame_shift: times.seconds(1) - times.seconds(0),
+                tokens: (0..).take(tokens.len()).map(|token| printable(tokens.text(token))).collect(),
+            });
+        }
+        if wants_words {
+            let nothing = Hypothesis::default();
+            let transcript = recognizer.transcribe_long(&audio, &PauseOptions::default())?;
+            let best = transcript.recognition.best().unwrap_or(&nothing);
+            self.words = best.words.iter().map(|word| Word::new(&word.text, word.start, word.end)).collect();
+        }
+        Ok(())
+    }
+}
+
+/// A token that can be seen.
+fn printable(token: &str) -> String {
+    if token.trim().is_empty() { "space".to_owned() } else { token.replace(char::is_control, "\u{fffd}") }
+}

@@ -1,0 +1,162 @@
+//! Model folders whose network is an ONNX file: `model import`, and the demonstration model.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::bench::Bench;
+
+/// Small random networks, as exporters name things.
+fn network(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../kaldera-onnx/tests/networks").join(name)
+}
+
+/// An export: a network and its tokens.
+fn export(bench: &Bench, folder: &str, name: &str, tokens: &str) {
+    fs::create_dir(bench.path(folder)).unwrap();
+    fs::copy(network(&format!("{name}.onnx")), bench.path(&format!("{folder}/model.onnx"))).unwrap();
+    bench.file(&format!("{folder}/tokens.txt"), tokens);
+}
+
+#[cfg(not(feature = "onnx"))]
+#[test]
+fn a_build_without_onnx_says_how_to_get_it() {
+    let bench = Bench::new();
+    export(&bench, "model", "icefall", "<blk> 0\na 1\n");
+    bench.run(&["model", "import", "model", "-o", "new"]).with(1).tells(&["--features onnx"]);
+    bench.file(
+        "model/model.toml",
+        "kind = 'ctc'\ntokens = 'tokens.txt'\nfeatures = { kind = 'fbank' }\nnetwork = { file = 'model.onnx' }\n",
+    );
+    bench.run(&["model", "check", "model"]).with(1).tells(&["network.file", "model.onnx", "--features onnx"]);
+    bench.run(&["model", "import", "model"]).with(2).tells(&["-o MODEL"]);
+}
+
+#[cfg(feature = "onnx")]
+mod with_onnx {
+    use super::*;
+
+    #[test]
+    fn an_export_becomes_a_model_that_transcribes() {
+        let bench = Bench::new();
+        bench.wav("in/a.wav", 24_000, 16_000.0);
+        let has = |name: &str, line: &str| {
+            let text = fs::read_to_string(bench.path(&format!("{name}-model/model.toml"))).unwrap();
+            assert!(text.lines().any(|own| own == line), "no '{line}' in {text}");
+        };
+        for (name, tokens, blank, words, frames) in [
+            ("icefall", "<blk> 0\n\u{2581}a 1\nb 2\nc 3\nd 4\n", 0, "marker", "20.0 ms"),
+            ("nemo", "\u{2581}a 0\nb 1\nc 2\nd 3\n<blk> 4\n", 4, "marker", "20.0 ms"),
+            ("samples", "<pad> 0\n| 1\na 2\nb 3\nc 4\n", 0, "separator", "10.0 ms"),
+        ] {
+            export(&bench, name, name, tokens);
+            let output = format!("{name}-model");
+            let ended = bench.run(&["model", "import", name, "-o", &output]).with(0);
+            assert!(ended.stdout.contains("5 tokens") && ended.stdout.contains(frames), "{ended:?}");
+            has(name, &format!("blank = {blank}"));
+            has(name, &format!("words = \"{words}\""));
+            bench.run(&["transcribe", &output, "in"]).with(0);
+            // Shown so far, and at the end, what the whole gives.
+            let whole = bench.shell(&format!("$K transcribe {output} in/a.wav")).with(0).stdout;
+            let streamed = bench.shell(&format!("$K stream --chunk=2000 {output} <in/a.wav")).with(0).stdout;
+            assert_eq!(format!("a {streamed}").trim(), whole.trim());
+        }
+        for line in ["kind = \"log-mel\"", "normalize = \"per_feature\"", "subsampling = 2", "num-mel-bins = 8"] {
+            has("nemo", line);
+        }
+        has("icefall", "full-scale = 1.0");
+        assert!(bench.names().iter().all(|name| !name.contains("part")), "{:?}", bench.names());
+    }
+
+    #[test]
+    fn what_cannot_be_imported_is_named() {
+        let bench = Bench::new();
+        let tokens = "<blk> 0\na 1\nb 2\nc 3\nd 4\n";
+        export(&bench, "streaming", "streaming", tokens);
+        bench.run(&["model", "import", "streaming", "-o", "x"]).with(1).tells(&["model.onnx", "cached_len_0"]);
+        export(&bench, "no-blank", "icefall", "a 0\nb 1\n");
+        bench.run(&["model", "import", "no-blank", "-o", "x"]).with(1).tells(&["tokens.txt", "<blk>"]);
+        export(&bench, "few", "icefall", "<blk> 0\na 1\n");
+        bench.run(&["model", "import", "few", "-o", "x"]).with(1).tells(&["2 tokens", "5 scores"]);
+        export(&bench, "transducer", "icefall", tokens);
+        bench.file("transducer/joiner-epoch-99.onnx", "");
+        bench.run(&["model", "import", "transducer", "-o", "x"]).with(1).tells(&["joiner-epoch-99.onnx", "transducer"]);
+        export(&bench, "two", "icefall", tokens);
+        bench.file("two/model.int8.onnx", "this is no network");
+        bench.run(&["model", "import", "two", "-o", "x"]).with(1).tells(&["model.int8.onnx, model.onnx"]);
+        bench.run(&["model", "import", "two/model.int8.onnx", "-o", "x"]).with(1).tells(&["model.int8.onnx"]);
+        bench.run(&["model", "import", "two/model.onnx", "-o", "x"]).with(0);
+        bench.run(&["model", "import", "two/model.onnx", "-o", "x"]).with(1).tells(&["x: it exists"]);
+        bench.run(&["model", "import", "nowhere", "-o", "y"]).with(1).tells(&["tokens.txt"]);
+        let names = bench.names();
+        assert_eq!(names, ["few", "no-blank", "streaming", "transducer", "two", "x"]);
+    }
+
+    /// The most words of 71 that may be wrong: pocketsphinx has 20, FasterDecoder over such a graph 9 to 10.
+    const MOST_WRONG: usize = 12;
+
+    /// The folder that `scripts/get-demo-model.sh` made.
+    fn demonstration() -> Option<PathBuf> {
+        let Some(folder) = std::env::var_os("KALDERA_DEMO_MODEL").filter(|folder| !folder.is_empty()) else {
+            println!("left out: KALDERA_DEMO_MODEL names no folder that scripts/get-demo-model.sh made");
+            return None;
+        };
+        Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder))
+    }
+
+    /// Posteriors that ONNX Runtime computed with weights of half precision, and to which 1e-8 was added.
+    const POSTERIOR_TOLERANCE: f32 = 1e-3;
+
+    #[cfg(feature = "symphonia")]
+    #[test]
+    fn posteriors_of_recordings_equal_those_of_onnx_runtime() {
+        let (Some(folder), Some(data)) = (demonstration(), crate::realset::realset()) else { return };
+        let bench = Bench::new();
+        fs::create_dir(bench.path("model")).unwrap();
+        for name in ["network.onnx", "tokens.txt", "outputs.txt"] {
+            fs::copy(folder.join("model").join(name), bench.path(&format!("model/{name}"))).unwrap();
+        }
+        let network = "network = { file = 'network.onnx', outputs = 'outputs.txt' }\n";
+        let toml = format!("kind = 'ctc'\ntokens = 'tokens.txt'\nfeatures = {{ kind = 'samples' }}\n{network}");
+        bench.file("model/model.toml", &toml);
+        let recognizer = kaldera::recognizer::Recognizer::open(bench.path("model")).unwrap();
+        let mut largest = 0.0_f32;
+        for (id, expected) in crate::realset::arrays(&data.join("posteriors.npz")) {
+            let recording = kaldera::Recording::open(data.join(format!("audio/{id}.flac"))).unwrap();
+            let found = recognizer.log_probs(&[recording.audio().unwrap()]).unwrap();
+            assert_eq!(found.values().len(), expected.len(), "{id}");
+            let distances = found.values().iter().zip(&expected).map(|(a, b)| (a.exp() - b.exp()).abs());
+            largest = largest.max(distances.fold(0.0, f32::max));
+        }
+        println!("largest distance of probabilities: {largest:e}");
+        assert!(largest <= POSTERIOR_TOLERANCE, "{largest}");
+    }
+
+    #[test]
+    fn the_demonstration_model_transcribes_and_streams() {
+        let Some(folder) = demonstration() else { return };
+        let (model, text) = (folder.join("model"), folder.join("results/text"));
+        let recordings = folder.join("testdata/usr/share/pocketsphinx/test/data/librivox");
+        let bench = Bench::new();
+        bench.run(&["transcribe", "-o", "words.txt", path(&model), path(&recordings)]).with(0);
+        let words = fs::read_to_string(bench.path("words.txt")).unwrap().replace(" mister ", " mr ");
+        bench.file("words.txt", &words);
+        let scored = bench.run(&["score", path(&text), "words.txt"]).with(0).stdout;
+        println!("{words}{scored}");
+        let wrong = scored
+            .split("%WER")
+            .nth(1)
+            .and_then(|rest| rest.split('[').nth(1))
+            .and_then(|rest| rest.split_whitespace().next());
+        let wrong = wrong.unwrap();
+        assert!(wrong.parse::<usize>().unwrap() <= MOST_WRONG, "{scored}");
+        let first = words.lines().find(|line| line.contains("-0880 ")).unwrap();
+        let recording = recordings.join("sense_and_sensibility_01_austen_64kb-0880.wav");
+        let line = format!("$K stream {} <{}", model.display(), recording.display());
+        let streamed = bench.shell(&line).with(0).stdout;
+        assert_eq!(Some(streamed.trim()), first.split_once(' ').map(|(_, words)| words));
+    }
+
+    fn path(path: &Path) -> &str {
+        path.to_str().unwrap()
+    }
+}

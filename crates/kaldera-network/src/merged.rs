@@ -1,0 +1,164 @@
+//! Several outputs that are one token.
+
+use lod::LodTensor;
+
+use crate::error::Error;
+use crate::network::{Batch, Network, NetworkStream};
+
+/// A network whose outputs are merged: the probability of a token is the sum of those of its outputs,
+/// divided by what all tokens have, as outputs without a token are left out.
+///
+/// ```
+/// use kaldera_network::{Batch, LodTensor, Merged, Network, Recorded};
+///
+/// // Outputs 0 and 2 are token 1, output 1 is token 0, and output 3 is left out.
+/// let probabilities: [f32; 4] = [0.2, 0.2, 0.1, 0.5];
+/// let recorded = Recorded::new(4, [("utt-1".to_owned(), probabilities.map(f32::ln).to_vec())])?;
+/// let network = Merged::new(Box::new(recorded), vec![Some(1), Some(0), Some(1), None], 2)?;
+/// let log_probs = network.log_probs(&Batch::new(&["utt-1"], &LodTensor::from_lengths(&[0], 0, vec![])?)?)?;
+/// let merged: Vec<f32> = log_probs.values().iter().map(|x| (x.exp() * 100.0).round()).collect();
+/// assert_eq!(merged, [40.0, 60.0]);
+/// # Ok::<(), kaldera_network::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Merged {
+    network: Box<dyn Network>,
+    merge: Merge,
+}
+
+/// The outputs of each token, which has one at least.
+#[derive(Debug)]
+struct Merge {
+    num_outputs: usize,
+    outputs: Vec<Vec<usize>>,
+}
+
+impl Merged {
+    /// A network, the token of each of its outputs, and the number of tokens.
+    ///
+    /// # Errors
+    /// [`Error::Outputs`] unless there is an entry for each output, and [`Error::Token`] for a token
+    /// that no output is.
+    pub fn new(network: Box<dyn Network>, tokens: Vec<Option<usize>>, num_tokens: usize) -> Result<Self, Error> {
+        let num_outputs = network.num_outputs();
+        if tokens.len() != num_outputs {
+            return Err(Error::Outputs { expected: num_outputs, found: tokens.len() });
+        }
+        let mut outputs = vec![vec![]; num_tokens];
+        for (output, token) in tokens.into_iter().enumerate() {
+            let Some(token) = token else { continue };
+            outputs.get_mut(token).ok_or(Error::Token { token, num_tokens })?.push(output);
+        }
+        match outputs.iter().position(Vec::is_empty) {
+            Some(token) => Err(Error::Token { token, num_tokens }),
+            None => Ok(Self { network, merge: Merge { num_outputs, outputs } }),
+        }
+    }
+}
+
+/// ln(sum of exp), of which the largest is not far from 1.
+fn log_sum(values: impl Iterator<Item = f32> + Clone) -> f32 {
+    let most = values.clone().fold(f32::NEG_INFINITY, f32::max);
+    match most == f32::NEG_INFINITY {
+        true => most,
+        false => most + values.map(|x| (x - most).exp()).sum::<f32>().ln(),
+    }
+}
+
+impl Merge {
+    fn rows(&self, utterance: &str, log_probs: &[f32]) -> Result<Vec<f32>, Error> {
+        let mut merged = Vec::with_capacity(log_probs.len() / self.num_outputs.max(1) * self.outputs.len());
+        for (frame, row) in log_probs.chunks_exact(self.num_outputs.max(1)).enumerate() {
+            let begin = merged.len();
+            merged.extend(self.outputs.iter().map(|outputs| log_sum(outputs.iter().map(|&output| row[output]))));
+            let total = log_sum(merged[begin..].iter().copied());
+            if !total.is_finite() {
+                return Err(Error::NoToken { utterance: utterance.to_owned(), frame });
+            }
+            merged[begin..].iter_mut().for_each(|x| *x -= total);
+        }
+        Ok(merged)
+    }
+}
+
+impl Network for Merged {
+    fn num_inputs(&self) -> Option<usize> {
+        self.network.num_inputs()
+    }
+
+    fn num_outputs(&self) -> usize {
+        self.merge.outputs.len()
+    }
+
+    fn subsampling(&self) -> usize {
+        self.network.subsampling()
+    }
+
+    fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, Error> {
+        let log_probs = self.network.log_probs(batch)?;
+        let mut values = vec![];
+        for (&name, own) in batch.names().iter().zip(log_probs.sequences()) {
+            values.append(&mut self.merge.rows(name, own)?);
+        }
+        Ok(LodTensor::from_vec([log_probs.num_rows(), self.num_outputs()], values, log_probs.lod().clone())?)
+    }
+
+    fn stream(&self) -> Result<Box<dyn NetworkStream + '_>, Error> {
+        Ok(Box::new(MergedStream { stream: self.network.stream()?, merge: &self.merge }))
+    }
+}
+
+#[derive(Debug)]
+struct MergedStream<'n> {
+    stream: Box<dyn NetworkStream + 'n>,
+    merge: &'n Merge,
+}
+
+impl NetworkStream for MergedStream<'_> {
+    fn accept(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error> {
+        self.merge.rows("", &self.stream.accept(rows)?)
+    }
+
+    fn finish(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error> {
+        self.merge.rows("", &self.stream.finish(rows)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Recorded;
+
+    /// Sums of a few numbers of single precision.
+    const TOLERANCE: f32 = 1e-6;
+
+    fn recorded(rows: &[f32]) -> Box<dyn Network> {
+        let log_probs = rows.iter().map(|x| x.ln()).collect();
+        Box::new(Recorded::new(3, [("a".to_owned(), log_probs), ("b".to_owned(), vec![])]).unwrap())
+    }
+
+    #[test]
+    fn probabilities_are_summed_and_divided_by_their_total() {
+        let network =
+            Merged::new(recorded(&[0.1, 0.2, 0.7, 1.0, 0.0, 0.0]), vec![Some(0), Some(1), Some(0)], 2).unwrap();
+        let rows = LodTensor::from_lengths(&[0, 0], 0, vec![]).unwrap();
+        let found = network.log_probs(&Batch::new(&["a", "b"], &rows).unwrap()).unwrap();
+        assert_eq!((found.lengths(), found.width()), (vec![2, 0], 2));
+        for (found, expected) in found.values().iter().zip([0.8, 0.2, 1.0, 0.0]) {
+            assert!((found.exp() - expected).abs() <= TOLERANCE, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let refused = |tokens: Vec<Option<usize>>, num| Merged::new(recorded(&[]), tokens, num).unwrap_err();
+        assert_eq!(refused(vec![Some(0)], 1), Error::Outputs { expected: 3, found: 1 });
+        assert_eq!(refused(vec![Some(0), None, Some(2)], 2), Error::Token { token: 2, num_tokens: 2 });
+        assert_eq!(refused(vec![Some(0), None, Some(0)], 2), Error::Token { token: 1, num_tokens: 2 });
+        let network = Merged::new(recorded(&[0.5, 0.5, 0.0]), vec![None, None, Some(0)], 1).unwrap();
+        let rows = LodTensor::from_lengths(&[0], 0, vec![]).unwrap();
+        let refused = network.log_probs(&Batch::new(&["a"], &rows).unwrap());
+        assert_eq!(refused, Err(Error::NoToken { utterance: "a".into(), frame: 0 }));
+        assert!(matches!(network.stream(), Err(Error::NoStream { .. })));
+    }
+}

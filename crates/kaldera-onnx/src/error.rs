@@ -1,0 +1,68 @@
+//! What can be wrong with an ONNX file.
+
+use std::path::PathBuf;
+
+/// Why a file is no network that can be used here.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The runtime cannot load it.
+    #[error("{}: {reason}", path.display())]
+    Load {
+        /// The file.
+        path: PathBuf,
+        /// What the runtime says.
+        reason: String,
+    },
+    /// An input that is neither features, nor samples, nor lengths.
+    #[error(
+        "input {input}: neither features [N, T, F], nor samples [N, T], nor lengths [N]; a network with a state between chunks cannot be used"
+    )]
+    Input {
+        /// Its name and shape.
+        input: String,
+    },
+    /// No input has features or samples.
+    #[error("no input has features [N, T, F] or samples [N, T] of floating point")]
+    NoInput,
+    /// An axis that must be symbolic has a fixed size.
+    #[error("input {input}: its axis {axis} has the fixed size {size}: export it with a dynamic axis")]
+    Fixed {
+        /// Its name and shape.
+        input: String,
+        /// The axis, counted from 0.
+        axis: usize,
+        /// The size.
+        size: usize,
+    },
+    /// Rows of features of another width than those that there are.
+    #[error("input {input}: rows of {found} values, and the features have {expected}")]
+    Width {
+        /// Its name and shape.
+        input: String,
+        /// How many values a row of features has.
+        expected: usize,
+        /// How many the network takes.
+        found: usize,
+    },
+    /// A file that does not say how many values a row has.
+    #[error("input {input}: the file does not say how many values a row of features has: set `inputs`")]
+    UnknownWidth {
+        /// Its name and shape.
+        input: String,
+    },
+    /// No output has scores of tokens.
+    #[error("no output has scores of tokens [N, T, V] of floating point: there are {outputs}")]
+    NoOutput {
+        /// Names and shapes of the outputs.
+        outputs: String,
+    },
+    /// The network could not be run.
+    #[error("a trial run over {rows} rows: {reason}")]
+    Trial {
+        /// How many rows the trial had.
+        rows: usize,
+        /// What went wrong.
+        reason: String,
+    },
+}

@@ -1,0 +1,36 @@
+//! Acoustic networks from ONNX files: features or samples of a batch to log-probabilities of tokens.
+//!
+//! ```text
+//!   file.onnx --OnnxNetwork::open--> OnnxNetwork, a kaldera_network::Network
+//!             --Description::read--> names, shapes and metadata: what `kaldera model import` looks at
+//!
+//!   batch (LodTensor) --one utterance at a time--> RTen --log-softmax of each row--> LodTensor [frames, tokens]
+//! ```
+//!
+//! The runtime is [RTen](https://docs.rs/rten), pure Rust; none of its types is in a public signature.
+//!
+//! # What always holds
+//! - An utterance of a batch has the result that it has alone: there is no padding.
+//! - Each row of the result sums to 1 as probabilities, whatever the file's last operator is.
+//! - What the file's network cannot be, such as one with a state or of a fixed length, is an error
+//!   when the file is opened. A panic of the runtime is an error, too.
+//!
+//! What a file makes the runtime compute is not limited: open files that you trust as you trust programs.
+
+#![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+mod description;
+mod error;
+mod guard;
+mod layout;
+mod network;
+
+pub use description::{Axis, Description, Element, TensorInfo};
+pub use error::Error;
+pub use kaldera_network::{Batch, LodTensor, Network};
+pub use layout::Layout;
+pub use network::{OnnxNetwork, OnnxOptions};

@@ -1,0 +1,3 @@
+//! Contracts of networks from ONNX files.
+
+mod networks;

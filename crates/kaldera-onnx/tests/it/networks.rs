@@ -1,0 +1,101 @@
+//! Small random networks, beside what ONNX Runtime computes of them: `tests/make-networks.py`.
+
+use std::path::PathBuf;
+
+use kaldera_network::{Batch, Error as NetworkError, LodTensor, Network};
+use kaldera_onnx::{Description, Error, Layout, OnnxNetwork, OnnxOptions};
+use serde_json::Value;
+
+/// Sums of some ten products of single precision, in another order.
+const TOLERANCE: f32 = 1e-5;
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/networks").join(name)
+}
+
+fn network(name: &str) -> OnnxNetwork {
+    OnnxNetwork::open(path(&format!("{name}.onnx")), &OnnxOptions::default()).unwrap()
+}
+
+fn values(of: &Value) -> Vec<f32> {
+    of.as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32).collect()
+}
+
+#[test]
+fn log_probabilities_equal_those_of_onnx_runtime() {
+    let answers: Value = serde_json::from_slice(&std::fs::read(path("answers.json")).unwrap()).unwrap();
+    for (name, layout, subsampling) in [
+        ("icefall", Layout::Rows { width: Some(8) }, 2),
+        ("nemo", Layout::Columns { width: Some(8) }, 2),
+        ("samples", Layout::Samples, 160),
+    ] {
+        let network = network(name);
+        assert_eq!(
+            (network.layout(), network.num_outputs(), network.subsampling()),
+            (layout, 5, subsampling),
+            "{name}"
+        );
+        let width = network.num_inputs().unwrap();
+        // With one that has no rows.
+        let utterances: Vec<(Vec<f32>, Vec<f32>)> = std::iter::once((vec![], vec![]))
+            .chain(
+                answers[name].as_array().unwrap().iter().map(|one| (values(&one["rows"]), values(&one["log_probs"]))),
+            )
+            .collect();
+        let lengths: Vec<usize> = utterances.iter().map(|(rows, _)| rows.len() / width).collect();
+        let names = ["", "a", "b", "c"];
+        let values: Vec<f32> = utterances.iter().flat_map(|(rows, _)| rows).copied().collect();
+        let rows = LodTensor::from_lengths(&lengths, width, values).unwrap();
+        let found = network.log_probs(&Batch::new(&names[..lengths.len()], &rows).unwrap()).unwrap();
+        for (found, (_, expected)) in found.sequences().zip(&utterances) {
+            assert_eq!(found.len(), expected.len(), "{name}");
+            let distance = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(distance <= TOLERANCE, "{name}: {distance}");
+        }
+        assert!(matches!(network.stream(), Err(NetworkError::NoStream { .. })));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let open = |name: &str, options: OnnxOptions| OnnxNetwork::open(path(name), &options).unwrap_err();
+    assert!(open("streaming.onnx", OnnxOptions::default()).to_string().contains("cached_len_0 [N, 1, 8]"));
+    let expected = Error::Width { input: "x [N, T, 8]".to_owned(), expected: 80, found: 8 };
+    assert_eq!(open("icefall.onnx", OnnxOptions::default().with_inputs(80)), expected);
+    assert!(matches!(open("answers.json", OnnxOptions::default()), Error::Load { .. }));
+    assert!(matches!(open("nowhere.onnx", OnnxOptions::default()), Error::Load { .. }));
+    // A file that ends early.
+    let whole = std::fs::read(path("icefall.onnx")).unwrap();
+    let folder = std::env::temp_dir().join(format!("kaldera-onnx-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for end in (0..whole.len()).step_by(97) {
+        std::fs::write(folder.join("cut.onnx"), &whole[..end]).unwrap();
+        assert!(OnnxNetwork::open(folder.join("cut.onnx"), &OnnxOptions::default()).is_err(), "{end}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    let network = network("icefall");
+    let rows = LodTensor::from_lengths(&[2], 3, vec![0.0; 6]).unwrap();
+    let refused = network.log_probs(&Batch::new(&["a"], &rows).unwrap());
+    assert_eq!(refused, Err(NetworkError::Rows { expected: 8, found: 3 }));
+    let rows = LodTensor::from_lengths(&[1, 2], 8, [vec![0.0; 16], vec![f32::NAN; 8]].concat()).unwrap();
+    let refused = network.log_probs(&Batch::new(&["a", "b"], &rows).unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("b: ") && refused.contains("row 1: NaN"), "{refused}");
+}
+
+#[test]
+fn metadata_and_shapes_are_those_of_the_file() {
+    let description = Description::read(path("nemo.onnx")).unwrap();
+    assert_eq!(description.metadata("normalize_type"), Some("per_feature"));
+    assert_eq!(description.metadata("nothing"), None);
+    let shown: Vec<String> = description.inputs.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["audio_signal [B, 8, T]", "length [B]"]);
+    assert_eq!(description.outputs[0].name, "logprobs");
+}
+
+#[test]
+fn described_subsampling_is_taken() {
+    let options = OnnxOptions::default().with_subsampling(Some(4));
+    let network = OnnxNetwork::open(path("icefall.onnx"), &options).unwrap();
+    assert_eq!((network.subsampling(), network.num_outputs()), (4, 5));
+}

@@ -1,0 +1,173 @@
+//! The hypotheses of a recording from those of its parts.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use kaldera_decoder::{Hypothesis, Recognition, Segment};
+
+/// The parts of a recording, in order.
+pub(super) struct Parts {
+    n_best: usize,
+    parts: Vec<Part>,
+}
+
+struct Part {
+    /// Seconds within the recording.
+    times: Range<f64>,
+    recognition: Recognition,
+    /// The best ways to combine the parts up to here: which of those before, and which hypothesis of
+    /// this one.
+    ways: Vec<Way>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    score: f64,
+    before: usize,
+    own: usize,
+}
+
+impl Parts {
+    /// No parts; in the end there are at most `n_best` hypotheses.
+    pub(super) fn new(n_best: usize) -> Self {
+        Self { n_best: n_best.max(1), parts: vec![] }
+    }
+
+    /// Adds the next part, which has these times within the recording. O(n log n) for n hypotheses.
+    pub(super) fn push(&mut self, times: Range<f64>, mut recognition: Recognition) {
+        if recognition.hypotheses.is_empty() {
+            recognition.hypotheses.push(Hypothesis::default());
+        }
+        let start = [Way { score: 0.0, before: 0, own: 0 }];
+        let before = self.parts.last().map_or(&start[..], |part| &part.ways);
+        let mut ways = vec![];
+        for (rank, way) in before.iter().enumerate() {
+            // (rank + 1) (own + 1) pairs, this one among them, are no worse than it.
+            let count = self.n_best / (rank + 1);
+            for (own, hypothesis) in recognition.hypotheses.iter().enumerate().take(count) {
+                ways.push(Way { score: way.score + hypothesis.scores.total(), before: rank, own });
+            }
+        }
+        ways.sort_by(|a, b| b.score.total_cmp(&a.score));
+        ways.truncate(self.n_best);
+        self.parts.push(Part { times, recognition, ways });
+    }
+
+    /// The hypotheses of the whole, the best one first, each text once.
+    pub(super) fn finish(mut self, utterance: &str) -> Recognition {
+        if let [_] = self.parts[..]
+            && let Some(part) = self.parts.pop()
+        {
+            return part.recognition;
+        }
+        let num_frames = self.parts.iter().map(|part| part.recognition.num_frames).sum();
+        let count = self.parts.last().map_or(0, |part| part.ways.len());
+        let mut texts = HashSet::new();
+        let all = (0..count).map(|way| self.combined(way)).filter(|hypothesis| texts.insert(hypothesis.text()));
+        let hypotheses = all.collect();
+        Recognition::new(utterance, num_frames, hypotheses)
+    }
+
+    /// The hypothesis of a way through all parts.
+    fn combined(&self, way: usize) -> Hypothesis {
+        let (mut chosen, mut at) = (vec![0; self.parts.len()], way);
+        for (part, chosen) in self.parts.iter().zip(&mut chosen).rev() {
+            let way = part.ways[at];
+            (*chosen, at) = (way.own, way.before);
+        }
+        let (mut whole, mut first_frame) = (Hypothesis::default(), 0);
+        for (part, own) in self.parts.iter().zip(chosen) {
+            let hypothesis = &part.recognition.hypotheses[own];
+            let moved = |segment: &Segment| {
+                let mut segment = segment.clone();
+                segment.frames = segment.frames.start + first_frame..segment.frames.end + first_frame;
+                segment.start += part.times.start;
+                // The last frame may reach beyond the last sample, and into the next part.
+                segment.end = (segment.end + part.times.start).min(part.times.end.max(segment.start));
+                segment
+            };
+            whole.tokens.extend(hypothesis.tokens.iter().map(moved));
+            whole.words.extend(hypothesis.words.iter().map(moved));
+            whole.scores.acoustic += hypothesis.scores.acoustic;
+            whole.scores.language_model += hypothesis.scores.language_model;
+            whole.scores.insertion += hypothesis.scores.insertion;
+            whole.scores.hot_words += hypothesis.scores.hot_words;
+            first_frame += part.recognition.num_frames;
+        }
+        whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kaldera_decoder::FrameTimes;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn hypothesis(word: &str, score: f64) -> Hypothesis {
+        let mut made = Hypothesis::default();
+        made.words.push(Segment::new(1, word, 0..2, &FrameTimes::new(0.5)));
+        made.scores.acoustic = score;
+        made
+    }
+
+    fn recognition(part: usize, scores: &[f64]) -> Recognition {
+        let mut scores = scores.to_vec();
+        scores.sort_by(|a, b| b.total_cmp(a));
+        let all = scores.iter().enumerate().map(|(own, &score)| hypothesis(&format!("w{part}.{own}"), score));
+        Recognition::new("u", 2, all.collect())
+    }
+
+    proptest! {
+        #[test]
+        fn the_best_combinations_are_found(
+            parts in prop::collection::vec(prop::collection::vec(-9.0..0.0_f64, 1..5), 1..4),
+            n_best in 1..6_usize,
+        ) {
+            let mut all = vec![0.0];
+            let mut combined = Parts::new(n_best);
+            for (number, scores) in parts.iter().enumerate() {
+                let mut recognition = recognition(number, scores);
+                recognition.hypotheses.truncate(n_best);
+                let own: Vec<f64> = recognition.hypotheses.iter().map(|one| one.scores.acoustic).collect();
+                all = all.iter().flat_map(|a| own.iter().map(move |b| a + b)).collect();
+                let at = f64::from(u8::try_from(number).unwrap());
+                combined.push(at..at + 1.0, recognition);
+            }
+            all.sort_by(|a, b| b.total_cmp(a));
+            all.truncate(n_best);
+            let found = combined.finish("u");
+            prop_assert_eq!(found.num_frames, 2 * parts.len());
+            let scores: Vec<f64> = found.hypotheses.iter().map(|one| one.scores.total()).collect();
+            prop_assert_eq!(scores.len(), all.len());
+            prop_assert!(scores.iter().zip(&all).all(|(a, b)| (a - b).abs() < 1e-9), "{:?} {:?}", scores, all);
+            prop_assert!(found.hypotheses.iter().all(|one| one.words.len() == parts.len()));
+        }
+    }
+
+    #[test]
+    fn words_stay_within_their_parts() {
+        let mut parts = Parts::new(2);
+        // The last frame of the first part reaches beyond its end.
+        parts.push(0.0..0.9, recognition(0, &[-1.0]));
+        parts.push(0.9..0.9, Recognition::new("u", 0, vec![]));
+        parts.push(0.9..2.5, recognition(2, &[-2.0, -3.0]));
+        let found = parts.finish("u");
+        let words: Vec<_> =
+            found.hypotheses[0].words.iter().map(|word| (word.start, word.end, word.frames.clone())).collect();
+        assert_eq!(words, [(0.0, 0.9, 0..2), (0.9, 1.9, 2..4)]);
+        assert_eq!((found.hypotheses.len(), found.hypotheses[1].text()), (2, "w0.0 w2.1".to_owned()));
+        assert_eq!(Parts::new(0).finish("u"), Recognition::new("u", 0, vec![]));
+    }
+
+    #[test]
+    fn equal_texts_are_one() {
+        let mut parts = Parts::new(4);
+        let same = |words: [&str; 2]| Recognition::new("u", 2, words.map(|word| hypothesis(word, -1.0)).to_vec());
+        parts.push(0.0..1.0, same(["a", "a b"]));
+        parts.push(1.0..2.0, same(["b c", "c"]));
+        let texts: Vec<String> = parts.finish("u").hypotheses.iter().map(Hypothesis::text).collect();
+        assert_eq!(texts, ["a b c", "a c", "a b b c"]);
+    }
+}
