@@ -47,7 +47,8 @@ where
     T: Weighed,
     E: Send,
 {
-    let jobs = jobs.min(count).max(1);
+    // One thread is no other code, so that tests of one job are tests of what has no threads.
+    let jobs = if cfg!(feature = "rayon") { jobs.min(count).max(1) } else { 1 };
     let run = Run {
         count,
         jobs,
@@ -71,7 +72,6 @@ where
 
 /// Calls `worker` on this thread and on `jobs` - 1 others. Work is whole recordings, each on one
 /// thread, so that a pool of threads would only be one more to start.
-#[cfg(feature = "rayon")]
 fn on_threads(jobs: usize, worker: impl Fn() + Sync) {
     std::thread::scope(|scope| {
         let start = |job| match std::thread::Builder::new().spawn_scoped(scope, &worker) {
@@ -89,11 +89,6 @@ fn on_threads(jobs: usize, worker: impl Fn() + Sync) {
             }
         }
     });
-}
-
-#[cfg(not(feature = "rayon"))]
-fn on_threads(_jobs: usize, worker: impl Fn() + Sync) {
-    worker();
 }
 
 struct Run<N, W, T, C, E> {
