@@ -1,0 +1,392 @@
+"""Features: fbank, MFCC, PLP, spectrogram, log-mel, pitch, and what comes after them.
+
+NumPy is imported when it is needed: ``import kaldera`` takes a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Mapping, Sequence, Tuple, Union
+
+from . import _kaldera
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Recording = Union[ArrayLike, str, os.PathLike]
+    Rows = NDArray[np.float32]
+
+
+def parse_config(text: Union[str, os.PathLike]) -> dict[str, Any]:
+    """The options of a Kaldi configuration: lines ``--name=value``, ``#`` begins a comment.
+
+    ``text`` is the text itself or a path. A name without a value is true.
+
+    >>> parse_config("--num-mel-bins=80  # as lhotse\\n--use-energy")
+    {'num_mel_bins': '80', 'use_energy': 'true'}
+    """
+    is_path = isinstance(text, os.PathLike) or ("--" not in text and text.strip() != "")
+    if is_path:
+        text = Path(text).read_text()
+    options: dict[str, Any] = {}
+    for number, line in enumerate(str(text).splitlines(), 1):
+        line = line.split("#", 1)[0].strip()
+        if not line:
+            continue
+        if not line.startswith("--"):
+            raise ValueError(f"line {number} of the configuration is '{line}': expected '--name=value'")
+        name, equals, value = line[2:].partition("=")
+        options[name.strip().replace("-", "_")] = value.strip() if equals else "true"
+    return options
+
+
+def _is_path(recording: Any) -> bool:
+    return isinstance(recording, (str, os.PathLike))
+
+
+def _is_batch(audio: Any) -> bool:
+    if not isinstance(audio, (list, tuple)):
+        return False
+    return not audio or _is_path(audio[0]) or hasattr(audio[0], "__len__")
+
+
+class _Features(_kaldera.FeatureExtractor):
+    """Extracts features: planned once, used for any number of recordings from any number of threads.
+
+    ``options`` are Kaldi's, with underscores: ``num_mel_bins=80, dither=0``; ``sample_rate`` is
+    ``sample_frequency``, in Hz. ``preset`` names the toolkit whose defaults they begin with:
+    ``kaldi``, ``torchaudio``, ``lhotse``, ``whisper``, ``librosa``. ``config`` is a dict of options,
+    the text of a Kaldi configuration, or its path; options go before it.
+
+    Raises ValueError for an option that does not exist, listing those that do, and for values that
+    no features can be computed with.
+    """
+
+    _kind = ""
+
+    def __new__(
+        cls,
+        sample_rate: float | None = None,
+        *,
+        preset: str | None = None,
+        config: Mapping[str, Any] | str | os.PathLike | None = None,
+        **options: Any,
+    ):
+        merged: dict[str, Any] = {}
+        if config is not None:
+            config = config if isinstance(config, Mapping) else parse_config(config)
+            merged.update((name.replace("-", "_"), value) for name, value in config.items())
+        if sample_rate is not None:
+            merged["sample_frequency"] = sample_rate
+        merged.update(options)
+        return super().__new__(cls, cls._kind, preset, merged)
+
+    def compute(
+        self,
+        audio: Recording | Sequence[Recording],
+        sample_rate: float | Sequence[float] | None = None,
+        *,
+        key: str | Sequence[str] | None = None,
+        vtln_warp: float | Sequence[float] | None = None,
+        scale: float = 1.0,
+        threads: int | None = None,
+        output: str = "list",
+        padding_value: float = 0.0,
+    ) -> Any:
+        """Features of a recording, float32 ``[frames, dim]``, or of a list of recordings.
+
+        A recording is an array of samples of one channel, or the path of a file. int16 and float32
+        arrays are not copied. Samples are multiplied by ``scale``: 32768 for audio in [-1, 1].
+        ``sample_rate`` in Hz is that of the options if it is left out; another one needs the option
+        ``allow_downsample`` or ``allow_upsample``. ``key`` decides the dither, and ``vtln_warp`` is
+        the speaker's warp factor; both may be one for each recording.
+
+        A list is computed on ``threads`` threads (all processors by default), and the result is
+
+        - ``output="list"``: a list of arrays,
+        - ``output="padded"``: float32 ``[recordings, longest, dim]`` filled up with ``padding_value``,
+          and the int64 lengths,
+        - ``output="flat"``: float32 ``[all frames, dim]``, and int32 row splits.
+
+        Do not change the arrays while another thread computes their features.
+        """
+        given: Any = audio
+        if not _is_batch(given):
+            name: Any = "" if key is None else key
+            warp: Any = 1.0 if vtln_warp is None else vtln_warp
+            return self._compute(*_one(given, sample_rate), name, warp, scale)
+        recordings, number = list(given), len(given)
+        rates = _each(sample_rate, number)
+        for i, recording in enumerate(recordings):
+            if _is_path(recording):
+                recordings[i], rate = read_audio(recording)
+                if sample_rate is None:
+                    rates = rates or [self.sample_rate] * number
+                    rates[i] = rate
+        keys, warps = _each(key, number), _each(vtln_warp, number)
+        return self._compute_batch(recordings, rates, keys, warps, scale, threads, output, padding_value)
+
+    __call__ = compute
+
+    def __reduce__(self):
+        return _restore, (type(self), self.options)
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"{type(self).__name__}({options})"
+
+
+def _one(recording: Any, sample_rate: Any) -> Tuple[Any, Any]:
+    """The samples of a recording and their rate, none for that of the options."""
+    if not _is_path(recording):
+        return recording, sample_rate
+    samples, rate = read_audio(recording)
+    return samples, rate if sample_rate is None else sample_rate
+
+
+def _each(value: Any, number: int) -> list | None:
+    """One value for each recording."""
+    if value is None:
+        return None
+    if isinstance(value, str) or not hasattr(value, "__len__"):
+        return [value] * number
+    return list(value)
+
+
+def _restore(kind: type, options: dict[str, Any]):
+    return kind(**options)
+
+
+class Fbank(_Features):
+    """Kaldi's log mel filterbank: ``dim`` is ``num_mel_bins``, 23 by default."""
+
+    _kind = "fbank"
+
+
+class Mfcc(_Features):
+    """Kaldi's MFCC: ``dim`` is ``num_ceps``, 13 by default."""
+
+    _kind = "mfcc"
+
+
+class Plp(_Features):
+    """Kaldi's PLP: ``dim`` is ``num_ceps``, 13 by default."""
+
+    _kind = "plp"
+
+
+class Spectrogram(_Features):
+    """Kaldi's log power spectrogram: ``dim`` is half the padded window plus 1, 257 at 16 kHz."""
+
+    _kind = "spectrogram"
+
+
+class LogMel(_Features):
+    """The log-mel spectrogram of Whisper (the default) or librosa: ``dim`` is ``num_mel_bins``, 80."""
+
+    _kind = "log_mel"
+
+
+class Pitch(_Features):
+    """Kaldi's pitch: column 0 is the NCCF, column 1 the pitch in Hz. See :func:`process_pitch`.
+
+    Frames that are taken from a stream before its end are Kaldi's first guess; taken after
+    ``input_finished()``, all are those of the whole recording.
+    """
+
+    _kind = "pitch"
+
+
+@functools.lru_cache(maxsize=32)
+def _planned(kind: type, sample_rate: float, preset: str | None, options: tuple) -> _Features:
+    merged: dict[str, Any] = {"sample_frequency": sample_rate}
+    merged.update(options)
+    return kind(preset=preset, **merged)
+
+
+_COMPUTE = ("key", "vtln_warp", "scale", "threads", "output", "padding_value")
+
+
+def _one_call(kind: type, audio: Any, sample_rate: float, preset: str | None, options: dict[str, Any]) -> Any:
+    arguments = {name: options.pop(name) for name in _COMPUTE if name in options}
+    config = options.pop("config", None)
+    if config is not None or any(_is_path(path) for path in ([audio] if not _is_batch(audio) else audio)):
+        planned = kind(preset=preset, config=config, **{"sample_frequency": sample_rate, **options})
+        return planned.compute(audio, **arguments)
+    planned = _planned(kind, sample_rate, preset, tuple(options.items()))
+    return planned.compute(audio, sample_rate, **arguments)
+
+
+def fbank(
+    audio: Recording | Sequence[Recording], sample_rate: float = 16000, *, preset: str | None = None, **options: Any
+) -> Any:
+    """Kaldi's log mel filterbank of one recording or a list: float32 ``[frames, num_mel_bins]``.
+
+    ``options`` are Kaldi's (``num_mel_bins=80, dither=0, snip_edges=False`` ...) and the arguments of
+    :meth:`Fbank.compute` (``scale``, ``output``, ``threads`` ...). ``sample_rate`` is that of the
+    audio in Hz, and of the options unless they have a ``sample_frequency``.
+
+    >>> import numpy as np
+    >>> fbank(np.zeros(16000, np.int16), num_mel_bins=80).shape
+    (98, 80)
+    """
+    return _one_call(Fbank, audio, sample_rate, preset, options)
+
+
+def mfcc(
+    audio: Recording | Sequence[Recording], sample_rate: float = 16000, *, preset: str | None = None, **options: Any
+) -> Any:
+    """Kaldi's MFCC: float32 ``[frames, num_ceps]``. Arguments as :func:`fbank`."""
+    return _one_call(Mfcc, audio, sample_rate, preset, options)
+
+
+def plp(
+    audio: Recording | Sequence[Recording], sample_rate: float = 16000, *, preset: str | None = None, **options: Any
+) -> Any:
+    """Kaldi's PLP: float32 ``[frames, num_ceps]``. Arguments as :func:`fbank`."""
+    return _one_call(Plp, audio, sample_rate, preset, options)
+
+
+def spectrogram(
+    audio: Recording | Sequence[Recording], sample_rate: float = 16000, *, preset: str | None = None, **options: Any
+) -> Any:
+    """Kaldi's log power spectrogram: float32 ``[frames, frequencies]``. Arguments as :func:`fbank`."""
+    return _one_call(Spectrogram, audio, sample_rate, preset, options)
+
+
+def log_mel(
+    audio: Recording | Sequence[Recording],
+    sample_rate: float = 16000,
+    *,
+    preset: str | None = "whisper",
+    **options: Any,
+) -> Any:
+    """Whisper's or librosa's log-mel spectrogram: float32 ``[frames, num_mel_bins]``.
+
+    Frames are the rows; Whisper's own arrays are the transpose. Arguments as :func:`fbank`.
+    """
+    return _one_call(LogMel, audio, sample_rate, preset, options)
+
+
+def pitch(audio: Recording | Sequence[Recording], sample_rate: float = 16000, **options: Any) -> Any:
+    """Kaldi's pitch: float32 ``[frames, 2]``, the NCCF and the pitch in Hz. Arguments as :func:`fbank`."""
+    return _one_call(Pitch, audio, sample_rate, None, options)
+
+
+def _rows(features: ArrayLike) -> Rows:
+    import numpy as np
+
+    rows = np.ascontiguousarray(features, dtype=np.float32)
+    if rows.ndim != 2:
+        raise ValueError(f"features are [frames, dim], and this array has the shape {rows.shape}")
+    return rows
+
+
+def process_pitch(pitch: ArrayLike, *, key: str = "", **options: Any) -> Rows:
+    """Kaldi's features of pitch from ``[frames, 2]`` of :func:`pitch`.
+
+    By default 3 columns: voicing, normalised log pitch, its change. ``options`` are those of
+    ``process-kaldi-pitch-feats``; ``key`` decides the noise.
+    """
+    return _kaldera.process_pitch(_rows(pitch), key, options)
+
+
+def add_deltas(features: ArrayLike, *, delta_order: int = 2, delta_window: int = 2) -> Rows:
+    """Features with their deltas behind them: ``[frames, dim * (delta_order + 1)]``."""
+    return _kaldera.add_deltas(_rows(features), {"delta_order": delta_order, "delta_window": delta_window})
+
+
+def splice(features: ArrayLike, left_context: int = 4, right_context: int = 4) -> Rows:
+    """Each frame with its neighbours: ``[frames, dim * (left_context + 1 + right_context)]``."""
+    return _kaldera.splice(_rows(features), left_context, right_context)
+
+
+def cmvn_stats(features: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float64]:
+    """Kaldi's statistics of one array of features or of a list of them: float64 ``[2, dim + 1]``.
+
+    Row 0 has the sums and the count, row 1 the sums of squares.
+    """
+    several: list[Any] = list(features) if isinstance(features, (list, tuple)) else [features]
+    return _kaldera.cmvn_stats([_rows(each) for each in several])
+
+
+def apply_cmvn(
+    features: ArrayLike,
+    stats: ArrayLike | None = None,
+    *,
+    norm_vars: bool = False,
+    reverse: bool = False,
+) -> Rows:
+    """Features of mean 0 and, with ``norm_vars``, variance 1, by ``stats`` or their own statistics.
+
+    ``reverse=True`` gives normalised features the mean and variance of ``stats``.
+    """
+    import numpy as np
+
+    rows = _rows(features)
+    own = _kaldera.cmvn_stats([rows]) if stats is None else np.ascontiguousarray(stats, dtype=np.float64)
+    return _kaldera.apply_cmvn(rows, own, norm_vars, reverse)
+
+
+def sliding_cmvn(features: ArrayLike, **options: Any) -> Rows:
+    """Normalisation over a window that moves, with the options of ``apply-cmvn-sliding``."""
+    return _kaldera.sliding_cmvn(_rows(features), options)
+
+
+def vad(features: ArrayLike, **options: Any) -> NDArray[np.bool_]:
+    """Which frames are loud, by column 0, the log energy: bool ``[frames]``.
+
+    ``options`` are those of ``compute-vad``; ``features[vad(features)]`` are the voiced frames.
+    """
+    return _kaldera.vad(_rows(features), options)
+
+
+def resample(audio: ArrayLike, from_rate: float, to_rate: float) -> NDArray[np.float32]:
+    """Samples at another rate in Hz, by Kaldi's ``LinearResample``: float32 ``[samples]``."""
+    return _kaldera.resample(audio, from_rate, to_rate)
+
+
+def read_audio(
+    path: str | os.PathLike, *, channel: int | str | None = None
+) -> Tuple[NDArray[np.int16] | NDArray[np.float32], float]:
+    """The samples of a WAV file of any width, and its sample rate in Hz.
+
+    Samples are on the scale of 16-bit integers: int16 of files of up to 16 bits, float32 of
+    wider ones. ``[samples]`` of one channel, ``[samples, channels]`` of several; ``channel=0`` takes
+    one, ``channel="mean"`` mixes them.
+    """
+    samples, rate = _kaldera.read_audio(path)
+    if channel is None or (samples.ndim == 1 and channel in (0, "mean")):
+        return samples, rate
+    if channel == "mean":
+        return samples.astype("float32").mean(axis=1), rate
+    channels = 1 if samples.ndim == 1 else samples.shape[1]
+    if not isinstance(channel, int) or not 0 <= channel < channels:
+        raise ValueError(f"{path}: there is no channel {channel!r}: it has {channels}, counted from 0")
+    return samples[:, channel].copy(), rate
+
+
+def find_recordings(folder: str | os.PathLike) -> dict[str, str]:
+    """The WAV files of a folder and of those in it: their paths by their names without ``.wav``.
+
+    A folder with a ``wav.scp`` has the recordings of this list; commands in it are refused.
+    """
+    from .files import _paths_of_scp
+
+    folder = Path(folder)
+    if (folder / "wav.scp").is_file():
+        return _paths_of_scp(folder / "wav.scp")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}")
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() == ".wav" and path.is_file():
+            if path.stem in found:
+                raise ValueError(f"{path} and {found[path.stem]} have the same name: a recording's name is its key")
+            found[path.stem] = str(path)
+    if not found:
+        raise ValueError(f"no recordings in {folder}: it has no WAV files and no wav.scp")
+    return found

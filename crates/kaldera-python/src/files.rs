@@ -1,0 +1,435 @@
+//! Kaldi's files: objects of any kind, by name, in order, and to write.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kaldi_io::rxfilename::{Input, Rxfilename, classify};
+use kaldi_io::specifier::{Rspecifier, TableKind, WriteTo, Wspecifier};
+use kaldi_io::table::{SequentialReader, TableWriter};
+use kaldi_io::wave::WaveSamples;
+use kaldi_io::{
+    CompressedMatrix, CompressionMethod, Error, GeneralMatrix, Holder, Matrix, Vector, WaveAudio, WaveData, wxfilename,
+};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::errors::{exception, value_error};
+use crate::rows::array;
+
+/// An object of a table, of whichever kind its bytes are.
+pub(crate) enum Object {
+    Matrix(Matrix<f32>),
+    MatrixF64(Matrix<f64>),
+    Vector(Vector<f32>),
+    VectorF64(Vector<f64>),
+    /// Compressed or sparse in the file, and kept so.
+    General(GeneralMatrix),
+    Integers(Vec<i32>),
+    Wave {
+        samples: WaveSamples,
+        num_channels: usize,
+        samp_freq: f32,
+    },
+}
+
+/// The longest beginning of an object that says what it is, in bytes.
+const HEAD: usize = 6;
+
+impl Holder for Object {
+    const WHAT: &'static str = "matrices, vectors, lists of integers and recordings";
+
+    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
+        let mut head = Vec::with_capacity(HEAD);
+        // A byte first: text may be shorter than what begins a binary object.
+        (&mut *reader).take(1).read_to_end(&mut head)?;
+        match head.first() {
+            Some(0) => {
+                (&mut *reader).take(HEAD as u64 - 1).read_to_end(&mut head)?;
+                let whole = &mut (&head[..]).chain(reader);
+                Ok(match &head[..] {
+                    [0, b'B', b'F', b'M', ..] => Self::Matrix(Matrix::read(whole)?),
+                    [0, b'B', b'D', b'M', ..] => Self::MatrixF64(Matrix::read(whole)?),
+                    [0, b'B', b'F', b'V', ..] => Self::Vector(Vector::read(whole)?),
+                    [0, b'B', b'D', b'V', ..] => Self::VectorF64(Vector::read(whole)?),
+                    [0, b'B', 4, ..] => Self::Integers(Vec::read(whole)?),
+                    _ => Self::General(GeneralMatrix::read(whole)?),
+                })
+            }
+            Some(b'R') => {
+                let WaveAudio { samples, num_channels, samp_freq, .. } = WaveAudio::read((&head[..]).chain(reader))?;
+                Ok(Self::Wave { samples, num_channels, samp_freq })
+            }
+            _ => {
+                reader.read_until(b'\n', &mut head)?;
+                let line = head.trim_ascii();
+                let rest = line.strip_prefix(b"[").map(<[u8]>::trim_ascii);
+                let whole = &mut (&head[..]).chain(reader);
+                Ok(match rest {
+                    None => Self::Integers(Vec::<i32>::read(whole)?),
+                    Some([]) => Self::Matrix(Matrix::read(whole)?),
+                    Some(_) => Self::Vector(Vector::read(whole)?),
+                })
+            }
+        }
+    }
+
+    fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error> {
+        match self {
+            Self::Matrix(matrix) => Holder::write(matrix, writer, binary),
+            Self::MatrixF64(matrix) => Holder::write(matrix, writer, binary),
+            Self::Vector(vector) => Holder::write(vector, writer, binary),
+            Self::VectorF64(vector) => Holder::write(vector, writer, binary),
+            Self::General(matrix) => Holder::write(matrix, writer, binary),
+            Self::Integers(list) => Holder::write(list, writer, binary),
+            Self::Wave { samples: WaveSamples::I16(samples), num_channels, samp_freq } => {
+                let (samples, num_channels, samp_freq) = (samples.clone(), *num_channels, *samp_freq);
+                Holder::write(&WaveData { samp_freq, num_channels, samples }, writer, binary)
+            }
+            Self::Wave { .. } => Err(Error::Unwritable { what: "recordings", how: "but with 16-bit samples" }),
+        }
+    }
+
+    fn extract_range(&self, range: &str) -> Result<Self, Error> {
+        Ok(match self {
+            Self::Matrix(matrix) => Self::Matrix(matrix.extract_range(range)?),
+            Self::MatrixF64(matrix) => Self::MatrixF64(matrix.extract_range(range)?),
+            Self::Vector(vector) => Self::Vector(vector.extract_range(range)?),
+            Self::VectorF64(vector) => Self::VectorF64(vector.extract_range(range)?),
+            Self::General(matrix) => Self::General(matrix.extract_range(range)?),
+            Self::Integers(_) => Vec::<i32>::new().extract_range(range).map(Self::Integers)?,
+            Self::Wave { .. } => {
+                return Err(Error::RangeUnsupported { range: range.to_owned(), what: "recordings" });
+            }
+        })
+    }
+}
+
+impl Object {
+    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        Ok(match self {
+            Self::Matrix(matrix) => array(py, matrix)?.into_any(),
+            Self::MatrixF64(matrix) => array(py, matrix)?.into_any(),
+            Self::Vector(vector) => PyArray1::from_vec(py, vector.into_vec()).into_any(),
+            Self::VectorF64(vector) => PyArray1::from_vec(py, vector.into_vec()).into_any(),
+            Self::General(GeneralMatrix::Full(matrix)) => array(py, matrix)?.into_any(),
+            Self::General(matrix) => array(py, py.detach(|| matrix.get_matrix()))?.into_any(),
+            Self::Integers(list) => PyArray1::from_vec(py, list).into_any(),
+            Self::Wave { samples, num_channels, samp_freq } => {
+                (rate_of(samp_freq), samples_of(py, samples, num_channels)?).into_pyobject(py)?.into_any()
+            }
+        })
+    }
+
+    /// The object that an array is.
+    fn from_python(value: &Bound<'_, PyAny>, compression: Option<CompressionMethod>) -> PyResult<Self> {
+        if let Ok((rate, samples)) = value.extract::<(f32, PyReadonlyArray1<'_, i16>)>() {
+            let samples = samples.as_array().to_vec();
+            let samples = WaveSamples::I16(samples);
+            return Ok(Self::Wave { samples, num_channels: 1, samp_freq: rate });
+        }
+        let object = if let Ok(matrix) = value.extract::<PyReadonlyArray2<'_, f32>>() {
+            Self::Matrix(copy(&matrix)?)
+        } else if let Ok(matrix) = value.extract::<PyReadonlyArray2<'_, f64>>() {
+            Self::MatrixF64(copy(&matrix)?)
+        } else if let Ok(vector) = value.extract::<PyReadonlyArray1<'_, f32>>() {
+            Self::Vector(Vector::from(vector.as_array().to_vec()))
+        } else if let Ok(vector) = value.extract::<PyReadonlyArray1<'_, f64>>() {
+            Self::VectorF64(Vector::from(vector.as_array().to_vec()))
+        } else if let Ok(list) = value.extract::<PyReadonlyArray1<'_, i32>>() {
+            Self::Integers(list.as_array().to_vec())
+        } else {
+            return Err(value_error(format!(
+                "{} is no object of a table: there are float32 and float64 matrices and vectors, int32 vectors, and \
+                 (rate, int16 samples)",
+                describe(value)
+            )));
+        };
+        let Some(method) = compression else { return Ok(object) };
+        let compressed = match &object {
+            Self::Matrix(matrix) => CompressedMatrix::new(matrix, method),
+            Self::MatrixF64(matrix) => CompressedMatrix::new(matrix, method),
+            _ => return Ok(object),
+        };
+        Ok(Self::General(compressed.map_err(exception)?.into()))
+    }
+}
+
+/// The type of a value, and the shape of an array.
+fn describe(value: &Bound<'_, PyAny>) -> String {
+    let kind = value.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
+    match (value.getattr("dtype"), value.getattr("shape")) {
+        (Ok(dtype), Ok(shape)) => format!("an array of {dtype} with the shape {shape}"),
+        _ => kind,
+    }
+}
+
+fn copy<T: kaldi_matrix::Real + numpy::Element>(matrix: &PyReadonlyArray2<'_, T>) -> PyResult<Matrix<T>> {
+    let [rows, cols] = [matrix.shape()[0], matrix.shape()[1]];
+    let values = match matrix.as_slice() {
+        Ok(values) => values.to_vec(),
+        Err(_) => matrix.as_array().iter().copied().collect(),
+    };
+    // Kaldi has one matrix without elements.
+    let [rows, cols] = if values.is_empty() { [0, 0] } else { [rows, cols] };
+    Matrix::from_vec(rows, cols, values).map_err(exception)
+}
+
+/// Hz: an integer where it is one.
+fn rate_of(rate: f32) -> i64 {
+    // Headers have 32-bit integers.
+    f64::from(rate).round() as i64
+}
+
+/// Samples of one channel [samples] or of several [samples, channels], on the scale of 16 bits.
+fn samples_of(py: Python<'_>, samples: WaveSamples, channels: usize) -> PyResult<Bound<'_, PyAny>> {
+    fn shaped<'py, T: numpy::Element>(py: Python<'py>, values: Vec<T>, channels: usize) -> PyResult<Bound<'py, PyAny>> {
+        if channels <= 1 {
+            return Ok(PyArray1::from_vec(py, values).into_any());
+        }
+        let frames = values.len() / channels;
+        Ok(PyArray1::from_vec(py, values).reshape([frames, channels])?.into_any())
+    }
+    match samples {
+        WaveSamples::I16(values) => shaped(py, values, channels),
+        WaveSamples::F32(values) => shaped(py, values, channels),
+    }
+}
+
+/// Refuses a command where commands are not run.
+fn refuse_pipe(name: &str, pipes: bool) -> PyResult<()> {
+    if !pipes && let Rxfilename::Pipe { command } = classify(name).map_err(exception)? {
+        let text = format!(
+            "the command '{}' is not run: pass pipes=True if you trust where it comes from",
+            command.trim_ascii()
+        );
+        return Err(value_error(text));
+    }
+    Ok(())
+}
+
+/// Reads objects by name. The file of the last one stays open.
+#[pyclass(module = "kaldera._kaldera")]
+pub(crate) struct ObjectReader {
+    pipes: bool,
+    last: Mutex<Option<(String, u64, BufReader<File>)>>,
+}
+
+/// Large objects bypass it.
+const BUFFER: usize = 1 << 16;
+
+#[pymethods]
+impl ObjectReader {
+    #[new]
+    fn new(pipes: bool) -> Self {
+        Self { pipes, last: Mutex::new(None) }
+    }
+
+    /// The object of a line of a script file: `feats.ark:123[0:9]`.
+    fn load<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        py.detach(|| self.read(name))?.into_python(py)
+    }
+}
+
+impl ObjectReader {
+    fn read(&self, name: &str) -> PyResult<Object> {
+        let (file, range) = match name.strip_suffix(']').and_then(|text| text.rsplit_once('[')) {
+            Some((file, range)) => (file, Some(range)),
+            None => (name, None),
+        };
+        refuse_pipe(file, self.pipes)?;
+        let place = |error: Error| exception(Error::File { place: file.to_owned(), source: Box::new(error) });
+        let object = match classify(file).map_err(exception)? {
+            Rxfilename::Offset { path, offset } => {
+                let taken = self.last.lock().map(|mut last| last.take()).unwrap_or_default();
+                let (at, mut reader) = match taken.filter(|(last, ..)| last == path) {
+                    Some((_, at, reader)) => (at, reader),
+                    None => {
+                        let open = |source| exception(Error::Open { name: path.to_owned(), source });
+                        (0, BufReader::with_capacity(BUFFER, File::open(path).map_err(open)?))
+                    }
+                };
+                if let Ok(distance) = i64::try_from(i128::from(offset) - i128::from(at)) {
+                    reader.seek_relative(distance).map_err(|source| place(source.into()))?;
+                }
+                let object = Object::read(&mut reader).map_err(place)?;
+                let at = reader.stream_position().map_err(|source| place(source.into()))?;
+                if let Ok(mut last) = self.last.lock() {
+                    *last = Some((path.to_owned(), at, reader));
+                }
+                object
+            }
+            _ => {
+                let mut input = Input::open(file).map_err(exception)?;
+                let object = Object::read(&mut input);
+                // A command that failed is why there is no object.
+                input.finish().map_err(exception)?;
+                object.map_err(place)?
+            }
+        };
+        match range {
+            Some(range) => object.extract_range(range).map_err(place),
+            None => Ok(object),
+        }
+    }
+}
+
+/// The lines of a script file: keys with the names of objects.
+#[pyfunction]
+pub(crate) fn read_scp(py: Python<'_>, name: &str, pipes: bool) -> PyResult<Vec<(String, String)>> {
+    refuse_pipe(name, pipes)?;
+    py.detach(|| {
+        let mut text = String::new();
+        let mut input = Input::open(name).map_err(exception)?;
+        let read = input.read_to_string(&mut text);
+        read.map_err(|source| exception(Error::Read { name: name.to_owned(), source }))?;
+        input.finish().map_err(exception)?;
+        let mut seen: HashMap<&str, ()> = HashMap::new();
+        let mut lines = Vec::new();
+        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+            let parts = line.trim_ascii().split_once(|c: char| c.is_ascii_whitespace());
+            let Some((key, rest)) = parts.filter(|(key, _)| !key.is_empty()) else {
+                let found = line.chars().take(40).collect();
+                return Err(exception(Error::Script { name: name.to_owned(), line: number, found, archive: false }));
+            };
+            if seen.insert(key, ()).is_some() {
+                return Err(exception(Error::DuplicateKey { name: name.to_owned(), key: key.to_owned() }));
+            }
+            lines.push((key.to_owned(), rest.trim_ascii().to_owned()));
+        }
+        Ok(lines)
+    })
+}
+
+/// The objects of a table, one after the other.
+#[pyclass(module = "kaldera._kaldera")]
+pub(crate) struct TableReader {
+    reader: Mutex<Option<SequentialReader<Object>>>,
+}
+
+/// Objects between two looks at Python's signals are few: Python runs between any two.
+#[pymethods]
+impl TableReader {
+    #[new]
+    fn new(py: Python<'_>, rspecifier: &str, pipes: bool) -> PyResult<Self> {
+        let specifier = Rspecifier::parse(rspecifier).map_err(exception)?;
+        refuse_pipe(&specifier.rxfilename, pipes)?;
+        let open = || {
+            let reader = SequentialReader::open(rspecifier)?;
+            let is_script = matches!(specifier.kind, TableKind::Script);
+            Ok(if is_script && !pipes { reader.without_pipes() } else { reader })
+        };
+        let reader = py.detach(open).map_err(exception::<Error>)?;
+        Ok(Self { reader: Mutex::new(Some(reader)) })
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
+        let next = py.detach(|| {
+            let mut reader = self.reader.lock().ok()?;
+            reader.as_mut()?.next()
+        });
+        match next.transpose().map_err(exception)? {
+            None => Ok(None),
+            Some((key, object)) => Ok(Some((key, object.into_python(py)?))),
+        }
+    }
+
+    fn close(&self) {
+        if let Ok(mut reader) = self.reader.lock() {
+            *reader = None;
+        }
+    }
+}
+
+/// Writes a table.
+#[pyclass(frozen, module = "kaldera._kaldera")]
+pub(crate) struct ObjectWriter {
+    /// None once closed.
+    writer: Mutex<Option<TableWriter<Object>>>,
+    compression: Option<CompressionMethod>,
+}
+
+impl ObjectWriter {
+    fn lock(&self) -> MutexGuard<'_, Option<TableWriter<Object>>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl ObjectWriter {
+    #[new]
+    fn new(py: Python<'_>, wspecifier: &str, compression_method: i32, pipes: bool) -> PyResult<Self> {
+        let specifier = Wspecifier::parse(wspecifier).map_err(exception)?;
+        let outputs = match &specifier.to {
+            WriteTo::Archive { archive } => vec![archive],
+            WriteTo::Both { archive, script } => vec![archive, script],
+            WriteTo::Script { script } => vec![script],
+        };
+        for output in outputs {
+            if !pipes && matches!(wxfilename::classify(output), Ok(wxfilename::Wxfilename::Pipe { .. })) {
+                return Err(value_error(format!("the command '{output}' is not run: pass pipes=True")));
+            }
+        }
+        let compression = compression(compression_method)?;
+        let writer = py.detach(|| TableWriter::open(wspecifier)).map_err(exception)?;
+        Ok(Self { writer: Mutex::new(Some(writer)), compression })
+    }
+
+    fn write(&self, py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let object = Object::from_python(value, self.compression)?;
+        let done = py.detach(|| self.lock().as_mut().map(|writer| writer.write(key, &object)));
+        done.ok_or_else(|| value_error("this table was closed"))?.map_err(exception)
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.lock().take().map_or(Ok(()), TableWriter::close)).map_err(exception)
+    }
+}
+
+/// The samples of a WAV file, [samples] or [samples, channels], and its sample rate in Hz.
+#[pyfunction]
+pub(crate) fn read_audio(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, f32)> {
+    let name = path.display().to_string();
+    let read = || {
+        let file = File::open(&path).map_err(|source| Error::Open { name: name.clone(), source })?;
+        let place = |error: Error| Error::File { place: name.clone(), source: Box::new(error) };
+        WaveAudio::read(BufReader::new(file)).map_err(|error| place(error.into()))
+    };
+    let wave = py.detach(read).map_err(exception)?;
+    Ok((samples_of(py, wave.samples, wave.num_channels)?, wave.samp_freq))
+}
+
+/// Writes one object into a file of its own.
+#[pyfunction]
+pub(crate) fn save_object(
+    py: Python<'_>,
+    path: PathBuf,
+    value: &Bound<'_, PyAny>,
+    compression_method: i32,
+) -> PyResult<()> {
+    let object = Object::from_python(value, compression(compression_method)?)?;
+    py.detach(|| {
+        let mut bytes = Vec::new();
+        Holder::write(&object, &mut bytes, true)?;
+        let mut output = wxfilename::Output::create_path(&path)?;
+        output.put(&bytes)?;
+        output.close()
+    })
+    .map_err(exception::<Error>)
+}
+
+/// Kaldi's number of a way to compress; 0 for none.
+fn compression(number: i32) -> PyResult<Option<CompressionMethod>> {
+    if number == 0 {
+        return Ok(None);
+    }
+    let method = CompressionMethod::from_number(number);
+    let wrong = || value_error(format!("compression_method={number} can't be: it must be 0, for none, or 1 to 7"));
+    method.map(Some).ok_or_else(wrong)
+}

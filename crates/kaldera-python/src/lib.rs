@@ -1,0 +1,56 @@
+//! The part of the Python module `kaldera` that is Rust. `python/kaldera` has the names, documents
+//! and signatures that users see.
+
+mod automata;
+mod errors;
+mod features;
+mod files;
+mod losses;
+mod options;
+mod ragged;
+mod recognizer;
+mod rows;
+mod samples;
+mod threads;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _kaldera(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<features::FeatureExtractor>()?;
+    module.add_class::<features::Stream>()?;
+    module.add_class::<files::ObjectReader>()?;
+    module.add_class::<files::TableReader>()?;
+    module.add_class::<files::ObjectWriter>()?;
+    module.add_function(wrap_pyfunction!(files::read_scp, module)?)?;
+    module.add_function(wrap_pyfunction!(files::save_object, module)?)?;
+    module.add_function(wrap_pyfunction!(files::read_audio, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::add_deltas, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::splice, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::sliding_cmvn, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::cmvn_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::apply_cmvn, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::vad, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::process_pitch, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::resample, module)?)?;
+    module.add_class::<automata::Fsa>()?;
+    module.add_function(wrap_pyfunction!(automata::create_fsa_vec, module)?)?;
+    module.add_function(wrap_pyfunction!(automata::linear_fsa, module)?)?;
+    module.add_function(wrap_pyfunction!(automata::ctc_topo, module)?)?;
+    module.add_function(wrap_pyfunction!(automata::ctc_graph, module)?)?;
+    module.add_function(wrap_pyfunction!(automata::trivial_graph, module)?)?;
+    module.add_function(wrap_pyfunction!(automata::intersect_dense, module)?)?;
+    module.add_function(wrap_pyfunction!(automata::ctc_loss_graph, module)?)?;
+    module.add_class::<losses::LossSaved>()?;
+    module.add_function(wrap_pyfunction!(losses::ctc_loss, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::rnnt_loss, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::rnnt_loss_simple, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::forced_align, module)?)?;
+    module.add_class::<recognizer::Recognizer>()?;
+    module.add_class::<recognizer::Stream>()?;
+    module.add_function(wrap_pyfunction!(recognizer::count_errors, module)?)?;
+    module.add_class::<ragged::RaggedTensor>()?;
+    module.add_function(wrap_pyfunction!(ragged::ragged_cat, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,301 @@
+//! Losses of padded batches, with what their gradients need.
+
+use kaldera::decoder::align::{AlignOptions, forced_align as align};
+use kaldera::decoder::{FrameTimes, LogProbs};
+use kaldera::losses::rnnt::{
+    PruneRanges, RnntType, SimpleRnntSaved, get_rnnt_prune_ranges, rnnt_loss_pruned as pruned, rnnt_loss_smoothed,
+};
+use kaldera::losses::{
+    CtcOptions, CtcSaved, Error, Impossible, Padded, Ragged, Real, Reduction, RnntOptions, RnntSaved, ctc_loss as ctc,
+    rnnt_loss as rnnt,
+};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray3, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::errors::{exception, value_error};
+use crate::threads;
+
+/// A gradient with its shape.
+pub(crate) enum Gradient {
+    F32(Vec<usize>, Vec<f32>),
+    F64(Vec<usize>, Vec<f64>),
+}
+
+impl Gradient {
+    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        Ok(match self {
+            Self::F32(shape, values) => PyArray1::from_vec(py, values).reshape(shape)?.into_any(),
+            Self::F64(shape, values) => PyArray1::from_vec(py, values).reshape(shape)?.into_any(),
+        })
+    }
+}
+
+/// float32 or float64.
+trait Float: Real + numpy::Element {
+    fn gradient(shape: Vec<usize>, values: Vec<Self>) -> Gradient;
+
+    fn of(gradient: Padded<Self>) -> Gradient {
+        let shape = gradient.shape().to_vec();
+        Self::gradient(shape, gradient.into_buffer().into_vec())
+    }
+}
+
+impl Float for f32 {
+    fn gradient(shape: Vec<usize>, values: Vec<Self>) -> Gradient {
+        Gradient::F32(shape, values)
+    }
+}
+
+impl Float for f64 {
+    fn gradient(shape: Vec<usize>, values: Vec<Self>) -> Gradient {
+        Gradient::F64(shape, values)
+    }
+}
+
+/// What a backward pass needs.
+trait Saved: Send + Sync {
+    fn backward(&self, grad: &[f64]) -> Result<Vec<Gradient>, Error>;
+    fn prune_ranges(&self, _s_range: usize) -> Option<Result<PruneRanges, Error>> {
+        None
+    }
+}
+
+impl<T: Float> Saved for CtcSaved<T, Padded<T>> {
+    fn backward(&self, grad: &[f64]) -> Result<Vec<Gradient>, Error> {
+        Ok(vec![T::of(CtcSaved::backward(self, grad)?)])
+    }
+}
+
+impl<T: Float> Saved for RnntSaved<T, Padded<T>> {
+    fn backward(&self, grad: &[f64]) -> Result<Vec<Gradient>, Error> {
+        Ok(vec![T::of(RnntSaved::backward(self, grad)?)])
+    }
+}
+
+impl<T: Float> Saved for SimpleRnntSaved<T, Padded<T>> {
+    fn backward(&self, grad: &[f64]) -> Result<Vec<Gradient>, Error> {
+        let (by_am, by_lm) = SimpleRnntSaved::backward(self, grad)?;
+        Ok(vec![T::of(by_am), T::of(by_lm)])
+    }
+    fn prune_ranges(&self, s_range: usize) -> Option<Result<PruneRanges, Error>> {
+        Some(get_rnnt_prune_ranges(self.occupations(), s_range))
+    }
+}
+
+/// What the gradient of a loss needs.
+#[pyclass(frozen, module = "kaldera._kaldera")]
+pub(crate) struct LossSaved {
+    saved: Box<dyn Saved>,
+}
+
+#[pymethods]
+impl LossSaved {
+    /// The gradients by the inputs, from that by each loss.
+    fn backward<'py>(
+        &self,
+        py: Python<'py>,
+        grad: Vec<f64>,
+        threads: Option<usize>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let gradients = threads::run(py, threads, || self.saved.backward(&grad))?.map_err(exception)?;
+        gradients.into_iter().map(|gradient| gradient.into_python(py)).collect()
+    }
+
+    /// For each frame of each sequence the first number of symbols.
+    fn prune_ranges(&self, py: Python<'_>, s_range: usize) -> PyResult<(usize, Vec<Vec<usize>>)> {
+        let ranges = py.detach(|| self.saved.prune_ranges(s_range));
+        let ranges = ranges.ok_or_else(|| value_error("this loss has no ranges"))?.map_err(exception)?;
+        let begins = (0..ranges.num_sequences()).map(|i| ranges.begins(i).to_vec()).collect();
+        Ok((ranges.s_range(), begins))
+    }
+}
+
+fn reduction(name: &str) -> PyResult<Reduction> {
+    Ok(match name {
+        "none" => Reduction::None,
+        "mean" => Reduction::Mean,
+        "sum" => Reduction::Sum,
+        _ => return Err(value_error(format!("reduction='{name}' can't be: it must be 'none', 'mean' or 'sum'"))),
+    })
+}
+
+fn padded<T: Float>(values: &PyReadonlyArrayDyn<'_, T>, lengths: Vec<usize>) -> PyResult<Padded<T>> {
+    let owned = match values.as_slice() {
+        Ok(values) => values.to_vec(),
+        Err(_) => values.as_array().iter().copied().collect(),
+    };
+    Padded::new(owned, values.shape(), lengths).map_err(exception)
+}
+
+/// Losses as Python has them.
+type Losses<'py> = PyResult<(Bound<'py, PyArray1<f64>>, LossSaved)>;
+
+fn finished<'py>(py: Python<'py>, result: Result<(Vec<f64>, Box<dyn Saved>), Error>) -> Losses<'py> {
+    let (losses, saved) = result.map_err(exception)?;
+    Ok((PyArray1::from_vec(py, losses), LossSaved { saved }))
+}
+
+/// Runs a loss over inputs of either type.
+macro_rules! of_either {
+    ($py:ident, $threads:ident, $input:ident, |$values:ident| $loss:expr) => {
+        if let Ok($values) = $input.extract::<PyReadonlyArrayDyn<'_, f32>>() {
+            $loss
+        } else if let Ok($values) = $input.extract::<PyReadonlyArrayDyn<'_, f64>>() {
+            $loss
+        } else {
+            Err(value_error(format!("{} is not float32 or float64", $input.getattr("dtype")?)))
+        }
+    };
+}
+
+/// CTC of logits [N, T, C].
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's side calls it with names")]
+pub(crate) fn ctc_loss<'py>(
+    py: Python<'py>,
+    logits: &Bound<'py, PyAny>,
+    lengths: Vec<usize>,
+    labels: Vec<Vec<i32>>,
+    blank: usize,
+    reduction_name: &str,
+    zero_infinity: bool,
+    threads: Option<usize>,
+) -> Losses<'py> {
+    let impossible = if zero_infinity { Impossible::Zero } else { Impossible::Infinite };
+    let options =
+        CtcOptions::default().with_blank(blank).with_reduction(reduction(reduction_name)?).with_impossible(impossible);
+    let labels = Ragged::from_lists(&labels).map_err(exception)?;
+    of_either!(py, threads, logits, |values| {
+        let batch = padded(&values, lengths)?;
+        let work = || {
+            let (losses, saved) = ctc(&batch, &labels, &options)?;
+            Ok((losses, Box::new(saved) as Box<dyn Saved>))
+        };
+        finished(py, threads::run(py, threads, work)?)
+    })
+}
+
+fn rnnt_options(
+    blank: usize,
+    kind: &str,
+    delay_penalty: f64,
+    clamp: Option<f64>,
+    reduction_name: &str,
+) -> PyResult<RnntOptions> {
+    let rnnt_type = match kind {
+        "regular" => RnntType::Regular,
+        "modified" => RnntType::Modified,
+        "constrained" => RnntType::Constrained,
+        _ => {
+            return Err(value_error(format!(
+                "rnnt_type='{kind}' can't be: it must be 'regular', 'modified' or 'constrained'"
+            )));
+        }
+    };
+    Ok(RnntOptions::default()
+        .with_blank(blank)
+        .with_rnnt_type(rnnt_type)
+        .with_delay_penalty(delay_penalty)
+        .with_clamp(clamp)
+        .with_reduction(reduction(reduction_name)?))
+}
+
+/// RNN-T of a joiner's logits: [N, T, S + 1, C], or with ranges [N, T, s_range, C].
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's side calls it with names")]
+pub(crate) fn rnnt_loss<'py>(
+    py: Python<'py>,
+    logits: &Bound<'py, PyAny>,
+    lengths: Vec<usize>,
+    labels: Vec<Vec<i32>>,
+    ranges: Option<(usize, Vec<Vec<usize>>)>,
+    blank: usize,
+    rnnt_type: &str,
+    delay_penalty: f64,
+    clamp: Option<f64>,
+    reduction_name: &str,
+    threads: Option<usize>,
+) -> Losses<'py> {
+    let options = rnnt_options(blank, rnnt_type, delay_penalty, clamp, reduction_name)?;
+    let labels = Ragged::from_lists(&labels).map_err(exception)?;
+    let ranges = ranges.map(|(s_range, begins)| PruneRanges::new(s_range, begins)).transpose().map_err(exception)?;
+    of_either!(py, threads, logits, |values| {
+        let batch = padded(&values, lengths)?;
+        let work = || {
+            let (losses, saved) = match &ranges {
+                Some(ranges) => pruned(&batch, &labels, ranges, &options)?,
+                None => rnnt(&batch, &labels, &options)?,
+            };
+            Ok((losses, Box::new(saved) as Box<dyn Saved>))
+        };
+        finished(py, threads::run(py, threads, work)?)
+    })
+}
+
+/// RNN-T of the sum of an encoder's logits [N, T, C] and a decoder's [N, S + 1, C].
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's side calls it with names")]
+pub(crate) fn rnnt_loss_simple<'py>(
+    py: Python<'py>,
+    am: &Bound<'py, PyAny>,
+    lm: &Bound<'py, PyAny>,
+    lengths: Vec<usize>,
+    labels: Vec<Vec<i32>>,
+    scales: (f64, f64),
+    blank: usize,
+    rnnt_type: &str,
+    delay_penalty: f64,
+    reduction_name: &str,
+    threads: Option<usize>,
+) -> Losses<'py> {
+    let options = rnnt_options(blank, rnnt_type, delay_penalty, None, reduction_name)?;
+    let symbols: Vec<usize> = labels.iter().map(|labels| labels.len() + 1).collect();
+    let labels = Ragged::from_lists(&labels).map_err(exception)?;
+    of_either!(py, threads, am, |values| {
+        let of_decoder = lm.extract().map_err(|_| value_error("am and lm have different types"))?;
+        let (am, lm) = (padded(&values, lengths)?, padded(&of_decoder, symbols)?);
+        let work = || {
+            let (losses, saved) = rnnt_loss_smoothed(&am, &lm, &labels, scales.0, scales.1, &options)?;
+            Ok((losses, Box::new(saved) as Box<dyn Saved>))
+        };
+        finished(py, threads::run(py, threads, work)?)
+    })
+}
+
+/// Labels and log-probabilities, [N, T] each.
+type Paths<'py> = (Bound<'py, PyArrayDyn<i32>>, Bound<'py, PyArrayDyn<f32>>);
+
+/// The best alignment of each sequence: labels [N, T] and their log-probabilities [N, T].
+#[pyfunction]
+pub(crate) fn forced_align<'py>(
+    py: Python<'py>,
+    log_probs: PyReadonlyArray3<'py, f32>,
+    lengths: Vec<usize>,
+    labels: Vec<Vec<i32>>,
+    blank: i32,
+) -> PyResult<Paths<'py>> {
+    let shape = log_probs.shape();
+    let (number, frames, classes) = (shape[0], shape[1], shape[2]);
+    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?;
+    if [lengths.len(), labels.len()] != [number; 2] || lengths.iter().any(|&length| length > frames) {
+        return Err(value_error(format!(
+            "log_probs has {number} sequences of {frames} frames, and there are the lengths {lengths:?} and {} targets",
+            labels.len()
+        )));
+    }
+    let options = AlignOptions::default().with_blank(blank);
+    let done = py.detach(|| {
+        let (mut path, mut scores) = (vec![blank; number * frames], vec![0.0; number * frames]);
+        for (i, (&length, labels)) in lengths.iter().zip(&labels).enumerate() {
+            let name = format!("sequence {i}");
+            let own = &values[i * frames * classes..][..length * classes];
+            let found = align(&LogProbs::new(&name, own, classes)?, labels, &options, &FrameTimes::default())?;
+            path[i * frames..][..length].copy_from_slice(&found.path);
+            scores[i * frames..][..length].copy_from_slice(&found.path_scores);
+        }
+        Ok((path, scores))
+    });
+    let (path, scores) = done.map_err(exception::<kaldera::decoder::Error>)?;
+    let shape = vec![number, frames];
+    Ok((PyArray1::from_vec(py, path).reshape(shape.clone())?, PyArray1::from_vec(py, scores).reshape(shape)?))
+}

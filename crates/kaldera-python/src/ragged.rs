@@ -1,0 +1,403 @@
+//! Ragged tensors under k2's names.
+
+use kaldera::ragged::{Error, Number, Numbers, Order, PadMode, PadSide, Ragged, RaggedShape, RowSplits};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use crate::errors::{exception, value_error};
+
+/// Values of either type.
+#[derive(Clone, PartialEq)]
+enum Values {
+    I32(Ragged<i32>),
+    F32(Ragged<f32>),
+    F64(Ragged<f64>),
+}
+
+/// A list of lists, of any depth, with rows of any length.
+#[pyclass(frozen, eq, module = "kaldera._kaldera")]
+#[derive(Clone, PartialEq)]
+pub(crate) struct RaggedTensor {
+    values: Values,
+}
+
+/// Computes with the values, whichever type they are of.
+macro_rules! each {
+    ($this:expr, |$ragged:ident| $result:expr) => {
+        match &$this.values {
+            Values::I32($ragged) => $result,
+            Values::F32($ragged) => $result,
+            Values::F64($ragged) => $result,
+        }
+    };
+}
+
+/// Another tensor of the same type.
+macro_rules! made {
+    ($this:expr, |$ragged:ident| $result:expr) => {
+        RaggedTensor {
+            values: match &$this.values {
+                Values::I32($ragged) => Values::I32($result),
+                Values::F32($ragged) => Values::F32($result),
+                Values::F64($ragged) => Values::F64($result),
+            },
+        }
+    };
+}
+
+/// Row splits and values, which a pickle has.
+type Parts<'py> = (Vec<Vec<i32>>, Bound<'py, PyAny>);
+
+/// The lists of lists may be so deep.
+const MAX_AXES: usize = 32;
+
+/// int32, float32 or float64, from any text that ends so.
+fn is_dtype(dtype: &str, name: &str) -> bool {
+    dtype.trim_end_matches("'>").ends_with(name)
+}
+
+fn cast(ragged: Ragged<f64>, dtype: &str) -> PyResult<Values> {
+    Ok(if is_dtype(dtype, "int32") {
+        Values::I32(ragged.to_dtype())
+    } else if is_dtype(dtype, "float32") {
+        Values::F32(ragged.to_dtype())
+    } else if is_dtype(dtype, "float64") {
+        Values::F64(ragged)
+    } else {
+        return Err(value_error(format!("dtype={dtype} can't be: it must be int32, float32 or float64")));
+    })
+}
+
+/// The splits and the numbers of lists of lists, and whether all are integers.
+fn flatten(data: &Bound<'_, PyAny>) -> PyResult<(RaggedShape, Vec<f64>, bool)> {
+    let mut rows: Vec<Bound<'_, PyAny>> = vec![data.clone()];
+    let mut layers: Vec<RowSplits> = Vec::new();
+    let mut outermost = true;
+    loop {
+        let (mut items, mut lengths) = (Vec::new(), Vec::with_capacity(rows.len()));
+        for row in &rows {
+            let before = items.len();
+            for item in row.try_iter()? {
+                items.push(item?);
+            }
+            lengths.push(items.len() - before);
+        }
+        // The outermost list has no splits.
+        if !outermost {
+            layers.push(RowSplits::from_lengths(lengths).map_err(exception)?);
+        }
+        outermost = false;
+        let is_list = |item: &Bound<'_, PyAny>| item.cast::<PyList>().is_ok() || item.cast::<PyTuple>().is_ok();
+        let lists = items.iter().filter(|item| is_list(item)).count();
+        if lists == 0 && !layers.is_empty() {
+            let all_int =
+                items.iter().all(|item| !item.get_type().is_subclass_of::<pyo3::types::PyFloat>().unwrap_or(true));
+            let values = items.iter().map(|item| item.extract::<f64>()).collect::<PyResult<_>>()?;
+            return Ok((RaggedShape::new(layers).map_err(exception)?, values, all_int));
+        }
+        if lists < items.len() || (lists == 0 && !items.is_empty()) {
+            return Err(value_error("a ragged tensor is a list of lists, all of one depth"));
+        }
+        if items.is_empty() {
+            // A list without lists has two axes.
+            let splits = RowSplits::from_lengths([]).map_err(exception)?;
+            return Ok((RaggedShape::new([splits]).map_err(exception)?, vec![], true));
+        }
+        if layers.len() >= MAX_AXES {
+            return Err(value_error(format!("a ragged tensor has at most {MAX_AXES} axes")));
+        }
+        rows = items;
+    }
+}
+
+impl RaggedTensor {
+    fn shape_of(&self) -> &RaggedShape {
+        each!(self, |ragged| ragged.shape())
+    }
+
+    fn check_axis(&self, axis: usize, first: usize) -> PyResult<()> {
+        let axes = self.shape_of().num_axes();
+        if (first..axes).contains(&axis) {
+            return Ok(());
+        }
+        Err(value_error(format!("there is no axis {axis}: there are {axes}, and this takes {first} or more")))
+    }
+}
+
+#[pymethods]
+impl RaggedTensor {
+    #[new]
+    #[pyo3(signature = (data, dtype=None))]
+    fn new(data: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let dtype = dtype.map(|dtype| Ok::<_, PyErr>(dtype.str()?.to_string())).transpose()?;
+        if let Ok(text) = data.extract::<String>() {
+            let values = match dtype {
+                None => match text.parse::<Numbers>().map_err(exception)? {
+                    Numbers::I32(ragged) => Values::I32(ragged),
+                    Numbers::F32(ragged) => Values::F32(ragged),
+                },
+                Some(dtype) => cast(text.parse().map_err(exception)?, &dtype)?,
+            };
+            return Ok(Self { values });
+        }
+        if data.cast::<PyList>().is_err() && data.cast::<PyTuple>().is_err() {
+            return Err(PyTypeError::new_err("a ragged tensor is made of a list of lists or of k2's text"));
+        }
+        let (shape, values, all_int) = flatten(data)?;
+        let ragged = Ragged::new(shape, values).map_err(exception)?;
+        let dtype = dtype.unwrap_or_else(|| if all_int { "int32".into() } else { "float32".into() });
+        Ok(Self { values: cast(ragged, &dtype)? })
+    }
+
+    /// From the row splits of each axis but the first, and the values.
+    #[staticmethod]
+    fn from_row_splits(row_splits: Vec<Vec<i32>>, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let layers = row_splits.into_iter().map(RowSplits::new).collect::<Result<Vec<_>, _>>().map_err(exception)?;
+        let shape = RaggedShape::new(layers).map_err(exception)?;
+        let values = if let Ok(values) = values.extract::<numpy::PyReadonlyArray1<'_, i32>>() {
+            Values::I32(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
+        } else if let Ok(values) = values.extract::<numpy::PyReadonlyArray1<'_, f64>>() {
+            Values::F64(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
+        } else {
+            let values = values.extract::<numpy::PyReadonlyArray1<'_, f32>>();
+            let values =
+                values.map_err(|_| value_error("values are an int32, float32 or float64 array of one axis"))?;
+            Values::F32(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
+        };
+        Ok(Self { values })
+    }
+
+    /// The name of the type of the values.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        match self.values {
+            Values::I32(_) => "int32",
+            Values::F32(_) => "float32",
+            Values::F64(_) => "float64",
+        }
+    }
+
+    /// The same numbers of another type.
+    fn to(&self, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { values: cast(each!(self, |ragged| ragged.to_dtype::<f64>()), &dtype.str()?.to_string())? })
+    }
+
+    /// How many axes: 2 for a list of lists.
+    #[getter]
+    fn num_axes(&self) -> usize {
+        self.shape_of().num_axes()
+    }
+
+    /// Rows of axis 0.
+    #[getter]
+    fn dim0(&self) -> usize {
+        self.shape_of().dim0()
+    }
+
+    /// How many values.
+    fn numel(&self) -> usize {
+        self.shape_of().num_elements()
+    }
+
+    /// Elements of an axis, over all rows.
+    fn tot_size(&self, axis: usize) -> PyResult<usize> {
+        self.check_axis(axis, 0)?;
+        Ok(self.shape_of().tot_size(axis))
+    }
+
+    fn __len__(&self) -> usize {
+        self.dim0()
+    }
+
+    /// All values: [numel].
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        each!(self, |ragged| PyArray1::from_slice(py, ragged.values()).into_any())
+    }
+
+    /// Where each row of an axis begins, and the end: int32.
+    fn row_splits<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        self.check_axis(axis, 1)?;
+        Ok(PyArray1::from_slice(py, self.shape_of().row_splits(axis).as_ref()))
+    }
+
+    /// The row of each element of an axis: int32.
+    fn row_ids<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        self.check_axis(axis, 1)?;
+        Ok(PyArray1::from_slice(py, self.shape_of().row_ids(axis)))
+    }
+
+    fn __str__(&self) -> String {
+        each!(self, |ragged| ragged.to_k2_string())
+    }
+
+    fn __repr__(&self) -> String {
+        self.__str__()
+    }
+
+    /// Row `i` of axis 0: an array of two axes' rows, a tensor with one axis fewer otherwise.
+    fn __getitem__<'py>(&self, py: Python<'py>, i: isize) -> PyResult<Bound<'py, PyAny>> {
+        let number = self.dim0();
+        let at = if i < 0 { i.checked_add_unsigned(number) } else { Some(i) };
+        let at = at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < number);
+        let at = at.ok_or_else(|| PyIndexError::new_err(format!("there is no row {i}: there are {number}")))?;
+        if self.num_axes() == 2 {
+            return Ok(each!(self, |ragged| PyArray1::from_slice(py, ragged.row(at)).into_any()));
+        }
+        Ok(made!(self, |ragged| ragged.index0(at).map_err(exception)?).into_pyobject(py)?.into_any())
+    }
+
+    /// The rows of an axis at `indexes`.
+    #[pyo3(signature = (indexes, axis=0))]
+    fn index(&self, indexes: Vec<i32>, axis: usize) -> PyResult<Self> {
+        Ok(made!(self, |ragged| ragged.select(axis, &indexes).map_err(exception)?))
+    }
+
+    /// The rows of an axis from `begin` to before `end`.
+    fn arange(&self, axis: usize, begin: usize, end: usize) -> PyResult<Self> {
+        Ok(made!(self, |ragged| ragged.arange(axis, begin, end).map_err(exception)?))
+    }
+
+    /// Without an axis: the rows of axis 0 one after the other, or inner lists joined.
+    fn remove_axis(&self, axis: usize) -> PyResult<Self> {
+        Ok(made!(self, |ragged| ragged.remove_axis(axis).map_err(exception)?))
+    }
+
+    /// Without the values that equal `target`.
+    fn remove_values_eq(&self, target: f64) -> Self {
+        made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() == target))
+    }
+
+    /// Without the values that are `cutoff` or less.
+    fn remove_values_leq(&self, cutoff: f64) -> Self {
+        made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() <= cutoff))
+    }
+
+    /// The sum of each innermost row.
+    fn sum<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        each!(self, |ragged| PyArray1::from_vec(py, py.detach(|| ragged.sum())).into_any())
+    }
+
+    /// The highest value of each innermost row; the lowest number of an empty one.
+    fn max<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        each!(self, |ragged| PyArray1::from_vec(py, py.detach(|| ragged.max())).into_any())
+    }
+
+    /// The lowest value of each innermost row; the highest number of an empty one.
+    fn min<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        each!(self, |ragged| PyArray1::from_vec(py, py.detach(|| ragged.min())).into_any())
+    }
+
+    /// Where the highest value of each innermost row is, among all values; -1 for an empty one.
+    fn argmax<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        each!(self, |ragged| PyArray1::from_vec(py, py.detach(|| ragged.argmax())))
+    }
+
+    /// The logarithm of the sum of exponentials of each innermost row.
+    fn logsumexp<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match &self.values {
+            Values::I32(_) => return Err(no_floats()),
+            Values::F32(ragged) => PyArray1::from_vec(py, py.detach(|| ragged.logsumexp())).into_any(),
+            Values::F64(ragged) => PyArray1::from_vec(py, py.detach(|| ragged.logsumexp())).into_any(),
+        })
+    }
+
+    /// Rows that sum to 1, or whose exponentials do.
+    fn normalize(&self, use_log: bool) -> PyResult<Self> {
+        let values = match (&self.values, use_log) {
+            (Values::I32(_), _) => return Err(no_floats()),
+            (Values::F32(ragged), true) => Values::F32(ragged.normalize_log()),
+            (Values::F32(ragged), false) => Values::F32(ragged.normalize_linear()),
+            (Values::F64(ragged), true) => Values::F64(ragged.normalize_log()),
+            (Values::F64(ragged), false) => Values::F64(ragged.normalize_linear()),
+        };
+        Ok(Self { values })
+    }
+
+    /// Each innermost row sorted, and where each value was: the tensor, and int32 [numel].
+    #[pyo3(signature = (descending=false))]
+    fn sort<'py>(&self, py: Python<'py>, descending: bool) -> (Self, Bound<'py, PyArray1<i32>>) {
+        let order = if descending { Order::Descending } else { Order::Ascending };
+        let new2old;
+        let sorted = made!(self, |ragged| {
+            let mut sorted = ragged.clone();
+            new2old = sorted.sort_with_map(order);
+            sorted
+        });
+        (sorted, PyArray1::from_vec(py, new2old))
+    }
+
+    /// The different innermost rows, and how often each was there.
+    fn unique(&self) -> PyResult<(Self, Self)> {
+        let Values::I32(ragged) = &self.values else { return Err(value_error("unique is for int32")) };
+        let found = ragged.unique();
+        Ok((Self { values: Values::I32(found.rows) }, Self { values: Values::I32(found.num_repeats) }))
+    }
+
+    /// Rows of the same length: [rows, longest].
+    #[pyo3(signature = (mode="constant", padding_value=0.0))]
+    fn pad<'py>(&self, py: Python<'py>, mode: &str, padding_value: f64) -> PyResult<Bound<'py, PyAny>> {
+        let mode = match mode {
+            "constant" => PadMode::Constant,
+            "replicate" => PadMode::Replicate,
+            _ => return Err(value_error(format!("mode='{mode}' can't be: it must be 'constant' or 'replicate'"))),
+        };
+        each!(self, |ragged| {
+            let padded = py.detach(|| ragged.pad(mode, PadSide::Right, padding_value.convert()));
+            let padded = padded.map_err(exception)?;
+            let shape = [padded.num_rows(), padded.num_cols()];
+            Ok(PyArray1::from_vec(py, padded.into_values()).reshape(shape)?.into_any())
+        })
+    }
+
+    /// The lists of lists.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let mut items: Vec<Bound<'py, PyAny>> = each!(self, |ragged| {
+            ragged.values().iter().map(|&value| Ok(value.into_pyobject(py)?.into_any())).collect::<PyResult<_>>()?
+        });
+        for axis in (1..self.num_axes()).rev() {
+            let splits: &[i32] = self.shape_of().row_splits(axis).as_ref();
+            let rows = splits.windows(2).map(|ends| {
+                let own = usize::try_from(ends[0]).unwrap_or(0)..usize::try_from(ends[1]).unwrap_or(0);
+                Ok(PyList::new(py, &items[own])?.into_any())
+            });
+            items = rows.collect::<PyResult<_>>()?;
+        }
+        Ok(PyList::new(py, items)?.into_any())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+        let this = slf.get();
+        let shape = this.shape_of();
+        let splits = (1..shape.num_axes()).map(|axis| shape.row_splits(axis).as_ref().to_vec()).collect();
+        Ok((slf.get_type().getattr("from_row_splits")?, (splits, this.values(slf.py()))))
+    }
+}
+
+fn no_floats() -> PyErr {
+    value_error("this is for float32 and float64: use .to('float32')")
+}
+
+/// Tensors joined along an axis.
+#[pyfunction]
+pub(crate) fn ragged_cat(tensors: Vec<PyRef<'_, RaggedTensor>>, axis: usize) -> PyResult<RaggedTensor> {
+    let joined = |error: Error| exception(error);
+    let first = tensors.first().ok_or_else(|| value_error("there is nothing to concatenate"))?;
+    macro_rules! of_type {
+        ($variant:ident) => {{
+            let parts = tensors.iter().map(|tensor| match &tensor.values {
+                Values::$variant(ragged) => Ok(ragged),
+                _ => Err(value_error("the tensors have different types")),
+            });
+            Values::$variant(Ragged::cat(axis, &parts.collect::<PyResult<Vec<_>>>()?).map_err(joined)?)
+        }};
+    }
+    let values = match first.values {
+        Values::I32(_) => of_type!(I32),
+        Values::F32(_) => of_type!(F32),
+        Values::F64(_) => of_type!(F64),
+    };
+    Ok(RaggedTensor { values })
+}

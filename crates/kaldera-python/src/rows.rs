@@ -1,0 +1,137 @@
+//! What comes after extraction: rows of features to rows of features, and resampling.
+
+use kaldi_feat::{
+    self, CmvnStats, DeltaFeaturesOptions, LinearResample, ProcessPitchOptions, SlidingWindowCmnOptions,
+    VadEnergyOptions,
+};
+use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{exception, value_error};
+use crate::options;
+use crate::samples::Channel;
+
+/// A C-contiguous array as rows.
+fn view<'a, T: kaldi_matrix::Real + numpy::Element>(array: &'a PyReadonlyArray2<'_, T>) -> PyResult<SubMatrix<'a, T>> {
+    let [rows, cols] = [array.shape()[0], array.shape()[1]];
+    let values = array.as_slice().map_err(|_| value_error("the rows of the array are not one after the other"))?;
+    SubMatrix::new(values, rows, cols, cols).map_err(exception)
+}
+
+/// A matrix as an array, without copying.
+pub(crate) fn array<'py, T: kaldi_matrix::Real + numpy::Element>(
+    py: Python<'py>,
+    matrix: Matrix<T>,
+) -> PyResult<Bound<'py, PyArray2<T>>> {
+    let shape = [matrix.num_rows(), matrix.num_cols()];
+    PyArray1::from_vec(py, matrix.into_vec()).reshape(shape)
+}
+
+type Features<'py> = PyReadonlyArray2<'py, f32>;
+type Made<'py> = PyResult<Bound<'py, PyArray2<f32>>>;
+
+/// Deltas of features.
+#[pyfunction]
+pub(crate) fn add_deltas<'py>(py: Python<'py>, features: Features<'py>, options: &Bound<'py, PyDict>) -> Made<'py> {
+    let mut chosen = DeltaFeaturesOptions::default();
+    options::set(&mut chosen, options)?;
+    let rows = view(&features)?;
+    array(py, py.detach(|| kaldi_feat::compute_deltas(&chosen, &rows)).map_err(exception)?)
+}
+
+/// Frames with their neighbours.
+#[pyfunction]
+pub(crate) fn splice<'py>(py: Python<'py>, features: Features<'py>, left: i32, right: i32) -> Made<'py> {
+    let rows = view(&features)?;
+    array(py, py.detach(|| kaldi_feat::splice_frames(&rows, left, right)).map_err(exception)?)
+}
+
+/// Normalisation over a window that moves.
+#[pyfunction]
+pub(crate) fn sliding_cmvn<'py>(py: Python<'py>, features: Features<'py>, options: &Bound<'py, PyDict>) -> Made<'py> {
+    let mut chosen = SlidingWindowCmnOptions::default();
+    options::set(&mut chosen, options)?;
+    let rows = view(&features)?;
+    array(py, py.detach(|| kaldi_feat::sliding_window_cmn(&chosen, &rows)).map_err(exception)?)
+}
+
+/// Adds features to statistics: [2, dim + 1].
+#[pyfunction]
+pub(crate) fn cmvn_stats<'py>(py: Python<'py>, features: Vec<Features<'py>>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let dim = features.first().map_or(0, |first| first.shape()[1]);
+    let mut stats = CmvnStats::new(dim);
+    let rows = features.iter().map(view).collect::<PyResult<Vec<_>>>()?;
+    py.detach(|| rows.iter().try_for_each(|rows| stats.accumulate(rows))).map_err(exception)?;
+    array(py, stats.into_matrix())
+}
+
+/// Normalises features by statistics.
+#[pyfunction]
+pub(crate) fn apply_cmvn<'py>(
+    py: Python<'py>,
+    features: Features<'py>,
+    stats: PyReadonlyArray2<'py, f64>,
+    norm_vars: bool,
+    reverse: bool,
+) -> Made<'py> {
+    let [rows, cols] = [features.shape()[0], features.shape()[1]];
+    let stats = CmvnStats::from_matrix(view(&stats)?.to_owned()).map_err(exception)?;
+    let mut values = view(&features)?.into_slice().to_vec();
+    let mut out = SubMatrixMut::new(&mut values, rows, cols, cols).map_err(exception)?;
+    let done = py.detach(|| match reverse {
+        true => kaldi_feat::apply_cmvn_reverse(&stats, norm_vars, &mut out),
+        false => kaldi_feat::apply_cmvn(&stats, norm_vars, &mut out),
+    });
+    done.map_err(exception)?;
+    PyArray1::from_vec(py, values).reshape([rows, cols])
+}
+
+/// Which frames are loud.
+#[pyfunction]
+pub(crate) fn vad<'py>(
+    py: Python<'py>,
+    features: Features<'py>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    let mut chosen = VadEnergyOptions::default();
+    options::set(&mut chosen, options)?;
+    let rows = view(&features)?;
+    let voiced = py.detach(|| kaldi_feat::compute_vad_energy(&chosen, &rows)).map_err(exception)?;
+    Ok(PyArray1::from_vec(py, voiced.into_iter().map(|frame| frame != 0.0).collect()))
+}
+
+/// Features of pitch from NCCF and Hz.
+#[pyfunction]
+pub(crate) fn process_pitch<'py>(
+    py: Python<'py>,
+    pitch: Features<'py>,
+    key: &str,
+    options: &Bound<'py, PyDict>,
+) -> Made<'py> {
+    let mut chosen = ProcessPitchOptions::default();
+    options::set(&mut chosen, options)?;
+    let rows = view(&pitch)?;
+    array(py, py.detach(|| kaldi_feat::process_pitch(&chosen, &rows, key)).map_err(exception)?)
+}
+
+/// Audio at another sample rate.
+#[pyfunction]
+pub(crate) fn resample<'py>(
+    py: Python<'py>,
+    audio: &Bound<'py, PyAny>,
+    from_rate: f32,
+    to_rate: f32,
+) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    let channel = Channel::new(audio, 1.0)?;
+    let samples = channel.samples()?;
+    let values = py.detach(|| {
+        let samples = samples.to_f32();
+        if from_rate == to_rate {
+            return Ok(samples);
+        }
+        LinearResample::for_waveform(from_rate, to_rate).map(|resampler| resampler.resample(&samples))
+    });
+    Ok(PyArray1::from_vec(py, values.map_err(exception)?))
+}

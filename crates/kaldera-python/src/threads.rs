@@ -1,0 +1,83 @@
+//! Work on several threads, without Python's lock.
+//!
+//! A process that was forked has none of its parent's threads, so that a pool of them would wait
+//! forever. Pools are therefore known by the process that made them. The mutex is only locked while
+//! Python's lock is held, which `os.fork` holds too: a child never finds it locked.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::errors::{exception, value_error};
+
+/// The pools of one process, by their numbers of threads.
+struct Pools {
+    process: u32,
+    pools: Vec<(usize, Arc<ThreadPool>)>,
+}
+
+static POOLS: Mutex<Pools> = Mutex::new(Pools { process: 0, pools: Vec::new() });
+
+/// The pool of so many threads; 0: as many as there are processors, or as `RAYON_NUM_THREADS` says.
+fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
+    let mut known = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if known.process != process {
+        // Their threads do not exist here, and must not be waited for.
+        std::mem::forget(std::mem::take(&mut known.pools));
+        known.process = process;
+    }
+    if let Some((_, pool)) = known.pools.iter().find(|(number, _)| *number == threads) {
+        return Ok(Arc::clone(pool));
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(exception)?;
+    let pool = Arc::new(pool);
+    known.pools.push((threads, Arc::clone(&pool)));
+    Ok(pool)
+}
+
+/// Runs `work` in a pool of `threads` threads (none: one for each processor), without Python's lock.
+pub(crate) fn run<R: Send>(py: Python<'_>, threads: Option<usize>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+    let pool = pool(threads.unwrap_or(0))?;
+    Ok(py.detach(|| pool.install(work)))
+}
+
+/// How long a signal may wait.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
+
+/// As [`run`], for long work: at Ctrl-C `work` is told to stop, and its result is dropped.
+pub(crate) fn run_long<R: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    work: impl FnOnce(&AtomicBool) -> R + Send,
+) -> PyResult<R> {
+    let pool = pool(threads.unwrap_or(0))?;
+    let stop = &AtomicBool::new(false);
+    let wait = || {
+        thread::scope(|scope| {
+            let (sender, receiver) = sync_channel(1);
+            scope.spawn(move || {
+                // Its receiver waits.
+                let _ = sender.send(pool.install(|| work(stop)));
+            });
+            let mut interrupted = Ok(());
+            loop {
+                match receiver.recv_timeout(BETWEEN_SIGNALS) {
+                    Ok(result) => return interrupted.map(|()| result),
+                    Err(RecvTimeoutError::Timeout) if interrupted.is_ok() => {
+                        interrupted = Python::attach(|py| py.check_signals());
+                        stop.store(interrupted.is_err(), Ordering::Relaxed);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Err(value_error("the work ended without a result")),
+                }
+            }
+        })
+    };
+    py.detach(wait)
+}

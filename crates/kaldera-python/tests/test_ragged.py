@@ -1,0 +1,77 @@
+"""Ragged tensors against lists of lists."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+
+from kaldera import k2
+
+LISTS = [[[1, 2], [], [3]], [], [[4, 4, 1]]]
+
+
+def test_lists_and_texts_are_the_same():
+    tensor = k2.RaggedTensor(LISTS)
+    assert (tensor.dtype, tensor.num_axes, tensor.dim0, len(tensor), tensor.numel()) == ("int32", 3, 3, 3, 6)
+    assert tensor.tolist() == LISTS and tensor.values.tolist() == [1, 2, 3, 4, 4, 1]
+    assert tensor.row_splits(1).tolist() == [0, 3, 3, 4] and tensor.row_splits(2).tolist() == [0, 2, 2, 3, 6]
+    assert tensor.row_ids(2).tolist() == [0, 0, 2, 3, 3, 3]
+    assert [tensor.tot_size(axis) for axis in range(3)] == [3, 4, 6]
+    assert k2.RaggedTensor("[[[1 2] [] [3]] [] [[4 4 1]]]") == tensor
+    assert k2.RaggedTensor.from_row_splits([[0, 3, 3, 4], [0, 2, 2, 3, 6]], tensor.values) == tensor
+    assert pickle.loads(pickle.dumps(tensor)) == tensor and "RaggedTensor" in str(tensor)
+    for lists in [[], [[]], [[], [1]], [[1], [2, 3]], [[[]]]]:
+        assert k2.RaggedTensor(lists).tolist() == lists
+    assert k2.RaggedTensor([[1.5], []]).dtype == "float32" and k2.RaggedTensor("[[1.5]]").dtype == "float32"
+    assert k2.RaggedTensor([[1]], dtype=np.float64).dtype == "float64"
+    for wrong in [[1, 2], [[1], 2], [[1], [[2]]], "[[1 2]"]:
+        with pytest.raises(ValueError):
+            k2.RaggedTensor(wrong)
+    with pytest.raises(ValueError, match="there is no axis 3"):
+        tensor.row_splits(3)
+
+
+def test_operations_on_rows_equal_those_on_lists():
+    rng = np.random.default_rng(0)
+    lists = [rng.integers(-9, 9, n).tolist() for n in rng.integers(1, 6, 20)]
+    for dtype in ["int32", "float32", "float64"]:
+        tensor = k2.RaggedTensor(lists, dtype)
+        assert tensor.sum().tolist() == [sum(row) for row in lists]
+        assert tensor.max().tolist() == [max(row) for row in lists]
+        assert tensor.min().tolist() == [min(row) for row in lists]
+        values = tensor.values
+        assert [values[i] for i in tensor.argmax()] == [max(row) for row in lists]
+        ordered, new2old = tensor.sort(descending=True)
+        assert ordered.tolist() == [sorted(row, reverse=True) for row in lists]
+        np.testing.assert_array_equal(ordered.values, values[new2old])
+        padded = tensor.pad("constant", -99)
+        assert padded.shape == (20, max(map(len, lists))) and padded.dtype == np.dtype(dtype)
+        assert [row[: len(own)].tolist() for row, own in zip(padded, lists)] == lists
+        assert tensor.remove_values_leq(0).tolist() == [[x for x in row if x > 0] for row in lists]
+        assert tensor.remove_values_eq(1).tolist() == [[x for x in row if x != 1] for row in lists]
+        assert tensor.index([3, 0, 3]).tolist() == [lists[3], lists[0], lists[3]]
+        assert tensor.arange(0, 2, 5).tolist() == lists[2:5]
+        assert k2.cat([tensor, tensor], axis=0).tolist() == lists + lists
+        assert k2.cat([tensor, tensor], axis=1).tolist() == [row + row for row in lists]
+        assert tensor[-1].tolist() == lists[-1]
+    floats = k2.RaggedTensor(lists, "float64")
+    np.testing.assert_allclose(floats.logsumexp(), [np.log(np.exp(row).sum()) for row in lists])
+    np.testing.assert_allclose(np.exp(floats.normalize(True).values), np.concatenate([np.exp(r) / np.exp(r).sum() for r in lists]))
+    with pytest.raises(ValueError, match="float32"):
+        k2.RaggedTensor(lists).logsumexp()
+    with pytest.raises(ValueError, match="different types"):
+        k2.cat([floats, floats.to("int32")])
+
+
+def test_axes_come_and_go():
+    tensor = k2.RaggedTensor(LISTS)
+    assert tensor[0].tolist() == LISTS[0]
+    assert tensor.remove_axis(0).tolist() == list(itertools.chain(*LISTS))
+    assert tensor.remove_axis(1).tolist() == [list(itertools.chain(*rows)) for rows in LISTS]
+    with pytest.raises(ValueError, match="2"):
+        tensor.remove_axis(2)
+    rows, repeats = k2.RaggedTensor([[1, 2], [3], [1, 2]]).unique()
+    assert rows.tolist() == [[1, 2], [3]] and repeats.values.tolist() == [2, 1]
+    graph = k2.ctc_graph(k2.RaggedTensor([[1, 2], [3]]))
+    assert len(graph) == 2

@@ -1,0 +1,160 @@
+"""The autograd functions beside PyTorch's and torchaudio's, where these are installed."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import kaldera
+import kaldera.torch as losses
+
+
+def batch(dtype=torch.float64):
+    torch.manual_seed(0)
+    logits = torch.randn(9, 3, 6, dtype=dtype, requires_grad=True)
+    targets = torch.tensor([[1, 2, 2], [3, 0, 0], [5, 4, 0]])
+    return logits, targets, torch.tensor([9, 7, 4]), torch.tensor([3, 1, 2])
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_ctc_equals_pytorchs(reduction, dtype):
+    logits, targets, frames, labels = batch(dtype)
+    results = []
+    for function in [losses.ctc_loss, torch.nn.functional.ctc_loss]:
+        loss = function(logits.log_softmax(-1), targets, frames, labels, reduction=reduction)
+        weights = torch.arange(1, loss.numel() + 1, dtype=dtype).reshape(loss.shape)
+        (gradient,) = torch.autograd.grad((loss * weights).sum(), logits)
+        results.append((loss, gradient))
+    tolerance = 1e-5 if dtype == torch.float32 else 1e-10
+    for ours, theirs in zip(*results):
+        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+        torch.testing.assert_close(ours, theirs, atol=tolerance, rtol=tolerance)
+    one = losses.ctc_loss(logits[:, 0].log_softmax(-1), targets[0], torch.tensor(9), torch.tensor(3))
+    torch.testing.assert_close(one, losses.ctc_loss(logits[:, :1], targets[:1], [9], [3]))
+
+
+def test_ctc_over_graphs_equals_that_of_labels():
+    from kaldera import k2
+
+    logits, _, frames, labels = batch()
+    symbols = [[1, 2, 2], [3], [5, 4]]
+    log_probs = logits.transpose(0, 1).log_softmax(-1)
+    results = []
+    for loss in [
+        losses.k2_ctc_loss(k2.ctc_graph(symbols), log_probs, frames, 1e3, reduction="mean", target_lengths=labels),
+        losses.ctc_loss(log_probs.transpose(0, 1), sum(symbols, []), frames, labels),
+    ]:
+        results.append((loss, *torch.autograd.grad(loss, logits, retain_graph=True)))
+    for ours, other in zip(*results):
+        torch.testing.assert_close(ours, other, atol=1e-5, rtol=1e-5)
+    several = losses.k2_ctc_loss(k2.ctc_graph(symbols), log_probs, frames, reduction="none")
+    torch.testing.assert_close(several.sum(), losses.k2_ctc_loss(k2.ctc_graph(symbols), log_probs, frames))
+
+
+def test_rnnt_equals_torchaudios():
+    torchaudio = pytest.importorskip("torchaudio")
+    torch.manual_seed(1)
+    logits = torch.randn(2, 6, 4, 5, requires_grad=True)
+    targets = torch.tensor([[1, 2, 3], [2, 1, 1]], dtype=torch.int32)
+    lengths = torch.tensor([6, 4], dtype=torch.int32), torch.tensor([3, 2], dtype=torch.int32)
+    for blank in [-1, 0]:
+        results = []
+        for function in [losses.rnnt_loss, torchaudio.functional.rnnt_loss]:
+            loss = function(logits, targets, *lengths, blank=blank)
+            results.append((loss, *torch.autograd.grad(loss, logits)))
+        for ours, theirs in zip(*results):
+            torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+
+
+def test_gradients_equal_differences():
+    logits, targets, frames, labels = batch()
+    # By logits: of log-probabilities PyTorch's gradient is that by logits too.
+    assert torch.autograd.gradcheck(lambda x: losses.ctc_loss(x, targets, frames, labels, reduction="none"), logits)
+    joined = torch.randn(2, 3, 3, 4, dtype=torch.float64, requires_grad=True)
+    symbols = torch.tensor([[1, 2], [3, 0]])
+    boundary = torch.tensor([[0, 0, 2, 3], [0, 0, 1, 2]])
+    for kind in ["regular", "modified", "constrained"]:
+        assert torch.autograd.gradcheck(
+            lambda x: losses.k2_rnnt_loss(x, symbols, 0, boundary, kind, 0.1, "none"), joined
+        )
+
+
+def test_a_range_of_all_symbols_prunes_nothing():
+    torch.manual_seed(2)
+    am = torch.randn(2, 5, 4, dtype=torch.float64, requires_grad=True)
+    lm = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    symbols = torch.tensor([[1, 2], [3, 1]])
+    simple, ranges = losses.rnnt_loss_smoothed(lm, am, symbols, 0, s_range=3)
+    assert ranges.shape == (2, 5, 3) and (ranges == torch.arange(3)).all()
+    some_am, some_lm = losses.do_rnnt_pruning(am, lm, ranges)
+    pruned = losses.rnnt_loss_pruned(some_am + some_lm, symbols, ranges, 0)
+    torch.testing.assert_close(pruned, simple)
+    for ours, theirs in zip(torch.autograd.grad(pruned, (am, lm)), torch.autograd.grad(simple, (am, lm))):
+        torch.testing.assert_close(ours, theirs)
+    smoothed = losses.rnnt_loss_smoothed(lm, am, symbols, 0, 0.25, 0.1)
+    assert smoothed.isfinite() and smoothed != simple
+    narrow = losses.rnnt_loss_smoothed(lm, am, symbols, 0, s_range=2)[1]
+    assert narrow.shape == (2, 5, 2) and narrow[:, 0, 0].tolist() == [0, 0] and narrow[:, -1, -1].tolist() == [2, 2]
+
+
+def test_alignments_equal_torchaudios():
+    torchaudio = pytest.importorskip("torchaudio", "2.1")
+    torch.manual_seed(3)
+    scores = torch.randn(1, 12, 5).log_softmax(-1)
+    targets = torch.tensor([[1, 1, 3]])
+    ours = losses.forced_align(scores, targets)
+    theirs = torchaudio.functional.forced_align(scores, targets)
+    assert ours[0].dtype == theirs[0].dtype
+    torch.testing.assert_close(ours[0], theirs[0])
+    torch.testing.assert_close(ours[1], theirs[1])
+
+
+def test_features_of_tensors():
+    audio = (torch.arange(16000) % 500).to(torch.int16)
+    np.testing.assert_array_equal(kaldera.fbank(audio), kaldera.fbank(audio.numpy()))
+
+
+def test_workers_of_a_data_loader_do_not_hang():
+    fbank = kaldera.Fbank(dither=0)
+    audio = [np.full(1600 * (i + 1), i, np.int16) for i in range(8)]
+    expected = fbank.compute(audio)
+
+    class Utterances(torch.utils.data.Dataset):
+        def __len__(self):
+            return len(audio)
+
+        def __getitem__(self, i):
+            return fbank.compute([audio[i]])[0]
+
+    loader = torch.utils.data.DataLoader(Utterances(), batch_size=None, num_workers=2, timeout=60)
+    for ours, theirs in zip(loader, expected):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", ["regular", "modified", "constrained"])
+def test_pruned_rnnt_equals_k2s(kind):
+    theirs = pytest.importorskip("k2")
+    torch.manual_seed(4)
+    am = torch.randn(2, 8, 5, requires_grad=True)
+    lm = torch.randn(2, 5, 5, requires_grad=True)
+    symbols = torch.tensor([[1, 2, 3, 4], [4, 2, 0, 0]])
+    boundary = torch.tensor([[0, 0, 4, 8], [0, 0, 2, 6]])
+    arguments = {"lm_only_scale": 0.25, "am_only_scale": 0.1, "boundary": boundary, "rnnt_type": kind}
+    expected, (px, py) = theirs.rnnt_loss_smoothed(
+        lm, am, symbols, 0, **arguments, reduction="sum", return_grad=True
+    )
+    found, ranges = losses.rnnt_loss_smoothed(lm, am, symbols, 0, **arguments, reduction="sum", s_range=3)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    for ours, other in zip(torch.autograd.grad(found, (am, lm)), torch.autograd.grad(expected, (am, lm))):
+        torch.testing.assert_close(ours, other, rtol=1e-4, atol=1e-5)
+    of_k2 = theirs.get_rnnt_prune_ranges(px, py, boundary, 3)
+    for sequence, frames in enumerate(boundary[:, 3].tolist()):
+        assert torch.equal(ranges[sequence, :frames], of_k2[sequence, :frames].long())
+    pruned = []
+    for module in [losses, theirs]:
+        rows = module.do_rnnt_pruning(am, lm, of_k2)
+        loss = module.rnnt_loss_pruned((rows[0] + rows[1]).tanh(), symbols, of_k2, 0, boundary, kind, reduction="sum")
+        pruned.append((loss, *torch.autograd.grad(loss, (am, lm))))
+    for ours, other in zip(*pruned):
+        torch.testing.assert_close(ours, other, rtol=1e-4, atol=1e-5)
