@@ -86,7 +86,7 @@ mod with_onnx {
         bench.run(&["model", "import", "two/model.int8.onnx", "-o", "x"]).with(1).tells(&["model.int8.onnx"]);
         bench.run(&["model", "import", "two/model.onnx", "-o", "x"]).with(0);
         bench.run(&["model", "import", "two/model.onnx", "-o", "x"]).with(1).tells(&["x: it exists"]);
-        bench.run(&["model", "import", "nowhere", "-o", "y"]).with(1).tells(&["tokens.txt"]);
+        bench.run(&["model", "import", "nowhere", "-o", "y"]).with(1).tells(&["nowhere"]);
         let names = bench.names();
         assert_eq!(names, ["few", "no-blank", "streaming", "transducer", "two", "x"]);
     }
@@ -103,8 +103,9 @@ mod with_onnx {
         Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder))
     }
 
-    /// Posteriors that ONNX Runtime computed with weights of half precision, and to which 1e-8 was added.
-    const POSTERIOR_TOLERANCE: f32 = 1e-3;
+    /// ONNX Runtime rounds what is between the layers of this file to half precision, of 2^-11; RTen
+    /// computes in single precision. Runs of the former with and without that differ by 0.0158.
+    const POSTERIOR_TOLERANCE: f32 = 0.03;
 
     #[cfg(feature = "symphonia")]
     #[test]

@@ -51,7 +51,7 @@ fn file_name(path: &Path) -> Result<String, Trouble> {
 
 /// The network of a file or folder.
 fn network_of(source: &Path) -> Result<PathBuf, Trouble> {
-    if !source.is_dir() {
+    if !fs::metadata(source).map_err(|error| failed(source, &error))?.is_dir() {
         return Ok(source.to_owned());
     }
     let mut found = vec![];
