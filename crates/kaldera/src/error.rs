@@ -138,9 +138,11 @@ pub enum Error {
     },
     /// A file that ends early.
     #[error(
-        "truncated or damaged: its header promises {expected} {unit}, but there are {found}; copy it again, or set `allow_truncated` to take what is there"
+        "truncated or damaged: its {format} header promises {expected} {unit}, but there are {found}; copy it again, or set `allow_truncated` to take what is there"
     )]
     Truncated {
+        /// The format of the file.
+        format: &'static str,
         /// By the header.
         expected: u64,
         /// In the file.
@@ -306,7 +308,7 @@ pub enum Error {
         /// The first such row.
         first: usize,
     },
-    /// A WAV file that cannot be read or written.
+    /// A file of samples that cannot be read or written.
     #[error(transparent)]
     Wave(#[from] kaldi_io::wave::WaveError),
     /// A table or another file of Kaldi's that cannot be opened, read or written.

@@ -110,7 +110,8 @@
 //! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts
 //! of large matrices or other people's tools take a format with an index, such as `.npz` or
 //! safetensors. [`WaveData`] reads WAV as Kaldi does, 16-bit PCM and nothing else; [`WaveAudio`]
-//! reads the other widths. The `symphonia` crate knows other formats.
+//! reads the other widths, and AIFF, AU, CAF, Wave64 and NIST SPHERE. The `symphonia` crate knows
+//! compressed formats.
 //!
 //! # Damaged input
 //!

@@ -6,7 +6,7 @@
 //! reader takes, refuses what Kaldi's refuses, and never believes a size before it has seen the
 //! bytes. The one thing it takes beyond that is the pad byte behind a chunk of odd length.
 //!
-//! [`WaveAudio`] also reads other widths, and what else is found in the field.
+//! [`WaveAudio`] also reads other widths, and other formats of samples that are not compressed.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -18,9 +18,19 @@ use crate::error::Error;
 use crate::rxfilename::Input;
 use crate::wxfilename::Output;
 
+mod adpcm;
+mod aiff;
+mod au;
 mod audio;
+mod caf;
+mod encoding;
 pub(crate) mod error;
+mod fields;
 mod header;
+mod layout;
+mod riff;
+mod sphere;
+mod wave64;
 
 use self::header::PCM;
 
@@ -99,7 +109,7 @@ impl WaveData {
     /// single byte of samples.
     pub fn read(mut reader: impl Read) -> Result<WaveData, WaveError> {
         let (wave, truncated) = Self::read_available(&mut reader)?;
-        if let Some(Truncated { expected, found }) = truncated {
+        if let Some(Truncated { expected, found, .. }) = truncated {
             warn!(
                 "the recording is truncated: {found} bytes of samples where its header promises {expected}; going on with them"
             );
@@ -114,7 +124,9 @@ impl WaveData {
     pub fn read_whole(mut reader: impl Read) -> Result<WaveData, WaveError> {
         match Self::read_available(&mut reader)? {
             (wave, None) => Ok(wave),
-            (_, Some(Truncated { expected, found })) => Err(WaveError::Truncated { expected, found }),
+            (_, Some(Truncated { container, expected, found })) => {
+                Err(WaveError::Truncated { container, expected, found })
+            }
         }
     }
 
@@ -123,10 +135,14 @@ impl WaveData {
         let expected = info.data_bytes();
         let (mut samples, bytes) = read_samples(reader, expected)?;
         if bytes == 0 {
-            return Err(WaveError::Empty);
+            return Err(WaveError::Empty { container: "WAV" });
         }
         let found = bytes as u64;
-        let truncated = expected.filter(|&expected| found != expected).map(|expected| Truncated { expected, found });
+        let truncated = expected.filter(|&expected| found != expected).map(|expected| Truncated {
+            container: "WAV",
+            expected,
+            found,
+        });
         samples.truncate(bytes / (2 * info.num_channels) * info.num_channels);
         if info.big_endian != cfg!(target_endian = "big") {
             samples.iter_mut().for_each(|sample| *sample = sample.swap_bytes());
@@ -219,6 +235,7 @@ impl WaveData {
 
 /// Bytes of samples that a header promises and that there are.
 struct Truncated {
+    container: &'static str,
     expected: u64,
     found: u64,
 }
@@ -486,7 +503,7 @@ mod tests {
     fn a_truncated_file_gives_what_is_there() {
         let bytes = Pieces::new(&SAMPLES).bytes();
         assert_eq!(read(&bytes[..bytes.len() - 3]).unwrap().samples, SAMPLES[..4]);
-        assert!(matches!(read(&bytes[..44]), Err(WaveError::Empty)));
+        assert!(matches!(read(&bytes[..44]), Err(WaveError::Empty { .. })));
         for end in 0..44 {
             assert!(matches!(read(&bytes[..end]), Err(WaveError::UnexpectedEnd { .. })), "{end}");
         }
@@ -497,7 +514,7 @@ mod tests {
         let bytes = Pieces::new(&SAMPLES).bytes();
         assert_eq!(WaveData::read_whole(&mut &bytes[..]).unwrap().samples, SAMPLES);
         let truncated = WaveData::read_whole(&mut &bytes[..bytes.len() - 3]);
-        assert!(matches!(truncated, Err(WaveError::Truncated { expected: 12, found: 9 })));
+        assert!(matches!(truncated, Err(WaveError::Truncated { expected: 12, found: 9, .. })));
     }
 
     #[test]
@@ -545,7 +562,7 @@ mod tests {
             message(block_align),
             "the WAV header contradicts itself: 4 bytes a frame for 1 channels of 16 bits"
         );
-        assert_eq!(message(Pieces::new(&[])), "a WAV header without a single sample behind it");
+        assert_eq!(message(Pieces::new(&[])), "not a single sample behind the WAV header; copy or record it again");
         assert!(matches!(read(b"OggS...."), Err(WaveError::NotRiff { .. })));
         assert!(matches!(read(b"RIFF\0\0\0\0AVI "), Err(WaveError::NotWave { .. })));
         let mut short = plain.bytes();

@@ -1,5 +1,4 @@
-//! Audio that is no WAV, or WAV of a kind that `kaldi-io` does not read, by symphonia: FLAC, MP3,
-//! Ogg Vorbis.
+//! Audio that `kaldi-io` does not read, by symphonia: FLAC, MP3, Ogg Vorbis.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -63,7 +62,7 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
     })?;
     let mut decoded = Decoded { samples: Vec::new(), layout: None, most, last_mpeg_frame: None };
     let ended = match (decoded.read_all(&mut *format), truncated) {
-        (Ok(()), Some((expected, found))) => Err(Error::Truncated { expected, found, unit: "bytes" }),
+        (Ok(()), Some((expected, found))) => Err(Error::Truncated { format: "MP3", expected, found, unit: "bytes" }),
         (Ok(()), None) if !has_end || decoded.ends_within_mpeg_frame(&tail) => Err(Error::NoEnd),
         (Err(Error::Decode(error)), _) if is_end(&error) => Err(Error::NoEnd),
         (ended, _) => ended,
@@ -113,7 +112,7 @@ impl Decoded {
             let (_, num_channels) = self.layout.unwrap_or((0, 1));
             let found = ((self.samples.len() - begin) / num_channels.max(1)) as u64;
             if let Some(expected) = promised.filter(|&promised| found < promised) {
-                return Err(Error::Truncated { expected, found, unit: "samples" });
+                return Err(Error::Truncated { format: "FLAC", expected, found, unit: "samples" });
             }
             if !is_chained {
                 return Ok(());

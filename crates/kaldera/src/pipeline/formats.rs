@@ -13,7 +13,7 @@ const SPH2PIPE: &str = "sph2pipe -f wav FILE |";
 /// What the first bytes of a file say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// WAV, or its relatives for long files.
+    /// WAV, or another one whose samples are not compressed: `kaldi-io` reads it.
     Wave,
     /// Of another format that this build reads.
     Other,
@@ -37,17 +37,19 @@ impl Format {
         match head {
             [b'R', b'I', b'F', b'F' | b'X', _, _, _, _, b'W', b'A', b'V', b'E', ..]
             | [b'R', b'F', b'6', b'4', _, _, _, _, b'W', b'A', b'V', b'E', ..]
-            | [b'B', b'W', b'6', b'4', _, _, _, _, b'W', b'A', b'V', b'E', ..] => Self::Wave,
+            | [b'B', b'W', b'6', b'4', _, _, _, _, b'W', b'A', b'V', b'E', ..]
+            | [b'r', b'i', b'f', b'f', 0x2E, 0x91, 0xCF, 0x11, ..]
+            | [b'F', b'O', b'R', b'M', _, _, _, _, b'A', b'I', b'F', b'F' | b'C', ..]
+            | [b'.', b's', b'n', b'd', ..]
+            | [b'd', b'n', b's', b'.', ..]
+            | [0, b'd', b's', b'.', ..]
+            | [b'N', b'I', b'S', b'T', b'_', b'1', b'A', ..]
+            | [b'c', b'a', b'f', b'f', ..] => Self::Wave,
             [b'R', b'I', b'F', b'F', _, _, _, _, b'A', b'V', b'I', b' ', ..] => unread("AVI"),
-            [b'r', b'i', b'f', b'f', 0x2E, 0x91, 0xCF, 0x11, ..] => unread("Sony Wave64"),
-            [b'F', b'O', b'R', b'M', _, _, _, _, b'A', b'I', b'F', b'F' | b'C', ..] => unread("AIFF"),
-            [b'.', b's', b'n', b'd', ..] | [b'd', b'n', b's', b'.', ..] => unread("Sun/NeXT AU"),
-            [b'N', b'I', b'S', b'T', b'_', b'1', b'A', ..] => Self::Unread { name: "NIST SPHERE", command: SPH2PIPE },
             [b'#', b'!', b'A', b'M', b'R', ..] => unread("AMR"),
             [_, _, _, _, b'f', b't', b'y', b'p', ..] => unread("MP4 (M4A)"),
             [0x1A, 0x45, 0xDF, 0xA3, ..] => unread("Matroska or WebM"),
             [0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11, ..] => unread("Windows Media"),
-            [b'c', b'a', b'f', b'f', ..] => unread("Core Audio Format"),
             [b'w', b'v', b'p', b'k', ..] => unread("WavPack"),
             [b'M', b'A', b'C', b' ', ..] => unread("Monkey's Audio"),
             [b'T', b'T', b'A', b'1', ..] => unread("True Audio"),
@@ -88,7 +90,13 @@ impl Format {
 
 /// The error of a WAV file whose samples are of a kind that is not read.
 pub(super) fn unread_wave(format: u16) -> Error {
-    Error::UnreadFormat { format: format!("WAV with samples of format {format:#06x}"), command: FFMPEG }
+    unread_encoding("WAV", &format!("samples of format {format:#06x}"))
+}
+
+/// The error of a file of a format that is read, whose samples are spelled in a way that is not.
+pub(super) fn unread_encoding(container: &str, encoding: &str) -> Error {
+    let command = if encoding.contains("shorten") { SPH2PIPE } else { FFMPEG };
+    Error::UnreadFormat { format: format!("{container} with {encoding}"), command }
 }
 
 /// The error of bytes that are of no known format.
@@ -118,14 +126,26 @@ mod tests {
             Some(Error::UnreadFormat { format, command }) => format!("{format}: {command}"),
             _ => format!("{:?}", Format::of(head)),
         };
-        assert_eq!(name(b"NIST_1A\n   1024\n"), "NIST SPHERE: sph2pipe -f wav FILE |");
         assert_eq!(
             name(b"OggS\0\x02\0\0\0\0\0\0\0\0\xA2\x4D\x01\x3C\0\0\0\0\xB8\x6D\x0B\xAD\x01\x13OpusHead"),
             "Opus: ffmpeg -i FILE -f wav - |"
         );
         assert_eq!(name(b"\0\0\0\x1cftypM4A "), "MP4 (M4A): ffmpeg -i FILE -f wav - |");
-        for wave in [b"RIFF....WAVE", b"RIFX....WAVE", b"RF64....WAVE", b"BW64....WAVE"] {
-            assert_eq!(Format::of(wave), Format::Wave);
+        for wave in [
+            &b"RIFF....WAVE"[..],
+            b"RIFX....WAVE",
+            b"RF64....WAVE",
+            b"BW64....WAVE",
+            b"riff\x2E\x91\xCF\x11",
+            b"FORM....AIFF",
+            b"FORM....AIFC",
+            b".snd",
+            b"dns.",
+            b"\0ds.",
+            b"caff",
+            b"NIST_1A\n   1024\n",
+        ] {
+            assert_eq!(Format::of(wave), Format::Wave, "{wave:?}");
         }
         for unknown in [&b""[..], b"R", b"RIFF....WEBP", b"KEY a.wav\n", b"\xFF\xFE1\0"] {
             assert_eq!(Format::of(unknown), Format::Unknown, "{unknown:?}");

@@ -17,8 +17,9 @@ use crate::pipeline::formats::{self, Format};
 use crate::pipeline::recording::Recording;
 
 /// Endings of the files that a folder is searched for.
-const AUDIO: &[&str] =
-    if cfg!(feature = "symphonia") { &["wav", "wave", "flac", "mp3", "ogg", "oga"] } else { &["wav", "wave"] };
+const AUDIO: &[&str] = &["wav", "wave", "aif", "aifc", "aiff", "au", "caf", "nist", "snd", "sph", "w64"];
+/// Of those that are compressed.
+const COMPRESSED: &[&str] = if cfg!(feature = "symphonia") { &["flac", "mp3", "ogg", "oga"] } else { &[] };
 
 /// A list of recordings with unique keys, in the order in which their features will be written.
 ///
@@ -354,7 +355,7 @@ fn add_folder(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
                 to_visit.push(path);
             } else if path.is_dir() {
                 // A link to a folder is not followed.
-            } else if has_ending(&path, AUDIO) {
+            } else if has_ending(&path, AUDIO) || has_ending(&path, COMPRESSED) {
                 let key = key_of(path.strip_prefix(folder).unwrap_or(&path));
                 inputs.utterances.push(Utterance::new(key, Source::File(path)));
             } else if let Some(error) = not_listed(&path) {
@@ -507,7 +508,7 @@ mod tests {
             ("a.wav", &b""[..]),
             ("x.opus", b"OggS\0\x02\0\0\0\0\0\0\0\0\xA2\x4D\x01\x3C\0\0\0\0\xB8\x6D\x0B\xAD\x01\x13OpusHead"),
             ("x.webm", b"\x1A\x45\xDF\xA3"),
-            ("sub/x.sph", b"NIST_1A\n   1024\n"),
+            ("sub/x.amr", b"#!AMR\n"),
             ("x.gsm", b"\xD2"),
             ("recording", b"RIFF\0\0\0\0WAVEfmt "),
             ("notes.txt", b"spoken by"),
@@ -522,7 +523,7 @@ mod tests {
         let errors: Vec<_> = inputs.rejected().iter().map(ToString::to_string).collect();
         for (error, parts) in errors.iter().zip([
             ["recording", "audio by its contents"],
-            ["sub/x.sph: NIST SPHERE", "sph2pipe -f wav FILE |"],
+            ["sub/x.amr: AMR", "ffmpeg -i FILE -f wav - |"],
             ["x.gsm: ", "not audio"],
             ["x.opus: Opus", "ffmpeg -i FILE -f wav - |"],
             ["x.webm: ", "ffmpeg -i FILE -f wav - |"],

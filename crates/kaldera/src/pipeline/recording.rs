@@ -49,8 +49,9 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads an audio file: WAV of any width (see [`WaveAudio`]); with the feature `symphonia` also
-    /// FLAC, MP3 and Ogg Vorbis.
+    /// Reads an audio file: WAV, AIFF, AU, CAF, Wave64 and NIST SPHERE of any width (see
+    /// [`WaveAudio`]); with the feature `symphonia` also FLAC, MP3 and Ogg Vorbis. Contents tell
+    /// the format, not the ending.
     ///
     /// # Errors
     /// [`Error::Recording`], with the file's name, where it cannot be opened or is no audio that
@@ -388,7 +389,7 @@ fn read_script(rxfilename: &str, options: &ReadOptions) -> Result<Recording, Err
     recording
 }
 
-/// Reads a WAV file; what is not one is decoded, where this build can do that.
+/// Reads a file of samples; what is compressed is decoded, where this build can do that.
 fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
     let recording = read_any(reader, options)?;
     recording.check()?;
@@ -409,9 +410,10 @@ fn read_any(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, E
     let audio = if options.allow_truncated { WaveAudio::read(&mut kept) } else { WaveAudio::read_whole(&mut kept) };
     match audio {
         Ok(audio) => Ok(audio.into()),
-        Err(WaveError::Truncated { expected, found }) => {
-            Err(Error::Truncated { expected, found, unit: "bytes of samples" })
+        Err(WaveError::Truncated { container, expected, found }) => {
+            Err(Error::Truncated { format: container, expected, found, unit: "bytes of samples" })
         }
+        Err(WaveError::UnreadEncoding { container, encoding }) => Err(formats::unread_encoding(container, &encoding)),
         Err(WaveError::NotPcm { format }) => {
             let begin = kept.bytes;
             if begin.len() >= Kept::MOST {
@@ -423,7 +425,7 @@ fn read_any(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, E
     }
 }
 
-/// Decodes what is not WAV, or not of a common kind; `begin` has been read of it.
+/// Decodes what [`WaveAudio`] does not read; `begin` has been read of it.
 #[cfg(feature = "symphonia")]
 fn read_other(begin: Vec<u8>, reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
     /// It is decoded as a whole.

@@ -54,13 +54,48 @@ fn a_wav_file_that_is_cut_short_is_an_error_unless_it_is_allowed() {
     assert_eq!(run(ReadOptions::default().with_allow_truncated(true)), 1);
 }
 
+/// One sample of 1 at 8 kHz.
+fn sphere(coding: &str) -> Vec<u8> {
+    let fields = "sample_count -i 1\nsample_rate -i 8000\nsample_n_bytes -i 2\nsample_byte_format -s2 10";
+    let mut bytes =
+        format!("NIST_1A\n   1024\n{fields}\nsample_coding -s{} {coding}\nend_head\n", coding.len()).into_bytes();
+    bytes.resize(1024, b' ');
+    bytes.extend([0, 1]);
+    bytes
+}
+
+#[test]
+fn contents_tell_the_format_and_not_the_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    // As TIMIT has it.
+    let path = file(&folder, "SA1.WAV", &sphere("pcm"));
+    let recording = open(&path).unwrap();
+    assert_eq!((recording.samp_freq(), &recording.samples()[..]), (8000.0, &[1.0][..]));
+    let inputs = Inputs::from_paths([folder.path()]).unwrap();
+    assert_eq!((inputs.len(), inputs.rejected().len()), (1, 0));
+    // A sample is missing.
+    let mut au = b".snd\0\0\0\x18\0\0\0\x04\0\0\0\x03\0\0\x3E\x80\0\0\0\x01\0\x07".to_vec();
+    let path = file(&folder, "cut.txt", &au);
+    let error = open(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("cut.txt: truncated") && error.contains("Sun/NeXT AU") && error.contains("4 bytes"),
+        "{error}"
+    );
+    assert_eq!(truncated(&path).unwrap().samples()[..], [7.0]);
+    au.extend([0, 8]);
+    assert_eq!(open(&file(&folder, "cut.txt", &au)).unwrap().samples()[..], [7.0, 8.0]);
+}
+
 #[test]
 fn formats_that_are_not_read_are_named_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let mut adpcm = wav(100);
     adpcm[20] = 0x17;
     for (bytes, expected) in [
-        (&b"NIST_1A\n   1024\n"[..], ["NIST SPHERE", "sph2pipe -f wav FILE |"]),
+        (&sphere("pcm,embedded-shorten-v2.00")[..], ["NIST SPHERE", "sph2pipe -f wav FILE |"]),
+        (&sphere("pcm")[..100], ["NIST SPHERE header", "copy or record it again"]),
+        (b".snd\0\0\0\x18\0\0\0\x02\0\0\0\x17\0\0\x3E\x80\0\0\0\x01", ["Sun/NeXT AU", "ffmpeg -i FILE -f wav - |"]),
+        (b".snd\0\0\0\x18\0\0\0\x02\0\0\0\x03\0\0\0\x01\0\0\0\x01", ["Sun/NeXT AU", "1 channels at 1 Hz"]),
         (b"\x1A\x45\xDF\xA3.....", ["WebM", "ffmpeg -i FILE -f wav - |"]),
         (b"#!AMR\n", ["AMR", "ffmpeg -i FILE -f wav - |"]),
         (&adpcm, ["0x0017", "ffmpeg -i FILE -f wav - |"]),

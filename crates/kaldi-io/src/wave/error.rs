@@ -1,8 +1,8 @@
-//! What can be wrong with a WAV file.
+//! What can be wrong with an audio file.
 
 use std::io;
 
-/// Why a WAV file could not be read or written. The file's name is added by whoever opened it.
+/// Why an audio file could not be read, or a WAV file not be written. The file's name is added by whoever opened it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaveError {
@@ -21,8 +21,10 @@ pub enum WaveError {
         found: String,
     },
     /// The file ends inside its header.
-    #[error("the file ends within the WAV header, before {wanted}; copy or record it again")]
+    #[error("the file ends within the {container} header, before {wanted}; copy or record it again")]
     UnexpectedEnd {
+        /// The format of the file.
+        container: &'static str,
         /// What was to be read.
         wanted: &'static str,
     },
@@ -58,10 +60,43 @@ pub enum WaveError {
     /// Zero channels.
     #[error("a WAV header with no channels")]
     NoChannels,
-    /// A rate of zero.
-    #[error("a WAV header with a sample rate of 0 Hz")]
-    NoRate,
-    /// For Kaldi's reader 8, 24 or 32 bits.
+    /// Numbers that no recording has.
+    #[error(
+        "the {container} header has {channels} channels at {samp_freq} Hz, and a recording has 1 to 256 at 100 Hz to 2 MHz: it is damaged; copy or record it again"
+    )]
+    Layout {
+        /// The format of the file.
+        container: &'static str,
+        /// Channels in the header.
+        channels: u64,
+        /// Samples per second in the header.
+        samp_freq: f64,
+    },
+    /// A header whose parts cannot all be right.
+    #[error("the {container} header contradicts itself: {what}; copy or record it again")]
+    Contradiction {
+        /// The format of the file.
+        container: &'static str,
+        /// The parts.
+        what: String,
+    },
+    /// Samples that are spelled in a way that is not read.
+    #[error("{container} with {encoding}, which is not read; convert it, e.g. with 'ffmpeg -i IN OUT.wav'")]
+    UnreadEncoding {
+        /// The format of the file.
+        container: &'static str,
+        /// How the samples are spelled.
+        encoding: String,
+    },
+    /// Bytes where a block of ADPCM should begin.
+    #[error("damaged: block {block} of its ADPCM samples begins with {what}; copy it again")]
+    AdpcmBlock {
+        /// Which block, counted from 0.
+        block: usize,
+        /// What stands there.
+        what: String,
+    },
+    /// 8, 24 or 32 bits, which Kaldi's reader refuses.
     #[error("samples of {bits} bits, where only 16 can be read; convert it, e.g. with 'sox IN -b 16 OUT.wav'")]
     BitsPerSample {
         /// Bits per sample in the header.
@@ -86,13 +121,18 @@ pub enum WaveError {
         channels: u16,
     },
     /// A header without a single sample.
-    #[error("a WAV header without a single sample behind it")]
-    Empty,
+    #[error("not a single sample behind the {container} header; copy or record it again")]
+    Empty {
+        /// The format of the file.
+        container: &'static str,
+    },
     /// Fewer samples than the header promises.
     #[error(
-        "truncated: its header promises {expected} bytes of samples, but there are {found}; copy or record it again"
+        "truncated: its {container} header promises {expected} bytes of samples, but there are {found}; copy or record it again"
     )]
     Truncated {
+        /// The format of the file.
+        container: &'static str,
         /// Bytes of samples by the header.
         expected: u64,
         /// Bytes of samples in the file.

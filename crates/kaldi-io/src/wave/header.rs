@@ -1,11 +1,13 @@
 //! The header of a WAV file, in all its varieties.
 
-use std::io::{self, Read};
+use std::io::Read;
 
 use tracing::{debug, warn};
 
 use crate::rxfilename::Skip;
+use crate::wave::adpcm::MICROSOFT_COEFFICIENTS;
 use crate::wave::error::WaveError;
+use crate::wave::fields::{HeaderReader, printable};
 
 /// What a WAV header says.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,12 +75,16 @@ impl WaveInfo {
 
 /// Format tag of plain PCM.
 pub(super) const PCM: u16 = 1;
+/// Format tag of Microsoft's ADPCM.
+pub(super) const MICROSOFT_ADPCM: u16 = 2;
 /// Format tag of floating-point samples.
 pub(super) const FLOAT: u16 = 3;
 /// Format tag of G.711 A-law.
 pub(super) const A_LAW: u16 = 6;
 /// Format tag of G.711 mu-law.
 pub(super) const MU_LAW: u16 = 7;
+/// Format tag of IMA's ADPCM.
+pub(super) const IMA_ADPCM: u16 = 0x11;
 /// Format tag that sends the reader to a GUID further on.
 pub(super) const EXTENSIBLE: u16 = 0xFFFE;
 /// That GUID for PCM, as the four integers that it is stored as. The first is the format tag, the
@@ -110,12 +116,16 @@ pub(super) struct Format {
     pub(super) byte_rate: u32,
     pub(super) block_align: u16,
     pub(super) bits: u16,
+    /// Samples per channel in a block of ADPCM; 0 where the chunk does not say.
+    pub(super) block_samples: u16,
+    /// Whether Microsoft's ADPCM has coefficients of its own.
+    pub(super) has_own_coefficients: bool,
 }
 
 impl Format {
     /// Kaldi reads 16-bit PCM, and nothing that contradicts itself.
     fn check_as_kaldi(&self) -> Result<(), WaveError> {
-        let Self { tag, is_extensible, channels, sample_rate, byte_rate, block_align, bits } = *self;
+        let Self { tag, is_extensible, channels, sample_rate, byte_rate, block_align, bits, .. } = *self;
         if tag != PCM {
             return Err(if is_extensible { WaveError::ExtensibleNotPcm } else { WaveError::NotPcm { format: tag } });
         }
@@ -155,7 +165,7 @@ impl Header {
         accepted: &[[u8; 4]],
         check: fn(&Format) -> Result<(), WaveError>,
     ) -> Result<Header, WaveError> {
-        let mut reader = HeaderReader { reader, big_endian: false, read: 0 };
+        let mut reader = HeaderReader::new(reader, "WAV");
         let riff = reader.tag("RIFF")?;
         if !accepted.contains(&riff) {
             return Err(WaveError::NotRiff { found: printable(riff) });
@@ -194,64 +204,13 @@ impl Header {
     }
 }
 
-/// Reads the integers and tags of a header.
-struct HeaderReader<'a> {
-    reader: &'a mut dyn Read,
-    big_endian: bool,
-    /// Bytes so far, by what the chunks say.
-    read: u64,
-}
-
 impl HeaderReader<'_> {
-    fn bytes<const N: usize>(&mut self, wanted: &'static str) -> Result<[u8; N], WaveError> {
-        let mut bytes = [0; N];
-        self.reader.read_exact(&mut bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => WaveError::UnexpectedEnd { wanted },
-            _ => WaveError::Read(error),
-        })?;
-        self.read += N as u64;
-        Ok(bytes)
-    }
-
-    fn tag(&mut self, wanted: &'static str) -> Result<[u8; 4], WaveError> {
-        self.bytes(wanted)
-    }
-
-    fn u16(&mut self, wanted: &'static str) -> Result<u16, WaveError> {
-        let bytes = self.bytes(wanted)?;
-        Ok(if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
-    }
-
-    fn u32(&mut self, wanted: &'static str) -> Result<u32, WaveError> {
-        let bytes = self.bytes(wanted)?;
-        Ok(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
-    }
-
-    fn u64(&mut self, wanted: &'static str) -> Result<u64, WaveError> {
-        let bytes = self.bytes(wanted)?;
-        Ok(if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
-    }
-
-    fn skip(&mut self, bytes: u64) -> Result<(), WaveError> {
-        io::copy(&mut Read::take(&mut *self.reader, bytes), &mut io::sink()).map_err(WaveError::Read)?;
-        self.read += bytes;
-        Ok(())
-    }
-
-    /// The tag of the chunk that follows one of `size` bytes. A chunk of odd length has a pad byte
-    /// behind it, which is not in its size, and which some writers forget.
-    fn tag_after(&mut self, size: u32, wanted: &'static str) -> Result<[u8; 4], WaveError> {
-        let tag = self.tag(wanted)?;
-        if size.is_multiple_of(2) || !begins_with_pad_byte(tag) {
-            return Ok(tag);
-        }
-        let [_, a, b, c] = tag;
-        let [d] = self.bytes(wanted)?;
-        Ok([a, b, c, d])
-    }
-
     /// Reads a `fmt ` chunk of `size` bytes.
-    fn format(&mut self, size: u32, check: fn(&Format) -> Result<(), WaveError>) -> Result<Format, WaveError> {
+    pub(super) fn format(
+        &mut self,
+        size: u32,
+        check: fn(&Format) -> Result<(), WaveError>,
+    ) -> Result<Format, WaveError> {
         const FIELDS: &str = "the end of the fmt chunk";
         let mut format = Format {
             tag: self.u16(FIELDS)?,
@@ -261,6 +220,8 @@ impl HeaderReader<'_> {
             byte_rate: self.u32(FIELDS)?,
             block_align: self.u16(FIELDS)?,
             bits: self.u16(FIELDS)?,
+            block_samples: 0,
+            has_own_coefficients: false,
         };
         if format.tag == EXTENSIBLE {
             format.is_extensible = true;
@@ -270,10 +231,33 @@ impl HeaderReader<'_> {
             if size < 16 && matches!(format.tag, PCM | FLOAT | A_LAW | MU_LAW) {
                 return Err(WaveError::ShortFormat { size });
             }
-            self.skip(u64::from(size.saturating_sub(16)))?;
+            let read = 16 + if size >= 20 { self.adpcm(size, &mut format)? } else { 0 };
+            self.skip(u64::from(size.saturating_sub(read)))?;
         }
         check(&format)?;
         Ok(format)
+    }
+
+    /// What the two kinds of ADPCM have behind the 16 bytes of all `fmt ` chunks; returns how many
+    /// bytes it has read.
+    fn adpcm(&mut self, size: u32, format: &mut Format) -> Result<u32, WaveError> {
+        const FIELDS: &str = "the end of the fmt chunk of ADPCM";
+        const COEFFICIENTS: u32 = 4 * MICROSOFT_COEFFICIENTS.len() as u32;
+        if !matches!(format.tag, MICROSOFT_ADPCM | IMA_ADPCM) {
+            return Ok(0);
+        }
+        let _extra = self.u16(FIELDS)?;
+        format.block_samples = self.u16(FIELDS)?;
+        if format.tag == IMA_ADPCM || size < 22 + COEFFICIENTS {
+            return Ok(4);
+        }
+        let count = self.u16(FIELDS)?;
+        format.has_own_coefficients = usize::from(count) != MICROSOFT_COEFFICIENTS.len();
+        for expected in MICROSOFT_COEFFICIENTS.as_flattened() {
+            let found = i32::from(self.u16(FIELDS)?.cast_signed());
+            format.has_own_coefficients |= found != *expected;
+        }
+        Ok(6 + COEFFICIENTS)
     }
 
     /// The rest of a WAVE_FORMAT_EXTENSIBLE chunk: the format tag in its GUID.
@@ -289,17 +273,4 @@ impl HeaderReader<'_> {
         let [_, rest_of_all @ ..] = PCM_GUID;
         Ok(u16::try_from(tag).ok().filter(|_| rest == rest_of_all).unwrap_or(EXTENSIBLE))
     }
-}
-
-/// Whether the first of four bytes where a tag should be is a pad byte, which should be 0 and need
-/// not.
-fn begins_with_pad_byte(bytes: [u8; 4]) -> bool {
-    const KNOWN: [&[u8; 4]; 10] =
-        [b"fmt ", b"data", b"fact", b"LIST", b"JUNK", b"junk", b"bext", b"PEAK", b"cue ", b"id3 "];
-    let is_known = |tag: &[u8]| KNOWN.iter().any(|known| known.starts_with(tag));
-    !bytes[0].is_ascii_graphic() || (!is_known(&bytes) && is_known(&bytes[1..]))
-}
-
-pub(super) fn printable(tag: [u8; 4]) -> String {
-    tag.escape_ascii().to_string()
 }

@@ -1,0 +1,108 @@
+//! What WAV headers say about samples of every width, for [`WaveAudio`](super::WaveAudio); Wave64
+//! has the same `fmt ` chunk.
+
+use std::io::Read;
+
+use tracing::warn;
+
+use crate::wave::adpcm::{Adpcm, Blocks};
+use crate::wave::encoding::Encoding;
+use crate::wave::error::WaveError;
+use crate::wave::header::{A_LAW, FLOAT, Format, Header, IMA_ADPCM, MICROSOFT_ADPCM, MU_LAW, PCM};
+use crate::wave::layout::{self, Layout};
+
+/// Reads a header up to the first byte of the samples.
+pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, WaveError> {
+    let header = Header::read_any(reader, |format| format.layout("WAV", false).map(drop))?;
+    let Header { big_endian, format, data_size, .. } = header;
+    let layout = format.layout("WAV", big_endian)?;
+    let layout = match header.long_data_size {
+        // 0 and negative numbers are those of streams.
+        Some(size) if data_size == u32::MAX => {
+            Layout { data_bytes: Some(size).filter(|size| (1..1 << 63).contains(size)), ..layout }
+        }
+        _ => layout.with_size(data_size),
+    };
+    if let Some(frame) = layout.frame_bytes() {
+        format.warn_of_contradictions(frame);
+    }
+    Ok(layout)
+}
+
+impl Format {
+    /// The layout of samples that go to the end of the file.
+    pub(super) fn layout(&self, container: &'static str, big_endian: bool) -> Result<Layout, WaveError> {
+        let (channels, samp_freq) = (u64::from(self.channels), f64::from(self.sample_rate));
+        // Before the bytes of a frame are computed.
+        layout::check(container, channels, samp_freq)?;
+        Layout::new(container, Encoding::of(self, container)?, big_endian, channels, samp_freq)
+    }
+
+    /// The kind of ADPCM.
+    fn adpcm(&self, container: &'static str) -> Result<Adpcm, WaveError> {
+        let (bytes, channels) = (usize::from(self.block_align), usize::from(self.channels));
+        let frames = Some(usize::from(self.block_samples)).filter(|&frames| frames > 0);
+        let blocks = Blocks { bytes, frames };
+        let adpcm = if self.tag == IMA_ADPCM { Adpcm::Ima(blocks) } else { Adpcm::Microsoft(blocks) };
+        let unread = |encoding| Err(WaveError::UnreadEncoding { container, encoding });
+        if self.tag == MICROSOFT_ADPCM && channels > 2 {
+            return unread(format!("Microsoft ADPCM in {channels} channels"));
+        }
+        if self.has_own_coefficients {
+            return unread("Microsoft ADPCM with coefficients of its own".to_owned());
+        }
+        let most = adpcm.frames_in(bytes, channels);
+        if most == 0 || frames.is_some_and(|frames| frames > most) {
+            let frames = frames.unwrap_or(1);
+            let what = format!("blocks of {bytes} bytes with {frames} ADPCM samples in each of {channels} channels");
+            return Err(WaveError::Contradiction { container, what });
+        }
+        Ok(adpcm)
+    }
+
+    /// Warns of bytes per second or per frame that are not those of the samples; `frame` is how
+    /// many bytes a frame has.
+    pub(super) fn warn_of_contradictions(&self, frame: usize) {
+        let Self { channels, sample_rate, byte_rate, block_align, bits, .. } = *self;
+        if u64::from(byte_rate) != u64::from(sample_rate) * frame as u64 {
+            warn!(
+                "the WAV header contradicts itself: {byte_rate} bytes a second for {channels} channels of {bits} bits at {sample_rate} Hz; \
+                 going by the latter"
+            );
+        }
+        if usize::from(block_align) != frame {
+            warn!(
+                "the WAV header contradicts itself: {block_align} bytes a frame for {channels} channels of {bits} bits; going by the latter"
+            );
+        }
+    }
+}
+
+impl Encoding {
+    /// How the samples behind a `fmt ` chunk are spelled.
+    pub(super) fn of(format: &Format, container: &'static str) -> Result<Self, WaveError> {
+        let Format { tag, channels, sample_rate, byte_rate, block_align, bits, .. } = *format;
+        let frames = |bytes: u16| u32::from(channels) * u32::from(bytes);
+        // Samples of fewer bits lie in the upper ones of their bytes. Of 24 there are such with a
+        // fourth byte.
+        let in_four_bytes = u32::from(block_align) == frames(4)
+            && u64::from(byte_rate) == u64::from(sample_rate) * u64::from(block_align);
+        match (tag, bits) {
+            (PCM, 1..=8) => Ok(Self::U8),
+            (PCM, 9..=16) => Ok(Self::I16),
+            (PCM, 17..=24) if in_four_bytes => Ok(Self::I32),
+            (PCM, 17..=24) => Ok(Self::I24),
+            (PCM, 25..=32) => Ok(Self::I32),
+            (FLOAT, 32) => Ok(Self::F32),
+            (FLOAT, 64) => Ok(Self::F64),
+            (A_LAW, 8) => Ok(Self::ALaw),
+            (MU_LAW, 8) => Ok(Self::MuLaw),
+            (MICROSOFT_ADPCM | IMA_ADPCM, 4) => format.adpcm(container).map(Self::Adpcm),
+            (PCM | FLOAT | A_LAW | MU_LAW | MICROSOFT_ADPCM | IMA_ADPCM, bits) => {
+                let encoding = format!("samples of format {tag:#06x} of {bits} bits");
+                Err(WaveError::UnreadEncoding { container, encoding })
+            }
+            (format, _) => Err(WaveError::NotPcm { format }),
+        }
+    }
+}
