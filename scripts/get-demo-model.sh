@@ -6,8 +6,8 @@
 #     sh scripts/get-demo-model.sh FOLDER
 #
 # FOLDER gets packages (a virtual environment of Python), model (the model folder), testdata and results; steps that
-# are done are not done again. KALDERA names the command, if it is not on the PATH. Needs python3 with venv, and for
-# the recordings apt-get and dpkg, which install nothing.
+# are done are not done again, unless one before them is. KALDERA names the command, if it is not on the PATH. Needs
+# python3 with venv, and for the recordings apt-get and dpkg, which install nothing.
 #
 # What is fetched: hama 1.3.13 (network and G2P; Apache-2.0 by its metadata, which does not state the training data),
 # pocketsphinx 5.1.1 (dictionary and language model; BSD-2), onnxruntime and numpy (for the G2P), pocketsphinx-testdata
@@ -17,12 +17,19 @@ set -eu
 [ $# -eq 1 ] || { echo "usage: get-demo-model.sh FOLDER" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 kaldera=${KALDERA:-kaldera}
+# Also from within FOLDER.
+found=$(command -v "$kaldera" || echo "$kaldera")
+case $found in
+    /*) kaldera=$found ;;
+    */*) kaldera=$PWD/$found ;;
+esac
 "$kaldera" --version || { echo "no command '$kaldera': set KALDERA, or install it with --features onnx" >&2; exit 1; }
 mkdir -p "$1/model" "$1/results"
 cd "$1"
 python=packages/bin/python
 
 if [ ! -e packages/done ]; then
+    rm -f model/lexicon.txt
     python3 -m venv packages
     packages/bin/pip install --quiet --no-deps hama==1.3.13 pocketsphinx==5.1.1
     packages/bin/pip install --quiet onnxruntime numpy
@@ -30,12 +37,14 @@ if [ ! -e packages/done ]; then
 fi
 
 if [ ! -e model/lexicon.txt ]; then
+    rm -f model/lm.arpa.gz
     lm=$($python -c 'import importlib.resources as r; print(r.files("pocketsphinx").joinpath("model/en-us/en-us.lm.bin"))')
     "$kaldera" lm convert "$lm" en-us.arpa
     $python "$here/demo-model/prepare.py" en-us.arpa model
 fi
 
 if [ ! -e model/lm.arpa.gz ]; then
+    rm -f model/HLG.fst
     "$kaldera" lm restrict --vocab=model/words.txt en-us.arpa restricted.bin
     # Pruning compares models whose histories sum to 1.
     "$kaldera" lm normalize restricted.bin normalized.bin

@@ -27,6 +27,11 @@ pub(crate) trait Layer: fmt::Debug + Send + Sync {
         1
     }
 
+    /// How many rows of the result an utterance of this many rows has.
+    fn num_rows(&self, rows: usize) -> usize {
+        rows
+    }
+
     /// The rows of a batch, which have the width that the layer was made for.
     fn run(&self, x: &LodTensor<f32>) -> Result<LodTensor<f32>, Error>;
 

@@ -51,6 +51,19 @@ pub enum Error {
         /// Its name and shape.
         input: String,
     },
+    /// Rows of more values than any features have.
+    #[error("input {input}: rows of {found} values, and at most {most} are read")]
+    TooWide {
+        /// Its name and shape.
+        input: String,
+        /// How many values a row has.
+        found: usize,
+        /// How many it may have.
+        most: usize,
+    },
+    /// A subsampling of 0 was asked for.
+    #[error("a subsampling of 0: rows of the input for a row of the output are 1 or more")]
+    NoSubsampling,
     /// No output has scores of tokens.
     #[error("no output has scores of tokens [N, T, V] of floating point: there are {outputs}")]
     NoOutput {

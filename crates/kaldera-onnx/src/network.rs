@@ -1,9 +1,11 @@
 //! A network on the runtime.
 
+use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network};
-use rten::{Model, NodeId, Value, ValueOrView};
+use rten::{Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
 use rten_tensor::Layout as _;
 
 use crate::description::{Description, load};
@@ -44,9 +46,9 @@ impl OnnxOptions {
 /// rounding.
 ///
 /// It has no streams: a file without a state needs whole utterances.
-#[derive(Debug)]
 pub struct OnnxNetwork {
     model: Model,
+    run_options: RunOptions,
     description: Description,
     inputs: Inputs,
     outputs: Outputs,
@@ -54,6 +56,18 @@ pub struct OnnxNetwork {
     num_outputs: usize,
     subsampling: usize,
 }
+
+impl fmt::Debug for OnnxNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { description, width, num_outputs, subsampling, .. } = self;
+        let mut shown = f.debug_struct("OnnxNetwork");
+        shown.field("description", description).field("width", width).field("num_outputs", num_outputs);
+        shown.field("subsampling", subsampling).finish_non_exhaustive()
+    }
+}
+
+/// The most values of a row: with it the memory of a trial run is bounded.
+const MAX_WIDTH: usize = 1 << 16;
 
 impl OnnxNetwork {
     /// Opens a file, and runs its network over about a second, so that what the runtime cannot do is
@@ -73,10 +87,20 @@ impl OnnxNetwork {
             (Some(found), Some(expected)) if found != expected => {
                 return Err(Error::Width { input: input(), expected, found });
             }
+            (Some(found), _) | (None, Some(found)) if found > MAX_WIDTH => {
+                return Err(Error::TooWide { input: input(), found, most: MAX_WIDTH });
+            }
             (Some(width), _) | (None, Some(width)) if width > 0 => width,
             _ => return Err(Error::UnknownWidth { input: input() }),
         };
-        let mut network = Self { model, description, inputs, outputs, width, num_outputs: 0, subsampling: 1 };
+        if options.subsampling == Some(0) {
+            return Err(Error::NoSubsampling);
+        }
+        // Utterances run at the same time: in each there is one thread.
+        let pool = Arc::new(ThreadPool::with_num_threads(1));
+        let run_options = RunOptions::default().with_thread_pool(Some(pool));
+        let (num_outputs, subsampling) = (0, 1);
+        let mut network = Self { model, run_options, description, inputs, outputs, width, num_outputs, subsampling };
         network.measure(options.subsampling)?;
         Ok(network)
     }
@@ -144,7 +168,7 @@ impl OnnxNetwork {
         if let Some(lengths) = self.outputs.lengths {
             wanted.push(node(self.model.output_ids(), lengths)?);
         }
-        let mut results = guarded(|| self.model.run(inputs, &wanted, None))?.into_iter();
+        let mut results = guarded(|| self.model.run(inputs, &wanted, Some(self.run_options.clone())))?.into_iter();
         let scores = results.next().ok_or("there is no output")?;
         let (frames, columns, mut scores) = as_rows(scores)?;
         if let Some(length) = results.next() {

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use kaldera::fsa::dense::{DenseFsaVec, DenseOptions};
+use kaldera::fsa::dense::{DenseFsaVec, DenseOptions, Outcome};
 use kaldera::fsa::graphs::{ctc_graph as ctc_graph_of, ctc_topo as ctc_topo_of, trivial_graph as trivial_graph_of};
 use kaldera::fsa::io::{Drawing, K2Text, read_npz, write_npz};
 use kaldera::fsa::k2::{linear_fsa as linear_fsa_of, linear_fsas};
@@ -12,6 +12,7 @@ use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUn
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
+use crate::arguments::{Count, Int};
 use crate::errors::{exception, value_error};
 use crate::threads;
 
@@ -45,13 +46,20 @@ impl Fsa {
         either(threads::run(py, None, || work(&self.graph))?.map_err(exception)?)
     }
 
-    /// Numbers computed of this one.
-    fn numbers<'py, T: numpy::Element>(
+    /// Numbers computed of this one, float64 if `double`, float32 otherwise.
+    fn numbers<'py>(
         &self,
         py: Python<'py>,
-        work: impl FnOnce(&Graph<FsaOrVec>) -> Result<Vec<T>, Error> + Send,
-    ) -> PyResult<Bound<'py, PyArray1<T>>> {
-        Ok(PyArray1::from_vec(py, threads::run(py, None, || work(&self.graph))?.map_err(exception)?))
+        double: bool,
+        work: impl FnOnce(&Graph<FsaOrVec>) -> Result<Vec<f64>, Error> + Send,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let values = threads::run(py, None, || work(&self.graph))?.map_err(exception)?;
+        if double {
+            return Ok(PyArray1::from_vec(py, values).into_any());
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "rounded to the type that is asked for")]
+        let values = values.into_iter().map(|value| value as f32).collect();
+        Ok(PyArray1::<f32>::from_vec(py, values).into_any())
     }
 }
 
@@ -60,24 +68,39 @@ impl Fsa {
     /// Reads k2's text, or OpenFst's.
     #[staticmethod]
     #[pyo3(signature = (text, acceptor=None, num_aux_labels=None, openfst=false))]
-    fn from_str(text: &str, acceptor: Option<bool>, num_aux_labels: Option<usize>, openfst: bool) -> PyResult<Self> {
+    fn from_str(
+        py: Python<'_>,
+        text: &str,
+        acceptor: Option<bool>,
+        num_aux_labels: Option<Count>,
+        openfst: bool,
+    ) -> PyResult<Self> {
+        let num_aux_labels = num_aux_labels.map(|Count(number)| number);
+        if let (Some(acceptor), Some(number)) = (acceptor, num_aux_labels)
+            && number != usize::from(!acceptor)
+        {
+            let acceptor = if acceptor { "True" } else { "False" };
+            return Err(value_error(format!(
+                "acceptor={acceptor} and num_aux_labels={number} contradict each other: leave one out"
+            )));
+        }
         let format = match num_aux_labels {
             None if acceptor == Some(false) => K2Text::transducer(),
             None | Some(0) => K2Text::acceptor(),
             Some(1) => K2Text::transducer(),
             Some(number) => K2Text::acceptor().labels(number),
         };
-        either(format.openfst(openfst).read(text).map_err(exception)?)
+        either(py.detach(|| format.openfst(openfst).read(text)).map_err(exception)?)
     }
 
     /// k2's text, or OpenFst's; of one FSA.
     #[pyo3(signature = (openfst=false))]
-    fn to_str(&self, openfst: bool) -> PyResult<String> {
-        K2Text::of(&self.graph).openfst(openfst).print(&self.graph).map_err(exception)
+    fn to_str(&self, py: Python<'_>, openfst: bool) -> PyResult<String> {
+        py.detach(|| K2Text::of(&self.graph).openfst(openfst).print(&self.graph)).map_err(exception)
     }
 
-    fn __str__(&self) -> PyResult<String> {
-        self.to_str(false)
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        self.to_str(py, false)
     }
 
     fn __repr__(&self) -> String {
@@ -161,11 +184,11 @@ impl Fsa {
     }
 
     /// The same with other scores.
-    fn with_scores(&self, scores: Vec<f32>) -> PyResult<Self> {
-        let fsas = match self.graph.fsas() {
+    fn with_scores(&self, py: Python<'_>, scores: Vec<f32>) -> PyResult<Self> {
+        let fsas = py.detach(|| match self.graph.fsas() {
             FsaOrVec::Fsa(fsa) => fsa.with_scores(&scores).map(FsaOrVec::from),
             FsaOrVec::FsaVec(fsas) => fsas.with_scores(&scores).map(FsaOrVec::from),
-        };
+        });
         let fsas = fsas.map_err(exception)?;
         Ok(Self { graph: Graph::from_parts(fsas, self.graph.attributes().clone()).map_err(exception)? })
     }
@@ -219,34 +242,44 @@ impl Fsa {
         self.made(py, |graph| graph.compose(&other.graph))
     }
 
-    /// The sum (log semiring) or maximum over all paths of each FSA: float64 [fsas].
-    #[pyo3(signature = (log_semiring, use_double_scores=true))]
+    /// The sum (log semiring) or maximum over all paths of each FSA: [fsas]. Sums are in double precision; float32 is rounded.
     fn get_tot_scores<'py>(
         &self,
         py: Python<'py>,
-        log_semiring: bool,
         use_double_scores: bool,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let _ = use_double_scores;
-        self.numbers(py, |graph| graph.total_scores(semiring(log_semiring)))
+        log_semiring: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.numbers(py, use_double_scores, |graph| graph.total_scores(semiring(log_semiring)))
     }
 
-    /// The score of all paths to each state: float64 [states].
-    #[pyo3(signature = (log_semiring))]
-    fn get_forward_scores<'py>(&self, py: Python<'py>, log_semiring: bool) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        self.numbers(py, |graph| graph.forward_scores(semiring(log_semiring)))
+    /// The score of all paths to each state: [states]. Sums are in double precision; float32 is rounded.
+    fn get_forward_scores<'py>(
+        &self,
+        py: Python<'py>,
+        use_double_scores: bool,
+        log_semiring: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.numbers(py, use_double_scores, |graph| graph.forward_scores(semiring(log_semiring)))
     }
 
-    /// The score of all paths from each state: float64 [states].
-    #[pyo3(signature = (log_semiring))]
-    fn get_backward_scores<'py>(&self, py: Python<'py>, log_semiring: bool) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        self.numbers(py, |graph| graph.backward_scores(semiring(log_semiring)))
+    /// The score of all paths from each state: [states]. Sums are in double precision; float32 is rounded.
+    fn get_backward_scores<'py>(
+        &self,
+        py: Python<'py>,
+        use_double_scores: bool,
+        log_semiring: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.numbers(py, use_double_scores, |graph| graph.backward_scores(semiring(log_semiring)))
     }
 
-    /// The logarithm of each arc's share of all paths: float64 [arcs].
-    #[pyo3(signature = (log_semiring))]
-    fn get_arc_post<'py>(&self, py: Python<'py>, log_semiring: bool) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        self.numbers(py, |graph| graph.arc_posteriors(semiring(log_semiring)))
+    /// The logarithm of each arc's share of all paths: [arcs]. Sums are in double precision; float32 is rounded.
+    fn get_arc_post<'py>(
+        &self,
+        py: Python<'py>,
+        use_double_scores: bool,
+        log_semiring: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.numbers(py, use_double_scores, |graph| graph.arc_posteriors(semiring(log_semiring)))
     }
 
     /// A drawing: SVG.
@@ -291,32 +324,35 @@ pub(crate) fn create_fsa_vec(fsas: Vec<PyRef<'_, Fsa>>) -> PyResult<Fsa> {
 /// An FSA that reads the labels, or one for each list of them.
 #[pyfunction]
 pub(crate) fn linear_fsa(labels: &Bound<'_, PyAny>) -> PyResult<Fsa> {
-    if let Ok(lists) = labels.extract::<Vec<Vec<i32>>>() {
+    let numbers = |labels: Vec<Int>| labels.into_iter().map(|Int(label)| label).collect::<Vec<i32>>();
+    let is_list = |item: PyResult<Bound<'_, PyAny>>| item.is_ok_and(|item| item.len().is_ok());
+    if labels.len()? == 0 || labels.try_iter()?.any(is_list) {
+        let lists: Vec<Vec<i32>> = labels.extract::<Vec<Vec<Int>>>()?.into_iter().map(numbers).collect();
         let lists = Ragged::from_lists(&lists).map_err(exception)?;
         return either(Graph::new(linear_fsas(&lists).map_err(exception)?));
     }
-    either(Graph::new(linear_fsa_of(&labels.extract::<Vec<i32>>()?).map_err(exception)?))
+    either(Graph::new(linear_fsa_of(&numbers(labels.extract()?)).map_err(exception)?))
 }
 
 /// CTC's topology.
 #[pyfunction]
 #[pyo3(signature = (max_token, modified=false))]
-pub(crate) fn ctc_topo(max_token: usize, modified: bool) -> PyResult<Fsa> {
-    either(ctc_topo_of(max_token, modified).map_err(exception)?)
+pub(crate) fn ctc_topo(py: Python<'_>, max_token: Count, modified: bool) -> PyResult<Fsa> {
+    either(py.detach(|| ctc_topo_of(max_token.0, modified)).map_err(exception)?)
 }
 
 /// What CTC reads as each list of symbols.
 #[pyfunction]
 #[pyo3(signature = (symbols, modified=false))]
-pub(crate) fn ctc_graph(symbols: Vec<Vec<i32>>, modified: bool) -> PyResult<Fsa> {
+pub(crate) fn ctc_graph(py: Python<'_>, symbols: Vec<Vec<i32>>, modified: bool) -> PyResult<Fsa> {
     let symbols = Ragged::from_lists(&symbols).map_err(exception)?;
-    either(ctc_graph_of(&symbols, modified).map_err(exception)?)
+    either(py.detach(|| ctc_graph_of(&symbols, modified)).map_err(exception)?)
 }
 
 /// One state that reads each token.
 #[pyfunction]
-pub(crate) fn trivial_graph(max_token: usize) -> PyResult<Fsa> {
-    either(trivial_graph_of(max_token).map_err(exception)?)
+pub(crate) fn trivial_graph(py: Python<'_>, max_token: Count) -> PyResult<Fsa> {
+    either(py.detach(|| trivial_graph_of(max_token.0)).map_err(exception)?)
 }
 
 /// Lattices of a graph with network output: pruned with options, exact without.
@@ -329,8 +365,8 @@ pub(crate) fn intersect_dense(
     lengths: Vec<usize>,
     search_beam: Option<f32>,
     output_beam: f32,
-    min_active_states: usize,
-    max_active_states: usize,
+    min_active_states: Count,
+    max_active_states: Count,
     allow_partial: bool,
 ) -> PyResult<Fsa> {
     let shape = [log_probs.shape()[0], log_probs.shape()[1], log_probs.shape()[2]];
@@ -343,13 +379,18 @@ pub(crate) fn intersect_dense(
             let options = DenseOptions::default()
                 .with_search_beam(beam)
                 .with_output_beam(output_beam)
-                .with_min_active_states(min_active_states)
-                .with_max_active_states(max_active_states)
+                .with_min_active_states(min_active_states.0)
+                .with_max_active_states(max_active_states.0)
                 .with_allow_partial(allow_partial);
             graph.intersect_dense_pruned(&dense, &options)
         }
     };
-    let (lattices, _) = threads::run(py, None, work)?.map_err(exception)?.into_parts();
+    let (lattices, outcomes) = threads::run(py, None, work)?.map_err(exception)?.into_parts();
+    for outcome in outcomes {
+        if let Outcome::Failed(error) = outcome {
+            return Err(exception(error));
+        }
+    }
     either(lattices)
 }
 

@@ -13,9 +13,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
 
+use crate::arguments::Count;
 use crate::errors::{exception, value_error};
 use crate::options;
-use crate::samples::{Channel, audio};
+use crate::samples::{Channel, audio, warn_of_scale};
 use crate::threads;
 
 /// Buffers that one thread uses again.
@@ -65,37 +66,31 @@ impl<K: Kind<Options: OptionSet>> AnyExtractor for Whole<K> {
         if let Some(rate) = sample_rate {
             stream = stream.with_sample_rate(rate)?;
         }
-        Ok(Box::new(Frames { stream, finished: false }))
+        Ok(Box::new(stream))
     }
 }
 
-struct Frames<K: Kind> {
-    stream: FeatureStream<K>,
-    finished: bool,
-}
-
-impl<K: Kind> AnyStream for Frames<K> {
+impl<K: Kind> AnyStream for FeatureStream<K> {
     fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error> {
-        self.stream.accept_waveform(samples)
+        self.accept_waveform(samples)
     }
     fn finish(&mut self) {
-        self.stream.input_finished();
-        self.finished = true;
+        self.input_finished();
     }
     fn is_finished(&self) -> bool {
-        self.finished
+        FeatureStream::is_finished(self)
     }
     fn num_frames_ready(&self) -> usize {
-        self.stream.num_frames_ready()
+        FeatureStream::num_frames_ready(self)
     }
     fn take(&mut self, out: &mut Vec<f32>) -> usize {
-        self.stream.take_rows(out)
+        self.take_rows(out)
     }
     fn save(&self) -> Vec<u8> {
-        self.stream.save_state()
+        self.save_state()
     }
     fn restore(&mut self, state: &[u8]) -> Result<(), Error> {
-        self.stream.restore_state(state)
+        self.restore_state(state)
     }
 }
 
@@ -162,9 +157,14 @@ impl AnyStream for PitchFrames {
         let short = Error::BadState { reason: "it is too short" };
         let (taken, rest) = state.split_first_chunk().ok_or(short)?;
         let taken = usize::try_from(u64::from_le_bytes(*taken));
-        let taken = taken.map_err(|_| Error::BadState { reason: "its numbers contradict each other" })?;
-        self.stream.restore_state(rest)?;
-        self.taken = taken;
+        let contradict = Error::BadState { reason: "its numbers contradict each other" };
+        let Ok(taken) = taken else { return Err(contradict) };
+        let mut stream = self.stream.clone();
+        stream.restore_state(rest)?;
+        if taken > stream.num_frames_ready() {
+            return Err(contradict);
+        }
+        *self = Self { stream, taken };
         Ok(())
     }
 }
@@ -272,7 +272,7 @@ impl FeatureExtractor {
         scale: f32,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let channel = Channel::new(recording, scale)?;
-        channel.warn_of_scale(py)?;
+        warn_of_scale(py, std::slice::from_ref(&channel))?;
         let rate = sample_rate.unwrap_or_else(|| self.sample_rate());
         let input = audio(channel.samples()?, rate, key, vtln_warp);
         let mut values = Vec::new();
@@ -290,7 +290,7 @@ impl FeatureExtractor {
         keys: Option<Vec<String>>,
         vtln_warps: Option<Vec<f32>>,
         scale: f32,
-        threads: Option<usize>,
+        threads: Option<Count>,
         output: &str,
         padding_value: f32,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -310,9 +310,7 @@ impl FeatureExtractor {
         }
         let channels =
             recordings.iter().map(|recording| Channel::new(recording, scale)).collect::<PyResult<Vec<_>>>()?;
-        if let Some(first) = channels.first() {
-            first.warn_of_scale(py)?;
-        }
+        warn_of_scale(py, &channels)?;
         let inputs = channels.iter().enumerate().map(|(i, channel)| {
             let key = keys.as_ref().map_or("", |keys| keys[i].as_str());
             let rate = sample_rates.as_ref().map_or_else(|| self.sample_rate(), |rates| rates[i]);
@@ -340,7 +338,7 @@ impl FeatureExtractor {
 type Rows = (usize, Vec<f32>);
 
 impl FeatureExtractor {
-    fn batch(&self, py: Python<'_>, inputs: &[Audio<'_>], threads: Option<usize>) -> PyResult<Vec<Rows>> {
+    fn batch(&self, py: Python<'_>, inputs: &[Audio<'_>], threads: Option<Count>) -> PyResult<Vec<Rows>> {
         let extractor = &*self.extractor;
         let work = |stop: &AtomicBool| {
             let one = |buffers: &mut Buffers, (i, input): (usize, &Audio<'_>)| {
@@ -371,7 +369,7 @@ impl FeatureExtractor {
         py: Python<'py>,
         results: &[Rows],
         padding: f32,
-        threads: Option<usize>,
+        threads: Option<Count>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let longest = results.iter().map(|(rows, _)| *rows).max().unwrap_or(0);
         let (width, number) = (longest * self.dim(), results.len());

@@ -1,10 +1,11 @@
 //! Kaldi's files: objects of any kind, by name, in order, and to write.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::fs::{File, Metadata};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::specifier::{Rspecifier, TableKind, WriteTo, Wspecifier};
@@ -16,6 +17,7 @@ use kaldi_io::{
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
+use crate::arguments::aligned;
 use crate::errors::{exception, value_error};
 use crate::rows::array;
 
@@ -125,11 +127,17 @@ impl Object {
 
     /// The object that an array is.
     fn from_python(value: &Bound<'_, PyAny>, compression: Option<CompressionMethod>) -> PyResult<Self> {
-        if let Ok((rate, samples)) = value.extract::<(f32, PyReadonlyArray1<'_, i16>)>() {
+        if let Ok((rate, samples)) = value.extract::<(f32, Bound<'_, PyAny>)>()
+            && let Ok(samples) = aligned(&samples)?.extract::<PyReadonlyArray1<'_, i16>>()
+        {
+            if !(rate > 0.0 && rate.is_finite() && rate.fract() == 0.0) {
+                return Err(value_error(format!("the rate {rate} can't be: headers have an integer above 0, in Hz")));
+            }
             let samples = samples.as_array().to_vec();
             let samples = WaveSamples::I16(samples);
             return Ok(Self::Wave { samples, num_channels: 1, samp_freq: rate });
         }
+        let value = &aligned(value)?;
         let object = if let Ok(matrix) = value.extract::<PyReadonlyArray2<'_, f32>>() {
             Self::Matrix(copy(&matrix)?)
         } else if let Ok(matrix) = value.extract::<PyReadonlyArray2<'_, f64>>() {
@@ -214,7 +222,36 @@ fn refuse_pipe(name: &str, pipes: bool) -> PyResult<()> {
 #[pyclass(module = "kaldera._kaldera")]
 pub(crate) struct ObjectReader {
     pipes: bool,
-    last: Mutex<Option<(String, u64, BufReader<File>)>>,
+    last: Mutex<Option<LastFile>>,
+}
+
+/// An open file and the place in it.
+struct LastFile {
+    path: String,
+    version: Version,
+    at: u64,
+    reader: BufReader<File>,
+}
+
+/// What changes when a file is written or replaced: its length, time and number.
+#[derive(PartialEq)]
+struct Version {
+    length: u64,
+    modified: Option<SystemTime>,
+    number: Option<(u64, u64)>,
+}
+
+impl Version {
+    fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let number = {
+            use std::os::unix::fs::MetadataExt;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        #[cfg(not(unix))]
+        let number = None;
+        Self { length: metadata.len(), modified: metadata.modified().ok(), number }
+    }
 }
 
 /// Large objects bypass it.
@@ -243,21 +280,32 @@ impl ObjectReader {
         let place = |error: Error| exception(Error::File { place: file.to_owned(), source: Box::new(error) });
         let object = match classify(file).map_err(exception)? {
             Rxfilename::Offset { path, offset } => {
+                if i64::try_from(offset).is_err() {
+                    return Err(value_error(format!("{file}: the offset {offset} is beyond any file")));
+                }
+                let open = |source| exception(Error::Open { name: path.to_owned(), source });
                 let taken = self.last.lock().map(|mut last| last.take()).unwrap_or_default();
-                let (at, mut reader) = match taken.filter(|(last, ..)| last == path) {
-                    Some((_, at, reader)) => (at, reader),
+                // The file may have been written again since.
+                let version = Version::of(&std::fs::metadata(path).map_err(open)?);
+                let mut last = match taken.filter(|last| last.path == path && last.version == version) {
+                    Some(last) => last,
                     None => {
-                        let open = |source| exception(Error::Open { name: path.to_owned(), source });
-                        (0, BufReader::with_capacity(BUFFER, File::open(path).map_err(open)?))
+                        let reader = BufReader::with_capacity(BUFFER, File::open(path).map_err(open)?);
+                        let version = Version::of(&reader.get_ref().metadata().map_err(open)?);
+                        LastFile { path: path.to_owned(), version, at: 0, reader }
                     }
                 };
-                if let Ok(distance) = i64::try_from(i128::from(offset) - i128::from(at)) {
-                    reader.seek_relative(distance).map_err(|source| place(source.into()))?;
-                }
-                let object = Object::read(&mut reader).map_err(place)?;
-                let at = reader.stream_position().map_err(|source| place(source.into()))?;
-                if let Ok(mut last) = self.last.lock() {
-                    *last = Some((path.to_owned(), at, reader));
+                let moved = match offset.checked_sub(last.at).map(i64::try_from) {
+                    Some(Ok(distance)) => last.reader.seek_relative(distance),
+                    // A file that was written twice within a tick of the clock looks the same: what
+                    // was read is only used to go on.
+                    _ => last.reader.seek(SeekFrom::Start(offset)).map(drop),
+                };
+                moved.map_err(|source| place(source.into()))?;
+                let object = Object::read(&mut last.reader).map_err(place)?;
+                last.at = last.reader.stream_position().map_err(|source| place(source.into()))?;
+                if let Ok(mut place) = self.last.lock() {
+                    *place = Some(last);
                 }
                 object
             }
@@ -340,10 +388,9 @@ impl TableReader {
         }
     }
 
-    fn close(&self) {
-        if let Ok(mut reader) = self.reader.lock() {
-            *reader = None;
-        }
+    /// Without Python's lock: a thread that reads needs it to end.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.reader.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }
 
@@ -378,6 +425,25 @@ impl ObjectWriter {
         }
         let compression = compression(compression_method)?;
         let writer = py.detach(|| TableWriter::open(wspecifier)).map_err(exception)?;
+        Ok(Self { writer: Mutex::new(Some(writer)), compression })
+    }
+
+    /// An archive, and a script file that points into it: of paths with any characters.
+    #[staticmethod]
+    fn to_files(
+        py: Python<'_>,
+        archive: PathBuf,
+        script: Option<PathBuf>,
+        text: bool,
+        compression_method: i32,
+    ) -> PyResult<Self> {
+        let compression = compression(compression_method)?;
+        let open = || match script {
+            Some(script) => TableWriter::to_archive_and_script(archive, script),
+            None => TableWriter::to_archive(archive),
+        };
+        let writer = py.detach(open).map_err(exception)?;
+        let writer = if text { writer.text() } else { writer };
         Ok(Self { writer: Mutex::new(Some(writer)), compression })
     }
 

@@ -1,6 +1,7 @@
 //! The part of the Python module `kaldera` that is Rust. `python/kaldera` has the names, documents
 //! and signatures that users see.
 
+mod arguments;
 mod automata;
 mod errors;
 mod features;

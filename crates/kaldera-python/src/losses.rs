@@ -12,6 +12,7 @@ use kaldera::losses::{
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray3, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
+use crate::arguments::{Count, Int, aligned};
 use crate::errors::{exception, value_error};
 use crate::threads;
 
@@ -95,15 +96,15 @@ impl LossSaved {
         &self,
         py: Python<'py>,
         grad: Vec<f64>,
-        threads: Option<usize>,
+        threads: Option<Count>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let gradients = threads::run(py, threads, || self.saved.backward(&grad))?.map_err(exception)?;
         gradients.into_iter().map(|gradient| gradient.into_python(py)).collect()
     }
 
     /// For each frame of each sequence the first number of symbols.
-    fn prune_ranges(&self, py: Python<'_>, s_range: usize) -> PyResult<(usize, Vec<Vec<usize>>)> {
-        let ranges = py.detach(|| self.saved.prune_ranges(s_range));
+    fn prune_ranges(&self, py: Python<'_>, s_range: Count) -> PyResult<(usize, Vec<Vec<usize>>)> {
+        let ranges = py.detach(|| self.saved.prune_ranges(s_range.0));
         let ranges = ranges.ok_or_else(|| value_error("this loss has no ranges"))?.map_err(exception)?;
         let begins = (0..ranges.num_sequences()).map(|i| ranges.begins(i).to_vec()).collect();
         Ok((ranges.s_range(), begins))
@@ -137,7 +138,8 @@ fn finished<'py>(py: Python<'py>, result: Result<(Vec<f64>, Box<dyn Saved>), Err
 
 /// Runs a loss over inputs of either type.
 macro_rules! of_either {
-    ($py:ident, $threads:ident, $input:ident, |$values:ident| $loss:expr) => {
+    ($py:ident, $threads:ident, $input:ident, |$values:ident| $loss:expr) => {{
+        let $input = aligned($input)?;
         if let Ok($values) = $input.extract::<PyReadonlyArrayDyn<'_, f32>>() {
             $loss
         } else if let Ok($values) = $input.extract::<PyReadonlyArrayDyn<'_, f64>>() {
@@ -145,7 +147,7 @@ macro_rules! of_either {
         } else {
             Err(value_error(format!("{} is not float32 or float64", $input.getattr("dtype")?)))
         }
-    };
+    }};
 }
 
 /// CTC of logits [N, T, C].
@@ -156,14 +158,16 @@ pub(crate) fn ctc_loss<'py>(
     logits: &Bound<'py, PyAny>,
     lengths: Vec<usize>,
     labels: Vec<Vec<i32>>,
-    blank: usize,
+    blank: Count,
     reduction_name: &str,
     zero_infinity: bool,
-    threads: Option<usize>,
+    threads: Option<Count>,
 ) -> Losses<'py> {
     let impossible = if zero_infinity { Impossible::Zero } else { Impossible::Infinite };
-    let options =
-        CtcOptions::default().with_blank(blank).with_reduction(reduction(reduction_name)?).with_impossible(impossible);
+    let options = CtcOptions::default()
+        .with_blank(blank.0)
+        .with_reduction(reduction(reduction_name)?)
+        .with_impossible(impossible);
     let labels = Ragged::from_lists(&labels).map_err(exception)?;
     of_either!(py, threads, logits, |values| {
         let batch = padded(&values, lengths)?;
@@ -209,14 +213,14 @@ pub(crate) fn rnnt_loss<'py>(
     lengths: Vec<usize>,
     labels: Vec<Vec<i32>>,
     ranges: Option<(usize, Vec<Vec<usize>>)>,
-    blank: usize,
+    blank: Count,
     rnnt_type: &str,
     delay_penalty: f64,
     clamp: Option<f64>,
     reduction_name: &str,
-    threads: Option<usize>,
+    threads: Option<Count>,
 ) -> Losses<'py> {
-    let options = rnnt_options(blank, rnnt_type, delay_penalty, clamp, reduction_name)?;
+    let options = rnnt_options(blank.0, rnnt_type, delay_penalty, clamp, reduction_name)?;
     let labels = Ragged::from_lists(&labels).map_err(exception)?;
     let ranges = ranges.map(|(s_range, begins)| PruneRanges::new(s_range, begins)).transpose().map_err(exception)?;
     of_either!(py, threads, logits, |values| {
@@ -242,17 +246,17 @@ pub(crate) fn rnnt_loss_simple<'py>(
     lengths: Vec<usize>,
     labels: Vec<Vec<i32>>,
     scales: (f64, f64),
-    blank: usize,
+    blank: Count,
     rnnt_type: &str,
     delay_penalty: f64,
     reduction_name: &str,
-    threads: Option<usize>,
+    threads: Option<Count>,
 ) -> Losses<'py> {
-    let options = rnnt_options(blank, rnnt_type, delay_penalty, None, reduction_name)?;
+    let options = rnnt_options(blank.0, rnnt_type, delay_penalty, None, reduction_name)?;
     let symbols: Vec<usize> = labels.iter().map(|labels| labels.len() + 1).collect();
     let labels = Ragged::from_lists(&labels).map_err(exception)?;
     of_either!(py, threads, am, |values| {
-        let of_decoder = lm.extract().map_err(|_| value_error("am and lm have different types"))?;
+        let of_decoder = aligned(lm)?.extract().map_err(|_| value_error("am and lm have different types"))?;
         let (am, lm) = (padded(&values, lengths)?, padded(&of_decoder, symbols)?);
         let work = || {
             let (losses, saved) = rnnt_loss_smoothed(&am, &lm, &labels, scales.0, scales.1, &options)?;
@@ -272,7 +276,7 @@ pub(crate) fn forced_align<'py>(
     log_probs: PyReadonlyArray3<'py, f32>,
     lengths: Vec<usize>,
     labels: Vec<Vec<i32>>,
-    blank: i32,
+    blank: Int,
 ) -> PyResult<Paths<'py>> {
     let shape = log_probs.shape();
     let (number, frames, classes) = (shape[0], shape[1], shape[2]);
@@ -283,9 +287,20 @@ pub(crate) fn forced_align<'py>(
             labels.len()
         )));
     }
+    if classes == 0 {
+        return Err(value_error(format!("log_probs of the shape {shape:?} have no classes")));
+    }
+    let Int(blank) = blank;
     let options = AlignOptions::default().with_blank(blank);
+    let too_large =
+        || value_error(format!("paths of {number} sequences of {frames} frames are more than memory can hold"));
+    let size = number.checked_mul(frames).ok_or_else(too_large)?;
+    let (mut path, mut scores) = (Vec::new(), Vec::new());
+    path.try_reserve_exact(size).map_err(|_| too_large())?;
+    scores.try_reserve_exact(size).map_err(|_| too_large())?;
     let done = py.detach(|| {
-        let (mut path, mut scores) = (vec![blank; number * frames], vec![0.0; number * frames]);
+        path.resize(size, blank);
+        scores.resize(size, 0.0);
         for (i, (&length, labels)) in lengths.iter().zip(&labels).enumerate() {
             let name = format!("sequence {i}");
             let own = &values[i * frames * classes..][..length * classes];
@@ -293,9 +308,9 @@ pub(crate) fn forced_align<'py>(
             path[i * frames..][..length].copy_from_slice(&found.path);
             scores[i * frames..][..length].copy_from_slice(&found.path_scores);
         }
-        Ok((path, scores))
+        Ok(())
     });
-    let (path, scores) = done.map_err(exception::<kaldera::decoder::Error>)?;
+    done.map_err(exception::<kaldera::decoder::Error>)?;
     let shape = vec![number, frames];
     Ok((PyArray1::from_vec(py, path).reshape(shape.clone())?, PyArray1::from_vec(py, scores).reshape(shape)?))
 }

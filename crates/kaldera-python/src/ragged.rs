@@ -4,8 +4,9 @@ use kaldera::ragged::{Error, Number, Numbers, Order, PadMode, PadSide, Ragged, R
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyFloat, PyList, PyTuple};
 
+use crate::arguments::{aligned, in_range};
 use crate::errors::{exception, value_error};
 
 /// Values of either type.
@@ -53,21 +54,50 @@ type Parts<'py> = (Vec<Vec<i32>>, Bound<'py, PyAny>);
 /// The lists of lists may be so deep.
 const MAX_AXES: usize = 32;
 
-/// int32, float32 or float64, from any text that ends so.
-fn is_dtype(dtype: &str, name: &str) -> bool {
-    dtype.trim_end_matches("'>").ends_with(name)
+/// The name of a type: of a text, of `numpy.int32`, `numpy.dtype("int32")` or `torch.int32`.
+fn name_of(dtype: &str) -> &str {
+    let name = dtype.strip_prefix("<class '").and_then(|name| name.strip_suffix("'>")).unwrap_or(dtype);
+    ["numpy.", "torch."].into_iter().find_map(|module| name.strip_prefix(module)).unwrap_or(name)
 }
 
-fn cast(ragged: Ragged<f64>, dtype: &str) -> PyResult<Values> {
-    Ok(if is_dtype(dtype, "int32") {
-        Values::I32(ragged.to_dtype())
-    } else if is_dtype(dtype, "float32") {
-        Values::F32(ragged.to_dtype())
-    } else if is_dtype(dtype, "float64") {
-        Values::F64(ragged)
-    } else {
-        return Err(value_error(format!("dtype={dtype} can't be: it must be int32, float32 or float64")));
+/// Values of a type. Integers must be exact in it, and all values in its range.
+fn cast(ragged: Ragged<f64>, dtype: &str, integers: bool) -> PyResult<Values> {
+    let lost = |value: f64, name: &str| value_error(format!("the value {value} can't be exactly {name}"));
+    Ok(match name_of(dtype) {
+        "int32" => {
+            let wrong = ragged.values().iter().find(|&&value| value.convert::<i32>().convert::<f64>() != value);
+            if let Some(&value) = wrong {
+                return Err(lost(value, "int32"));
+            }
+            Values::I32(ragged.to_dtype())
+        }
+        "float32" => {
+            let wrong = ragged.values().iter().find(|&&value| {
+                let single: f32 = value.convert();
+                (single.is_infinite() && value.is_finite()) || (integers && f64::from(single) != value)
+            });
+            if let Some(&value) = wrong {
+                return Err(lost(value, "float32"));
+            }
+            Values::F32(ragged.to_dtype())
+        }
+        "float64" => Values::F64(ragged),
+        _ => return Err(value_error(format!("dtype={dtype} can't be: it must be int32, float32 or float64"))),
     })
+}
+
+/// Whether Python takes a value for an integer.
+fn is_integer(item: &Bound<'_, PyAny>) -> bool {
+    !item.is_instance_of::<PyFloat>() && item.call_method0("__index__").is_ok()
+}
+
+/// A number; integers must be exact.
+fn number(item: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let value: f64 = item.extract().map_err(|error| in_range(item.py(), error, "a number that float64 can hold"))?;
+    if !item.is_instance_of::<PyFloat>() && !item.eq(value)? && !value.is_nan() {
+        return Err(value_error(format!("the value {} can't be exactly float64", item.str()?)));
+    }
+    Ok(value)
 }
 
 /// The splits and the numbers of lists of lists, and whether all are integers.
@@ -92,9 +122,8 @@ fn flatten(data: &Bound<'_, PyAny>) -> PyResult<(RaggedShape, Vec<f64>, bool)> {
         let is_list = |item: &Bound<'_, PyAny>| item.cast::<PyList>().is_ok() || item.cast::<PyTuple>().is_ok();
         let lists = items.iter().filter(|item| is_list(item)).count();
         if lists == 0 && !layers.is_empty() {
-            let all_int =
-                items.iter().all(|item| !item.get_type().is_subclass_of::<pyo3::types::PyFloat>().unwrap_or(true));
-            let values = items.iter().map(|item| item.extract::<f64>()).collect::<PyResult<_>>()?;
+            let all_int = items.iter().all(is_integer);
+            let values = items.iter().map(number).collect::<PyResult<_>>()?;
             return Ok((RaggedShape::new(layers).map_err(exception)?, values, all_int));
         }
         if lists < items.len() || (lists == 0 && !items.is_empty()) {
@@ -138,7 +167,7 @@ impl RaggedTensor {
                     Numbers::I32(ragged) => Values::I32(ragged),
                     Numbers::F32(ragged) => Values::F32(ragged),
                 },
-                Some(dtype) => cast(text.parse().map_err(exception)?, &dtype)?,
+                Some(dtype) => cast(text.parse().map_err(exception)?, &dtype, false)?,
             };
             return Ok(Self { values });
         }
@@ -148,7 +177,7 @@ impl RaggedTensor {
         let (shape, values, all_int) = flatten(data)?;
         let ragged = Ragged::new(shape, values).map_err(exception)?;
         let dtype = dtype.unwrap_or_else(|| if all_int { "int32".into() } else { "float32".into() });
-        Ok(Self { values: cast(ragged, &dtype)? })
+        Ok(Self { values: cast(ragged, &dtype, all_int)? })
     }
 
     /// From the row splits of each axis but the first, and the values.
@@ -156,6 +185,7 @@ impl RaggedTensor {
     fn from_row_splits(row_splits: Vec<Vec<i32>>, values: &Bound<'_, PyAny>) -> PyResult<Self> {
         let layers = row_splits.into_iter().map(RowSplits::new).collect::<Result<Vec<_>, _>>().map_err(exception)?;
         let shape = RaggedShape::new(layers).map_err(exception)?;
+        let values = &aligned(values)?;
         let values = if let Ok(values) = values.extract::<numpy::PyReadonlyArray1<'_, i32>>() {
             Values::I32(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
         } else if let Ok(values) = values.extract::<numpy::PyReadonlyArray1<'_, f64>>() {
@@ -181,7 +211,9 @@ impl RaggedTensor {
 
     /// The same numbers of another type.
     fn to(&self, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { values: cast(each!(self, |ragged| ragged.to_dtype::<f64>()), &dtype.str()?.to_string())? })
+        let integers = matches!(self.values, Values::I32(_));
+        let wide = each!(self, |ragged| ragged.to_dtype::<f64>());
+        Ok(Self { values: cast(wide, &dtype.str()?.to_string(), integers)? })
     }
 
     /// How many axes: 2 for a list of lists.
@@ -251,28 +283,28 @@ impl RaggedTensor {
 
     /// The rows of an axis at `indexes`.
     #[pyo3(signature = (indexes, axis=0))]
-    fn index(&self, indexes: Vec<i32>, axis: usize) -> PyResult<Self> {
-        Ok(made!(self, |ragged| ragged.select(axis, &indexes).map_err(exception)?))
+    fn index(&self, py: Python<'_>, indexes: Vec<i32>, axis: usize) -> PyResult<Self> {
+        py.detach(|| Ok(made!(self, |ragged| ragged.select(axis, &indexes).map_err(exception)?)))
     }
 
     /// The rows of an axis from `begin` to before `end`.
-    fn arange(&self, axis: usize, begin: usize, end: usize) -> PyResult<Self> {
-        Ok(made!(self, |ragged| ragged.arange(axis, begin, end).map_err(exception)?))
+    fn arange(&self, py: Python<'_>, axis: usize, begin: usize, end: usize) -> PyResult<Self> {
+        py.detach(|| Ok(made!(self, |ragged| ragged.arange(axis, begin, end).map_err(exception)?)))
     }
 
     /// Without an axis: the rows of axis 0 one after the other, or inner lists joined.
-    fn remove_axis(&self, axis: usize) -> PyResult<Self> {
-        Ok(made!(self, |ragged| ragged.remove_axis(axis).map_err(exception)?))
+    fn remove_axis(&self, py: Python<'_>, axis: usize) -> PyResult<Self> {
+        py.detach(|| Ok(made!(self, |ragged| ragged.remove_axis(axis).map_err(exception)?)))
     }
 
     /// Without the values that equal `target`.
-    fn remove_values_eq(&self, target: f64) -> Self {
-        made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() == target))
+    fn remove_values_eq(&self, py: Python<'_>, target: f64) -> Self {
+        py.detach(|| made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() == target)))
     }
 
     /// Without the values that are `cutoff` or less.
-    fn remove_values_leq(&self, cutoff: f64) -> Self {
-        made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() <= cutoff))
+    fn remove_values_leq(&self, py: Python<'_>, cutoff: f64) -> Self {
+        py.detach(|| made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() <= cutoff)))
     }
 
     /// The sum of each innermost row.
@@ -305,34 +337,37 @@ impl RaggedTensor {
     }
 
     /// Rows that sum to 1, or whose exponentials do.
-    fn normalize(&self, use_log: bool) -> PyResult<Self> {
-        let values = match (&self.values, use_log) {
-            (Values::I32(_), _) => return Err(no_floats()),
-            (Values::F32(ragged), true) => Values::F32(ragged.normalize_log()),
-            (Values::F32(ragged), false) => Values::F32(ragged.normalize_linear()),
-            (Values::F64(ragged), true) => Values::F64(ragged.normalize_log()),
-            (Values::F64(ragged), false) => Values::F64(ragged.normalize_linear()),
-        };
-        Ok(Self { values })
+    fn normalize(&self, py: Python<'_>, use_log: bool) -> PyResult<Self> {
+        let values = py.detach(|| match (&self.values, use_log) {
+            (Values::I32(_), _) => Err(no_floats()),
+            (Values::F32(ragged), true) => Ok(Values::F32(ragged.normalize_log())),
+            (Values::F32(ragged), false) => Ok(Values::F32(ragged.normalize_linear())),
+            (Values::F64(ragged), true) => Ok(Values::F64(ragged.normalize_log())),
+            (Values::F64(ragged), false) => Ok(Values::F64(ragged.normalize_linear())),
+        });
+        Ok(Self { values: values? })
     }
 
     /// Each innermost row sorted, and where each value was: the tensor, and int32 [numel].
     #[pyo3(signature = (descending=false))]
     fn sort<'py>(&self, py: Python<'py>, descending: bool) -> (Self, Bound<'py, PyArray1<i32>>) {
         let order = if descending { Order::Descending } else { Order::Ascending };
-        let new2old;
-        let sorted = made!(self, |ragged| {
-            let mut sorted = ragged.clone();
-            new2old = sorted.sort_with_map(order);
-            sorted
+        let (sorted, new2old) = py.detach(|| {
+            let new2old;
+            let sorted = made!(self, |ragged| {
+                let mut sorted = ragged.clone();
+                new2old = sorted.sort_with_map(order);
+                sorted
+            });
+            (sorted, new2old)
         });
         (sorted, PyArray1::from_vec(py, new2old))
     }
 
     /// The different innermost rows, and how often each was there.
-    fn unique(&self) -> PyResult<(Self, Self)> {
+    fn unique(&self, py: Python<'_>) -> PyResult<(Self, Self)> {
         let Values::I32(ragged) = &self.values else { return Err(value_error("unique is for int32")) };
-        let found = ragged.unique();
+        let found = py.detach(|| ragged.unique());
         Ok((Self { values: Values::I32(found.rows) }, Self { values: Values::I32(found.num_repeats) }))
     }
 
@@ -344,6 +379,9 @@ impl RaggedTensor {
             "replicate" => PadMode::Replicate,
             _ => return Err(value_error(format!("mode='{mode}' can't be: it must be 'constant' or 'replicate'"))),
         };
+        if matches!(self.values, Values::I32(_)) && padding_value.convert::<i32>().convert::<f64>() != padding_value {
+            return Err(value_error(format!("padding_value={padding_value} can't be exactly int32")));
+        }
         each!(self, |ragged| {
             let padded = py.detach(|| ragged.pad(mode, PadSide::Right, padding_value.convert()));
             let padded = padded.map_err(exception)?;
@@ -382,7 +420,7 @@ fn no_floats() -> PyErr {
 
 /// Tensors joined along an axis.
 #[pyfunction]
-pub(crate) fn ragged_cat(tensors: Vec<PyRef<'_, RaggedTensor>>, axis: usize) -> PyResult<RaggedTensor> {
+pub(crate) fn ragged_cat(py: Python<'_>, tensors: Vec<PyRef<'_, RaggedTensor>>, axis: usize) -> PyResult<RaggedTensor> {
     let joined = |error: Error| exception(error);
     let first = tensors.first().ok_or_else(|| value_error("there is nothing to concatenate"))?;
     macro_rules! of_type {
@@ -391,7 +429,8 @@ pub(crate) fn ragged_cat(tensors: Vec<PyRef<'_, RaggedTensor>>, axis: usize) -> 
                 Values::$variant(ragged) => Ok(ragged),
                 _ => Err(value_error("the tensors have different types")),
             });
-            Values::$variant(Ragged::cat(axis, &parts.collect::<PyResult<Vec<_>>>()?).map_err(joined)?)
+            let parts = parts.collect::<PyResult<Vec<_>>>()?;
+            Values::$variant(py.detach(|| Ragged::cat(axis, &parts)).map_err(joined)?)
         }};
     }
     let values = match first.values {

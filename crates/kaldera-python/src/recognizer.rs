@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use kaldera::decoder::score::{Rules, score_words};
 use kaldera::decoder::{Recognition, Segment};
@@ -13,8 +13,9 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use self_cell::self_cell;
 
+use crate::arguments::Count;
 use crate::errors::{exception, value_error};
-use crate::samples::{Channel, audio};
+use crate::samples::{Channel, audio, warn_of_scale};
 use crate::threads;
 
 /// Text, start and end in seconds, confidence, number.
@@ -86,13 +87,11 @@ impl Recognizer {
         rates: Vec<f32>,
         keys: Vec<String>,
         scale: f32,
-        threads: Option<usize>,
+        threads: Option<Count>,
     ) -> PyResult<Vec<Vec<Guess>>> {
         let channels =
             recordings.iter().map(|recording| Channel::new(recording, scale)).collect::<PyResult<Vec<_>>>()?;
-        if let Some(first) = channels.first() {
-            first.warn_of_scale(py)?;
-        }
+        warn_of_scale(py, &channels)?;
         let inputs = channels.iter().zip(&rates).zip(&keys);
         let inputs = inputs.map(|((channel, &rate), key)| Ok(audio(channel.samples()?, rate, key, 1.0)));
         let inputs = inputs.collect::<PyResult<Vec<Audio<'_>>>>()?;
@@ -119,7 +118,7 @@ impl Recognizer {
         transcript: &str,
     ) -> PyResult<Vec<Part>> {
         let channel = Channel::new(recording, scale)?;
-        channel.warn_of_scale(py)?;
+        warn_of_scale(py, std::slice::from_ref(&channel))?;
         let input = audio(channel.samples()?, rate, key, 1.0);
         let words = threads::run(py, None, || self.inner.align(&input, transcript))?;
         Ok(parts(&words.map_err(exception)?))
@@ -172,7 +171,8 @@ impl Stream {
 
     fn _finish(&self, py: Python<'_>) -> PyResult<Vec<Guess>> {
         let finish = |stream: &mut Streaming<'_>| stream.take().map(RecognizerStream::finish);
-        let last = threads::run(py, None, || self.lock().with_dependent_mut(|_, stream| finish(stream)))?;
+        let last =
+            threads::run_locked(py, &self.running, |running| running.with_dependent_mut(|_, stream| finish(stream)))?;
         Ok(guesses(&last.ok_or_else(ended)?.map_err(exception)?))
     }
 }
@@ -182,16 +182,13 @@ fn ended() -> PyErr {
 }
 
 impl Stream {
-    fn lock(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn with<R: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut RecognizerStream<'_>) -> Result<R, kaldera::Error> + Send,
     ) -> PyResult<R> {
-        let done = threads::run(py, None, || self.lock().with_dependent_mut(|_, stream| stream.as_mut().map(work)))?;
+        let work = |running: &mut Running| running.with_dependent_mut(|_, stream| stream.as_mut().map(work));
+        let done = threads::run_locked(py, &self.running, work)?;
         done.ok_or_else(ended)?.map_err(exception)
     }
 }

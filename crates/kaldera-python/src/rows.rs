@@ -9,6 +9,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArray
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arguments::Int;
 use crate::errors::{exception, value_error};
 use crate::options;
 use crate::samples::Channel;
@@ -43,9 +44,9 @@ pub(crate) fn add_deltas<'py>(py: Python<'py>, features: Features<'py>, options:
 
 /// Frames with their neighbours.
 #[pyfunction]
-pub(crate) fn splice<'py>(py: Python<'py>, features: Features<'py>, left: i32, right: i32) -> Made<'py> {
+pub(crate) fn splice<'py>(py: Python<'py>, features: Features<'py>, left: Int, right: Int) -> Made<'py> {
     let rows = view(&features)?;
-    array(py, py.detach(|| kaldi_feat::splice_frames(&rows, left, right)).map_err(exception)?)
+    array(py, py.detach(|| kaldi_feat::splice_frames(&rows, left.0, right.0)).map_err(exception)?)
 }
 
 /// Normalisation over a window that moves.
@@ -124,6 +125,11 @@ pub(crate) fn resample<'py>(
     from_rate: f32,
     to_rate: f32,
 ) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    for (name, rate) in [("from_rate", from_rate), ("to_rate", to_rate)] {
+        if !(rate > 0.0 && rate.is_finite()) {
+            return Err(value_error(format!("{name}={rate} can't be: it must be above 0, in Hz")));
+        }
+    }
     let channel = Channel::new(audio, 1.0)?;
     let samples = channel.samples()?;
     let values = py.detach(|| {

@@ -5,6 +5,7 @@ use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArra
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
+use crate::arguments::aligned;
 use crate::errors::value_error;
 
 /// Samples of one channel: borrowed from NumPy where their type is right, converted otherwise.
@@ -13,8 +14,10 @@ pub(crate) enum Channel<'py> {
     I16(PyReadonlyArray1<'py, i16>),
     /// A `float32` array.
     F32(PyReadonlyArray1<'py, f32>),
-    /// Of another type, scaled, or with gaps between the elements.
+    /// Of another type, or with gaps between the elements.
     Owned(Vec<f32>),
+    /// Scaled.
+    Scaled(Vec<f32>),
 }
 
 impl<'py> Channel<'py> {
@@ -24,6 +27,7 @@ impl<'py> Channel<'py> {
         if !scale.is_finite() || scale == 0.0 {
             return Err(value_error(format!("scale={scale} can't be: it must be a finite number other than 0")));
         }
+        let audio = &aligned(audio)?;
         let array = match audio.cast::<PyUntypedArray>() {
             Ok(array) => array.clone(),
             Err(_) => py.import("numpy")?.call_method1("asarray", (audio,))?.cast_into::<PyUntypedArray>()?,
@@ -49,7 +53,8 @@ impl<'py> Channel<'py> {
         }
         let converted = array.call_method1("astype", ("float32",))?;
         let converted = converted.cast::<numpy::PyArray1<f32>>()?.readonly();
-        Ok(Self::Owned(converted.as_array().iter().map(|sample| sample * scale).collect()))
+        let values = converted.as_array().iter().map(|sample| sample * scale).collect();
+        Ok(if scale == 1.0 { Self::Owned(values) } else { Self::Scaled(values) })
     }
 
     /// Borrows them as the library has them.
@@ -58,24 +63,29 @@ impl<'py> Channel<'py> {
         Ok(match self {
             Self::I16(array) => Samples::I16(array.as_slice().map_err(gaps)?),
             Self::F32(array) => Samples::F32(array.as_slice().map_err(gaps)?),
-            Self::Owned(values) => Samples::F32(values),
+            Self::Owned(values) | Self::Scaled(values) => Samples::F32(values),
         })
     }
 
-    /// Warns of whole recordings that are in [-1, 1], while Kaldi's scale goes to 32768.
-    pub(crate) fn warn_of_scale(&self, py: Python<'_>) -> PyResult<()> {
-        let Self::F32(_) = self else { return Ok(()) };
-        let Samples::F32(values) = self.samples()? else { return Ok(()) };
-        if values.iter().any(|sample| sample.abs() > 1.0) || values.iter().all(|sample| sample.fract() == 0.0) {
-            return Ok(());
+    /// Whether fractions are within [-1, 1] though no scale was given.
+    fn needs_scale(&self) -> PyResult<bool> {
+        if matches!(self, Self::Scaled(_)) {
+            return Ok(false);
         }
-        PyErr::warn(
-            py,
-            &py.get_type::<PyUserWarning>(),
-            c"all samples are within [-1, 1], but samples count on the scale of 16-bit integers, as in Kaldi: pass scale=32768 for audio as soundfile, librosa and torchaudio have it",
-            2,
-        )
+        let Samples::F32(values) = self.samples()? else { return Ok(false) };
+        Ok(values.iter().all(|sample| sample.abs() <= 1.0) && values.iter().any(|sample| sample.fract() != 0.0))
     }
+}
+
+/// Warns of whole recordings that are in [-1, 1], while Kaldi's scale goes to 32768.
+pub(crate) fn warn_of_scale(py: Python<'_>, channels: &[Channel<'_>]) -> PyResult<()> {
+    for channel in channels {
+        if channel.needs_scale()? {
+            let text = c"all samples are within [-1, 1], but samples count on the scale of 16-bit integers, as in Kaldi: pass scale=32768 for audio as soundfile, librosa and torchaudio have it";
+            return PyErr::warn(py, &py.get_type::<PyUserWarning>(), text, 2);
+        }
+    }
+    Ok(())
 }
 
 /// The library's view of a channel.

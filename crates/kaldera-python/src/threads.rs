@@ -4,6 +4,7 @@
 //! forever. Pools are therefore known by the process that made them. The mutex is only locked while
 //! Python's lock is held, which `os.fork` holds too: a child never finds it locked.
 
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +14,11 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::arguments::Count;
 use crate::errors::{exception, value_error};
 
-/// The pools of one process, by their numbers of threads.
+/// The pools of one process by their numbers of threads: that for 0, and the last one of another
+/// number. A pool that gives way ends with its work.
 struct Pools {
     process: u32,
     pools: Vec<(usize, Arc<ThreadPool>)>,
@@ -23,8 +26,11 @@ struct Pools {
 
 static POOLS: Mutex<Pools> = Mutex::new(Pools { process: 0, pools: Vec::new() });
 
-/// The pool of so many threads; 0: as many as there are processors, or as `RAYON_NUM_THREADS` says.
-fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
+/// The pool of so many threads, at most as many as there are processors; none and 0: as many as
+/// there are processors, or as `RAYON_NUM_THREADS` says.
+fn pool(threads: Option<Count>) -> PyResult<Arc<ThreadPool>> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = threads.map_or(0, |Count(threads)| threads.min(processors));
     let mut known = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
     if known.process != process {
@@ -37,14 +43,31 @@ fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(exception)?;
     let pool = Arc::new(pool);
+    known.pools.retain(|(number, _)| (*number == 0) != (threads == 0));
     known.pools.push((threads, Arc::clone(&pool)));
     Ok(pool)
 }
 
 /// Runs `work` in a pool of `threads` threads (none: one for each processor), without Python's lock.
-pub(crate) fn run<R: Send>(py: Python<'_>, threads: Option<usize>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
-    let pool = pool(threads.unwrap_or(0))?;
+pub(crate) fn run<R: Send>(py: Python<'_>, threads: Option<Count>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+    let pool = pool(threads)?;
     Ok(py.detach(|| pool.install(work)))
+}
+
+/// Runs `work` with what `mutex` holds, in the pool of all processors, without Python's lock. The
+/// mutex is locked outside of the pool: its threads may take other work while they wait for parts
+/// of their own, and would wait for themselves.
+pub(crate) fn run_locked<T: Send, R: Send>(
+    py: Python<'_>,
+    mutex: &Mutex<T>,
+    work: impl FnOnce(&mut T) -> R + Send,
+) -> PyResult<R> {
+    let pool = pool(None)?;
+    Ok(py.detach(|| {
+        let mut held = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = &mut *held;
+        pool.install(|| work(held))
+    }))
 }
 
 /// How long a signal may wait.
@@ -53,10 +76,10 @@ const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 /// As [`run`], for long work: at Ctrl-C `work` is told to stop, and its result is dropped.
 pub(crate) fn run_long<R: Send>(
     py: Python<'_>,
-    threads: Option<usize>,
+    threads: Option<Count>,
     work: impl FnOnce(&AtomicBool) -> R + Send,
 ) -> PyResult<R> {
-    let pool = pool(threads.unwrap_or(0))?;
+    let pool = pool(threads)?;
     let stop = &AtomicBool::new(false);
     let wait = || {
         thread::scope(|scope| {

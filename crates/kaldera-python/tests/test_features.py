@@ -310,3 +310,112 @@ def test_import_does_not_import_numpy_nor_torch():
     script = "import sys, kaldera; print([m for m in ('numpy', 'torch') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.stdout == "[]\n", done.stderr
+
+
+def wav(path, samples, rate):
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(samples.tobytes())
+    return path
+
+
+def test_rates_are_those_of_the_configuration_and_of_files(tmp_path):
+    audio = speech(8000)
+    expected = kaldera.Fbank(8000).compute(audio)
+    for same in [
+        kaldera.fbank(audio, 8000),
+        kaldera.fbank(audio, config="--sample-frequency=8000"),
+        kaldera.fbank(audio, config={"sample_frequency": 8000}),
+        kaldera.fbank(audio, sample_frequency=8000),
+        kaldera.fbank(wav(tmp_path / "a.wav", audio, 8000), 8000),
+    ]:
+        np.testing.assert_array_equal(same, expected)
+    config = {"sample_frequency": 16000, "allow_upsample": True, "dither": 0}
+    at_8000 = kaldera.Fbank(config=config).compute(audio, 8000)
+    np.testing.assert_array_equal(kaldera.fbank(audio, 8000, config=config), at_8000)
+    with pytest.raises(ValueError, match="8000"):
+        kaldera.fbank(audio, 8000, config="--sample-frequency=16000")
+    both = kaldera.fbank([audio, wav(tmp_path / "b.wav", speech(8000), 16000)], 8000, config=config)
+    np.testing.assert_array_equal(both[0], at_8000)
+    np.testing.assert_array_equal(both[1], kaldera.Fbank(config=config).compute(speech(8000)))
+
+
+def test_wrong_arguments_are_value_errors():
+    audio, rows = speech(1000), np.ones((4, 2), np.float32)
+    recognizer_rates = kaldera.Fbank()
+    for wrong in [
+        lambda: kaldera.fbank(audio, num_mel_bins=[1]),
+        lambda: kaldera.fbank(audio, output="bogus"),
+        lambda: kaldera.fbank([audio, audio], threads=-1),
+        lambda: recognizer_rates.compute([audio, audio], [16000]),
+        lambda: kaldera.splice(rows, 2**31, 0),
+        lambda: kaldera.splice(rows, 10**9, 10**9),
+        lambda: kaldera.splice(rows, -1, 0),
+        lambda: kaldera.apply_cmvn(rows, np.zeros(6)),
+        lambda: kaldera.resample(audio, -8, -8),
+        lambda: kaldera.resample(audio, 0, 8),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+    one = kaldera.fbank([audio], vtln_warp=np.array(1.0))[0]
+    np.testing.assert_array_equal(one, kaldera.fbank(audio))
+
+
+def test_plans_of_equal_options_of_other_types_are_their_own():
+    kaldera.fbank(speech(1000), dither=1)
+    with pytest.raises(ValueError, match="dither"):
+        kaldera.fbank(speech(1000), dither=True)
+
+
+def test_configurations_are_paths_or_texts(tmp_path):
+    path = tmp_path / "my--fbank.conf"
+    path.write_text("--num-mel-bins=40")
+    assert kaldera.fbank(speech(1000), config=str(path)).shape[1] == 40
+    assert kaldera.fbank(speech(1000), config="# bins\n--num-mel-bins=30").shape[1] == 30
+
+
+def test_all_recordings_on_the_wrong_scale_are_noticed():
+    quiet = speech(1000) / 32768
+    pairs = np.zeros((1000, 2), np.float32)
+    pairs[:, 0] = quiet
+    for audio in [quiet, pairs[:, 0], [speech(1000), quiet]]:
+        with pytest.warns(UserWarning, match="scale=32768"):
+            kaldera.fbank(audio)
+
+
+def test_samples_and_rows_need_no_alignment():
+    audio = speech(1000)
+    loose = np.frombuffer(b"\0" + audio.tobytes(), np.int16, offset=1)
+    features = kaldera.fbank(audio)
+    np.testing.assert_array_equal(kaldera.fbank(loose), features)
+    loose = np.frombuffer(b"\0" + features.tobytes(), np.float32, offset=1).reshape(features.shape)
+    np.testing.assert_array_equal(kaldera.add_deltas(loose), kaldera.add_deltas(features))
+
+
+@pytest.mark.parametrize("kind", ["Fbank", "Pitch"])
+def test_streams_that_ended_are_restored_ended(kind):
+    extractor = getattr(kaldera, kind)()
+    stream = extractor.stream()
+    stream.accept_waveform(speech(4000))
+    stream.input_finished()
+    other = extractor.stream()
+    other.restore_state(stream.save_state())
+    assert other.is_finished
+    np.testing.assert_array_equal(other.get_frames(), stream.get_frames())
+
+
+def test_pitch_was_not_taken_beyond_its_frames():
+    stream = kaldera.Pitch().stream()
+    stream.accept_waveform(speech(4000))
+    state = stream.save_state()
+    with pytest.raises(ValueError, match="contradict"):
+        stream.restore_state((10**6).to_bytes(8, "little") + state[8:])
+    stream.restore_state(state)
+
+
+def test_any_number_of_threads_gives_the_same():
+    expected = kaldera.fbank([speech(1000)])[0]
+    for threads in [10**6, 3, 2, 1]:
+        np.testing.assert_array_equal(kaldera.fbank([speech(1000)], threads=threads)[0], expected)

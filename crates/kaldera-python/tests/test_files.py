@@ -194,3 +194,59 @@ def test_damaged_archives_are_errors(tmp_path):
             list(kaldera.load_ark(tmp_path / "bad"))
         except (ValueError, OSError):
             pass
+
+
+def test_offsets_beyond_files_are_refused(tmp_path):
+    kaldera.save_mat(tmp_path / "c.mat", np.ones((2, 2), np.float32))
+    for offset in [2**64 - 1, 2**63, 10**6]:
+        with pytest.raises((ValueError, OSError)):
+            kaldera.load_mat(f"{tmp_path}/c.mat:{offset}")
+
+
+def test_archives_that_are_written_again_are_read_again(tmp_path):
+    ark, scp = tmp_path / "a.ark", tmp_path / "a.scp"
+    for key_of_first in [1.0, 2.0]:
+        kaldera.save_ark(ark, {"a": np.full(4, key_of_first), "b": np.full(4, -key_of_first)}, scp=scp)
+        if key_of_first == 1.0:
+            table = kaldera.load_scp(scp)
+        assert table["a"][0] == key_of_first and table["b"][0] == -key_of_first
+    old, new = (np.full(4, value).tobytes() for value in [2.0, 3.0])
+    ark.write_bytes(ark.read_bytes().replace(old, new))
+    assert table["a"][0] == 3.0
+
+
+def test_folders_may_have_commas(tmp_path):
+    folder = tmp_path / "a,b"
+    folder.mkdir()
+    expected = objects()
+    kaldera.save_ark(folder / "a.ark", expected, scp=folder / "a.scp")
+    assert_same(dict(kaldera.load_scp(folder / "a.scp")), expected)
+
+
+def test_arrays_need_no_alignment_and_names_may_be_bytes(tmp_path):
+    for dtype in [np.float32, np.float64]:
+        values = np.arange(6, dtype=dtype)
+        loose = np.frombuffer(b"\0" + values.tobytes(), dtype, offset=1)
+        kaldera.save_ark(os.fsencode(tmp_path / "a"), {"m": loose.reshape(2, 3), "v": loose})
+        found = dict(kaldera.load_ark(os.fsencode(tmp_path / "a")))
+        np.testing.assert_array_equal(found["v"], values)
+        np.testing.assert_array_equal(found["m"], values.reshape(2, 3))
+
+
+def test_rates_are_integers(tmp_path):
+    for rate in [16000.7, -1, 0]:
+        with pytest.raises(ValueError, match="rate"):
+            kaldera.save_mat(tmp_path / "a", (rate, np.zeros(4, np.int16)))
+
+
+def test_a_table_closes_while_another_thread_reads(tmp_path):
+    import threading
+
+    kaldera.save_ark(tmp_path / "a", ((str(i), np.zeros((100, 100), np.float32)) for i in range(100)))
+    for _ in range(20):
+        reader = kaldera.ReadHelper(f"ark:{tmp_path}/a")
+        thread = threading.Thread(target=lambda: list(reader), daemon=True)
+        thread.start()
+        reader.close()
+        thread.join(60)
+        assert not thread.is_alive()

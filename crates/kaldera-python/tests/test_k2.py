@@ -31,17 +31,17 @@ def test_totals_posteriors_and_best_paths():
     fsa = k2.Fsa.from_str(TEXT)
     both = k2.create_fsa_vec([fsa, k2.linear_fsa([5, 6])])
     assert len(both) == 2 and both.shape == (2, None, None)
-    np.testing.assert_allclose(both.get_tot_scores(True), [np.log(np.exp(0.25) + np.exp(1.25)), 0])
+    np.testing.assert_allclose(both.get_tot_scores(True, True), [np.log(np.exp(0.25) + np.exp(1.25)), 0])
     np.testing.assert_allclose(both.get_tot_scores(log_semiring=False, use_double_scores=True), [1.25, 0])
-    np.testing.assert_allclose(np.exp(fsa.get_arc_post(True)[:2]).sum(), 1)
-    assert fsa.get_forward_scores(True)[0] == 0 and fsa.get_backward_scores(True)[-1] == 0
+    np.testing.assert_allclose(np.exp(fsa.get_arc_post(True, True)[:2]).sum(), 1)
+    assert fsa.get_forward_scores(True, True)[0] == 0 and fsa.get_backward_scores(True, True)[-1] == 0
     best = k2.shortest_path(both)
     assert best[0].labels.tolist() == [2, 3, -1] and best[-1].labels.tolist() == [5, 6, -1]
     with pytest.raises(IndexError, match="there is no FSA 2"):
         both[2]
     with pytest.raises(TypeError):
         len(fsa)
-    np.testing.assert_allclose(fsa.with_scores([0, 0, 0, 0]).get_tot_scores(False), [0])
+    np.testing.assert_allclose(fsa.with_scores([0, 0, 0, 0]).get_tot_scores(True, False), [0])
     with pytest.raises(ValueError, match="3"):
         fsa.with_scores([0, 0, 0])
 
@@ -60,8 +60,8 @@ def test_algorithms_keep_the_language():
     assert k2.shortest_path(k2.connect(k2.intersect(k2.arc_sort(a), b))).labels[-2:].tolist() == [2, -1]
     plain = k2.remove_epsilon(a)
     assert 0 not in plain.labels
-    np.testing.assert_allclose(plain.get_tot_scores(False), a.get_tot_scores(False))
-    np.testing.assert_allclose(k2.top_sort(k2.reverse(a)).get_tot_scores(False), a.get_tot_scores(False))
+    np.testing.assert_allclose(plain.get_tot_scores(True, False), a.get_tot_scores(True, False))
+    np.testing.assert_allclose(k2.top_sort(k2.reverse(a)).get_tot_scores(True, False), a.get_tot_scores(True, False))
     twice = k2.Fsa.from_str("0 1 1 1\n0 2 1 2\n1 3 2 0\n2 3 3 0\n3 4 -1 0\n4")
     once = k2.determinize(k2.arc_sort(twice))
     assert once.labels.tolist().count(1) == 1
@@ -86,7 +86,7 @@ def test_lattices_hold_all_alignments():
         k2.intersect_dense(graph, dense, 100.0),
         k2.intersect_dense_pruned(graph, dense, 100.0, 100.0, 1, 10000),
     ]:
-        np.testing.assert_allclose(lattice.get_tot_scores(True), totals, rtol=1e-6)
+        np.testing.assert_allclose(lattice.get_tot_scores(True, True), totals, rtol=1e-6)
         assert [label for label in k2.shortest_path(lattice)[1].aux_labels if label > 0] == [2]
     one_graph = k2.intersect_dense(k2.trivial_graph(2), dense, 8.0)
     assert len(one_graph) == 2
@@ -94,3 +94,36 @@ def test_lattices_hold_all_alignments():
         k2.DenseFsaVec(scores, [5, 3])
     with pytest.raises(ValueError, match=r"\(4, 3\)"):
         k2.DenseFsaVec(scores[0])
+
+
+def test_semirings_are_k2s_second_argument():
+    fsa = k2.Fsa.from_str(TEXT)
+    for get in [fsa.get_tot_scores, fsa.get_forward_scores, fsa.get_backward_scores, fsa.get_arc_post]:
+        double = get(True, False)
+        assert double.dtype == np.float64 and get(False, False).dtype == np.float32
+        np.testing.assert_array_equal(get(use_double_scores=True, log_semiring=False), double)
+        assert (get(True, True) != double).any()
+
+
+def test_wrong_numbers_are_value_errors():
+    for wrong in [
+        lambda: k2.ctc_topo(-1),
+        lambda: k2.linear_fsa([2**31]),
+        lambda: k2.linear_fsa([[1], [2**31]]),
+        lambda: k2.ctc_graph([[2**31]]),
+        lambda: k2.Fsa.from_str(TEXT, acceptor=True, num_aux_labels=1),
+        lambda: k2.DenseFsaVec(np.zeros((1, 2, 3)), [-1]),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+    assert len(k2.linear_fsa([])) == 0 and len(k2.linear_fsa([[1], []])) == 2
+
+
+def test_scores_that_are_no_numbers_are_refused():
+    scores = np.zeros((2, 3, 3), np.float32)
+    scores[1, 2, 1] = np.nan
+    dense, graph = k2.DenseFsaVec(scores), k2.trivial_graph(2)
+    with pytest.raises(ValueError, match="NaN"):
+        k2.intersect_dense(graph, dense, 8.0)
+    with pytest.raises(ValueError, match="NaN"):
+        k2.intersect_dense_pruned(graph, dense, 8.0, 8.0, 1, 100)

@@ -126,3 +126,27 @@ def test_the_best_alignment_is_the_best_of_all():
         assert (path[i, length:] == 0).all() and (found[i, length:] == 0).all()
     with pytest.raises(ValueError, match="sequence 1"):
         kaldera.forced_align(scores, labels, [5, 0])
+
+
+def test_wrong_shapes_and_numbers_are_value_errors():
+    logits = np.zeros((1, 3, 2), np.float32)
+    for wrong in [
+        lambda: kaldera.ctc_loss(np.zeros(5), [[1]]),
+        lambda: kaldera.ctc_loss(logits, [[1]], blank=-1),
+        lambda: kaldera.ctc_loss(logits, [[1]], [-1]),
+        lambda: kaldera.ctc_loss(logits, [[2**31]]),
+        lambda: kaldera.ctc_loss(logits, [[1]], threads=-1),
+        lambda: kaldera.ctc_loss(logits, np.array([1, 1]), label_lengths=[3, -1]),
+        lambda: kaldera.forced_align(np.zeros((1, 10**12, 0)), [[1]], blank=1),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+    with pytest.raises(TypeError):
+        kaldera.ctc_loss(logits, [[1.5]])
+
+
+def test_logits_need_no_alignment():
+    logits = np.arange(6, dtype=np.float32).reshape(1, 3, 2)
+    loose = np.frombuffer(b"\0" + logits.tobytes(), np.float32, offset=1).reshape(1, 3, 2)
+    assert kaldera.ctc_loss(loose, [[1]])[0] == kaldera.ctc_loss(logits, [[1]])[0]
+    np.testing.assert_array_equal(kaldera.forced_align(loose, [[1]])[0], kaldera.forced_align(logits, [[1]])[0])

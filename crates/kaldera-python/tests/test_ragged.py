@@ -75,3 +75,32 @@ def test_axes_come_and_go():
     assert rows.tolist() == [[1, 2], [3]] and repeats.values.tolist() == [2, 1]
     graph = k2.ctc_graph(k2.RaggedTensor([[1, 2], [3]]))
     assert len(graph) == 2
+
+
+def test_numbers_are_kept_or_refused():
+    for lists in [[[np.float32(1.5)]], [[np.float64(1.5)]]]:
+        assert k2.RaggedTensor(lists).tolist() == [[1.5]]
+    assert k2.RaggedTensor([[np.int64(7)]]).dtype == "int32"
+    for name in [np.uint32, np.uint8, "int3232", "xint32", int]:
+        with pytest.raises(ValueError, match="dtype"):
+            k2.RaggedTensor([[1]], dtype=name)
+    halves = k2.RaggedTensor([[1.5]])
+    for wrong in [
+        lambda: k2.RaggedTensor([[2**31]]),
+        lambda: k2.RaggedTensor([[2**53 + 1]], dtype="float64"),
+        lambda: k2.RaggedTensor([[2**24 + 1]], dtype="float32"),
+        lambda: k2.RaggedTensor([[1e300]], dtype="float32"),
+        lambda: k2.RaggedTensor([[float("nan")]], dtype="int32"),
+        lambda: halves.to("int32"),
+        lambda: k2.RaggedTensor([[2**24 + 1]]).to("float32"),
+        lambda: k2.RaggedTensor([[1], []]).pad("constant", 0.5),
+        lambda: k2.RaggedTensor([[1], []]).pad("constant", 2**31),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+    assert halves.to(np.dtype("float64")).dtype == "float64"
+
+
+def test_values_need_no_alignment():
+    values = np.frombuffer(b"\0" + np.arange(3, dtype=np.float32).tobytes(), np.float32, offset=1)
+    assert k2.RaggedTensor.from_row_splits([[0, 1, 3]], values).tolist() == [[0], [1, 2]]

@@ -111,3 +111,17 @@ def test_the_model_of_digits_reads_its_recording():
     assert times == sorted(times)
     aligned = recognizer.align(DIGITS / "digits.wav", result.text)
     assert [word.text for word in aligned] == result.text.split()
+
+
+def test_a_stream_may_be_used_by_several_threads(model):
+    from concurrent.futures import ThreadPoolExecutor
+
+    stream = kaldera.Recognizer(model).stream()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: (stream.accept_waveform(audio(i, 1600)), stream.partial()), range(32)))
+    assert stream.input_finished().hypotheses
+
+
+def test_rates_fit_recordings(model):
+    with pytest.raises(ValueError, match="1 sample rates for 2 recordings"):
+        kaldera.Recognizer(model).transcribe([audio(), audio()], [16000])

@@ -85,7 +85,7 @@ def test_a_range_of_all_symbols_prunes_nothing():
     am = torch.randn(2, 5, 4, dtype=torch.float64, requires_grad=True)
     lm = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
     symbols = torch.tensor([[1, 2], [3, 1]])
-    simple, ranges = losses.rnnt_loss_smoothed(lm, am, symbols, 0, s_range=3)
+    simple, ranges = losses.rnnt_loss_smoothed(lm, am, symbols, 0, 0.0, 0.0, s_range=3)
     assert ranges.shape == (2, 5, 3) and (ranges == torch.arange(3)).all()
     some_am, some_lm = losses.do_rnnt_pruning(am, lm, ranges)
     pruned = losses.rnnt_loss_pruned(some_am + some_lm, symbols, ranges, 0)
@@ -94,6 +94,7 @@ def test_a_range_of_all_symbols_prunes_nothing():
         torch.testing.assert_close(ours, theirs)
     smoothed = losses.rnnt_loss_smoothed(lm, am, symbols, 0, 0.25, 0.1)
     assert smoothed.isfinite() and smoothed != simple
+    assert losses.rnnt_loss_smoothed(lm, am, symbols, 0) == losses.rnnt_loss_smoothed(lm, am, symbols, 0, 0.1, 0.1)
     narrow = losses.rnnt_loss_smoothed(lm, am, symbols, 0, s_range=2)[1]
     assert narrow.shape == (2, 5, 2) and narrow[:, 0, 0].tolist() == [0, 0] and narrow[:, -1, -1].tolist() == [2, 2]
 

@@ -209,6 +209,11 @@ impl<K: Kind> FeatureStream<K> {
         self.ready as usize
     }
 
+    /// Whether no more samples come.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
     /// No more samples come, and row `i` is the last one.
     #[doc(alias = "IsLastFrame")]
     pub fn is_last_frame(&self, i: usize) -> bool {

@@ -9,7 +9,7 @@ use super::corpus::{CorpusOptions, NOT_OF_RESULTS};
 use super::fst::files::read_text;
 use super::score::keyed;
 use super::transcribe::{Decoding, TranscriptOptions, take_model};
-use super::transcripts::{ENDINGS, FORMATS};
+use super::transcripts::{FORMATS, about_formats};
 use super::{Trouble, arguments};
 use crate::Call;
 use crate::parse_options::{ParseOptions, Syntax};
@@ -18,13 +18,15 @@ const TOOL: &str = "align";
 const USAGE: &str = "\
 Find where the words of transcripts are in recordings.
 
-Usage: kaldera align [OPTIONS] --text=FILE -o OUT MODEL INPUTS...
+Usage: kaldera align [OPTIONS] --text=FILE [-o OUT] MODEL INPUTS...
 
 FILE is Kaldi's text (lines of the key of a recording and its words) or the .jsonl of 'kaldera
-transcribe', whose MODEL and INPUTS are those here, too. Recordings without a transcript, or too
+transcribe', whose MODEL and INPUTS are those here, too. Without -o the words, or what --format
+says, go to standard output: --format=ctm has their times. Recordings without a transcript, or too
 short for it, are left out and listed at the end.
 
 Examples:
+  kaldera align model/ --text=text --format=ctm hello.wav
   kaldera align model/ --text=text -o words.ctm data/test
   kaldera align model/ --text=text -o hello.TextGrid hello.wav
 
@@ -38,7 +40,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn align(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut text, mut options) = (String::new(), TranscriptOptions::default());
-    let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\nOUT ends in {ENDINGS}."));
+    let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
     parser.add("text", &mut text, "File of transcripts: lines 'KEY WORDS'");
     options.register(&mut parser);
     parser.choices("format", &FORMATS);

@@ -87,7 +87,12 @@ impl CorpusOptions {
 
     /// A flag that is set once somebody asks to stop.
     pub(super) fn stop(&self, tool: &'static str) -> &'static AtomicBool {
-        interrupt::watch(tool, if self.resume { "--resume goes on from here" } else { "nothing was written" })
+        let left = match (self.resume, self.output.as_str()) {
+            (true, _) => "--resume goes on from here",
+            (false, "") => "the lines on standard output are whole, and others are missing",
+            (false, _) => "nothing was written",
+        };
+        interrupt::watch(tool, left)
     }
 
     /// Lists the recordings that `paths` name, or the shard of them, and begins a run.

@@ -3,11 +3,12 @@
 use std::io::{self, IsTerminal as _, Read};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use kaldera::decoder::graph::EndpointRules;
+use kaldera::decoder::{FrameTimes, Recognition};
 use kaldera::feat::options::{OptionSet as _, Registry as _};
 use kaldera::io::wave::WaveInfo;
 use kaldera::recognizer::Recognizer;
@@ -40,11 +41,22 @@ by SIGTERM.";
 /// The most samples that a chunk may have.
 const MAX_CHUNK: usize = 1 << 24;
 
-/// How many chunks may wait.
-const WAITING: usize = 4;
+/// So many bytes may wait, or four chunks, if that is more: what comes while a chunk is recognised
+/// must not stay in the pipe, where Ctrl-C would lose it.
+const WAITING: usize = 1 << 18;
+
+/// The most bytes that are read at once.
+const READ: usize = 1 << 14;
 
 /// How often a stream without audio looks whether it is stopped.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// So many seconds of the silence that ends an utterance begin the next one, too: a word whose first
+/// token has not come may have begun in them.
+const OVERLAP: f64 = 0.3;
+
+/// So many seconds after the last token are left out of that: the end of the last word may be there.
+const AFTER_LAST: f64 = 0.2;
 
 /// Cells of a line, where the terminal does not tell.
 const WIDTH: usize = 80;
@@ -171,44 +183,103 @@ struct Chunk {
     last: bool,
 }
 
-/// The chunks of standard input, which another thread reads: this one must not wait for audio that
-/// does not come.
-fn chunks(source: Source, chunk: usize) -> Result<Receiver<io::Result<Chunk>>, Trouble> {
-    let (send, receive) = sync_channel(WAITING);
-    let read = move || {
-        let Source { head, bytes, big_endian, .. } = source;
-        let mut input = (&head[..]).chain(io::stdin().lock()).take(bytes.unwrap_or(u64::MAX));
+/// Bytes that have come and that nobody has taken.
+#[derive(Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    /// How the audio ended, once it has.
+    end: Option<io::Result<()>>,
+    /// Nobody takes more.
+    closed: bool,
+}
+
+/// The bytes between the thread that reads them and the one that recognises them.
+#[derive(Default)]
+struct Inbox {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+impl Inbox {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads to the end, and waits where more than `most` bytes are waiting.
+    fn fill(&self, mut input: impl Read, most: usize) {
+        let mut bytes = vec![0; READ];
         loop {
-            let mut bytes = vec![];
-            let read = input.by_ref().take(2 * chunk as u64).read_to_end(&mut bytes);
-            let last = bytes.len() < 2 * chunk;
-            let sample = |&pair: &[u8; 2]| {
-                f32::from(if big_endian { i16::from_be_bytes(pair) } else { i16::from_le_bytes(pair) })
+            // What there is: the rest of a chunk may come late, or not at all.
+            let end = match input.read(&mut bytes) {
+                Ok(0) => Some(Ok(())),
+                Ok(count) => {
+                    self.lock().bytes.extend_from_slice(&bytes[..count]);
+                    None
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => Some(Err(error)),
             };
-            let samples = bytes.as_chunks().0.iter().map(sample).collect();
-            let failed = read.is_err();
-            // Nobody waits for more after the end of the other thread.
-            if send.send(read.map(|_| Chunk { samples, last })).is_err() || failed || last {
+            let mut waiting = self.lock();
+            let ended = end.is_some();
+            waiting.end = end;
+            self.changed.notify_all();
+            while waiting.bytes.len() > most && !waiting.closed {
+                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            }
+            if ended || waiting.closed {
                 return;
             }
         }
-    };
-    thread::Builder::new().name("audio".to_owned()).spawn(read).map_err(|error| Trouble::failed(&error))?;
-    Ok(receive)
+    }
 }
 
-/// The next chunk; an empty last one once the process is stopped.
-fn next(chunks: &Receiver<io::Result<Chunk>>, stop: &AtomicBool) -> Result<Chunk, Trouble> {
-    let nothing = Chunk { samples: vec![], last: true };
-    loop {
-        if stop.load(Ordering::Relaxed) {
-            return Ok(nothing);
+/// The chunks of standard input, which another thread reads: this one must not wait for audio that
+/// does not come.
+struct Chunks {
+    inbox: Arc<Inbox>,
+    /// Bytes of a chunk.
+    size: usize,
+    big_endian: bool,
+    stop: &'static AtomicBool,
+}
+
+impl Chunks {
+    fn begin(source: Source, chunk: usize, stop: &'static AtomicBool) -> Result<Self, Trouble> {
+        let Source { head, bytes, big_endian, .. } = source;
+        let (inbox, size) = (Arc::new(Inbox::default()), 2 * chunk);
+        let fill = {
+            let inbox = Arc::clone(&inbox);
+            move || {
+                let input = (&head[..]).chain(io::stdin().lock()).take(bytes.unwrap_or(u64::MAX));
+                inbox.fill(input, WAITING.max(4 * size));
+            }
+        };
+        thread::Builder::new().name("audio".to_owned()).spawn(fill).map_err(|error| Trouble::failed(&error))?;
+        Ok(Self { inbox, size, big_endian, stop })
+    }
+
+    /// The next chunk. The last one is what had come when the audio ended or the process was stopped.
+    fn next(&self) -> Result<Chunk, Trouble> {
+        let mut waiting = self.inbox.lock();
+        while waiting.bytes.len() < self.size && waiting.end.is_none() && !waiting.closed {
+            waiting.closed = self.stop.load(Ordering::Relaxed);
+            if !waiting.closed {
+                waiting = self.inbox.changed.wait_timeout(waiting, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            }
         }
-        match chunks.recv_timeout(LOOK) {
-            Ok(chunk) => return chunk.map_err(|error| Trouble::Failed(format!("standard input: {error}"))),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(nothing),
+        let count = self.size.min(waiting.bytes.len());
+        if let (true, Some(Err(error))) = (count < self.size, &waiting.end) {
+            return Err(Trouble::Failed(format!("standard input: {error}")));
         }
+        // What comes from now on is not waited for, while that which had come is recognised.
+        waiting.closed |= self.stop.load(Ordering::Relaxed);
+        let sample = |&pair: &[u8; 2]| {
+            f32::from(if self.big_endian { i16::from_be_bytes(pair) } else { i16::from_le_bytes(pair) })
+        };
+        let samples = waiting.bytes[..count].as_chunks().0.iter().map(sample).collect();
+        waiting.bytes.drain(..count);
+        self.inbox.changed.notify_all();
+        Ok(Chunk { samples, last: count < self.size })
     }
 }
 
@@ -217,16 +288,24 @@ fn recognise(
     source: Source,
     chunk: usize,
     show: Show,
-    stop: &AtomicBool,
+    stop: &'static AtomicBool,
 ) -> Result<Latency, Trouble> {
     let failed = |error: kaldera::Error| Trouble::failed(&error);
     let samp_freq = source.samp_freq;
     let mut stream = recognizer.stream("utt-1", samp_freq).map_err(failed)?;
-    let chunks = chunks(source, chunk)?;
+    let chunks = Chunks::begin(source, chunk, stop)?;
     let rules = EndpointRules::kaldi();
     let (mut latency, mut number, mut line) = (Latency::default(), 1, LiveLine::default());
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of samples, which saturates, of a part of a second"
+    )]
+    let samples_of = |seconds: f64| (seconds * f64::from(samp_freq)) as usize;
+    // The last samples that have come.
+    let mut recent: Vec<f32> = vec![];
     loop {
-        let Chunk { samples, last } = next(&chunks, stop)?;
+        let Chunk { samples, last } = chunks.next()?;
         let begin = Instant::now();
         #[expect(clippy::cast_precision_loss, reason = "a chunk has at most 2^24 samples")]
         let seconds = samples.len() as f64 / f64::from(samp_freq);
@@ -238,12 +317,16 @@ fn recognise(
             latency.add(begin);
             return Ok(latency);
         }
+        recent.extend(samples);
+        recent.drain(..recent.len().saturating_sub(samples_of(OVERLAP)));
         let so_far = stream.partial().map_err(failed)?;
         if recognizer.endpoint(&so_far, &rules).map_err(failed)?.is_some() {
             number += 1;
             let next = recognizer.stream(&format!("utt-{number}"), samp_freq).map_err(failed)?;
-            let text = std::mem::replace(&mut stream, next).finish().map_err(failed)?.text();
-            print(&ended(&text, show, &mut line))?;
+            let utterance = std::mem::replace(&mut stream, next).finish().map_err(failed)?;
+            print(&ended(&utterance.text(), show, &mut line))?;
+            let again = samples_of(overlap(&utterance, recognizer.times()));
+            stream.accept(&recent[recent.len().saturating_sub(again)..]).map_err(failed)?;
         } else {
             match show {
                 Show::Nothing => {}
@@ -253,6 +336,13 @@ fn recognise(
         }
         latency.add(begin);
     }
+}
+
+/// How many seconds of the end of an utterance begin the next one.
+fn overlap(ended: &Recognition, times: &FrameTimes) -> f64 {
+    let spoken = ended.best().and_then(|best| best.tokens.last()).map_or(0, |last| last.frames.end);
+    let silence = times.seconds(ended.num_frames) - times.seconds(spoken);
+    (silence - AFTER_LAST).clamp(0.0, OVERLAP)
 }
 
 /// Cells of a line of the terminal.
@@ -266,5 +356,25 @@ fn ended(text: &str, show: Show, line: &mut LiveLine) -> String {
         (Show::Terminal, text) => line.end(text),
         (_, "") => String::new(),
         (_, text) => format!("{text}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kaldera::decoder::{Hypothesis, Segment};
+
+    use super::*;
+
+    #[test]
+    fn an_utterance_begins_in_the_silence_before_it() {
+        let times = FrameTimes::new(0.01);
+        let after = |silence: usize| {
+            let mut best = Hypothesis::default();
+            best.tokens = vec![Segment::new(1, "a", 10..20, &times)];
+            overlap(&Recognition::new("utt-1", 20 + silence, vec![best]), &times)
+        };
+        assert_eq!((after(0), after(20), after(60)), (0.0, 0.0, OVERLAP));
+        assert!((after(30) - 0.1).abs() < 1e-9, "{}", after(30));
+        assert_eq!(overlap(&Recognition::new("utt-1", 500, vec![]), &times), OVERLAP);
     }
 }

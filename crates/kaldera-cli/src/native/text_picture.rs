@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use kaldera::matrix::Matrix;
+use unicode_width::UnicodeWidthChar as _;
 
 use crate::native::heat_map::{groups, probability_of_voicing, short};
 use crate::native::word_lines::{cells, places};
@@ -59,7 +60,7 @@ pub(super) fn heat_map(
     let (least, most) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
     let lines = means.iter().map(|line| line.iter().map(|&mean| shade(mean, least, most)).collect::<String>());
     let label = |dims: &Range<usize>| match names.get(dims.start) {
-        Some(name) => shortened(name, LABEL),
+        Some(name) => shortened(name, LABEL).to_owned(),
         None => short((dims.start as f64 * upwards.1).round()),
     };
     let end = end_of(frames, frame_shift, seconds);
@@ -112,7 +113,7 @@ fn slices(frames: usize, frame_shift: f64, seconds: f64) -> Vec<Range<usize>> {
 pub(super) fn words(words: &[Word], seconds: f64) -> (String, usize) {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the width")]
     let column = |time: f64| (time / seconds * WIDTH as f64).clamp(0.0, (WIDTH - 1) as f64) as usize;
-    let texts: Vec<String> = words.iter().map(|word| shortened(&word.text, WIDTH)).collect();
+    let texts: Vec<&str> = words.iter().map(|word| shortened(&word.text, WIDTH)).collect();
     let wishes = words.iter().zip(&texts).map(|(word, text)| (column(word.start), cells(text)));
     let places = places(wishes, 1, WIDTH, WORD_LINES);
     let lines = places.iter().flatten().map(|place| place.line + 1).max().unwrap_or(0);
@@ -138,13 +139,18 @@ pub(super) fn words(words: &[Word], seconds: f64) -> (String, usize) {
     (picture, places.iter().filter(|place| place.is_none()).count())
 }
 
-/// A text of at most `width` cells.
-fn shortened(text: &str, width: usize) -> String {
-    let mut short = text.to_owned();
-    while cells(&short) > width {
-        short.pop();
+/// The beginning of a text, in at most `width` cells.
+fn shortened(text: &str, width: usize) -> &str {
+    if cells(text) <= width {
+        return text;
     }
-    short
+    let mut used = 0;
+    // The selector of emoji makes what is before it wider by a cell.
+    let end = text.char_indices().find(|&(_, c)| {
+        used += if c == '\u{fe0f}' { 1 } else { c.width().unwrap_or(1) };
+        used > width
+    });
+    &text[..end.map_or(text.len(), |(at, _)| at)]
 }
 
 /// What stands at the end of an axis of time.
@@ -225,6 +231,17 @@ mod tests {
         let crowd: Vec<Word> = (0..30).map(|_| Word::new("same", 1.0, 1.5)).collect();
         assert_eq!(words(&crowd, 2.0).1, 30 - WORD_LINES);
         assert_eq!(words(&[Word::new(&"w".repeat(200), 0.5, 1.0)], 2.0).1, 0);
+    }
+
+    #[test]
+    fn a_text_is_cut_where_its_cells_end() {
+        assert_eq!((shortened("three", 3), shortened("one", 3), shortened("一二三", 5)), ("thr", "one", "一二"));
+        for text in ["e\u{301}", "☁\u{fe0f}", "👩\u{200d}🔬", "a\u{7}", "\u{644}\u{627}"] {
+            let text = text.repeat(40_000);
+            for width in [0, 1, LABEL, WIDTH] {
+                assert!(cells(shortened(&text, width)) <= width, "{width}");
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `kaldera transcribe`: recordings in, words out.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,7 +13,7 @@ use kaldera::recognizer::{AllOptions, DecodingOptions, PauseOptions, Recognizer,
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
 use super::fst::files::read_text;
 use super::operation::refuse_overwriting;
-use super::transcripts::{ENDINGS, FORMATS, Format, key_of};
+use super::transcripts::{FORMATS, Format, about_formats, key_of};
 use super::{Trouble, arguments};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
@@ -25,12 +26,13 @@ Usage: kaldera transcribe [OPTIONS] MODEL INPUTS...
 
 MODEL is a folder with a model.toml. INPUTS are those of 'kaldera features': audio files, folders,
 data folders of Kaldi, FILE.scp and FILE.jsonl. Without -o there is a line 'KEY WORDS' for each
-recording on standard output. OUT appears complete or not at all, in the order of the inputs,
-whatever --jobs is. Recordings longer than --max-part are cut at pauses. Recordings of another
+recording on standard output, or what --format says. OUT appears complete or not at all, in the
+order of the inputs, whatever --jobs is. Recordings longer than --max-part are cut at pauses. Recordings of another
 sample rate are resampled; those that cannot be used are left out and listed at the end.
 
 Examples:
   kaldera transcribe model/ hello.wav
+  kaldera transcribe --format=ctm model/ hello.wav
   kaldera transcribe model/ -o words.ctm recordings/
   kaldera transcribe model/ --lm=lm.arpa.gz --beam=50 --nbest=5 -o words.jsonl data/test
 
@@ -176,8 +178,8 @@ pub(super) struct TranscriptOptions {
 impl Default for TranscriptOptions {
     fn default() -> Self {
         let corpus = CorpusOptions::new(
-            "File to write; its ending tells the format",
-            "Go on where a run of the same options was cut off; OUT is .jsonl",
+            "File to write; its ending tells the format, unless --format does",
+            "Go on where a run of the same options was cut off; of .jsonl alone",
         );
         Self { corpus, format: String::new() }
     }
@@ -229,9 +231,13 @@ impl TranscriptOptions {
             (name, output) => Format::of(name, output, inputs)?,
         };
         if corpus.resume && (format != Format::JsonLines || corpus.output.is_empty()) {
-            let found = if corpus.output.is_empty() { "standard output" } else { &corpus.output };
+            let (found, instead) = match (corpus.output.as_str(), self.format.as_str()) {
+                ("", _) => ("OUT is standard output".to_owned(), "-o OUT.jsonl"),
+                (output, "") => (format!("OUT is {output}"), "-o OUT.jsonl"),
+                (_, name) => (format!("--format={name} is another form"), "--format=jsonl"),
+            };
             return Err(Trouble::Usage(format!(
-                "--resume goes on with lines of JSON alone, and OUT is {found}: write -o OUT.jsonl, or leave --resume out"
+                "--resume goes on with lines of JSON alone, and {found}: write {instead}, or leave --resume out"
             )));
         }
         let mut file = match corpus.output.as_str() {
@@ -257,7 +263,10 @@ impl TranscriptOptions {
             format.write(&mut text, &utterance.key, &transcript)?;
             match &mut file {
                 Some(file) => file.write(&text),
-                None => Ok(log::print(&String::from_utf8_lossy(&text))?),
+                None => log::print(&String::from_utf8_lossy(&text)).map_err(|error| {
+                    let reason = format!("cannot write to standard output: {error}");
+                    io::Error::new(error.kind(), reason).into()
+                }),
             }
         };
         let Some(summary) = run.work(|tell| job(inputs, &options, &mut take, tell))? else {
@@ -288,7 +297,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::default());
     let mut max_part = PauseOptions::default().max_seconds;
-    let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\nOUT ends in {ENDINGS}."));
+    let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
     decoding.register(&mut parser);
     transcripts.register(&mut parser);
     parser.choices("format", &FORMATS);

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::Trouble;
 
-/// The endings that tell a format, for help texts.
-pub(super) const ENDINGS: &str = "\
+/// The endings that tell a format.
+const ENDINGS: &str = "\
 .jsonl (a JSON object for each recording, with words, times and hypotheses), .ctm, .trn, .txt or .text (Kaldi's: KEY \
 and words); of a single recording .srt, .vtt or .TextGrid";
 
@@ -21,6 +21,11 @@ const WORDS_OF_SUBTITLE: usize = 10;
 
 /// The names that tell a format, as endings do.
 pub(super) const FORMATS: [&str; 7] = ["text", "jsonl", "ctm", "trn", "srt", "vtt", "TextGrid"];
+
+/// What help texts say about formats.
+pub(super) fn about_formats() -> String {
+    format!("OUT ends in {ENDINGS}. --format names one of them for standard output, or for any other OUT.")
+}
 
 /// What a file of transcripts is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

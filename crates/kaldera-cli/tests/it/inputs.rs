@@ -240,8 +240,13 @@ fn byte_order_marks_and_carriage_returns_are_no_part_of_anything() {
 #[test]
 fn rates_too_far_apart_are_refused_with_the_limit() {
     let bench = Bench::new();
-    bench.wav("a.wav", 100, 5.0);
-    fbank(&bench, &["--allow-upsample", "a.wav"]).with(1).tells(&["from 5 Hz to 16000 Hz", "1000"]);
+    bench.wav("a.wav", 100, 150.0);
+    let ended = fbank(&bench, &["--allow-upsample", "--sample-frequency=192000", "a.wav"]);
+    ended.with(1).tells(&["from 150 Hz to 192000 Hz", "1000"]);
+    bench.wav("b.wav", 100, 5.0);
+    fbank(&bench, &["--allow-upsample", "b.wav"])
+        .with(1)
+        .tells(&["WAV header has 1 channels at 5 Hz", "100 Hz to 2 MHz"]);
 }
 
 /// Damage from which the decoder panics: it is told of, nothing of the panic is seen, and the

@@ -52,6 +52,8 @@ mod with_onnx {
             let output = format!("{name}-model");
             let ended = bench.run(&["model", "import", name, "-o", &output]).with(0);
             assert!(ended.stdout.contains("5 tokens") && ended.stdout.contains(frames), "{ended:?}");
+            let assumed = "normalize: the file does not tell";
+            assert_eq!(ended.stderr.contains(assumed), name == "samples", "{ended:?}");
             has(name, &format!("blank = {blank}"));
             has(name, &format!("words = \"{words}\""));
             bench.run(&["transcribe", &output, "in"]).with(0);
@@ -87,8 +89,10 @@ mod with_onnx {
         bench.run(&["model", "import", "two/model.onnx", "-o", "x"]).with(0);
         bench.run(&["model", "import", "two/model.onnx", "-o", "x"]).with(1).tells(&["x: it exists"]);
         bench.run(&["model", "import", "nowhere", "-o", "y"]).with(1).tells(&["nowhere"]);
+        bench.run(&["model", "import", "two/model.onnx", "-o", "z/"]).with(0);
+        bench.run(&["model", "import", "two/model.onnx", "-o", ".."]).with(1).tells(&["..: it exists"]);
         let names = bench.names();
-        assert_eq!(names, ["few", "no-blank", "streaming", "transducer", "two", "x"]);
+        assert_eq!(names, ["few", "no-blank", "streaming", "transducer", "two", "x", "z"]);
     }
 
     /// The most words of 71 that may be wrong: pocketsphinx has 20, FasterDecoder over such a graph 9 to 10.

@@ -141,6 +141,8 @@ fn a_run_that_was_cut_off_is_gone_on_with() {
         let ended = bench.run(&[&["transcribe", "--resume", "model", "in"], output].concat());
         ended.with(2).tells(&[found, "write -o OUT.jsonl"]);
     }
+    let ended = bench.run(&["transcribe", "--resume", "--format=text", "-o", "y.jsonl", "model", "in"]);
+    ended.with(2).tells(&["--format=text", "write --format=jsonl"]);
 }
 
 #[test]
@@ -303,7 +305,7 @@ fn recordings_of_nothing_and_of_no_speech_are_no_trouble() {
     fs::write(bench.path("in/tone.wav"), [&wave[..44], &tone].concat()).unwrap();
     bench.wav("in/empty.wav", 0, 8000.0);
     bench.wav("in/short.wav", 7, 8000.0);
-    let ended = bench.run(&["transcribe", "model", "in"]).with(1).tells(&["failed: empty", "without a single sample"]);
+    let ended = bench.run(&["transcribe", "model", "in"]).with(1).tells(&["failed: empty", "not a single sample"]);
     assert_eq!(ended.stderr.matches("16000 Hz is resampled").count(), 1, "{ended:?}");
     assert_eq!(ended.stderr.matches("failed").count(), 1, "{ended:?}");
     let keys: Vec<&str> = ended.stdout.lines().map(|line| line.split(' ').next().unwrap()).collect();
@@ -324,7 +326,7 @@ fn recordings_of_nothing_and_of_no_speech_are_no_trouble() {
         stream(&bench, &["model"], &fs::read(bench.path(&format!("in/{key}.wav"))).unwrap()).with(0);
     }
     #[cfg(target_os = "linux")]
-    bench.shell("\"$K\" transcribe model in > /dev/full").with(1).tells(&["No space left"]);
+    bench.shell("\"$K\" transcribe model in > /dev/full").with(1).tells(&["standard output", "No space left"]);
 }
 
 #[test]
@@ -367,6 +369,28 @@ fn ctrl_c_ends_the_last_utterance_of_a_stream() {
     let ended = Ended::from(child.wait_with_output().unwrap()).with(130);
     assert!(ended.stderr.contains("stopped") && ended.stderr.contains("1.00 s of audio"), "{ended:?}");
     drop(input);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_loses_nothing_of_a_chunk_that_is_not_full() {
+    let bench = Bench::new();
+    random_model(&bench);
+    let wave = bench.wav("a.wav", 8000, 8000.0);
+    let expected = stream(&bench, &["model"], &wave).with(0).stdout;
+    for chunk in ["--chunk=5000", "--chunk=700"] {
+        let mut command = bench.command(&["stream", chunk, "model"]);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(&wave[44..]).unwrap();
+        // Nothing tells that it is read: a chunk has not come.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        bench.shell(&format!("kill -INT {}", child.id())).with(0);
+        let ended = Ended::from(child.wait_with_output().unwrap()).with(130);
+        assert!(ended.stdout == expected && ended.stderr.contains("1.00 s of audio"), "{chunk}: {ended:?}");
+        drop(input);
+    }
 }
 
 #[test]
@@ -413,6 +437,11 @@ fn a_model_is_described_or_what_is_wrong_with_it() {
 fn the_shipped_model_recognises_the_shipped_recording() {
     let bench = Bench::new();
     bench.run(&["model", "digits", "-o", "digits"]).with(0);
+    bench.run(&["model", "digits", "-o", "digits"]).with(0);
+    fs::create_dir(bench.path("other")).unwrap();
+    bench.file("other/model.toml", "kind = 'ctc'");
+    bench.run(&["model", "digits", "-o", "other"]).with(1).tells(&["other", "model.toml"]);
+    assert_eq!(fs::read(bench.path("other/model.toml")).unwrap(), b"kind = 'ctc'");
     let told = bench.run(&["model", "check", "digits"]).with(0).stdout;
     assert!(told.contains("11 tokens, a frame each 30.0 ms") && told.contains("8000 Hz"), "{told}");
     let ended = bench.run(&["transcribe", "digits", "digits/digits.wav"]).with(0);

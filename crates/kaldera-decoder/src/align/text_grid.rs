@@ -7,7 +7,8 @@ use crate::result::Segment;
 /// segments that have a text. Tiers of points are left out.
 ///
 /// As Praat has it, numbers, texts in quotes and flags in angle brackets count alone: all else, such
-/// as `xmin =` and `intervals [1]:`, is a comment.
+/// as `xmin =` and `intervals [1]:`, is a comment. A file in UTF-16, which Praat may write where a text
+/// is not ASCII, must be saved as UTF-8 first: its "Text writing preferences..." tell which it writes.
 ///
 /// ```
 /// use kaldera_decoder::align::{read_text_grid, write_text_grid};
@@ -25,6 +26,9 @@ use crate::result::Segment;
 /// [`Error::TextGrid`] with the line at which something else should be.
 pub fn read_text_grid(text: &str) -> Result<Vec<(String, Vec<Segment>)>, Error> {
     let mut values = Values { rest: text.trim_start_matches('\u{feff}'), line: 1 };
+    if text.contains('\0') {
+        return Err(values.wrong("it is in UTF-16: save it as UTF-8, Praat's 'Text writing preferences...'".to_owned()));
+    }
     for expected in ["ooTextFile", "TextGrid"] {
         let found = values.text(expected)?;
         if found != expected {
@@ -34,7 +38,8 @@ pub fn read_text_grid(text: &str) -> Result<Vec<(String, Vec<Segment>)>, Error> 
     let _ = (values.number("the start")?, values.number("the end")?);
     match values.next()? {
         Some(Value::Flag(flag)) if flag == "<exists>" => {}
-        _ => return Ok(vec![]),
+        Some(Value::Flag(flag)) if flag == "<absent>" => return Ok(vec![]),
+        _ => return Err(values.wrong("neither <exists> nor <absent>, where it says if there are tiers".to_owned())),
     }
     let count = values.count("the number of tiers")?;
     let mut tiers = vec![];
@@ -191,6 +196,8 @@ mod tests {
         for (text, line, said) in [
             (String::new(), 1, "ooTextFile"),
             ("\"ooTextFile\"\n\"Sound\"\n".to_owned(), 2, "'Sound'"),
+            ("\"ooTextFile\"\n\"TextGrid\"\n0 1\n".to_owned(), 4, "neither <exists> nor <absent>"),
+            ("\"\0o\0o\0".to_owned(), 1, "UTF-8"),
             (format!("{head}1e300\n"), 5, "class"),
             (format!("{head}-1"), 4, "-1"),
             (format!("{head}1 \"Matrix\" \"m\" 0 1 3"), 4, "'Matrix'"),

@@ -1,6 +1,8 @@
 //! A recogniser over a decoding graph: partial results, endpoints, words with times and
 //! confidences.
 
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::Range;
 
 use fsa::dense::{DecodingStream, DenseFsaVec, DenseLattices, DenseOptions, Ending, OnlineDecoder};
@@ -327,17 +329,20 @@ impl GraphRecognizer {
             let first = hypotheses.is_empty();
             let own = if first { options } else { options.with_decode_mbr(false) };
             let risk = words_alone.minimum_bayes_risk_from(0, &path.words, &own)?;
-            let word = |((&word, &confidence), &(start, end)): ((&i32, &f32), &(f32, f32))| {
-                let frames = nearest(start)..nearest(end).max(nearest(start));
+            // These times are averages over all paths; a path of these words has its own.
+            let frames = match first && risk.words == best.words {
+                true => Some(self.word_frames(lattice, best)),
+                false if risk.words == path.words => self.frames_of_words(lattice, &path),
+                false => None,
+            };
+            let frames = frames.unwrap_or_else(|| {
+                let (starts, ends) = risk.times.iter().map(|&(start, end)| (nearest(start), nearest(end))).unzip();
+                word_ranges(starts, ends, path.alignment.len())
+            });
+            let word = |((&word, &confidence), frames): ((&i32, &f32), Range<usize>)| {
                 self.word(word, frames).with_confidence(confidence.into())
             };
-            let mut words: Vec<Segment> = risk.words.iter().zip(&risk.confidences).zip(&risk.times).map(word).collect();
-            if risk.words == best.words {
-                // The times above are averages over all paths; the best path has its own.
-                for (word, frames) in words.iter_mut().zip(self.word_frames(lattice, best)) {
-                    *word = Segment { confidence: word.confidence, ..self.word(word.id, frames) };
-                }
-            }
+            let words = risk.words.iter().zip(&risk.confidences).zip(frames).map(word).collect();
             let path = self.unscaled(path);
             hypotheses.push(Hypothesis { tokens: self.tokens(&path.alignment), words, scores: scores(&path) });
         }
@@ -357,7 +362,7 @@ impl GraphRecognizer {
     }
 
     /// The frames of each word of a path: from the first frame of its arc on, up to the next word
-    /// without the silence before that.
+    /// without the silence before that; at least one.
     fn word_frames(&self, lattice: &Lattice, path: &LatticePath) -> Vec<Range<usize>> {
         let arcs = lattice.graph().fsas().arcs();
         let (mut starts, mut frame) = (vec![], 0);
@@ -367,13 +372,56 @@ impl GraphRecognizer {
             }
             frame += lattice.alignment().row(arc).len();
         }
-        let ends = starts.iter().skip(1).copied().chain([path.alignment.len()]);
         let silent = |class: &i32| self.options.silence.contains(&(class - 1));
-        let range = |(&start, end): (&usize, usize)| {
+        let ends = starts.iter().skip(1).copied().chain([path.alignment.len()]);
+        let end = |(&start, end): (&usize, usize)| {
             let own = path.alignment.get(start..end).unwrap_or_default();
-            start..end - own.iter().rev().take_while(|class| silent(class)).count()
+            end - own.iter().rev().take_while(|class| silent(class)).count()
         };
-        starts.iter().zip(ends).map(range).collect()
+        let ends = starts.iter().zip(ends).map(end).collect();
+        word_ranges(starts, ends, path.alignment.len())
+    }
+
+    /// The frames of each word of a path of a lattice in which words and frames are apart: those of
+    /// the best path of the lattice of frames that has the same alignment and words. None if there
+    /// is no such path.
+    fn frames_of_words(&self, lattice: &Lattice, path: &LatticePath) -> Option<Vec<Range<usize>>> {
+        let view = lattice.graph().fsas().fsa(0);
+        // By state, frames and words so far: the graph score, the arc and where that came from.
+        let mut reached = BTreeMap::from([((0, 0, 0), (0.0_f64, None))]);
+        let mut at = (0, 0, 0);
+        let last = loop {
+            let (score, _) = reached[&at];
+            let (state, frame, word) = at;
+            if Some(state) == view.final_state() && (frame, word) == (path.alignment.len(), path.words.len()) {
+                break at;
+            }
+            for number in view.arc_range(state) {
+                let arc = view.arcs()[number];
+                let alignment = lattice.alignment().row(view.first_arc() + number);
+                let same_word = arc.label <= 0 || path.words.get(word) == Some(&arc.label);
+                if !same_word || !path.alignment[frame..].starts_with(alignment) {
+                    continue;
+                }
+                let to = usize::try_from(arc.dest_state).ok()?;
+                let next = (to, frame + alignment.len(), word + usize::from(arc.label > 0));
+                let score = score + f64::from(arc.score);
+                let known = reached.entry(next).or_insert((f64::NEG_INFINITY, None));
+                if known.1.is_none() || score > known.0 {
+                    *known = (score, Some((number, at)));
+                }
+            }
+            // States are in topological order.
+            at = *reached.range((Excluded(at), Unbounded)).next()?.0;
+        };
+        let (mut arcs, mut at) = (vec![], last);
+        while let Some((number, before)) = reached[&at].1 {
+            arcs.push(i32::try_from(view.first_arc() + number).ok()?);
+            at = before;
+        }
+        arcs.reverse();
+        let path = LatticePath { arcs, ..path.clone() };
+        Some(self.word_frames(lattice, &path))
     }
 
     /// The runs of classes that are not silence.
@@ -393,6 +441,25 @@ fn scores(path: &LatticePath) -> Scores {
     Scores { acoustic: path.acoustic_score, language_model: path.graph_score, ..Scores::default() }
 }
 
+/// Words of at least one frame each that do not overlap, if there are so many frames. The ends are
+/// as given, but at most those of the next starts.
+fn word_ranges(mut starts: Vec<usize>, ends: Vec<usize>, num_frames: usize) -> Vec<Range<usize>> {
+    let mut least = 0;
+    for start in &mut starts {
+        *start = (*start).max(least);
+        least = *start + 1;
+    }
+    let mut most = num_frames;
+    for start in starts.iter_mut().rev() {
+        most = most.saturating_sub(1);
+        *start = (*start).min(most);
+        most = *start;
+    }
+    let nexts: Vec<usize> = starts.iter().skip(1).copied().chain([num_frames]).collect();
+    let range = |((start, end), next): ((usize, usize), usize)| start..end.max(start + 1).min(next);
+    starts.into_iter().zip(ends).zip(nexts).map(range).collect()
+}
+
 /// The frame of an average time.
 #[expect(
     clippy::cast_possible_truncation,
@@ -401,4 +468,19 @@ fn scores(path: &LatticePath) -> Scores {
 )]
 fn nearest(time: f32) -> usize {
     time.max(0.0).round() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_a_frame_each_and_do_not_overlap() {
+        let ranges = |starts: &[usize], ends: &[usize], frames| word_ranges(starts.to_vec(), ends.to_vec(), frames);
+        assert_eq!(ranges(&[0, 3], &[2, 3], 5), [0..2, 3..4]);
+        assert_eq!(ranges(&[1, 1, 1], &[1, 1, 4], 5), [1..2, 2..3, 3..4]);
+        assert_eq!(ranges(&[2, 5], &[5, 5], 5), [2..4, 4..5]);
+        assert_eq!(ranges(&[4, 4], &[9, 9], 5), [3..4, 4..5]);
+        assert_eq!(ranges(&[], &[], 5), [0..0; 0]);
+    }
 }

@@ -50,6 +50,21 @@ proptest! {
 }
 
 #[test]
+fn words_of_every_hypothesis_are_in_the_frames_of_its_own_alignment() {
+    // Words are tokens here: the runs of the alignment that are not blank.
+    let values: Vec<f32> = (0_u16..40).map(|i| -f32::from(i * 37 % 23) / 8.0).collect();
+    let search = DenseOptions::default().with_search_beam(f32::INFINITY).with_output_beam(6.0);
+    let options = GraphOptions::default().with_search(search).with_acoustic_scale(0.5).with_n_best(20);
+    let recognizer = GraphRecognizer::new(ctc_topo(TOKENS - 1, false).unwrap(), None, options).unwrap();
+    let result = recognizer.decode(&LogProbs::new("u", &values, TOKENS).unwrap()).unwrap();
+    assert_eq!(result.hypotheses.len(), 20);
+    for hypothesis in &result.hypotheses {
+        let frames = |segments: &[Segment]| segments.iter().map(|one| one.frames.clone()).collect::<Vec<_>>();
+        assert_eq!(frames(&hypothesis.words), frames(&hypothesis.tokens), "{:?}", hypothesis.word_ids());
+    }
+}
+
+#[test]
 fn silence_at_the_end_is_an_endpoint() {
     let rules = EndpointRules::new(vec![EndpointRule::new(true, 0.03, f32::INFINITY, 0.0)]);
     let options = GraphOptions::default().with_endpoints(rules);

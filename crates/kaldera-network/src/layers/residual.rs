@@ -8,6 +8,9 @@ use super::{Layer, LayerStream, one_sequence};
 use crate::error::Error;
 use crate::options::LayerOptions;
 
+/// Rows of an utterance that is longer than what convolutions may take off its ends.
+const LONG: usize = 1_000_000;
+
 /// x + f(x).
 #[derive(Debug)]
 struct Residual {
@@ -22,6 +25,7 @@ pub(super) fn residual(
     let layers = Sequence::new(inputs, layers, weights)?;
     same("values of a row", inputs, layers.num_outputs())?;
     same("rows that become one", 1, layers.subsampling())?;
+    same("rows", LONG, layers.num_rows(LONG))?;
     Ok(Residual { layers })
 }
 

@@ -63,6 +63,10 @@ impl Layer for Sequence {
         self.layers.iter().map(|layer| layer.layer.subsampling()).fold(1, usize::saturating_mul)
     }
 
+    fn num_rows(&self, rows: usize) -> usize {
+        self.layers.iter().fold(rows, |rows, layer| layer.layer.num_rows(rows))
+    }
+
     fn run(&self, x: &LodTensor<f32>) -> Result<LodTensor<f32>, Error> {
         let mut rows = x.clone();
         for (number, NamedLayer { kind, layer }) in self.layers.iter().enumerate() {

@@ -199,6 +199,10 @@ impl Layer for Windows {
         self.window.stride
     }
 
+    fn num_rows(&self, rows: usize) -> usize {
+        self.window.outputs(rows)
+    }
+
     fn run(&self, x: &LodTensor<f32>) -> Result<LodTensor<f32>, Error> {
         let lengths: Vec<usize> = x.lengths().into_iter().map(|rows| self.window.outputs(rows)).collect();
         self.apply(Lod::from_lengths(&[&lengths])?, |columns, to| {

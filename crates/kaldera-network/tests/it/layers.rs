@@ -175,14 +175,20 @@ fn a_residual_adds_what_it_was_given() {
         assert!(refused.contains(said), "{refused}");
     }
     // A convolution without padding has fewer rows.
-    let weights = store(&[("c.weight", &[1, 1, 2], &[1.0, 1.0])]);
-    let network = LayerStack::new(1, &[LayerOptions::residual([LayerOptions::conv("c", [0, 0])])], &weights).unwrap();
-    let x = LodTensor::from_lengths(&[3], 1, vec![1.0; 3]).unwrap();
-    let error = network.log_probs(&Batch::new(&["u"], &x).unwrap()).unwrap_err().to_string();
-    assert!(error.contains("2 rows cannot be added to 3"), "{error}");
-    let mut stream = network.stream().unwrap();
-    assert_eq!(stream.accept(&[1.0, 1.0]), Ok(vec![3.0]));
-    assert!(stream.finish(&[1.0]).is_err());
+    let weights = store(&[("c.weight", &[1, 1, 2], &[1.0, 1.0]), ("d.weight", &[1, 1, 3], &[1.0; 3])]);
+    let network = |layers: Vec<LayerOptions>| LayerStack::new(1, &[LayerOptions::residual(layers)], &weights);
+    let error = network(vec![LayerOptions::conv("c", [0, 0])]).unwrap_err().to_string();
+    assert!(error.contains("999999 rows cannot be added to 1000000"), "{error}");
+    // One more row than it took off: utterances of one row are lost within.
+    let network = network(vec![LayerOptions::conv("c", [0, 0]), LayerOptions::conv("d", [1, 2])]).unwrap();
+    let run = |rows: usize| {
+        let x = LodTensor::from_lengths(&[rows], 1, vec![1.0; rows]).unwrap();
+        network.log_probs(&Batch::new(&["u"], &x).unwrap()).map(|y| y.num_rows())
+    };
+    assert_eq!(run(3), Ok(3));
+    let error = run(1).unwrap_err().to_string();
+    assert!(error.contains("0 rows cannot be added to 1"), "{error}");
+    assert!(network.stream().unwrap().finish(&[1.0]).is_err());
 }
 
 #[test]

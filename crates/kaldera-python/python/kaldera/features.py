@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 def parse_config(text: Union[str, os.PathLike]) -> dict[str, Any]:
     """The options of a Kaldi configuration: lines ``--name=value``, ``#`` begins a comment.
 
-    ``text`` is the text itself or a path. A name without a value is true.
+    ``text`` is a path, or the text itself if it has a newline or begins with ``--``. A name without
+    a value is true.
 
     >>> parse_config("--num-mel-bins=80  # as lhotse\\n--use-energy")
     {'num_mel_bins': '80', 'use_energy': 'true'}
     """
-    is_path = isinstance(text, os.PathLike) or ("--" not in text and text.strip() != "")
-    if is_path:
+    if isinstance(text, os.PathLike) or not ("\n" in text or text.lstrip().startswith("--") or text.strip() == ""):
         text = Path(text).read_text()
     options: dict[str, Any] = {}
     for number, line in enumerate(str(text).splitlines(), 1):
@@ -41,6 +41,14 @@ def parse_config(text: Union[str, os.PathLike]) -> dict[str, Any]:
         name, equals, value = line[2:].partition("=")
         options[name.strip().replace("-", "_")] = value.strip() if equals else "true"
     return options
+
+
+def _config(config: Mapping[str, Any] | str | os.PathLike | None) -> dict[str, Any]:
+    """The options of a configuration, under Python's names."""
+    if config is None:
+        return {}
+    config = config if isinstance(config, Mapping) else parse_config(config)
+    return {name.replace("-", "_"): value for name, value in config.items()}
 
 
 def _is_path(recording: Any) -> bool:
@@ -77,8 +85,7 @@ class _Features(_kaldera.FeatureExtractor):
     ):
         merged: dict[str, Any] = {}
         if config is not None:
-            config = config if isinstance(config, Mapping) else parse_config(config)
-            merged.update((name.replace("-", "_"), value) for name, value in config.items())
+            merged.update(_config(config))
         if sample_rate is not None:
             merged["sample_frequency"] = sample_rate
         merged.update(options)
@@ -114,19 +121,18 @@ class _Features(_kaldera.FeatureExtractor):
         Do not change the arrays while another thread computes their features.
         """
         given: Any = audio
+        if output not in _OUTPUTS:
+            raise ValueError(f"output={output!r} can't be: it must be 'list', 'padded' or 'flat'")
         if not _is_batch(given):
             name: Any = "" if key is None else key
             warp: Any = 1.0 if vtln_warp is None else vtln_warp
             return self._compute(*_one(given, sample_rate), name, warp, scale)
         recordings, number = list(given), len(given)
-        rates = _each(sample_rate, number)
+        rates = _each("sample rates", sample_rate, number) or [None] * number
         for i, recording in enumerate(recordings):
-            if _is_path(recording):
-                recordings[i], rate = read_audio(recording)
-                if sample_rate is None:
-                    rates = rates or [self.sample_rate] * number
-                    rates[i] = rate
-        keys, warps = _each(key, number), _each(vtln_warp, number)
+            recordings[i], rate = _one(recording, rates[i])
+            rates[i] = self.sample_rate if rate is None else rate
+        keys, warps = _each("keys", key, number), _each("warp factors", vtln_warp, number)
         return self._compute_batch(recordings, rates, keys, warps, scale, threads, output, padding_value)
 
     __call__ = compute
@@ -147,12 +153,15 @@ def _one(recording: Any, sample_rate: Any) -> Tuple[Any, Any]:
     return samples, rate if sample_rate is None else sample_rate
 
 
-def _each(value: Any, number: int) -> list | None:
+def _each(what: str, value: Any, number: int) -> list | None:
     """One value for each recording."""
     if value is None:
         return None
-    if isinstance(value, str) or not hasattr(value, "__len__"):
+    # Arrays without axes have a length that can't be asked for.
+    if isinstance(value, str) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0:
         return [value] * number
+    if len(value) != number:
+        raise ValueError(f"{len(value)} {what} for {number} recordings")
     return list(value)
 
 
@@ -201,33 +210,37 @@ class Pitch(_Features):
 
 
 @functools.lru_cache(maxsize=32)
-def _planned(kind: type, sample_rate: float, preset: str | None, options: tuple) -> _Features:
-    merged: dict[str, Any] = {"sample_frequency": sample_rate}
-    merged.update(options)
-    return kind(preset=preset, **merged)
+def _planned(kind: type, preset: str | None, options: tuple) -> _Features:
+    return kind(preset=preset, **dict(options))
 
 
+_OUTPUTS = ("list", "padded", "flat")
 _COMPUTE = ("key", "vtln_warp", "scale", "threads", "output", "padding_value")
 
 
-def _one_call(kind: type, audio: Any, sample_rate: float, preset: str | None, options: dict[str, Any]) -> Any:
+def _one_call(kind: type, audio: Any, sample_rate: float | None, preset: str | None, options: dict[str, Any]) -> Any:
     arguments = {name: options.pop(name) for name in _COMPUTE if name in options}
-    config = options.pop("config", None)
-    if config is not None or any(_is_path(path) for path in ([audio] if not _is_batch(audio) else audio)):
-        planned = kind(preset=preset, config=config, **{"sample_frequency": sample_rate, **options})
-        return planned.compute(audio, **arguments)
-    planned = _planned(kind, sample_rate, preset, tuple(options.items()))
-    return planned.compute(audio, sample_rate, **arguments)
+    merged = {} if sample_rate is None else {"sample_frequency": sample_rate}
+    merged.update(_config(options.pop("config", None)))
+    merged.update((name, value) for name, value in options.items() if value is not None)
+    # The texts that options are read from: 1, 1.0 and True are equal, and can't tell plans apart.
+    texts = ((name, str(value).lower() if isinstance(value, bool) else str(value)) for name, value in merged.items())
+    planned = _planned(kind, preset, tuple(texts))
+    # A file has its own rate.
+    rate = lambda recording: None if _is_path(recording) else sample_rate
+    rates = [rate(recording) for recording in audio] if _is_batch(audio) else rate(audio)
+    return planned.compute(audio, rates, **arguments)
 
 
 def fbank(
-    audio: Recording | Sequence[Recording], sample_rate: float = 16000, *, preset: str | None = None, **options: Any
+    audio: Recording | Sequence[Recording], sample_rate: float | None = None, *, preset: str | None = None, **options: Any
 ) -> Any:
     """Kaldi's log mel filterbank of one recording or a list: float32 ``[frames, num_mel_bins]``.
 
     ``options`` are Kaldi's (``num_mel_bins=80, dither=0, snip_edges=False`` ...) and the arguments of
     :meth:`Fbank.compute` (``scale``, ``output``, ``threads`` ...). ``sample_rate`` is that of the
-    audio in Hz, and of the options unless they have a ``sample_frequency``.
+    samples in Hz, and of the options unless they or ``config`` have a ``sample_frequency``; without
+    it samples have that of the options. A file has its own.
 
     >>> import numpy as np
     >>> fbank(np.zeros(16000, np.int16), num_mel_bins=80).shape
@@ -237,21 +250,21 @@ def fbank(
 
 
 def mfcc(
-    audio: Recording | Sequence[Recording], sample_rate: float = 16000, *, preset: str | None = None, **options: Any
+    audio: Recording | Sequence[Recording], sample_rate: float | None = None, *, preset: str | None = None, **options: Any
 ) -> Any:
     """Kaldi's MFCC: float32 ``[frames, num_ceps]``. Arguments as :func:`fbank`."""
     return _one_call(Mfcc, audio, sample_rate, preset, options)
 
 
 def plp(
-    audio: Recording | Sequence[Recording], sample_rate: float = 16000, *, preset: str | None = None, **options: Any
+    audio: Recording | Sequence[Recording], sample_rate: float | None = None, *, preset: str | None = None, **options: Any
 ) -> Any:
     """Kaldi's PLP: float32 ``[frames, num_ceps]``. Arguments as :func:`fbank`."""
     return _one_call(Plp, audio, sample_rate, preset, options)
 
 
 def spectrogram(
-    audio: Recording | Sequence[Recording], sample_rate: float = 16000, *, preset: str | None = None, **options: Any
+    audio: Recording | Sequence[Recording], sample_rate: float | None = None, *, preset: str | None = None, **options: Any
 ) -> Any:
     """Kaldi's log power spectrogram: float32 ``[frames, frequencies]``. Arguments as :func:`fbank`."""
     return _one_call(Spectrogram, audio, sample_rate, preset, options)
@@ -259,7 +272,7 @@ def spectrogram(
 
 def log_mel(
     audio: Recording | Sequence[Recording],
-    sample_rate: float = 16000,
+    sample_rate: float | None = None,
     *,
     preset: str | None = "whisper",
     **options: Any,
@@ -271,7 +284,7 @@ def log_mel(
     return _one_call(LogMel, audio, sample_rate, preset, options)
 
 
-def pitch(audio: Recording | Sequence[Recording], sample_rate: float = 16000, **options: Any) -> Any:
+def pitch(audio: Recording | Sequence[Recording], sample_rate: float | None = None, **options: Any) -> Any:
     """Kaldi's pitch: float32 ``[frames, 2]``, the NCCF and the pitch in Hz. Arguments as :func:`fbank`."""
     return _one_call(Pitch, audio, sample_rate, None, options)
 
@@ -279,7 +292,7 @@ def pitch(audio: Recording | Sequence[Recording], sample_rate: float = 16000, **
 def _rows(features: ArrayLike) -> Rows:
     import numpy as np
 
-    rows = np.ascontiguousarray(features, dtype=np.float32)
+    rows = np.require(features, np.float32, "CA")
     if rows.ndim != 2:
         raise ValueError(f"features are [frames, dim], and this array has the shape {rows.shape}")
     return rows
@@ -327,7 +340,9 @@ def apply_cmvn(
     import numpy as np
 
     rows = _rows(features)
-    own = _kaldera.cmvn_stats([rows]) if stats is None else np.ascontiguousarray(stats, dtype=np.float64)
+    own = _kaldera.cmvn_stats([rows]) if stats is None else np.require(stats, np.float64, "CA")
+    if own.ndim != 2:
+        raise ValueError(f"statistics are [2, dim + 1], and this array has the shape {own.shape}")
     return _kaldera.apply_cmvn(rows, own, norm_vars, reverse)
 
 

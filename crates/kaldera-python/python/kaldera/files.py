@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Tuple
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Tuple, Union
 
 from . import _kaldera
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import NDArray
+
+    Object = Union[NDArray[Any], Tuple[float, NDArray[Any]]]
 
 
 def load_mat(name: str | os.PathLike, *, pipes: bool = False) -> Any:
@@ -23,22 +25,22 @@ def load_mat(name: str | os.PathLike, *, pipes: bool = False) -> Any:
 
     A range counts from 0, and has its last row too, as in Kaldi.
     """
-    return _kaldera.ObjectReader(pipes).load(os.fspath(name))
+    return _kaldera.ObjectReader(pipes).load(os.fsdecode(name))
 
 
 def load_ark(name: str | os.PathLike, *, pipes: bool = False) -> Iterator[Tuple[str, Any]]:
     """The keys and objects of an archive, in order, one at a time."""
-    return _kaldera.TableReader(f"ark:{os.fspath(name)}", pipes)
+    return _kaldera.TableReader(f"ark:{os.fsdecode(name)}", pipes)
 
 
 def load_scp_sequential(name: str | os.PathLike, *, pipes: bool = False) -> Iterator[Tuple[str, Any]]:
     """The keys and objects of a script file, in order, one at a time."""
-    return _kaldera.TableReader(f"scp:{os.fspath(name)}", pipes)
+    return _kaldera.TableReader(f"scp:{os.fsdecode(name)}", pipes)
 
 
 def load_scp(name: str | os.PathLike, *, pipes: bool = False) -> LazyTable:
     """The objects that a script file lists: a mapping that reads an object when it is asked for."""
-    return LazyTable(dict(_kaldera.read_scp(os.fspath(name), pipes)), pipes=pipes)
+    return LazyTable(dict(_kaldera.read_scp(os.fsdecode(name), pipes)), pipes=pipes)
 
 
 class LazyTable(Mapping):
@@ -82,16 +84,16 @@ def _lazy_table(files: dict[str, str], pipes: bool) -> LazyTable:
 
 
 def _paths_of_scp(name: str | os.PathLike) -> dict[str, str]:
-    files = dict(_kaldera.read_scp(os.fspath(name), False))
+    files = dict(_kaldera.read_scp(os.fsdecode(name), False))
     for key, file in files.items():
         if file.endswith("|"):
-            raise ValueError(f"{os.fspath(name)}: the command of '{key}' is not run")
+            raise ValueError(f"{os.fsdecode(name)}: the command of '{key}' is not run")
     return files
 
 
 def save_ark(
     ark: str | os.PathLike,
-    array_dict: Mapping[str, ArrayLike] | Iterable[Tuple[str, ArrayLike]],
+    array_dict: Mapping[str, Object] | Iterable[Tuple[str, Object]],
     scp: str | os.PathLike | None = None,
     *,
     text: bool = False,
@@ -101,14 +103,13 @@ def save_ark(
 
     ``array_dict`` has keys and objects; ``compression_method`` from 1 to 7 compresses matrices as
     Kaldi does. The archive appears when it is whole: after an error there is the old one, or none.
+    As text, Kaldi has ``[ ]`` for a matrix and a vector without elements: a vector is read.
     """
-    ark = os.fspath(ark)
+    ark = os.fsdecode(ark)
     items = array_dict.items() if isinstance(array_dict, Mapping) else array_dict
     with tempfile.TemporaryDirectory(dir=os.path.dirname(ark) or ".", prefix=".save_ark") as made:
         new, lines = os.path.join(made, "ark"), os.path.join(made, "scp")
-        options = ",t" if text else ""
-        target = f"ark{options}:{new}" if scp is None else f"ark,scp{options}:{new},{lines}"
-        writer = _kaldera.ObjectWriter(target, compression_method, False)
+        writer = _kaldera.ObjectWriter.to_files(new, None if scp is None else lines, text, compression_method)
         for key, value in items:
             writer.write(key, value)
         writer.close()
@@ -116,7 +117,7 @@ def save_ark(
         if scp is not None:
             with open(lines, encoding="utf-8") as listed:
                 places = listed.read().replace(f" {new}:", f" {ark}:")
-            scp = os.fspath(scp)
+            scp = os.fsdecode(scp)
             with tempfile.TemporaryDirectory(dir=os.path.dirname(scp) or ".", prefix=".save_ark") as beside:
                 lines = os.path.join(beside, "scp")
                 with open(lines, "w", encoding="utf-8") as listed:
@@ -131,9 +132,9 @@ def _replace(new: str, old: str) -> None:
     os.replace(new, old)
 
 
-def save_mat(name: str | os.PathLike, array: ArrayLike, *, compression_method: int = 0) -> None:
+def save_mat(name: str | os.PathLike, array: Object, *, compression_method: int = 0) -> None:
     """Writes one object into a file of its own, as Kaldi's ``copy-matrix`` to a file does."""
-    _kaldera.save_object(os.fspath(name), array, compression_method)
+    _kaldera.save_object(os.fsdecode(name), array, compression_method)
 
 
 class ReadHelper:
@@ -176,7 +177,7 @@ class WriteHelper:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __call__(self, key: str, array: ArrayLike) -> None:
+    def __call__(self, key: str, array: Object) -> None:
         self._table.write(key, array)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _kaldera
 from ._kaldera import Fsa, RaggedTensor
-from .losses import _labels
+from .losses import _counts, _labels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -51,11 +51,11 @@ class DenseFsaVec:
     def __init__(self, log_probs: ArrayLike, lengths: Sequence[int] | None = None):
         import numpy as np
 
-        self.log_probs = np.ascontiguousarray(log_probs, dtype=np.float32)
+        self.log_probs = np.require(log_probs, np.float32, "CA")
         if self.log_probs.ndim != 3:
             raise ValueError(f"log_probs are [N, T, C], and this array has the shape {self.log_probs.shape}")
         number, frames, _ = self.log_probs.shape
-        self.lengths = [frames] * number if lengths is None else [int(length) for length in lengths]
+        self.lengths = [frames] * number if lengths is None else _counts(lengths, "lengths")
         if len(self.lengths) != number or any(not 0 <= length <= frames for length in self.lengths):
             raise ValueError(f"the lengths {self.lengths} do not fit {number} utterances of {frames} frames")
 

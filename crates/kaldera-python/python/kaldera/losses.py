@@ -7,6 +7,7 @@ logits; of log-probabilities it changes nothing.
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, Sequence, Tuple
 
 from . import _kaldera
@@ -20,25 +21,44 @@ def _values(values: ArrayLike) -> NDArray:
     import numpy as np
 
     values = np.asarray(values)
-    return np.ascontiguousarray(values if values.dtype == np.float64 else values.astype(np.float32, copy=False))
+    return np.require(values, np.float64 if values.dtype == np.float64 else np.float32, "CA")
+
+
+def _counts(values: Any, what: str) -> list[int]:
+    """Integers from 0."""
+    counts = [operator.index(value) for value in values]
+    if any(count < 0 for count in counts):
+        raise ValueError(f"the {what} {counts} can't be: they must be 0 or more")
+    return counts
 
 
 def _lengths(lengths: Sequence[int] | None, values: NDArray) -> list[int]:
-    return [values.shape[1]] * len(values) if lengths is None else [int(length) for length in lengths]
+    if values.ndim < 2:
+        raise ValueError(f"a batch is [N, T, ...], and this array has the shape {values.shape}")
+    return [values.shape[1]] * len(values) if lengths is None else _counts(lengths, "lengths")
 
 
 def _labels(labels: Any, lengths: Sequence[int] | None) -> list[list[int]]:
     """A list for each sequence, from lists, a padded array, or one array of all labels."""
+    lists = [[operator.index(label) for label in each] for each in _label_lists(labels, lengths)]
+    for i, each in enumerate(lists):
+        for label in each:
+            if not -(2**31) <= label < 2**31:
+                raise ValueError(f"sequence {i}: the label {label} is no 32-bit integer")
+    return lists
+
+
+def _label_lists(labels: Any, lengths: Sequence[int] | None) -> Any:
     import numpy as np
 
     if isinstance(labels, (list, tuple)) and lengths is None:
-        return [[int(label) for label in each] for each in labels]
+        return labels
     array = np.asarray(labels)
     if lengths is None:
         if array.ndim != 2:
             raise ValueError(f"labels of the shape {array.shape} need the number of labels of each sequence")
         return array.tolist()
-    lengths = [int(length) for length in lengths]
+    lengths = _counts(lengths, "numbers of labels")
     if array.ndim == 1:
         if sum(lengths) != len(array):
             raise ValueError(f"the numbers of labels sum to {sum(lengths)}, and there are {len(array)} labels")
@@ -173,7 +193,7 @@ def forced_align(
     """
     import numpy as np
 
-    values = np.ascontiguousarray(log_probs, dtype=np.float32)
+    values = np.require(log_probs, np.float32, "CA")
     if values.ndim != 3:
         raise ValueError(f"log_probs are [N, T, C], and this array has the shape {values.shape}")
     return _kaldera.forced_align(values, _lengths(lengths, values), _labels(labels, label_lengths), blank)

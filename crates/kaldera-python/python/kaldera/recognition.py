@@ -112,16 +112,14 @@ class Recognizer(_kaldera.Recognizer):
         several = _is_batch(audio)
         recordings = list(audio) if several else [audio]
         number = len(recordings)
-        rates = _each(sample_rate, number) or [None] * number
+        rates = _each("sample rates", sample_rate, number) or [None] * number
+        keys = _each("keys", key, number) or [""] * number
         for i, recording in enumerate(recordings):
             if _is_path(recording):
                 recordings[i], rate = read_audio(recording)
                 rates[i] = rate if rates[i] is None else rates[i]
             else:
                 rates[i] = self._rate_of(rates[i])
-        keys = _each(key, number) or [""] * number
-        if not len(rates) == len(keys) == number:
-            raise ValueError(f"{len(rates)} sample rates and {len(keys)} keys for {number} recordings")
         found = self._transcribe(recordings, rates, keys, scale, threads)
         transcripts = [_transcript(name, guesses) for name, guesses in zip(keys, found)]
         return transcripts if several else transcripts[0]

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from . import _kaldera
-from .losses import _labels
+from .losses import _counts, _labels
 
 __all__ = [
     "ctc_loss",
@@ -41,7 +41,7 @@ def _array(values: Tensor) -> Any:
 
 
 def _ints(lengths: Any) -> list[int]:
-    return [int(length) for length in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
+    return _counts(lengths.tolist() if isinstance(lengths, Tensor) else lengths, "lengths")
 
 
 def _targets(targets: Any, lengths: Any) -> list[list[int]]:
@@ -209,8 +209,8 @@ def rnnt_loss_smoothed(
     am: Tensor,
     symbols: Tensor,
     termination_symbol: int,
-    lm_only_scale: float = 0.0,
-    am_only_scale: float = 0.0,
+    lm_only_scale: float = 0.1,
+    am_only_scale: float = 0.1,
     boundary: Tensor | None = None,
     rnnt_type: str = "regular",
     delay_penalty: float = 0.0,
@@ -218,7 +218,7 @@ def rnnt_loss_smoothed(
     s_range: int | None = None,
 ) -> Any:
     """``k2.rnnt_loss_smoothed`` of a decoder's logits ``[N, S + 1, C]`` and an encoder's
-    ``[N, T, C]``; without scales it is ``k2.rnnt_loss_simple``.
+    ``[N, T, C]``; with scales of 0 it is ``k2.rnnt_loss_simple``.
 
     With ``s_range`` it returns the loss and the ranges of ``k2.get_rnnt_prune_ranges``: int64
     ``[N, T, s_range]``, for :func:`do_rnnt_pruning` and :func:`rnnt_loss_pruned`.

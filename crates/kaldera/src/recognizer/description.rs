@@ -140,6 +140,9 @@ impl Model {
             files.extend(list.utterances().iter().filter_map(|one| path_of(&one.source)).map(Path::to_owned));
             files.dedup();
         }
+        if network.extension().is_some_and(|ending| ending == "onnx") {
+            files.extend(weights_beside(&network));
+        }
         files
     }
 
@@ -342,6 +345,23 @@ impl Model {
     }
 }
 
+/// The files beside an ONNX file whose names begin with its name: weights are there if its own
+/// format, of at most 2 GiB, is too small for them (`model.onnx.data`, `model.onnx_data`).
+fn weights_beside(network: &Path) -> Vec<PathBuf> {
+    let (Some(name), Some(folder)) = (network.file_name(), network.parent()) else { return vec![] };
+    // No folder: the network cannot be read either.
+    let Ok(entries) = fs::read_dir(folder) else { return vec![] };
+    let bytes = name.as_encoded_bytes();
+    let own = entries.flatten().map(|entry| entry.file_name());
+    let mut own: Vec<PathBuf> = own
+        .filter(|own| own != name && own.as_encoded_bytes().starts_with(bytes))
+        .map(|own| network.with_file_name(own))
+        .filter(|path| path.is_file())
+        .collect();
+    own.sort();
+    own
+}
+
 /// The tokens of lines `OUTPUT TOKEN`, one for each output of a network; `-` is none.
 fn merged_tokens(text: &str, tokens: &[String]) -> Result<Vec<Option<usize>>, String> {
     let numbers: HashMap<&str, usize> = tokens.iter().map(String::as_str).zip(0..).collect();
@@ -371,6 +391,18 @@ mod tests {
         assert_eq!(merged("a A\n  -\n\u{251}\tA\n<blank> <blk>\n"), Ok(vec![Some(1), None, Some(1), Some(0)]));
         assert!(merged("a A\nb B\n").unwrap_err().contains("line 2: there is no token B"));
         assert!(merged("a A\nb\n").unwrap_err().contains("line 2, 'b'"));
+    }
+
+    #[test]
+    fn weights_beside_an_onnx_file_belong_to_the_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let text = "kind = 'ctc'\ntokens = 'tokens.txt'\nnetwork = { file = 'model.onnx' }";
+        for name in ["model.onnx", "model.onnx.data", "model.onnx_data", "other.onnx", FILE] {
+            fs::write(at(name), text).unwrap();
+        }
+        let files = Model::open(folder.path()).unwrap().files();
+        assert_eq!(files, [FILE, "tokens.txt", "model.onnx", "model.onnx.data", "model.onnx_data"].map(at));
     }
 
     #[test]

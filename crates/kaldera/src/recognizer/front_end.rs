@@ -188,24 +188,26 @@ impl FrontEnd {
 /// Takes the key `preemphasis` out of a table, which may lack it.
 fn take_preemphasis(table: &mut Table, refuse: &dyn Fn(&str, String) -> Error) -> Result<Option<f32>, Error> {
     let Some(found) = table.remove("preemphasis") else { return Ok(None) };
-    #[expect(clippy::cast_possible_truncation, reason = "samples are of single precision")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "samples are of single precision")]
     let coefficient = match found {
         Value::Float(coefficient) => coefficient as f32,
+        Value::Integer(coefficient) => coefficient as f32,
         _ => f32::NAN,
     };
     match (0.0..=1.0).contains(&coefficient) {
         true => Ok(Some(coefficient)),
-        false => Err(refuse("preemphasis", format!("{found} is not from 0.0 to 1.0"))),
+        false => Err(refuse("preemphasis", format!("{found} is not a number from 0 to 1"))),
     }
 }
 
-/// Sets options to the values of a table, of which all but `kind` must be options.
+/// Sets options to the values of a table, of which all but `kind` must be options; what all
+/// kinds have is no longer in it.
 fn set_options(
     options: &mut impl OptionSet,
     table: &Table,
     refuse: &dyn Fn(&str, String) -> Error,
 ) -> Result<(), Error> {
-    let mut setter = Setter { table, known: vec!["kind"], wrong: None };
+    let mut setter = Setter { table, known: vec!["kind", "normalize", "preemphasis"], wrong: None };
     options.register(&mut setter);
     let Setter { known, wrong, .. } = setter;
     if let Some((key, problem)) = wrong {
@@ -269,7 +271,7 @@ mod tests {
 
     #[test]
     fn streams_of_samples_give_what_the_whole_gives() {
-        let samples: Vec<f32> = (0_u16..9001).map(|i| f32::from(i * 31 % 2000) - 1000.0).collect();
+        let samples: Vec<f32> = (0_u32..9001).map(|i| (i * 31 % 2000) as f32 - 1000.0).collect();
         for (samp_freq, kind, normalize) in [
             (16_000.0, "samples", "none"),
             (44_100.0, "samples", "none"),
@@ -297,5 +299,23 @@ mod tests {
         let emphasized = front_end("kind = 'samples'\npreemphasis = 0.5");
         emphasized.append_rows(&Audio::new(&[32_768.0_f32, 16_384.0, -32_768.0], 16_000.0), &mut rows).unwrap();
         assert_eq!(rows, [1.0, 0.0, -1.25]);
+        rows.clear();
+        let emphasized = front_end("kind = 'samples'\npreemphasis = 1");
+        emphasized.append_rows(&Audio::new(&[32_768.0_f32, 16_384.0], 16_000.0), &mut rows).unwrap();
+        assert_eq!(rows, [1.0, -0.5]);
+    }
+
+    #[test]
+    fn wrong_options_are_told_with_what_there_is() {
+        let refused = |line: &str| {
+            let refuse = |key: &str, reason| Error::ModelFile { path: key.into(), reason };
+            let table = format!("kind = 'fbank'\n{line}").parse().unwrap();
+            FrontEnd::from_table(&table, &refuse).unwrap_err().to_string()
+        };
+        let unknown = refused("pre-emphasis = 0.97");
+        assert!(unknown.contains("normalize, preemphasis, ") && unknown.contains("num-mel-bins"), "{unknown}");
+        for line in ["preemphasis = 2", "preemphasis = '0.97'", "preemphasis = nan"] {
+            assert!(refused(line).contains("is not a number from 0 to 1"), "{line}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The hypotheses of a recording from those of its parts.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use kaldera_decoder::{Hypothesis, Recognition, Segment};
@@ -8,6 +8,7 @@ use kaldera_decoder::{Hypothesis, Recognition, Segment};
 /// The parts of a recording, in order.
 pub(super) struct Parts {
     n_best: usize,
+    acoustic_scale: f64,
     parts: Vec<Part>,
 }
 
@@ -18,6 +19,8 @@ struct Part {
     /// The best ways to combine the parts up to here: which of those before, and which hypothesis of
     /// this one.
     ways: Vec<Way>,
+    /// How many of its hypotheses the ways through all parts use.
+    num_used: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -28,9 +31,10 @@ struct Way {
 }
 
 impl Parts {
-    /// No parts; in the end there are at most `n_best` hypotheses.
-    pub(super) fn new(n_best: usize) -> Self {
-        Self { n_best: n_best.max(1), parts: vec![] }
+    /// No parts; in the end there are at most `n_best` hypotheses. `acoustic_scale` is that of the
+    /// decoder, whose scores are without it.
+    pub(super) fn new(n_best: usize, acoustic_scale: f64) -> Self {
+        Self { n_best: n_best.max(1), acoustic_scale, parts: vec![] }
     }
 
     /// Adds the next part, which has these times within the recording. O(n log n) for n hypotheses.
@@ -41,19 +45,54 @@ impl Parts {
         let start = [Way { score: 0.0, before: 0, own: 0 }];
         let before = self.parts.last().map_or(&start[..], |part| &part.ways);
         let mut ways = vec![];
+        let scores = self.falling_scores(&recognition.hypotheses);
         for (rank, way) in before.iter().enumerate() {
             // (rank + 1) (own + 1) pairs, this one among them, are no worse than it.
             let count = self.n_best / (rank + 1);
-            for (own, hypothesis) in recognition.hypotheses.iter().enumerate().take(count) {
-                ways.push(Way { score: way.score + hypothesis.scores.total(), before: rank, own });
+            for (own, score) in scores.iter().enumerate().take(count) {
+                ways.push(Way { score: way.score + score, before: rank, own });
             }
         }
         ways.sort_by(|a, b| b.score.total_cmp(&a.score));
         ways.truncate(self.n_best);
-        self.parts.push(Part { times, recognition, ways });
+        let num_used = recognition.hypotheses.len();
+        self.parts.push(Part { times, recognition, ways, num_used });
+        if self.parts.len() > 1 {
+            self.drop_unused();
+        }
     }
 
-    /// The hypotheses of the whole, the best one first, each text once.
+    /// What the decoder orders hypotheses by. It may compute in another precision: its order counts.
+    fn falling_scores(&self, hypotheses: &[Hypothesis]) -> Vec<f64> {
+        let mut last = f64::INFINITY;
+        let own = hypotheses.iter().map(|one| one.scores.extra() + self.acoustic_scale * one.scores.acoustic);
+        own.map(|score| {
+            last = last.min(score);
+            last
+        })
+        .collect()
+    }
+
+    /// Empties the hypotheses that no way through all parts uses. Ways share their beginnings, so few
+    /// hypotheses of a part are left soon after it.
+    fn drop_unused(&mut self) {
+        let mut alive: BTreeSet<usize> = (0..self.parts.last().map_or(0, |part| part.ways.len())).collect();
+        for part in self.parts.iter_mut().rev() {
+            let used: BTreeSet<usize> = alive.iter().map(|&way| part.ways[way].own).collect();
+            alive = alive.iter().map(|&way| part.ways[way].before).collect();
+            if used.len() < part.num_used {
+                part.num_used = used.len();
+                for (own, hypothesis) in part.recognition.hypotheses.iter_mut().enumerate() {
+                    if !used.contains(&own) {
+                        *hypothesis = Hypothesis::default();
+                    }
+                }
+            }
+        }
+    }
+
+    /// The hypotheses of the whole, the best one first, each text once. Of a recording that was cut,
+    /// the best one alone has tokens.
     pub(super) fn finish(mut self, utterance: &str) -> Recognition {
         if let [_] = self.parts[..]
             && let Some(part) = self.parts.pop()
@@ -82,12 +121,17 @@ impl Parts {
                 let mut segment = segment.clone();
                 segment.frames = segment.frames.start + first_frame..segment.frames.end + first_frame;
                 segment.start += part.times.start;
-                // The last frame may reach beyond the last sample, and into the next part.
-                segment.end = (segment.end + part.times.start).min(part.times.end.max(segment.start));
+                segment.end += part.times.start;
+                // The last frame may reach beyond the last sample.
+                if segment.start < part.times.end {
+                    segment.end = segment.end.min(part.times.end);
+                }
                 segment
             };
-            whole.tokens.extend(hypothesis.tokens.iter().map(moved));
-            whole.words.extend(hypothesis.words.iter().map(moved));
+            if way == 0 {
+                append(&mut whole.tokens, hypothesis.tokens.iter().map(moved));
+            }
+            append(&mut whole.words, hypothesis.words.iter().map(moved));
             whole.scores.acoustic += hypothesis.scores.acoustic;
             whole.scores.language_model += hypothesis.scores.language_model;
             whole.scores.insertion += hypothesis.scores.insertion;
@@ -95,6 +139,21 @@ impl Parts {
             first_frame += part.recognition.num_frames;
         }
         whole
+    }
+}
+
+/// Appends the segments of the next part. A frame that begins beyond the last sample of its part is
+/// within the next one: the two segments there meet in the middle.
+fn append(all: &mut Vec<Segment>, own: impl Iterator<Item = Segment>) {
+    let first = all.len();
+    all.extend(own);
+    let (before, after) = all.split_at_mut(first);
+    let (Some(last), Some(next)) = (before.last_mut(), after.first_mut()) else { return };
+    if last.end > next.start {
+        if last.start >= next.start {
+            next.start = last.end.min(f64::midpoint(last.start, next.end));
+        }
+        last.end = next.start;
     }
 }
 
@@ -126,7 +185,7 @@ mod tests {
             n_best in 1..6_usize,
         ) {
             let mut all = vec![0.0];
-            let mut combined = Parts::new(n_best);
+            let mut combined = Parts::new(n_best, 1.0);
             for (number, scores) in parts.iter().enumerate() {
                 let mut recognition = recognition(number, scores);
                 recognition.hypotheses.truncate(n_best);
@@ -148,7 +207,7 @@ mod tests {
 
     #[test]
     fn words_stay_within_their_parts() {
-        let mut parts = Parts::new(2);
+        let mut parts = Parts::new(2, 1.0);
         // The last frame of the first part reaches beyond its end.
         parts.push(0.0..0.9, recognition(0, &[-1.0]));
         parts.push(0.9..0.9, Recognition::new("u", 0, vec![]));
@@ -158,16 +217,57 @@ mod tests {
             found.hypotheses[0].words.iter().map(|word| (word.start, word.end, word.frames.clone())).collect();
         assert_eq!(words, [(0.0, 0.9, 0..2), (0.9, 1.9, 2..4)]);
         assert_eq!((found.hypotheses.len(), found.hypotheses[1].text()), (2, "w0.0 w2.1".to_owned()));
-        assert_eq!(Parts::new(0).finish("u"), Recognition::new("u", 0, vec![]));
+        assert_eq!(Parts::new(0, 1.0).finish("u"), Recognition::new("u", 0, vec![]));
     }
 
     #[test]
     fn equal_texts_are_one() {
-        let mut parts = Parts::new(4);
+        let mut parts = Parts::new(4, 1.0);
         let same = |words: [&str; 2]| Recognition::new("u", 2, words.map(|word| hypothesis(word, -1.0)).to_vec());
         parts.push(0.0..1.0, same(["a", "a b"]));
         parts.push(1.0..2.0, same(["b c", "c"]));
         let texts: Vec<String> = parts.finish("u").hypotheses.iter().map(Hypothesis::text).collect();
         assert_eq!(texts, ["a b c", "a c", "a b b c"]);
+    }
+
+    #[test]
+    fn the_acoustic_scale_counts_as_in_the_decoder() {
+        let scored = |word: &str, acoustic: f64, graph: f64| {
+            let mut made = hypothesis(word, acoustic);
+            made.scores.language_model = graph;
+            made
+        };
+        // By 0.2 x acoustic + graph: -3 and -4; by their sum: -11 and -8.
+        let own = vec![scored("a", -10.0, -1.0), scored("b", -5.0, -3.0)];
+        for n_best in 1..4 {
+            let mut parts = Parts::new(n_best, 0.2);
+            parts.push(0.0..1.0, Recognition::new("u", 2, own.clone()));
+            parts.push(1.0..2.0, Recognition::new("u", 2, own.clone()));
+            assert_eq!(parts.finish("u").text(), "a a", "{n_best}");
+        }
+    }
+
+    #[test]
+    fn segments_that_begin_beyond_their_part_have_a_length_and_do_not_overlap() {
+        let mut parts = Parts::new(1, 1.0);
+        // The second word has the frame from 0.5 to 1 s, and the part ends at 0.4 s.
+        let mut beyond = hypothesis("a", -1.0);
+        beyond.words =
+            vec![Segment::new(1, "a", 0..1, &FrameTimes::new(0.5)), Segment::new(2, "b", 1..2, &FrameTimes::new(0.5))];
+        parts.push(0.0..0.4, Recognition::new("u", 2, vec![beyond]));
+        parts.push(0.4..2.0, recognition(1, &[-1.0]));
+        let found = parts.finish("u");
+        let words: Vec<_> = found.hypotheses[0].words.iter().map(|word| (word.start, word.end)).collect();
+        assert_eq!(words, [(0.0, 0.4), (0.5, 0.95), (0.95, 1.4)]);
+    }
+
+    #[test]
+    fn hypotheses_that_no_way_uses_are_dropped() {
+        let mut parts = Parts::new(2, 1.0);
+        // Any other first part is worse than both of the second.
+        parts.push(0.0..1.0, recognition(0, &[-1.0, -50.0]));
+        parts.push(1.0..2.0, recognition(1, &[-1.0, -2.0]));
+        assert_eq!(parts.parts[0].recognition.hypotheses[1], Hypothesis::default());
+        assert_eq!(parts.finish("u").hypotheses[1].text(), "w0.0 w1.1");
     }
 }

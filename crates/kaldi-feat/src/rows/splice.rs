@@ -14,13 +14,20 @@ pub struct Splice {
 }
 
 impl Splice {
+    /// The most rows on a side: 11 minutes of frames each 10 ms. More would be a mistake that takes
+    /// all memory.
+    pub const MAX_CONTEXT: usize = 1 << 16;
+
     /// With `left` rows before a row and `right` rows after it.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a negative number.
+    /// [`Error::BadOption`] for a negative number, and one above [`MAX_CONTEXT`](Self::MAX_CONTEXT).
     pub fn new(left_context: i32, right_context: i32) -> Result<Self, Error> {
         let context = |option, value: i32| {
-            usize::try_from(value).map_err(|_| Error::bad_option(option, value, "a number of frames, 0 or more"))
+            let frames = usize::try_from(value).ok().filter(|&frames| frames <= Self::MAX_CONTEXT);
+            frames.ok_or_else(|| {
+                Error::bad_option(option, value, format!("a number of frames from 0 to {}", Self::MAX_CONTEXT))
+            })
         };
         Ok(Self { left: context("left_context", left_context)?, right: context("right_context", right_context)? })
     }
@@ -60,7 +67,8 @@ impl RowWindow for Splice {
 /// ```
 ///
 /// # Errors
-/// For a negative context, and a result that is more than memory can hold.
+/// For a negative context or one above [`Splice::MAX_CONTEXT`], and a result that is more than
+/// memory can hold.
 #[doc(alias = "SpliceFrames")]
 pub fn splice_frames(
     features: &MatrixBase<impl Storage<Elem = f32>>,
@@ -68,4 +76,19 @@ pub fn splice_frames(
     right_context: i32,
 ) -> Result<Matrix<f32>, Error> {
     Splice::new(left_context, right_context)?.compute(features.view())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_and_results_beyond_memory_are_refused() {
+        assert!(Splice::new(65_536, 65_536).is_ok());
+        for (left, right) in [(-1, 0), (65_537, 0), (0, i32::MAX)] {
+            assert!(matches!(Splice::new(left, right), Err(Error::BadOption { .. })), "{left} {right}");
+        }
+        let too_large = crate::rows::window::zeros(1 << 40, 1 << 20);
+        assert!(matches!(too_large, Err(Error::TooLarge { .. })));
+    }
 }

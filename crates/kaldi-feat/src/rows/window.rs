@@ -49,14 +49,16 @@ pub trait RowWindow: Sealed + std::fmt::Debug + Clone + Send {
 
 /// Zeros; without rows there are no columns either, as in Kaldi.
 pub(crate) fn zeros(rows: usize, cols: usize) -> Result<Matrix<f32>, Error> {
-    const MAX_ELEMENTS: usize = isize::MAX.cast_unsigned() / size_of::<f32>();
     if rows == 0 || cols == 0 {
         return Ok(Matrix::zeros(0, 0));
     }
-    match rows.checked_mul(cols) {
-        Some(elements) if elements <= MAX_ELEMENTS => Ok(Matrix::zeros(rows, cols)),
-        _ => Err(Error::TooLarge { rows, cols }),
+    let too_large = Error::TooLarge { rows, cols };
+    let Some(elements) = rows.checked_mul(cols) else { return Err(too_large) };
+    // An allocation that fails elsewhere would end the process.
+    if Vec::<f32>::new().try_reserve_exact(elements).is_err() {
+        return Err(too_large);
     }
+    Ok(Matrix::zeros(rows, cols))
 }
 
 /// A [`RowWindow`] over rows that come one by one. It holds as many rows as the window has.

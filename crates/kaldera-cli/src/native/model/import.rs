@@ -24,12 +24,15 @@ pub(super) fn import(source: &Path, tokens: Option<&Path>, output: &Path) -> Res
     let text = fs::read_to_string(tokens).map_err(|error| failed(tokens, &error))?;
     let description = Description::read(&network).map_err(|error| Trouble::failed(&error))?;
     let layout = Layout::of(&description).map_err(|error| failed(&network, &error))?;
-    let toml =
-        model_toml(&description, layout, &text, &file_name(&network)?).map_err(|error| failed(tokens, &error))?;
+    let toml = model_toml(&description, layout, (tokens, &text), &network)?;
     if output.symlink_metadata().is_ok() {
         return Err(failed(output, &"it exists: remove it, or choose another name"));
     }
-    let part = PathBuf::from(format!("{}.{}.part", output.display(), std::process::id()));
+    // A slash at its end is no part of its name.
+    let mut part = output.file_name().ok_or_else(|| failed(output, &"choose a name of a new folder"))?.to_owned();
+    let output = &output.with_file_name(&part);
+    part.push(format!(".{}.part", std::process::id()));
+    let part = output.with_file_name(part);
     let made = write(&part, &network, &text, &toml)
         .and_then(|()| Decoding::default().open(&part).map(|_| ()))
         .and_then(|()| fs::rename(&part, output).map_err(|error| failed(output, &error)));
@@ -104,18 +107,27 @@ fn sync(path: &Path) -> Result<(), Trouble> {
     fs::File::open(path).and_then(|file| file.sync_all()).map_err(|error| failed(path, &error))
 }
 
-/// The description of a network.
-fn model_toml(description: &Description, layout: Layout, tokens: &str, network: &str) -> Result<String, String> {
+/// The description of a network; `tokens` are a file and its text.
+fn model_toml(
+    description: &Description,
+    layout: Layout,
+    tokens: (&Path, &str),
+    network: &Path,
+) -> Result<String, Trouble> {
+    let (tokens, text) = tokens;
     let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
     let mut toml = "kind = \"ctc\"\ntokens = \"tokens.txt\"\n".to_owned();
-    let texts: Vec<(&str, &str)> = tokens.lines().filter_map(|line| line.trim_end().rsplit_once([' ', '\t'])).collect();
+    let texts: Vec<(&str, &str)> = text.lines().filter_map(|line| line.trim_end().rsplit_once([' ', '\t'])).collect();
     let blank = texts.iter().find(|(text, _)| BLANKS.contains(&text.trim()));
     match blank {
         Some((_, number)) => {
-            let number: usize = number.parse().map_err(|_| format!("tokens.txt: the blank's number is '{number}'"))?;
+            let wrong = |_| failed(tokens, &format!("the blank's number is '{number}'"));
+            let number: usize = number.parse().map_err(wrong)?;
             line(&mut toml, "blank", number);
         }
-        None => return Err(format!("tokens.txt: there is no blank in it: one of {}", BLANKS.join(", "))),
+        None => {
+            return Err(failed(tokens, &format!("there is no blank in it: one of {}", BLANKS.join(", "))));
+        }
     }
     let any = |is: &dyn Fn(&str) -> bool| texts.iter().any(|(text, _)| is(text));
     if any(&|text| text.starts_with('\u{2581}')) {
@@ -139,8 +151,9 @@ fn model_toml(description: &Description, layout: Layout, tokens: &str, network: 
         }
     };
     toml.push_str("\n[features]\n");
-    features(&mut toml, description, layout, samp_freq)?;
-    write!(toml, "\n[network]\nfile = {network:?}\n").map_err(|error| error.to_string())?;
+    features(&mut toml, description, layout, samp_freq).map_err(|reason| failed(network, &reason))?;
+    toml.push_str("\n[network]\n");
+    line(&mut toml, "file", format_args!("{:?}", file_name(network)?));
     Ok(toml)
 }
 
@@ -159,15 +172,20 @@ fn features(toml: &mut String, description: &Description, layout: Layout, samp_f
     if layout.takes_samples() {
         line(toml, "kind", "\"samples\"");
         line(toml, "sample-frequency", samp_freq);
-        if metadata("normalize_samples") == Some("1") || model_type.contains("omnilingual") {
-            line(toml, "normalize", "\"samples\"");
+        match metadata("normalize_samples") {
+            Some("1") => line(toml, "normalize", "\"samples\""),
+            None if model_type.contains("omnilingual") => line(toml, "normalize", "\"samples\""),
+            None => {
+                say("normalize: the file does not tell; assumed: none (some wav2vec 2.0 networks need \"samples\")")
+            }
+            Some(_) => {}
         }
     } else if is_nemo {
         say("features: NeMo's, but for its window, of which the Hann window here is longer by one sample");
         line(toml, "kind", "\"log-mel\"");
         line(toml, "sample-frequency", samp_freq);
         line(toml, "num-mel-bins", width);
-        let samples = |milliseconds: u32| samp_freq / 1000 * milliseconds;
+        let samples = |milliseconds: u64| u64::from(samp_freq) * milliseconds / 1000;
         line(toml, "fft-size", samples(25).next_power_of_two());
         line(toml, "window-size", samples(25));
         line(toml, "hop", samples(10));
@@ -181,7 +199,8 @@ fn features(toml: &mut String, description: &Description, layout: Layout, samp_f
         line(toml, "preemphasis", "0.97");
         match metadata("normalize_type") {
             Some("per_feature") => line(toml, "normalize", "\"per_feature\""),
-            None | Some("NA" | "None") => {}
+            Some("NA" | "None") => {}
+            None => say("normalize: the file does not tell; assumed: none (most of NeMo's need \"per_feature\")"),
             Some(other) => return Err(format!("normalize_type {other} of the network's metadata is not known here")),
         }
     } else {

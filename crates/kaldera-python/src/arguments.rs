@@ -1,0 +1,49 @@
+//! What Python hands over, before it is read: numbers in range, arrays whose elements are aligned.
+
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::errors::value_error;
+
+/// An integer from 0; a `ValueError` for another.
+#[derive(Clone, Copy)]
+pub(crate) struct Count(pub(crate) usize);
+
+impl<'py> FromPyObject<'_, 'py> for Count {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        value.extract().map(Self).map_err(|error| in_range(value.py(), error, "an integer from 0"))
+    }
+}
+
+/// A 32-bit integer; a `ValueError` for one that is too large.
+#[derive(Clone, Copy)]
+pub(crate) struct Int(pub(crate) i32);
+
+impl<'py> FromPyObject<'_, 'py> for Int {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        value.extract().map(Self).map_err(|error| in_range(value.py(), error, "a 32-bit integer"))
+    }
+}
+
+/// Numbers that do not fit are wrong values, for which Python's conversion has `OverflowError`.
+pub(crate) fn in_range(py: Python<'_>, error: PyErr, expected: &str) -> PyErr {
+    if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py) {
+        return value_error(format!("{}: expected {expected}", error.value(py)));
+    }
+    error
+}
+
+/// An array in C order, copied if its elements are not aligned, as those of `numpy.frombuffer` may
+/// be; other values as they are.
+pub(crate) fn aligned<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let Ok(array) = value.cast::<PyUntypedArray>() else { return Ok(value.clone()) };
+    let flags = array.getattr("flags")?;
+    if flags.getattr("aligned")?.is_truthy()? {
+        return Ok(value.clone());
+    }
+    value.py().import("numpy")?.call_method1("require", (array, array.dtype(), "CA"))
+}
