@@ -293,6 +293,7 @@ def test_ctrl_c_ends_a_long_batch():
 import signal, threading, time, os
 import numpy as np
 import kaldera
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs in the background ignore it
 audio = [(np.arange(16000 * 10) % 100).astype(np.int16)] * 5000
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 began = time.time()
