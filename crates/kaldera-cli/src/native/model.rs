@@ -66,7 +66,8 @@ trained with CTC: SOURCE is an .onnx file with a tokens.txt beside it, or the fo
 file's metadata and the shapes of its inputs decide the features; what they do not tell is assumed
 and said. The new folder is complete or not there, and has been checked. 'digits' writes a small
 model of connected English digits, and digits.wav to try it with; both are under CC BY-SA 4.0
-(NOTICE.md). A folder that holds something else is never changed. 'import' needs a command with the feature onnx, 'digits' one with the feature digits.
+(NOTICE.md). A folder that holds something else is never changed. 'import' needs a command with
+the feature onnx, 'digits' one with the feature digits.
 
 Examples:
   kaldera model digits -o digits/ && kaldera transcribe digits/ digits/digits.wav
