@@ -1,8 +1,10 @@
 //! One pass over a table.
 
+use std::collections::VecDeque;
 use std::iter::{FusedIterator, Peekable};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SendError, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use tracing::warn;
@@ -46,7 +48,7 @@ type Item<T> = Result<(String, T), Error>;
 enum Source<T> {
     Archive(Box<dyn Iterator<Item = Item<T>> + Send>),
     Script(Box<ScriptItems<Peekable<ScriptLines>, T>>),
-    Background(Receiver<Item<T>>),
+    Background(Background<T>),
     /// After the end or an error.
     Ended,
 }
@@ -158,7 +160,7 @@ impl<T: Holder> SequentialReader<T> {
                 Source::Script(items)
             }
             Source::Archive(items) => Source::Archive(Box::new(items.filter(read_and(wanted)))),
-            Source::Background(items) => Source::Archive(Box::new(items.into_iter().filter(read_and(wanted)))),
+            Source::Background(items) => Source::Archive(Box::new(items.filter(read_and(wanted)))),
             Source::Ended => Source::Ended,
         };
         SequentialReader { source, permissive: self.permissive }
@@ -170,28 +172,28 @@ impl<T: Holder> SequentialReader<T> {
     #[must_use]
     pub fn in_background(self) -> Self {
         let permissive = self.permissive;
-        // It holds no object: one is read, waiting to be taken.
-        let (sender, receiver) = sync_channel(0);
-        let (hand_over, taken) = sync_channel::<Source<T>>(1);
-        let span = tracing::Span::current();
-        let read = move || {
+        // It holds nothing: one object is read, waiting to be taken.
+        let (sender, ready) = sync_channel(0);
+        let items = Arc::new(Mutex::new(VecDeque::new()));
+        let source = Arc::new(Mutex::new(Some(self.source)));
+        let (span, to_read, read) = (tracing::Span::current(), Arc::clone(&source), Arc::clone(&items));
+        let read_all = move || {
             let _span = span.entered();
-            let Ok(mut source) = taken.recv() else { return };
+            let Some(mut source) = lock(&to_read).take() else { return };
             // Sending fails once the reader has been dropped.
             while let Some(item) = source.next() {
-                if sender.send(item).is_err() {
+                lock(&read).push_back(item);
+                if sender.send(()).is_err() {
                     break;
                 }
             }
         };
-        if let Err(error) = thread::Builder::new().spawn(read) {
-            warn!("cannot start a thread to read in the background: {error}");
-            return self;
-        }
-        let source = match hand_over.send(self.source) {
-            Ok(()) => Source::Background(receiver),
-            // The thread has ended, and will read nothing.
-            Err(SendError(source)) => source,
+        let source = match thread::Builder::new().spawn(read_all) {
+            Ok(_) => Source::Background(Background { ready, items }),
+            Err(error) => {
+                warn!("cannot start a thread to read in the background: {error}");
+                lock(&source).take().unwrap_or(Source::Ended)
+            }
         };
         SequentialReader { source, permissive }
     }
@@ -202,10 +204,30 @@ impl<T: Holder> Source<T> {
         match self {
             Source::Archive(items) => items.next(),
             Source::Script(items) => items.next(),
-            Source::Background(items) => items.recv().ok(),
+            Source::Background(items) => items.next(),
             Source::Ended => None,
         }
     }
+}
+
+/// What another thread reads. Items pass beside the channel, so that it is compiled once, and not
+/// for each kind of object.
+struct Background<T> {
+    ready: Receiver<()>,
+    items: Arc<Mutex<VecDeque<Item<T>>>>,
+}
+
+impl<T> Iterator for Background<T> {
+    type Item = Item<T>;
+
+    fn next(&mut self) -> Option<Item<T>> {
+        self.ready.recv().ok()?;
+        lock(&self.items).pop_front()
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T: Holder> Iterator for SequentialReader<T> {
