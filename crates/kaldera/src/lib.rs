@@ -72,6 +72,7 @@
 //! | feature | effect |
 //! |---|---|
 //! | `rayon` (on) | several threads; without it everything runs serially with the same results |
+//! | `fft` | Fourier transforms of vectors, under [`matrix`] (features have their own) |
 //! | `openblas` | OpenBLAS, the system library, under [`matrix`] |
 //! | `pure` | faer, only Rust, under [`matrix`] |
 //! | `serde` | serialisation of options, matrices and ragged tensors |

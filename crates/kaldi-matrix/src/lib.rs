@@ -85,10 +85,11 @@
 //! | `openblas` | OpenBLAS | its LAPACK, through ndarray-linalg |
 //! | both (default) | the faster for each operation and shape | likewise |
 //!
-//! With both, the environment variable `KALDERA_BACKEND=openblas` or `=pure` overrides the choice,
+//! With `openblas` and `pure`, the environment variable `KALDERA_BACKEND=openblas` or `=pure` overrides the choice,
 //! and [`backend_info`] tells what is there. All run with one thread: parallelism belongs to the
 //! caller, over utterances. OpenBLAS is a system library (Debian: `libopenblas-dev`);
-//! `OPENBLAS_NUM_THREADS` changes its number of threads.
+//! `OPENBLAS_NUM_THREADS` changes its number of threads. The feature `fft`, on by default, has
+//! [`fft`].
 //!
 //! # When not to use it
 //! For arrays of more than two axes, or numbers other than `f32` and `f64`, take `ndarray`. Nothing
@@ -120,6 +121,7 @@ pub mod decompositions;
 pub mod dense;
 mod display;
 mod error;
+#[cfg(feature = "fft")]
 pub mod fft;
 pub mod general;
 mod kernels;
@@ -162,6 +164,7 @@ const _: () = {
     is_send_and_sync::<NumpyArray<f32>>();
     is_send_and_sync::<optimization::OptimizeLbfgs<f64>>();
     is_send_and_sync::<RandomState>();
+    #[cfg(feature = "fft")]
     is_send_and_sync::<fft::SplitRadixRealFft<f32>>();
     is_send_and_sync::<Error>();
     is_send_and_sync::<codec::CodecError>();

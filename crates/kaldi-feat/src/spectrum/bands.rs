@@ -55,9 +55,9 @@ impl Kernel for ComputeBands<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) -> Self::Output {
         let Self { of: BandsOf { framing, plan, spectrum_of, energy_of, filters }, starts, workspace } = self;
-        let Workspace { wave, frames, spectrum, frame_scratch, .. } = workspace;
+        let Workspace { wave, frames, spectrum, .. } = workspace;
         let energy = framing.window(s, wave, starts, energy_of, frames);
-        plan.compute(s, spectrum_of, frames, spectrum, frame_scratch);
+        plan.compute(s, spectrum_of, frames, spectrum);
         if let Some(Filters { banks, magnitudes }) = filters {
             let spectrum = spectrum.vectors(s, spectrum_of.rows(framing.padded));
             if magnitudes {
@@ -88,12 +88,12 @@ impl Kernel for ComputeSingleFrame<'_> {
     fn run<S: Simd>(self, s: S) -> Self::Output {
         let Self { of, start, workspace } = self;
         let BandsOf { framing, plan, energy_of, filters, .. } = of;
-        let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
+        let Workspace { wave, frames, spectrum, features, scratch, .. } = workspace;
         let power = spectrum.floats(framing.padded / 2 + 1 + SingleFrameMel::PADDING);
         let frame = frames.floats(framing.padded + SingleFrameFft::PADDING);
         let samples = &wave.as_floats()[start..start + framing.len()];
         let energy = framing.window_single_frame(s, samples, energy_of, frame);
-        plan.single_frame_power(s, frame, power, [features, scratch], frame_scratch);
+        plan.single_frame_power(s, frame, power, [features, scratch]);
         if let Some(Filters { banks, magnitudes }) = filters {
             if magnitudes {
                 power.iter_mut().for_each(|x| *x = x.sqrt());

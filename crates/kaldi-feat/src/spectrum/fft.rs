@@ -3,23 +3,32 @@
 //! Vectors hold one sample of 8 or 16 frames: lane `l` of row `i` is sample `i` of frame `l`. Then
 //! a transform of one frame, written with vectors in place of numbers, transforms all of them,
 //! without a single shuffle, and the order in which results come out is a matter of which row to
-//! read. Sizes that are no power of two go frame by frame through `realfft`.
+//! read. A step has the radix of a prime factor of the size, whatever it is: as in Kaldi, time grows
+//! with the largest one.
 
 use std::f64::consts::TAU;
 
 use kaldera_base::simd::Simd;
 use num_complex::Complex;
 
-/// The radices of a transform of `n` values, if they are among those that there are steps for.
-pub(crate) fn factors(mut n: usize) -> Option<Vec<usize>> {
+/// The radices of a transform of `n` values, from 1 on: 4, and primes.
+pub(crate) fn factors(mut n: usize) -> Vec<usize> {
     let mut factors = Vec::new();
-    for radix in [4, 2, 3, 5, 7, 11, 13] {
+    for radix in [4, 2].into_iter().chain((3..).step_by(2)) {
         while n.is_multiple_of(radix) {
             factors.push(radix);
             n /= radix;
         }
+        if n == 1 {
+            break;
+        }
+        // Without a divisor up to its root, it is a prime.
+        if radix % 2 == 1 && radix * radix > n {
+            factors.push(n);
+            break;
+        }
     }
-    (n == 1).then_some(factors)
+    factors
 }
 
 /// e^(-2πi k/n)
@@ -30,6 +39,7 @@ pub(crate) fn turn(k: usize, n: usize) -> Complex<f32> {
 
 /// The transform of N real values as one of N/2 complex ones, whose real and imaginary parts are
 /// every other value.
+#[derive(Debug)]
 pub(crate) struct LaneFft {
     /// N/2, 2 or more.
     pub(crate) half: usize,
@@ -40,6 +50,7 @@ pub(crate) struct LaneFft {
 }
 
 /// One step of the transform: blocks of `radix` · `part` values become `radix` smaller blocks.
+#[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) radix: usize,
     pub(crate) part: usize,
@@ -161,7 +172,8 @@ pub(crate) fn step_of<S: Simd, W: Twiddle<S>>(
         5 => small_step::<S, W, 5>(s, roots, part, twiddles, rows),
         7 => small_step::<S, W, 7>(s, roots, part, twiddles, rows),
         11 => small_step::<S, W, 11>(s, roots, part, twiddles, rows),
-        _ => small_step::<S, W, 13>(s, roots, part, twiddles, rows),
+        13 => small_step::<S, W, 13>(s, roots, part, twiddles, rows),
+        _ => large_step(s, roots, part, twiddles, rows),
     }
 }
 
@@ -248,31 +260,78 @@ fn small_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S
     y
 }
 
-/// The transform of an odd number of values: x\[i\] and x\[R-i\] have the same cosines, and sines
-/// of opposite signs.
+/// The transform of an odd number of values.
 #[inline(always)]
 fn odd_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::F32; 2]; R]) -> [[S::F32; 2]; R] {
     let roots: &[Complex<f32>; R] = roots.try_into().expect("as many roots as the radix");
     let mut y = [x[0]; R];
     let (mut sums, mut differences) = ([x[0]; R], [x[0]; R]);
-    for i in 1..=R / 2 {
-        sums[i] = add(s, x[i], x[R - i]);
-        differences[i] = sub(s, x[i], x[R - i]);
+    odd_transform_into(s, roots, &x, [&mut sums, &mut differences], &mut y);
+    y
+}
+
+/// The transform of an odd number of values: x\[i\] and x\[R-i\] have the same cosines, and sines
+/// of opposite signs.
+#[inline(always)]
+fn odd_transform_into<S: Simd>(
+    s: S,
+    roots: &[Complex<f32>],
+    x: &[[S::F32; 2]],
+    [sums, differences]: [&mut [[S::F32; 2]]; 2],
+    y: &mut [[S::F32; 2]],
+) {
+    let radix = roots.len();
+    y[0] = x[0];
+    for i in 1..=radix / 2 {
+        sums[i] = add(s, x[i], x[radix - i]);
+        differences[i] = sub(s, x[i], x[radix - i]);
         y[0] = add(s, y[0], sums[i]);
     }
-    for k in 1..=R / 2 {
+    for k in 1..=radix / 2 {
         let (mut even, mut odd) = (x[0], [s.splat(0.0); 2]);
-        for i in 1..=R / 2 {
-            let root = roots[i * k % R];
+        for i in 1..=radix / 2 {
+            let root = roots[i * k % radix];
             let (cos, sin) = (s.splat(root.re), s.splat(root.im));
             even = [s.mul_add(sums[i][0], cos, even[0]), s.mul_add(sums[i][1], cos, even[1])];
             odd = [s.mul_add(differences[i][0], sin, odd[0]), s.mul_add(differences[i][1], sin, odd[1])];
         }
         // i times `odd` is [-odd[1], odd[0]].
         y[k] = [s.sub(even[0], odd[1]), s.add(even[1], odd[0])];
-        y[R - k] = [s.add(even[0], odd[1]), s.sub(even[1], odd[0])];
+        y[radix - k] = [s.add(even[0], odd[1]), s.sub(even[1], odd[0])];
     }
-    y
+}
+
+/// [`small_step`] for primes that have no code of their own.
+#[inline(always)]
+fn large_step<S: Simd, W: Twiddle<S>>(
+    s: S,
+    roots: &[Complex<f32>],
+    part: usize,
+    twiddles: &[W],
+    rows: &mut [[S::F32; 2]],
+) {
+    let radix = roots.len();
+    let mut memory = vec![[s.splat(0.0); 2]; 4 * radix];
+    let (x, rest) = memory.split_at_mut(radix);
+    let (sums, rest) = rest.split_at_mut(radix);
+    let (differences, y) = rest.split_at_mut(radix);
+    for block in rows.chunks_exact_mut(radix * part) {
+        for j in 0..part {
+            x.iter_mut().zip(block[j..].iter().step_by(part)).for_each(|(to, from)| *to = *from);
+            odd_transform_into(s, roots, x, [&mut *sums, &mut *differences], y);
+            let mut to = block[j..].iter_mut().step_by(part).zip(&*y);
+            if let Some(first) = to.next() {
+                *first.0 = *first.1;
+            }
+            match twiddles {
+                [] => to.for_each(|(to, y)| *to = *y),
+                _ => {
+                    let twiddles = &twiddles[j * (radix - 1)..];
+                    to.zip(twiddles).for_each(|((to, y), w)| *to = turned(s, *y, w.lanes(s)));
+                }
+            }
+        }
+    }
 }
 
 #[inline(always)]

@@ -75,7 +75,8 @@ pub struct FrameExtractionOptions {
     pub window_type: WindowType,
     /// The c of the Blackman window.
     pub blackman_coeff: f32,
-    /// The size of the FFT is the next power of two, rather than the length of the frame.
+    /// The size of the FFT is the next power of two, rather than the length of the frame. Its time
+    /// grows with the largest prime factor of the size, as in Kaldi.
     pub round_to_power_of_two: bool,
     /// Only frames that lie wholly in the waveform; else its ends are mirrored, so that the number
     /// of frames depends on the shift alone.

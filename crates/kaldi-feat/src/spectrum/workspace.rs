@@ -2,8 +2,6 @@
 
 use kaldera_base::simd::Lines;
 
-use crate::spectrum::power_spectrum::FrameScratch;
-
 /// Memory that an [`Extractor`](crate::Extractor) works in. One for each thread, kept from waveform
 /// to waveform, saves allocating it anew.
 #[derive(Debug, Default)]
@@ -15,7 +13,6 @@ pub struct Workspace {
     pub(crate) spectrum: Lines,
     pub(crate) features: Lines,
     pub(crate) scratch: Lines,
-    pub(crate) frame_scratch: FrameScratch,
     /// Rows of several signals.
     pub(crate) block: Vec<f32>,
 }
