@@ -433,7 +433,7 @@ pub fn dispatch_at<K: Kernel>(level: Level, kernel: K) -> K::Output {
     run(proof(level), kernel)
 }
 
-#[inline]
+/// Not `#[inline]`, with which each kernel would be compiled for every unit of code that calls it.
 fn run<K: Kernel>(with: Chosen, kernel: K) -> K::Output {
     match with {
         Chosen::Portable => Portable.vectorize(kernel),
