@@ -42,7 +42,10 @@ pub struct HlgOptions {
     /// Whether the topology of CTC is the modified one, which does not ask for a blank between two
     /// equal tokens.
     pub modified: bool,
-    /// Whether L o G is minimized after it has been determinized.
+    /// Whether L o G is minimized after it has been determinized. Its scores are pushed towards the
+    /// start, unless words can go round a cycle whose score is above 0: back-off weights above 1 make
+    /// such, as a model of few words of a large one has them. Then they stay where determinization
+    /// has put them, as always in Kaldi's graphs (`fstminimizeencoded`).
     pub minimize: bool,
     /// Whether epsilons are removed, as k2's decoders need it, which know none. Each history of the
     /// model then has the arcs of the shorter histories that it backs off to as well: several times
@@ -309,7 +312,7 @@ pub fn compile_hlg(
     let after_all = if options.remove_epsilon { Step::RemoveEpsilons } else { after };
     if options.minimize {
         tell(made(name, Step::Minimize, &graph));
-        graph = graph.minimize(&MinimizeOptions::default().with_limits(limits))?;
+        graph = minimized(&graph, limits)?;
         name = HlgGraph::Minimized;
     }
     tell(made(name, after_all, &graph));
@@ -330,6 +333,15 @@ pub fn compile_hlg(
         tell(made(HlgGraph::Hlg, Step::Done, &graph));
     }
     Ok((graph, steps))
+}
+
+/// The minimal graph; scores are pushed if they can be.
+fn minimized(graph: &Graph<Fsa>, limits: Limits) -> Result<Graph<Fsa>, Error> {
+    let options = MinimizeOptions::default().with_limits(limits);
+    match graph.minimize(&options) {
+        Err(Error::EndlessCycle { .. }) => graph.minimize(&options.with_push_scores(false)),
+        made => made,
+    }
 }
 
 impl HlgOptions {

@@ -82,7 +82,7 @@ impl Canonical {
             (0.0, 0)
         } else {
             // What is deterministic has one path a string: either semiring will do.
-            push_to_start(fsa, &mut pushed, strings, Semiring::Tropical)?
+            push_to_start(fsa, &mut pushed, strings, Some(Semiring::Tropical))?
         };
         Ok(Self { pushed, before })
     }

@@ -34,6 +34,11 @@ pub struct MinimizeOptions {
     pub allow_nondet: bool,
     /// The semiring in which scores are pushed. In the log semiring FSAs must be deterministic.
     pub semiring: Semiring,
+    /// Push scores towards the start. Without it they stay where they are, and states become one if
+    /// the scores of their arcs are equal, too, as with Kaldi's `fstminimizeencoded`: for FSAs with a
+    /// cycle around which the best score rises, which cannot be pushed.
+    #[doc(alias = "fstminimizeencoded")]
+    pub push_scores: bool,
     /// The largest size of one FSA and of the work on it; what may need more is refused, mostly
     /// before the work begins. By default there is none.
     pub limits: Limits,
@@ -41,7 +46,13 @@ pub struct MinimizeOptions {
 
 impl Default for MinimizeOptions {
     fn default() -> Self {
-        Self { delta: 1.0 / 1024.0, allow_nondet: false, semiring: Semiring::Tropical, limits: Limits::default() }
+        Self {
+            delta: 1.0 / 1024.0,
+            allow_nondet: false,
+            semiring: Semiring::Tropical,
+            push_scores: true,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -50,6 +61,7 @@ setters! {
     delta, with_delta: f32, "With scores that are rounded to multiples of `delta`.";
     allow_nondet, with_allow_nondet: bool, "With FSAs that are not deterministic allowed.";
     semiring, with_semiring: Semiring, "In this semiring.";
+    push_scores, with_push_scores: bool, "With scores that are pushed, or stay where they are.";
     limits, with_limits: Limits, "With these limits.";
 }
 
@@ -75,7 +87,7 @@ setters! {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`];
+/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`] if scores are pushed;
 /// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
 /// [`Error::LogSemiring`] for what is not deterministic; [`Error::Limit`].
 #[doc(alias = "fstminimize")]
@@ -107,7 +119,7 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
         .map(|_| sources.iter().map(|&arc| strings.append(0, machine.output(arc as usize))).collect::<Vec<_>>());
     drop(sources);
     let mut work = Pushed { builder, outputs };
-    let (score, before) = push_to_start(fsa, &mut work, &mut strings, options.semiring)?;
+    let (score, before) = push_to_start(fsa, &mut work, &mut strings, options.push_scores.then_some(options.semiring))?;
     work.pass_start(score, before, &mut strings)?;
     within(&strings)?;
     let symbols = symbols(&work, options.delta);

@@ -141,17 +141,19 @@ pub(super) struct Pushed {
     pub outputs: Option<Vec<u32>>,
 }
 
-/// Pushes scores and strings to the start, and gives back what is pushed out there.
+/// Pushes scores and strings to the start, and gives back what is pushed out there; scores only if
+/// there is a semiring to push them in.
 pub(super) fn push_to_start(
     fsa: usize,
     work: &mut Pushed,
     strings: &mut Strings,
-    semiring: Semiring,
+    semiring: Option<Semiring>,
 ) -> Result<(f32, u32), Error> {
     let Pushed { builder, outputs } = work;
     let last = builder.ends.len() - 1;
-    let weighted = semiring == Semiring::Log || builder.arcs.iter().any(|arc| arc.score != 0.0);
-    let costs = if weighted { Some(costs(fsa, builder, Direction::ToFinal, semiring)?) } else { None };
+    let weighted = |semiring: &Semiring| *semiring == Semiring::Log || builder.arcs.iter().any(|arc| arc.score != 0.0);
+    let semiring = semiring.filter(weighted);
+    let costs = semiring.map(|semiring| costs(fsa, builder, Direction::ToFinal, semiring)).transpose()?;
     let entering = Entering::new(builder.ends.len(), &builder.arcs);
     let known = outputs.as_ref().map(|outputs| strings_to(last, &entering, outputs, strings));
     drop(entering);

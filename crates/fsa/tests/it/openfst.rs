@@ -148,6 +148,13 @@ proptest! {
         prop_assert_eq!(minimized.fsas().num_states(), if relation(&graph, false).is_empty() { 0 } else { num_futures(&determinized) });
         let nondet = minimize(&graph, &MinimizeOptions::default().with_allow_nondet(true)).unwrap();
         assert_same(&graph, &nondet, false);
+        // Scores that stay are part of the symbols.
+        let unpushed = minimize(&determinized, &MinimizeOptions::default().with_push_scores(false)).unwrap();
+        assert_same(&graph, &unpushed, false);
+        let (symbols, encoder) = encode(&determinized, true).unwrap();
+        let encoded = minimize(&Graph::new(symbols), &MinimizeOptions::default()).unwrap();
+        let encoded: Graph<Fsa> = encoder.decode(encoded.fsas()).unwrap();
+        prop_assert_eq!(unpushed.fsas().num_states(), encoded.fsas().num_states());
         prop_assert!(equivalent(&graph, &minimized, Equivalence::default()).unwrap());
     }
 
@@ -373,6 +380,16 @@ fn what_never_ends_is_stopped_with_its_numbers() {
     let stopped =
         determinize(&graph, &DeterminizeOptions::default().with_limits(Limits::default().with_max_states(50)));
     assert!(matches!(stopped, Err(Error::NotFunctional { .. } | Error::DeterminizeLimit { pending_labels: 40.., .. })));
+}
+
+#[test]
+fn cycles_around_which_scores_rise_are_minimized_without_pushing() {
+    let arcs = [(0, 1, 1, 0.0), (0, 2, 2, -1.0), (1, 1, 3, 0.5), (1, 3, -1, 0.0), (2, 2, 3, 0.5), (2, 3, -1, 0.0)];
+    let arcs = arcs.map(|(src, dest, label, score)| Arc::new(src, dest, label, score)).to_vec();
+    let graph = Graph::new(Fsa::from_arcs(4, arcs).unwrap());
+    assert!(matches!(minimize(&graph, &MinimizeOptions::default()), Err(Error::EndlessCycle { .. })));
+    let minimized = minimize(&graph, &MinimizeOptions::default().with_push_scores(false)).unwrap();
+    assert_eq!((minimized.fsas().num_states(), minimized.fsas().scores()), (3, vec![0.0, -1.0, 0.5, 0.0]));
 }
 
 fn cyclic(num_states: usize, arcs: &[(i32, i32, i32, i32, f32)]) -> Graph<Fsa> {
