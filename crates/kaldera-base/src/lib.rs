@@ -9,6 +9,7 @@
 //!   buffer   shared memory, cut without copying, copied on writing
 //!   par      work divided among threads, with the feature `rayon`
 //!   memory   fresh memory for large results, in huge pages; prefetch
+//!   panics   panics of code that is not ours, as errors
 //!   text     an error that shows its position in a text
 //!   setters! the `with_*` methods of a structure of options
 //!   abridged `Debug` of long slices
@@ -41,6 +42,7 @@ pub mod gemm;
 pub mod math;
 #[expect(unsafe_code, reason = "the one place that advises the operating system about memory")]
 pub mod memory;
+pub mod panics;
 pub mod par;
 pub mod random;
 pub mod real;

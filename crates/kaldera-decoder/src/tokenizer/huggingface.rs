@@ -1,7 +1,6 @@
 //! `tokenizer.json`, by the crate `tokenizers`.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use kaldera_base::panics::catch;
 use tokenizers::{Model, ModelWrapper, OffsetReferential, OffsetType, PreTokenizer};
 
 use crate::error::Error;
@@ -17,9 +16,9 @@ pub(super) struct HuggingFace {
 /// Calls that crate, whose panics on files that contradict themselves become errors.
 fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, Error> {
     let failed = |reason: String| Error::Tokenizer { position: 0, reason };
-    match catch_unwind(AssertUnwindSafe(call)) {
+    match catch(call) {
         Ok(result) => result.map_err(|error| failed(error.to_string())),
-        Err(_) => Err(failed("the crate tokenizers panicked".into())),
+        Err(message) => Err(failed(format!("the crate tokenizers panicked: {message}"))),
     }
 }
 

@@ -1,11 +1,8 @@
 //! Audio that `kaldi-io` does not read, by symphonia: FLAC, MP3, Ogg Vorbis.
 
-use std::any::Any;
-use std::cell::Cell;
 use std::io::{Cursor, ErrorKind};
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::Once;
 
+use kaldera_base::panics::catch;
 use symphonia::core::codecs::audio::well_known::{CODEC_ID_FLAC, CODEC_ID_MP3};
 use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error as SymphoniaError;
@@ -37,7 +34,7 @@ const MAX_MPEG_FRAME: usize = 2881;
 /// What cannot be decoded to its end is an error, not a shorter recording, unless `allow_truncated`
 /// is true. A panic of the decoder is an error.
 pub(super) fn decode(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
-    catch_panic(|| decode_all(bytes, allow_truncated)).unwrap_or_else(|message| Err(Error::Decoder { message }))
+    catch(|| decode_all(bytes, allow_truncated)).unwrap_or_else(|message| Err(Error::Decoder { message }))
 }
 
 fn decode_all(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
@@ -225,43 +222,9 @@ fn has_end_of_ogg(bytes: &[u8]) -> bool {
     open.is_empty() && !(rest.len() < 27 && !rest.is_empty() && rest.starts_with(&b"OggS"[..rest.len().min(4)]))
 }
 
-/// Runs what may panic; the error is the message of the panic, which nobody else is told.
-fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
-    thread_local! {
-        static IS_QUIET: Cell<bool> = const { Cell::new(false) };
-    }
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let hook = panic::take_hook();
-        panic::set_hook(Box::new(move |panic| {
-            if !IS_QUIET.get() {
-                hook(panic);
-            }
-        }));
-    });
-    IS_QUIET.set(true);
-    // What the panic may have left half done is dropped with the closure.
-    let result = panic::catch_unwind(AssertUnwindSafe(run));
-    IS_QUIET.set(false);
-    result.map_err(|panic| message(&*panic))
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("it does not say why").lines().collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_panic_is_an_error_with_its_message() {
-        assert_eq!(catch_panic(|| 1), Ok(1));
-        assert_eq!(catch_panic(|| -> i32 { panic!("no {}", "more") }), Err("no more".to_owned()));
-        assert_eq!(catch_panic(|| -> i32 { panic!("static") }), Err("static".to_owned()));
-    }
 
     #[test]
     fn what_swells_is_refused_with_the_limit() {
