@@ -121,7 +121,8 @@ impl Segment {
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Scores {
-    /// The network's score: over all alignments, or of the best one, as the decoder says.
+    /// The network's score, times its scale where the decoder has one: over all alignments, or of the
+    /// best one, as the decoder says.
     pub acoustic: f64,
     /// The language model's score, times its weight; for a graph all that the graph adds.
     pub language_model: f64,
@@ -228,7 +229,8 @@ impl Recognition {
         self
     }
 
-    /// For each hypothesis its share of the probability of all that are here.
+    /// For each hypothesis its share of the probability of all that are here: e to its total score,
+    /// normalised.
     pub fn posteriors(&self) -> Vec<f64> {
         let best = self.hypotheses.iter().map(|one| one.scores.total()).fold(f64::NEG_INFINITY, f64::max);
         let shares: Vec<f64> = self.hypotheses.iter().map(|one| (one.scores.total() - best).exp()).collect();

@@ -26,7 +26,8 @@ pub struct GraphOptions {
     /// ([`DenseOptions::labels`](fsa::dense::DenseOptions)): those of OpenFst's and Kaldi's graphs
     /// are a class + 1, and 0 is epsilon.
     pub search: DenseOptions,
-    /// The network's scores are multiplied by this.
+    /// The network's scores are multiplied by this, before the search and in the
+    /// [scores](crate::Scores) of hypotheses.
     pub acoustic_scale: f32,
     /// Classes that are silence: the blank, and whatever else stands for it. Endpoint rules count
     /// them.
@@ -261,7 +262,7 @@ impl GraphRecognizer {
         let silent = |&&class: &&i32| self.options.silence.contains(&(class - 1));
         let silence = best.alignment.iter().rev().take_while(silent).count();
         let relative = match self.best_path(stream, Ending::Final)? {
-            Some((_, ended)) => (self.total(&best) - self.total(&ended)).max(0.0),
+            Some((_, ended)) => (scores(&best).total() - scores(&ended).total()).max(0.0),
             None => f64::INFINITY,
         };
         let times = &self.options.times;
@@ -270,26 +271,15 @@ impl GraphRecognizer {
         self.options.endpoints.detect(&state)
     }
 
-    /// What the search compares: the acoustic score counts with its scale.
-    fn total(&self, path: &LatticePath) -> f64 {
-        path.graph_score + path.acoustic_score * f64::from(self.options.acoustic_scale)
-    }
-
     /// The best path so far, in the lattice that holds nothing else.
     fn best_path(&self, stream: &GraphStream, ending: Ending) -> Result<Option<(Lattice, LatticePath)>, Error> {
         let lattice = self.frames_lattice(&self.decoder.best_paths(&[&stream.search], ending)?)?;
         Ok(self.best_of(&lattice)?.map(|best| (lattice, best)))
     }
 
-    /// The best path of a lattice, without the acoustic scale.
+    /// The best path of a lattice, with the acoustic scale.
     fn best_of(&self, lattice: &Lattice) -> Result<Option<LatticePath>, Error> {
-        let best = if lattice.num_lattices() == 0 { None } else { self.scaled(lattice)?.best_path(0)? };
-        Ok(best.map(|path| self.unscaled(path)))
-    }
-
-    fn unscaled(&self, mut path: LatticePath) -> LatticePath {
-        path.acoustic_score /= f64::from(self.options.acoustic_scale);
-        path
+        Ok(if lattice.num_lattices() == 0 { None } else { self.scaled(lattice)?.best_path(0)? })
     }
 
     fn scaled(&self, lattice: &Lattice) -> Result<Lattice, Error> {
@@ -343,13 +333,12 @@ impl GraphRecognizer {
                 self.word(word, frames).with_confidence(confidence.into())
             };
             let words = risk.words.iter().zip(&risk.confidences).zip(frames).map(word).collect();
-            let path = self.unscaled(path);
             hypotheses.push(Hypothesis { tokens: self.tokens(&path.alignment), words, scores: scores(&path) });
         }
         Ok(hypotheses)
     }
 
-    /// A path of a lattice of frames, without the acoustic scale.
+    /// A path of a lattice of frames.
     fn hypothesis(&self, lattice: &Lattice, path: &LatticePath) -> Hypothesis {
         let frames = self.word_frames(lattice, path);
         let words = path.words.iter().zip(frames).map(|(&word, frames)| self.word(word, frames)).collect();
@@ -436,7 +425,7 @@ impl GraphRecognizer {
     }
 }
 
-/// The scores of a path without the acoustic scale.
+/// The scores of a path of a lattice to which the acoustic scale was applied.
 fn scores(path: &LatticePath) -> Scores {
     Scores { acoustic: path.acoustic_score, language_model: path.graph_score, ..Scores::default() }
 }

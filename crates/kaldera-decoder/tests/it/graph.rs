@@ -3,7 +3,7 @@
 use fsa::dense::DenseOptions;
 use fsa::graphs::ctc_topo;
 use kaldera_decoder::graph::{EndpointRule, EndpointRules, GraphOptions, GraphRecognizer};
-use kaldera_decoder::{Error, FrameTimes, LogProbs, Segment, ctc};
+use kaldera_decoder::{Error, FrameTimes, Hypothesis, LogProbs, Segment, ctc};
 use proptest::prelude::*;
 
 const TOKENS: usize = 4;
@@ -31,7 +31,8 @@ proptest! {
         let best = whole.best().unwrap();
         prop_assert_eq!(best.word_ids(), greedy.token_ids());
         prop_assert_eq!(best.token_ids(), greedy.token_ids());
-        prop_assert!((best.scores.acoustic - greedy.scores.acoustic).abs() < TOLERANCE);
+        let scaled = f64::from(scale) * greedy.scores.acoustic;
+        prop_assert!((best.scores.acoustic - scaled).abs() < TOLERANCE);
         prop_assert!(best.words.iter().all(|word| word.confidence.is_some_and(|share| (0.0..=1.0 + 1e-4).contains(&share))));
         let mut stream = recognizer.stream("u");
         for start in (0..log_probs.num_frames()).step_by(chunk) {
@@ -43,7 +44,8 @@ proptest! {
             prop_assert_eq!(so_far.word_ids(), greedy.token_ids());
             let frames = |segments: &[Segment]| segments.iter().map(|one| one.frames.clone()).collect::<Vec<_>>();
             prop_assert_eq!(frames(&so_far.words), frames(&greedy.tokens));
-            prop_assert!((so_far.scores.acoustic - greedy.scores.acoustic).abs() < TOLERANCE);
+            let scaled = f64::from(scale) * greedy.scores.acoustic;
+            prop_assert!((so_far.scores.acoustic - scaled).abs() < TOLERANCE);
         }
         prop_assert_eq!(recognizer.finish(&stream).unwrap(), whole);
     }
@@ -61,6 +63,33 @@ fn words_of_every_hypothesis_are_in_the_frames_of_its_own_alignment() {
     for hypothesis in &result.hypotheses {
         let frames = |segments: &[Segment]| segments.iter().map(|one| one.frames.clone()).collect::<Vec<_>>();
         assert_eq!(frames(&hypothesis.words), frames(&hypothesis.tokens), "{:?}", hypothesis.word_ids());
+    }
+}
+
+#[test]
+fn hypotheses_are_ordered_by_totals_with_the_acoustic_scale() {
+    let values: Vec<f32> = (0_u16..40).map(|i| -f32::from(i * 37 % 23) / 8.0).collect();
+    for scale in [0.25, 1.0, 1.5] {
+        let search = DenseOptions::default().with_search_beam(f32::INFINITY).with_output_beam(4.0);
+        let options = GraphOptions::default().with_search(search).with_acoustic_scale(scale).with_n_best(10);
+        let recognizer = GraphRecognizer::new(ctc_topo(TOKENS - 1, false).unwrap(), None, options).unwrap();
+        let result = recognizer.decode(&LogProbs::new("u", &values, TOKENS).unwrap()).unwrap();
+        assert_eq!(result.hypotheses.len(), 10, "{scale}");
+        let totals: Vec<f64> = result.hypotheses.iter().map(|one| one.scores.total()).collect();
+        assert!(totals.is_sorted_by(|a, b| *a >= b - TOLERANCE), "{totals:?}");
+        // The topology has no scores of its own.
+        let acoustic = |hypothesis: &Hypothesis| {
+            let class = |frame: usize| {
+                let own = hypothesis.tokens.iter().find(|token| token.frames.contains(&frame));
+                own.map_or(0, |token| usize::try_from(token.id).unwrap())
+            };
+            (0..10).map(|frame| f64::from(values[frame * TOKENS + class(frame)])).sum::<f64>()
+        };
+        for (hypothesis, total) in result.hypotheses.iter().zip(&totals) {
+            assert!((total - f64::from(scale) * acoustic(hypothesis)).abs() < TOLERANCE, "{total} {scale}");
+        }
+        let posteriors = result.posteriors();
+        assert!((posteriors[1] / posteriors[0] - (totals[1] - totals[0]).exp()).abs() < TOLERANCE);
     }
 }
 

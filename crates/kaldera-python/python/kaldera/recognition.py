@@ -34,7 +34,7 @@ class Segment:
 class Hypothesis:
     """One guess at what was said."""
 
-    #: The natural logarithm of its score.
+    #: Its total score, a natural logarithm, in which the network's counts with the acoustic scale.
     score: float
     words: list[Segment]
     tokens: list[Segment]

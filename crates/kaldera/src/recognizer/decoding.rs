@@ -274,14 +274,6 @@ impl Model {
 }
 
 impl Decoder {
-    /// What the acoustic scores of hypotheses are multiplied by where hypotheses are ordered.
-    pub(super) fn acoustic_scale(&self) -> f64 {
-        match &self.search {
-            Search::Ctc(_) => 1.0,
-            Search::Graph(recognizer) => recognizer.options().acoustic_scale.into(),
-        }
-    }
-
     pub(super) fn decode(&self, log_probs: &LogProbs<'_>) -> Result<Recognition, Error> {
         Ok(match &self.search {
             Search::Ctc(decoder) => decoder.decode(log_probs)?,

@@ -19,7 +19,8 @@ use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
 #[non_exhaustive]
 pub struct Transcript {
     /// Its hypotheses, the best one first; of a recording that was cut, the best combinations of
-    /// those of its parts, of which the best one alone has tokens. Times are those of the recording.
+    /// those of its parts, of which the best one alone has tokens; the last ones are left out where
+    /// the words of all would be more than a million. Times are those of the recording.
     pub recognition: Recognition,
     /// How long it is.
     pub seconds: f64,
@@ -94,7 +95,7 @@ impl Recognizer {
             true => std::iter::once(0..samples.len()).collect(),
             false => cut_at_pauses(&samples, audio.samp_freq, options),
         };
-        let mut whole = Parts::new(self.n_best, self.decoder.acoustic_scale());
+        let mut whole = Parts::new(self.n_best);
         for part in parts {
             let own =
                 Audio::new(&samples[part.clone()], audio.samp_freq).with_key(audio.key).with_vtln_warp(audio.vtln_warp);

@@ -5,10 +5,14 @@ use std::ops::Range;
 
 use kaldera_decoder::{Hypothesis, Recognition, Segment};
 
+/// The hypotheses of a recording that was cut have at most so many words together, if they are
+/// several: some 120 MB.
+const MAX_WORDS: usize = 1 << 20;
+
 /// The parts of a recording, in order.
 pub(super) struct Parts {
     n_best: usize,
-    acoustic_scale: f64,
+    max_words: usize,
     parts: Vec<Part>,
 }
 
@@ -31,10 +35,9 @@ struct Way {
 }
 
 impl Parts {
-    /// No parts; in the end there are at most `n_best` hypotheses. `acoustic_scale` is that of the
-    /// decoder, whose scores are without it.
-    pub(super) fn new(n_best: usize, acoustic_scale: f64) -> Self {
-        Self { n_best: n_best.max(1), acoustic_scale, parts: vec![] }
+    /// No parts; in the end there are at most `n_best` hypotheses.
+    pub(super) fn new(n_best: usize) -> Self {
+        Self { n_best: n_best.max(1), max_words: MAX_WORDS, parts: vec![] }
     }
 
     /// Adds the next part, which has these times within the recording. O(n log n) for n hypotheses.
@@ -45,7 +48,7 @@ impl Parts {
         let start = [Way { score: 0.0, before: 0, own: 0 }];
         let before = self.parts.last().map_or(&start[..], |part| &part.ways);
         let mut ways = vec![];
-        let scores = self.falling_scores(&recognition.hypotheses);
+        let scores = falling_scores(&recognition.hypotheses);
         for (rank, way) in before.iter().enumerate() {
             // (rank + 1) (own + 1) pairs, this one among them, are no worse than it.
             let count = self.n_best / (rank + 1);
@@ -60,17 +63,6 @@ impl Parts {
         if self.parts.len() > 1 {
             self.drop_unused();
         }
-    }
-
-    /// What the decoder orders hypotheses by. It may compute in another precision: its order counts.
-    fn falling_scores(&self, hypotheses: &[Hypothesis]) -> Vec<f64> {
-        let mut last = f64::INFINITY;
-        let own = hypotheses.iter().map(|one| one.scores.extra() + self.acoustic_scale * one.scores.acoustic);
-        own.map(|score| {
-            last = last.min(score);
-            last
-        })
-        .collect()
     }
 
     /// Empties the hypotheses that no way through all parts uses. Ways share their beginnings, so few
@@ -92,7 +84,8 @@ impl Parts {
     }
 
     /// The hypotheses of the whole, the best one first, each text once. Of a recording that was cut,
-    /// the best one alone has tokens.
+    /// the best one alone has tokens, and the last ones are left out where the words of all would be
+    /// more than [`MAX_WORDS`].
     pub(super) fn finish(mut self, utterance: &str) -> Recognition {
         if let [_] = self.parts[..]
             && let Some(part) = self.parts.pop()
@@ -101,9 +94,13 @@ impl Parts {
         }
         let num_frames = self.parts.iter().map(|part| part.recognition.num_frames).sum();
         let count = self.parts.last().map_or(0, |part| part.ways.len());
-        let mut texts = HashSet::new();
+        let (mut texts, mut num_words) = (HashSet::new(), 0);
         let all = (0..count).map(|way| self.combined(way)).filter(|hypothesis| texts.insert(hypothesis.text()));
-        let hypotheses = all.collect();
+        let few = all.enumerate().take_while(|(place, hypothesis)| {
+            num_words += hypothesis.words.len();
+            *place == 0 || num_words <= self.max_words
+        });
+        let hypotheses = few.map(|(_, hypothesis)| hypothesis).collect();
         Recognition::new(utterance, num_frames, hypotheses)
     }
 
@@ -140,6 +137,17 @@ impl Parts {
         }
         whole
     }
+}
+
+/// The total scores. The decoder may have ordered hypotheses in another precision: its order counts.
+fn falling_scores(hypotheses: &[Hypothesis]) -> Vec<f64> {
+    let mut last = f64::INFINITY;
+    let own = hypotheses.iter().map(|one| one.scores.total());
+    own.map(|score| {
+        last = last.min(score);
+        last
+    })
+    .collect()
 }
 
 /// Appends the segments of the next part. A frame that begins beyond the last sample of its part is
@@ -185,7 +193,7 @@ mod tests {
             n_best in 1..6_usize,
         ) {
             let mut all = vec![0.0];
-            let mut combined = Parts::new(n_best, 1.0);
+            let mut combined = Parts::new(n_best);
             for (number, scores) in parts.iter().enumerate() {
                 let mut recognition = recognition(number, scores);
                 recognition.hypotheses.truncate(n_best);
@@ -207,7 +215,7 @@ mod tests {
 
     #[test]
     fn words_stay_within_their_parts() {
-        let mut parts = Parts::new(2, 1.0);
+        let mut parts = Parts::new(2);
         // The last frame of the first part reaches beyond its end.
         parts.push(0.0..0.9, recognition(0, &[-1.0]));
         parts.push(0.9..0.9, Recognition::new("u", 0, vec![]));
@@ -217,12 +225,12 @@ mod tests {
             found.hypotheses[0].words.iter().map(|word| (word.start, word.end, word.frames.clone())).collect();
         assert_eq!(words, [(0.0, 0.9, 0..2), (0.9, 1.9, 2..4)]);
         assert_eq!((found.hypotheses.len(), found.hypotheses[1].text()), (2, "w0.0 w2.1".to_owned()));
-        assert_eq!(Parts::new(0, 1.0).finish("u"), Recognition::new("u", 0, vec![]));
+        assert_eq!(Parts::new(0).finish("u"), Recognition::new("u", 0, vec![]));
     }
 
     #[test]
     fn equal_texts_are_one() {
-        let mut parts = Parts::new(4, 1.0);
+        let mut parts = Parts::new(4);
         let same = |words: [&str; 2]| Recognition::new("u", 2, words.map(|word| hypothesis(word, -1.0)).to_vec());
         parts.push(0.0..1.0, same(["a", "a b"]));
         parts.push(1.0..2.0, same(["b c", "c"]));
@@ -231,25 +239,21 @@ mod tests {
     }
 
     #[test]
-    fn the_acoustic_scale_counts_as_in_the_decoder() {
-        let scored = |word: &str, acoustic: f64, graph: f64| {
-            let mut made = hypothesis(word, acoustic);
-            made.scores.language_model = graph;
-            made
+    fn words_of_all_hypotheses_are_bounded() {
+        let combined = |max_words: usize| {
+            let mut parts = Parts::new(4);
+            parts.max_words = max_words;
+            parts.push(0.0..1.0, recognition(0, &[-1.0, -2.0]));
+            parts.push(1.0..2.0, recognition(1, &[-1.0, -3.0]));
+            parts.finish("u").hypotheses
         };
-        // By 0.2 x acoustic + graph: -3 and -4; by their sum: -11 and -8.
-        let own = vec![scored("a", -10.0, -1.0), scored("b", -5.0, -3.0)];
-        for n_best in 1..4 {
-            let mut parts = Parts::new(n_best, 0.2);
-            parts.push(0.0..1.0, Recognition::new("u", 2, own.clone()));
-            parts.push(1.0..2.0, Recognition::new("u", 2, own.clone()));
-            assert_eq!(parts.finish("u").text(), "a a", "{n_best}");
-        }
+        assert_eq!([0, 3, 4, 7, 8].map(|most| combined(most).len()), [1, 1, 2, 3, 4]);
+        assert_eq!(combined(5), combined(8)[..2]);
     }
 
     #[test]
     fn segments_that_begin_beyond_their_part_have_a_length_and_do_not_overlap() {
-        let mut parts = Parts::new(1, 1.0);
+        let mut parts = Parts::new(1);
         // The second word has the frame from 0.5 to 1 s, and the part ends at 0.4 s.
         let mut beyond = hypothesis("a", -1.0);
         beyond.words =
@@ -263,7 +267,7 @@ mod tests {
 
     #[test]
     fn hypotheses_that_no_way_uses_are_dropped() {
-        let mut parts = Parts::new(2, 1.0);
+        let mut parts = Parts::new(2);
         // Any other first part is worse than both of the second.
         parts.push(0.0..1.0, recognition(0, &[-1.0, -50.0]));
         parts.push(1.0..2.0, recognition(1, &[-1.0, -2.0]));
