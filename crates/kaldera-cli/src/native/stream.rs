@@ -28,8 +28,9 @@ Usage: kaldera stream [OPTIONS] MODEL < AUDIO
 
 AUDIO is 16-bit WAV, or raw samples: 16 bits, little-endian, one channel, of --sample-frequency (the
 model's unless it is given). Each utterance ends at a pause (Kaldi's endpoint rules) and is a line;
-with --partial, and on a terminal, its words so far are shown after each chunk. At the end stderr
-tells how long it took from a chunk to its words. Ctrl-C ends the last utterance.
+with --partial, and on a terminal, its words so far are shown after each chunk, or for a network that
+keeps no state whenever the utterance has grown by an eighth: it runs over all of it each time. At the
+end stderr tells how long it took from a chunk to its words. Ctrl-C ends the last utterance.
 
 Examples:
   kaldera stream model/ < hello.wav
@@ -57,6 +58,11 @@ const OVERLAP: f64 = 0.3;
 
 /// So many seconds after the last token are left out of that: the end of the last word may be there.
 const AFTER_LAST: f64 = 0.2;
+
+/// A network that keeps no state runs over the whole utterance for each result so far. They are asked
+/// for when the utterance has grown by one part in so many: the network then runs over at most about
+/// so many times the audio, and one time more, however short chunks are.
+const GROWTH: usize = 8;
 
 /// Cells of a line, where the terminal does not tell.
 const WIDTH: usize = 80;
@@ -304,6 +310,7 @@ fn recognise(
     let samples_of = |seconds: f64| (seconds * f64::from(samp_freq)) as usize;
     // The last samples that have come.
     let mut recent: Vec<f32> = vec![];
+    let mut due = Due::default();
     loop {
         let Chunk { samples, last } = chunks.next()?;
         let begin = Instant::now();
@@ -311,6 +318,7 @@ fn recognise(
         let seconds = samples.len() as f64 / f64::from(samp_freq);
         latency.seconds += seconds;
         stream.accept(&samples).map_err(failed)?;
+        due.add(samples.len());
         if last {
             let text = stream.finish().map_err(failed)?.text();
             print(&ended(&text, show, &mut line))?;
@@ -319,6 +327,10 @@ fn recognise(
         }
         recent.extend(samples);
         recent.drain(..recent.len().saturating_sub(samples_of(OVERLAP)));
+        if !(stream.keeps_state() || due.is_now()) {
+            latency.add(begin);
+            continue;
+        }
         let so_far = stream.partial().map_err(failed)?;
         if recognizer.endpoint(&so_far, &rules).map_err(failed)?.is_some() {
             number += 1;
@@ -326,7 +338,10 @@ fn recognise(
             let utterance = std::mem::replace(&mut stream, next).finish().map_err(failed)?;
             print(&ended(&utterance.text(), show, &mut line))?;
             let again = samples_of(overlap(&utterance, recognizer.times()));
-            stream.accept(&recent[recent.len().saturating_sub(again)..]).map_err(failed)?;
+            let again = &recent[recent.len().saturating_sub(again)..];
+            stream.accept(again).map_err(failed)?;
+            due = Due::default();
+            due.add(again.len());
         } else {
             match show {
                 Show::Nothing => {}
@@ -335,6 +350,30 @@ fn recognise(
             }
         }
         latency.add(begin);
+    }
+}
+
+/// When the next result so far is due, of a network that keeps no state.
+#[derive(Default)]
+struct Due {
+    /// Samples of the utterance.
+    length: usize,
+    /// The length from which on it is.
+    next: usize,
+}
+
+impl Due {
+    fn add(&mut self, samples: usize) {
+        self.length += samples;
+    }
+
+    /// Whether it is; then the next one is due later.
+    fn is_now(&mut self) -> bool {
+        let now = self.length >= self.next;
+        if now {
+            self.next = self.length + self.length / GROWTH;
+        }
+        now
     }
 }
 
@@ -364,6 +403,20 @@ mod tests {
     use kaldera::decoder::{Hypothesis, Segment};
 
     use super::*;
+
+    #[test]
+    fn the_work_of_results_is_bounded_for_short_chunks() {
+        for (chunk, seconds) in [(1, 100), (160, 20_000), (3200, 20_000), (50_000, 100)] {
+            let (mut due, mut work) = (Due::default(), 0);
+            for _ in 0..seconds {
+                due.add(chunk);
+                work += if due.is_now() { due.length } else { 0 };
+            }
+            assert!(work <= (GROWTH + 2) * due.length + 36 * chunk, "{work} of {}", due.length);
+            // None has waited for more than an eighth of what came before it.
+            assert!(due.next <= due.length + due.length / GROWTH && due.next + chunk > due.length, "{chunk}");
+        }
+    }
 
     #[test]
     fn an_utterance_begins_in_the_silence_before_it() {

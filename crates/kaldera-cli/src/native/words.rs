@@ -7,7 +7,7 @@ use kaldera::decoder::score::read_ctm;
 use serde_json::Value;
 
 use super::Trouble;
-use super::fst::files::read_text;
+use super::fst::files::read_bytes;
 
 /// The endings that tell the format of a file.
 pub(super) const ENDINGS: &str = ".ctm, .TextGrid, .jsonl or .json";
@@ -43,9 +43,26 @@ pub(super) fn read(file: &str, key: &str) -> Result<Vec<Word>, Trouble> {
         "json" | "jsonl" => of_json,
         _ => return Err(Trouble::Usage(format!("option --words: '{file}' must end in {ENDINGS}"))),
     };
-    let mut words = read(&read_text(file)?, key).map_err(|reason| Trouble::Failed(format!("{file}: {reason}")))?;
+    let words = text_of(read_bytes(file)?).and_then(|text| read(&text, key));
+    let mut words = words.map_err(|reason| Trouble::Failed(format!("{file}: {reason}")))?;
     words.sort_by(|a, b| a.start.total_cmp(&b.start));
     Ok(words)
+}
+
+/// The text of a file in UTF-8, or in UTF-16 with a byte order mark, as Praat writes what is not
+/// ASCII.
+fn text_of(bytes: Vec<u8>) -> Result<String, String> {
+    let unit = match bytes[..] {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return String::from_utf8(bytes).map_err(|error| format!("neither UTF-8 ({error}) nor UTF-16")),
+    };
+    let (units, rest) = bytes[2..].as_chunks();
+    if !rest.is_empty() {
+        return Err(format!("UTF-16, and it has an odd number of bytes, {}", bytes.len()));
+    }
+    let text: Result<String, _> = char::decode_utf16(units.iter().map(|&pair| unit(pair))).collect();
+    text.map_err(|error| format!("no UTF-16: {error}"))
 }
 
 /// Cuts words at the end of a recording, and returns how many are beyond it, with the first of them.
@@ -157,6 +174,23 @@ mod tests {
             assert!(error.contains(said), "{error}");
         }
         assert!(matches!(read("x.srt", "a"), Err(Trouble::Usage(text)) if text.contains(".ctm, .TextGrid")));
+    }
+
+    #[test]
+    fn texts_are_utf_8_or_utf_16() {
+        let text = "\"\u{fc}b\u{1f600}r\"";
+        let units: Vec<u16> = std::iter::once(0xfeff).chain(text.encode_utf16()).collect();
+        for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+            let mut bytes: Vec<u8> = units.iter().flat_map(|&unit| bytes(unit)).collect();
+            assert_eq!(text_of(bytes.clone()), Ok(text.to_owned()));
+            bytes.pop();
+            assert!(text_of(bytes.clone()).is_err_and(|error| error.contains("odd number of bytes, 13")));
+            bytes.truncate(10);
+            assert!(text_of(bytes).is_err_and(|error| error.contains("UTF-16: ")));
+        }
+        assert_eq!(text_of(text.into()), Ok(text.to_owned()));
+        assert!(text_of(vec![b'a', 0xff]).is_err_and(|error| error.contains("index 1")));
+        assert_eq!(text_of(vec![]), Ok(String::new()));
     }
 
     #[test]
