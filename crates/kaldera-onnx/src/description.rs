@@ -3,10 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
-use rten::{DataType, Dimension, Model, NodeId, ValueType};
-
 use crate::error::Error;
-use crate::guard::guarded;
+use crate::session::{Runtime, load};
 
 /// The inputs, outputs and metadata of an ONNX file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,51 +52,22 @@ pub enum Element {
 }
 
 impl Description {
-    /// Reads a file, of which the runtime must know all operators.
+    /// Reads a file, of which RTen must know all operators.
     ///
     /// # Errors
     /// [`Error::Load`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
-        load(path.as_ref()).map(|model| Self::of(&model))
+        load(path.as_ref(), Runtime::Rten).map(|session| session.description())
     }
 
-    pub(crate) fn of(model: &Model) -> Self {
-        let all = |ids: &[NodeId]| ids.iter().map(|&id| TensorInfo::of(model, id)).collect();
-        let mut metadata: Vec<(String, String)> =
-            model.metadata().fields().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    pub(crate) fn new(inputs: Vec<TensorInfo>, outputs: Vec<TensorInfo>, mut metadata: Vec<(String, String)>) -> Self {
         metadata.sort();
-        Self { inputs: all(model.input_ids()), outputs: all(model.output_ids()), metadata }
+        Self { inputs, outputs, metadata }
     }
 
     /// The value of a key of the metadata.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
-}
-
-/// Loads a file and the files of weights that it names beside it.
-pub(crate) fn load(path: &Path) -> Result<Model, Error> {
-    guarded(|| Model::load_file(path)).map_err(|reason| Error::Load { path: path.to_owned(), reason })
-}
-
-impl TensorInfo {
-    fn of(model: &Model, id: NodeId) -> Self {
-        let info = model.node_info(id);
-        let info = info.as_ref();
-        let axis = |axis| match axis {
-            Dimension::Fixed(size) => Axis::Fixed(size),
-            Dimension::Symbolic(name) => Axis::Symbolic(name),
-        };
-        Self {
-            name: info.and_then(|info| info.name()).unwrap_or_default().to_owned(),
-            axes: info.and_then(|info| info.shape()).map(|axes| axes.into_iter().map(axis).collect()),
-            element: info.and_then(|info| info.dtype()).and_then(|kind| match kind {
-                ValueType::Tensor(DataType::Float) => Some(Element::Float),
-                ValueType::Tensor(DataType::Int32) => Some(Element::Integer),
-                ValueType::Tensor(_) => Some(Element::Byte),
-                _ => None,
-            }),
-        }
     }
 }
 

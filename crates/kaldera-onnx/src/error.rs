@@ -14,6 +14,22 @@ pub enum Error {
         /// What the runtime says.
         reason: String,
     },
+    /// This build has RTen alone.
+    #[error(
+        "this build has no ONNX Runtime: build with the feature `ort`, as in 'cargo install --path crates/kaldera-cli --features ort'"
+    )]
+    NoRuntime,
+    /// The library of ONNX Runtime cannot be loaded.
+    #[error(
+        "{}: {reason}; set ORT_DYLIB_PATH to the library of ONNX Runtime 1.17 or newer, such as that of 'pip install onnxruntime', site-packages/onnxruntime/capi/libonnxruntime.so.1.*",
+        library.display()
+    )]
+    Library {
+        /// The file or name that was tried.
+        library: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
     /// An input that is neither features, nor samples, nor lengths.
     #[error(
         "input {input}: neither features [N, T, F], nor samples [N, T], nor lengths [N]; a network with a state between chunks cannot be used"

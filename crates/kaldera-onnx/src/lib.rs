@@ -4,10 +4,11 @@
 //!   file.onnx --OnnxNetwork::open--> OnnxNetwork, a kaldera_network::Network
 //!             --Description::read--> names, shapes and metadata: what `kaldera model import` looks at
 //!
-//!   batch (LodTensor) --one utterance at a time--> RTen --log-softmax of each row--> LodTensor [frames, tokens]
+//!   batch (LodTensor) --one utterance at a time--> Runtime --log-softmax of each row--> LodTensor [frames, tokens]
 //! ```
 //!
-//! The runtime is [RTen](https://docs.rs/rten), pure Rust; none of its types is in a public signature.
+//! The runtime is [RTen](https://docs.rs/rten), pure Rust, or with the feature `ort`, where asked for,
+//! the shared library of ONNX Runtime; none of their types is in a public signature.
 //!
 //! # What always holds
 //! - An utterance of a batch has the result that it has alone: there is no padding.
@@ -28,9 +29,11 @@ mod error;
 mod guard;
 mod layout;
 mod network;
+mod session;
 
 pub use description::{Axis, Description, Element, TensorInfo};
 pub use error::Error;
 pub use kaldera_network::{Batch, LodTensor, Network};
 pub use layout::Layout;
 pub use network::{OnnxNetwork, OnnxOptions};
+pub use session::Runtime;

@@ -2,16 +2,13 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
 use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network};
-use rten::{Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
-use rten_tensor::Layout as _;
 
-use crate::description::{Description, load};
+use crate::description::Description;
 use crate::error::Error;
-use crate::guard::guarded;
 use crate::layout::{Inputs, Layout, Outputs};
+use crate::session::{Runtime, Session, Tensor, load};
 
 /// What a file may not say of its network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,6 +18,8 @@ pub struct OnnxOptions {
     pub inputs: Option<usize>,
     /// Rows of the input for a row of the output; without it, trial runs tell.
     pub subsampling: Option<usize>,
+    /// What computes it.
+    pub runtime: Runtime,
 }
 
 impl OnnxOptions {
@@ -35,6 +34,12 @@ impl OnnxOptions {
     pub fn with_subsampling(self, subsampling: Option<usize>) -> Self {
         Self { subsampling, ..self }
     }
+
+    /// Sets [`runtime`](Self::runtime).
+    #[must_use]
+    pub fn with_runtime(self, runtime: Runtime) -> Self {
+        Self { runtime, ..self }
+    }
 }
 
 /// The network of an ONNX file that was trained with CTC.
@@ -47,8 +52,7 @@ impl OnnxOptions {
 ///
 /// It has no streams: a file without a state needs whole utterances.
 pub struct OnnxNetwork {
-    model: Model,
-    run_options: RunOptions,
+    session: Box<dyn Session>,
     description: Description,
     inputs: Inputs,
     outputs: Outputs,
@@ -76,11 +80,8 @@ impl OnnxNetwork {
     /// # Errors
     /// All of [`Error`].
     pub fn open(path: impl AsRef<Path>, options: &OnnxOptions) -> Result<Self, Error> {
-        Self::new(load(path.as_ref())?, options)
-    }
-
-    fn new(model: Model, options: &OnnxOptions) -> Result<Self, Error> {
-        let description = Description::of(&model);
+        let session = load(path.as_ref(), options.runtime)?;
+        let description = session.description();
         let (inputs, outputs) = (Inputs::of(&description)?, Outputs::of(&description)?);
         let input = || description.inputs[inputs.rows].to_string();
         let width = match (inputs.layout.width(), options.inputs) {
@@ -96,11 +97,8 @@ impl OnnxNetwork {
         if options.subsampling == Some(0) {
             return Err(Error::NoSubsampling);
         }
-        // Utterances run at the same time: in each there is one thread.
-        let pool = Arc::new(ThreadPool::with_num_threads(1));
-        let run_options = RunOptions::default().with_thread_pool(Some(pool));
         let (num_outputs, subsampling) = (0, 1);
-        let mut network = Self { model, run_options, description, inputs, outputs, width, num_outputs, subsampling };
+        let mut network = Self { session, description, inputs, outputs, width, num_outputs, subsampling };
         network.measure(options.subsampling)?;
         Ok(network)
     }
@@ -148,33 +146,26 @@ impl OnnxNetwork {
 
     /// The scores of an utterance, row by row, and how many there are in a row.
     fn run(&self, values: Vec<f32>, rows: usize) -> Result<(Vec<f32>, usize), String> {
-        let size = |size: usize| i32::try_from(size).map_err(|_| format!("{size} rows are too many"));
         let (shape, values) = match self.inputs.layout {
             Layout::Rows { .. } => (vec![1, rows, self.width], values),
             Layout::Columns { .. } => (vec![1, self.width, rows], transposed(&values, self.width)),
             Layout::Samples => (vec![1, rows], values),
             Layout::Channel => (vec![1, 1, rows], values),
         };
-        let node = |nodes: &[NodeId], at: usize| nodes.get(at).copied().ok_or_else(|| format!("there is no {at}"));
-        let values = Value::from_shape(&shape[..], values).map_err(|error| error.to_string())?;
-        let mut inputs: Vec<(NodeId, ValueOrView<'_>)> =
-            vec![(node(self.model.input_ids(), self.inputs.rows)?, values.into())];
+        let mut inputs = vec![(self.inputs.rows, Tensor::Float(shape, values))];
         if let Some(lengths) = self.inputs.lengths {
-            // Integers of 64 bits are of 32 there.
-            let length = Value::from_shape([1], vec![size(rows)?]).map_err(|error| error.to_string())?;
-            inputs.push((node(self.model.input_ids(), lengths)?, length.into()));
+            let length = i64::try_from(rows).map_err(|_| format!("{rows} rows are too many"))?;
+            inputs.push((lengths, Tensor::Integer(vec![1], vec![length])));
         }
-        let mut wanted = vec![node(self.model.output_ids(), self.outputs.scores)?];
-        if let Some(lengths) = self.outputs.lengths {
-            wanted.push(node(self.model.output_ids(), lengths)?);
-        }
-        let mut results = guarded(|| self.model.run(inputs, &wanted, Some(self.run_options.clone())))?.into_iter();
-        let scores = results.next().ok_or("there is no output")?;
-        let (frames, columns, mut scores) = as_rows(scores)?;
+        let wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(self.outputs.lengths).collect();
+        let mut results = self.session.run(inputs, &wanted)?.into_iter();
+        let (frames, columns, mut scores) = as_rows(results.next().ok_or("there is no output")?)?;
         if let Some(length) = results.next() {
-            let ([utterances], length) = length.into_shape_vec::<i32, 1>().map_err(|error| error.to_string())?;
-            let valid = length.first().and_then(|&length| usize::try_from(length).ok());
-            match valid.filter(|&valid| utterances == 1 && valid <= frames) {
+            let valid = match &length {
+                Tensor::Integer(_, lengths) if lengths.len() == 1 => usize::try_from(lengths[0]).ok(),
+                _ => None,
+            };
+            match valid.filter(|&valid| valid <= frames) {
                 Some(valid) => scores.truncate(valid * columns),
                 None => return Err(format!("lengths {length:?} for 1 utterance of {frames} frames")),
             }
@@ -184,15 +175,13 @@ impl OnnxNetwork {
 }
 
 /// The scores `[1, T, V]` or `[T, V]`, and T and V.
-fn as_rows(scores: Value) -> Result<(usize, usize, Vec<f32>), String> {
-    if scores.as_view().ndim() == 2 {
-        let ([frames, columns], scores) = scores.into_shape_vec::<f32, 2>().map_err(|error| error.to_string())?;
-        return Ok((frames, columns, scores));
-    }
-    let (shape, scores) = scores.into_shape_vec::<f32, 3>().map_err(|error| error.to_string())?;
-    match shape {
-        [1, frames, columns] => Ok((frames, columns, scores)),
-        _ => Err(format!("scores of shape {shape:?}, and [1, T, V] is expected")),
+fn as_rows(scores: Tensor) -> Result<(usize, usize, Vec<f32>), String> {
+    match scores {
+        Tensor::Float(shape, scores) => match shape[..] {
+            [1, frames, columns] | [frames, columns] => Ok((frames, columns, scores)),
+            _ => Err(format!("scores of shape {shape:?}, and [1, T, V] is expected")),
+        },
+        Tensor::Integer(..) => Err("scores are integers, and floating point is expected".to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use kaldera_network::{Batch, Error as NetworkError, LodTensor, Network};
-use kaldera_onnx::{Description, Error, Layout, OnnxNetwork, OnnxOptions};
+use kaldera_onnx::{Description, Error, Layout, OnnxNetwork, OnnxOptions, Runtime};
 use serde_json::Value;
 
 /// Sums of some ten products of single precision, in another order.
@@ -14,7 +14,21 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn network(name: &str) -> OnnxNetwork {
-    OnnxNetwork::open(path(&format!("{name}.onnx")), &OnnxOptions::default()).unwrap()
+    network_on(Runtime::Rten, name)
+}
+
+fn network_on(runtime: Runtime, name: &str) -> OnnxNetwork {
+    OnnxNetwork::open(path(&format!("{name}.onnx")), &OnnxOptions::default().with_runtime(runtime)).unwrap()
+}
+
+/// ONNX Runtime only where its library is.
+fn runtimes() -> Vec<Runtime> {
+    let has_library = std::env::var_os("ORT_DYLIB_PATH").is_some_and(|path| !path.is_empty());
+    if cfg!(feature = "ort") && has_library {
+        return vec![Runtime::Rten, Runtime::Ort];
+    }
+    println!("left out: ONNX Runtime, which needs the feature `ort` and its library in ORT_DYLIB_PATH");
+    vec![Runtime::Rten]
 }
 
 fn values(of: &Value) -> Vec<f32> {
@@ -24,12 +38,18 @@ fn values(of: &Value) -> Vec<f32> {
 #[test]
 fn log_probabilities_equal_those_of_onnx_runtime() {
     let answers: Value = serde_json::from_slice(&std::fs::read(path("answers.json")).unwrap()).unwrap();
+    for runtime in runtimes() {
+        log_probabilities_equal(runtime, &answers);
+    }
+}
+
+fn log_probabilities_equal(runtime: Runtime, answers: &Value) {
     for (name, layout, subsampling) in [
         ("icefall", Layout::Rows { width: Some(8) }, 2),
         ("nemo", Layout::Columns { width: Some(8) }, 2),
         ("samples", Layout::Samples, 160),
     ] {
-        let network = network(name);
+        let network = network_on(runtime, name);
         assert_eq!(
             (network.layout(), network.num_outputs(), network.subsampling()),
             (layout, 5, subsampling),
@@ -50,10 +70,40 @@ fn log_probabilities_equal_those_of_onnx_runtime() {
         for (found, (_, expected)) in found.sequences().zip(&utterances) {
             assert_eq!(found.len(), expected.len(), "{name}");
             let distance = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-            assert!(distance <= TOLERANCE, "{name}: {distance}");
+            assert!(distance <= TOLERANCE, "{name} on {runtime:?}: {distance}");
         }
         assert!(matches!(network.stream(), Err(NetworkError::NoStream { .. })));
     }
+}
+
+/// A process loads one library: all of this is one test.
+#[test]
+fn what_onnx_runtime_cannot_do_is_said() {
+    let on = |runtime, file: &str| OnnxNetwork::open(path(file), &OnnxOptions::default().with_runtime(runtime));
+    if !runtimes().contains(&Runtime::Ort) {
+        let error = on(Runtime::Ort, "icefall.onnx").unwrap_err();
+        let needed = if cfg!(feature = "ort") { "set ORT_DYLIB_PATH" } else { "with the feature `ort`" };
+        assert!(error.to_string().contains(needed), "{error}");
+        return;
+    }
+    assert!(on(Runtime::Ort, "streaming.onnx").unwrap_err().to_string().contains("cached_len_0 [N, 1, 8]"));
+    for file in ["answers.json", "nowhere.onnx"] {
+        assert!(matches!(on(Runtime::Ort, file), Err(Error::Load { .. })), "{file}");
+    }
+    // The library that pip installs has no CUDA.
+    let without = on(Runtime::OrtCuda, "icefall.onnx").map(|_| ());
+    println!("{without:?}");
+    assert!(without.is_ok() || matches!(without, Err(Error::Load { .. })));
+    // Utterances of several threads wait for each other.
+    let network = network_on(Runtime::Ort, "icefall");
+    let values: Vec<f32> = (0_u8..160).map(|i| f32::from(i % 13) / 13.0).collect();
+    let rows = LodTensor::from_lengths(&[20], 8, values).unwrap();
+    let run = || network.log_probs(&Batch::new(&["a"], &rows).unwrap()).unwrap();
+    let alone = run();
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+        all.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), alone));
+    });
 }
 
 #[test]

@@ -78,10 +78,22 @@ pub(super) enum Words {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct NetworkFile {
     file: PathBuf,
+    #[serde(default)]
+    runtime: RuntimeName,
     inputs: Option<usize>,
     #[serde(default)]
     layers: Vec<LayerOptions>,
     outputs: Option<PathBuf>,
+}
+
+/// What computes a network from an ONNX file.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RuntimeName {
+    #[default]
+    Rten,
+    Ort,
+    OrtCuda,
 }
 
 /// A folder and its description.
@@ -213,7 +225,7 @@ impl Model {
     }
 
     fn network_of_file(&self, front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
-        let NetworkFile { file, inputs, layers, .. } = &self.description.network;
+        let NetworkFile { file, runtime, inputs, layers, .. } = &self.description.network;
         let dim = front_end.dim();
         if let Some(inputs) = inputs.filter(|&inputs| inputs != dim) {
             return Err(
@@ -221,7 +233,11 @@ impl Model {
             );
         }
         let path = self.path(file);
-        match path.extension().and_then(|ending| ending.to_str()) {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if *runtime != RuntimeName::default() && ending != Some("onnx") {
+            return Err(self.refuse("network.runtime", "only ONNX files have a runtime: leave it out"));
+        }
+        match ending {
             Some("safetensors" | "onnx") if front_end.samp_freq().is_none() => {
                 Err(self.refuse("features", "it is missing: the network takes features"))
             }
@@ -252,11 +268,19 @@ impl Model {
 
     #[cfg(feature = "onnx")]
     fn onnx(&self, path: &Path, dim: usize) -> Result<Box<dyn Network>, Error> {
-        use kaldera_onnx::{OnnxNetwork, OnnxOptions};
+        use kaldera_onnx::{Error as OnnxError, OnnxNetwork, OnnxOptions, Runtime};
 
+        let runtime = match self.description.network.runtime {
+            RuntimeName::Rten => Runtime::Rten,
+            RuntimeName::Ort => Runtime::Ort,
+            RuntimeName::OrtCuda => Runtime::OrtCuda,
+        };
         let options = OnnxOptions::default().with_inputs(dim).with_subsampling(self.description.subsampling);
-        let network = OnnxNetwork::open(path, &options);
-        Ok(Box::new(network.map_err(|error| self.refuse("network.file", error.to_string()))?))
+        let network = OnnxNetwork::open(path, &options.with_runtime(runtime));
+        Ok(Box::new(network.map_err(|error| match error {
+            OnnxError::NoRuntime | OnnxError::Library { .. } => self.refuse("network.runtime", error.to_string()),
+            _ => self.refuse("network.file", error.to_string()),
+        })?))
     }
 
     #[cfg(not(feature = "onnx"))]
@@ -403,6 +427,21 @@ mod tests {
         }
         let files = Model::open(folder.path()).unwrap().files();
         assert_eq!(files, [FILE, "tokens.txt", "model.onnx", "model.onnx.data", "model.onnx_data"].map(at));
+    }
+
+    #[test]
+    fn a_runtime_is_one_of_onnx_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |network: &str| {
+            let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.1\nnetwork = {network}");
+            fs::write(folder.path().join(FILE), text).unwrap();
+            let opened = Model::open(folder.path()).and_then(|model| model.network(&FrontEnd::none()).map(|_| ()));
+            opened.unwrap_err().to_string()
+        };
+        let error = refused("{ file = 'x.ark', runtime = 'ort' }");
+        assert!(error.contains("key network.runtime") && error.contains("only ONNX files"), "{error}");
+        let error = refused("{ file = 'x.onnx', runtime = 'tract' }");
+        assert!(error.contains("`rten`, `ort`, `ort-cuda`"), "{error}");
     }
 
     #[test]

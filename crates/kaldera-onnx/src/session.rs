@@ -1,0 +1,56 @@
+//! A loaded file on one of the runtimes.
+
+#[cfg(feature = "ort")]
+mod on_ort;
+mod on_rten;
+
+use std::path::Path;
+
+use crate::description::Description;
+use crate::error::Error;
+
+/// What computes the network of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Runtime {
+    /// [RTen](https://docs.rs/rten), which is a part of this crate. An utterance has one thread.
+    #[default]
+    Rten,
+    /// ONNX Runtime, with the feature `ort`: for what RTen cannot read, such as files of int4. Its
+    /// library is loaded when the first file is opened, from where the environment variable
+    /// `ORT_DYLIB_PATH` says, else by its usual name. Utterances wait for each other, and each has
+    /// all processors.
+    Ort,
+    /// The same on the first GPU, which needs a library of ONNX Runtime that was built with CUDA.
+    OrtCuda,
+}
+
+/// A tensor: its shape, and its values row by row.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Tensor {
+    Float(Vec<usize>, Vec<f32>),
+    Integer(Vec<usize>, Vec<i64>),
+}
+
+/// A file that a runtime has loaded.
+pub(crate) trait Session: Send + Sync {
+    /// What it says of itself.
+    fn description(&self) -> Description;
+
+    /// The outputs at these positions for inputs at theirs; positions are those of the description.
+    fn run(&self, inputs: Vec<(usize, Tensor)>, outputs: &[usize]) -> Result<Vec<Tensor>, String>;
+}
+
+/// Loads a file, and the files of weights that it names beside it.
+///
+/// # Errors
+/// [`Error::Load`], [`Error::NoRuntime`] and [`Error::Library`].
+pub(crate) fn load(path: &Path, runtime: Runtime) -> Result<Box<dyn Session>, Error> {
+    match runtime {
+        Runtime::Rten => Ok(Box::new(on_rten::RtenSession::load(path)?)),
+        #[cfg(feature = "ort")]
+        Runtime::Ort | Runtime::OrtCuda => Ok(Box::new(on_ort::OrtSession::load(path, runtime)?)),
+        #[cfg(not(feature = "ort"))]
+        Runtime::Ort | Runtime::OrtCuda => Err(Error::NoRuntime),
+    }
+}

@@ -1,0 +1,153 @@
+//! ONNX Runtime, from its shared library.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use ort::ep::CUDA;
+use ort::session::{Session as Loaded, SessionInputValue};
+use ort::value::{DynValue, Outlet, Tensor as OrtTensor, TensorElementType, ValueType};
+
+use crate::description::{Axis, Description, Element, TensorInfo};
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::session::{Runtime, Session, Tensor};
+
+/// Names the library.
+const VARIABLE: &str = "ORT_DYLIB_PATH";
+
+pub(super) struct OrtSession {
+    /// Its `run` is not safe on several threads.
+    loaded: Mutex<Loaded>,
+    description: Description,
+    /// For each input of integers, whether they are of 32 bits.
+    narrow: Vec<bool>,
+}
+
+impl OrtSession {
+    pub(super) fn load(path: &Path, runtime: Runtime) -> Result<Self, Error> {
+        load_library()?;
+        let failed = |reason| Error::Load { path: path.to_owned(), reason };
+        let loaded = guarded(|| commit(path, runtime)).map_err(failed)?;
+        let description = guarded(|| describe(&loaded)).map_err(failed)?;
+        let is_narrow = |input: &Outlet| input.dtype().tensor_type() == Some(TensorElementType::Int32);
+        let narrow = loaded.inputs().iter().map(is_narrow).collect();
+        Ok(Self { loaded: Mutex::new(loaded), description, narrow })
+    }
+
+    fn name_of(tensors: &[TensorInfo], at: usize) -> Result<&str, String> {
+        tensors.get(at).map(|tensor| &*tensor.name).ok_or_else(|| format!("there is no {at}"))
+    }
+
+    fn input(&self, at: usize, tensor: Tensor) -> Result<SessionInputValue<'static>, String> {
+        let failed = |error: ort::Error| error.to_string();
+        Ok(match tensor {
+            Tensor::Float(shape, values) => OrtTensor::from_array((shape, values)).map_err(failed)?.into(),
+            Tensor::Integer(shape, values) if self.narrow.get(at) == Some(&true) => {
+                let narrow = |value: i64| i32::try_from(value).map_err(|_| format!("{value} needs more than 32 bits"));
+                let values = values.into_iter().map(narrow).collect::<Result<Vec<_>, _>>()?;
+                OrtTensor::from_array((shape, values)).map_err(failed)?.into()
+            }
+            Tensor::Integer(shape, values) => OrtTensor::from_array((shape, values)).map_err(failed)?.into(),
+        })
+    }
+}
+
+impl Session for OrtSession {
+    fn description(&self) -> Description {
+        self.description.clone()
+    }
+
+    fn run(&self, inputs: Vec<(usize, Tensor)>, outputs: &[usize]) -> Result<Vec<Tensor>, String> {
+        guarded(|| {
+            let inputs = inputs.into_iter().map(|(at, tensor)| {
+                Ok::<_, String>((Self::name_of(&self.description.inputs, at)?, self.input(at, tensor)?))
+            });
+            let inputs: Vec<(&str, SessionInputValue<'_>)> = inputs.collect::<Result<_, _>>()?;
+            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = loaded.run(inputs).map_err(|error| error.to_string())?;
+            let tensor_of = |&at: &usize| {
+                let name = Self::name_of(&self.description.outputs, at)?;
+                tensor(found.get(name).ok_or_else(|| format!("there is no output {name}"))?)
+            };
+            outputs.iter().map(tensor_of).collect::<Result<Vec<_>, _>>()
+        })
+    }
+}
+
+/// Loads the library, once; a failure is tried again.
+fn load_library() -> Result<(), Error> {
+    static LOADED: OnceLock<()> = OnceLock::new();
+    if LOADED.get().is_some() {
+        return Ok(());
+    }
+    let named = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let usual = || format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX).into();
+    let library = named.unwrap_or_else(usual);
+    guarded(|| ort::init_from(&library).map(|environment| environment.commit()))
+        .map_err(|reason| Error::Library { library, reason })?;
+    let _ = LOADED.set(());
+    Ok(())
+}
+
+fn commit(path: &Path, runtime: Runtime) -> Result<Loaded, String> {
+    fn text(error: impl Display) -> String {
+        error.to_string()
+    }
+    // Threads that wait for the next utterance must not keep their processors.
+    let mut builder = Loaded::builder().map_err(text)?.with_intra_op_spinning(false).map_err(text)?;
+    if runtime == Runtime::OrtCuda {
+        builder = builder.with_execution_providers([CUDA::default().build().error_on_failure()]).map_err(text)?;
+    }
+    builder.commit_from_file(path).map_err(text)
+}
+
+fn describe(loaded: &Loaded) -> Result<Description, String> {
+    let all = |tensors: &[Outlet]| tensors.iter().map(info).collect();
+    let metadata = loaded.metadata().map_err(|error| error.to_string())?;
+    let keys = metadata.custom_keys().map_err(|error| error.to_string())?;
+    let metadata = keys.into_iter().filter_map(|key| metadata.custom(&key).map(|value| (key, value)));
+    Ok(Description::new(all(loaded.inputs()), all(loaded.outputs()), metadata.collect()))
+}
+
+fn info(tensor: &Outlet) -> TensorInfo {
+    let (mut axes, mut element) = (None, None);
+    if let ValueType::Tensor { ty, shape, dimension_symbols } = tensor.dtype() {
+        let axis = |(&size, name): (&i64, &String)| match usize::try_from(size) {
+            Ok(size) => Axis::Fixed(size),
+            Err(_) => Axis::Symbolic(name.clone()),
+        };
+        axes = Some(shape.iter().zip(dimension_symbols.iter()).map(axis).collect());
+        element = match ty {
+            TensorElementType::Float32 | TensorElementType::Float64 | TensorElementType::Float16 => {
+                Some(Element::Float)
+            }
+            TensorElementType::Int32 | TensorElementType::Int64 => Some(Element::Integer),
+            TensorElementType::Int8 | TensorElementType::Uint8 => Some(Element::Byte),
+            _ => None,
+        };
+    }
+    TensorInfo { name: tensor.name().to_owned(), axes, element }
+}
+
+fn tensor(value: &DynValue) -> Result<Tensor, String> {
+    let sizes = |shape: &[i64]| {
+        let size = |&size: &i64| usize::try_from(size).map_err(|_| format!("an axis of size {size}"));
+        shape.iter().map(size).collect::<Result<Vec<_>, _>>()
+    };
+    let failed = |error: ort::Error| error.to_string();
+    match value.dtype().tensor_type() {
+        Some(TensorElementType::Int32) => {
+            let (shape, values) = value.try_extract_tensor::<i32>().map_err(failed)?;
+            Ok(Tensor::Integer(sizes(shape)?, values.iter().copied().map(i64::from).collect()))
+        }
+        Some(TensorElementType::Int64) => {
+            let (shape, values) = value.try_extract_tensor::<i64>().map_err(failed)?;
+            Ok(Tensor::Integer(sizes(shape)?, values.to_vec()))
+        }
+        _ => {
+            let (shape, values) = value.try_extract_tensor::<f32>().map_err(failed)?;
+            Ok(Tensor::Float(sizes(shape)?, values.to_vec()))
+        }
+    }
+}
