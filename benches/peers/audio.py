@@ -44,6 +44,41 @@ def make(folder: Path, files: int) -> Path:
     return scp
 
 
+FORMATS = {
+    "WAV, 16 kHz": ("wav", ["-c", "copy"]),
+    "WAV, 44.1 kHz stereo": ("wav", ["-ar", "44100", "-ac", "2", "-af", "aecho=0.8:0.7:9:0.3"]),
+    "WAV, 48 kHz": ("wav", ["-ar", "48000"]),
+    "FLAC, 16 kHz": ("flac", []),
+    "MP3, 44.1 kHz stereo": ("mp3", ["-ar", "44100", "-ac", "2", "-b:a", "128k"]),
+}
+"""Formats of the same audio: an ending, and what makes ffmpeg write it."""
+
+
+def convert(scp: Path, name: str) -> Path:
+    """The recordings of `scp` in the format `name`, in a folder beside them, by ffmpeg; returns the path of its list."""
+    ending, options = FORMATS[name]
+    folder = scp.parent / "".join(letter if letter.isalnum() else "-" for letter in name)
+    lines = [line.split(maxsplit=1) for line in scp.read_text().splitlines()]
+    text = "".join(f"{key} {folder / key}.{ending}\n" for key, _ in lines)
+    converted = folder / "wav.scp"
+    if converted.exists() and converted.read_text() == text:
+        return converted
+    if not shutil.which("ffmpeg"):
+        sys.exit("ffmpeg is needed to convert the audio: apt-get install ffmpeg")
+    folder.mkdir(exist_ok=True)
+
+    def write(line: list) -> None:
+        key, path = line
+        ffmpeg = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-bitexact", "-i", path, *options, folder / f"{key}.{ending}"]
+        subprocess.run(ffmpeg, check=True)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in pool.map(write, lines):
+            del done  # only to raise here what was raised there
+    converted.write_text(text)  # last: its presence says that the folder is complete
+    return converted
+
+
 def speak(index: int, target: Path, scratch: Path, noise: Path) -> None:
     """Writes recording number `index` as `target`.wav."""
     chance = random.Random(index)

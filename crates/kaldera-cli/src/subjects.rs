@@ -19,6 +19,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "output-format",
             "write-utt2dur",
             "sample-frequency",
+            "resample",
             "allow-downsample",
             "allow-upsample",
             "full-scale",

@@ -19,6 +19,8 @@ mod formats;
 mod inputs;
 pub(crate) mod limits;
 mod merge;
+#[cfg(feature = "opus")]
+mod opus;
 pub(crate) mod ordered;
 pub(crate) mod overwrite;
 mod pitch;
@@ -32,7 +34,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldi_feat::{Audio, DeltaFeaturesOptions, PitchWorkspace, VadEnergyOptions};
+use kaldi_feat::{Audio, DeltaFeaturesOptions, PitchWorkspace, Resamplers, Samples, VadEnergyOptions};
 use kaldi_matrix::{Matrix, MatrixBase, StorageMut, SubMatrix, SubMatrixMut, Vector};
 
 pub use self::batches::{Batch, Batches};
@@ -72,6 +74,7 @@ pub struct Pipeline<'a, E> {
     min_seconds: f32,
     vtln_warp: f32,
     subtract_mean: bool,
+    resamplers: Option<Resamplers>,
     pitch: Option<&'a PitchFeatures>,
     post: Post,
     reading: ReadOptions,
@@ -90,6 +93,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             min_seconds: 0.0,
             vtln_warp: 1.0,
             subtract_mean: false,
+            resamplers: None,
             pitch: None,
             post: Post::default(),
             reading: ReadOptions::default(),
@@ -115,6 +119,14 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     #[doc(alias = "min-duration")]
     pub fn min_seconds(self, min_seconds: f32) -> Self {
         Self { min_seconds, ..self }
+    }
+
+    /// Resamples recordings of other rates to `samp_freq` Hz, with the quality of ffmpeg's default
+    /// ([`PolyphaseResample`](kaldi_feat::PolyphaseResample)), before anything is computed of them.
+    /// The options `allow_downsample` and `allow_upsample` of the features resample as Kaldi does.
+    #[must_use]
+    pub fn resample(self, samp_freq: f32) -> Self {
+        Self { resamplers: Some(Resamplers::new(samp_freq)), ..self }
     }
 
     /// Warps the frequencies by this factor (vocal tract length normalisation); 1 is none.
@@ -317,7 +329,15 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         }
         let channel = choose_channel(utterance, self.channel, recording.num_channels())?;
         let channel = recording.cut(channel, range);
-        let audio = Audio::new(channel.samples(), samp_freq).with_key(&utterance.key).with_vtln_warp(self.vtln_warp);
+        let mut audio =
+            Audio::new(channel.samples(), samp_freq).with_key(&utterance.key).with_vtln_warp(self.vtln_warp);
+        let resampled;
+        if let Some(resamplers) = &self.resamplers
+            && let Some(resampler) = resamplers.get(samp_freq)?
+        {
+            resampled = resampler.resample(audio.samples);
+            (audio.samples, audio.samp_freq) = (Samples::F32(&resampled), resamplers.samp_rate_out());
+        }
         let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, features)?;
         if frames == 0 {
             return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq });

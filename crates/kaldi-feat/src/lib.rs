@@ -127,6 +127,7 @@ pub use pitch::options::{PitchExtractionOptions, ProcessPitchOptions};
 pub use pitch::process::{PitchProcessor, ProcessPitchStream, process_pitch};
 pub use pitch::stream::OnlinePitch;
 pub use resample::arbitrary::ArbitraryResample;
+pub use resample::polyphase::{PolyphaseResample, PolyphaseStream, Resamplers};
 pub use resample::{LinearResample, ResampleStream};
 pub use rows::cmvn::{CmvnStats, apply_cmvn, apply_cmvn_reverse};
 pub use rows::deltas::{
@@ -172,6 +173,9 @@ const _: () = {
     is_send_and_sync::<PitchInterpolator>();
     is_send_and_sync::<LinearResample>();
     is_send_and_sync::<ResampleStream>();
+    is_send_and_sync::<PolyphaseResample>();
+    is_send_and_sync::<PolyphaseStream>();
+    is_send_and_sync::<Resamplers>();
     is_send_and_sync::<OnlineCmvn>();
     is_send_and_sync::<VadStream>();
     is_send_and_sync::<Error>();

@@ -1,7 +1,8 @@
-//! Resampling by a windowed sinc, at regular times ([`LinearResample`]) and at any
-//! ([`ArbitraryResample`]), as Kaldi does it.
+//! Resampling by a windowed sinc: at regular times ([`LinearResample`]) and at any
+//! ([`ArbitraryResample`]) as Kaldi does it, and as ffmpeg does it ([`PolyphaseResample`](polyphase::PolyphaseResample)).
 
 pub(crate) mod arbitrary;
+pub(crate) mod polyphase;
 mod products;
 mod sinc;
 

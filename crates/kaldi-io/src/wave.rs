@@ -37,6 +37,7 @@ use self::header::PCM;
 pub use self::audio::{WaveAudio, WaveSamples};
 pub use self::error::WaveError;
 pub use self::header::WaveInfo;
+pub use self::layout::check_layout;
 
 /// A recording: 16-bit samples and their rate.
 ///

@@ -36,8 +36,9 @@ OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumP
 appears complete or not at all; its order is that of the inputs and does not depend on --jobs.
 Recordings that cannot be used are left out and listed at the end, and so are files of folders that
 are audio of other formats, lines of lists that are none, and recordings with the key of one before
-them. With --no-pipes no command of a list is run. All recordings must have the sample rate of --sample-frequency (default 16000) unless
---allow-downsample or --allow-upsample is given.
+them. With --no-pipes no command of a list is run. All recordings must have the sample rate of
+--sample-frequency (default 16000) unless --resample is given (a filter of the quality of ffmpeg's), or
+--allow-downsample or --allow-upsample (Kaldi's filter).
 The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
 dither, and the noise in the change of pitch, differ: they are 0 unless asked for.
 
@@ -303,6 +304,7 @@ struct Options {
     preset: String,
     corpus: CorpusOptions,
     min_duration: f32,
+    resample: bool,
     vtln_warp: f32,
     subtract_mean: bool,
     with_pitch: bool,
@@ -324,6 +326,7 @@ impl OptionSet for Options {
         );
         self.corpus.register(registry);
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
+        registry.add("resample", &mut self.resample, "Resample recordings of another rate, with ffmpeg's quality");
         registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor");
         registry.add("subtract-mean", &mut self.subtract_mean, "Subtract the mean of each dimension per recording");
         registry.add("with-pitch", &mut self.with_pitch, "Put pitch beside the features");
@@ -403,9 +406,13 @@ impl OfKind<'_> {
         }
         of_kind.align(&mut pitch.extraction);
         let wrong = |error| Trouble::Usage(log::one_line(&error));
+        let samp_freq = pitch.extraction.samp_freq;
         let pitch = if options.with_pitch { Some(pitch.plan().map_err(wrong)?) } else { None };
         let extractor = plan(of_kind).map_err(wrong)?;
-        let pipeline = pipeline(&extractor, pitch.as_ref(), &options)?;
+        let mut pipeline = pipeline(&extractor, pitch.as_ref(), &options)?;
+        if options.resample {
+            pipeline = pipeline.resample(samp_freq);
+        }
         extract(&pipeline, &options.corpus, &settings, &paths, quiet)
     }
 

@@ -26,11 +26,12 @@ Examples:
 const AVX512_KERNELS: [&str; 4] = ["SkylakeX", "Cooperlake", "SapphireRapids", "Zen5"];
 
 /// The features that the command can be built with, and whether it was.
-const FEATURES: [(&str, bool); 5] = [
+const FEATURES: [(&str, bool); 6] = [
     ("openblas", cfg!(feature = "openblas")),
     ("pure", cfg!(feature = "pure")),
     ("rayon", cfg!(feature = "rayon")),
     ("symphonia", cfg!(feature = "symphonia")),
+    ("opus", cfg!(feature = "opus")),
     ("digits", cfg!(feature = "digits")),
 ];
 

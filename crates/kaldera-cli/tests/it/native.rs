@@ -123,7 +123,7 @@ fn another_sample_rate_is_told_with_its_remedy() {
     let args = ["features", "--kind", "fbank", "-o", "x.ark", "a.wav"];
     bench.run(&args).with(1).tells(&["a.wav", "--sample-frequency=8000", "--allow-upsample"]);
     assert_eq!(bench.names(), ["a.wav"]);
-    for option in ["--sample-frequency=8000", "--allow-upsample=true"] {
+    for option in ["--sample-frequency=8000", "--allow-upsample=true", "--resample"] {
         bench.run(&[&args[..], &[option]].concat()).with(0);
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{Cursor, ErrorKind};
 
 use kaldera_base::panics::catch;
+use kaldi_io::wave::check_layout;
 use symphonia::core::codecs::audio::well_known::{CODEC_ID_FLAC, CODEC_ID_MP3};
 use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error as SymphoniaError;
@@ -12,19 +13,12 @@ use symphonia::core::io::{MediaSourceStream, MediaSourceStreamOptions};
 use symphonia::core::meta::MetadataOptions;
 
 use crate::Error;
-use crate::pipeline::formats;
+use crate::pipeline::formats::{self, Format};
+use crate::pipeline::limits::most_samples;
 use crate::pipeline::recording::Recording;
 
 /// symphonia's full scale is 1, Kaldi's that of 16 bits: 16-bit samples come out as they went in.
 const FULL_SCALE: f32 = 32_768.0;
-
-/// Samples that a compressed file may become whatever its size is: 1 GiB, four and a half hours at
-/// 16 kHz.
-const FREE_SAMPLES: u64 = 1 << 28;
-
-/// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, and
-/// silence in FLAC 500.
-const SAMPLES_PER_BYTE: u64 = 256;
 
 /// No frame of an MP3 file is longer: 320 kbit/s at 8 kHz.
 const MAX_MPEG_FRAME: usize = 2881;
@@ -34,12 +28,8 @@ const MAX_MPEG_FRAME: usize = 2881;
 /// What cannot be decoded to its end is an error, not a shorter recording, unless `allow_truncated`
 /// is true. A panic of the decoder is an error.
 pub(super) fn decode(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
-    catch(|| decode_all(bytes, allow_truncated)).unwrap_or_else(|message| Err(Error::Decoder { message }))
-}
-
-fn decode_all(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
-    let most = FREE_SAMPLES.max(SAMPLES_PER_BYTE.saturating_mul(bytes.len() as u64));
-    decode_up_to(most, bytes, allow_truncated)
+    catch(|| decode_up_to(most_samples(bytes.len() as u64), bytes, allow_truncated))
+        .unwrap_or_else(|message| Err(Error::Decoder { message }))
 }
 
 /// Decodes what has `most` samples at the most.
@@ -51,13 +41,15 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
     let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
     let options = (FormatOptions::default(), MetadataOptions::default());
     let probed = symphonia::default::get_probe().probe(&Hint::new(), stream, options.0, options.1);
-    let mut format = probed.map_err(|error| match (formats::Format::of(&head), error) {
+    let container = Format::of(&head);
+    let mut format = probed.map_err(|error| match (container, error) {
         // Nothing that is known.
-        (formats::Format::Unknown, _) => formats::not_audio(&head),
+        (Format::Unknown, _) => formats::not_audio(&head),
         (_, error) if is_end(&error) => Error::NoEnd,
         (_, error) => error.into(),
     })?;
-    let mut decoded = Decoded { samples: Vec::new(), layout: None, most, last_mpeg_frame: None };
+    let container = if let Format::Other { name } = container { name } else { "WAV" };
+    let mut decoded = Decoded { container, samples: Vec::new(), layout: None, most, last_mpeg_frame: None };
     let ended = match (decoded.read_all(&mut *format), truncated) {
         (Ok(()), Some((expected, found))) => Err(Error::Truncated { format: "MP3", expected, found, unit: "bytes" }),
         (Ok(()), None) if !has_end || decoded.ends_within_mpeg_frame(&tail) => Err(Error::NoEnd),
@@ -83,6 +75,8 @@ fn is_end(error: &SymphoniaError) -> bool {
 
 /// What has been decoded.
 struct Decoded {
+    /// The format of the file.
+    container: &'static str,
     samples: Vec<f32>,
     /// The rate and the number of channels.
     layout: Option<(u32, usize)>,
@@ -137,6 +131,9 @@ impl Decoded {
             }
             let buffer = decoder.decode(&packet)?;
             let found = (buffer.spec().rate(), buffer.spec().channels().count());
+            if self.layout.is_none() {
+                check_layout(self.container, found.1 as u64, f64::from(found.0))?;
+            }
             if *self.layout.get_or_insert(found) != found {
                 return Err(SymphoniaError::Unsupported("the rate or the number of channels changes on the way").into());
             }

@@ -15,8 +15,14 @@ const SPH2PIPE: &str = "sph2pipe -f wav FILE |";
 pub(super) enum Format {
     /// WAV, or another one whose samples are not compressed: `kaldi-io` reads it.
     Wave,
+    /// Opus in Ogg, which this build reads.
+    #[cfg(feature = "opus")]
+    Opus,
     /// Of another format that this build reads.
-    Other,
+    Other {
+        /// Its name.
+        name: &'static str,
+    },
     /// Of a format that it does not.
     Unread {
         /// Its name.
@@ -32,7 +38,7 @@ impl Format {
     /// Of a file that begins with `head`, of which there should be [`HEAD`] bytes.
     pub(super) fn of(head: &[u8]) -> Self {
         let unread = |name| Self::Unread { name, command: FFMPEG };
-        let read = |name| if cfg!(feature = "symphonia") { Self::Other } else { unread(name) };
+        let read = |name| if cfg!(feature = "symphonia") { Self::Other { name } } else { unread(name) };
         let contains = |text: &[u8]| head.windows(text.len()).any(|window| window == text);
         match head {
             [b'R', b'I', b'F', b'F' | b'X', _, _, _, _, b'W', b'A', b'V', b'E', ..]
@@ -58,7 +64,12 @@ impl Format {
             [b'a', b'j', b'k', b'g', ..] => unread("Shorten"),
             [0x0B, 0x77, ..] => unread("AC-3"),
             [0x1F, 0x8B, ..] => Self::Unread { name: "gzip", command: "gunzip -c FILE |" },
-            [b'O', b'g', b'g', b'S', ..] if contains(b"OpusHead") => unread("Opus"),
+            #[cfg(feature = "opus")]
+            [b'O', b'g', b'g', b'S', ..] if contains(b"OpusHead") => Self::Opus,
+            #[cfg(not(feature = "opus"))]
+            [b'O', b'g', b'g', b'S', ..] if contains(b"OpusHead") => {
+                unread("Opus (a build with the feature opus reads it)")
+            }
             [b'O', b'g', b'g', b'S', ..] if contains(b"Speex   ") => unread("Speex"),
             [b'O', b'g', b'g', b'S', ..] => read("Ogg"),
             [b'f', b'L', b'a', b'C', ..] => read("FLAC"),
@@ -83,7 +94,9 @@ impl Format {
     pub(super) fn error(self) -> Option<Error> {
         match self {
             Self::Unread { name, command } => Some(Error::UnreadFormat { format: name.to_owned(), command }),
-            Self::Wave | Self::Other | Self::Unknown => None,
+            #[cfg(feature = "opus")]
+            Self::Opus => None,
+            Self::Wave | Self::Other { .. } | Self::Unknown => None,
         }
     }
 }
@@ -126,10 +139,12 @@ mod tests {
             Some(Error::UnreadFormat { format, command }) => format!("{format}: {command}"),
             _ => format!("{:?}", Format::of(head)),
         };
-        assert_eq!(
-            name(b"OggS\0\x02\0\0\0\0\0\0\0\0\xA2\x4D\x01\x3C\0\0\0\0\xB8\x6D\x0B\xAD\x01\x13OpusHead"),
-            "Opus: ffmpeg -i FILE -f wav - |"
-        );
+        let opus = name(b"OggS\0\x02\0\0\0\0\0\0\0\0\xA2\x4D\x01\x3C\0\0\0\0\xB8\x6D\x0B\xAD\x01\x13OpusHead");
+        if cfg!(feature = "opus") {
+            assert_eq!(opus, "Opus");
+        } else {
+            assert_eq!(opus, "Opus (a build with the feature opus reads it): ffmpeg -i FILE -f wav - |");
+        }
         assert_eq!(name(b"\0\0\0\x1cftypM4A "), "MP4 (M4A): ffmpeg -i FILE -f wav - |");
         for wave in [
             &b"RIFF....WAVE"[..],

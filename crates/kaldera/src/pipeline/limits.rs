@@ -13,6 +13,22 @@ pub(super) fn most_bytes(compressed: u64) -> u64 {
     compressed.saturating_mul(SWELLING).max(FREE)
 }
 
+/// Samples that a file of compressed audio may become whatever its size is: 1 GiB, four and a half
+/// hours at 16 kHz.
+#[cfg(any(feature = "symphonia", feature = "opus"))]
+const FREE_SAMPLES: u64 = 1 << 28;
+
+/// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, and
+/// silence in FLAC 500.
+#[cfg(any(feature = "symphonia", feature = "opus"))]
+const SAMPLES_PER_BYTE: u64 = 256;
+
+/// The most samples, of all channels, that an audio file of so many bytes may become.
+#[cfg(any(feature = "symphonia", feature = "opus"))]
+pub(super) fn most_samples(bytes: u64) -> u64 {
+    FREE_SAMPLES.max(SAMPLES_PER_BYTE.saturating_mul(bytes))
+}
+
 /// The error of what would become more.
 pub(super) fn swells(limit: u64) -> io::Error {
     io::Error::other(format!("it decompresses to more than {limit} bytes, which is the limit for its size"))

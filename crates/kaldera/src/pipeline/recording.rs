@@ -8,7 +8,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use kaldi_feat::{Audio, Samples};
+#[cfg(feature = "opus")]
+use kaldera_base::panics;
+use kaldi_feat::{Audio, Resamplers, Samples};
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
 
@@ -17,6 +19,8 @@ use crate::Error;
 use crate::pipeline::decode;
 use crate::pipeline::formats::{self, Format};
 use crate::pipeline::inputs::{Source, Span};
+#[cfg(feature = "opus")]
+use crate::pipeline::opus;
 
 /// Samples of all channels, frame by frame with the channels of a frame side by side, on the scale
 /// of 16-bit integers, -32768 to 32767.
@@ -50,8 +54,8 @@ pub struct Recording {
 
 impl Recording {
     /// Reads an audio file: WAV, AIFF, AU, CAF, Wave64 and NIST SPHERE of any width (see
-    /// [`WaveAudio`]); with the feature `symphonia` also FLAC, MP3 and Ogg Vorbis. Contents tell
-    /// the format, not the ending.
+    /// [`WaveAudio`]); with the feature `symphonia` also FLAC, MP3 and Ogg Vorbis, with `opus` Ogg
+    /// Opus. Contents tell the format, not the ending.
     ///
     /// # Errors
     /// [`Error::Recording`], with the file's name, where it cannot be opened or is no audio that
@@ -171,10 +175,45 @@ impl Recording {
         if self.num_channels <= 1 {
             return self.clone();
         }
-        let samples = self.samples();
-        let whole = samples.len() - samples.len() % self.num_channels;
-        let channels = kaldi_feat::Interleaved::new(&samples[..whole], self.num_channels).expect("whole frames");
+        let whole = self.num_samples() * self.num_channels;
+        let samples = match &self.samples {
+            WaveSamples::I16(samples) => Samples::I16(&samples[..whole]),
+            WaveSamples::F32(samples) => Samples::F32(&samples[..whole]),
+        };
+        let channels = kaldi_feat::Interleaved::new(samples, self.num_channels).expect("whole frames");
         Self::from_f32(channels.mean(), self.samp_freq)
+    }
+
+    /// The recording at `samp_freq` Hz, each channel resampled with the quality of ffmpeg's default
+    /// ([`PolyphaseResample`](kaldi_feat::PolyphaseResample)).
+    ///
+    /// ```
+    /// use kaldera::Recording;
+    ///
+    /// let recording = Recording::from_i16(vec![100; 44_100], 44_100.0);
+    /// assert_eq!(recording.resample(16_000.0)?.num_samples(), 16_000);
+    /// # Ok::<(), kaldera::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A rate that is no number from 1 to 10 million, or more than a thousand times the other.
+    #[doc(alias = "-ar")]
+    pub fn resample(&self, samp_freq: f32) -> Result<Self, Error> {
+        let Self { num_channels, .. } = *self;
+        let Some(resampler) = Resamplers::new(samp_freq).get(self.samp_freq)? else { return Ok(self.clone()) };
+        let all = 0..self.num_samples();
+        if num_channels == 1 {
+            let samples = resampler.resample(self.cut(0, all).samples());
+            return Ok(Self::from_f32(samples, samp_freq));
+        }
+        let mut samples = vec![0.0; resampler.num_output_samples(all.len()) * num_channels];
+        for channel in 0..num_channels {
+            let resampled = resampler.resample(self.cut(channel, all.clone()).samples());
+            for (to, from) in samples.iter_mut().skip(channel).step_by(num_channels).zip(resampled) {
+                *to = from;
+            }
+        }
+        Ok(Self::interleaved(samples, num_channels, samp_freq))
     }
 
     /// What features are computed from.
@@ -404,7 +443,7 @@ fn read_any(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, E
         return Err(error);
     }
     if format != Format::Wave {
-        return read_other(head, reader, options);
+        return read_other(format, head, reader, options);
     }
     let mut kept = Kept { head: &head, reader, bytes: Vec::new() };
     let audio = if options.allow_truncated { WaveAudio::read(&mut kept) } else { WaveAudio::read_whole(&mut kept) };
@@ -419,15 +458,20 @@ fn read_any(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, E
             if begin.len() >= Kept::MOST {
                 return Err(formats::unread_wave(format));
             }
-            read_other(begin, reader, options).map_err(|_| formats::unread_wave(format))
+            read_other(Format::Wave, begin, reader, options).map_err(|_| formats::unread_wave(format))
         }
         Err(error) => Err(error.into()),
     }
 }
 
 /// Decodes what [`WaveAudio`] does not read; `begin` has been read of it.
-#[cfg(feature = "symphonia")]
-fn read_other(begin: Vec<u8>, reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
+#[cfg(any(feature = "symphonia", feature = "opus"))]
+fn read_other(
+    format: Format,
+    begin: Vec<u8>,
+    reader: &mut dyn Read,
+    options: &ReadOptions,
+) -> Result<Recording, Error> {
     /// It is decoded as a whole.
     const MOST_BYTES: u64 = 1 << 32;
     let mut bytes = begin;
@@ -438,12 +482,25 @@ fn read_other(begin: Vec<u8>, reader: &mut dyn Read, options: &ReadOptions) -> R
     if bytes.len() as u64 > MOST_BYTES {
         return Err(WaveError::TooLong { limit: MOST_BYTES }.into());
     }
-    decode::decode(bytes, options.allow_truncated)
+    match format {
+        #[cfg(feature = "opus")]
+        Format::Opus => panics::catch(|| opus::decode(&bytes, options.allow_truncated))
+            .unwrap_or_else(|message| Err(Error::Decoder { message })),
+        #[cfg(feature = "symphonia")]
+        _ => decode::decode(bytes, options.allow_truncated),
+        #[cfg(not(feature = "symphonia"))]
+        _ => Err(formats::not_audio(&bytes)),
+    }
 }
 
 /// Without a decoder.
-#[cfg(not(feature = "symphonia"))]
-fn read_other(begin: Vec<u8>, _reader: &mut dyn Read, _options: &ReadOptions) -> Result<Recording, Error> {
+#[cfg(not(any(feature = "symphonia", feature = "opus")))]
+fn read_other(
+    _format: Format,
+    begin: Vec<u8>,
+    _reader: &mut dyn Read,
+    _options: &ReadOptions,
+) -> Result<Recording, Error> {
     Err(formats::not_audio(&begin))
 }
 
@@ -507,6 +564,21 @@ mod tests {
         let recording = Recording::interleaved(Vec::new(), 2, 8000.0);
         assert_eq!(recording.channel(1).unwrap().num_samples(), 0);
         assert!(matches!(recording.channel(2), Err(Error::NoSuchChannel { .. })));
+    }
+
+    #[test]
+    fn channels_are_resampled_as_if_alone() {
+        let left: Vec<f32> = (0_u16..3000).map(|i| f32::from(i * 37 % 1000)).collect();
+        let right: Vec<f32> = left.iter().map(|sample| 5.0 - sample).collect();
+        let both = left.iter().zip(&right).flat_map(|(&left, &right)| [left, right]).collect();
+        let both = Recording::interleaved(both, 2, 44_100.0).resample(16_000.0).unwrap();
+        assert_eq!((both.num_channels(), both.samp_freq()), (2, 16_000.0));
+        for (channel, samples) in [left, right].into_iter().enumerate() {
+            let alone = Recording::from_f32(samples, 44_100.0).resample(16_000.0).unwrap();
+            assert_eq!(both.channel(channel).unwrap(), alone);
+        }
+        assert_eq!(both.resample(16_000.0).unwrap(), both);
+        assert!(both.resample(1.0).is_err());
     }
 
     #[test]

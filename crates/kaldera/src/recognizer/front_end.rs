@@ -1,6 +1,7 @@
 //! The features of a model, by the names of Kaldi's options.
 
 mod normalize;
+mod resampled;
 mod samples;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use toml::{Table, Value};
 
 use crate::Error;
 use crate::recognizer::front_end::normalize::Normalize;
+use crate::recognizer::front_end::resampled::{Allowed, Resampled};
 use crate::recognizer::front_end::samples::{Emphasized, SampleOptions, SampleRows};
 
 /// What turns samples into rows of the network's input.
@@ -26,7 +28,7 @@ pub(super) struct FrontEnd {
     normalize: Normalize,
 }
 
-/// An extractor of any kind.
+/// An extractor of any kind. All but [`Resampled`] take audio of their own rate.
 trait Features: fmt::Debug + Send + Sync {
     fn dim(&self) -> usize;
     fn samp_freq(&self) -> f32;
@@ -107,6 +109,7 @@ impl FrontEnd {
         let (mut table, normalize) = normalize::take(table, refuse)?;
         let preemphasis = take_preemphasis(&mut table, refuse)?;
         let table = &table;
+        let mut allowed = Allowed { down: true, up: true };
         macro_rules! of_kaldi {
             ($options:ty, $kind:ty) => {{
                 let mut options = <$options>::default();
@@ -115,6 +118,7 @@ impl FrontEnd {
                 options.frame.allow_downsample = true;
                 options.frame.allow_upsample = true;
                 set_options(&mut options, table, refuse)?;
+                allowed = Allowed { down: options.frame.allow_downsample, up: options.frame.allow_upsample };
                 Box::new(Arc::new(<$kind>::new(options)?)) as Box<dyn Features>
             }};
         }
@@ -126,6 +130,7 @@ impl FrontEnd {
             "log-mel" => {
                 let mut options = LogMelOptions::default().with_allow_downsample(true).with_allow_upsample(true);
                 set_options(&mut options, table, refuse)?;
+                allowed = Allowed { down: options.allow_downsample, up: options.allow_upsample };
                 Box::new(Arc::new(LogMel::new(options)?))
             }
             "samples" => {
@@ -139,7 +144,7 @@ impl FrontEnd {
             Some(coefficient) => Box::new(Emphasized::new(features, coefficient)),
             None => features,
         };
-        Ok(Self { features: Some(features), normalize })
+        Ok(Self { features: Some(Box::new(Resampled::new(features, allowed))), normalize })
     }
 
     /// Values of a row.
@@ -253,12 +258,22 @@ mod tests {
     fn every_kind_resamples() {
         for kind in ["fbank", "mfcc", "plp", "spectrogram", "log-mel", "samples"] {
             let front_end = front_end(&format!("kind = '{kind}'"));
-            for samp_freq in [8000.0, 44_100.0] {
+            for samp_freq in [8000.0, 44_100.0, 44_101.0] {
                 let mut rows = vec![];
                 let count = front_end.append_rows(&Audio::new(&[100.0_f32; 9000][..], samp_freq), &mut rows).unwrap();
                 assert!(count > 10 && rows.len() == count * front_end.dim(), "{kind} {samp_freq}");
             }
         }
+    }
+
+    #[test]
+    fn rates_are_refused_where_the_options_do_not_allow_them() {
+        let front_end = front_end("kind = 'fbank'\nallow-downsample = false");
+        let rows = |samp_freq| front_end.append_rows(&Audio::new(&[100.0_f32; 9000][..], samp_freq), &mut vec![]);
+        assert!(rows(8000.0).is_ok() && rows(16_000.0).is_ok());
+        let error = rows(44_100.0).unwrap_err().to_string();
+        assert!(error.contains("44100") && error.contains("allow_downsample"), "{error}");
+        assert!(front_end.stream("a", 44_100.0).is_err());
     }
 
     #[test]

@@ -219,3 +219,62 @@ mod decoded {
         }
     }
 }
+
+#[cfg(feature = "opus")]
+mod opus {
+    use super::*;
+
+    /// 0.3 s of 440 Hz at an eighth of full scale, one channel, as ffmpeg writes it with libopus;
+    /// 312 samples of pre-skip.
+    const OPUS: &[u8] = include_bytes!("audio/tone.opus");
+    const SAMPLES: usize = 14_400;
+
+    #[test]
+    fn a_tone_is_what_was_encoded() {
+        let folder = tempfile::tempdir().unwrap();
+        let recording = open(&file(&folder, "tone.opus", OPUS)).unwrap();
+        assert_eq!((recording.num_channels(), recording.samp_freq()), (1, 48_000.0));
+        assert_eq!(recording.num_samples(), SAMPLES, "pre-skip and the end are cut off");
+        // At 12 kbit/s, away from the ends: the energy, and next to nothing beside the tone.
+        let turns = |i: usize| (i as f64 * 440.0 / 48_000.0 * std::f64::consts::TAU).sin_cos();
+        let samples = recording.samples();
+        let (mut sine, mut cosine, mut energy) = (0.0, 0.0, 0.0);
+        for (i, &sample) in samples.iter().enumerate().skip(2400).take(9600) {
+            let (sin, cos) = turns(i);
+            sine += f64::from(sample) * sin / 4800.0;
+            cosine += f64::from(sample) * cos / 4800.0;
+            energy += f64::from(sample).powi(2) / 4800.0;
+        }
+        assert!((sine.hypot(cosine) / 4096.0 - 1.0).abs() < 0.1, "{sine} {cosine}");
+        assert!(energy < 1.05 * (sine * sine + cosine * cosine), "{energy}");
+    }
+
+    #[test]
+    fn chained_streams_are_one_recording() {
+        let folder = tempfile::tempdir().unwrap();
+        let once = open(&file(&folder, "once", OPUS)).unwrap();
+        let twice = open(&file(&folder, "twice", &[OPUS, OPUS].concat())).unwrap();
+        assert_eq!(twice.num_samples(), 2 * SAMPLES);
+        assert_eq!(twice.samples()[SAMPLES..], *once.samples());
+    }
+
+    #[test]
+    fn what_is_cut_short_or_damaged_is_an_error_unless_it_is_allowed() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = open(&file(&folder, "whole", OPUS)).unwrap();
+        for len in 1..OPUS.len() {
+            let path = file(&folder, "cut", &OPUS[..len]);
+            let error = open(&path).expect_err("a part").to_string();
+            assert!(error.contains("cut: "), "{error}");
+            if let Ok(recording) = truncated(&path) {
+                assert_eq!(recording.samples()[..], whole.samples()[..recording.num_samples()], "{len}");
+            }
+        }
+        // Checksums see each damage.
+        for at in 0..OPUS.len() {
+            let mut bytes = OPUS.to_vec();
+            bytes[at] ^= 0x10;
+            assert!(Recording::read(&bytes[..], &ReadOptions::default()).is_err(), "{at}");
+        }
+    }
+}

@@ -41,7 +41,7 @@ impl Layout {
         num_channels: u64,
         samp_freq: f64,
     ) -> Result<Self, WaveError> {
-        check(container, num_channels, samp_freq)?;
+        check_layout(container, num_channels, samp_freq)?;
         Ok(Self {
             container,
             encoding,
@@ -113,8 +113,12 @@ impl Layout {
     }
 }
 
-/// Refuses numbers of channels and rates that no recording has.
-pub(super) fn check(container: &'static str, channels: u64, samp_freq: f64) -> Result<(), WaveError> {
+/// Refuses numbers of channels and rates that no recording has: more than 256 channels, less than
+/// 100 Hz or more than 2 MHz. `container` is the format of the file.
+///
+/// # Errors
+/// [`WaveError::Layout`].
+pub fn check_layout(container: &'static str, channels: u64, samp_freq: f64) -> Result<(), WaveError> {
     if (1..=MOST_CHANNELS).contains(&channels) && SAMP_FREQS.contains(&samp_freq) {
         return Ok(());
     }

@@ -34,7 +34,7 @@ impl Format {
     pub(super) fn layout(&self, container: &'static str, big_endian: bool) -> Result<Layout, WaveError> {
         let (channels, samp_freq) = (u64::from(self.channels), f64::from(self.sample_rate));
         // Before the bytes of a frame are computed.
-        layout::check(container, channels, samp_freq)?;
+        layout::check_layout(container, channels, samp_freq)?;
         Layout::new(container, Encoding::of(self, container)?, big_endian, channels, samp_freq)
     }
 

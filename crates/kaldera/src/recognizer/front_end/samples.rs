@@ -1,7 +1,7 @@
 //! Samples: as rows for networks that have their front end inside, and what is done to them before features.
 
 use kaldi_feat::options::{OptionSet, Registry};
-use kaldi_feat::{Audio, LinearResample, ResampleStream};
+use kaldi_feat::{Audio, PolyphaseResample};
 
 use super::{Features, FrontEndStream};
 
@@ -35,7 +35,7 @@ impl SampleRows {
     pub(super) fn new(options: &SampleOptions) -> Result<Self, String> {
         let samp_freq = options.samp_freq;
         // As the resampler checks rates.
-        LinearResample::for_waveform(samp_freq, samp_freq).map_err(|error| error.to_string())?;
+        PolyphaseResample::new(samp_freq, samp_freq).map_err(|error| error.to_string())?;
         Ok(Self { samp_freq })
     }
 }
@@ -55,14 +55,12 @@ impl Features for SampleRows {
 
     fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error> {
         let begin = rows.len();
-        let mut stream = SampleStream::new(audio.samp_freq, self.samp_freq)?.scaled(1.0 / FULL_SCALE);
-        stream.accept(&audio.samples.to_f32(), rows)?;
-        stream.finish(rows)?;
+        SampleStream::scaled().accept(&audio.samples.to_f32(), rows)?;
         Ok(rows.len() - begin)
     }
 
-    fn stream(&self, _key: &str, samp_freq: f32) -> Result<Box<dyn FrontEndStream>, kaldi_feat::Error> {
-        Ok(Box::new(SampleStream::new(samp_freq, self.samp_freq)?.scaled(1.0 / FULL_SCALE)))
+    fn stream(&self, _key: &str, _samp_freq: f32) -> Result<Box<dyn FrontEndStream>, kaldi_feat::Error> {
+        Ok(Box::new(SampleStream::scaled()))
     }
 }
 
@@ -79,9 +77,8 @@ impl Emphasized {
         Self { features, coefficient }
     }
 
-    fn samples(&self, samp_freq: f32) -> Result<SampleStream, kaldi_feat::Error> {
-        let samples = SampleStream::new(samp_freq, self.features.samp_freq())?;
-        Ok(SampleStream { emphasis: self.coefficient, ..samples })
+    fn samples(&self) -> SampleStream {
+        SampleStream { scale: 1.0, emphasis: self.coefficient, previous: 0.0 }
     }
 }
 
@@ -99,16 +96,15 @@ impl Features for Emphasized {
     }
 
     fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error> {
-        let (mut stream, mut samples) = (self.samples(audio.samp_freq)?, vec![]);
-        stream.accept(&audio.samples.to_f32(), &mut samples)?;
-        stream.finish(&mut samples)?;
-        let own = Audio::new(&samples, self.samp_freq()).with_key(audio.key).with_vtln_warp(audio.vtln_warp);
+        let mut samples = vec![];
+        self.samples().accept(&audio.samples.to_f32(), &mut samples)?;
+        let own = Audio::new(&samples, audio.samp_freq).with_key(audio.key).with_vtln_warp(audio.vtln_warp);
         self.features.append_rows(&own, rows)
     }
 
     fn stream(&self, key: &str, samp_freq: f32) -> Result<Box<dyn FrontEndStream>, kaldi_feat::Error> {
-        let features = self.features.stream(key, self.samp_freq())?;
-        Ok(Box::new(EmphasizedStream { samples: self.samples(samp_freq)?, features }))
+        let features = self.features.stream(key, samp_freq)?;
+        Ok(Box::new(EmphasizedStream { samples: self.samples(), features }))
     }
 }
 
@@ -126,17 +122,13 @@ impl FrontEndStream for EmphasizedStream {
     }
 
     fn finish(&mut self, rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
-        let mut own = vec![];
-        self.samples.finish(&mut own)?;
-        self.features.accept(&own, rows)?;
         self.features.finish(rows)
     }
 }
 
-/// Samples that come in chunks, resampled, scaled and filtered.
+/// Samples that come in chunks, scaled and filtered.
 #[derive(Debug)]
 struct SampleStream {
-    resampling: Option<(LinearResample, ResampleStream)>,
     scale: f32,
     emphasis: f32,
     /// The last sample before the filter.
@@ -144,45 +136,22 @@ struct SampleStream {
 }
 
 impl SampleStream {
-    fn new(from: f32, to: f32) -> Result<Self, kaldi_feat::Error> {
-        let resampler = (from != to).then(|| LinearResample::for_waveform(from, to)).transpose()?;
-        let resampling = resampler.map(|resampler| {
-            let stream = ResampleStream::new(&resampler);
-            (resampler, stream)
-        });
-        Ok(Self { resampling, scale: 1.0, emphasis: 0.0, previous: 0.0 })
-    }
-
-    fn scaled(self, scale: f32) -> Self {
-        Self { scale, ..self }
-    }
-
-    fn change(&mut self, samples: &mut [f32]) {
-        for sample in samples {
-            let own = *sample * self.scale;
-            *sample = own - self.emphasis * self.previous;
-            self.previous = own;
-        }
+    /// From -1 to 1.
+    fn scaled() -> Self {
+        Self { scale: 1.0 / FULL_SCALE, emphasis: 0.0, previous: 0.0 }
     }
 }
 
 impl FrontEndStream for SampleStream {
     fn accept(&mut self, samples: &[f32], rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
-        let begin = rows.len();
-        match &mut self.resampling {
-            Some((resampler, stream)) => stream.resample(resampler, samples, rows),
-            None => rows.extend_from_slice(samples),
-        }
-        self.change(&mut rows[begin..]);
+        rows.extend(samples.iter().map(|sample| {
+            let own = sample * self.scale;
+            own - self.emphasis * std::mem::replace(&mut self.previous, own)
+        }));
         Ok(())
     }
 
-    fn finish(&mut self, rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
-        let begin = rows.len();
-        if let Some((resampler, stream)) = &mut self.resampling {
-            stream.flush(resampler, rows);
-        }
-        self.change(&mut rows[begin..]);
+    fn finish(&mut self, _rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
         Ok(())
     }
 }

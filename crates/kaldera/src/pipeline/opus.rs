@@ -1,0 +1,322 @@
+//! Opus in Ogg (RFC 7845), decoded by ropus.
+//!
+//! ```text
+//!   Ogg pages --packets--> OpusHead | OpusTags | audio ...          one stream; others may be chained to it
+//!                              |                  |
+//!           channels, mapping, gain,              '--ropus--> 48 kHz, of which the first `pre_skip` samples
+//!           pre-skip                                          and what is behind the last granule are cut off
+//! ```
+
+use kaldi_io::wave::check_layout;
+use ropus::OpusMSDecoder;
+
+use crate::Error;
+use crate::pipeline::limits::most_samples;
+use crate::pipeline::recording::Recording;
+
+/// What Opus is decoded at, whatever went in, Hz.
+const SAMP_FREQ: f32 = 48_000.0;
+
+/// Samples per channel of the longest packet: 120 ms.
+const MAX_PACKET: usize = 5760;
+
+/// The format, in errors.
+const OGG_OPUS: &str = "Ogg Opus";
+
+/// Decodes the streams of a file, one after the other.
+///
+/// What is damaged or cut off is an error, not a shorter recording, unless `allow_truncated` is true.
+pub(super) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
+    let mut decoded =
+        Decoded { num_channels: 0, samples: Vec::new(), most: most_samples(bytes.len() as u64), packet: Vec::new() };
+    match decoded.read_all(bytes) {
+        Err(error)
+            if allow_truncated && !decoded.samples.is_empty() && !matches!(error, Error::TooManySamples { .. }) =>
+        {
+            tracing::warn!("the recording is truncated or damaged ({error}); going on with what comes before");
+        }
+        ended => ended?,
+    }
+    if decoded.samples.is_empty() {
+        return Err(damaged("no samples in it"));
+    }
+    Ok(Recording::interleaved(decoded.samples, decoded.num_channels, SAMP_FREQ))
+}
+
+fn damaged(what: impl Into<String>) -> Error {
+    Error::Decoder { message: what.into() }
+}
+
+/// What has been decoded.
+struct Decoded {
+    num_channels: usize,
+    samples: Vec<f32>,
+    /// The most samples that there may be.
+    most: u64,
+    /// Room for a packet.
+    packet: Vec<i16>,
+}
+
+impl Decoded {
+    fn read_all(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let mut pages = Pages { rest: bytes };
+        loop {
+            let Some(first) = pages.next().transpose()? else { return Ok(()) };
+            if !first.is(Page::FIRST) {
+                return Err(damaged("a page stands where a stream should begin"));
+            }
+            self.read_stream(&first, &mut pages)?;
+        }
+    }
+
+    /// Decodes the stream that begins with `first`.
+    fn read_stream(&mut self, first: &Page<'_>, pages: &mut Pages<'_>) -> Result<(), Error> {
+        let head = Head::read(&first.segments().concat())?;
+        check_layout(OGG_OPUS, head.num_channels as u64, f64::from(SAMP_FREQ))?;
+        if self.num_channels != 0 && self.num_channels != head.num_channels {
+            return Err(damaged("the number of channels changes on the way"));
+        }
+        self.num_channels = head.num_channels;
+        self.packet.resize(MAX_PACKET * head.num_channels, 0);
+        let begin = self.samples.len();
+        let ended = self.read_pages(first, &head, pages);
+        let skipped = (head.pre_skip * head.num_channels).min(self.samples.len() - begin);
+        self.samples.drain(begin..begin + skipped);
+        ended
+    }
+
+    /// Decodes the pages behind the `first` one.
+    fn read_pages(&mut self, first: &Page<'_>, head: &Head, pages: &mut Pages<'_>) -> Result<(), Error> {
+        let mut decoder = head.decoder()?;
+        let begin = self.samples.len();
+        let (mut number, mut packet, mut expected) = (0_u64, Vec::new(), first.sequence().wrapping_add(1));
+        // Samples before the first page's, where a recording was cut out of a longer one.
+        let mut start = None;
+        while let Some(page) = pages.next().transpose()? {
+            if page.serial() != first.serial() {
+                return Err(damaged("several streams in turn, of which one cannot be chosen"));
+            }
+            if page.sequence() != expected {
+                return Err(damaged(format!("page {} follows page {}", page.sequence(), expected.wrapping_sub(1))));
+            }
+            expected = expected.wrapping_add(1);
+            if page.is(Page::CONTINUED) == packet.is_empty() {
+                return Err(damaged("a packet without its beginning or its end"));
+            }
+            let mut unfinished = page.is(Page::CONTINUED);
+            for segment in page.segments() {
+                packet.extend_from_slice(segment);
+                unfinished = segment.len() == Page::WHOLE_SEGMENT;
+                if unfinished {
+                    continue;
+                }
+                // Packet 0 holds the tags.
+                match number {
+                    0 if !packet.starts_with(b"OpusTags") => return Err(damaged("no OpusTags follow OpusHead")),
+                    0 => {}
+                    _ => self.decode_packet(&packet, head, &mut decoder)?,
+                }
+                number += 1;
+                packet.clear();
+            }
+            let has_audio = number > 1 && page.granule() != Page::NO_GRANULE;
+            if has_audio {
+                let decoded = ((self.samples.len() - begin) / head.num_channels) as u64;
+                // The last page may end within its last packet.
+                let start = *start.get_or_insert_with(|| match page.is(Page::LAST) {
+                    true => 0,
+                    false => page.granule().saturating_sub(decoded),
+                });
+                if page.is(Page::LAST) {
+                    let kept = page.granule().saturating_sub(start).min(decoded);
+                    // No more than there are.
+                    self.samples.truncate(begin + kept as usize * head.num_channels);
+                }
+            }
+            if page.is(Page::LAST) {
+                return if unfinished { Err(Error::NoEnd) } else { Ok(()) };
+            }
+        }
+        Err(Error::NoEnd)
+    }
+
+    fn decode_packet(&mut self, packet: &[u8], head: &Head, decoder: &mut OpusMSDecoder) -> Result<(), Error> {
+        let refused = |code: i32| damaged(format!("ropus refuses a packet of {} bytes: error {code}", packet.len()));
+        let len = i32::try_from(packet.len()).map_err(|_| damaged("a packet of more than 2 GiB"))?;
+        if packet.is_empty() {
+            return Err(damaged("a packet of no bytes"));
+        }
+        let frames = decoder.decode(Some(packet), len, &mut self.packet, MAX_PACKET as i32, false).map_err(refused)?;
+        let more = usize::try_from(frames).map_err(|_| refused(frames))? * head.num_channels;
+        if (self.samples.len() + more) as u64 > self.most {
+            return Err(Error::TooManySamples { limit: self.most });
+        }
+        self.samples.try_reserve(more).map_err(|_| Error::NoMemory { samples: self.samples.len() + more })?;
+        self.samples.extend(self.packet[..more].iter().map(|&sample| f32::from(sample) * head.gain));
+        Ok(())
+    }
+}
+
+/// The identification header.
+#[derive(Debug, PartialEq)]
+struct Head {
+    num_channels: usize,
+    /// Samples at 48 kHz that the decoder needs to converge, and that are not heard.
+    pre_skip: usize,
+    /// A factor.
+    gain: f32,
+    num_streams: u8,
+    num_coupled: u8,
+    mapping: Vec<u8>,
+}
+
+impl Head {
+    fn read(packet: &[u8]) -> Result<Self, Error> {
+        let short = || damaged("OpusHead is too short");
+        let (head, rest) = packet.split_first_chunk::<19>().ok_or_else(short)?;
+        let &[b'O', b'p', b'u', b's', b'H', b'e', b'a', b'd', version, channels, skip_low, skip_high, ..] = head else {
+            return Err(damaged("a stream of another codec than Opus"));
+        };
+        if version >> 4 != 0 {
+            return Err(damaged(format!("OpusHead of version {version}, where 1 is known")));
+        }
+        let (gain, family) = (i16::from_le_bytes([head[16], head[17]]), head[18]);
+        let (num_streams, num_coupled, mapping) = match family {
+            0 if (1..=2).contains(&channels) => (1, channels - 1, (0..channels).collect()),
+            0 => return Err(damaged(format!("{channels} channels in a mapping of one or two"))),
+            // Surround sound, and channels of any meaning; ambisonics of family 2 have such a table.
+            1 | 2 | 255 => match rest {
+                [streams, coupled, mapping @ ..] => {
+                    (*streams, *coupled, mapping.get(..usize::from(channels)).ok_or_else(short)?.to_vec())
+                }
+                _ => return Err(short()),
+            },
+            other => {
+                return Err(damaged(format!("channels of mapping family {other}, where 0, 1, 2 and 255 are known")));
+            }
+        };
+        Ok(Self {
+            num_channels: usize::from(channels),
+            pre_skip: usize::from(u16::from_le_bytes([skip_low, skip_high])),
+            // In 256ths of a decibel.
+            gain: 10_f32.powf(f32::from(gain) / (20.0 * 256.0)),
+            num_streams,
+            num_coupled,
+            mapping,
+        })
+    }
+
+    fn decoder(&self) -> Result<OpusMSDecoder, Error> {
+        let Self { num_channels, num_streams, num_coupled, ref mapping, .. } = *self;
+        let channels = i32::try_from(num_channels).expect("a byte");
+        OpusMSDecoder::new(SAMP_FREQ as i32, channels, num_streams.into(), num_coupled.into(), mapping).map_err(|_| {
+            damaged(format!(
+                "OpusHead maps {num_channels} channels to {num_streams} streams, {num_coupled} of them of two"
+            ))
+        })
+    }
+}
+
+/// A page of an Ogg file (RFC 3533).
+struct Page<'a> {
+    header: &'a [u8; 27],
+    lengths: &'a [u8],
+    body: &'a [u8],
+}
+
+impl<'a> Page<'a> {
+    /// Flags: the first packet goes on from the page before; first and last page of a stream.
+    const CONTINUED: u8 = 1;
+    const FIRST: u8 = 2;
+    const LAST: u8 = 4;
+    /// A segment that is followed by another one of its packet.
+    const WHOLE_SEGMENT: usize = 255;
+    /// No packet ends on the page.
+    const NO_GRANULE: u64 = u64::MAX;
+
+    fn is(&self, flag: u8) -> bool {
+        self.header[5] & flag != 0
+    }
+
+    /// Samples up to the end of the page.
+    fn granule(&self) -> u64 {
+        u64::from_le_bytes(self.header[6..14].try_into().expect("8 bytes"))
+    }
+
+    fn serial(&self) -> &[u8] {
+        &self.header[14..18]
+    }
+
+    fn sequence(&self) -> u32 {
+        u32::from_le_bytes(self.header[18..22].try_into().expect("4 bytes"))
+    }
+
+    fn segments(&self) -> Vec<&'a [u8]> {
+        let mut rest = self.body;
+        let take = |&len: &u8| {
+            let (segment, after) = rest.split_at(usize::from(len));
+            rest = after;
+            segment
+        };
+        self.lengths.iter().map(take).collect()
+    }
+
+    /// The checksum of the page is that in its header: a CRC with the polynomial 0x04c11db7, of all
+    /// bytes with zeros in its place.
+    fn is_whole(&self) -> bool {
+        let [before, checksum, after] = [&self.header[..22], &self.header[22..26], &self.header[26..]];
+        let bytes = before.iter().chain(&[0; 4]).chain(after).chain(self.lengths).chain(self.body);
+        let crc = bytes.fold(0_u32, |crc, &byte| (crc << 8) ^ CRC[usize::from((crc >> 24) as u8 ^ byte)]);
+        crc.to_le_bytes() == checksum
+    }
+}
+
+/// The CRC of each byte.
+const CRC: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        let (mut crc, mut bit) = ((i as u32) << 24, 0);
+        while bit < 8 {
+            crc = (crc << 1) ^ if crc >> 31 == 1 { 0x04C1_1DB7 } else { 0 };
+            bit += 1;
+        }
+        table[i] = crc;
+        i += 1;
+    }
+    table
+};
+
+/// The pages of a file.
+struct Pages<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Pages<'a> {
+    type Item = Result<Page<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let page = take_page(self.rest);
+        self.rest = page.as_ref().map_or(&[], |(_, rest)| rest);
+        Some(page.map(|(page, _)| page))
+    }
+}
+
+/// The first page of `bytes`, and what follows it.
+fn take_page(bytes: &[u8]) -> Result<(Page<'_>, &[u8]), Error> {
+    if !bytes.starts_with(&b"OggS"[..bytes.len().min(4)]) {
+        return Err(damaged("no Ogg page where one should begin"));
+    }
+    let (header, after) = bytes.split_first_chunk::<27>().ok_or(Error::NoEnd)?;
+    let (lengths, after) = after.split_at_checked(usize::from(header[26])).ok_or(Error::NoEnd)?;
+    let len = lengths.iter().map(|&len| usize::from(len)).sum();
+    let (body, rest) = after.split_at_checked(len).ok_or(Error::NoEnd)?;
+    let page = Page { header, lengths, body };
+    if !page.is_whole() {
+        return Err(damaged("an Ogg page whose checksum is wrong"));
+    }
+    Ok((page, rest))
+}
