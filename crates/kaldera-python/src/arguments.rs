@@ -1,6 +1,6 @@
 //! What Python hands over, before it is read: numbers in range, arrays whose elements are aligned.
 
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::errors::value_error;
@@ -46,4 +46,13 @@ pub(crate) fn aligned<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
         return Ok(value.clone());
     }
     value.py().import("numpy")?.call_method1("require", (array, array.dtype(), "CA"))
+}
+
+/// Integers from an int32 array, or from anything that has a length and integers.
+pub(crate) fn integers(values: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
+    let values = &aligned(values)?;
+    if let Ok(array) = values.extract::<PyReadonlyArray1<'_, i32>>() {
+        return Ok(array.as_array().to_vec());
+    }
+    Ok(values.extract::<Vec<Int>>()?.into_iter().map(|Int(value)| value).collect())
 }

@@ -1,308 +1,497 @@
-//! Finite-state acceptors and transducers under k2's names.
+//! The arcs of finite-state acceptors, under the name that k2 has for them. `kaldera.k2.Fsa` holds
+//! them with the attributes of arcs, which follow the arc maps that are returned here.
 
 use std::io::Cursor;
 
-use kaldera::fsa::dense::{DenseFsaVec, DenseOptions, Outcome};
 use kaldera::fsa::graphs::{ctc_graph as ctc_graph_of, ctc_topo as ctc_topo_of, trivial_graph as trivial_graph_of};
-use kaldera::fsa::io::{Drawing, K2Text, read_npz, write_npz};
-use kaldera::fsa::k2::{linear_fsa as linear_fsa_of, linear_fsas};
-use kaldera::fsa::{AUX_LABELS, Attribute, Error, FsaOrVec, FsaVec, Fsas, Graph, Ragged, Semiring};
-use kaldera::losses::{CtcGraphOptions, Reduction, ctc_loss_graph as loss_of_graph};
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
-use pyo3::exceptions::PyIndexError;
+use kaldera::fsa::io::{
+    Drawing, K2Text, fsa_from_tensor, fsa_to_tensor, fsa_vec_from_tensor, fsa_vec_to_tensor, read_npz, write_npz,
+};
+use kaldera::fsa::k2::{
+    self, ComposeOptions, DeterminizeOptions, Epsilons, IntersectOptions, WeightPushing, expand_arcs, fix_final_labels,
+    linear_fsa as linear_fsa_of, linear_fsas,
+};
+use kaldera::fsa::paths::{
+    ArcPosteriorsSaved, BackwardScoresSaved, ForwardScoresSaved, Nbest, TotalScoresSaved, arc_posteriors_saved,
+    backward_scores_saved, forward_scores_saved, levenshtein_alignment as align, random_paths, total_scores_saved,
+};
+use kaldera::fsa::{AUX_LABELS, Arc, Attribute, Attributes, Error, FsaOrVec, FsaVec, Fsas, Graph, Ragged, Semiring};
+use kaldera::ragged::{RaggedShape as Shape, index_select};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::arguments::{Count, Int};
+use crate::arguments::{Count, Int, integers};
+use crate::attributes::{attribute, dictionary, graph, lists_to_python, to_python};
 use crate::errors::{exception, value_error};
+use crate::ragged::RaggedTensor;
+use crate::shape::RaggedShape;
 use crate::threads;
 
-/// An FSA, or a vector of them, with output labels and other attributes of arcs.
+/// The arcs of an FSA, `[state][arc]`, or of a vector of FSAs, `[fsa][state][arc]`.
 #[pyclass(frozen, module = "kaldera._kaldera")]
-pub(crate) struct Fsa {
-    graph: Graph<FsaOrVec>,
+pub(crate) struct RaggedArc {
+    pub(crate) fsas: FsaOrVec,
 }
 
-/// The same graph as either kind.
-fn either<F: Fsas>(graph: Graph<F>) -> PyResult<Fsa> {
-    let (fsas, attributes) = graph.into_parts();
-    Ok(Fsa { graph: Graph::from_parts(fsas.into(), attributes).map_err(exception)? })
+impl<F: Fsas> From<F> for RaggedArc {
+    fn from(fsas: F) -> Self {
+        Self { fsas: fsas.into() }
+    }
+}
+
+/// Arcs, and where each comes from: an int32 array with an arc or -1 for each, a `RaggedTensor` with
+/// a list of arcs for each, or None where they are the same as before.
+type Mapped<'py> = PyResult<(RaggedArc, Bound<'py, PyAny>)>;
+
+/// Arcs, and their attributes by name.
+type Parts<'py> = PyResult<(RaggedArc, Bound<'py, PyDict>)>;
+
+/// Arcs, and where they come from on two sides.
+type MappedTwice<'py> = PyResult<(RaggedArc, Bound<'py, PyAny>, Bound<'py, PyAny>)>;
+
+/// Chains of arcs, the arc map, and one number of each list for each arc.
+type Expanded<'py> = PyResult<(RaggedArc, Bound<'py, PyAny>, Vec<Bound<'py, PyArray1<i32>>>)>;
+
+/// The arcs' own numbers: an attribute that follows them through algorithms, and so becomes the arc
+/// map.
+const NUMBERS: &str = "numbers";
+/// Those of the other side.
+const OTHERS: &str = "others";
+/// The labels on which two sides met.
+const INNER: &str = "inner";
+
+/// FSAs whose arcs have their own numbers as an attribute of the name.
+fn numbered<F: Fsas>(fsas: &F, name: &str) -> Result<Graph<F>, Error> {
+    let values: Vec<i32> = (0..).take(fsas.as_fsa_vec().num_arcs()).collect();
+    Graph::new(fsas.clone()).with(name, Attribute::Ints { values: values.into(), filler: -1 })
+}
+
+/// With output labels, if there are any.
+fn transducer<F: Fsas>(graph: Graph<F>, aux_labels: Option<Attribute>) -> Result<Graph<F>, Error> {
+    match aux_labels {
+        Some(aux_labels) => graph.with_aux_labels(aux_labels),
+        None => Ok(graph),
+    }
+}
+
+fn of_name<'py>(py: Python<'py>, attributes: &Attributes, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let found = attributes.get(name).ok_or_else(|| value_error(format!("the result has no attribute '{name}'")))?;
+    to_python(py, found)
+}
+
+fn parts<'py, F: Fsas>(py: Python<'py>, made: Result<Graph<F>, Error>) -> Parts<'py> {
+    let (fsas, attributes) = made.map_err(exception)?.into_parts();
+    Ok((RaggedArc::from(fsas), dictionary(py, &attributes)?))
 }
 
 fn semiring(log: bool) -> Semiring {
     if log { Semiring::Log } else { Semiring::Tropical }
 }
 
-impl Fsa {
+fn epsilons(treat_epsilons_specially: bool) -> Epsilons {
+    if treat_epsilons_specially { Epsilons::default() } else { Epsilons::AsSymbol }
+}
+
+impl RaggedArc {
     fn vec(&self) -> &FsaVec {
-        self.graph.fsas().as_fsa_vec()
+        self.fsas.as_fsa_vec()
     }
 
-    /// Another graph made of this one, without Python's lock.
-    fn made<F: Fsas + Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&Graph<FsaOrVec>) -> Result<Graph<F>, Error> + Send,
-    ) -> PyResult<Self> {
-        either(threads::run(py, None, || work(&self.graph))?.map_err(exception)?)
-    }
-
-    /// Numbers computed of this one, float64 if `double`, float32 otherwise.
-    fn numbers<'py>(
+    /// What an algorithm makes of the arcs, with the arc map.
+    fn mapped<'py, F: Fsas + Send>(
         &self,
         py: Python<'py>,
-        double: bool,
-        work: impl FnOnce(&Graph<FsaOrVec>) -> Result<Vec<f64>, Error> + Send,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let values = threads::run(py, None, || work(&self.graph))?.map_err(exception)?;
-        if double {
-            return Ok(PyArray1::from_vec(py, values).into_any());
+        work: impl FnOnce(&Graph<FsaOrVec>) -> Result<Graph<F>, Error> + Send,
+    ) -> Mapped<'py> {
+        let made = threads::run(py, None, || work(&numbered(&self.fsas, NUMBERS)?))?.map_err(exception)?;
+        let (fsas, attributes) = made.into_parts();
+        if fsas.as_fsa_vec().ptr_eq(self.vec()) {
+            return Ok((RaggedArc::from(fsas), py.None().into_bound(py)));
         }
-        #[expect(clippy::cast_possible_truncation, reason = "rounded to the type that is asked for")]
-        let values = values.into_iter().map(|value| value as f32).collect();
-        Ok(PyArray1::<f32>::from_vec(py, values).into_any())
+        Ok((RaggedArc::from(fsas), of_name(py, &attributes, NUMBERS)?))
+    }
+
+    /// What an algorithm makes of these and other arcs, with both arc maps.
+    fn mapped_twice<'py, F: Fsas + Send>(
+        &self,
+        py: Python<'py>,
+        other: &Self,
+        work: impl FnOnce(&Graph<FsaOrVec>, &Graph<FsaOrVec>) -> Result<Graph<F>, Error> + Send,
+    ) -> MappedTwice<'py> {
+        let both = || work(&numbered(&self.fsas, NUMBERS)?, &numbered(&other.fsas, OTHERS)?);
+        let (fsas, attributes) = threads::run(py, None, both)?.map_err(exception)?.into_parts();
+        Ok((RaggedArc::from(fsas), of_name(py, &attributes, NUMBERS)?, of_name(py, &attributes, OTHERS)?))
+    }
+
+    fn of_vec(&self, fsas: FsaVec) -> PyResult<Self> {
+        if self.fsas.is_single() { Ok(fsas.get(0).map_err(exception)?.into()) } else { Ok(fsas.into()) }
     }
 }
 
 #[pymethods]
-impl Fsa {
-    /// Reads k2's text, or OpenFst's.
+impl RaggedArc {
+    /// From k2's tensors: int32 [arcs, 4] of one FSA, or the flat one of a vector.
     #[staticmethod]
-    #[pyo3(signature = (text, acceptor=None, num_aux_labels=None, openfst=false))]
-    fn from_str(
-        py: Python<'_>,
-        text: &str,
-        acceptor: Option<bool>,
-        num_aux_labels: Option<Count>,
-        openfst: bool,
-    ) -> PyResult<Self> {
-        let num_aux_labels = num_aux_labels.map(|Count(number)| number);
-        if let (Some(acceptor), Some(number)) = (acceptor, num_aux_labels)
-            && number != usize::from(!acceptor)
-        {
-            let acceptor = if acceptor { "True" } else { "False" };
-            return Err(value_error(format!(
-                "acceptor={acceptor} and num_aux_labels={number} contradict each other: leave one out"
-            )));
+    fn from_tensor(tensor: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(rows) = tensor.extract::<PyReadonlyArray2<'_, i32>>() {
+            let rows = rows.as_array();
+            if rows.ncols() != 4 {
+                return Err(value_error(format!(
+                    "arcs are int32 [arcs, 4], and this array has {} columns",
+                    rows.ncols()
+                )));
+            }
+            let rows: Vec<[i32; 4]> = rows.rows().into_iter().map(|row| [row[0], row[1], row[2], row[3]]).collect();
+            return Ok(fsa_from_tensor(&rows).map_err(exception)?.into());
         }
-        let format = match num_aux_labels {
-            None if acceptor == Some(false) => K2Text::transducer(),
-            None | Some(0) => K2Text::acceptor(),
-            Some(1) => K2Text::transducer(),
-            Some(number) => K2Text::acceptor().labels(number),
-        };
-        either(py.detach(|| format.openfst(openfst).read(text)).map_err(exception)?)
+        let flat = tensor.extract::<PyReadonlyArray1<'_, i32>>();
+        let flat = flat.map_err(|_| value_error("arcs are int32 [arcs, 4], or a vector's int32 tensor of one axis"))?;
+        Ok(fsa_vec_from_tensor(&flat.as_array().to_vec()).map_err(exception)?.into())
     }
 
-    /// k2's text, or OpenFst's; of one FSA.
-    #[pyo3(signature = (openfst=false))]
-    fn to_str(&self, py: Python<'_>, openfst: bool) -> PyResult<String> {
-        py.detach(|| K2Text::of(&self.graph).openfst(openfst).print(&self.graph)).map_err(exception)
-    }
-
-    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
-        self.to_str(py, false)
-    }
-
-    fn __repr__(&self) -> String {
-        let fsas = self.vec();
-        let kind = if self.graph.fsas().is_single() { "Fsa".into() } else { format!("FsaVec of {}", fsas.num_fsas()) };
-        format!("<{kind}, {} states, {} arcs>", fsas.num_states(), fsas.num_arcs())
-    }
-
-    /// The axes: (states, None), or (fsas, None, None).
-    #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(match self.graph.fsas().is_single() {
-            true => (self.vec().num_states(), py.None()).into_pyobject(py)?.into_any(),
-            false => (self.vec().num_fsas(), py.None(), py.None()).into_pyobject(py)?.into_any(),
+    /// k2's tensor: int32 [arcs, 4] of one FSA, source, destination, label and the bits of the score;
+    /// of a vector a flat one with its shape in front.
+    fn to_tensor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match &self.fsas {
+            FsaOrVec::Fsa(fsa) => {
+                let rows = fsa_to_tensor(fsa);
+                PyArray1::from_vec(py, rows.concat()).reshape([rows.len(), 4])?.into_any()
+            }
+            FsaOrVec::FsaVec(fsas) => PyArray1::from_vec(py, fsa_vec_to_tensor(fsas).map_err(exception)?).into_any(),
         })
     }
 
-    /// How many states there are, in all FSAs.
-    #[getter]
+    /// Reads k2's text, or OpenFst's: the arcs, and the labels by name.
+    #[staticmethod]
+    #[pyo3(signature = (text, label_names, list_names, openfst=false))]
+    fn from_str<'py>(
+        py: Python<'py>,
+        text: &str,
+        label_names: Vec<String>,
+        list_names: Vec<String>,
+        openfst: bool,
+    ) -> Parts<'py> {
+        let format = K2Text::acceptor().label_names(label_names).list_names(list_names).openfst(openfst);
+        parts(py, py.detach(|| format.read(text)))
+    }
+
+    /// k2's text, or OpenFst's; of one FSA.
+    fn to_str(&self, py: Python<'_>, attributes: &Bound<'_, PyDict>, openfst: bool) -> PyResult<String> {
+        let graph = graph(&self.fsas, attributes)?;
+        py.detach(|| K2Text::of(&graph).openfst(openfst).print(&graph)).map_err(exception)
+    }
+
+    /// A drawing: SVG.
+    fn to_svg(&self, attributes: &Bound<'_, PyDict>, title: &str) -> PyResult<String> {
+        Drawing::default().title(title).svg(&graph(&self.fsas, attributes)?).map_err(exception)
+    }
+
+    /// A drawing for Graphviz.
+    fn to_dot(&self, attributes: &Bound<'_, PyDict>, title: &str) -> PyResult<String> {
+        Ok(Drawing::default().title(title).dot(&graph(&self.fsas, attributes)?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<RaggedArc, {} states, {} arcs>", self.vec().num_states(), self.vec().num_arcs())
+    }
+
+    /// 2 of one FSA, 3 of a vector.
+    fn num_axes(&self) -> usize {
+        if self.fsas.is_single() { 2 } else { 3 }
+    }
+
+    /// How many states one FSA has, or how many FSAs a vector.
+    fn dim0(&self) -> usize {
+        if self.fsas.is_single() { self.vec().num_states() } else { self.vec().num_fsas() }
+    }
+
+    /// How many states there are in all FSAs.
     fn num_states(&self) -> usize {
         self.vec().num_states()
     }
 
-    /// How many arcs there are, in all FSAs.
-    #[getter]
-    fn num_arcs(&self) -> usize {
+    /// How many arcs there are in all FSAs.
+    fn num_elements(&self) -> usize {
         self.vec().num_arcs()
     }
 
-    fn __len__(&self) -> PyResult<usize> {
-        match self.graph.fsas().is_single() {
-            true => Err(pyo3::exceptions::PyTypeError::new_err("this is one FSA and no vector of them")),
-            false => Ok(self.vec().num_fsas()),
-        }
+    /// The lists of arcs: [state][arc], or [fsa][state][arc].
+    fn shape(&self) -> PyResult<RaggedShape> {
+        let shape = self.vec().shape();
+        let shape = if self.fsas.is_single() { shape.index0(0).map_err(exception)? } else { shape.clone() };
+        Ok(shape.into())
     }
 
-    /// One FSA of a vector.
-    fn __getitem__(&self, i: isize) -> PyResult<Self> {
-        let number = self.__len__()?;
-        let at = if i < 0 { i.checked_add_unsigned(number) } else { Some(i) };
-        let at = at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < number);
-        let at = at.ok_or_else(|| PyIndexError::new_err(format!("there is no FSA {i}: there are {number}")))?;
-        let index = [i32::try_from(at).map_err(|_| PyIndexError::new_err("there are too many FSAs"))?];
-        let (_, arc_map) = self.vec().index(&index).map_err(exception)?;
-        let fsa = self.vec().get(at).map_err(exception)?;
-        either(self.graph.carry((fsa, arc_map)).map_err(exception)?)
-    }
-
-    /// Source and destination state, and label, of each arc: int32 [arcs, 3].
-    #[getter]
-    fn arcs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {
-        let arcs = self.vec().arcs();
-        let values = arcs.iter().flat_map(|arc| [arc.src_state, arc.dest_state, arc.label]).collect();
-        PyArray1::from_vec(py, values).reshape([arcs.len(), 3])
+    /// Source, destination, label and the bits of the score of each arc: int32 [arcs, 4].
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        let row = |arc: &Arc| [arc.src_state, arc.dest_state, arc.label, arc.score.to_bits().cast_signed()];
+        let values = self.vec().arcs().iter().flat_map(row).collect();
+        PyArray1::from_vec(py, values).reshape([self.vec().num_arcs(), 4])
     }
 
     /// The label of each arc: int32 [arcs].
-    #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         PyArray1::from_vec(py, self.vec().labels())
     }
 
     /// The score of each arc: float32 [arcs].
-    #[getter]
     fn scores<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
         PyArray1::from_vec(py, self.vec().scores())
     }
 
-    /// The output label of each arc, int32 [arcs], or a list of labels for each arc; none of an
-    /// acceptor.
-    #[getter]
-    fn aux_labels<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        Ok(match self.graph.attributes().get(AUX_LABELS) {
-            Some(Attribute::Ints { values, .. }) => Some(PyArray1::from_slice(py, values).into_any()),
-            Some(Attribute::Lists(lists)) => {
-                let lists: Vec<Vec<i32>> = (0..lists.num_rows()).map(|i| lists.row(i).to_vec()).collect();
-                Some(lists.into_pyobject(py)?.into_any())
-            }
-            _ => None,
-        })
+    /// k2's property bits.
+    fn properties(&self, py: Python<'_>) -> (u32, String) {
+        let properties = py.detach(|| self.vec().properties());
+        (properties.bits(), properties.to_string())
     }
 
-    /// The same with other scores.
-    fn with_scores(&self, py: Python<'_>, scores: Vec<f32>) -> PyResult<Self> {
-        let fsas = py.detach(|| match self.graph.fsas() {
-            FsaOrVec::Fsa(fsa) => fsa.with_scores(&scores).map(FsaOrVec::from),
-            FsaOrVec::FsaVec(fsas) => fsas.with_scores(&scores).map(FsaOrVec::from),
+    /// The same with other scores, float32 [arcs].
+    fn with_scores(&self, py: Python<'_>, scores: PyReadonlyArray1<'_, f32>) -> PyResult<Self> {
+        let scores = scores.as_array().to_vec();
+        self.of_vec(py.detach(|| self.vec().with_scores(&scores)).map_err(exception)?)
+    }
+
+    /// The same with other labels, int32 [arcs]; -1 goes to the arcs into the final state, and only
+    /// there.
+    fn with_labels(&self, py: Python<'_>, labels: PyReadonlyArray1<'_, i32>) -> PyResult<Self> {
+        let labels = labels.as_array().to_vec();
+        let made = py.detach(|| {
+            let fixed = fix_final_labels(self.vec(), &labels)?;
+            let arcs = self.vec().arcs().iter().zip(fixed).map(|(&arc, label)| Arc { label, ..arc });
+            FsaVec::new(self.vec().as_ragged().with_values(arcs.collect::<Vec<_>>())?)
         });
-        let fsas = fsas.map_err(exception)?;
-        Ok(Self { graph: Graph::from_parts(fsas, self.graph.attributes().clone()).map_err(exception)? })
+        self.of_vec(made.map_err(exception)?)
+    }
+
+    /// Labels of arcs, int32 [arcs], with -1 on the arcs into the final state, and only there.
+    fn fix_final_labels<'py>(
+        &self,
+        py: Python<'py>,
+        labels: PyReadonlyArray1<'py, i32>,
+    ) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        let fixed = fix_final_labels(self.vec(), &labels.as_array().to_vec()).map_err(exception)?;
+        Ok(PyArray1::from_vec(py, fixed))
+    }
+
+    /// Scores in which those that leave each state sum to 1 after exponentiation: float32 [arcs].
+    fn scores_stochastic<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let made = py.detach(|| kaldera::fsa::paths::set_scores_stochastic(self.vec())).map_err(exception)?;
+        Ok(PyArray1::from_vec(py, made.scores()))
+    }
+
+    /// Some FSAs of a vector.
+    fn index<'py>(&self, py: Python<'py>, indexes: &Bound<'py, PyAny>) -> Mapped<'py> {
+        let indexes = integers(indexes)?;
+        let (fsas, map) = py.detach(|| self.vec().index(&indexes)).map_err(exception)?;
+        Ok((fsas.into(), PyArray1::from_vec(py, map).into_any()))
+    }
+
+    /// One FSA of a vector, its first arc, and that after its last one.
+    fn get(&self, i: usize) -> PyResult<(Self, usize, usize)> {
+        let fsa = self.vec().get(i).map_err(exception)?;
+        let begin = self.vec().fsa(i).first_arc();
+        let end = begin + fsa.num_arcs();
+        Ok((fsa.into(), begin, end))
     }
 
     /// Arcs of each state in the order of their labels.
-    fn arc_sort(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, Graph::arc_sort)
+    fn arc_sort<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::arc_sort)
     }
     /// The states on a path from the start to the final state.
-    fn connect(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, Graph::connect)
+    fn connect<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::connect)
     }
-    /// States in topological order; only self-loops may lead back.
-    fn top_sort(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, Graph::top_sort)
-    }
-    /// Labels and output labels exchanged.
-    fn invert(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, Graph::invert)
+    /// States in topological order.
+    fn top_sort<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::top_sort)
     }
     /// What reads all strings backwards.
-    fn reverse(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, Graph::reverse)
+    fn reverse<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::reverse)
     }
     /// What reads any number of strings in a row.
-    fn closure(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, Graph::closure)
-    }
-    /// The same strings with the same best scores, without arcs of label 0.
-    fn remove_epsilon(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, Graph::remove_epsilon)
+    fn closure<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::closure)
     }
     /// A self-loop of label 0 at each state but the final one.
-    fn add_epsilon_self_loops(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, Graph::add_epsilon_self_loops)
+    fn add_epsilon_self_loops<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::add_epsilon_self_loops)
     }
-    /// The best path of each FSA, a linear FSA.
-    fn shortest_path(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, Graph::shortest_path)
+    /// Without self-loops of label 0.
+    fn remove_epsilon_self_loops<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::remove_epsilon_self_loops)
     }
-    /// At most one arc of each label from a state; k2's.
-    fn determinize(&self, py: Python<'_>) -> PyResult<Self> {
-        self.made(py, |graph| graph.determinize(kaldera::fsa::k2::DeterminizeOptions::default()))
+    /// Linear FSAs without epsilons but for self-loops.
+    fn with_self_loops<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::with_self_loops)
     }
-    /// What both read; label 0 is epsilon.
-    fn intersect(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
-        self.made(py, |graph| graph.intersect(&other.graph, kaldera::fsa::k2::IntersectOptions::default()))
+    /// Without arcs of label 0.
+    fn remove_epsilon<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::remove_epsilon)
     }
-    /// Reads as this one, writes as the other.
-    fn compose(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
-        self.made(py, |graph| graph.compose(&other.graph))
+    /// Without arcs of label 0 but for self-loops.
+    fn remove_epsilon_and_add_self_loops<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::remove_epsilon_and_add_self_loops)
+    }
+    /// The best path of each FSA.
+    fn shortest_path<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, Graph::shortest_path)
+    }
+    /// Without arcs over which less than this share of all paths goes.
+    fn prune_on_arc_post<'py>(&self, py: Python<'py>, threshold: f64) -> Mapped<'py> {
+        self.mapped(py, |graph| graph.prune_on_arc_post(threshold))
     }
 
-    /// The sum (log semiring) or maximum over all paths of each FSA: [fsas]. Sums are in double precision; float32 is rounded.
-    fn get_tot_scores<'py>(
+    /// k2's determinization; the name of the kind of weight pushing is k2's.
+    fn determinize<'py>(&self, py: Python<'py>, weight_pushing: &str) -> Mapped<'py> {
+        let weight_pushing = match weight_pushing {
+            "kNoWeightPushing" => WeightPushing::No,
+            "kTropicalWeightPushing" => WeightPushing::Tropical,
+            "kLogWeightPushing" => WeightPushing::Log,
+            _ => return Err(value_error(format!("there is no kind of weight pushing '{weight_pushing}'"))),
+        };
+        let options = DeterminizeOptions { weight_pushing, ..DeterminizeOptions::default() };
+        self.mapped(py, |graph| graph.determinize(options))
+    }
+
+    /// One FSA of all in a vector.
+    fn union<'py>(&self, py: Python<'py>) -> Mapped<'py> {
+        self.mapped(py, |graph| {
+            let (fsas, attributes) = graph.clone().into_parts();
+            Graph::from_parts(fsas.as_fsa_vec().clone(), attributes)?.union()
+        })
+    }
+
+    /// A chain of arcs in place of each, as long as the longest of its lists; with the arc map, and
+    /// for each of the lists an int32 array of their entries, 0 where there is none.
+    fn expand<'py>(&self, py: Python<'py>, lists: Vec<PyRef<'py, RaggedTensor>>) -> Expanded<'py> {
+        let lists = lists.iter().map(|lists| lists.ints().cloned()).collect::<PyResult<Vec<Ragged<i32>>>>()?;
+        // An arc into the final state needs -1 at its end.
+        let made = py.detach(|| {
+            let ended =
+                lists.iter().map(|lists| end_with_final(self.vec(), lists)).collect::<Result<Vec<_>, Error>>()?;
+            let shapes: Vec<&Shape> = ended.iter().map(Ragged::shape).collect();
+            let made = expand_arcs(&self.fsas, &shapes)?;
+            let labels = ended.iter().zip(&made.list_maps).map(|(lists, map)| {
+                let entries = index_select(lists.values(), map, 0)?;
+                fix_final_labels(&made.fsas, &entries)
+            });
+            let labels = labels.collect::<Result<Vec<_>, Error>>()?;
+            Ok((made.fsas, made.arc_map, labels))
+        });
+        let (fsas, map, labels) = made.map_err(exception::<Error>)?;
+        let labels = labels.into_iter().map(|labels| PyArray1::from_vec(py, labels)).collect();
+        Ok((fsas.into(), PyArray1::from_vec(py, map).into_any(), labels))
+    }
+
+    /// What both read.
+    fn intersect<'py>(&self, py: Python<'py>, other: &Self, treat_epsilons_specially: bool) -> MappedTwice<'py> {
+        let options = IntersectOptions::from(epsilons(treat_epsilons_specially));
+        self.mapped_twice(py, other, |a, b| a.intersect(b, options))
+    }
+
+    /// Each FSA of `other` with that of this vector which the map names, label 0 being a symbol.
+    fn intersect_device<'py>(&self, py: Python<'py>, other: &Self, b_to_a_map: &Bound<'py, PyAny>) -> MappedTwice<'py> {
+        let b_to_a_map = integers(b_to_a_map)?;
+        self.mapped_twice(py, other, |a, b| {
+            let (fsas, attributes) = a.clone().into_parts();
+            Graph::from_parts(fsas.as_fsa_vec().clone(), attributes)?.intersect_device(b, &b_to_a_map)
+        })
+    }
+
+    /// FSAs of `src` in place of arcs with labels from `first_symbol`.
+    fn replace_fsa<'py>(&self, py: Python<'py>, src: &Self, first_symbol: Int) -> MappedTwice<'py> {
+        self.mapped_twice(py, src, |index, src| {
+            let (fsas, attributes) = src.clone().into_parts();
+            index.replace_fsa(&Graph::from_parts(fsas.as_fsa_vec().clone(), attributes)?, first_symbol.0)
+        })
+    }
+
+    /// Reads as this one, writes as the other: with both arc maps, the output labels, and the labels
+    /// on which they met.
+    fn compose<'py>(
         &self,
         py: Python<'py>,
-        use_double_scores: bool,
-        log_semiring: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py, use_double_scores, |graph| graph.total_scores(semiring(log_semiring)))
+        other: &Self,
+        aux_labels: Option<&Bound<'py, PyAny>>,
+        others_aux_labels: Option<&Bound<'py, PyAny>>,
+        treat_epsilons_specially: bool,
+    ) -> PyResult<(Self, [Bound<'py, PyAny>; 4])> {
+        let aux_labels = aux_labels.map(attribute).transpose()?;
+        let others_aux_labels = others_aux_labels.map(attribute).transpose()?;
+        let epsilons = epsilons(treat_epsilons_specially);
+        let options = ComposeOptions { epsilons, inner_labels: Some(INNER.into()), ..ComposeOptions::default() };
+        let work = || {
+            let a = transducer(numbered(&self.fsas, NUMBERS)?, aux_labels)?;
+            a.compose_with(&transducer(numbered(&other.fsas, OTHERS)?, others_aux_labels)?, &options)
+        };
+        let (fsas, attributes) = threads::run(py, None, work)?.map_err(exception)?.into_parts();
+        let found = |name| of_name(py, &attributes, name);
+        Ok((fsas.into(), [found(NUMBERS)?, found(OTHERS)?, found(AUX_LABELS)?, found(INNER)?]))
     }
 
-    /// The score of all paths to each state: [states]. Sums are in double precision; float32 is rounded.
-    fn get_forward_scores<'py>(
+    /// k2's paths, chosen evenly by their probabilities: [fsa][path][arc].
+    fn random_paths<'py>(&self, py: Python<'py>, num_paths: Count) -> PyResult<Bound<'py, PyAny>> {
+        let paths = threads::run(py, None, || random_paths(self.vec(), num_paths.0))?;
+        lists_to_python(py, paths.map_err(exception)?)
+    }
+
+    /// Random paths of scaled scores, of those with the same output labels the first: linear FSAs
+    /// with the arc map, and the lists [fsa][path].
+    fn nbest<'py>(
         &self,
         py: Python<'py>,
-        use_double_scores: bool,
-        log_semiring: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py, use_double_scores, |graph| graph.forward_scores(semiring(log_semiring)))
+        aux_labels: Option<&Bound<'py, PyAny>>,
+        num_paths: Count,
+        scale: f32,
+    ) -> PyResult<(Self, Bound<'py, PyAny>, RaggedShape)> {
+        let aux_labels = aux_labels.map(attribute).transpose()?;
+        let work = || Nbest::from_lattice(&transducer(numbered(self.vec(), NUMBERS)?, aux_labels)?, num_paths.0, scale);
+        let nbest = threads::run(py, None, work)?.map_err(exception)?;
+        let paths = nbest.paths();
+        let map = of_name(py, paths.attributes(), NUMBERS)?;
+        let shape = Shape::new([nbest.utterances().clone()]).map_err(exception)?;
+        Ok((paths.fsas().clone().into(), map, shape.into()))
     }
 
-    /// The score of all paths from each state: [states]. Sums are in double precision; float32 is rounded.
-    fn get_backward_scores<'py>(
+    /// Scores in float64, and what their gradient needs: of each FSA (`total`), of each state
+    /// (`forward`, `backward`), of each arc (`posterior`).
+    fn numbers<'py>(
         &self,
         py: Python<'py>,
-        use_double_scores: bool,
+        what: &str,
         log_semiring: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py, use_double_scores, |graph| graph.backward_scores(semiring(log_semiring)))
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, ScoresSaved)> {
+        let (fsas, semiring) = (self.vec(), semiring(log_semiring));
+        let work = || {
+            Ok(match what {
+                "total" => total_scores_saved(fsas, semiring).map(|(scores, saved)| (scores, Scores::Total(saved)))?,
+                "forward" => {
+                    forward_scores_saved(fsas, semiring).map(|(scores, saved)| (scores, Scores::Forward(saved)))?
+                }
+                "backward" => {
+                    backward_scores_saved(fsas, semiring).map(|(scores, saved)| (scores, Scores::Backward(saved)))?
+                }
+                _ => arc_posteriors_saved(fsas, semiring).map(|(scores, saved)| (scores, Scores::Posterior(saved)))?,
+            })
+        };
+        let (scores, saved) = threads::run(py, None, work)?.map_err(exception::<Error>)?;
+        Ok((PyArray1::from_vec(py, scores), ScoresSaved { saved }))
     }
 
-    /// The logarithm of each arc's share of all paths: [arcs]. Sums are in double precision; float32 is rounded.
-    fn get_arc_post<'py>(
-        &self,
-        py: Python<'py>,
-        use_double_scores: bool,
-        log_semiring: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py, use_double_scores, |graph| graph.arc_posteriors(semiring(log_semiring)))
-    }
-
-    /// A drawing: SVG.
-    fn _repr_svg_(&self) -> PyResult<String> {
-        Drawing::default().svg(&self.graph).map_err(exception)
-    }
-
-    /// A drawing for Graphviz.
-    fn to_dot(&self) -> String {
-        Drawing::default().dot(&self.graph)
-    }
-
-    /// The arrays of the FSA, as a `.npz` file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
+    /// The arrays, as a `.npz` file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut file = Cursor::new(Vec::new());
-        write_npz(&self.graph, &mut file).map_err(exception)?;
-        Ok(pyo3::types::PyBytes::new(py, &file.into_inner()))
+        write_npz(&Graph::new(self.fsas.clone()), &mut file).map_err(exception)?;
+        Ok(PyBytes::new(py, &file.into_inner()))
     }
 
-    /// An FSA from what `to_bytes` made of it.
+    /// Arcs from what `to_bytes` made of them.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        either(read_npz(Cursor::new(bytes)).map_err(exception)?)
+        Ok(read_npz(Cursor::new(bytes)).map_err(exception)?.into_parts().0.into())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
@@ -311,118 +500,104 @@ impl Fsa {
     }
 }
 
-/// A vector of FSAs.
-#[pyfunction]
-pub(crate) fn create_fsa_vec(fsas: Vec<PyRef<'_, Fsa>>) -> PyResult<Fsa> {
-    let graphs: Vec<&Graph<FsaOrVec>> = fsas.iter().map(|fsa| &fsa.graph).collect();
-    if let Some(i) = graphs.iter().position(|graph| !graph.fsas().is_single()) {
-        return Err(value_error(format!("element {i} is a vector of FSAs, and no FSA")));
+/// Lists of arcs, of which those of arcs into the final state end with -1.
+fn end_with_final(fsas: &FsaVec, lists: &Ragged<i32>) -> Result<Ragged<i32>, Error> {
+    let graph = Graph::new(fsas.clone()).with_aux_labels(lists.clone())?;
+    let (arcs, lists) = (graph.fsas().arcs(), lists.rows());
+    let ended = arcs.iter().zip(lists).map(|(arc, list)| match (arc.label, list.last()) {
+        (-1, last) if last != Some(&-1) => [list, &[-1]].concat(),
+        _ => list.to_vec(),
+    });
+    Ok(Ragged::from_lists(&ended.collect::<Vec<_>>())?)
+}
+
+/// What gradients of scores need.
+enum Scores {
+    Total(TotalScoresSaved<f64>),
+    Forward(ForwardScoresSaved<f64>),
+    Backward(BackwardScoresSaved<f64>),
+    Posterior(ArcPosteriorsSaved<f64>),
+}
+
+/// What the gradient of scores needs.
+#[pyclass(frozen, module = "kaldera._kaldera")]
+pub(crate) struct ScoresSaved {
+    saved: Scores,
+}
+
+#[pymethods]
+impl ScoresSaved {
+    /// The gradient by the score of each arc, from that by each of the numbers.
+    fn backward<'py>(&self, py: Python<'py>, grad: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let grad = grad.as_array().to_vec();
+        let gradient = threads::run(py, None, || match &self.saved {
+            Scores::Total(saved) => saved.backward(&grad),
+            Scores::Forward(saved) => saved.backward(&grad),
+            Scores::Backward(saved) => saved.backward(&grad),
+            Scores::Posterior(saved) => saved.backward(&grad),
+        })?;
+        Ok(PyArray1::from_vec(py, gradient.map_err(exception)?))
     }
-    either(Graph::cat(&graphs).map_err(exception)?)
+}
+
+/// FSAs, and those of vectors, in one vector.
+#[pyfunction]
+pub(crate) fn cat_arcs(py: Python<'_>, arcs: Vec<PyRef<'_, RaggedArc>>) -> PyResult<RaggedArc> {
+    let all: Vec<&FsaVec> = arcs.iter().map(|arcs| arcs.vec()).collect();
+    Ok(py.detach(|| FsaVec::cat(&all)).map_err(exception)?.into())
 }
 
 /// An FSA that reads the labels, or one for each list of them.
 #[pyfunction]
-pub(crate) fn linear_fsa(labels: &Bound<'_, PyAny>) -> PyResult<Fsa> {
+pub(crate) fn linear_fsa(labels: &Bound<'_, PyAny>) -> PyResult<RaggedArc> {
+    if let Ok(lists) = labels.cast::<RaggedTensor>() {
+        return Ok(linear_fsas(lists.get().ints()?).map_err(exception)?.into());
+    }
     let numbers = |labels: Vec<Int>| labels.into_iter().map(|Int(label)| label).collect::<Vec<i32>>();
     let is_list = |item: PyResult<Bound<'_, PyAny>>| item.is_ok_and(|item| item.len().is_ok());
     if labels.len()? == 0 || labels.try_iter()?.any(is_list) {
         let lists: Vec<Vec<i32>> = labels.extract::<Vec<Vec<Int>>>()?.into_iter().map(numbers).collect();
         let lists = Ragged::from_lists(&lists).map_err(exception)?;
-        return either(Graph::new(linear_fsas(&lists).map_err(exception)?));
+        return Ok(linear_fsas(&lists).map_err(exception)?.into());
     }
-    either(Graph::new(linear_fsa_of(&numbers(labels.extract()?)).map_err(exception)?))
+    Ok(linear_fsa_of(&numbers(labels.extract()?)).map_err(exception)?.into())
 }
 
 /// CTC's topology.
 #[pyfunction]
-#[pyo3(signature = (max_token, modified=false))]
-pub(crate) fn ctc_topo(py: Python<'_>, max_token: Count, modified: bool) -> PyResult<Fsa> {
-    either(py.detach(|| ctc_topo_of(max_token.0, modified)).map_err(exception)?)
+pub(crate) fn ctc_topo(py: Python<'_>, max_token: Count, modified: bool) -> Parts<'_> {
+    parts(py, py.detach(|| ctc_topo_of(max_token.0, modified)))
 }
 
 /// What CTC reads as each list of symbols.
 #[pyfunction]
-#[pyo3(signature = (symbols, modified=false))]
-pub(crate) fn ctc_graph(py: Python<'_>, symbols: Vec<Vec<i32>>, modified: bool) -> PyResult<Fsa> {
-    let symbols = Ragged::from_lists(&symbols).map_err(exception)?;
-    either(py.detach(|| ctc_graph_of(&symbols, modified)).map_err(exception)?)
+pub(crate) fn ctc_graph<'py>(py: Python<'py>, symbols: &RaggedTensor, modified: bool) -> Parts<'py> {
+    let symbols = symbols.ints()?;
+    parts(py, py.detach(|| ctc_graph_of(symbols, modified)))
 }
 
 /// One state that reads each token.
 #[pyfunction]
-pub(crate) fn trivial_graph(py: Python<'_>, max_token: Count) -> PyResult<Fsa> {
-    either(py.detach(|| trivial_graph_of(max_token.0)).map_err(exception)?)
+pub(crate) fn trivial_graph(py: Python<'_>, max_token: Count) -> Parts<'_> {
+    parts(py, py.detach(|| trivial_graph_of(max_token.0)))
 }
 
-/// Lattices of a graph with network output: pruned with options, exact without.
+/// Graphs whose intersection gives edit distances.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "Python's side calls it with names")]
-pub(crate) fn intersect_dense(
-    py: Python<'_>,
-    graph: PyRef<'_, Fsa>,
-    log_probs: PyReadonlyArray3<'_, f32>,
-    lengths: Vec<usize>,
-    search_beam: Option<f32>,
-    output_beam: f32,
-    min_active_states: Count,
-    max_active_states: Count,
-    allow_partial: bool,
-) -> PyResult<Fsa> {
-    let shape = [log_probs.shape()[0], log_probs.shape()[1], log_probs.shape()[2]];
-    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?;
-    let dense = DenseFsaVec::from_padded(values, shape, &lengths).map_err(exception)?;
-    let graph = &graph.graph;
-    let work = || match search_beam {
-        None => graph.intersect_dense(&dense, output_beam),
-        Some(beam) => {
-            let options = DenseOptions::default()
-                .with_search_beam(beam)
-                .with_output_beam(output_beam)
-                .with_min_active_states(min_active_states.0)
-                .with_max_active_states(max_active_states.0)
-                .with_allow_partial(allow_partial);
-            graph.intersect_dense_pruned(&dense, &options)
-        }
-    };
-    let (lattices, outcomes) = threads::run(py, None, work)?.map_err(exception)?.into_parts();
-    for outcome in outcomes {
-        if let Outcome::Failed(error) = outcome {
-            return Err(exception(error));
-        }
-    }
-    either(lattices)
+pub(crate) fn levenshtein_graph<'py>(py: Python<'py>, symbols: &RaggedTensor, ins_del_score: f32) -> Parts<'py> {
+    let symbols = symbols.ints()?;
+    parts(py, py.detach(|| k2::levenshtein_graph(symbols, ins_del_score)))
 }
 
-/// [N], and by [N, T, C].
-type LossesAndGradient<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray3<f32>>);
-
-/// CTC over graphs: the loss of each utterance, and its gradient by the log-probabilities.
+/// The best alignment of each hypothesis with its reference.
 #[pyfunction]
-pub(crate) fn ctc_loss_graph<'py>(
+pub(crate) fn levenshtein_alignment<'py>(
     py: Python<'py>,
-    graph: PyRef<'py, Fsa>,
-    log_probs: PyReadonlyArray3<'py, f32>,
-    lengths: Vec<usize>,
-    output_beam: f32,
-    delay_penalty: f64,
-) -> PyResult<LossesAndGradient<'py>> {
-    let shape = [log_probs.shape()[0], log_probs.shape()[1], log_probs.shape()[2]];
-    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?;
-    let dense = DenseFsaVec::from_padded(values, shape, &lengths).map_err(exception)?;
-    let options = CtcGraphOptions::default()
-        .with_output_beam(output_beam)
-        .with_delay_penalty(delay_penalty)
-        .with_reduction(Reduction::None);
-    let graph = &graph.graph;
-    let number = shape[0];
-    let done = threads::run(py, None, || {
-        // A mean is taken on Python's side.
-        let (losses, saved) = loss_of_graph(graph, &dense, &vec![1; number], &options)?;
-        let gradient = saved.backward(&vec![1.0; number])?;
-        #[expect(clippy::cast_possible_truncation, reason = "rounded to the type of the log-probabilities")]
-        Ok((losses, gradient.into_iter().map(|slope| slope as f32).collect()))
-    });
-    let (losses, gradient): (_, Vec<f32>) = done?.map_err(exception::<kaldera::losses::Error>)?;
-    Ok((PyArray1::from_vec(py, losses), PyArray1::from_vec(py, gradient).reshape(shape)?))
+    refs: &RaggedTensor,
+    hyps: &RaggedTensor,
+    hyp_to_ref: &Bound<'py, PyAny>,
+) -> Parts<'py> {
+    let hyp_to_ref = integers(hyp_to_ref)?;
+    let (refs, hyps) = (refs.ints()?, hyps.ints()?);
+    parts(py, py.detach(|| align(refs, hyps, &hyp_to_ref)))
 }

@@ -2,7 +2,9 @@
 //! and signatures that users see.
 
 mod arguments;
+mod attributes;
 mod automata;
+mod dense;
 mod errors;
 mod features;
 mod files;
@@ -12,6 +14,7 @@ mod ragged;
 mod recognizer;
 mod rows;
 mod samples;
+mod shape;
 mod threads;
 
 use pyo3::prelude::*;
@@ -35,23 +38,31 @@ fn _kaldera(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rows::vad, module)?)?;
     module.add_function(wrap_pyfunction!(rows::process_pitch, module)?)?;
     module.add_function(wrap_pyfunction!(rows::resample, module)?)?;
-    module.add_class::<automata::Fsa>()?;
-    module.add_function(wrap_pyfunction!(automata::create_fsa_vec, module)?)?;
+    module.add_class::<automata::RaggedArc>()?;
+    module.add_class::<automata::ScoresSaved>()?;
+    module.add_function(wrap_pyfunction!(automata::cat_arcs, module)?)?;
     module.add_function(wrap_pyfunction!(automata::linear_fsa, module)?)?;
     module.add_function(wrap_pyfunction!(automata::ctc_topo, module)?)?;
     module.add_function(wrap_pyfunction!(automata::ctc_graph, module)?)?;
     module.add_function(wrap_pyfunction!(automata::trivial_graph, module)?)?;
-    module.add_function(wrap_pyfunction!(automata::intersect_dense, module)?)?;
-    module.add_function(wrap_pyfunction!(automata::ctc_loss_graph, module)?)?;
+    module.add_function(wrap_pyfunction!(automata::levenshtein_graph, module)?)?;
+    module.add_function(wrap_pyfunction!(automata::levenshtein_alignment, module)?)?;
+    module.add_function(wrap_pyfunction!(dense::intersect_dense, module)?)?;
+    module.add_function(wrap_pyfunction!(dense::ctc_loss_graph, module)?)?;
     module.add_class::<losses::LossSaved>()?;
     module.add_function(wrap_pyfunction!(losses::ctc_loss, module)?)?;
     module.add_function(wrap_pyfunction!(losses::rnnt_loss, module)?)?;
     module.add_function(wrap_pyfunction!(losses::rnnt_loss_simple, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::mutual_information_recursion, module)?)?;
+    module.add_function(wrap_pyfunction!(losses::get_rnnt_prune_ranges, module)?)?;
     module.add_function(wrap_pyfunction!(losses::forced_align, module)?)?;
     module.add_class::<recognizer::Recognizer>()?;
     module.add_class::<recognizer::Stream>()?;
     module.add_function(wrap_pyfunction!(recognizer::count_errors, module)?)?;
+    module.add_class::<shape::RaggedShape>()?;
     module.add_class::<ragged::RaggedTensor>()?;
+    module.add_function(wrap_pyfunction!(ragged::index_lists, module)?)?;
+    module.add_function(wrap_pyfunction!(ragged::index_and_sum, module)?)?;
     module.add_function(wrap_pyfunction!(ragged::ragged_cat, module)?)?;
     Ok(())
 }

@@ -3,13 +3,16 @@
 use kaldera::decoder::align::{AlignOptions, forced_align as align};
 use kaldera::decoder::{FrameTimes, LogProbs};
 use kaldera::losses::rnnt::{
-    PruneRanges, RnntType, SimpleRnntSaved, get_rnnt_prune_ranges, rnnt_loss_pruned as pruned, rnnt_loss_smoothed,
+    PruneRanges, RnntType, SimpleRnntSaved, Trellis, get_rnnt_prune_ranges as ranges_of,
+    mutual_information_recursion as recursion, rnnt_loss_pruned as pruned, rnnt_loss_smoothed,
 };
 use kaldera::losses::{
     CtcOptions, CtcSaved, Error, Impossible, Padded, Ragged, Real, Reduction, RnntOptions, RnntSaved, ctc_loss as ctc,
     rnnt_loss as rnnt,
 };
-use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray3, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{
+    PyArray1, PyArray3, PyArrayDyn, PyArrayMethods, PyReadonlyArray3, PyReadonlyArrayDyn, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
 use crate::arguments::{Count, Int, aligned};
@@ -56,8 +59,8 @@ impl Float for f64 {
 /// What a backward pass needs.
 trait Saved: Send + Sync {
     fn backward(&self, grad: &[f64]) -> Result<Vec<Gradient>, Error>;
-    fn prune_ranges(&self, _s_range: usize) -> Option<Result<PruneRanges, Error>> {
-        None
+    fn occupations(&self) -> &[Trellis] {
+        &[]
     }
 }
 
@@ -78,8 +81,8 @@ impl<T: Float> Saved for SimpleRnntSaved<T, Padded<T>> {
         let (by_am, by_lm) = SimpleRnntSaved::backward(self, grad)?;
         Ok(vec![T::of(by_am), T::of(by_lm)])
     }
-    fn prune_ranges(&self, s_range: usize) -> Option<Result<PruneRanges, Error>> {
-        Some(get_rnnt_prune_ranges(self.occupations(), s_range))
+    fn occupations(&self) -> &[Trellis] {
+        SimpleRnntSaved::occupations(self)
     }
 }
 
@@ -102,13 +105,103 @@ impl LossSaved {
         gradients.into_iter().map(|gradient| gradient.into_python(py)).collect()
     }
 
-    /// For each frame of each sequence the first number of symbols.
-    fn prune_ranges(&self, py: Python<'_>, s_range: Count) -> PyResult<(usize, Vec<Vec<usize>>)> {
-        let ranges = py.detach(|| self.saved.prune_ranges(s_range.0));
-        let ranges = ranges.ok_or_else(|| value_error("this loss has no ranges"))?.map_err(exception)?;
-        let begins = (0..ranges.num_sequences()).map(|i| ranges.begins(i).to_vec()).collect();
-        Ok((ranges.s_range(), begins))
+    /// The probability that a path has each arc: px of `symbols` symbols, py of `frames` frames.
+    fn occupations<'py>(&self, py: Python<'py>, symbols: usize, frames: usize) -> Occupations<'py> {
+        let trellises: Vec<_> = self.saved.occupations().iter().map(|trellis| (trellis, [0, 0])).collect();
+        occupations(py, &trellises, symbols, frames)
     }
+}
+
+/// px [B, S, T + 1] or [B, S, T], and py [B, S + 1, T].
+type Occupations<'py> = PyResult<(Bound<'py, PyArray3<f64>>, Bound<'py, PyArray3<f64>>)>;
+
+/// Padded arrays of trellises, each of which begins at a symbol and a frame.
+fn occupations<'py>(
+    py: Python<'py>,
+    trellises: &[(&Trellis, [usize; 2])],
+    symbols: usize,
+    frames: usize,
+) -> Occupations<'py> {
+    let is_regular = trellises.iter().any(|(trellis, _)| trellis.rnnt_type() == RnntType::Regular);
+    let columns = frames + usize::from(is_regular);
+    let number = trellises.len();
+    let (mut by_px, mut by_py) = (vec![0.0; number * symbols * columns], vec![0.0; number * (symbols + 1) * frames]);
+    for (i, (trellis, [first_symbol, first_frame])) in trellises.iter().enumerate() {
+        let last_frame = trellis.num_frames() + usize::from(is_regular);
+        for s in 0..trellis.num_symbols() {
+            let row = ((i * symbols) + first_symbol + s) * columns + first_frame;
+            (0..last_frame).for_each(|t| by_px[row + t] = trellis.px(s, t));
+        }
+        for s in 0..=trellis.num_symbols() {
+            let row = ((i * (symbols + 1)) + first_symbol + s) * frames + first_frame;
+            (0..trellis.num_frames()).for_each(|t| by_py[row + t] = trellis.py(s, t));
+        }
+    }
+    let by_px = PyArray1::from_vec(py, by_px).reshape([number, symbols, columns])?;
+    Ok((by_px, PyArray1::from_vec(py, by_py).reshape([number, symbols + 1, frames])?))
+}
+
+/// The trellises of k2's px [B, S, T + 1] or [B, S, T], and py [B, S + 1, T], within boundaries.
+fn trellises(
+    px: &PyReadonlyArray3<'_, f64>,
+    py: &PyReadonlyArray3<'_, f64>,
+    boundary: &[[usize; 4]],
+) -> PyResult<Vec<Trellis>> {
+    let ([number, symbols, columns], frames) = ([px.shape()[0], px.shape()[1], px.shape()[2]], py.shape()[2]);
+    let fits = py.shape() == [number, symbols + 1, frames] && boundary.len() == number;
+    if !fits || !(columns == frames || columns == frames + 1) {
+        return Err(value_error(format!(
+            "px [B, S, T + 1] or [B, S, T], py [B, S + 1, T] and boundary [B, 4] do not fit: they have the shapes {:?}, \
+             {:?} and {:?}",
+            px.shape(),
+            py.shape(),
+            [boundary.len(), 4]
+        )));
+    }
+    let rnnt_type = if columns == frames { RnntType::Modified } else { RnntType::Regular };
+    let gaps = |_| value_error("px and py are not contiguous");
+    let (px, py) = (px.as_slice().map_err(gaps)?, py.as_slice().map_err(gaps)?);
+    let (of_px, of_py) = (symbols * columns, (symbols + 1) * frames);
+    let made = boundary.iter().enumerate().map(|(i, &boundary)| {
+        let (px, py) = (&px[i * of_px..][..of_px], &py[i * of_py..][..of_py]);
+        Trellis::from_padded(rnnt_type, [symbols, frames], px, py, boundary)
+    });
+    made.collect::<Result<_, _>>().map_err(exception)
+}
+
+/// [B], px and py.
+type Recursion<'py> = PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray3<f64>>, Bound<'py, PyArray3<f64>>)>;
+
+/// k2's recursion: the total of each sequence, and the probability of each arc.
+#[pyfunction]
+pub(crate) fn mutual_information_recursion<'py>(
+    py: Python<'py>,
+    px: PyReadonlyArray3<'py, f64>,
+    py_: PyReadonlyArray3<'py, f64>,
+    boundary: Vec<[usize; 4]>,
+) -> Recursion<'py> {
+    let (symbols, frames) = (px.shape()[1], py_.shape()[2]);
+    let made = trellises(&px, &py_, &boundary)?;
+    let (totals, saved) = threads::run(py, None, || recursion(made))?.map_err(exception)?;
+    let begins = boundary.iter().map(|&[symbol, frame, ..]| [symbol, frame]);
+    let occupied: Vec<_> = saved.occupations().iter().zip(begins).collect();
+    let (by_px, by_py) = occupations(py, &occupied, symbols, frames)?;
+    Ok((PyArray1::from_vec(py, totals), by_px, by_py))
+}
+
+/// For each frame of each sequence the first number of symbols, and how many there are.
+#[pyfunction]
+pub(crate) fn get_rnnt_prune_ranges(
+    py: Python<'_>,
+    px: PyReadonlyArray3<'_, f64>,
+    py_: PyReadonlyArray3<'_, f64>,
+    boundary: Vec<[usize; 4]>,
+    s_range: Count,
+) -> PyResult<(usize, Vec<Vec<usize>>)> {
+    let made = trellises(&px, &py_, &boundary)?;
+    let ranges = py.detach(|| ranges_of(&made, s_range.0)).map_err(exception)?;
+    let begins = (0..ranges.num_sequences()).map(|i| ranges.begins(i).to_vec()).collect();
+    Ok((ranges.s_range(), begins))
 }
 
 fn reduction(name: &str) -> PyResult<Reduction> {

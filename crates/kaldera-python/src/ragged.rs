@@ -1,13 +1,17 @@
 //! Ragged tensors under k2's names.
 
-use kaldera::ragged::{Error, Number, Numbers, Order, PadMode, PadSide, Ragged, RaggedShape, RowSplits};
-use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use kaldera::ragged::{
+    Error, Number, Numbers, Order, PadMode, PadSide, Ragged, RaggedShape as Shape, RowSplits, index_and_sum as sums_of,
+    index_tensor_ragged,
+};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyList, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyList, PyTuple};
 
-use crate::arguments::{aligned, in_range};
+use crate::arguments::{aligned, in_range, integers};
 use crate::errors::{exception, value_error};
+use crate::shape::{RaggedShape, check_axis, of_splits, row_at, splits_of};
 
 /// Values of either type.
 #[derive(Clone, PartialEq)]
@@ -47,6 +51,9 @@ macro_rules! made {
         }
     };
 }
+
+/// Rows, how often each was there, and where.
+type Unique<'py> = (RaggedTensor, Option<RaggedTensor>, Option<Bound<'py, PyArray1<i32>>>);
 
 /// Row splits and values, which a pickle has.
 type Parts<'py> = (Vec<Vec<i32>>, Bound<'py, PyAny>);
@@ -101,7 +108,7 @@ fn number(item: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 /// The splits and the numbers of lists of lists, and whether all are integers.
-fn flatten(data: &Bound<'_, PyAny>) -> PyResult<(RaggedShape, Vec<f64>, bool)> {
+fn flatten(data: &Bound<'_, PyAny>) -> PyResult<(Shape, Vec<f64>, bool)> {
     let mut rows: Vec<Bound<'_, PyAny>> = vec![data.clone()];
     let mut layers: Vec<RowSplits> = Vec::new();
     let mut outermost = true;
@@ -124,7 +131,7 @@ fn flatten(data: &Bound<'_, PyAny>) -> PyResult<(RaggedShape, Vec<f64>, bool)> {
         if lists == 0 && !layers.is_empty() {
             let all_int = items.iter().all(is_integer);
             let values = items.iter().map(number).collect::<PyResult<_>>()?;
-            return Ok((RaggedShape::new(layers).map_err(exception)?, values, all_int));
+            return Ok((Shape::new(layers).map_err(exception)?, values, all_int));
         }
         if lists < items.len() || (lists == 0 && !items.is_empty()) {
             return Err(value_error("a ragged tensor is a list of lists, all of one depth"));
@@ -132,7 +139,7 @@ fn flatten(data: &Bound<'_, PyAny>) -> PyResult<(RaggedShape, Vec<f64>, bool)> {
         if items.is_empty() {
             // A list without lists has two axes.
             let splits = RowSplits::from_lengths([]).map_err(exception)?;
-            return Ok((RaggedShape::new([splits]).map_err(exception)?, vec![], true));
+            return Ok((Shape::new([splits]).map_err(exception)?, vec![], true));
         }
         if layers.len() >= MAX_AXES {
             return Err(value_error(format!("a ragged tensor has at most {MAX_AXES} axes")));
@@ -142,17 +149,39 @@ fn flatten(data: &Bound<'_, PyAny>) -> PyResult<(RaggedShape, Vec<f64>, bool)> {
 }
 
 impl RaggedTensor {
-    fn shape_of(&self) -> &RaggedShape {
+    fn shape_of(&self) -> &Shape {
         each!(self, |ragged| ragged.shape())
     }
 
-    fn check_axis(&self, axis: usize, first: usize) -> PyResult<()> {
-        let axes = self.shape_of().num_axes();
-        if (first..axes).contains(&axis) {
-            return Ok(());
+    /// The lists, if they are of int32.
+    pub(crate) fn ints(&self) -> PyResult<&Ragged<i32>> {
+        match &self.values {
+            Values::I32(ragged) => Ok(ragged),
+            Values::F32(_) => Err(value_error("this is for int32, and the values are float32")),
+            Values::F64(_) => Err(value_error("this is for int32, and the values are float64")),
         }
-        Err(value_error(format!("there is no axis {axis}: there are {axes}, and this takes {first} or more")))
     }
+}
+
+impl From<Ragged<i32>> for RaggedTensor {
+    fn from(lists: Ragged<i32>) -> Self {
+        Self { values: Values::I32(lists) }
+    }
+}
+
+/// Lists with the values of an array.
+fn of_values(shape: Shape, values: &Bound<'_, PyAny>) -> PyResult<RaggedTensor> {
+    let values = &aligned(values)?;
+    let values = if let Ok(values) = values.extract::<PyReadonlyArray1<'_, i32>>() {
+        Values::I32(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
+    } else if let Ok(values) = values.extract::<PyReadonlyArray1<'_, f64>>() {
+        Values::F64(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
+    } else {
+        let values = values.extract::<PyReadonlyArray1<'_, f32>>();
+        let values = values.map_err(|_| value_error("values are an int32, float32 or float64 array of one axis"))?;
+        Values::F32(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
+    };
+    Ok(RaggedTensor { values })
 }
 
 #[pymethods]
@@ -160,6 +189,12 @@ impl RaggedTensor {
     #[new]
     #[pyo3(signature = (data, dtype=None))]
     fn new(data: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        if let Ok(shape) = data.cast::<RaggedShape>() {
+            // k2's second argument is then the values.
+            let values = dtype.ok_or_else(|| value_error("a shape needs the values: RaggedTensor(shape, values)"))?;
+            let values = values.py().import("numpy")?.call_method1("asarray", (values,))?;
+            return of_values(shape.get().shape.clone(), &values);
+        }
         let dtype = dtype.map(|dtype| Ok::<_, PyErr>(dtype.str()?.to_string())).transpose()?;
         if let Ok(text) = data.extract::<String>() {
             let values = match dtype {
@@ -183,20 +218,7 @@ impl RaggedTensor {
     /// From the row splits of each axis but the first, and the values.
     #[staticmethod]
     fn from_row_splits(row_splits: Vec<Vec<i32>>, values: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let layers = row_splits.into_iter().map(RowSplits::new).collect::<Result<Vec<_>, _>>().map_err(exception)?;
-        let shape = RaggedShape::new(layers).map_err(exception)?;
-        let values = &aligned(values)?;
-        let values = if let Ok(values) = values.extract::<numpy::PyReadonlyArray1<'_, i32>>() {
-            Values::I32(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
-        } else if let Ok(values) = values.extract::<numpy::PyReadonlyArray1<'_, f64>>() {
-            Values::F64(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
-        } else {
-            let values = values.extract::<numpy::PyReadonlyArray1<'_, f32>>();
-            let values =
-                values.map_err(|_| value_error("values are an int32, float32 or float64 array of one axis"))?;
-            Values::F32(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
-        };
-        Ok(Self { values })
+        of_values(of_splits(row_splits)?, values)
     }
 
     /// The name of the type of the values.
@@ -235,7 +257,7 @@ impl RaggedTensor {
 
     /// Elements of an axis, over all rows.
     fn tot_size(&self, axis: usize) -> PyResult<usize> {
-        self.check_axis(axis, 0)?;
+        check_axis(self.shape_of(), axis, 0)?;
         Ok(self.shape_of().tot_size(axis))
     }
 
@@ -251,13 +273,13 @@ impl RaggedTensor {
 
     /// Where each row of an axis begins, and the end: int32.
     fn row_splits<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        self.check_axis(axis, 1)?;
+        check_axis(self.shape_of(), axis, 1)?;
         Ok(PyArray1::from_slice(py, self.shape_of().row_splits(axis).as_ref()))
     }
 
     /// The row of each element of an axis: int32.
     fn row_ids<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        self.check_axis(axis, 1)?;
+        check_axis(self.shape_of(), axis, 1)?;
         Ok(PyArray1::from_slice(py, self.shape_of().row_ids(axis)))
     }
 
@@ -271,20 +293,44 @@ impl RaggedTensor {
 
     /// Row `i` of axis 0: an array of two axes' rows, a tensor with one axis fewer otherwise.
     fn __getitem__<'py>(&self, py: Python<'py>, i: isize) -> PyResult<Bound<'py, PyAny>> {
-        let number = self.dim0();
-        let at = if i < 0 { i.checked_add_unsigned(number) } else { Some(i) };
-        let at = at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < number);
-        let at = at.ok_or_else(|| PyIndexError::new_err(format!("there is no row {i}: there are {number}")))?;
+        let at = row_at(i, self.dim0())?;
         if self.num_axes() == 2 {
             return Ok(each!(self, |ragged| PyArray1::from_slice(py, ragged.row(at)).into_any()));
         }
         Ok(made!(self, |ragged| ragged.index0(at).map_err(exception)?).into_pyobject(py)?.into_any())
     }
 
-    /// The rows of an axis at `indexes`.
-    #[pyo3(signature = (indexes, axis=0))]
-    fn index(&self, py: Python<'_>, indexes: Vec<i32>, axis: usize) -> PyResult<Self> {
-        py.detach(|| Ok(made!(self, |ragged| ragged.select(axis, &indexes).map_err(exception)?)))
+    /// The lists of lists without their values.
+    #[getter]
+    fn shape(&self) -> RaggedShape {
+        self.shape_of().clone().into()
+    }
+
+    /// The rows of an axis at `indexes`, and which values they have, None unless asked for. Lists of
+    /// indexes, a `RaggedTensor`, give one tensor, with one axis more.
+    #[pyo3(signature = (indexes, axis=0, need_value_indexes=false))]
+    fn index<'py>(
+        &self,
+        py: Python<'py>,
+        indexes: &Bound<'py, PyAny>,
+        axis: usize,
+        need_value_indexes: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(lists) = indexes.cast::<Self>() {
+            let lists = lists.get().ints()?;
+            let made: PyResult<Self> =
+                py.detach(|| Ok(made!(self, |ragged| ragged.index_ragged(lists).map_err(exception)?)));
+            return Ok(made?.into_pyobject(py)?.into_any());
+        }
+        let indexes = integers(indexes)?;
+        let elements;
+        let made = made!(self, |ragged| {
+            let (made, own) = py.detach(|| ragged.index(axis, &indexes)).map_err(exception)?;
+            elements = own;
+            made
+        });
+        let elements = need_value_indexes.then(|| PyArray1::from_vec(py, elements));
+        Ok((made, elements).into_pyobject(py)?.into_any())
     }
 
     /// The rows of an axis from `begin` to before `end`.
@@ -364,11 +410,19 @@ impl RaggedTensor {
         (sorted, PyArray1::from_vec(py, new2old))
     }
 
-    /// The different innermost rows, and how often each was there.
-    fn unique(&self, py: Python<'_>) -> PyResult<(Self, Self)> {
-        let Values::I32(ragged) = &self.values else { return Err(value_error("unique is for int32")) };
-        let found = py.detach(|| ragged.unique());
-        Ok((Self { values: Values::I32(found.rows) }, Self { values: Values::I32(found.num_repeats) }))
+    /// The different innermost rows of each list of them; how often each was there, and where at
+    /// first among all innermost rows, None unless asked for.
+    #[pyo3(signature = (need_num_repeats=false, need_new2old_indexes=false))]
+    fn unique<'py>(
+        &self,
+        py: Python<'py>,
+        need_num_repeats: bool,
+        need_new2old_indexes: bool,
+    ) -> PyResult<Unique<'py>> {
+        let lists = self.ints()?;
+        let found = py.detach(|| lists.unique());
+        let num_repeats = need_num_repeats.then(|| found.num_repeats.into());
+        Ok((found.rows.into(), num_repeats, need_new2old_indexes.then(|| PyArray1::from_vec(py, found.new2old))))
     }
 
     /// Rows of the same length: [rows, longest].
@@ -408,9 +462,19 @@ impl RaggedTensor {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let this = slf.get();
-        let shape = this.shape_of();
-        let splits = (1..shape.num_axes()).map(|axis| shape.row_splits(axis).as_ref().to_vec()).collect();
+        let splits = splits_of(this.shape_of());
         Ok((slf.get_type().getattr("from_row_splits")?, (splits, this.values(slf.py()))))
+    }
+
+    /// The values, for `from_dlpack` of any library.
+    #[pyo3(signature = (**options))]
+    fn __dlpack__<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+        self.values(py).call_method("__dlpack__", (), options)
+    }
+
+    /// The CPU.
+    fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.values(py).call_method0("__dlpack_device__")
     }
 }
 
@@ -439,4 +503,44 @@ pub(crate) fn ragged_cat(py: Python<'_>, tensors: Vec<PyRef<'_, RaggedTensor>>, 
         Values::F64(_) => of_type!(F64),
     };
     Ok(RaggedTensor { values })
+}
+
+/// The elements of an array at lists of indexes, `default` for -1: lists of numbers.
+#[pyfunction]
+pub(crate) fn index_lists(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    indexes: &RaggedTensor,
+    default: i32,
+) -> PyResult<RaggedTensor> {
+    let indexes = indexes.ints()?;
+    let values = &aligned(values)?;
+    if let Ok(values) = values.extract::<PyReadonlyArray1<'_, i32>>() {
+        let values = values.as_array().to_vec();
+        return Ok(py.detach(|| index_tensor_ragged(&values, indexes, default)).map_err(exception)?.into());
+    }
+    let values = values.extract::<PyReadonlyArray1<'_, f32>>();
+    let values = values.map_err(|_| value_error("values are an int32 or float32 array of one axis"))?;
+    let (values, default) = (values.as_array().to_vec(), f64::from(default).convert());
+    let made = py.detach(|| index_tensor_ragged(&values, indexes, default)).map_err(exception)?;
+    Ok(RaggedTensor { values: Values::F32(made) })
+}
+
+/// The sum of the elements at each list of indexes.
+#[pyfunction]
+pub(crate) fn index_and_sum<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
+    indexes: &RaggedTensor,
+) -> PyResult<Bound<'py, PyAny>> {
+    let indexes = indexes.ints()?;
+    let values = &aligned(values)?;
+    if let Ok(values) = values.extract::<PyReadonlyArray1<'_, f64>>() {
+        let sums = sums_of(&values.as_array().to_vec(), indexes).map_err(exception)?;
+        return Ok(PyArray1::from_vec(py, sums).into_any());
+    }
+    let values = values.extract::<PyReadonlyArray1<'_, f32>>();
+    let values = values.map_err(|_| value_error("values are a float32 or float64 array of one axis"))?;
+    let sums = sums_of(&values.as_array().to_vec(), indexes).map_err(exception)?;
+    Ok(PyArray1::from_vec(py, sums).into_any())
 }

@@ -15,7 +15,7 @@ from kaldera import _kaldera
 HERE = pathlib.Path(__file__).resolve().parent.parent
 
 
-@pytest.mark.parametrize("name", ["features", "files", "k2", "losses", "recognition"])
+@pytest.mark.parametrize("name", ["features", "files", "k2.dense_fsa_vec", "k2.fsa", "k2.fsa_algo", "k2.nbest", "k2.ragged", "losses", "recognition"])
 def test_examples_of_the_documentation_run(name):
     module = importlib.import_module(f"kaldera.{name}")
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
@@ -47,3 +47,17 @@ def test_stubs_have_the_names_of_the_library():
 def test_all_public_names_are_exported():
     assert all(hasattr(kaldera, name) for name in kaldera.__all__)
     assert (pathlib.Path(kaldera.__file__).parent / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("name", ["kaldera", "kaldera.k2", "kaldera.k2.ragged", "kaldera.torch"])
+def test_all_public_names_have_documentation(name):
+    if name == "kaldera.torch":
+        pytest.importorskip("torch")
+    module = importlib.import_module(name)
+    assert sorted(module.__all__) == list(module.__all__) and module.__doc__
+    for key in module.__all__:
+        value = getattr(module, key)
+        assert inspect.getdoc(value), key
+        if inspect.isclass(value):
+            own = [(each, item) for each, item in vars(value).items() if not each.startswith("_")]
+            assert all(inspect.getdoc(item) for _, item in own if callable(item) or isinstance(item, property)), key

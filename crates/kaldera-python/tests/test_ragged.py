@@ -50,7 +50,8 @@ def test_operations_on_rows_equal_those_on_lists():
         assert [row[: len(own)].tolist() for row, own in zip(padded, lists)] == lists
         assert tensor.remove_values_leq(0).tolist() == [[x for x in row if x > 0] for row in lists]
         assert tensor.remove_values_eq(1).tolist() == [[x for x in row if x != 1] for row in lists]
-        assert tensor.index([3, 0, 3]).tolist() == [lists[3], lists[0], lists[3]]
+        picked, places = tensor.index([3, 0, 3], need_value_indexes=True)
+        assert picked.tolist() == [lists[3], lists[0], lists[3]] and values[places].tolist() == picked.values.tolist()
         assert tensor.arange(0, 2, 5).tolist() == lists[2:5]
         assert k2.cat([tensor, tensor], axis=0).tolist() == lists + lists
         assert k2.cat([tensor, tensor], axis=1).tolist() == [row + row for row in lists]
@@ -71,8 +72,8 @@ def test_axes_come_and_go():
     assert tensor.remove_axis(1).tolist() == [list(itertools.chain(*rows)) for rows in LISTS]
     with pytest.raises(ValueError, match="2"):
         tensor.remove_axis(2)
-    rows, repeats = k2.RaggedTensor([[1, 2], [3], [1, 2]]).unique()
-    assert rows.tolist() == [[1, 2], [3]] and repeats.values.tolist() == [2, 1]
+    rows, repeats, first = k2.RaggedTensor([[1, 2], [3], [1, 2]]).unique(True, True)
+    assert first.tolist() == [0, 1] and rows.tolist() == [[1, 2], [3]] and repeats.values.tolist() == [2, 1]
     graph = k2.ctc_graph(k2.RaggedTensor([[1, 2], [3]]))
     assert len(graph) == 2
 
@@ -104,3 +105,52 @@ def test_numbers_are_kept_or_refused():
 def test_values_need_no_alignment():
     values = np.frombuffer(b"\0" + np.arange(3, dtype=np.float32).tobytes(), np.float32, offset=1)
     assert k2.RaggedTensor.from_row_splits([[0, 1, 3]], values).tolist() == [[0], [1, 2]]
+
+
+def test_shapes_are_k2s():
+    tensor = k2.RaggedTensor(LISTS)
+    shape = tensor.shape
+    assert shape == k2.RaggedShape("[ [ [ x x ] [ ] [ x ] ] [ ] [ [ x x x ] ] ]") and str(shape).count("x") == 6
+    assert (shape.num_axes, shape.dim0, len(shape), shape.numel()) == (3, 3, 3, 6)
+    assert shape.tot_sizes() == [3, 4, 6] and [shape.tot_size(i) for i in range(3)] == [3, 4, 6]
+    assert shape.max_size(1) == 3 and shape.row_splits(1).tolist() == [0, 3, 3, 4]
+    assert shape.row_ids(2).tolist() == [0, 0, 2, 3, 3, 3]
+    assert shape.get_layer(0).compose(shape.get_layer(1)) == shape and str(shape[2]) == "[ [ x x x ] ]"
+    assert shape.remove_axis(1).row_splits(1).tolist() == [0, 3, 3, 6]
+    picked, elements = shape.index(0, [2, 0])
+    assert picked.dim0 == 2 and elements.tolist() == [3, 4, 5, 0, 1, 2]
+    assert shape.index(0, np.array([1], np.int32), need_value_indexes=False)[1] is None
+    assert pickle.loads(pickle.dumps(shape)) == shape and shape != shape.get_layer(0)
+    assert k2.RaggedTensor(shape, tensor.values) == tensor
+    lists = k2.ragged.create_ragged_shape2(row_ids=[0, 0, 2])
+    assert lists == k2.ragged.create_ragged_shape2([0, 2, 2, 3], cached_tot_size=3)
+    assert k2.ragged.regular_ragged_shape(2, 3).row_splits(1).tolist() == [0, 3, 6]
+    for wrong in [
+        lambda: k2.RaggedShape("[ x ]"),
+        lambda: shape.max_size(0),
+        lambda: shape.get_layer(2),
+        lambda: k2.RaggedTensor(shape, [1, 2]),
+        lambda: k2.RaggedTensor(shape),
+        lambda: k2.ragged.create_ragged_shape2(row_ids=[1, 0]),
+        lambda: k2.ragged.create_ragged_shape2(),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_indexing_by_lists_equals_that_of_lists():
+    indexes = k2.RaggedTensor([[2, 0], [], [-1]])
+    numbers = np.array([5, 6, 7], np.int32)
+    assert k2.ragged.index(numbers, indexes, -9).tolist() == [[7, 5], [], [-9]]
+    assert k2.ragged.index(k2.RaggedTensor([[1], [2, 3], []]), indexes).tolist() == [[[], [1]], [], [[]]]
+    sums = k2.ragged.index_and_sum(numbers.astype(np.float32), k2.RaggedTensor([[2, 0], [], [1]]))
+    assert sums.tolist() == [12, 0, 6] and sums.dtype == np.float32
+    into = np.zeros(2)
+    k2.index_add(np.array([1, -1, 1]), np.array([1.0, 2.0, 3.0]), into)
+    assert into.tolist() == [0, 4]
+    assert k2.index_select(numbers, np.array([-1, 2], np.int32), -3).tolist() == [-3, 7]
+
+
+def test_values_go_through_dlpack():
+    tensor = k2.RaggedTensor([[1.5], [2.5]])
+    np.testing.assert_array_equal(np.from_dlpack(tensor), tensor.values)

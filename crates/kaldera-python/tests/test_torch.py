@@ -1,5 +1,7 @@
 """The autograd functions beside PyTorch's and torchaudio's, where these are installed."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -40,16 +42,22 @@ def test_ctc_over_graphs_equals_that_of_labels():
     logits, _, frames, labels = batch()
     symbols = [[1, 2, 2], [3], [5, 4]]
     log_probs = logits.transpose(0, 1).log_softmax(-1)
+    dense = k2.DenseFsaVec(log_probs, [[i, 0, length] for i, length in enumerate(frames.tolist())])
     results = []
     for loss in [
-        losses.k2_ctc_loss(k2.ctc_graph(symbols), log_probs, frames, 1e3, reduction="mean", target_lengths=labels),
+        losses.k2_ctc_loss(k2.ctc_graph(symbols), dense, 1e3, reduction="mean", target_lengths=labels),
         losses.ctc_loss(log_probs.transpose(0, 1), sum(symbols, []), frames, labels),
     ]:
         results.append((loss, *torch.autograd.grad(loss, logits, retain_graph=True)))
     for ours, other in zip(*results):
         torch.testing.assert_close(ours, other, atol=1e-5, rtol=1e-5)
-    several = losses.k2_ctc_loss(k2.ctc_graph(symbols), log_probs, frames, reduction="none")
-    torch.testing.assert_close(several.sum(), losses.k2_ctc_loss(k2.ctc_graph(symbols), log_probs, frames))
+    several = losses.k2_ctc_loss(k2.ctc_graph(symbols), dense, reduction="none")
+    torch.testing.assert_close(several.sum(), losses.k2_ctc_loss(k2.ctc_graph(symbols), dense))
+    weights = torch.tensor([1.0, 0.5, -2.0], dtype=several.dtype)
+    totals = -losses.get_tot_scores(k2.intersect_dense(k2.ctc_graph(symbols), dense, 10.0)).to(several)
+    torch.testing.assert_close(several, totals, atol=1e-5, rtol=1e-5)
+    for ours, other in zip(*[torch.autograd.grad((each * weights).sum(), logits, retain_graph=True) for each in (several, totals)]):
+        torch.testing.assert_close(ours, other, atol=1e-5, rtol=1e-5)
 
 
 def test_rnnt_equals_torchaudios():
@@ -85,7 +93,9 @@ def test_a_range_of_all_symbols_prunes_nothing():
     am = torch.randn(2, 5, 4, dtype=torch.float64, requires_grad=True)
     lm = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
     symbols = torch.tensor([[1, 2], [3, 1]])
-    simple, ranges = losses.rnnt_loss_smoothed(lm, am, symbols, 0, 0.0, 0.0, s_range=3)
+    boundary = torch.tensor([[0, 0, 2, 5]] * 2)
+    simple, grads = losses.rnnt_loss_simple(lm, am, symbols, 0, return_grad=True)
+    ranges = losses.get_rnnt_prune_ranges(*grads, boundary, 3)
     assert ranges.shape == (2, 5, 3) and (ranges == torch.arange(3)).all()
     some_am, some_lm = losses.do_rnnt_pruning(am, lm, ranges)
     pruned = losses.rnnt_loss_pruned(some_am + some_lm, symbols, ranges, 0)
@@ -95,7 +105,7 @@ def test_a_range_of_all_symbols_prunes_nothing():
     smoothed = losses.rnnt_loss_smoothed(lm, am, symbols, 0, 0.25, 0.1)
     assert smoothed.isfinite() and smoothed != simple
     assert losses.rnnt_loss_smoothed(lm, am, symbols, 0) == losses.rnnt_loss_smoothed(lm, am, symbols, 0, 0.1, 0.1)
-    narrow = losses.rnnt_loss_smoothed(lm, am, symbols, 0, s_range=2)[1]
+    narrow = losses.get_rnnt_prune_ranges(*losses.rnnt_loss_smoothed(lm, am, symbols, 0, return_grad=True)[1], boundary, 2)
     assert narrow.shape == (2, 5, 2) and narrow[:, 0, 0].tolist() == [0, 0] and narrow[:, -1, -1].tolist() == [2, 2]
 
 
@@ -145,7 +155,10 @@ def test_pruned_rnnt_equals_k2s(kind):
     expected, (px, py) = theirs.rnnt_loss_smoothed(
         lm, am, symbols, 0, **arguments, reduction="sum", return_grad=True
     )
-    found, ranges = losses.rnnt_loss_smoothed(lm, am, symbols, 0, **arguments, reduction="sum", s_range=3)
+    found, grads = losses.rnnt_loss_smoothed(lm, am, symbols, 0, **arguments, reduction="sum", return_grad=True)
+    for ours, other in zip(grads, (px, py)):
+        torch.testing.assert_close(ours, other, rtol=1e-4, atol=1e-5)
+    ranges = losses.get_rnnt_prune_ranges(*grads, boundary, 3)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
     for ours, other in zip(torch.autograd.grad(found, (am, lm)), torch.autograd.grad(expected, (am, lm))):
         torch.testing.assert_close(ours, other, rtol=1e-4, atol=1e-5)
@@ -159,3 +172,96 @@ def test_pruned_rnnt_equals_k2s(kind):
         pruned.append((loss, *torch.autograd.grad(loss, (am, lm))))
     for ours, other in zip(*pruned):
         torch.testing.assert_close(ours, other, rtol=1e-4, atol=1e-5)
+
+
+def test_lf_mmi_has_the_gradient_of_differences():
+    from kaldera import k2
+
+    torch.manual_seed(5)
+    logits = torch.randn(2, 6, 4, dtype=torch.float64, requires_grad=True)
+    numerators = k2.ctc_graph([[1, 2], [3]])
+    denominator = k2.create_fsa_vec([k2.arc_sort(k2.ctc_topo(3))] * 2)
+    segments = torch.tensor([[0, 0, 6], [1, 1, 4]], dtype=torch.int32)
+
+    def loss(logits):
+        dense = k2.DenseFsaVec(logits.float().log_softmax(-1), segments)
+        totals = [losses.get_tot_scores(k2.intersect_dense(graphs, dense, 1e3)) for graphs in (numerators, denominator)]
+        return (totals[1] - totals[0]).sum()
+
+    value = loss(logits)
+    (slope,) = torch.autograd.grad(value, logits)
+    assert value > 0 and slope[1, 0].abs().sum() == 0 and slope[1, 5].abs().sum() == 0
+    with torch.no_grad():
+        for place in [(0, 0, 0), (0, 3, 2), (1, 2, 3), (1, 4, 1)]:
+            step = torch.zeros_like(logits)
+            step[place] = 1e-2
+            assert abs((loss(logits + step) - loss(logits - step)) / 2e-2 - slope[place]) < 1e-3
+
+
+def test_gradients_go_through_all_algorithms():
+    from kaldera import k2
+
+    text = "0 1 1 10 0.5\n0 1 0 20 0.25\n0 2 2 30 -1\n1 2 2 40 0.125\n1 3 -1 -1 0.75\n2 3 -1 -1 2\n3"
+    one = k2.Fsa.from_str(text, acceptor=False)
+    generator = torch.Generator().manual_seed(6)
+    scores = torch.randn(one.num_arcs, generator=generator).requires_grad_()
+    other = k2.arc_sort(k2.Fsa.from_str("0 0 1 0.5\n0 0 2 -0.5\n0 1 -1 0\n1"))
+
+    def stochastic(fsa):
+        fsa.set_scores_stochastic_(fsa.scores)
+        return fsa
+
+    for change, log_semiring in [
+        (k2.arc_sort, True),
+        (k2.connect, True),
+        (k2.top_sort, True),
+        (k2.invert, True),
+        (stochastic, True),
+        (lambda fsa: k2.remove_epsilon_self_loops(k2.add_epsilon_self_loops(fsa)), True),
+        (k2.shortest_path, True),
+        (k2.remove_epsilon, False),
+        (lambda fsa: k2.top_sort(k2.reverse(fsa)), True),
+        (lambda fsa: k2.intersect(k2.arc_sort(fsa), other), True),
+        (lambda fsa: k2.compose(k2.invert(k2.arc_sort(fsa)), other), True),
+        (lambda fsa: k2.create_fsa_vec([fsa, fsa])[1], True),
+        (lambda fsa: k2.index_fsa(k2.create_fsa_vec([fsa]), [0, 0]), True),
+        (lambda fsa: k2.union(k2.create_fsa_vec([fsa, fsa])), True),
+        (lambda fsa: k2.Nbest.from_lattice(k2.create_fsa_vec([fsa]), 30).fsa, True),
+        (lambda fsa: k2.Fsa.clone(fsa), False),
+    ]:
+
+        def total(values):
+            fsa = one.clone()
+            fsa.scores = values
+            changed = change(fsa)
+            totals = changed.get_tot_scores(True, log_semiring)
+            return (totals * torch.arange(1, len(totals) + 1)).sum()
+
+        (slope,) = torch.autograd.grad(total(scores), scores)
+        with torch.no_grad():
+            for place in range(len(scores)):
+                step = torch.zeros(len(scores))
+                step[place] = 1 / 128
+                difference = (total(scores + step) - total(scores - step)) * 64
+                assert abs(difference - slope[place]) < 2e-3, (change, place)
+
+
+def test_scores_are_tensors_once_they_are_set():
+    from kaldera import k2
+
+    fsa = k2.Fsa.from_str("0 1 1 10 0.5\n1 2 -1 -1 0\n2", acceptor=False).requires_grad_(True)
+    assert fsa.requires_grad and isinstance(fsa.labels, torch.Tensor) and isinstance(fsa.aux_labels, torch.Tensor)
+    fsa.cost = torch.tensor([1.0, 2.0], requires_grad=True)
+    both = k2.intersect(fsa, fsa.detach())
+    both.cost.sum().backward()
+    assert fsa.cost.grad.tolist() == [1, 1]
+    fsa.get_tot_scores(False, True).sum().backward()
+    assert fsa.grad.tolist() == [1, 1] and fsa.get_tot_scores(False, True).dtype == torch.float32
+    with torch.no_grad():
+        fsa.scores.add_(1)
+    assert fsa.get_tot_scores(True, True).tolist() == [2.5]
+    copy = pickle.loads(pickle.dumps(fsa.detach()))
+    assert torch.equal(copy.scores, fsa.scores) and not copy.requires_grad
+    assert fsa.to("cpu").device == fsa.device == torch.device("cpu") and fsa.is_cpu() and not fsa.is_cuda()
+    rows = torch.tensor([[0, 1, 5, 0], [1, 2, -1, 0]], dtype=torch.int32)
+    assert k2.Fsa(rows, torch.tensor([6, -1], dtype=torch.int32)).aux_labels.tolist() == [6, -1]

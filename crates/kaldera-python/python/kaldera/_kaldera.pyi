@@ -71,101 +71,324 @@ class ObjectWriter:
     def write(self, key: str, value: Any) -> None: ...
     def close(self) -> None: ...
 
-class Fsa:
-    """A finite-state acceptor or transducer, or a vector of them, as k2 has them.
+class RaggedArc:
+    """The arcs of an FSA, ``[state][arc]``, or of a vector of FSAs, ``[fsa][state][arc]``.
 
-    State 0 is the start, the last state the final one; arcs into it have label -1. Results of
-    algorithms are new, with the output labels.
+    Algorithms return new arcs with an arc map: for each arc the one that it comes from or -1, int32
+    ``[arcs]``, or a ``RaggedTensor`` with several for each; None where the arcs are the same.
     """
 
     @staticmethod
-    def from_str(
-        text: str, acceptor: bool | None = None, num_aux_labels: int | None = None, openfst: bool = False
-    ) -> Fsa: ...
-    def to_str(self, openfst: bool = False) -> str: ...
-    @property
-    def shape(self) -> tuple[int | None, ...]: ...
-    @property
-    def num_states(self) -> int: ...
-    @property
-    def num_arcs(self) -> int: ...
-    def __len__(self) -> int: ...
-    def __getitem__(self, i: int) -> Fsa: ...
-    @property
-    def arcs(self) -> NDArray[np.int32]: ...
-    @property
-    def labels(self) -> NDArray[np.int32]: ...
-    @property
-    def scores(self) -> NDArray[np.float32]: ...
-    @property
-    def aux_labels(self) -> NDArray[np.int32] | list[list[int]] | None: ...
-    def with_scores(self, scores: Sequence[float]) -> Fsa: ...
-    def arc_sort(self) -> Fsa: ...
-    def connect(self) -> Fsa: ...
-    def top_sort(self) -> Fsa: ...
-    def invert(self) -> Fsa: ...
-    def reverse(self) -> Fsa: ...
-    def closure(self) -> Fsa: ...
-    def remove_epsilon(self) -> Fsa: ...
-    def add_epsilon_self_loops(self) -> Fsa: ...
-    def shortest_path(self) -> Fsa: ...
-    def determinize(self) -> Fsa: ...
-    def intersect(self, other: Fsa) -> Fsa: ...
-    def compose(self, other: Fsa) -> Fsa: ...
-    def get_tot_scores(self, use_double_scores: bool, log_semiring: bool) -> NDArray[Any]: ...
-    def get_forward_scores(self, use_double_scores: bool, log_semiring: bool) -> NDArray[Any]: ...
-    def get_backward_scores(self, use_double_scores: bool, log_semiring: bool) -> NDArray[Any]: ...
-    def get_arc_post(self, use_double_scores: bool, log_semiring: bool) -> NDArray[Any]: ...
-    def _repr_svg_(self) -> str: ...
-    def to_dot(self) -> str: ...
-    def to_bytes(self) -> bytes: ...
+    def from_tensor(tensor: NDArray[np.int32]) -> RaggedArc:
+        """From k2's int32 ``[arcs, 4]`` of one FSA, or from the flat tensor of a vector."""
+
+    def to_tensor(self) -> NDArray[np.int32]:
+        """k2's tensor, int32: ``[arcs, 4]``, or the flat one of a vector."""
+
     @staticmethod
-    def from_bytes(bytes: bytes) -> Fsa: ...
+    def from_str(
+        text: str, label_names: Sequence[str], list_names: Sequence[str], openfst: bool = False
+    ) -> tuple[RaggedArc, dict[str, Any]]:
+        """Reads k2's text, or OpenFst's: the arcs, and the further labels by name."""
+
+    def to_str(self, attributes: dict[str, Any], openfst: bool) -> str:
+        """k2's text, or OpenFst's, of one FSA."""
+
+    def to_svg(self, attributes: dict[str, Any], title: str) -> str:
+        """A drawing: SVG."""
+
+    def to_dot(self, attributes: dict[str, Any], title: str) -> str:
+        """A drawing for Graphviz."""
+
+    def num_axes(self) -> int:
+        """2 of one FSA, 3 of a vector."""
+
+    def dim0(self) -> int:
+        """How many states one FSA has, or how many FSAs a vector."""
+
+    def num_states(self) -> int:
+        """How many states there are in all FSAs."""
+
+    def num_elements(self) -> int:
+        """How many arcs there are in all FSAs."""
+
+    def shape(self) -> RaggedShape:
+        """The lists of arcs."""
+
+    def values(self) -> NDArray[np.int32]:
+        """Source, destination, label and the bits of the score of each arc: int32 ``[arcs, 4]``."""
+
+    def labels(self) -> NDArray[np.int32]:
+        """The label of each arc: int32 ``[arcs]``."""
+
+    def scores(self) -> NDArray[np.float32]:
+        """The score of each arc: float32 ``[arcs]``."""
+
+    def properties(self) -> tuple[int, str]:
+        """k2's property bits, and their names."""
+
+    def with_scores(self, scores: NDArray[np.float32]) -> RaggedArc:
+        """The same with other scores, float32 ``[arcs]``."""
+
+    def with_labels(self, labels: NDArray[np.int32]) -> RaggedArc:
+        """The same with other labels, int32 ``[arcs]``; -1 goes to arcs into the final state, and only there."""
+
+    def fix_final_labels(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Labels with -1 on the arcs into the final state, and only there: int32 ``[arcs]``."""
+
+    def scores_stochastic(self) -> NDArray[np.float32]:
+        """Scores of which those that leave a state sum to 1 after exponentiation: float32 ``[arcs]``."""
+
+    def index(self, indexes: Sequence[int]) -> tuple[RaggedArc, Any]:
+        """Some FSAs of a vector."""
+
+    def get(self, i: int) -> tuple[RaggedArc, int, int]:
+        """One FSA of a vector, its first arc, and that after its last one."""
+
+    def arc_sort(self) -> tuple[RaggedArc, Any]:
+        """Arcs of each state in the order of their labels."""
+
+    def connect(self) -> tuple[RaggedArc, Any]:
+        """The states on a path from the start to the final state."""
+
+    def top_sort(self) -> tuple[RaggedArc, Any]:
+        """States in topological order."""
+
+    def reverse(self) -> tuple[RaggedArc, Any]:
+        """What reads all strings backwards."""
+
+    def closure(self) -> tuple[RaggedArc, Any]:
+        """What reads any number of strings in a row."""
+
+    def add_epsilon_self_loops(self) -> tuple[RaggedArc, Any]:
+        """A self-loop of label 0 at each state but the final one."""
+
+    def remove_epsilon_self_loops(self) -> tuple[RaggedArc, Any]:
+        """Without self-loops of label 0."""
+
+    def with_self_loops(self) -> tuple[RaggedArc, Any]:
+        """Linear FSAs without epsilons but for self-loops."""
+
+    def remove_epsilon(self) -> tuple[RaggedArc, Any]:
+        """Without arcs of label 0."""
+
+    def remove_epsilon_and_add_self_loops(self) -> tuple[RaggedArc, Any]:
+        """Without arcs of label 0 but for self-loops."""
+
+    def shortest_path(self) -> tuple[RaggedArc, Any]:
+        """The best path of each FSA."""
+
+    def prune_on_arc_post(self, threshold: float) -> tuple[RaggedArc, Any]:
+        """Without arcs over which less than this share of all paths goes."""
+
+    def determinize(self, weight_pushing: str) -> tuple[RaggedArc, Any]:
+        """At most one arc of each label from a state."""
+
+    def union(self) -> tuple[RaggedArc, Any]:
+        """One FSA of all in a vector."""
+
+    def expand(self, lists: Sequence[RaggedTensor]) -> tuple[RaggedArc, Any, list[NDArray[np.int32]]]:
+        """Chains in place of arcs with lists: the arcs, their map, and one number of each list for each arc."""
+
+    def intersect(self, other: RaggedArc, treat_epsilons_specially: bool) -> tuple[RaggedArc, Any, Any]:
+        """What both read, with both arc maps."""
+
+    def intersect_device(self, other: RaggedArc, b_to_a_map: Sequence[int]) -> tuple[RaggedArc, Any, Any]:
+        """Each FSA of ``other`` with the one here that the map names, with both arc maps."""
+
+    def replace_fsa(self, src: RaggedArc, first_symbol: int) -> tuple[RaggedArc, Any, Any]:
+        """FSAs of ``src`` in place of labels, with both arc maps."""
+
+    def compose(
+        self, other: RaggedArc, aux_labels: Any, others_aux_labels: Any, treat_epsilons_specially: bool
+    ) -> tuple[RaggedArc, list[Any]]:
+        """The composition: arcs; both arc maps, the output labels, and those on which both met."""
+
+    def random_paths(self, num_paths: int) -> RaggedTensor:
+        """The arcs of paths: int32 ``[fsa][path][arc]``."""
+
+    def nbest(self, aux_labels: Any, num_paths: int, scale: float) -> tuple[RaggedArc, Any, RaggedShape]:
+        """Linear FSAs of paths with different words, their arc map, and ``[fsa][path]``."""
+
+    def numbers(self, what: str, log_semiring: bool) -> tuple[NDArray[np.float64], ScoresSaved]:
+        """Scores ``total`` of FSAs, ``forward`` or ``backward`` of states, ``posterior`` of arcs."""
+
+    def to_bytes(self) -> bytes:
+        """The arrays, as a ``.npz`` file."""
+
+    @staticmethod
+    def from_bytes(bytes: bytes) -> RaggedArc:
+        """Arcs from what ``to_bytes`` has made."""
+
+class ScoresSaved:
+    """What the gradient of scores needs."""
+
+    def backward(self, grad: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The gradient by the score of each arc, ``[arcs]``, from that by each number."""
+
+class RaggedShape:
+    """The rows of lists of lists, of any depth, without what they hold, as k2 has it.
+
+    Made of k2's text, such as ``[ [ x x ] [ x ] ]``. Axis 0 counts the outermost rows.
+    """
+
+    def __new__(cls, text: str) -> RaggedShape: ...
+    @staticmethod
+    def from_row_splits(row_splits: Sequence[Sequence[int]]) -> RaggedShape:
+        """From where the rows of each axis but the first end."""
+
+    @staticmethod
+    def regular_ragged_shape(dim0: int, dim1: int) -> RaggedShape:
+        """``dim0`` rows of ``dim1`` elements."""
+
+    @property
+    def num_axes(self) -> int:
+        """How many axes: 2 for lists."""
+
+    @property
+    def dim0(self) -> int:
+        """How many rows axis 0 has."""
+
+    def numel(self) -> int:
+        """How many elements the last axis has."""
+
+    def tot_size(self, axis: int) -> int:
+        """How many elements an axis has, over all rows."""
+
+    def tot_sizes(self) -> list[int]:
+        """How many elements each axis has."""
+
+    def max_size(self, axis: int) -> int:
+        """How many elements the longest row of an axis has."""
+
+    def row_splits(self, axis: int) -> NDArray[np.int32]:
+        """Where each row of an axis begins, and the end: int32 ``[rows + 1]``."""
+
+    def row_ids(self, axis: int) -> NDArray[np.int32]:
+        """The row of each element of an axis: int32 ``[elements]``."""
+
+    def get_layer(self, layer: int) -> RaggedShape:
+        """The two axes ``layer`` and ``layer + 1``."""
+
+    def remove_axis(self, axis: int) -> RaggedShape:
+        """Without an axis: the rows of axis 0 one after the other, or inner lists joined."""
+
+    def compose(self, other: RaggedShape) -> RaggedShape:
+        """With the axes of ``other``, whose rows are this one's elements."""
+
+    def index(
+        self, axis: int, indexes: Sequence[int], need_value_indexes: bool = True
+    ) -> tuple[RaggedShape, NDArray[np.int32] | None]:
+        """The rows of an axis at ``indexes``, and which elements they have: int32 ``[elements]``."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, i: int) -> RaggedShape: ...
 
 class RaggedTensor:
     """A list of lists, of any depth, with rows of any length, as k2 has it.
 
-    Made of a list of lists or of k2's text; values are int32, float32 or float64. Sums and the like
-    are over the innermost rows, one number for each; of an empty row 0 (``max``: the lowest number).
+    Made of a list of lists, of k2's text, or of a ``RaggedShape`` and its values; values are int32,
+    float32 or float64. Sums and the like are over the innermost rows, one number for each; of an
+    empty row 0 (``max``: the lowest number). ``numpy.from_dlpack`` and ``torch.from_dlpack`` take the
+    values.
     """
 
     def __new__(cls, data: Any, dtype: Any = None) -> RaggedTensor: ...
     @staticmethod
-    def from_row_splits(row_splits: Sequence[Sequence[int]], values: NDArray[Any]) -> RaggedTensor: ...
+    def from_row_splits(row_splits: Sequence[Sequence[int]], values: NDArray[Any]) -> RaggedTensor:
+        """From where the rows of each axis but the first end, and the values, ``[numel]``."""
+
     @property
-    def dtype(self) -> str: ...
-    def to(self, dtype: Any) -> RaggedTensor: ...
+    def dtype(self) -> str:
+        """The name of the type of the values."""
+
+    def to(self, dtype: Any) -> RaggedTensor:
+        """The same numbers of another type; what it can't hold is a ``ValueError``."""
+
     @property
-    def num_axes(self) -> int: ...
+    def shape(self) -> RaggedShape:
+        """The rows without their values."""
+
     @property
-    def dim0(self) -> int: ...
-    def numel(self) -> int: ...
-    def tot_size(self, axis: int) -> int: ...
+    def num_axes(self) -> int:
+        """How many axes: 2 for a list of lists."""
+
+    @property
+    def dim0(self) -> int:
+        """How many rows axis 0 has."""
+
+    def numel(self) -> int:
+        """How many values there are."""
+
+    def tot_size(self, axis: int) -> int:
+        """How many elements an axis has, over all rows."""
+
     def __len__(self) -> int: ...
     @property
-    def values(self) -> NDArray[Any]: ...
-    def row_splits(self, axis: int) -> NDArray[np.int32]: ...
-    def row_ids(self, axis: int) -> NDArray[np.int32]: ...
+    def values(self) -> NDArray[Any]:
+        """All values, a copy: ``[numel]``."""
+
+    def row_splits(self, axis: int) -> NDArray[np.int32]:
+        """Where each row of an axis begins, and the end: int32 ``[rows + 1]``."""
+
+    def row_ids(self, axis: int) -> NDArray[np.int32]:
+        """The row of each element of an axis: int32 ``[elements]``."""
+
     def __getitem__(self, i: int) -> Any: ...
-    def index(self, indexes: Sequence[int], axis: int = 0) -> RaggedTensor: ...
-    def arange(self, axis: int, begin: int, end: int) -> RaggedTensor: ...
-    def remove_axis(self, axis: int) -> RaggedTensor: ...
-    def remove_values_eq(self, target: float) -> RaggedTensor: ...
-    def remove_values_leq(self, cutoff: float) -> RaggedTensor: ...
-    def sum(self) -> NDArray[Any]: ...
-    def max(self) -> NDArray[Any]: ...
-    def min(self) -> NDArray[Any]: ...
-    def argmax(self) -> NDArray[np.int32]: ...
-    def logsumexp(self) -> NDArray[Any]: ...
-    def normalize(self, use_log: bool) -> RaggedTensor: ...
-    def sort(self, descending: bool = False) -> tuple[RaggedTensor, NDArray[np.int32]]: ...
-    def unique(self) -> tuple[RaggedTensor, RaggedTensor]: ...
-    def pad(self, mode: str = "constant", padding_value: float = 0.0) -> NDArray[Any]: ...
-    def tolist(self) -> list[Any]: ...
+    def index(self, indexes: Any, axis: int = 0, need_value_indexes: bool = False) -> Any:
+        """The rows of an axis at ``indexes``, int32 ``[rows]``, and which values they have, int32
+        ``[numel]`` or None; of a ``RaggedTensor`` of indexes one tensor alone, with one axis more."""
+
+    def arange(self, axis: int, begin: int, end: int) -> RaggedTensor:
+        """The rows of an axis from ``begin`` to before ``end``."""
+
+    def remove_axis(self, axis: int) -> RaggedTensor:
+        """Without an axis: the rows of axis 0 one after the other, or inner lists joined."""
+
+    def remove_values_eq(self, target: float) -> RaggedTensor:
+        """Without the values that equal ``target``."""
+
+    def remove_values_leq(self, cutoff: float) -> RaggedTensor:
+        """Without the values that are ``cutoff`` or less."""
+
+    def sum(self) -> NDArray[Any]:
+        """The sum of each innermost row: ``[rows]``."""
+
+    def max(self) -> NDArray[Any]:
+        """The highest value of each innermost row, ``[rows]``; the lowest number of an empty one."""
+
+    def min(self) -> NDArray[Any]:
+        """The lowest value of each innermost row, ``[rows]``; the highest number of an empty one."""
+
+    def argmax(self) -> NDArray[np.int32]:
+        """Where the highest value of each innermost row is among all values, int32 ``[rows]``; -1 of an
+        empty one."""
+
+    def logsumexp(self) -> NDArray[Any]:
+        """The logarithm of the sum of exponentials of each innermost row: ``[rows]``."""
+
+    def normalize(self, use_log: bool) -> RaggedTensor:
+        """Innermost rows that sum to 1, or whose exponentials do."""
+
+    def sort(self, descending: bool = False) -> tuple[RaggedTensor, NDArray[np.int32]]:
+        """Each innermost row sorted, and where each value was: int32 ``[numel]``."""
+
+    def unique(
+        self, need_num_repeats: bool = False, need_new2old_indexes: bool = False
+    ) -> tuple[RaggedTensor, RaggedTensor | None, NDArray[np.int32] | None]:
+        """The different innermost rows of each list of them, each where it came first; how often each
+        was there, and where among all, int32 ``[rows]``."""
+
+    def pad(self, mode: str = "constant", padding_value: float = 0.0) -> NDArray[Any]:
+        """Innermost rows of the same length, ``[rows, longest]``, filled up with ``padding_value``, or with
+        their last value where ``mode`` is ``"replicate"``."""
+
+    def tolist(self) -> list[Any]:
+        """The lists of lists."""
 
 class LossSaved:
     def backward(self, grad: Sequence[float], threads: int | None) -> list[NDArray[Any]]: ...
-    def prune_ranges(self, s_range: int) -> _Ranges: ...
+    def occupations(self, symbols: int, frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
 class Recognizer:
     def __new__(cls, folder: Any, options: str) -> Recognizer: ...
@@ -241,22 +464,42 @@ def forced_align(
 def count_errors(
     references: Sequence[str], hypotheses: Sequence[str], characters: bool
 ) -> tuple[int, int, int, int]: ...
-def create_fsa_vec(fsas: list[Fsa]) -> Fsa: ...
-def linear_fsa(labels: Any) -> Fsa: ...
-def ctc_topo(max_token: int, modified: bool = False) -> Fsa: ...
-def ctc_graph(symbols: Sequence[Sequence[int]], modified: bool = False) -> Fsa: ...
-def trivial_graph(max_token: int) -> Fsa: ...
+def mutual_information_recursion(
+    px: NDArray[np.float64], py_: NDArray[np.float64], boundary: Sequence[Sequence[int]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def get_rnnt_prune_ranges(
+    px: NDArray[np.float64], py_: NDArray[np.float64], boundary: Sequence[Sequence[int]], s_range: int
+) -> _Ranges: ...
+def cat_arcs(arcs: Sequence[RaggedArc]) -> RaggedArc: ...
+def linear_fsa(labels: Any) -> RaggedArc: ...
+def ctc_topo(max_token: int, modified: bool) -> tuple[RaggedArc, dict[str, Any]]: ...
+def ctc_graph(symbols: RaggedTensor, modified: bool) -> tuple[RaggedArc, dict[str, Any]]: ...
+def trivial_graph(max_token: int) -> tuple[RaggedArc, dict[str, Any]]: ...
+def levenshtein_graph(symbols: RaggedTensor, ins_del_score: float) -> tuple[RaggedArc, dict[str, Any]]: ...
+def levenshtein_alignment(
+    refs: RaggedTensor, hyps: RaggedTensor, hyp_to_ref: Sequence[int]
+) -> tuple[RaggedArc, dict[str, Any]]: ...
 def intersect_dense(
-    graph: Fsa,
+    arcs: RaggedArc,
     log_probs: NDArray[np.float32],
-    lengths: Sequence[int],
+    segments: Sequence[Sequence[int]],
+    allow_truncate: int,
     search_beam: float | None,
     output_beam: float,
     min_active_states: int,
     max_active_states: int,
     allow_partial: bool,
-) -> Fsa: ...
-def ragged_cat(tensors: list[RaggedTensor], axis: int) -> RaggedTensor: ...
+) -> tuple[RaggedArc, list[NDArray[np.int32]], NDArray[np.int64]]: ...
 def ctc_loss_graph(
-    graph: Fsa, log_probs: NDArray[np.float32], lengths: Sequence[int], output_beam: float, delay_penalty: float
+    arcs: RaggedArc,
+    attributes: dict[str, Any],
+    log_probs: NDArray[np.float32],
+    segments: Sequence[Sequence[int]],
+    allow_truncate: int,
+    output_beam: float,
+    delay_penalty: float,
+    grad: Sequence[float] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]: ...
+def ragged_cat(tensors: list[RaggedTensor], axis: int) -> RaggedTensor: ...
+def index_lists(values: NDArray[Any], indexes: RaggedTensor, default: int) -> RaggedTensor: ...
+def index_and_sum(values: NDArray[Any], indexes: RaggedTensor) -> NDArray[Any]: ...

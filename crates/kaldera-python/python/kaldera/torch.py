@@ -1,36 +1,51 @@
-"""Losses as PyTorch's autograd functions; import it where torch is: ``import kaldera.torch``.
+"""Losses and scores as PyTorch's autograd functions; import it where torch is: ``import kaldera.torch``.
 
 Tensors on other devices are copied to the CPU and gradients back.
 
 | elsewhere | here |
 |---|---|
 | ``torch.nn.functional.ctc_loss`` | :func:`ctc_loss` |
-| ``k2.ctc_loss`` | :func:`k2_ctc_loss` |
-| ``torchaudio.functional.rnnt_loss`` | :func:`rnnt_loss` |
-| ``k2.rnnt_loss`` | :func:`k2_rnnt_loss` |
-| ``k2.rnnt_loss_smoothed``, ``rnnt_loss_simple``, ``get_rnnt_prune_ranges`` | :func:`rnnt_loss_smoothed` |
-| ``k2.do_rnnt_pruning``, ``rnnt_loss_pruned`` | :func:`do_rnnt_pruning`, :func:`rnnt_loss_pruned` |
-| ``torchaudio.functional.forced_align`` | :func:`forced_align` |
+| ``torchaudio.functional.rnnt_loss``, ``forced_align`` | :func:`rnnt_loss`, :func:`forced_align` |
+| ``k2.ctc_loss``, ``k2.rnnt_loss`` | :func:`k2_ctc_loss`, :func:`k2_rnnt_loss` |
+| ``k2.rnnt_loss_simple``, ``rnnt_loss_smoothed``, ``rnnt_loss_pruned`` | the same names |
+| ``k2.get_rnnt_prune_ranges``, ``do_rnnt_pruning`` | the same names |
+| ``k2.mutual_information_recursion``, ``joint_mutual_information_recursion`` | the same names |
+| ``k2.mwer_loss`` | :func:`mwer_loss` |
+| ``k2.Fsa.get_tot_scores``, ``k2.intersect_dense`` ... | :mod:`kaldera.k2`, with gradients where tensors are given; :func:`get_tot_scores` |
+
+LF-MMI is the difference of two totals::
+
+    dense = k2.DenseFsaVec(network(features).log_softmax(-1), supervision_segments)
+    scores = [get_tot_scores(k2.intersect_dense(graphs, dense, 10.0)) for graphs in (numerators, denominators)]
+    (scores[1] - scores[0]).sum().backward()
 """
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any, Sequence, Tuple
 
 import torch
 from torch import Tensor
 
-from . import _kaldera
+from . import _kaldera, k2
+from .k2._arrays import numpy_of
+from .k2._autograd import log_softmax_of_rows
 from .losses import _counts, _labels
 
 __all__ = [
     "ctc_loss",
     "do_rnnt_pruning",
     "forced_align",
+    "get_rnnt_prune_ranges",
+    "get_tot_scores",
+    "joint_mutual_information_recursion",
     "k2_ctc_loss",
     "k2_rnnt_loss",
+    "mutual_information_recursion",
+    "mwer_loss",
     "rnnt_loss",
     "rnnt_loss_pruned",
+    "rnnt_loss_simple",
     "rnnt_loss_smoothed",
 ]
 
@@ -102,40 +117,61 @@ def ctc_loss(
     return _apply(compute, reduction, log_probs.transpose(0, 1))[0]
 
 
+def get_tot_scores(fsas: k2.Fsa, use_double_scores: bool = True, log_semiring: bool = True) -> Tensor:
+    """The logarithm of the sum over all paths of each FSA, or the best path's score, as a tensor
+    ``[fsas]``, with the gradient that the scores of the arcs have: their posteriors."""
+    return torch.as_tensor(fsas.get_tot_scores(use_double_scores, log_semiring))
+
+
 class _GraphLoss(torch.autograd.Function):
     """Minus the total scores of utterances, whose gradients are kept."""
 
     @staticmethod
-    def forward(ctx: Any, log_probs: Tensor, graph: Any, lengths: list, beam: float, penalty: float) -> Tensor:
-        values = log_probs.detach().cpu().float().contiguous().numpy()
-        losses, gradient = _kaldera.ctc_loss_graph(graph, values, lengths, beam, penalty)
+    def forward(ctx: Any, log_probs: Tensor, compute: Any) -> Tensor:
+        losses, gradient = compute(None)
+        ctx.compute = compute
+        # By the sum of the losses, which most ask for.
         ctx.gradient = torch.from_numpy(gradient).to(log_probs)
         return torch.from_numpy(losses).to(log_probs)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> Tuple[Any, ...]:
-        return ctx.gradient * grad.reshape(-1, 1, 1), None, None, None, None
+        if len(grad) > 0 and bool((grad == grad[0]).all()):
+            return ctx.gradient * grad[0], None
+        _, gradient = ctx.compute(grad.double().tolist())
+        return torch.from_numpy(gradient).to(ctx.gradient), None
 
 
 def k2_ctc_loss(
-    decoding_graph: Any,
-    log_probs: Tensor,
-    lengths: Any = None,
+    decoding_graph: k2.Fsa,
+    dense_fsa_vec: k2.DenseFsaVec,
     output_beam: float = 10.0,
     delay_penalty: float = 0.0,
     reduction: str = "sum",
+    use_double_scores: bool = True,
     target_lengths: Any = None,
 ) -> Tensor:
-    """``k2.ctc_loss`` of a graph of :mod:`kaldera.k2`, such as ``k2.ctc_graph(symbols)``, or one for
-    each utterance; where k2 takes a ``DenseFsaVec``, this takes log-probabilities ``[N, T, C]`` and
-    the number of frames of each utterance.
+    """``k2.ctc_loss`` of a graph, such as ``k2.ctc_graph(symbols)``, or one for each utterance, and of a
+    ``k2.DenseFsaVec`` over a tensor of log-probabilities: a scalar, or float32 ``[utterances]``.
 
-    ``"mean"`` divides each loss by its number of labels, ``target_lengths``, first.
+    ``"mean"`` divides each loss by its number of labels, ``target_lengths``, first. Sums are in double
+    precision always. The graph's scores have no gradient here.
     """
-    number, most, _ = log_probs.shape
-    frames = [most] * number if lengths is None else _ints(lengths)
-    losses = _GraphLoss.apply(log_probs, decoding_graph, frames, output_beam, delay_penalty)
+    del use_double_scores
+    attributes = {}
+    for name in ["aux_labels", "_is_repeat_token_"]:
+        value = decoding_graph._tensor_attr.get(name)
+        if value is not None:
+            attributes[name] = value if isinstance(value, k2.RaggedTensor) else numpy_of(value, "int32")
+
+    def compute(grad: Any) -> Any:
+        arguments = dense_fsa_vec._arguments()
+        return _kaldera.ctc_loss_graph(
+            decoding_graph.arcs, attributes, *arguments, output_beam, delay_penalty, grad
+        )
+
+    losses = _GraphLoss.apply(torch.as_tensor(dense_fsa_vec.log_probs), compute)
     if reduction == "none":
         return losses
     if reduction == "sum":
@@ -145,6 +181,35 @@ def k2_ctc_loss(
     if target_lengths is None:
         raise ValueError("reduction='mean' needs the target_lengths")
     return (losses / torch.tensor(_ints(target_lengths)).to(losses)).mean()
+
+
+def mwer_loss(
+    lattice: k2.Fsa,
+    ref_texts: Any,
+    nbest_scale: float,
+    num_paths: int,
+    temperature: float = 1.0,
+    use_double_scores: bool = True,
+    reduction: str = "sum",
+) -> Tensor:
+    """``k2.mwer_loss``: the expected number of word errors of the paths that ``k2.Nbest.from_lattice``
+    takes, with the gradient by the scores of the lattice.
+
+    ``ref_texts`` are the words of each utterance, from 1. ``reduction="none"`` gives the term of each
+    path, ``[paths]``; as in k2, a mean is over paths.
+    """
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"reduction='{reduction}' can't be: it must be 'none', 'mean' or 'sum'")
+    if not temperature > 0:
+        raise ValueError(f"temperature={temperature} can't be: it must be above 0")
+    nbest = k2.Nbest.from_lattice(lattice, num_paths, use_double_scores, nbest_scale)
+    utterances = nbest.shape.row_ids(1)
+    aligned = k2.levenshtein_alignment(ref_texts, nbest.words(), utterances)
+    scores = torch.as_tensor(nbest.fsa.get_tot_scores(use_double_scores, True)) / temperature
+    highest = k2.RaggedTensor(nbest.shape, numpy_of(scores)).max()
+    probs = log_softmax_of_rows(scores, utterances, highest).exp()
+    terms = probs * torch.as_tensor(-aligned.get_tot_scores(True, False)).to(probs)
+    return terms if reduction == "none" else terms.mean() if reduction == "mean" else terms.sum()
 
 
 def rnnt_loss(
@@ -204,6 +269,25 @@ def k2_rnnt_loss(
     return _apply(compute, reduction, logits)[0]
 
 
+def rnnt_loss_simple(
+    lm: Tensor,
+    am: Tensor,
+    symbols: Tensor,
+    termination_symbol: int,
+    boundary: Tensor | None = None,
+    rnnt_type: str = "regular",
+    delay_penalty: float = 0.0,
+    reduction: str = "mean",
+    return_grad: bool = False,
+) -> Any:
+    """``k2.rnnt_loss_simple`` of a decoder's logits ``[N, S + 1, C]`` and an encoder's ``[N, T, C]``; with
+    ``return_grad`` as :func:`rnnt_loss_smoothed`."""
+    scales = (0.0, 0.0)
+    return rnnt_loss_smoothed(
+        lm, am, symbols, termination_symbol, *scales, boundary, rnnt_type, delay_penalty, reduction, return_grad
+    )
+
+
 def rnnt_loss_smoothed(
     lm: Tensor,
     am: Tensor,
@@ -215,13 +299,13 @@ def rnnt_loss_smoothed(
     rnnt_type: str = "regular",
     delay_penalty: float = 0.0,
     reduction: str = "mean",
-    s_range: int | None = None,
+    return_grad: bool = False,
 ) -> Any:
-    """``k2.rnnt_loss_smoothed`` of a decoder's logits ``[N, S + 1, C]`` and an encoder's
-    ``[N, T, C]``; with scales of 0 it is ``k2.rnnt_loss_simple``.
+    """``k2.rnnt_loss_smoothed`` of a decoder's logits ``[N, S + 1, C]`` and an encoder's ``[N, T, C]``.
 
-    With ``s_range`` it returns the loss and the ranges of ``k2.get_rnnt_prune_ranges``: int64
-    ``[N, T, s_range]``, for :func:`do_rnnt_pruning` and :func:`rnnt_loss_pruned`.
+    With ``return_grad`` it returns the loss and a pair of tensors for :func:`get_rnnt_prune_ranges`, how
+    probable it is that a path has each arc: px, ``[N, S, T + 1]`` (``[N, S, T]`` unless the type is
+    ``"regular"``), and py, ``[N, S + 1, T]``.
     """
     frames, labels = _boundary(boundary, symbols, am.shape[1])
     scales, blank, penalty = (lm_only_scale, am_only_scale), termination_symbol, delay_penalty
@@ -232,13 +316,72 @@ def rnnt_loss_smoothed(
         )
 
     loss, saved = _apply(compute, reduction, am, lm)
-    if s_range is None:
+    if not return_grad:
         return loss
-    width, begins = saved.prune_ranges(s_range)
-    ranges = torch.zeros(am.shape[0], am.shape[1], dtype=torch.int64)
+    return loss, tuple(torch.from_numpy(each).to(am) for each in saved.occupations(symbols.shape[1], am.shape[1]))
+
+
+def _boundaries(boundary: Tensor | None, symbols: int, frames: int, number: int) -> list[list[int]]:
+    """First symbol and frame, and those after the last, of each sequence."""
+    return [[0, 0, symbols, frames]] * number if boundary is None else boundary.tolist()
+
+
+class _MutualInformation(torch.autograd.Function):
+    """The totals of sequences, and the occupations of their arcs."""
+
+    @staticmethod
+    def forward(ctx: Any, px: Tensor, py: Tensor, boundary: list[list[int]]) -> Tuple[Tensor, Tensor, Tensor]:
+        arrays = [numpy_of(values, "float64") for values in (px, py)]
+        scores, *occupations = _kaldera.mutual_information_recursion(*arrays, boundary)
+        by_px, by_py = (torch.from_numpy(each).to(px) for each in occupations)
+        ctx.save_for_backward(by_px, by_py)
+        ctx.mark_non_differentiable(by_px, by_py)
+        return torch.from_numpy(scores).to(px), by_px, by_py
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> Tuple[Any, ...]:
+        by_px, by_py = ctx.saved_tensors
+        return by_px * grad.reshape(-1, 1, 1), by_py * grad.reshape(-1, 1, 1), None
+
+
+def mutual_information_recursion(
+    px: Tensor, py: Tensor, boundary: Tensor | None = None, return_grad: bool = False
+) -> Any:
+    """``k2.mutual_information_recursion``: the logarithm of the sum over all paths of each sequence, ``[B]``.
+
+    ``px`` is ``[B, S, T + 1]``, or ``[B, S, T]`` where a symbol takes a frame, ``py`` is ``[B, S + 1, T]``;
+    rows of ``boundary``, ``[B, 4]``, are the first symbol and frame, and those after the last. With
+    ``return_grad`` also how probable each arc is, a pair of the shapes of ``px`` and ``py``.
+    """
+    bounds = _boundaries(boundary, px.shape[1], py.shape[2], px.shape[0])
+    scores, *occupations = _MutualInformation.apply(px, py, bounds)
+    return (scores, tuple(occupations)) if return_grad else scores
+
+
+def joint_mutual_information_recursion(
+    px: Sequence[Tensor], py: Sequence[Tensor], boundary: Tensor | None = None
+) -> Tuple[Tensor, ...]:
+    """``k2.joint_mutual_information_recursion``: the totals over sums of several terms, and what each term
+    adds to them, ``[B]`` each: its mean over all paths, and for the first the rest."""
+    total, occupations = mutual_information_recursion(sum(px), sum(py), boundary, True)
+    terms = []
+    for own in list(zip(px, py))[1:]:
+        parts = [torch.where(share > 0, values * share, 0 * share) for values, share in zip(own, occupations)]
+        terms.append(parts[0].sum((1, 2)) + parts[1].sum((1, 2)))
+    return (total - sum(terms), *terms)
+
+
+def get_rnnt_prune_ranges(px_grad: Tensor, py_grad: Tensor, boundary: Tensor, s_range: int) -> Tensor:
+    """``k2.get_rnnt_prune_ranges``: the numbers of symbols that are kept in each frame, int64
+    ``[B, T, s_range]``, from what :func:`rnnt_loss_smoothed` returns with ``return_grad``."""
+    arrays = [numpy_of(values, "float64") for values in (px_grad, py_grad)]
+    width, begins = _kaldera.get_rnnt_prune_ranges(*arrays, boundary.tolist(), s_range)
+    ranges = torch.zeros(px_grad.shape[0], py_grad.shape[2], dtype=torch.int64)
     for row, begin in zip(ranges, begins):
         row[: len(begin)] = torch.tensor(begin, dtype=torch.int64)
-    return loss, (ranges.unsqueeze(-1) + torch.arange(width)).to(am.device)
+        row[len(begin) :] = begin[-1] if begin else 0
+    return (ranges.unsqueeze(-1) + torch.arange(width)).to(px_grad.device)
 
 
 def do_rnnt_pruning(am: Tensor, lm: Tensor, ranges: Tensor) -> Tuple[Tensor, Tensor]:

@@ -1,0 +1,108 @@
+"""NumPy's arrays and PyTorch's tensors by the same functions. PyTorch is not imported."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .. import _kaldera
+from .._kaldera import RaggedTensor
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is PyTorch's."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def numpy_of(value: Any, dtype: Any = None) -> Any:
+    """A contiguous NumPy array of an array of any library that has ``__array__`` or DLPack."""
+    import numpy as np
+
+    if is_tensor(value):
+        value = value.detach().cpu().numpy()
+    elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        value = np.from_dlpack(value)
+    return np.require(value, dtype, "CA")
+
+
+def like(value: Any, scores: Any) -> Any:
+    """An array as a tensor, where the scores are one."""
+    import numpy as np
+
+    if is_tensor(scores) and isinstance(value, np.ndarray):
+        import torch
+
+        return torch.from_numpy(value).to(scores.device)
+    return value
+
+
+def is_float(value: Any) -> bool:
+    """Whether an array or a tensor holds floating-point numbers."""
+    return value.dtype.is_floating_point if is_tensor(value) else getattr(value.dtype, "kind", "") == "f"
+
+
+def index_select(src: Any, index: Any, default_value: float = 0) -> Any:
+    """``src[index]`` along axis 0, and ``default_value`` where the int32 ``index`` is -1.
+
+    ``src`` is a NumPy array, or a PyTorch tensor, which gradients go through.
+    """
+    import numpy as np
+
+    if not is_tensor(src):
+        index = numpy_of(index)
+        kept = index >= 0
+        if kept.all():
+            return src[index]
+        made = np.full((len(index), *src.shape[1:]), default_value, src.dtype)
+        made[kept] = src[index[kept]]
+        return made
+    import torch
+
+    index = torch.as_tensor(index, device=src.device).long()
+    kept = index >= 0
+    if bool(kept.all()):
+        return src.index_select(0, index)
+    if len(src) == 0:
+        return src.new_full((len(index), *src.shape[1:]), default_value)
+    made = src.index_select(0, index.clamp(min=0))
+    kept = kept.reshape(-1, *[1] * (src.dim() - 1))
+    return torch.where(kept, made, torch.full_like(made, default_value))
+
+
+def index_add(index: Any, value: Any, in_out: Any) -> None:
+    """``in_out[index[i]] += value[i]``, in place, but for an ``index[i]`` of -1."""
+    import numpy as np
+
+    if is_tensor(in_out):
+        import torch
+
+        index = torch.as_tensor(index, device=in_out.device).long()
+        kept = index >= 0
+        in_out.index_add_(0, index[kept], value[kept])
+    else:
+        index = numpy_of(index)
+        kept = index >= 0
+        np.add.at(in_out, index[kept], numpy_of(value)[kept])
+
+
+def index(src: Any, indexes: RaggedTensor, default_value: int = 0) -> RaggedTensor:
+    """The elements of an int32 or float32 array, or the rows of a ``RaggedTensor``, at lists of indexes.
+
+    ``default_value`` stands for an index of -1, an empty row of a ``RaggedTensor``.
+    """
+    if isinstance(src, RaggedTensor):
+        return src.index(indexes)
+    return _kaldera.index_lists(numpy_of(src), indexes, default_value)
+
+
+def index_and_sum(src: Any, indexes: RaggedTensor) -> Any:
+    """The sum of the elements at each list of indexes: ``[lists]``; gradients go through tensors."""
+    if not is_tensor(src):
+        return _kaldera.index_and_sum(numpy_of(src), indexes)
+    import torch
+
+    elements = torch.from_numpy(indexes.values).long().to(src.device)
+    rows = torch.from_numpy(indexes.row_ids(indexes.num_axes - 1)).long().to(src.device)
+    sums = src.new_zeros(indexes.tot_size(indexes.num_axes - 2))
+    return sums.index_add(0, rows, src.index_select(0, elements))

@@ -1,0 +1,123 @@
+//! Intersection with network output, and the loss over it.
+
+use kaldera::fsa::Graph;
+use kaldera::fsa::dense::{DenseFsaVec, DenseOptions, Outcome, Segment};
+use kaldera::losses::{CtcGraphOptions, Reduction, ctc_loss_graph as loss_of_graph};
+use numpy::{PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arguments::Count;
+use crate::attributes::graph;
+use crate::automata::RaggedArc;
+use crate::errors::{exception, value_error};
+use crate::threads;
+
+/// Segments of sequences: sequence, first frame and number of frames of each.
+type Segments = Vec<[usize; 3]>;
+
+/// Log-probabilities [N, T, C], and the segments of them that are utterances.
+fn dense<'a>(
+    log_probs: &'a PyReadonlyArray3<'_, f32>,
+    segments: Segments,
+    allow_truncate: usize,
+) -> PyResult<DenseFsaVec<'a>> {
+    let [sequences, frames, classes] = [log_probs.shape()[0], log_probs.shape()[1], log_probs.shape()[2]];
+    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?;
+    let whole = DenseFsaVec::from_padded(values, [sequences, frames, classes], &vec![frames; sequences]);
+    let segment = |[sequence, start, duration]: [usize; 3]| Segment { sequence, start, duration };
+    let segments = segments.into_iter().map(segment).collect();
+    Ok(whole.map_err(exception)?.with_segments(segments).with_allow_truncate(allow_truncate))
+}
+
+/// Lattices, and for each of their arcs that of the graph or -1, the frame or -1, and where among
+/// the values of the log-probabilities its score is, or -1.
+type Lattices<'py> = (RaggedArc, [Bound<'py, PyArray1<i32>>; 2], Bound<'py, PyArray1<i64>>);
+
+/// Lattices of a graph with network output: pruned with a search beam, exact without.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's side calls it with names")]
+pub(crate) fn intersect_dense<'py>(
+    py: Python<'py>,
+    arcs: PyRef<'py, RaggedArc>,
+    log_probs: PyReadonlyArray3<'py, f32>,
+    segments: Segments,
+    allow_truncate: Count,
+    search_beam: Option<f32>,
+    output_beam: f32,
+    min_active_states: Count,
+    max_active_states: Count,
+    allow_partial: bool,
+) -> PyResult<Lattices<'py>> {
+    let (frames, classes) = (log_probs.shape()[1], log_probs.shape()[2]);
+    let dense = dense(&log_probs, segments, allow_truncate.0)?;
+    let graph = &Graph::new(arcs.fsas.clone());
+    let work = || match search_beam {
+        None => graph.intersect_dense(&dense, output_beam),
+        Some(beam) => {
+            let options = DenseOptions::default()
+                .with_search_beam(beam)
+                .with_output_beam(output_beam)
+                .with_min_active_states(min_active_states.0)
+                .with_max_active_states(max_active_states.0)
+                .with_allow_partial(allow_partial);
+            graph.intersect_dense_pruned(&dense, &options)
+        }
+    };
+    let lattices = threads::run(py, None, work)?.map_err(exception)?;
+    for outcome in lattices.outcomes() {
+        if let Outcome::Failed(error) = outcome {
+            return Err(exception(error.clone()));
+        }
+    }
+    let mut places = Vec::with_capacity(lattices.frames().len());
+    let mut own = lattices.classes().into_iter().zip(lattices.frames());
+    for (fsa, segment) in lattices.graph().fsas().iter().zip(dense.segments()) {
+        let first = segment.sequence * frames + segment.start;
+        for (class, &frame) in own.by_ref().take(fsa.arcs().len()) {
+            let place = usize::try_from(class).ok().zip(usize::try_from(frame).ok());
+            let place = place.map(|(class, frame)| (first + frame) * classes + class);
+            places.push(place.and_then(|place| i64::try_from(place).ok()).unwrap_or(-1));
+        }
+    }
+    let maps = [lattices.graph_arcs(), lattices.frames()].map(|map| PyArray1::from_slice(py, map));
+    let fsas = lattices.into_parts().0.into_parts().0;
+    Ok((fsas.into(), maps, PyArray1::from_vec(py, places)))
+}
+
+/// [N], and by [N, T, C].
+type LossesAndGradient<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray3<f32>>);
+
+/// CTC over graphs: the loss of each utterance, and its gradient by the log-probabilities if each
+/// counts `grad` times.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's side calls it with names")]
+pub(crate) fn ctc_loss_graph<'py>(
+    py: Python<'py>,
+    arcs: PyRef<'py, RaggedArc>,
+    attributes: &Bound<'py, PyDict>,
+    log_probs: PyReadonlyArray3<'py, f32>,
+    segments: Segments,
+    allow_truncate: Count,
+    output_beam: f32,
+    delay_penalty: f64,
+    grad: Option<Vec<f64>>,
+) -> PyResult<LossesAndGradient<'py>> {
+    let shape = [log_probs.shape()[0], log_probs.shape()[1], log_probs.shape()[2]];
+    let number = segments.len();
+    let dense = dense(&log_probs, segments, allow_truncate.0)?;
+    let options = CtcGraphOptions::default()
+        .with_output_beam(output_beam)
+        .with_delay_penalty(delay_penalty)
+        .with_reduction(Reduction::None);
+    let graph = graph(&arcs.fsas, attributes)?;
+    let done = threads::run(py, None, || {
+        // A mean is taken on Python's side.
+        let (losses, saved) = loss_of_graph(&graph, &dense, &vec![1; number], &options)?;
+        let gradient = saved.backward(&grad.unwrap_or_else(|| vec![1.0; number]))?;
+        #[expect(clippy::cast_possible_truncation, reason = "rounded to the type of the log-probabilities")]
+        Ok((losses, gradient.into_iter().map(|slope| slope as f32).collect()))
+    });
+    let (losses, gradient): (_, Vec<f32>) = done?.map_err(exception::<kaldera::losses::Error>)?;
+    Ok((PyArray1::from_vec(py, losses), PyArray1::from_vec(py, gradient).reshape(shape)?))
+}
