@@ -79,6 +79,7 @@
 //! | `onnx` | models whose network is an ONNX file, on a runtime in pure Rust |
 //! | `ort` | the same on ONNX Runtime, where a model asks for it; its library is loaded at run time |
 //! | `symphonia` | FLAC, MP3 and Ogg Vorbis, in [`pipeline`] and [`Recording`] (under the MPL-2.0); other formats need no feature |
+//! | `opus` | Ogg Opus, there too |
 //!
 //! Without `openblas` and `pure` only decompositions are missing: extraction, tables, recurrent
 //! networks and FSAs need neither.

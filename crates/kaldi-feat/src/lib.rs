@@ -54,6 +54,7 @@
 //! | `fbank.ComputeFeatures(wave, freq, warp, &out)` | `fbank.compute(&Audio::new(&wave, freq).with_vtln_warp(warp))?`: [`compute`](Extractor::compute), [`compute_into`](Extractor::compute_into) |
 //! | `ResampleWaveform` | done by `compute` when `allow_downsample` or `allow_upsample` is set; [`LinearResample::for_waveform`] |
 //! | `LinearResample`, `ArbitraryResample` | the same names; what `LinearResample` remembers between chunks is a [`ResampleStream`] |
+//! | ffmpeg's `swr_convert`, with its default filter | [`PolyphaseResample`], [`PolyphaseStream`] |
 //! | `MelBanks` | [`MelBanks`] |
 //! | `Plp`, `Spectrogram` and their options | the same names |
 //! | `OnlineGenericBaseFeature`, `OnlineMfcc` ... | [`FeatureStream`] |

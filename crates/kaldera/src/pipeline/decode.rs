@@ -38,6 +38,10 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
     let has_end = has_end_of_ogg(&bytes);
     let head = bytes[..bytes.len().min(formats::HEAD)].to_vec();
     let tail = bytes[bytes.len().saturating_sub(2 * MAX_MPEG_FRAME)..].to_vec();
+    // Frames that contradict the header are no frames to the decoder, which tells of a missing end.
+    if let Some(&[high, middle, low]) = head.strip_prefix(b"fLaC").and_then(|info| info.get(14..)?.first_chunk()) {
+        check_layout("FLAC", 1, f64::from(u32::from_be_bytes([0, high, middle, low]) >> 4))?;
+    }
     let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
     let options = (FormatOptions::default(), MetadataOptions::default());
     let probed = symphonia::default::get_probe().probe(&Hint::new(), stream, options.0, options.1);
@@ -94,6 +98,9 @@ impl Decoded {
             let parameters =
                 track.and_then(|track| Some((track.id, track.codec_params.as_ref()?.audio()?, track.num_frames)));
             let (id, parameters, num_frames) = parameters.ok_or(SymphoniaError::Unsupported("no audio track"))?;
+            if let (Some(rate), Some(channels)) = (parameters.sample_rate, &parameters.channels) {
+                check_layout(self.container, channels.count() as u64, f64::from(rate))?;
+            }
             // Of other codecs it is an estimate, or counts what is not to be heard.
             let promised = num_frames.filter(|_| parameters.codec == CODEC_ID_FLAC);
             let mut decoder =

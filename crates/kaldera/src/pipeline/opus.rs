@@ -23,7 +23,8 @@ const MAX_PACKET: usize = 5760;
 /// The format, in errors.
 const OGG_OPUS: &str = "Ogg Opus";
 
-/// Decodes the streams of a file, one after the other.
+/// Decodes the streams of a file, one after the other. Channels have the order of the file: of
+/// surround sound that of Vorbis, left, centre, right and so on.
 ///
 /// What is damaged or cut off is an error, not a shorter recording, unless `allow_truncated` is true.
 pub(super) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {

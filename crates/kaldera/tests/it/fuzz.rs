@@ -24,6 +24,21 @@ fn recordings() {
     });
 }
 
+/// Checksums are right, so that damage goes on to the decoder.
+#[cfg(feature = "opus")]
+#[test]
+fn opus() {
+    fuzz!("opus", |bytes| {
+        let bytes = crate::ogg::with_checksums(bytes.to_vec());
+        for allow_truncated in [false, true] {
+            let read = Recording::read(&bytes[..], &ReadOptions::default().with_allow_truncated(allow_truncated));
+            if let Ok(recording) = read {
+                assert!(recording.num_samples() > 0 && recording.samples().iter().all(|sample| sample.is_finite()));
+            }
+        }
+    });
+}
+
 #[test]
 fn lists() {
     let folder = tempfile::tempdir().expect("a folder");

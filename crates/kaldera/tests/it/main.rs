@@ -2,6 +2,8 @@
 
 mod first_steps;
 mod fuzz;
+#[cfg(feature = "opus")]
+mod ogg;
 mod papers;
 mod pipeline;
 mod recognizer;
