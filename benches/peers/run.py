@@ -80,6 +80,10 @@ def works() -> list:
             "Whisper-80", 80, [*native, "--kind", "whisper"],
             {"asrfront": "whisper", "kaldi-native-fbank": "whisper"}, PADDED_FRAMES,
         ),
+        Work("Whisper-128, Qwen3-ASR", 128, [*native, "--preset", "qwen3-asr"], {"asrfront": "qwen3-asr"}, PADDED_FRAMES),
+        Work("SenseVoice: 560", 560, [*native, "--preset", "sensevoice"], {"asrfront": "sensevoice"}, -(-WHOLE_FRAMES // 6)),
+        Work("Gemma 4: 128", 128, [*native, "--preset", "gemma4"], {"asrfront": "gemma4"}, PADDED_FRAMES - 1),
+        Work("NeMo-80", 80, [*native, "--preset", "nemo-80"], {}, PADDED_FRAMES),
     ]  # fmt: skip
 
 

@@ -205,6 +205,24 @@ pub enum Error {
     #[error("the statistics are of the mean alone, so that variances can't be normalised")]
     NoVarianceStats,
 
+    /// Numbers that are to normalise features, or the text that they are read from, can't be used.
+    #[error("CMVN, {place}: {found}, where there must be {expected}")]
+    BadCmvn {
+        /// A line of the text, or a column.
+        place: String,
+        /// What is there.
+        found: String,
+        /// What must be there.
+        expected: &'static str,
+    },
+
+    /// Rows are asked for while samples come, and each row depends on the whole utterance.
+    #[error("there is no stream of these features, as each row depends on the whole utterance: {reason}")]
+    NeedsUtterance {
+        /// What makes it depend.
+        reason: &'static str,
+    },
+
     /// Statistics of less than one frame normalise nothing.
     #[error("statistics of {count} frames are too few to normalise with: 1 is the least")]
     TooFewFrames {

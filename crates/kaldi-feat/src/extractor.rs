@@ -61,6 +61,11 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     fn run(compute: Compute<'_, '_, Self>)
     where
         Self: Sized;
+    /// Whether [`finish`](Self::finish) does something.
+    #[doc(hidden)]
+    fn needs_utterance(&self) -> bool {
+        false
+    }
     /// What takes all rows of a waveform to know.
     #[doc(hidden)]
     fn finish(&self, _rows: &mut [f32]) {}
@@ -126,6 +131,12 @@ impl<K: Kind> Extractor<K> {
     /// From one frame to the next, in samples.
     pub fn frame_shift_samples(&self) -> usize {
         self.framing.shift
+    }
+
+    /// Whether the rows of a stream are not those of the whole: what all rows of a waveform decide
+    /// is then [missing](crate::LogMel::finish_rows).
+    pub fn needs_utterance(&self) -> bool {
+        self.kind.needs_utterance()
     }
 
     /// The options of the frames.
@@ -266,19 +277,28 @@ impl<K: Kind> Extractor<K> {
     pub(crate) fn resampler(&self, found: f32) -> Result<Option<Arc<LinearResample>>, Error> {
         let options = &self.framing.options;
         let expected = options.samp_freq;
-        if found == expected {
+        if !must_resample(found, expected, options.allow_downsample, options.allow_upsample)? {
             return Ok(None);
-        }
-        if !(1.0..=MAX_SAMPLE_RATE).contains(&found) {
-            return Err(Error::BadSampleRate { found });
-        }
-        let (direction, allowed) =
-            if found > expected { ("down", options.allow_downsample) } else { ("up", options.allow_upsample) };
-        if !allowed {
-            return Err(Error::SampleRateMismatch { found, expected, direction });
         }
         cached(&self.resamplers, found, || LinearResample::for_waveform(found, expected)).map(Some)
     }
+}
+
+/// Whether audio of `found` Hz is resampled to `expected` Hz.
+pub(crate) fn must_resample(
+    found: f32,
+    expected: f32,
+    allow_downsample: bool,
+    allow_upsample: bool,
+) -> Result<bool, Error> {
+    if found == expected {
+        return Ok(false);
+    }
+    if !(1.0..=MAX_SAMPLE_RATE).contains(&found) {
+        return Err(Error::BadSampleRate { found });
+    }
+    let (direction, allowed) = if found > expected { ("down", allow_downsample) } else { ("up", allow_upsample) };
+    if allowed { Ok(true) } else { Err(Error::SampleRateMismatch { found, expected, direction }) }
 }
 
 /// What the cache holds for `key`, made by `make` when it is not there.

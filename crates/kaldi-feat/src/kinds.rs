@@ -6,6 +6,5 @@ pub(crate) mod lifter;
 pub(crate) mod log_mel;
 pub(crate) mod mfcc;
 pub(crate) mod plp;
-pub(crate) mod presets;
 mod products;
 pub(crate) mod spectrogram;

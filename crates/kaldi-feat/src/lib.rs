@@ -31,8 +31,9 @@
 //! | | whole | as it comes |
 //! |---|---|---|
 //! | audio to features | [`Fbank`], [`Mfcc`], [`Plp`], [`Spectrogram`], [`LogMel`]: each an [`Extractor`] | [`FeatureStream`] |
+//! | audio to the rows that a model takes | [`FrontEnd`], of a [`Preset`] or of [`FrontEndOptions`] | [`FrontEnd::stream`] |
 //! | audio to pitch | [`compute_kaldi_pitch`] | [`OnlinePitch`] |
-//! | rows to rows | [`compute_deltas`], [`splice_frames`], [`sliding_window_cmn`] ... | [`RowStream`], [`RowChain`] |
+//! | rows to rows | [`compute_deltas`], [`splice_frames`], [`sliding_window_cmn`], [`LowFrameRate`], [`GlobalCmvn`] ... | [`RowStream`], [`RowChain`] |
 //!
 //! Streams give the same bits as whole signals however the audio is cut, keep no more than the
 //! frames to come need, and can be [saved](FeatureStream::save_state) and
@@ -95,9 +96,11 @@ mod audio;
 mod batch;
 mod error;
 mod extractor;
+mod front_end;
 mod kinds;
 pub mod options;
 mod pitch;
+mod presets;
 mod resample;
 mod rows;
 mod sealed;
@@ -112,6 +115,10 @@ pub use audio::samples::Samples;
 pub use batch::FeatureBatch;
 pub use error::Error;
 pub use extractor::{Extractor, Kind};
+pub use front_end::options::{FeatureKind, FeatureOptions, FrontEndOptions};
+pub use front_end::samples::SampleOptions;
+pub use front_end::stream::FrontEndStream;
+pub use front_end::{FrontEnd, FrontEndWorkspace};
 pub use kaldi_matrix::{Matrix, MatrixBase, Storage, StorageMut, SubMatrix};
 pub use kinds::fbank::{Fbank, FbankKind, FbankOptions};
 pub use kinds::lifter::lifter_coefficients;
@@ -119,7 +126,6 @@ pub use kinds::log_mel::{LogMel, LogMelKind, LogMelOptions, MelLog};
 pub use kinds::mfcc::{Mfcc, MfccKind, MfccOptions};
 pub use kinds::plp::lpc::{compute_lpc, lpc_to_cepstrum};
 pub use kinds::plp::{Plp, PlpKind, PlpOptions, equal_loudness, idft_bases};
-pub use kinds::presets::Preset;
 pub use kinds::spectrogram::{Spectrogram, SpectrogramKind, SpectrogramOptions};
 pub use pitch::extractor::{PitchExtractor, PitchWorkspace, compute_kaldi_pitch};
 pub use pitch::interpolate::{PitchInterpolator, PitchInterpolatorOptions, interpolate_pitch_linearly};
@@ -127,6 +133,7 @@ pub use pitch::online_process::OnlineProcessPitch;
 pub use pitch::options::{PitchExtractionOptions, ProcessPitchOptions};
 pub use pitch::process::{PitchProcessor, ProcessPitchStream, process_pitch};
 pub use pitch::stream::OnlinePitch;
+pub use presets::Preset;
 pub use resample::arbitrary::ArbitraryResample;
 pub use resample::polyphase::{PolyphaseResample, PolyphaseStream, Resamplers};
 pub use resample::{LinearResample, ResampleStream};
@@ -135,6 +142,9 @@ pub use rows::deltas::{
     DeltaFeatures, DeltaFeaturesOptions, ShiftedDeltaFeatures, ShiftedDeltaFeaturesOptions, compute_deltas,
     compute_shifted_deltas,
 };
+pub use rows::global_cmvn::{GlobalCmvn, GlobalCmvnStream};
+pub use rows::low_frame_rate::{LowFrameRate, LowFrameRateStream};
+pub use rows::normalize::Normalize;
 pub use rows::online_cmvn::{OnlineCmvn, OnlineCmvnOptions};
 pub use rows::ops::{paste_columns, select_columns, select_voiced, shift_frames, subsample_frames};
 pub use rows::sliding_cmvn::{SlidingWindowCmn, SlidingWindowCmnOptions, SlidingWindowCmnStream, sliding_window_cmn};
@@ -164,6 +174,7 @@ const _: () = {
     is_send_and_sync::<Plp>();
     is_send_and_sync::<Spectrogram>();
     is_send_and_sync::<LogMel>();
+    is_send_and_sync::<FrontEnd>();
     is_send_and_sync::<FeatureBatch>();
     is_send_and_sync::<FeatureStream<FbankKind>>();
     is_send_and_sync::<FeatureStream<LogMelKind>>();

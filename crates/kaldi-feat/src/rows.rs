@@ -2,6 +2,9 @@
 
 pub(crate) mod cmvn;
 pub(crate) mod deltas;
+pub(crate) mod global_cmvn;
+pub(crate) mod low_frame_rate;
+pub(crate) mod normalize;
 pub(crate) mod online_cmvn;
 pub(crate) mod ops;
 pub(crate) mod queue;

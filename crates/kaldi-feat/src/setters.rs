@@ -5,6 +5,8 @@
 //! programs have it, the field, its default, the help. Structures that hold others have the options
 //! of these too.
 
+use crate::front_end::options::FrontEndOptions;
+use crate::front_end::samples::SampleOptions;
 use crate::kinds::fbank::FbankOptions;
 use crate::kinds::log_mel::{LogMelOptions, MelLog};
 use crate::kinds::mfcc::MfccOptions;
@@ -14,6 +16,7 @@ use crate::options::{OptionSet, Registry};
 use crate::pitch::interpolate::PitchInterpolatorOptions;
 use crate::pitch::options::{PitchExtractionOptions, ProcessPitchOptions};
 use crate::rows::deltas::{DeltaFeaturesOptions, ShiftedDeltaFeaturesOptions};
+use crate::rows::normalize::Normalize;
 use crate::rows::online_cmvn::OnlineCmvnOptions;
 use crate::rows::sliding_cmvn::SlidingWindowCmnOptions;
 use crate::rows::vad::VadEnergyOptions;
@@ -179,22 +182,50 @@ options!($ log_mel_options {
     with_sample_frequency, "sample-frequency", samp_freq: f32, "Sample rate of the waveforms, Hz";
     with_fft_size, "fft-size", fft_size: i32, "Samples of a frame and of its Fourier transform";
     with_window_size, "window-size", window_size: i32, "Samples of the Hann window; 0 = those of the frame";
+    with_periodic_window, "periodic-window", periodic_window: bool,
+        "The window's last value is not its first one once more, but the one before it";
     with_hop, "hop", hop: i32, "Samples from one frame to the next";
     with_reflect, "reflect", reflect: bool, "Mirror the signal at its ends, rather than silence there";
     with_last_frame, "last-frame", last_frame: bool, "Write the frame around the end of the signal, too";
+    with_snip_edges, "snip-edges", snip_edges: bool,
+        "Only frames that fit in the waveform; false: frames are centred, and depend on the shift alone";
+    with_semicausal, "semicausal", semicausal: bool,
+        "Frames are centred, with silence before the signal, and lie in it otherwise";
     with_pad_to, "pad-to", pad_to: i32, "Cut or fill up signals to that many samples; 0 = leave them";
+    with_max_samples, "max-samples", max_samples: i32, "Cut longer signals to that many samples; 0 = leave them";
     with_num_mel_bins, "num-mel-bins", num_bins: i32, "Number of mel filters";
     with_low_freq, "low-freq", low_freq: f32, "Lower end of the mel filters, Hz";
     with_high_freq, "high-freq", high_freq: f32, "Upper end of the mel filters, Hz; 0 = half the sample rate";
     with_htk_mel, "htk-mel", htk_mel: bool, "HTK's mel scale rather than Slaney's";
     with_unit_area, "unit-area", unit_area: bool, "Filters of area 1 rather than of height 1";
+    with_whole_bins, "whole-bins", whole_bins: bool, "Filters begin and end at frequencies of the Fourier transform";
     with_use_power, "use-power", use_power: bool, "Filter the power spectrum rather than the magnitudes";
     with_log, "log", log: MelLog, "What to write of energies: none, natural, log10, decibels";
     with_floor, "floor", floor: f32, "Least energy before the logarithm";
+    with_log_guard, "log-guard", log_guard: f32, "Added to energies before the logarithm";
     with_range, "range", range: f32, "Values are at most that far below the largest; 0 = no bound";
     with_whisper_scale, "whisper-scale", whisper_scale: bool, "(x + 4) / 4 in the end";
     with_allow_downsample, "allow-downsample", allow_downsample: bool, "Resample waveforms that have a higher rate";
     with_allow_upsample, "allow-upsample", allow_upsample: bool, "Resample waveforms that have a lower rate";
+});
+
+options!($ sample_options {
+    with_sample_frequency, "sample-frequency", samp_freq: f32 = 16000.0, "Sample rate of the waveforms, Hz";
+    with_frame_samples, "frame-samples", frame_samples: i32 = 1, "Samples of a row, and from one row to the next";
+    with_context_samples, "context-samples", context_samples: i32 = 0,
+        "Samples before these that a row has, too; 0 before the first one";
+    with_allow_downsample, "allow-downsample", allow_downsample: bool = false,
+        "Resample waveforms that have a higher rate";
+    with_allow_upsample, "allow-upsample", allow_upsample: bool = false, "Resample waveforms that have a lower rate";
+});
+
+options!($ front_end_options {
+    with_preemphasis, "preemphasis", preemphasis: f32 = 0.0,
+        "Preemphasis of the whole waveform, before the features; 0 = off";
+    with_lfr_m, "lfr-m", lfr_m: i32 = 1, "Low frame rate: frames beside each other in a row";
+    with_lfr_n, "lfr-n", lfr_n: i32 = 1, "Low frame rate: frames from one row to the next";
+    with_normalize, "normalize", normalize: Normalize = Normalize::None,
+        "What becomes 0 in the mean and 1 in variance: none, samples (all values), per_feature (each column)";
 });
 
 options!($ pitch_options {
@@ -334,6 +365,12 @@ frame_options!(setters SpectrogramOptions [.frame] FrameExtractionOptions);
 
 log_mel_options!(registered LogMelOptions []);
 log_mel_options!(setters LogMelOptions [] LogMelOptions);
+sample_options!(defaults SampleOptions []);
+sample_options!(registered SampleOptions []);
+sample_options!(setters SampleOptions [] SampleOptions);
+front_end_options!(defaults FrontEndOptions [features]);
+front_end_options!(registered FrontEndOptions [features]);
+front_end_options!(setters FrontEndOptions [] FrontEndOptions);
 pitch_options!(defaults PitchExtractionOptions []);
 pitch_options!(registered PitchExtractionOptions []);
 pitch_options!(setters PitchExtractionOptions [] PitchExtractionOptions);
@@ -368,6 +405,8 @@ const NAMES: &[&[(&str, &str)]] = &[
     plp_options!(names),
     spectrogram_options!(names),
     log_mel_options!(names),
+    sample_options!(names),
+    front_end_options!(names),
     pitch_options!(names),
     process_pitch_options!(names),
     interpolator_options!(names),

@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, OptionValue as _, Registry};
 use kaldera::feat::{
-    DeltaFeaturesOptions, Fbank, FbankOptions, LogMel, LogMelOptions, Mfcc, MfccOptions, PitchExtractionOptions, Plp,
-    PlpOptions, Preset, ProcessPitchOptions, SlidingWindowCmnOptions, Spectrogram, SpectrogramOptions,
-    VadEnergyOptions,
+    DeltaFeaturesOptions, FeatureKind, FeatureOptions, FrontEnd, FrontEndOptions, GlobalCmvn, PitchExtractionOptions,
+    Preset, ProcessPitchOptions, SlidingWindowCmnOptions, VadEnergyOptions,
 };
 use kaldera::pipeline::{Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Pipeline, PitchFeatures, RunId};
 
@@ -42,6 +41,9 @@ them. With --no-pipes no command of a list is run. All recordings must have the 
 The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
 dither, and the noise in the change of pitch, differ: they are 0 unless asked for.
 
+A preset of a model is its whole front end: what is done before and after the features, too
+(--preemphasis, --lfr-m, --lfr-n, --normalize); --cmvn-file is the am.mvn of SenseVoice and Paraformer.
+
 Done to the features, in this order: --with-pitch beside them, --cmvn, --deltas, --vad (only voiced
 frames stay). For a job array: --shard 2/8 does the second eighth of the inputs and writes
 OUT.2-of-8.ark; 'kaldera merge -o OUT.ark' makes one file of all. With --resume a run goes on where one
@@ -52,12 +54,13 @@ Examples:
   kaldera features --kind fbank --num-mel-bins 80 -o fbank.ark recordings/
   kaldera features --kind mfcc --with-pitch --cmvn=speaker -o mfcc.ark data/train
   kaldera features --kind fbank --preset lhotse -j4 -o fbank.npz cuts.jsonl.gz
+  kaldera features --preset paraformer --cmvn-file model/am.mvn -o rows.safetensors recordings/
 
 Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage
 (also an OUT that is an input), 130 stopped by Ctrl-C, 143 by SIGTERM.";
 
 /// The kinds of features.
-const KINDS: [&str; 7] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
+const KINDS: [&str; 9] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "log-mel", "whisper", "librosa", "samples"];
 /// What they are.
 const ABOUT: [&str; KINDS.len()] = [
     "Log energies in mel filters, as of compute-fbank-feats",
@@ -65,11 +68,33 @@ const ABOUT: [&str; KINDS.len()] = [
     "Cepstra of perceptual linear prediction, as of compute-plp-feats",
     "Log power spectra, as of compute-spectrogram-feats",
     "Voicing, log pitch and its change, as of compute-and-process-kaldi-pitch-feats",
+    "Log mel spectrograms of toolkits other than Kaldi; without a preset, those of whisper",
     "Log mel spectrograms, as of whisper.log_mel_spectrogram",
     "Log mel spectrograms, as of librosa.feature.melspectrogram",
+    "Samples from -1 to 1, for networks that have their front end inside",
 ];
 /// Names of [`Preset::ALL`].
-const PRESETS: [&str; 5] = ["kaldi", "torchaudio", "lhotse", "whisper", "librosa"];
+const PRESETS: [&str; Preset::ALL.len()] = [
+    "kaldi",
+    "torchaudio",
+    "lhotse",
+    "whisper",
+    "librosa",
+    "zipformer",
+    "whisper-30s",
+    "whisper-large-v3",
+    "qwen3-asr",
+    "sensevoice",
+    "paraformer",
+    "nemo-80",
+    "nemo-128",
+    "gemma4",
+    "wav2vec2",
+    "moonshine",
+    "silero-vad",
+    "silero-vad-8k",
+    "snfa",
+];
 
 /// Answers a call of `kaldera features`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
@@ -92,23 +117,34 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
             "option --preset: there is no {kind} of {preset}; 'kaldera features --help' lists presets with their kinds"
         ))
     };
-    let of_kaldi = || if matches!(preset, None | Some(Preset::Kaldi)) { Ok(()) } else { Err(none()) };
-    let log_mel = |own: Preset| LogMelOptions::preset(own).filter(|_| preset.is_none_or(|preset| preset == own));
-    let given = preset.unwrap_or_default();
     let of = OfKind { kind: &kind, args: &args, preset };
-    match kind.as_str() {
-        "fbank" => of.run(FbankOptions::preset(given).ok_or_else(none)?, Fbank::new),
-        "mfcc" => of.run(MfccOptions::preset(given).ok_or_else(none)?, Mfcc::new),
-        "plp" => of_kaldi().and_then(|()| of.run(PlpOptions::default(), Plp::new)),
-        "spectrogram" => of_kaldi().and_then(|()| of.run(SpectrogramOptions::default(), Spectrogram::new)),
-        "pitch" => of_kaldi().and_then(|()| of.run(Pitch::default(), Pitch::plan)),
-        "whisper" => of.run(log_mel(Preset::Whisper).ok_or_else(none)?, LogMel::new),
-        "librosa" => of.run(log_mel(Preset::Librosa).ok_or_else(none)?, LogMel::new),
-        other => {
-            let hint = did_you_mean(other, KINDS);
-            Err(Trouble::Usage(format!("option --kind: '{other}' is not one of {}{hint}", KINDS.join(", "))))
+    // The toolkits' kinds stand for their presets.
+    let (found, preset) = match kind.as_str() {
+        "pitch" if matches!(preset, None | Some(Preset::Kaldi)) => {
+            return of.run(Pitch::default(), |pitch, _| pitch.plan());
         }
-    }
+        "pitch" => return Err(none()),
+        "whisper" => (FeatureKind::LogMel, preset.map_or(Some(Preset::Whisper), Preset::of_whisper)),
+        "librosa" => (FeatureKind::LogMel, preset.or(Some(Preset::Librosa)).filter(|&own| own == Preset::Librosa)),
+        "samples" => (FeatureKind::Samples, preset.or(Some(Preset::Moonshine))),
+        "log-mel" => (FeatureKind::LogMel, preset.or(Some(Preset::Whisper))),
+        name => {
+            let mut found = FeatureKind::default();
+            found.set(name).map_err(|_| {
+                let hint = did_you_mean(name, KINDS);
+                Trouble::Usage(format!("option --kind: '{name}' is not one of {}{hint}", KINDS.join(", ")))
+            })?;
+            (found, Some(preset.unwrap_or_default()))
+        }
+    };
+    let front_end = preset.and_then(|preset| preset.front_end_of(found)).ok_or_else(none)?;
+    of.run(front_end, |options, cmvn| {
+        let front_end = FrontEnd::new(options)?;
+        match cmvn {
+            Some(cmvn) => front_end.with_cmvn(cmvn),
+            None => Ok(front_end),
+        }
+    })
 }
 
 /// What there is without a kind: the help of all, completions, and slips in other options than
@@ -116,7 +152,8 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
 fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Trouble> {
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
-    let presets = Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.differences(), preset.kinds())));
+    let presets =
+        Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.differences(), preset.names_of_kinds())));
     let usage = format!(
         "{USAGE}\n\nKinds:\n{}\nPresets, by what differs from Kaldi's defaults (and their kinds):\n{}\n{INPUTS}",
         list(&kinds),
@@ -145,23 +182,21 @@ fn parser(usage: String, options: &mut Options) -> ParseOptions<'_> {
 }
 
 /// The options of all kinds.
-#[derive(Default)]
 struct OptionsOfAll {
-    fbank: FbankOptions,
-    mfcc: MfccOptions,
-    plp: PlpOptions,
-    spectrogram: SpectrogramOptions,
-    log_mel: LogMelOptions,
+    front_ends: [FrontEndOptions; FeatureKind::ALL.len()],
     pitch: Pitch,
+}
+
+impl Default for OptionsOfAll {
+    fn default() -> Self {
+        let front_ends = FeatureKind::ALL.map(|kind| FrontEndOptions::of(FeatureOptions::of(kind)));
+        Self { front_ends, pitch: Pitch::default() }
+    }
 }
 
 impl OptionSet for OptionsOfAll {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        self.fbank.register(registry);
-        self.mfcc.register(registry);
-        self.plp.register(registry);
-        self.spectrogram.register(registry);
-        self.log_mel.register(registry);
+        self.front_ends.iter_mut().for_each(|options| options.register(registry));
         self.pitch.register(registry);
     }
 }
@@ -173,16 +208,19 @@ fn preset_named(name: &str) -> Result<Preset, Trouble> {
 }
 
 /// What presets are for.
-trait PresetKinds {
+trait PresetKinds: Sized {
     /// The kinds of features that it has.
-    fn kinds(self) -> String;
+    fn names_of_kinds(self) -> String;
 
     /// Its kind, if there is but one.
     fn only_kind(self) -> Option<&'static str>;
+
+    /// It, if it is of the kind `whisper`.
+    fn of_whisper(self) -> Option<Self>;
 }
 
 impl PresetKinds for Preset {
-    fn kinds(self) -> String {
+    fn names_of_kinds(self) -> String {
         match (self, self.only_kind()) {
             (_, Some(kind)) => kind.to_owned(),
             (Self::Kaldi, None) => "fbank, mfcc, plp, spectrogram, pitch".to_owned(),
@@ -191,7 +229,16 @@ impl PresetKinds for Preset {
     }
 
     fn only_kind(self) -> Option<&'static str> {
-        FbankOptions::preset(self).is_none().then(|| self.name())
+        match (self, self.kinds()) {
+            (Self::Whisper | Self::Librosa, _) => Some(self.name()),
+            (_, [kind]) => Some(kind.name()),
+            _ => None,
+        }
+    }
+
+    fn of_whisper(self) -> Option<Self> {
+        let whisper = [Self::Whisper, Self::Whisper30s, Self::WhisperLargeV3, Self::Qwen3Asr];
+        whisper.contains(&self).then_some(self)
     }
 }
 
@@ -227,43 +274,51 @@ trait KindOptions: OptionSet {
         false
     }
 
+    /// Whether there is a row for each frame, beside which its pitch can stand.
+    fn has_row_per_frame(&self) -> bool {
+        true
+    }
+
     /// Makes frames of pitch those of the features.
     fn align(&self, pitch: &mut PitchExtractionOptions);
 }
 
-/// For the kinds whose frames are Kaldi's.
-macro_rules! impl_kind_options {
-    ($options:ty, $this:ident => $begins_with_energy:expr) => {
-        impl KindOptions for $options {
-            fn native_defaults(&mut self) {
-                self.frame.dither = 0.0;
-            }
+impl KindOptions for FrontEndOptions {
+    fn native_defaults(&mut self) {
+        self.features.set_dither(0.0);
+    }
 
-            fn begins_with_energy(&self) -> bool {
-                let $this = self;
-                $begins_with_energy
-            }
-
-            fn align(&self, pitch: &mut PitchExtractionOptions) {
-                pitch.samp_freq = self.frame.samp_freq;
-                pitch.frame_length_ms = self.frame.frame_length_ms;
-                pitch.frame_shift_ms = self.frame.frame_shift_ms;
-                pitch.snip_edges = self.frame.snip_edges;
-            }
+    fn begins_with_energy(&self) -> bool {
+        match &self.features {
+            FeatureOptions::Fbank(options) => options.use_energy && !options.htk_compat,
+            FeatureOptions::Mfcc(options) => options.use_energy && !options.htk_compat,
+            FeatureOptions::Plp(options) => options.use_energy && !options.htk_compat,
+            FeatureOptions::Spectrogram(options) => !options.return_raw_fft,
+            _ => false,
         }
-    };
-}
+    }
 
-impl_kind_options!(FbankOptions, this => this.use_energy && !this.htk_compat);
-impl_kind_options!(MfccOptions, this => this.use_energy && !this.htk_compat);
-impl_kind_options!(PlpOptions, this => this.use_energy && !this.htk_compat);
-impl_kind_options!(SpectrogramOptions, this => !this.return_raw_fft);
+    fn has_row_per_frame(&self) -> bool {
+        self.lfr_n == 1 && self.features.kind() != FeatureKind::Samples
+    }
 
-impl KindOptions for LogMelOptions {
     fn align(&self, pitch: &mut PitchExtractionOptions) {
-        pitch.samp_freq = self.samp_freq;
-        pitch.frame_shift_ms = self.hop as f32 / self.samp_freq * 1000.0;
-        pitch.snip_edges = false;
+        if let Some(frame) = self.features.frame_options() {
+            pitch.samp_freq = frame.samp_freq;
+            pitch.frame_length_ms = frame.frame_length_ms;
+            pitch.frame_shift_ms = frame.frame_shift_ms;
+            pitch.snip_edges = frame.snip_edges;
+        }
+        match &self.features {
+            FeatureOptions::LogMel(options) => {
+                pitch.samp_freq = options.samp_freq;
+                pitch.frame_shift_ms = options.hop as f32 / options.samp_freq * 1000.0;
+                pitch.snip_edges = options.snip_edges;
+            }
+            // There is no pitch of samples: their rows are not those of frames.
+            FeatureOptions::Samples(options) => pitch.samp_freq = options.samp_freq,
+            _ => {}
+        }
     }
 }
 
@@ -309,6 +364,7 @@ struct Options {
     subtract_mean: bool,
     with_pitch: bool,
     cmvn: String,
+    cmvn_file: String,
     sliding: SlidingWindowCmnOptions,
     add_deltas: bool,
     deltas: DeltaFeaturesOptions,
@@ -318,11 +374,15 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("kind", &mut self.kind, "fbank, mfcc, plp, spectrogram, pitch, whisper or librosa");
+        registry.add(
+            "kind",
+            &mut self.kind,
+            "fbank, mfcc, plp, spectrogram, pitch, log-mel, whisper, librosa or samples",
+        );
         registry.add(
             "preset",
             &mut self.preset,
-            "Defaults of a toolkit: kaldi, torchaudio, lhotse, whisper or librosa; options that are given come on top",
+            "Defaults of a toolkit or a model, such as lhotse or paraformer; options that are given come on top",
         );
         self.corpus.register(registry);
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
@@ -334,6 +394,11 @@ impl OptionSet for Options {
             "cmvn",
             &mut self.cmvn,
             "Normalise means over each utterance, speaker (reads twice), all (reads twice) or a sliding window",
+        );
+        registry.add(
+            "cmvn-file",
+            &mut self.cmvn_file,
+            "File of a model that says how its features are normalised, as am.mvn of SenseVoice and Paraformer",
         );
         self.sliding.register(registry);
         registry.add("deltas", &mut self.add_deltas, "Add deltas");
@@ -350,6 +415,17 @@ impl Options {
             "Go on where a run of the same options was cut off",
         );
         Self { corpus, vtln_warp: 1.0, ..Self::default() }
+    }
+
+    /// What `--cmvn-file` has.
+    fn global_cmvn(&self) -> Result<Option<GlobalCmvn>, Trouble> {
+        if self.cmvn_file.is_empty() {
+            return Ok(None);
+        }
+        let wrong =
+            |error: &dyn std::fmt::Display| Trouble::Usage(format!("option --cmvn-file: {}: {error}", self.cmvn_file));
+        let text = std::fs::read_to_string(&self.cmvn_file).map_err(|error| wrong(&error))?;
+        GlobalCmvn::from_text(&text).map(Some).map_err(|error| wrong(&error))
     }
 
     fn cmvn(&self) -> Result<Option<Cmvn>, Trouble> {
@@ -381,7 +457,7 @@ impl OfKind<'_> {
     fn run<O: KindOptions, E: FeatureExtractor>(
         self,
         mut of_kind: O,
-        plan: impl Fn(O) -> Result<E, kaldera::feat::Error>,
+        plan: impl Fn(O, Option<GlobalCmvn>) -> Result<E, kaldera::feat::Error>,
     ) -> Result<ExitCode, Trouble> {
         let (mut options, mut pitch) = (Options::new(), Pitch::default());
         // A preset is what it says, dither too.
@@ -404,11 +480,19 @@ impl OfKind<'_> {
                 "--vad needs a log energy in column 0: --kind mfcc has one, and others with --use-energy".to_owned(),
             ));
         }
+        if options.with_pitch && !of_kind.has_row_per_frame() {
+            return Err(Trouble::Usage(
+                "--with-pitch needs a row for each frame: it goes with no --kind samples and no --lfr-n".to_owned(),
+            ));
+        }
+        if self.kind == "pitch" && !options.cmvn_file.is_empty() {
+            return Err(Trouble::Usage("--cmvn-file is a model's, and none takes --kind pitch alone".to_owned()));
+        }
         of_kind.align(&mut pitch.extraction);
         let wrong = |error| Trouble::Usage(log::one_line(&error));
         let samp_freq = pitch.extraction.samp_freq;
         let pitch = if options.with_pitch { Some(pitch.plan().map_err(wrong)?) } else { None };
-        let extractor = plan(of_kind).map_err(wrong)?;
+        let extractor = plan(of_kind, options.global_cmvn()?).map_err(wrong)?;
         let mut pipeline = pipeline(&extractor, pitch.as_ref(), &options)?;
         if options.resample {
             pipeline = pipeline.resample(samp_freq);

@@ -268,12 +268,29 @@ fn presets_are_defaults_that_options_override() {
     assert_eq!(dims(&["--kind=mfcc", "--preset", "torchaudio"]), (98, 13));
     assert_eq!(dims(&["--preset=whisper"]), (100, 80));
     assert_eq!(dims(&["--kind=plp", "--preset=kaldi"]), (98, 13));
+    assert_eq!(dims(&["--preset=nemo-80", "--num-mel-bins=128"]), (100, 128));
+    assert_eq!(dims(&["--kind=whisper", "--preset=whisper-large-v3"]), (3000, 128));
+    assert_eq!(dims(&["--preset=gemma4"]), (99, 128));
+    assert_eq!(dims(&["--preset=silero-vad"]), (32, 576));
+    assert_eq!(dims(&["--kind=samples", "--frame-samples=160"]), (100, 160));
+    assert_eq!(dims(&["--preset=sensevoice"]), (17, 560));
+    let numbers = |number: &str| format!("560 560\n<LearnRateCoef> 0 [ {}]\n", format!("{number} ").repeat(560));
+    let mvn = format!("<Nnet>\n<AddShift> {}<Rescale> {}</Nnet>\n", numbers("-8.5"), numbers("0"));
+    fs::write(bench.path("am.mvn"), mvn).unwrap();
+    assert_eq!(dims(&["--preset=paraformer", "--cmvn-file=am.mvn"]), (17, 560));
+    assert!(features(&bench.path("x.ark")).remove(0).1.data().iter().all(|&x| x == 0.0));
     for (args, words) in [
         (&["--kind=fbank", "--preset=lhotze"][..], &["'lhotze'", "did you mean 'lhotse'?"][..]),
         (&["--kind=fbank", "--preset=whisper"], &["no fbank of whisper"]),
         (&["--kind=whisper", "--preset=librosa"], &["no whisper of librosa"]),
         (&["--kind=plp", "--preset=lhotse"], &["no plp of lhotse"]),
         (&["--preset=lhotse"], &["--kind is missing"]),
+        (&["--preset=sensevoice", "--cmvn-file=a.wav"], &["option --cmvn-file: a.wav: "]),
+        (&["--preset=lhotse", "--kind=fbank", "--cmvn-file=am.mvn"], &["has 560 columns where 80 are needed"]),
+        (&["--preset=sensevoice", "--with-pitch"], &["--with-pitch needs a row for each frame"]),
+        (&["--preset=sensevoice", "--lfr-n=0"], &["--lfr-n=0 can't be"]),
+        (&["--preset=gemma4", "--pad-to=480000"], &["--max-samples=480000 can't be"]),
+        (&["--kind=pitch", "--cmvn-file=am.mvn"], &["--cmvn-file is a model's"]),
     ] {
         bench.run(&[&["features", "-o", "x.ark", "a.wav"], args].concat()).with(2).tells(words);
     }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use kaldi_feat::{
-    Audio, Extractor, Fbank, FbankOptions, Kind, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp, PlpOptions,
-    Spectrogram, SpectrogramOptions, Workspace,
+    Audio, Extractor, Fbank, FbankOptions, FrontEnd, FrontEndWorkspace, Kind, LogMel, LogMelOptions, Mfcc, MfccOptions,
+    Plp, PlpOptions, Spectrogram, SpectrogramOptions, Workspace,
 };
 
 use crate::Error;
 use crate::pipeline::Pipeline;
 
-/// A kind of features that a [`Pipeline`] can be made of: an [`Extractor`] of any kind, or one of
-/// your own.
+/// A kind of features that a [`Pipeline`] can be made of: an [`Extractor`] of any kind, a
+/// [`FrontEnd`], or one of your own.
 pub trait FeatureExtractor: Sync {
     /// Memory to work in, one for each thread.
     type Workspace: Default + Send;
@@ -41,6 +41,23 @@ impl<K: Kind> FeatureExtractor for Extractor<K> {
     fn compute_into(
         &self,
         workspace: &mut Workspace,
+        audio: &Audio<'_>,
+        out: &mut Vec<f32>,
+    ) -> Result<usize, kaldi_feat::Error> {
+        self.compute_into(workspace, audio, out)
+    }
+}
+
+impl FeatureExtractor for FrontEnd {
+    type Workspace = FrontEndWorkspace;
+
+    fn dim(&self) -> usize {
+        self.dim()
+    }
+
+    fn compute_into(
+        &self,
+        workspace: &mut FrontEndWorkspace,
         audio: &Audio<'_>,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {

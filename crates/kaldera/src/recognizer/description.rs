@@ -144,6 +144,8 @@ impl Model {
         let named = [tokens, &network.file].into_iter().chain(others.into_iter().flatten());
         let mut files: Vec<PathBuf> =
             std::iter::once(self.folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
+        let cmvn = self.description.features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
+        files.extend(cmvn.map(|file| self.path(Path::new(file))));
         // What a list names, too.
         let network = self.path(&network.file);
         if network.extension().is_some_and(|ending| ending == "scp")
@@ -192,11 +194,15 @@ impl Model {
 
     pub(super) fn front_end(&self) -> Result<FrontEnd, Error> {
         match &self.description.features {
-            Some(table) => FrontEnd::from_table(table, &|key, reason| self.refuse(&format!("features.{key}"), reason))
-                .map_err(|error| match error {
-                    Error::Feat(error) => self.refuse("features", error.to_string()),
-                    error => error,
-                }),
+            Some(table) => {
+                let refuse = |key: &str, reason| self.refuse(&format!("features.{key}"), reason);
+                FrontEnd::from_table(table, &refuse, &|key, file| self.read_text(key, file)).map_err(
+                    |error| match error {
+                        Error::Feat(error) => self.refuse("features", error.to_string()),
+                        error => error,
+                    },
+                )
+            }
             None => Ok(FrontEnd::none()),
         }
     }

@@ -21,7 +21,7 @@ use crate::recognizer::front_end::FrontEndStream;
 pub struct RecognizerStream<'r> {
     recognizer: &'r Recognizer,
     utterance: String,
-    features: Box<dyn FrontEndStream>,
+    features: FrontEndStream,
     /// Rows that the network has not taken.
     rows: Vec<f32>,
     network: Option<Running<'r>>,

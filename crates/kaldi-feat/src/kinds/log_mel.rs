@@ -1,4 +1,4 @@
-//! Log-mel spectrograms of other toolkits than Kaldi: Whisper's, and librosa's.
+//! Log-mel spectrograms of other toolkits than Kaldi: Whisper, librosa, NeMo, Gemma, snfa.
 
 use std::f32::consts::{LN_10, LOG10_E};
 use std::f64::consts::TAU;
@@ -61,15 +61,27 @@ pub struct LogMelOptions {
     pub fft_size: i32,
     /// Samples of the Hann window, in the middle of the frame; 0 = as many as the frame has.
     pub window_size: i32,
+    /// The window is Hann's of a transform, the value after the last being the first; else its first
+    /// and its last value are 0 (PyTorch's `periodic`).
+    pub periodic_window: bool,
     /// Samples from one frame to the next.
     pub hop: i32,
     /// Where a frame sticks out of the signal, the signal is mirrored; else there is silence.
     pub reflect: bool,
     /// The frame whose centre is the end of the signal is there, too.
     pub last_frame: bool,
+    /// Frames are not centred: the first one begins with the signal, and the last one lies in it.
+    /// Needs `reflect` and `last_frame` to be false.
+    pub snip_edges: bool,
+    /// Frames are centred with silence before the signal, and the signal goes on after each of them
+    /// by one sample at least, as Gemma 4 has it. Needs `reflect`, `last_frame` and `snip_edges` to
+    /// be false.
+    pub semicausal: bool,
     /// The signal is made as many samples long: cut, or filled up with silence; 0 = it is left as
     /// it is.
     pub pad_to: i32,
+    /// A longer signal is cut to as many samples; 0 = it is left as it is. Needs `pad_to` to be 0.
+    pub max_samples: i32,
     /// How many filters.
     pub num_bins: i32,
     /// Where the first filter begins, Hz.
@@ -80,12 +92,18 @@ pub struct LogMelOptions {
     pub htk_mel: bool,
     /// The area of each filter is 1 (librosa's `norm="slaney"`) rather than its height.
     pub unit_area: bool,
+    /// The corners of filters lie on frequencies of the transform of N samples, at
+    /// floor((N + 1) f / sample rate), as snfa has them.
+    pub whole_bins: bool,
     /// Filter the power spectrum, rather than its square root.
     pub use_power: bool,
     /// What is written of the energies.
     pub log: MelLog,
     /// The energies are at least that, before the logarithm.
     pub floor: f32,
+    /// Added to the energies before the logarithm.
+    #[doc(alias = "log_zero_guard_value")]
+    pub log_guard: f32,
     /// Values that are further below the largest one of the recording are that far below it; 0 = no
     /// such bound.
     pub range: f32,
@@ -113,18 +131,24 @@ impl LogMelOptions {
             samp_freq: 16000.0,
             fft_size: 400,
             window_size: 0,
+            periodic_window: true,
             hop: 160,
             reflect: true,
             last_frame: false,
+            snip_edges: false,
+            semicausal: false,
             pad_to: 0,
+            max_samples: 0,
             num_bins,
             low_freq: 0.0,
             high_freq: 0.0,
             htk_mel: false,
             unit_area: true,
+            whole_bins: false,
             use_power: true,
             log: MelLog::Log10,
             floor: 1e-10,
+            log_guard: 0.0,
             range: 8.0,
             whisper_scale: true,
             allow_downsample: false,
@@ -151,6 +175,70 @@ impl LogMelOptions {
             whisper_scale: false,
             ..Self::whisper(128)
         }
+    }
+
+    /// NeMo's `AudioToMelSpectrogramPreprocessor` (transformers' `ParakeetFeatureExtractor`) between
+    /// preemphasis and normalisation, with 80 or 128 filters.
+    pub fn nemo(num_bins: i32) -> Self {
+        Self {
+            fft_size: 512,
+            window_size: 400,
+            periodic_window: false,
+            reflect: false,
+            log: MelLog::Natural,
+            floor: 0.0,
+            log_guard: 2.0_f32.powi(-24),
+            range: 0.0,
+            whisper_scale: false,
+            ..Self::whisper(num_bins)
+        }
+    }
+
+    /// As transformers' `Gemma4AudioFeatureExtractor` has it.
+    pub fn gemma4() -> Self {
+        Self {
+            window_size: 320,
+            periodic_window: true,
+            semicausal: true,
+            max_samples: WHISPER_SAMPLES,
+            htk_mel: true,
+            unit_area: false,
+            use_power: false,
+            log_guard: 1e-3,
+            ..Self::nemo(128)
+        }
+    }
+
+    /// As snfa's aligner has it.
+    pub fn snfa() -> Self {
+        Self {
+            fft_size: 1024,
+            window_size: 0,
+            hop: 320,
+            snip_edges: true,
+            htk_mel: true,
+            unit_area: false,
+            whole_bins: true,
+            log_guard: 1e-7,
+            ..Self::nemo(80)
+        }
+    }
+
+    /// Checks that the options of the ends of a signal agree.
+    fn edges(&self) -> Result<Edges, Error> {
+        let agree = |field, value: bool, others: &[(&str, bool)]| match others.iter().find(|(_, other)| value && *other)
+        {
+            Some((other, _)) => Err(Error::bad_option(field, value, format!("false where `{other}` is true"))),
+            None => Ok(()),
+        };
+        let (reflect, last) = (("reflect", self.reflect), ("last_frame", self.last_frame));
+        agree("snip_edges", self.snip_edges, &[reflect, last])?;
+        agree("semicausal", self.semicausal, &[reflect, last, ("snip_edges", self.snip_edges)])?;
+        Ok(match (self.snip_edges, self.semicausal) {
+            (true, _) => Edges::Snip,
+            (_, true) => Edges::Semicausal,
+            _ => Edges::Centered { reflect: self.reflect, last: self.last_frame },
+        })
     }
 
     /// The checked sizes: frame, window, hop.
@@ -193,11 +281,13 @@ impl LogMelOptions {
             high_freq: f64::from(high_freq),
             htk: self.htk_mel,
             unit_area: self.unit_area,
+            whole_bins: self.whole_bins,
         })
     }
 }
 
-/// Log-mel spectrograms as Whisper takes them and as librosa makes them, a row for each frame.
+/// Log-mel spectrograms as Whisper, NeMo's models and Gemma take them and as librosa makes them, a
+/// row for each frame.
 ///
 /// Samples are on the scale of 16-bit integers, as everywhere in this crate, and are divided
 /// by 32768.
@@ -226,6 +316,7 @@ pub struct LogMelKind {
     /// What natural logarithms are multiplied with; none = no logarithms.
     log_factor: Option<f32>,
     floor: f32,
+    log_guard: f32,
     range: f32,
     whisper_scale: bool,
 }
@@ -251,13 +342,11 @@ impl Kind for LogMelKind {
             return Err(Error::bad_option("samp_freq", options.samp_freq, expected));
         }
         let [size, window_size, hop] = options.sizes()?;
-        // As for a Fourier transform: the value after the last would be the first.
-        let hann = |i: usize| (0.5 - 0.5 * (TAU * i as f64 / window_size as f64).cos()) as f32;
-        let mut window = vec![0.0; size];
-        let before = (size - window_size) / 2;
-        for (i, w) in window[before..before + window_size].iter_mut().enumerate() {
-            *w = hann(i);
-        }
+        let period = window_size - usize::from(!options.periodic_window && window_size > 1);
+        let hann = |i: usize| (0.5 - 0.5 * (TAU * i as f64 / period as f64).cos()) as f32;
+        // The middle of an odd window is its last one of two, as in the middle of `size` samples.
+        let odd = !window_size.is_multiple_of(2) && !options.snip_edges;
+        let window = (0..window_size).map(hann).chain(odd.then_some(0.0)).collect();
         let frame = FrameExtractionOptions {
             samp_freq: options.samp_freq,
             dither: 0.0,
@@ -268,11 +357,21 @@ impl Kind for LogMelKind {
             allow_upsample: options.allow_upsample,
             ..FrameExtractionOptions::default()
         };
-        let edges = Edges::Centered { reflect: options.reflect, last: options.last_frame };
-        let pad_to = u64::try_from(options.pad_to)
-            .map_err(|_| Error::bad_option("pad_to", options.pad_to, "a number of samples, or 0"))?;
+        let edges = options.edges()?;
+        let length = |field, value: i32| {
+            u64::try_from(value).map_err(|_| Error::bad_option(field, value, "a number of samples, or 0"))
+        };
+        let lengths = [length("pad_to", options.pad_to)?, length("max_samples", options.max_samples)?];
         let framing = Framing::with_window(frame, window, hop, size, edges);
-        Ok(if pad_to == 0 { framing } else { framing.with_length(pad_to) })
+        match lengths {
+            [0, 0] => Ok(framing),
+            [pad_to, 0] => Ok(framing.with_length(pad_to)),
+            [0, max_samples] => Ok(framing.with_max_length(max_samples)),
+            [pad_to, _] => {
+                let expected = format!("0 where `pad_to` is {pad_to}, which cuts signals, too");
+                Err(Error::bad_option("max_samples", options.max_samples, expected))
+            }
+        }
     }
 
     fn new(options: &LogMelOptions, _: &MelBanks) -> Result<Self, Error> {
@@ -281,6 +380,9 @@ impl Kind for LogMelKind {
         }
         if !(options.range.is_finite() && options.range >= 0.0) {
             return Err(Error::bad_option("range", options.range, "a number above 0, or 0"));
+        }
+        if !(options.log_guard.is_finite() && options.log_guard >= 0.0) {
+            return Err(Error::bad_option("log_guard", options.log_guard, "a number, 0 or more"));
         }
         let log_factor = match options.log {
             MelLog::None => None,
@@ -293,6 +395,7 @@ impl Kind for LogMelKind {
             use_power: options.use_power,
             log_factor,
             floor: options.floor,
+            log_guard: options.log_guard,
             range: options.range,
             whisper_scale: options.whisper_scale,
         })
@@ -334,8 +437,12 @@ impl Kind for LogMelKind {
         }
     }
 
+    fn needs_utterance(&self) -> bool {
+        self.range > 0.0 || self.whisper_scale
+    }
+
     fn finish(&self, rows: &mut [f32]) {
-        if self.range > 0.0 || self.whisper_scale {
+        if self.needs_utterance() {
             dispatch(Finish { kind: self, rows });
         }
     }
@@ -344,8 +451,8 @@ impl Kind for LogMelKind {
 impl LogMelKind {
     #[inline(always)]
     fn floored_ln<S: Simd>(&self, s: S, x: S::F32) -> S::F32 {
-        let x = s.max(s.splat(self.floor), x);
-        if self.floor >= f32::MIN_POSITIVE { ln_of_large(s, x) } else { ln(s, x) }
+        let x = s.add(s.max(s.splat(self.floor), x), s.splat(self.log_guard));
+        if self.floor + self.log_guard >= f32::MIN_POSITIVE { ln_of_large(s, x) } else { ln(s, x) }
     }
 }
 

@@ -48,6 +48,9 @@ pub(crate) enum Edges {
         reflect: bool,
         last: bool,
     },
+    /// As `Centered`, zeros before the signal, and only frames that it goes on after: by one sample
+    /// at least.
+    Semicausal,
 }
 
 /// What is done to each frame, as the options say.
@@ -61,8 +64,10 @@ pub struct Framing {
     pub(crate) shift: usize,
     pub(crate) padded: usize,
     edges: Edges,
-    /// The samples that a signal is cut or filled up to.
+    /// The samples that a signal is cut to.
     length: Option<u64>,
+    /// A shorter signal is filled up to `length`.
+    fill: bool,
     pub(crate) scale: f32,
 }
 
@@ -92,7 +97,7 @@ impl Framing {
         window.iter_mut().for_each(|w| *w *= scale);
         let mut window_lines = Lines::new();
         window_lines.floats(window.len()).copy_from_slice(&window);
-        Self { options, window, window_lines, shift, padded, edges, length: None, scale }
+        Self { options, window, window_lines, shift, padded, edges, length: None, fill: false, scale }
     }
 
     /// Samples of a frame.
@@ -102,7 +107,21 @@ impl Framing {
 
     /// For signals that are cut, or filled up with zeros, to `length` samples.
     pub(crate) fn with_length(self, length: u64) -> Self {
-        Self { length: Some(length), ..self }
+        Self { length: Some(length), fill: true, ..self }
+    }
+
+    /// For signals that are cut to `length` samples.
+    pub(crate) fn with_max_length(self, length: u64) -> Self {
+        Self { length: Some(length), fill: false, ..self }
+    }
+
+    /// How many samples of a signal there are to be, which has `num_samples`.
+    fn num_samples(&self, num_samples: u64) -> u64 {
+        match self.length {
+            Some(length) if self.fill => length,
+            Some(length) => num_samples.min(length),
+            None => num_samples,
+        }
     }
 
     /// How many more samples count, of a signal that has `num_samples` so far.
@@ -113,12 +132,16 @@ impl Framing {
     /// How many frames a signal of `num_samples` samples has.
     pub(crate) fn num_frames(&self, num_samples: u64) -> u64 {
         let (size, shift) = (self.window.len() as u64, self.shift as u64);
-        let num_samples = self.length.unwrap_or(num_samples);
+        let num_samples = self.num_samples(num_samples);
         match self.edges {
             Edges::Snip => num_samples.checked_sub(size).map_or(0, |rest| rest / shift + 1),
             Edges::Mirror => (num_samples + shift / 2) / shift,
             Edges::Centered { .. } if num_samples == 0 => 0,
             Edges::Centered { last, .. } => num_samples / shift + u64::from(last),
+            Edges::Semicausal => {
+                let behind_centre = size - size / 2;
+                num_samples.checked_sub(behind_centre + 1).map_or(0, |rest| rest / shift + 1)
+            }
         }
     }
 
@@ -126,7 +149,7 @@ impl Framing {
     /// not known.
     #[inline]
     pub(crate) fn num_frames_ready(&self, num_samples: u64) -> u64 {
-        if (self.edges, self.length) == (Edges::Snip, None) {
+        if matches!(self.edges, Edges::Snip | Edges::Semicausal) && !self.fill {
             return self.num_frames(num_samples);
         }
         let first = self.first_sample(0);
@@ -149,7 +172,7 @@ impl Framing {
         match self.edges {
             Edges::Snip => start,
             Edges::Mirror => start + shift / 2 - size / 2,
-            Edges::Centered { .. } => start - size / 2,
+            Edges::Centered { .. } | Edges::Semicausal => start - size / 2,
         }
     }
 
@@ -168,7 +191,7 @@ impl Framing {
                 let within = position.rem_euclid(2 * len);
                 Some(within.min(2 * len - 1 - within).cast_unsigned())
             }
-            Edges::Centered { reflect: false, .. } => None,
+            Edges::Centered { reflect: false, .. } | Edges::Semicausal => None,
             Edges::Centered { .. } if len == 1 => Some(0),
             Edges::Centered { .. } => {
                 let within = position.rem_euclid(2 * (len - 1));
@@ -222,7 +245,7 @@ impl Kernel for Gather<'_> {
         let wave = &mut wave.floats(behind + S::LANES)[at..behind];
 
         let have = signal.end();
-        let num_samples = framing.length.unwrap_or(have);
+        let num_samples = framing.num_samples(have);
         let have = have.min(num_samples);
         let before = (start.min(0).unsigned_abs() as usize).min(len);
         let after = ((end - have.cast_signed()).max(0) as usize).min(len - before);

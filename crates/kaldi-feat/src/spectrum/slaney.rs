@@ -44,6 +44,8 @@ pub(crate) struct MelRange {
     pub(crate) htk: bool,
     /// Each filter's area is 1 rather than its height.
     pub(crate) unit_area: bool,
+    /// Corners lie on frequencies of the transform: floor((N + 1) f / sample rate).
+    pub(crate) whole_bins: bool,
 }
 
 impl MelRange {
@@ -53,13 +55,22 @@ impl MelRange {
     pub(crate) fn filters(&self) -> MelBanks {
         let (low, high) = (mel_of(self.low_freq, self.htk), mel_of(self.high_freq, self.htk));
         let step = (high - low) / (self.num_bins + 1) as f64;
-        let corner = |i: usize| hz_of(low + i as f64 * step, self.htk);
-        let bin_hz = |k: usize| k as f64 * self.samp_freq / self.fft_size as f64;
+        let hz_of_bin = |k: f64| k * self.samp_freq / self.fft_size as f64;
+        let corner = |i: usize| {
+            let hz = hz_of(low + i as f64 * step, self.htk);
+            let bin = || ((self.fft_size + 1) as f64 * hz / self.samp_freq).floor();
+            if self.whole_bins { hz_of_bin(bin()) } else { hz }
+        };
+        let bin_hz = |k: usize| hz_of_bin(k as f64);
         let mut center_freqs = Vec::with_capacity(self.num_bins);
         let bin = |i: usize| {
             let (left, center, right) = (corner(i), corner(i + 1), corner(i + 2));
             center_freqs.push(center as f32);
-            let weight = |k| ((bin_hz(k) - left) / (center - left)).min((right - bin_hz(k)) / (right - center));
+            let weight = |k| {
+                let (rise, fall) = ((bin_hz(k) - left) / (center - left), (right - bin_hz(k)) / (right - center));
+                // 0 / 0 where a side has no width: its tip belongs to the falling side.
+                if fall.is_nan() { 0.0 } else { rise.min(fall) }
+            };
             let inside = |k: &usize| weight(*k) > 0.0;
             let first = (0..=self.fft_size / 2).find(inside).unwrap_or(0);
             // librosa stores the triangles in single precision before it scales them.
@@ -89,6 +100,43 @@ mod tests {
     }
 
     #[test]
+    fn whole_bins_give_the_triangles_of_snfa() {
+        // The second has filters whose sides have no width.
+        for num_bins in [80_u8, 250] {
+            let range = MelRange {
+                samp_freq: 16000.0,
+                fft_size: 1024,
+                num_bins: num_bins.into(),
+                low_freq: 0.0,
+                high_freq: 8000.0,
+                htk: true,
+                unit_area: false,
+                whole_bins: true,
+            };
+            let corner = |i: u8| {
+                let mel = 2595.0 * (1.0 + 8000.0_f64 / 700.0).log10() * f64::from(i) / f64::from(num_bins + 1);
+                (1025.0 * 700.0 * (10_f64.powf(mel / 2595.0) - 1.0) / 16000.0).floor() as usize
+            };
+            let corners: Vec<usize> = (0..num_bins + 2).map(corner).collect();
+            assert_eq!(corners.windows(2).any(|pair| pair[0] == pair[1]), num_bins == 250, "{corners:?}");
+            for (filter, corners) in range.filters().bins().iter().zip(corners.windows(3)) {
+                let &[left, center, right] = corners else { panic!("{corners:?}") };
+                let mut expected = vec![0.0_f32; 513];
+                for (k, weight) in expected.iter_mut().enumerate() {
+                    if (left..center).contains(&k) {
+                        *weight = (k - left) as f32 / (center - left) as f32;
+                    } else if (center..right).contains(&k) {
+                        *weight = (right - k) as f32 / (right - center) as f32;
+                    }
+                }
+                let mut found = vec![0.0; 513];
+                found[filter.first..][..filter.weights.len()].copy_from_slice(&filter.weights);
+                assert_eq!(found, expected, "{corners:?}");
+            }
+        }
+    }
+
+    #[test]
     fn filters_have_unit_area() {
         let range = MelRange {
             samp_freq: 16000.0,
@@ -98,6 +146,7 @@ mod tests {
             high_freq: 8000.0,
             htk: false,
             unit_area: true,
+            whole_bins: false,
         };
         for bin in range.filters().bins() {
             let area: f32 = bin.weights.iter().sum::<f32>() * 16000.0 / 4096.0;

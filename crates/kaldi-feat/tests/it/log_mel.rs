@@ -6,7 +6,7 @@ use kaldi_feat::{Audio, LogMel, LogMelOptions};
 const ANSWERS: &str = include_str!("log_mel/answers.txt");
 
 /// The script's signal.
-fn signal(n: usize) -> Vec<i16> {
+pub(crate) fn signal(n: usize) -> Vec<i16> {
     let mut state = 12345_u64;
     (0..n as i64)
         .map(|i| {

@@ -6,5 +6,6 @@ mod naive;
 mod options;
 mod pitch;
 mod pitch_lags;
+mod presets;
 mod silence;
 mod streams;

@@ -1,0 +1,143 @@
+//! Rows of a front end while samples come.
+
+use std::fmt::Debug;
+
+use crate::audio::samples::Samples;
+use crate::error::Error;
+use crate::extractor::Kind;
+use crate::front_end::samples::{SampleRowStream, SampleStream};
+use crate::rows::global_cmvn::GlobalCmvn;
+use crate::rows::low_frame_rate::{LowFrameRate, LowFrameRateStream};
+use crate::rows::stream::RowStream as _;
+use crate::stream::FeatureStream;
+
+/// A stream of features of any kind.
+pub(super) trait AnyStream: Debug + Send {
+    fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error>;
+    fn finish(&mut self);
+    fn take_rows(&mut self, out: &mut Vec<f32>);
+}
+
+impl<K: Kind> AnyStream for FeatureStream<K> {
+    fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error> {
+        self.accept_waveform(samples)
+    }
+
+    fn finish(&mut self) {
+        self.input_finished();
+    }
+
+    fn take_rows(&mut self, out: &mut Vec<f32>) {
+        FeatureStream::take_rows(self, out);
+    }
+}
+
+impl AnyStream for SampleRowStream {
+    fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error> {
+        SampleRowStream::accept(self, samples);
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        SampleRowStream::finish(self);
+    }
+
+    fn take_rows(&mut self, out: &mut Vec<f32>) {
+        SampleRowStream::take_rows(self, out);
+    }
+}
+
+/// The rows of one utterance whose samples come in chunks of any size, of a
+/// [`FrontEnd`](crate::FrontEnd::stream).
+#[derive(Debug)]
+pub struct FrontEndStream {
+    emphasized: Option<SampleStream>,
+    features: Box<dyn AnyStream>,
+    rate: LowFrameRateStream,
+    cmvn: Option<GlobalCmvn>,
+    dim: usize,
+    /// Samples with preemphasis.
+    samples: Vec<f32>,
+    /// Rows before LFR.
+    rows: Vec<f32>,
+    finished: bool,
+    /// The rows that only the end makes ready are taken.
+    ended: bool,
+}
+
+impl FrontEndStream {
+    pub(super) fn new(
+        emphasized: Option<SampleStream>,
+        features: Box<dyn AnyStream>,
+        dim: usize,
+        rate: LowFrameRate,
+        cmvn: Option<GlobalCmvn>,
+    ) -> Self {
+        let rate = rate.stream(dim);
+        Self { emphasized, features, rate, cmvn, dim, samples: vec![], rows: vec![], finished: false, ended: false }
+    }
+
+    /// Values in a row.
+    pub fn dim(&self) -> usize {
+        self.rate.output_dim()
+    }
+
+    /// Takes the next samples, on the scale of 16-bit integers: as few or many as there are.
+    ///
+    /// # Errors
+    /// [`Error::AfterEnd`] after [`input_finished`](Self::input_finished).
+    pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
+        if self.finished {
+            return Err(Error::AfterEnd);
+        }
+        match &mut self.emphasized {
+            None => self.features.accept(samples.into()),
+            Some(emphasized) => {
+                self.samples.clear();
+                emphasized.accept(samples.into(), &mut self.samples);
+                self.features.accept(Samples::F32(&self.samples))
+            }
+        }
+    }
+
+    /// Says that no more samples come: the last rows become ready.
+    pub fn input_finished(&mut self) {
+        if self.finished {
+            return;
+        }
+        if let Some(emphasized) = &mut self.emphasized {
+            self.samples.clear();
+            emphasized.finish(&mut self.samples);
+            self.features.accept(Samples::F32(&self.samples)).expect("the features are not finished");
+        }
+        self.features.finish();
+        self.finished = true;
+    }
+
+    /// Whether no more samples come.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Appends the rows that are ready to `out`, and says how many they were.
+    pub fn take_rows(&mut self, out: &mut Vec<f32>) -> usize {
+        let begin = out.len();
+        self.rows.clear();
+        self.features.take_rows(&mut self.rows);
+        if self.rate.is_identity() {
+            out.extend_from_slice(&self.rows);
+        } else {
+            for row in self.rows.chunks_exact(self.dim) {
+                self.rate.accept_row(row, out).expect("rows of the features");
+            }
+            if self.finished && !self.ended {
+                self.rate.finish(out);
+                self.ended = true;
+            }
+        }
+        if let Some(cmvn) = &self.cmvn {
+            out[begin..].chunks_exact_mut(cmvn.dim()).for_each(|row| cmvn.apply_row(row));
+        }
+        (out.len() - begin) / self.dim()
+    }
+}

@@ -1,0 +1,116 @@
+//! Mean 0 and variance 1 over an utterance, as models with such rows were trained.
+
+use crate::options::{OptionError, OptionValue};
+
+/// What is normalised over the rows of an utterance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum Normalize {
+    /// Nothing.
+    #[default]
+    None,
+    /// All values together: `(x - mean) / sqrt(variance + 1e-7)`, the variance divided by n, as
+    /// transformers' `Wav2Vec2FeatureExtractor` has it for samples.
+    #[doc(alias("do_normalize", "zero_mean_unit_var_norm"))]
+    Samples,
+    /// Each column by itself: `(x - mean) / (deviation + 1e-5)`, the variance divided by n - 1, as
+    /// NeMo has it.
+    #[doc(alias = "normalize_batch")]
+    PerFeature,
+}
+
+impl Normalize {
+    const NAMES: [(&'static str, Self); 3] =
+        [("none", Self::None), ("samples", Self::Samples), ("per_feature", Self::PerFeature)];
+
+    /// Normalises the rows of an utterance, of `dim` values each, that lie one after the other. Sums
+    /// are of double precision, in the order of the rows. A single row becomes 0
+    /// [per feature](Self::PerFeature).
+    pub fn apply(self, rows: &mut [f32], dim: usize) {
+        match self {
+            Self::None => {}
+            Self::Samples => columns(rows, 1, |variance, count| (variance / count + 1e-7).sqrt()),
+            Self::PerFeature => columns(rows, dim, |variance, count| (variance / (count - 1.0).max(1.0)).sqrt() + 1e-5),
+        }
+    }
+}
+
+/// Normalises each of `dim` columns: `divisor` returns what to divide by, for the sum of squared
+/// distances from the mean and the number of rows.
+fn columns(rows: &mut [f32], dim: usize, divisor: impl Fn(f64, f64) -> f64) {
+    let dim = dim.max(1);
+    let count = rows.chunks_exact(dim).map(|_| 1.0).sum::<f64>();
+    let mut means = vec![0.0; dim];
+    for row in rows.chunks_exact(dim) {
+        means.iter_mut().zip(row).for_each(|(sum, &x)| *sum += f64::from(x));
+    }
+    means.iter_mut().for_each(|sum| *sum /= count);
+    let mut divisors = vec![0.0; dim];
+    for row in rows.chunks_exact(dim) {
+        for ((sum, &mean), &x) in divisors.iter_mut().zip(&means).zip(row) {
+            *sum += (f64::from(x) - mean).powi(2);
+        }
+    }
+    divisors.iter_mut().for_each(|sum| *sum = divisor(*sum, count));
+    for row in rows.chunks_exact_mut(dim) {
+        for ((x, mean), divisor) in row.iter_mut().zip(&means).zip(&divisors) {
+            *x = ((f64::from(*x) - mean) / divisor) as f32;
+        }
+    }
+}
+
+impl OptionValue for Normalize {
+    fn set(&mut self, text: &str) -> Result<(), OptionError> {
+        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
+        *self = found.ok_or_else(|| OptionError::new(text, "none, samples or per_feature"))?.1;
+        Ok(())
+    }
+    fn show(&self) -> String {
+        Self::NAMES.iter().find(|(_, own)| own == self).map_or("", |(name, _)| name).to_owned()
+    }
+    fn type_name(&self) -> &'static str {
+        "string"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of single precision.
+    const TOLERANCE: f32 = 1e-6;
+
+    #[test]
+    fn formulas_are_those_of_wav2vec2_and_nemo() {
+        // numpy: (x - x.mean()) / sqrt(x.var() + 1e-7); (x - x.mean(0)) / (x.std(0, ddof=1) + 1e-5)
+        let rows = [1.0_f32, 2.0, 4.0, -2.0, 1.0, 6.0];
+        for (normalize, dim, expected) in [
+            (Normalize::None, 2, rows),
+            (Normalize::Samples, 1, [-0.397_359_7, 0.0, 0.794_719_4, -1.589_438_8, -0.397_359_7, 1.589_438_8]),
+            (Normalize::PerFeature, 2, [-0.577_347, 0.0, 1.154_694, -0.999_997_5, -0.577_347, 0.999_997_5]),
+        ] {
+            let mut found = rows;
+            normalize.apply(&mut found, dim);
+            for (a, b) in found.iter().zip(expected) {
+                assert!((a - b).abs() <= TOLERANCE, "{normalize:?}: {found:?}");
+            }
+        }
+        // One row, and none.
+        let mut one = [3.0_f32];
+        Normalize::PerFeature.apply(&mut one, 1);
+        Normalize::PerFeature.apply(&mut [], 1);
+        Normalize::Samples.apply(&mut [], 1);
+        assert_eq!(one, [0.0]);
+    }
+
+    #[test]
+    fn names_are_read_and_shown() {
+        let mut normalize = Normalize::None;
+        for (name, expected) in Normalize::NAMES {
+            normalize.set(name).unwrap();
+            assert_eq!((normalize, normalize.show().as_str()), (expected, name));
+        }
+        assert_eq!(normalize.set("all").unwrap_err().to_string(), "'all' is not none, samples or per_feature");
+    }
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Writes the known answers of crates/kaldi-feat/tests/it/presets.rs: what the packages' own extractors give for signals that the test makes again.
+
+    pip install asrfront==0.2.2 transformers==5.24.0 onnx-asr==0.12.0 onnxruntime snfa==0.3.0 numpy
+    python3 scripts/make-preset-answers.py > crates/kaldi-feat/tests/it/presets/answers.txt
+    python3 scripts/make-preset-answers.py --compare target/release/kaldera [WAV...]
+
+With --compare it prints a table of how far all rows of the command are from those of the packages, for these signals and for
+recordings of 16 kHz, 16 bit and one channel.
+
+Extractors are constructed with their defaults; what a model's configuration sets beside them stands here. torch is not needed:
+transformers then computes Whisper's features with NumPy, in double precision. NeMo's features are those of onnx-asr, whose graphs and
+NumPy code were made after NeMo's `AudioToMelSpectrogramPreprocessor`; `Parakeet` of transformers is added where torch is installed.
+Rows that an attention mask leaves out are left out, too. Silero's rows are what its `OnnxWrapper` hands to its network.
+"""
+import importlib.util
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import wave
+
+import answer_signal
+import asrfront
+import numpy as np
+import snfa.stft
+from onnx_asr.preprocessors.numpy_preprocessor import KaldiPreprocessorNumpy, NemoPreprocessorNumpy
+from onnx_asr.preprocessors.preprocessor import OnnxPreprocessor
+from transformers import Gemma4AudioFeatureExtractor, Wav2Vec2FeatureExtractor, WhisperFeatureExtractor
+
+logging.disable(logging.WARNING)
+
+RATE = 16000
+# Of a model whose am.mvn has such numbers.
+SHIFT = (-8.0 - np.arange(560) % 80 / 16).astype(np.float32)
+SCALE = (0.125 + np.arange(560) % 7 / 64).astype(np.float32)
+
+
+def signal(n):
+    return answer_signal.signal(n).astype(np.float32)
+
+
+def whisper(y, bins, **options):
+    extract = WhisperFeatureExtractor(feature_size=bins)
+    return extract(y, sampling_rate=RATE, return_tensors="np", **options).input_features[0].T
+
+
+def gemma4(y):
+    found = Gemma4AudioFeatureExtractor()([y], sampling_rate=RATE, return_tensors="np")
+    features, mask = found.input_features[0], np.asarray(found.input_features_mask[0])
+    assert not features[~mask].any()
+    return features[mask]
+
+
+def masked(extract):
+    """The rows that an extractor of onnx-asr counts."""
+
+    def run(y, columns_first):
+        features, lengths = extract(y[None].copy(), np.array([len(y)], np.int64))
+        rows = features[0].T if columns_first else features[0]
+        assert not rows[lengths[0] :].any()
+        return rows[: lengths[0]]
+
+    return run
+
+
+def parakeet(y, bins):
+    from transformers import ParakeetFeatureExtractor
+
+    found = ParakeetFeatureExtractor(feature_size=bins)(y, sampling_rate=RATE)
+    return np.asarray(found.input_features[0])[np.asarray(found.attention_mask[0])]
+
+
+def silero(y, frame, context):
+    y = np.concatenate([np.zeros(context, np.float32), y, np.zeros(-len(y) % frame, np.float32)])
+    return np.stack([y[i : i + context + frame] for i in range(0, len(y) - context, frame)])
+
+
+def cases():
+    """Preset, package, function of the signal, and the lengths of signals."""
+    lengths = (24159, 8321, 700)
+    for bins, preset in ((80, "whisper-30s"), (128, "whisper-large-v3")):
+        yield preset, "asrfront", lambda y, bins=bins: asrfront.whisper.log_mel(y, n_mels=bins).T, (24159, 700, 485000)
+        yield preset, "transformers", lambda y, bins=bins: whisper(y, bins), (24159, 700, 485000)
+    yield "whisper", "asrfront", lambda y: asrfront.whisper.log_mel(y, pad_or_trim=False).T, lengths
+    yield "qwen3-asr", "asrfront", lambda y: asrfront.qwen3_asr.log_mel(y).T, lengths
+    yield "qwen3-asr", "transformers", lambda y: whisper(y, 128, padding=True, truncation=False), lengths
+    yield "sensevoice", "asrfront", asrfront.sensevoice.fbank, lengths
+    yield "paraformer", "asrfront-cmvn", lambda y: asrfront.sensevoice.fbank(y, cmvn=(SHIFT, SCALE)), lengths
+    for bins in (80, 128):
+        graph, code = OnnxPreprocessor(f"nemo{bins}", {}), NemoPreprocessorNumpy(f"nemo{bins}")
+        yield f"nemo-{bins}", "onnx-asr-graph", lambda y, graph=graph: masked(graph)(y, True), lengths
+        yield f"nemo-{bins}", "onnx-asr", lambda y, code=code: masked(code)(y, True), lengths
+        if importlib.util.find_spec("torch"):
+            yield f"nemo-{bins}", "transformers", lambda y, bins=bins: parakeet(y, bins), lengths
+    yield "gemma4", "asrfront", lambda y: asrfront.gemma4.log_mel(y)[: asrfront.gemma4.num_frames(len(y))], (*lengths, 485000)
+    yield "gemma4", "transformers", gemma4, (*lengths, 485000)
+    yield "zipformer", "onnx-asr", lambda y: masked(KaldiPreprocessorNumpy("kaldi"))(y, False), lengths
+    for preset, normalize in (("wav2vec2", True), ("moonshine", False)):
+        extract = Wav2Vec2FeatureExtractor(do_normalize=normalize)
+        yield preset, "transformers", lambda y, extract=extract: np.asarray(extract(y, sampling_rate=RATE).input_values[0])[:, None], lengths
+    yield "silero-vad", "by-definition", lambda y: silero(y, 512, 64), lengths
+    yield "silero-vad-8k", "by-definition", lambda y: silero(y, 256, 32), lengths
+    snfa_options = {"sr": RATE, "n_fft": 1024, "hop_length": 320, "n_mels": 80}  # of snfa.Aligner()
+    yield "snfa", "snfa", lambda y: snfa.stft.mel_spectrogram(y.astype(np.float64), **snfa_options).T, lengths[:2]
+
+
+def write_wav(path, y):
+    with wave.open(path, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(RATE)
+        out.writeframes((y * 32768).astype("<i2").tobytes())
+
+
+def read_wav(path):
+    with wave.open(path) as file:
+        if (file.getnchannels(), file.getsampwidth(), file.getframerate()) != (1, 2, RATE):
+            sys.exit(f"{path}: not of one channel, 16 bit and {RATE} Hz")
+        return np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(np.float32) / np.float32(32768)
+
+
+def compare(kaldera, recordings):
+    """Prints a table of differences: largest and mean, of a preset and a package."""
+    print("| preset | package | recordings | numbers | largest difference | mean |")
+    print("|---|---|--:|--:|--:|--:|")
+    with tempfile.TemporaryDirectory() as folder:
+        mvn = os.path.join(folder, "am.mvn")
+        with open(mvn, "w") as out:
+            for name, vector in (("<AddShift>", SHIFT), ("<Rescale>", SCALE)):
+                out.write(f"{name} 560 560\n<LearnRateCoef> 0 [ {' '.join(map(repr, vector.tolist()))} ]\n")
+        for preset, package, extract, lengths in cases():
+            count, total, largest = 0, 0.0, 0.0
+            signals = [signal(n) for n in lengths] + [read_wav(path) for path in recordings]
+            for y in signals:
+                wav, found = os.path.join(folder, "y.wav"), os.path.join(folder, "y.npz")
+                write_wav(wav, y)
+                options = [f"--cmvn-file={mvn}"] if package.endswith("-cmvn") else []
+                if preset == "silero-vad-8k":
+                    options.append("--sample-frequency=16000")
+                command = [kaldera, "features", "-q", "--preset", preset, *options, "-o", found, wav]
+                subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+                rows, ours = np.asarray(extract(y.copy()), np.float64), np.load(found)["y"]
+                if rows.shape != ours.shape:
+                    sys.exit(f"{preset}, {package}: {ours.shape} where {rows.shape} are expected")
+                difference = np.abs(rows - ours)
+                count, total, largest = count + rows.size, total + difference.sum(), max(largest, difference.max())
+            print(f"| {preset} | {package} | {len(signals)} | {count:,} | {largest:.1e} | {total / count:.1e} |", flush=True)
+
+
+def main():
+    if sys.argv[1:2] == ["--compare"]:
+        return compare(sys.argv[2], sys.argv[3:])
+    signals = {}
+    for preset, package, extract, lengths in cases():
+        for n in lengths:
+            y = signals.setdefault(n, signal(n))
+            rows = np.asarray(extract(y.copy()))
+            row_step, column_step = max(1, rows.shape[0] // 8), max(1, rows.shape[1] // 12)
+            print(preset, package, n, *rows.shape, row_step, column_step)
+            for row in rows[::row_step, ::column_step]:
+                print(" ".join(f"{x:.7g}" for x in row))
+
+
+if __name__ == "__main__":
+    main()
