@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::specifier::{Rspecifier, TableKind, WriteTo, Wspecifier};
-use kaldi_io::table::{SequentialReader, TableWriter};
+use kaldi_io::table::TableWriter;
 use kaldi_io::wave::WaveSamples;
 use kaldi_io::{
     CompressedMatrix, CompressionMethod, Error, GeneralMatrix, Holder, Matrix, Vector, WaveAudio, WaveData, wxfilename,
@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 
 use crate::arguments::aligned;
 use crate::errors::{exception, value_error};
+use crate::kinds::{Kind, Objects, Special};
 use crate::rows::array;
 
 /// An object of a table, of whichever kind its bytes are.
@@ -35,6 +36,8 @@ pub(crate) enum Object {
         num_channels: usize,
         samp_freq: f32,
     },
+    /// Of a kind that is told.
+    Special(Special),
 }
 
 /// The longest beginning of an object that says what it is, in bytes.
@@ -91,6 +94,7 @@ impl Holder for Object {
                 Holder::write(&WaveData { samp_freq, num_channels, samples }, writer, binary)
             }
             Self::Wave { .. } => Err(Error::Unwritable { what: "recordings", how: "but with 16-bit samples" }),
+            Self::Special(object) => object.write(writer, binary),
         }
     }
 
@@ -105,6 +109,7 @@ impl Holder for Object {
             Self::Wave { .. } => {
                 return Err(Error::RangeUnsupported { range: range.to_owned(), what: "recordings" });
             }
+            Self::Special(_) => return Err(Special::no_range(range)),
         })
     }
 }
@@ -122,11 +127,15 @@ impl Object {
             Self::Wave { samples, num_channels, samp_freq } => {
                 (rate_of(samp_freq), samples_of(py, samples, num_channels)?).into_pyobject(py)?.into_any()
             }
+            Self::Special(object) => object.into_python(py)?,
         })
     }
 
-    /// The object that an array is.
-    fn from_python(value: &Bound<'_, PyAny>, compression: Option<CompressionMethod>) -> PyResult<Self> {
+    /// The object that a value is.
+    fn from_python(value: &Bound<'_, PyAny>, compression: Option<CompressionMethod>, kind: Kind) -> PyResult<Self> {
+        if let Some(object) = kind.object_of(value)? {
+            return Ok(Self::Special(object));
+        }
         if let Ok((rate, samples)) = value.extract::<(f32, Bound<'_, PyAny>)>()
             && let Ok(samples) = aligned(&samples)?.extract::<PyReadonlyArray1<'_, i16>>()
         {
@@ -192,7 +201,7 @@ fn rate_of(rate: f32) -> i64 {
 }
 
 /// Samples of one channel [samples] or of several [samples, channels], on the scale of 16 bits.
-fn samples_of(py: Python<'_>, samples: WaveSamples, channels: usize) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn samples_of(py: Python<'_>, samples: WaveSamples, channels: usize) -> PyResult<Bound<'_, PyAny>> {
     fn shaped<'py, T: numpy::Element>(py: Python<'py>, values: Vec<T>, channels: usize) -> PyResult<Bound<'py, PyAny>> {
         if channels <= 1 {
             return Ok(PyArray1::from_vec(py, values).into_any());
@@ -207,7 +216,7 @@ fn samples_of(py: Python<'_>, samples: WaveSamples, channels: usize) -> PyResult
 }
 
 /// Refuses a command where commands are not run.
-fn refuse_pipe(name: &str, pipes: bool) -> PyResult<()> {
+pub(crate) fn refuse_pipe(name: &str, pipes: bool) -> PyResult<()> {
     if !pipes && let Rxfilename::Pipe { command } = classify(name).map_err(exception)? {
         let text = format!(
             "the command '{}' is not run: pass pipes=True if you trust where it comes from",
@@ -222,6 +231,7 @@ fn refuse_pipe(name: &str, pipes: bool) -> PyResult<()> {
 #[pyclass(module = "kaldera._kaldera")]
 pub(crate) struct ObjectReader {
     pipes: bool,
+    kind: Kind,
     last: Mutex<Option<LastFile>>,
 }
 
@@ -260,8 +270,9 @@ const BUFFER: usize = 1 << 16;
 #[pymethods]
 impl ObjectReader {
     #[new]
-    fn new(pipes: bool) -> Self {
-        Self { pipes, last: Mutex::new(None) }
+    #[pyo3(signature = (pipes, kind="auto"))]
+    fn new(pipes: bool, kind: &str) -> PyResult<Self> {
+        Ok(Self { pipes, kind: Kind::parse(kind)?, last: Mutex::new(None) })
     }
 
     /// The object of a line of a script file: `feats.ark:123[0:9]`.
@@ -302,7 +313,7 @@ impl ObjectReader {
                     _ => last.reader.seek(SeekFrom::Start(offset)).map(drop),
                 };
                 moved.map_err(|source| place(source.into()))?;
-                let object = Object::read(&mut last.reader).map_err(place)?;
+                let object = self.kind.read(&mut last.reader).map_err(place)?;
                 last.at = last.reader.stream_position().map_err(|source| place(source.into()))?;
                 if let Ok(mut place) = self.last.lock() {
                     *place = Some(last);
@@ -311,7 +322,7 @@ impl ObjectReader {
             }
             _ => {
                 let mut input = Input::open(file).map_err(exception)?;
-                let object = Object::read(&mut input);
+                let object = read_file(&mut input, self.kind);
                 // A command that failed is why there is no object.
                 input.finish().map_err(exception)?;
                 object.map_err(place)?
@@ -322,6 +333,23 @@ impl ObjectReader {
             None => Ok(object),
         }
     }
+}
+
+/// The object of a whole file: in place of one of a table also audio of any format.
+fn read_file(input: &mut Input, kind: Kind) -> Result<Object, Error> {
+    // No text of numbers begins so, and no binary object.
+    let name = input.name().to_owned();
+    let head = input.fill_buf().map_err(|source| Error::Read { name: name.clone(), source })?.first();
+    let is_audio = head.is_some_and(|&byte| byte != 0 && byte != b'R' && !b" \t\n[-+.0123456789ni".contains(&byte));
+    if kind != Kind::Auto || !is_audio {
+        return kind.read(input);
+    }
+    let recording = kaldera::Recording::read(&mut *input, &kaldera::pipeline::ReadOptions::default());
+    let recording = recording
+        .map_err(|error| Error::Read { name, source: std::io::Error::new(std::io::ErrorKind::InvalidData, error) })?;
+    let samples = WaveSamples::F32(recording.samples().into_owned());
+    let (num_channels, samp_freq) = (recording.num_channels(), recording.samp_freq());
+    Ok(Object::Wave { samples, num_channels, samp_freq })
 }
 
 /// The lines of a script file: keys with the names of objects.
@@ -354,22 +382,20 @@ pub(crate) fn read_scp(py: Python<'_>, name: &str, pipes: bool) -> PyResult<Vec<
 /// The objects of a table, one after the other.
 #[pyclass(module = "kaldera._kaldera")]
 pub(crate) struct TableReader {
-    reader: Mutex<Option<SequentialReader<Object>>>,
+    reader: Mutex<Option<Objects>>,
 }
 
 /// Objects between two looks at Python's signals are few: Python runs between any two.
 #[pymethods]
 impl TableReader {
     #[new]
-    fn new(py: Python<'_>, rspecifier: &str, pipes: bool) -> PyResult<Self> {
+    #[pyo3(signature = (rspecifier, pipes, kind="auto"))]
+    fn new(py: Python<'_>, rspecifier: &str, pipes: bool, kind: &str) -> PyResult<Self> {
+        let kind = Kind::parse(kind)?;
         let specifier = Rspecifier::parse(rspecifier).map_err(exception)?;
         refuse_pipe(&specifier.rxfilename, pipes)?;
-        let open = || {
-            let reader = SequentialReader::open(rspecifier)?;
-            let is_script = matches!(specifier.kind, TableKind::Script);
-            Ok(if is_script && !pipes { reader.without_pipes() } else { reader })
-        };
-        let reader = py.detach(open).map_err(exception::<Error>)?;
+        let pipes = pipes || !matches!(specifier.kind, TableKind::Script);
+        let reader = py.detach(|| kind.open(rspecifier, pipes)).map_err(exception)?;
         Ok(Self { reader: Mutex::new(Some(reader)) })
     }
 
@@ -400,6 +426,7 @@ pub(crate) struct ObjectWriter {
     /// None once closed.
     writer: Mutex<Option<TableWriter<Object>>>,
     compression: Option<CompressionMethod>,
+    kind: Kind,
 }
 
 impl ObjectWriter {
@@ -411,7 +438,9 @@ impl ObjectWriter {
 #[pymethods]
 impl ObjectWriter {
     #[new]
-    fn new(py: Python<'_>, wspecifier: &str, compression_method: i32, pipes: bool) -> PyResult<Self> {
+    #[pyo3(signature = (wspecifier, compression_method, pipes, kind="auto"))]
+    fn new(py: Python<'_>, wspecifier: &str, compression_method: i32, pipes: bool, kind: &str) -> PyResult<Self> {
+        let kind = Kind::parse(kind)?;
         let specifier = Wspecifier::parse(wspecifier).map_err(exception)?;
         let outputs = match &specifier.to {
             WriteTo::Archive { archive } => vec![archive],
@@ -425,18 +454,21 @@ impl ObjectWriter {
         }
         let compression = compression(compression_method)?;
         let writer = py.detach(|| TableWriter::open(wspecifier)).map_err(exception)?;
-        Ok(Self { writer: Mutex::new(Some(writer)), compression })
+        Ok(Self { writer: Mutex::new(Some(writer)), compression, kind })
     }
 
     /// An archive, and a script file that points into it: of paths with any characters.
     #[staticmethod]
+    #[pyo3(signature = (archive, script, text, compression_method, kind="auto"))]
     fn to_files(
         py: Python<'_>,
         archive: PathBuf,
         script: Option<PathBuf>,
         text: bool,
         compression_method: i32,
+        kind: &str,
     ) -> PyResult<Self> {
+        let kind = Kind::parse(kind)?;
         let compression = compression(compression_method)?;
         let open = || match script {
             Some(script) => TableWriter::to_archive_and_script(archive, script),
@@ -444,11 +476,11 @@ impl ObjectWriter {
         };
         let writer = py.detach(open).map_err(exception)?;
         let writer = if text { writer.text() } else { writer };
-        Ok(Self { writer: Mutex::new(Some(writer)), compression })
+        Ok(Self { writer: Mutex::new(Some(writer)), compression, kind })
     }
 
     fn write(&self, py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let object = Object::from_python(value, self.compression)?;
+        let object = Object::from_python(value, self.compression, self.kind)?;
         let done = py.detach(|| self.lock().as_mut().map(|writer| writer.write(key, &object)));
         done.ok_or_else(|| value_error("this table was closed"))?.map_err(exception)
     }
@@ -458,28 +490,17 @@ impl ObjectWriter {
     }
 }
 
-/// The samples of a WAV file, [samples] or [samples, channels], and its sample rate in Hz.
-#[pyfunction]
-pub(crate) fn read_audio(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, f32)> {
-    let name = path.display().to_string();
-    let read = || {
-        let file = File::open(&path).map_err(|source| Error::Open { name: name.clone(), source })?;
-        let place = |error: Error| Error::File { place: name.clone(), source: Box::new(error) };
-        WaveAudio::read(BufReader::new(file)).map_err(|error| place(error.into()))
-    };
-    let wave = py.detach(read).map_err(exception)?;
-    Ok((samples_of(py, wave.samples, wave.num_channels)?, wave.samp_freq))
-}
-
 /// Writes one object into a file of its own.
 #[pyfunction]
+#[pyo3(signature = (path, value, compression_method, kind="auto"))]
 pub(crate) fn save_object(
     py: Python<'_>,
     path: PathBuf,
     value: &Bound<'_, PyAny>,
     compression_method: i32,
+    kind: &str,
 ) -> PyResult<()> {
-    let object = Object::from_python(value, compression(compression_method)?)?;
+    let object = Object::from_python(value, compression(compression_method)?, Kind::parse(kind)?)?;
     py.detach(|| {
         let mut bytes = Vec::new();
         Holder::write(&object, &mut bytes, true)?;

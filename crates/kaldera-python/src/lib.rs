@@ -3,11 +3,13 @@
 
 mod arguments;
 mod attributes;
+mod audio;
 mod automata;
 mod dense;
 mod errors;
 mod features;
 mod files;
+mod kinds;
 mod losses;
 mod options;
 mod ragged;
@@ -29,7 +31,8 @@ fn _kaldera(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<files::ObjectWriter>()?;
     module.add_function(wrap_pyfunction!(files::read_scp, module)?)?;
     module.add_function(wrap_pyfunction!(files::save_object, module)?)?;
-    module.add_function(wrap_pyfunction!(files::read_audio, module)?)?;
+    module.add_function(wrap_pyfunction!(audio::read_audio, module)?)?;
+    module.add_function(wrap_pyfunction!(audio::read_segments, module)?)?;
     module.add_function(wrap_pyfunction!(rows::add_deltas, module)?)?;
     module.add_function(wrap_pyfunction!(rows::splice, module)?)?;
     module.add_function(wrap_pyfunction!(rows::sliding_cmvn, module)?)?;

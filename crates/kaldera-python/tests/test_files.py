@@ -1,6 +1,7 @@
 """Kaldi's files beside kaldiio, which reads what we write and writes what we read."""
 
 import os
+import pathlib
 import pickle
 
 import numpy as np
@@ -250,3 +251,141 @@ def test_a_table_closes_while_another_thread_reads(tmp_path):
         reader.close()
         thread.join(60)
         assert not thread.is_alive()
+
+
+def test_kinds_that_bytes_do_not_tell_are_named(tmp_path):
+    from kaldera import k2
+
+    kinds = {
+        "token": {"a": "hello", "b": "x"},
+        "token-vector": {"a": ["one", "two"], "b": []},
+        "int32": {"a": 7, "b": -1},
+        "float": {"a": 0.5},
+        "double": {"a": 1 / 3},
+        "bool": {"a": True, "b": False},
+        "int32-vector-vector": {"a": [[1, 2], [], [3]], "b": []},
+        "int32-pair-vector": {"a": [(1, 2), (3, 4)], "b": []},
+        "posterior": {"a": [[(3, 0.5), (7, 0.5)], []], "b": []},
+    }
+    for text in [False, True]:
+        for kind, expected in kinds.items():
+            ark, scp = tmp_path / kind, tmp_path / f"{kind}.scp"
+            kaldera.save_ark(ark, expected, scp=scp, text=text, kind=kind)
+            found = dict(kaldera.load_ark(ark, kind=kind))
+            assert found == expected or (text and kind == "double" and abs(found["a"] - 1 / 3) < 1e-6)
+            table = pickle.loads(pickle.dumps(kaldera.load_scp(scp, kind=kind)))
+            assert [type(table[key]) for key in expected] == [type(value) for value in expected.values()]
+    with kaldera.WriteHelper(f"ark,t:{tmp_path}/post", kind="posterior") as writer:
+        writer("a", kinds["posterior"]["a"])
+    assert (tmp_path / "post").read_text().split() == "a [ 3 0.5 7 0.5 ] [ ]".split()
+    with kaldera.ReadHelper(f"ark:{tmp_path}/post", kind="posterior") as reader:
+        assert dict(reader) == {"a": kinds["posterior"]["a"]}
+    kaldera.save_mat(tmp_path / "one", [[1], []], kind="int32-vector-vector")
+    assert kaldera.load_mat(tmp_path / "one", kind="int32-vector-vector") == [[1], []]
+
+    lattice = k2.Fsa.from_str("0 1 5 0\n0 1 6 0\n1 2 -1 0\n2")
+    lattice.graph_scores = np.array([-1, -2, 0], np.float32)
+    lattice.acoustic_scores = np.array([-3, -5, -0.5], np.float32)
+    lattice.alignment = k2.RaggedTensor([[7, 8], [9], []])
+    for kind in ["lattice", "compact-lattice"]:
+        for text in [False, True]:
+            kaldera.save_ark(tmp_path / kind, {"a": lattice}, text=text, kind=kind)
+            found = dict(kaldera.load_ark(tmp_path / kind, kind="compact-lattice"))["a"]
+            assert found.get_tot_scores(True, False).tolist() == [-4.5] and sorted(found.labels) == [-1, 5, 6]
+            assert found.alignment.tolist() == [[7, 8], [9], []] and found.graph_scores.tolist() == [-1, -2, 0]
+
+    for wrong in [
+        lambda: kaldera.load_ark(tmp_path / "post", kind="posteriors"),
+        lambda: list(kaldera.load_ark(tmp_path / "post", kind="int32")),
+        lambda: kaldera.save_ark(tmp_path / "c", {"a": k2.create_fsa_vec([lattice])}, kind="lattice"),
+        lambda: kaldera.load_mat(f"{tmp_path}/one[0:1]", kind="int32-vector-vector"),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_text_of_empty_matrices_is_read_by_its_kind(tmp_path):
+    empty = {"a": np.zeros((0, 0), np.float32), "b": np.ones((1, 2), np.float32)}
+    kaldera.save_ark(tmp_path / "a", empty, text=True)
+    assert dict(kaldera.load_ark(tmp_path / "a"))["a"].shape == (0,)
+    assert_same(dict(kaldera.load_ark(tmp_path / "a", kind="matrix")), empty)
+    vectors = {"a": np.zeros(0, np.float32), "b": np.ones(2, np.float32)}
+    kaldera.save_ark(tmp_path / "v", vectors, text=True)
+    assert_same(dict(kaldera.load_ark(tmp_path / "v", kind="vector")), vectors)
+
+
+def test_archives_are_appended_to(tmp_path):
+    expected, ark, scp = objects(), tmp_path / "a.ark", tmp_path / "a.scp"
+    for key, array in expected.items():
+        kaldera.save_ark(ark, {key: array}, scp=scp, append=True)
+    assert_same(dict(kaldera.load_ark(ark)), expected)
+    assert_same(dict(kaldera.load_scp(scp).items()), expected)
+    before = ark.read_bytes(), scp.read_bytes()
+    with pytest.raises(ValueError):
+        kaldera.save_ark(ark, {"x": expected["float"], "y": np.zeros(2, complex)}, scp=scp, append=True)
+    with pytest.raises(OSError):
+        kaldera.save_ark(ark, {"x": expected["float"]}, scp=tmp_path, append=True)
+    assert (ark.read_bytes(), scp.read_bytes()) == before
+    with pytest.raises(OSError):
+        kaldera.save_ark(tmp_path / "new", {"x": expected["float"]}, scp=tmp_path, append=True)
+    assert not (tmp_path / "new").exists()
+
+
+def test_segments_are_parts_of_recordings(tmp_path):
+    rate, samples = 8000, np.arange(8000, dtype=np.int16)
+    kaldera.save_ark(tmp_path / "wav.ark", {"r": (rate, samples), "s": (rate, -samples)}, scp=tmp_path / "wav.scp")
+    (tmp_path / "segments").write_text("u1 r 0.25 0.5\nu2 s 0.5 -1\nu3 r 0.75 1.25\n")
+    table = kaldera.load_scp(tmp_path / "wav.scp", tmp_path / "segments")
+    expected = {"u1": samples[2000:4000], "u2": -samples[4000:], "u3": samples[6000:]}
+    assert list(table) == list(expected) and len(table) == 3
+    for key, part in expected.items():
+        assert table[key][0] == rate
+        np.testing.assert_array_equal(table[key][1], part)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(table))[key][1], part)
+    specifier, where = f"scp:{tmp_path}/wav.scp", str(tmp_path / "segments")
+    with kaldera.ReadHelper(specifier, segments=where) as ours, kaldiio.ReadHelper(specifier, segments=where) as theirs:
+        for (key, (hertz, part)), (other, (theirs_hertz, theirs_part)) in zip(ours, theirs):
+            assert (key, hertz) == (other, theirs_hertz)
+            np.testing.assert_array_equal(part, theirs_part)
+    for line, match in [
+        ("u r 0.5 1.6", "u"),
+        ("u r 1 -1", "u"),
+        ("u nobody 0 1", "nobody"),
+        ("u r 0 1 1", "no channel 1"),
+        ("u r x 1", "line 1"),
+        ("u r 0 1\nu r 0 1", "twice"),
+    ]:
+        (tmp_path / "segments").write_text(f"{line}\n")
+        with pytest.raises(ValueError, match=match):
+            dict(kaldera.load_scp(tmp_path / "wav.scp", where).items())
+    with pytest.raises(ValueError, match="scp:FILE"):
+        kaldera.ReadHelper(f"ark:{tmp_path}/wav.ark", where)
+
+
+AUDIO = pathlib.Path(__file__).resolve().parents[2] / "kaldera" / "tests" / "it" / "audio"
+
+
+def test_audio_of_all_formats_is_read_from_paths_bytes_and_files(tmp_path):
+    for name in ["tone.flac", "tone.ogg"]:
+        path = AUDIO / name
+        samples, rate = kaldera.read_audio(path)
+        assert samples.dtype == np.float32 and samples.size > 0 and rate > 0
+        with open(path, "rb") as file:
+            sources = [str(path), path.read_bytes(), memoryview(path.read_bytes()), file]
+            for source in sources:
+                again, hertz = kaldera.read_audio(source)
+                assert hertz == rate
+                np.testing.assert_array_equal(again, samples)
+        (tmp_path / "wav.scp").write_text(f"a {path}\n")
+        np.testing.assert_array_equal(kaldera.load_scp(tmp_path / "wav.scp")["a"][1], samples)
+        with pytest.raises(ValueError):
+            kaldera.read_audio(path.read_bytes()[:-200])
+    hello = AUDIO.parents[4] / "examples" / "audio" / "hello.wav"
+    samples, _ = kaldera.read_audio(hello)
+    np.testing.assert_array_equal(kaldera.read_audio(hello.read_bytes())[0], samples)
+    assert samples.dtype == np.int16
+    for wrong in [b"", b"no audio", b"fLaC"]:
+        with pytest.raises(ValueError):
+            kaldera.read_audio(wrong)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        kaldera.read_audio("nowhere.flac")

@@ -265,3 +265,70 @@ def test_scores_are_tensors_once_they_are_set():
     assert fsa.to("cpu").device == fsa.device == torch.device("cpu") and fsa.is_cpu() and not fsa.is_cuda()
     rows = torch.tensor([[0, 1, 5, 0], [1, 2, -1, 0]], dtype=torch.int32)
     assert k2.Fsa(rows, torch.tensor([6, -1], dtype=torch.int32)).aux_labels.tolist() == [6, -1]
+
+
+def test_lf_mmi_and_attributes_equal_k2s():
+    theirs = pytest.importorskip("k2")
+    from kaldera import k2
+
+    torch.manual_seed(7)
+    logits = torch.randn(2, 7, 5, requires_grad=True)
+    segments = torch.tensor([[0, 0, 7], [1, 1, 5]], dtype=torch.int32)
+    results = []
+    for module in [k2, theirs]:
+        graphs = module.ctc_graph([[1, 2, 2], [4]])
+        denominator = module.create_fsa_vec([module.arc_sort(module.ctc_topo(4))] * 2)
+        graphs.cost = torch.arange(graphs.num_arcs, dtype=torch.float32)
+        graphs.tone = torch.arange(graphs.num_arcs, dtype=torch.int32)
+        graphs.tone_filler = -1
+        dense = module.DenseFsaVec(logits.log_softmax(-1), segments)
+        totals = []
+        for fsas in [module.arc_sort(graphs), denominator]:
+            lattice = module.intersect_dense(fsas, dense, 1e3, frame_idx_name="frame", seqframe_idx_name="row")
+            totals.append(lattice.get_tot_scores(True, True))
+        loss = (totals[1] - totals[0]).sum()
+        lattice = module.intersect_dense(module.arc_sort(graphs), dense, 8.0, frame_idx_name="frame")
+        best = module.shortest_path(lattice, True)
+        texts = [best[i].aux_labels.tolist() for i in range(2)]
+        looped = module.add_epsilon_self_loops(best)
+        values = [loss, *torch.autograd.grad(loss, logits), best.scores, best.cost, best.tone, best.frame]
+        results.append((values + [looped.tone, looped.cost, best.labels], texts))
+    for ours, other in zip(results[0][0], results[1][0]):
+        torch.testing.assert_close(ours, other, rtol=1e-4, atol=1e-4)
+    assert results[0][1] == results[1][1]
+
+
+def test_algorithms_on_attributes_equal_k2s():
+    theirs = pytest.importorskip("k2")
+    from kaldera import k2
+
+    text = "0 1 1 10 0.5\n0 1 0 0 0.25\n0 2 2 30 -1\n1 2 2 40 0.125\n1 3 -1 -1 0.75\n2 3 -1 -1 2\n3"
+    found = []
+    for module in [k2, theirs]:
+        fsa = module.Fsa.from_str(text, acceptor=False)
+        fsa.scores = torch.as_tensor(fsa.scores)
+        fsa.cost = torch.tensor([1.0, 2, 3, 4, 5, 6])
+        fsa.lists = module.RaggedTensor([[1], [], [2, 3], [4], [], [5]])
+        made = []
+        vec = module.create_fsa_vec([fsa, module.arc_sort(fsa)])
+        plain = module.remove_epsilon(fsa)
+        # Output labels of the best derivation of each string.
+        made.append(sorted(zip(plain.labels.tolist(), plain.aux_labels.tolist(), plain.cost.tolist(), plain.lists.tolist())))
+        for result in [
+            module.arc_sort(fsa),
+            module.invert(fsa),
+            module.index_fsa(vec, torch.tensor([1, 0], dtype=torch.int32)),
+            vec[1],
+        ]:
+            made.append([result.labels.tolist(), result.aux_labels.tolist(), result.scores.tolist()])
+            if hasattr(result, "cost"):
+                made.append([result.cost.tolist(), result.lists.tolist()])
+        nbest = module.Nbest.from_lattice(module.create_fsa_vec([fsa]), 20, True, 1.0)
+        made.append(sorted(zip(nbest.fsa.get_tot_scores(True, False).tolist(), nbest.total_scores().tolist()[0])))
+        best = nbest.top_k(2)
+        made.append([best.total_scores().tolist(), best.shape.row_splits(1).tolist()])
+        graphs = nbest.build_levenshtein_graphs()
+        made.append(sorted(graphs[i].num_arcs for i in range(graphs.shape[0])))
+        found.append(made)
+    for ours, other in zip(*found):
+        assert ours == other

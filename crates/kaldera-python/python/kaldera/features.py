@@ -367,22 +367,31 @@ def resample(audio: ArrayLike, from_rate: float, to_rate: float) -> NDArray[np.f
 
 
 def read_audio(
-    path: str | os.PathLike, *, channel: int | str | None = None
+    source: Any, *, channel: int | str | None = None, allow_truncated: bool = False
 ) -> Tuple[NDArray[np.int16] | NDArray[np.float32], float]:
-    """The samples of a WAV file of any width, and its sample rate in Hz.
+    """The samples of an audio file, and its sample rate in Hz.
 
-    Samples are on the scale of 16-bit integers: int16 of files of up to 16 bits, float32 of
-    wider ones. ``[samples]`` of one channel, ``[samples, channels]`` of several; ``channel=0`` takes
-    one, ``channel="mean"`` mixes them.
+    ``source`` is a path, the file's bytes, or an open binary file. WAV, AIFF, AU, CAF, Wave64 and NIST
+    SPHERE of any width, FLAC, MP3 and Ogg Vorbis are known by their contents. Samples are on the scale
+    of 16-bit integers: int16 of uncompressed files of up to 16 bits, float32 of others. ``[samples]`` of
+    one channel, ``[samples, channels]`` of several; ``channel=0`` takes one, ``channel="mean"`` mixes
+    them. A file that ends early is a ``ValueError``, or with ``allow_truncated`` what there is.
     """
-    samples, rate = _kaldera.read_audio(path)
+    name = "audio"
+    if hasattr(source, "read"):
+        name, source = str(getattr(source, "name", "audio")), source.read()
+    if isinstance(source, (bytearray, memoryview)):
+        source = bytes(source)
+    if not isinstance(source, bytes):
+        name = os.fsdecode(source)
+    samples, rate = _kaldera.read_audio(source, allow_truncated)
     if channel is None or (samples.ndim == 1 and channel in (0, "mean")):
         return samples, rate
     if channel == "mean":
         return samples.astype("float32").mean(axis=1), rate
     channels = 1 if samples.ndim == 1 else samples.shape[1]
     if not isinstance(channel, int) or not 0 <= channel < channels:
-        raise ValueError(f"{path}: there is no channel {channel!r}: it has {channels}, counted from 0")
+        raise ValueError(f"{name}: there is no channel {channel!r}: it has {channels}, counted from 0")
     return samples[:, channel].copy(), rate
 
 

@@ -1,13 +1,28 @@
 """Kaldi's files, under kaldiio's names: archives, script files, single objects.
 
 An object is a NumPy array: float32 or float64 matrices and vectors, compressed matrices (float32),
-int32 vectors, and ``(rate, samples)`` for recordings. Commands in place of files (``gunzip -c
-a.gz |``) are refused unless ``pipes=True`` says that the list can be trusted.
+int32 vectors, and ``(rate, samples)`` for recordings. A file that a list names may be audio of any
+format that :func:`kaldera.read_audio` reads. Commands in place of files (``gunzip -c a.gz |``) are
+refused unless ``pipes=True`` says that the list can be trusted.
+
+The bytes of other objects do not tell what they are; ``kind`` does:
+
+| ``kind`` | objects |
+|---|---|
+| ``"auto"`` | what the bytes say: the above |
+| ``"matrix"``, ``"vector"`` | float32, which text has as ``[ ]`` where they are empty |
+| ``"token"``, ``"token-vector"`` | ``str``, ``list[str]`` |
+| ``"int32"``, ``"float"``, ``"double"``, ``"bool"`` | one number, or truth value |
+| ``"int32-vector-vector"``, ``"int32-pair-vector"`` | ``list[list[int]]``, ``list[tuple[int, int]]`` |
+| ``"posterior"`` | ``list[list[tuple[int, float]]]``: the pairs of each frame |
+| ``"lattice"``, ``"compact-lattice"`` | a ``k2.Fsa`` of words with the attributes ``graph_scores``, ``acoustic_scores`` and ``alignment``, the transition identifiers; either kind is read |
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Tuple, Union
@@ -20,43 +35,63 @@ if TYPE_CHECKING:
     Object = Union[NDArray[Any], Tuple[float, NDArray[Any]]]
 
 
-def load_mat(name: str | os.PathLike, *, pipes: bool = False) -> Any:
+def load_mat(name: str | os.PathLike, *, kind: str = "auto", pipes: bool = False) -> Any:
     """The object of a file, or of a line of a script file: ``feats.ark:123``, ``feats.ark:123[0:9]``.
 
     A range counts from 0, and has its last row too, as in Kaldi.
     """
-    return _kaldera.ObjectReader(pipes).load(os.fsdecode(name))
+    return _kaldera.ObjectReader(pipes, kind).load(os.fsdecode(name))
 
 
-def load_ark(name: str | os.PathLike, *, pipes: bool = False) -> Iterator[Tuple[str, Any]]:
+def load_ark(name: str | os.PathLike, *, kind: str = "auto", pipes: bool = False) -> Iterator[Tuple[str, Any]]:
     """The keys and objects of an archive, in order, one at a time."""
-    return _kaldera.TableReader(f"ark:{os.fsdecode(name)}", pipes)
+    return _kaldera.TableReader(f"ark:{os.fsdecode(name)}", pipes, kind)
 
 
-def load_scp_sequential(name: str | os.PathLike, *, pipes: bool = False) -> Iterator[Tuple[str, Any]]:
-    """The keys and objects of a script file, in order, one at a time."""
-    return _kaldera.TableReader(f"scp:{os.fsdecode(name)}", pipes)
+def load_scp_sequential(
+    name: str | os.PathLike,
+    segments: str | os.PathLike | None = None,
+    *,
+    kind: str = "auto",
+    pipes: bool = False,
+) -> Iterator[Tuple[str, Any]]:
+    """The keys and objects of a script file, in order, one at a time; ``segments`` as :func:`load_scp`."""
+    if segments is not None:
+        return iter(load_scp(name, segments, pipes=pipes).items())
+    return _kaldera.TableReader(f"scp:{os.fsdecode(name)}", pipes, kind)
 
 
-def load_scp(name: str | os.PathLike, *, pipes: bool = False) -> LazyTable:
-    """The objects that a script file lists: a mapping that reads an object when it is asked for."""
-    return LazyTable(dict(_kaldera.read_scp(os.fsdecode(name), pipes)), pipes=pipes)
+def load_scp(
+    name: str | os.PathLike,
+    segments: str | os.PathLike | None = None,
+    *,
+    kind: str = "auto",
+    pipes: bool = False,
+) -> LazyTable:
+    """The objects that a script file lists: a mapping that reads an object when it is asked for.
+
+    With a ``segments`` file of lines ``utterance recording begin end``, in seconds, and perhaps a channel,
+    the script file lists recordings, and the mapping has the utterances: ``(rate, samples)``.
+    """
+    table = LazyTable(dict(_kaldera.read_scp(os.fsdecode(name), pipes)), kind=kind, pipes=pipes)
+    return table if segments is None else _Utterances(table, os.fsdecode(segments))
 
 
 class LazyTable(Mapping):
     """Objects by key, read when they are asked for. It can be pickled, and read after a fork."""
 
-    def __init__(self, files: Mapping[str, str], *, pipes: bool = False):
+    def __init__(self, files: Mapping[str, str], *, kind: str = "auto", pipes: bool = False):
         self._files = files
+        self._kind = kind
         self._pipes = pipes
-        self._reader = _kaldera.ObjectReader(pipes)
+        self._reader = _kaldera.ObjectReader(pipes, kind)
         self._process = os.getpid()
 
     def __getitem__(self, key: str) -> Any:
         file = self._files[key]
         if self._process != os.getpid():
             # The place in an open file is shared with the parent.
-            self._reader, self._process = _kaldera.ObjectReader(self._pipes), os.getpid()
+            self._reader, self._process = _kaldera.ObjectReader(self._pipes, self._kind), os.getpid()
         return self._reader.load(file)
 
     def __iter__(self) -> Iterator[str]:
@@ -73,14 +108,57 @@ class LazyTable(Mapping):
         return self._files[key]
 
     def __reduce__(self):
-        return _lazy_table, (dict(self._files), self._pipes)
+        return _lazy_table, (dict(self._files), self._kind, self._pipes)
 
     def __repr__(self) -> str:
         return f"LazyTable of {len(self)} objects"
 
 
-def _lazy_table(files: dict[str, str], pipes: bool) -> LazyTable:
-    return LazyTable(files, pipes=pipes)
+def _lazy_table(files: dict[str, str], kind: str, pipes: bool) -> LazyTable:
+    return LazyTable(files, kind=kind, pipes=pipes)
+
+
+#: How many seconds a segment may go on after its recording, and is cut, as Kaldi's extract-segments does.
+_MAX_OVERSHOOT = 0.5
+
+
+class _Utterances(LazyTable):
+    """Parts of recordings, read when they are asked for. The last recording is kept."""
+
+    def __init__(self, recordings: LazyTable, segments: str):
+        self._recordings = recordings
+        self._name = segments
+        self._last: Tuple[str, Any] = ("", None)
+        lines = _kaldera.read_segments(segments, recordings._pipes)
+        self._segments = {key: place for key, *place in lines}
+        if len(self._segments) < len(lines):
+            (key, *_) = [key for i, (key, *_) in enumerate(lines) if key in {line[0] for line in lines[:i]}]
+            raise ValueError(f"{segments}: the utterance '{key}' occurs twice")
+        for key, (recording, *_) in self._segments.items():
+            if recording not in recordings:
+                raise ValueError(f"{segments}: the recording '{recording}' of '{key}' is not in the script file")
+        super().__init__({key: recordings.file(place[0]) for key, place in self._segments.items()})
+
+    def __getitem__(self, key: str) -> Any:
+        recording, begin, end, channel = self._segments[key]
+        if self._last[0] != recording:
+            self._last = recording, self._recordings[recording]
+        if not isinstance(self._last[1], tuple):
+            raise ValueError(f"{self._name}: '{recording}' is no recording")
+        rate, samples = self._last[1]
+        length = len(samples) / rate
+        if begin >= length or (end is not None and end > length + _MAX_OVERSHOOT):
+            raise ValueError(f"{self._name}: '{key}', {begin} s to {end} s, is not in '{recording}' of {length} s")
+        part = samples[int(begin * rate) : None if end is None else int(end * rate)]
+        if channel is not None:
+            channels = 1 if part.ndim == 1 else part.shape[1]
+            if channel >= channels:
+                raise ValueError(f"{self._name}: '{key}': there is no channel {channel}: there are {channels}")
+            part = part if part.ndim == 1 else part[:, channel]
+        return rate, part.copy()
+
+    def __reduce__(self):
+        return _Utterances, (self._recordings, self._name)
 
 
 def _paths_of_scp(name: str | os.PathLike) -> dict[str, str]:
@@ -95,34 +173,68 @@ def save_ark(
     ark: str | os.PathLike,
     array_dict: Mapping[str, Object] | Iterable[Tuple[str, Object]],
     scp: str | os.PathLike | None = None,
-    *,
+    append: bool = False,
     text: bool = False,
+    *,
     compression_method: int = 0,
+    kind: str = "auto",
 ) -> None:
     """Writes an archive, and with ``scp`` a script file that points into it.
 
     ``array_dict`` has keys and objects; ``compression_method`` from 1 to 7 compresses matrices as
     Kaldi does. The archive appears when it is whole: after an error there is the old one, or none.
-    As text, Kaldi has ``[ ]`` for a matrix and a vector without elements: a vector is read.
+    ``append=True`` adds to both files what they have not; after an error they are as before.
+    As text, Kaldi has ``[ ]`` for a matrix and a vector without elements: a vector is read, unless
+    the ``kind`` is ``"matrix"``.
     """
     ark = os.fsdecode(ark)
     items = array_dict.items() if isinstance(array_dict, Mapping) else array_dict
     with tempfile.TemporaryDirectory(dir=os.path.dirname(ark) or ".", prefix=".save_ark") as made:
         new, lines = os.path.join(made, "ark"), os.path.join(made, "scp")
-        writer = _kaldera.ObjectWriter.to_files(new, None if scp is None else lines, text, compression_method)
+        writer = _kaldera.ObjectWriter.to_files(new, None if scp is None else lines, text, compression_method, kind)
         for key, value in items:
             writer.write(key, value)
         writer.close()
-        _replace(new, ark)
+        before = os.path.getsize(ark) if append and os.path.exists(ark) else 0
+        places = ""
         if scp is not None:
             with open(lines, encoding="utf-8") as listed:
-                places = listed.read().replace(f" {new}:", f" {ark}:")
+                rows = [line.rpartition(f" {new}:") for line in listed.read().splitlines()]
+            places = "".join(f"{key} {ark}:{int(place) + before}\n" for key, _, place in rows)
+        if append:
+            with _appended(ark) as archive, open(new, "rb") as added:
+                shutil.copyfileobj(added, archive, 1 << 20)
+                if scp is not None:
+                    with _appended(scp) as listed:
+                        listed.write(places.encode())
+            return
+        _replace(new, ark)
+        if scp is not None:
             scp = os.fsdecode(scp)
             with tempfile.TemporaryDirectory(dir=os.path.dirname(scp) or ".", prefix=".save_ark") as beside:
                 lines = os.path.join(beside, "scp")
                 with open(lines, "w", encoding="utf-8") as listed:
                     listed.write(places)
                 _replace(lines, scp)
+
+
+@contextlib.contextmanager
+def _appended(name: str | os.PathLike) -> Iterator[Any]:
+    """A file at whose end to write; after an error it is as before."""
+    is_new = not os.path.exists(name)
+    with open(name, "ab") as file:
+        before = file.tell()
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            with contextlib.suppress(OSError):
+                file.flush()
+            file.truncate(before)
+            if is_new:
+                os.unlink(name)
+            raise
 
 
 def _replace(new: str, old: str) -> None:
@@ -132,9 +244,11 @@ def _replace(new: str, old: str) -> None:
     os.replace(new, old)
 
 
-def save_mat(name: str | os.PathLike, array: Object, *, compression_method: int = 0) -> None:
+def save_mat(
+    name: str | os.PathLike, array: Object, *, compression_method: int = 0, kind: str = "auto"
+) -> None:
     """Writes one object into a file of its own, as Kaldi's ``copy-matrix`` to a file does."""
-    _kaldera.save_object(os.fsdecode(name), array, compression_method)
+    _kaldera.save_object(os.fsdecode(name), array, compression_method, kind)
 
 
 class ReadHelper:
@@ -142,10 +256,26 @@ class ReadHelper:
 
     with ReadHelper("scp:feats.scp") as reader:
         for key, array in reader: ...
+
+    With ``segments``, as :func:`load_scp`, the script file lists recordings, and there are utterances.
     """
 
-    def __init__(self, rspecifier: str, *, pipes: bool = False):
-        self._table = _kaldera.TableReader(rspecifier, pipes)
+    def __init__(
+        self,
+        rspecifier: str,
+        segments: str | os.PathLike | None = None,
+        *,
+        kind: str = "auto",
+        pipes: bool = False,
+    ):
+        self._table: Any = None
+        if segments is None:
+            self._table = _kaldera.TableReader(rspecifier, pipes, kind)
+            return
+        options, _, name = rspecifier.partition(":")
+        if "scp" not in options.split(","):
+            raise ValueError(f"'{rspecifier}': segments are of the recordings that a script file lists, scp:FILE")
+        self._table = load_scp(name, segments, pipes=pipes)
 
     def __enter__(self) -> ReadHelper:
         return self
@@ -154,11 +284,17 @@ class ReadHelper:
         self.close()
 
     def __iter__(self) -> Iterator[Tuple[str, Any]]:
-        return iter(self._table)
+        table = self._table
+        if isinstance(table, LazyTable):
+            return iter(table.items())
+        return iter(() if table is None else table)
 
     def close(self) -> None:
         """Ends the reading."""
-        self._table.close()
+        if isinstance(self._table, LazyTable):
+            self._table = None
+        else:
+            self._table.close()
 
 
 class WriteHelper:
@@ -168,8 +304,10 @@ class WriteHelper:
         writer("utt1", array)
     """
 
-    def __init__(self, wspecifier: str, *, compression_method: int = 0, pipes: bool = False):
-        self._table = _kaldera.ObjectWriter(wspecifier, compression_method, pipes)
+    def __init__(
+        self, wspecifier: str, compression_method: int = 0, *, kind: str = "auto", pipes: bool = False
+    ):
+        self._table = _kaldera.ObjectWriter(wspecifier, compression_method, pipes, kind)
 
     def __enter__(self) -> WriteHelper:
         return self
