@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use crate::arguments::Count;
 use crate::errors::{exception, value_error};
 use crate::options;
+use crate::rows::shaped;
 use crate::samples::{Channel, audio, warn_of_scale};
 use crate::threads;
 
@@ -278,7 +279,7 @@ impl FeatureExtractor {
         let mut values = Vec::new();
         let extractor = &*self.extractor;
         let rows = py.detach(|| extractor.compute(&mut Buffers::default(), &input, &mut values)).map_err(named)?;
-        PyArray1::from_vec(py, values).reshape([rows, self.dim()])
+        shaped(py, rows, self.dim(), values)
     }
 
     #[expect(clippy::too_many_arguments, reason = "Python's side calls it with names")]
@@ -359,7 +360,7 @@ impl FeatureExtractor {
     fn list<'py>(&self, py: Python<'py>, results: Vec<Rows>) -> PyResult<Bound<'py, PyAny>> {
         let arrays = PyList::empty(py);
         for (rows, values) in results {
-            arrays.append(PyArray1::from_vec(py, values).reshape([rows, self.dim()])?)?;
+            arrays.append(shaped(py, rows, self.dim(), values)?)?;
         }
         Ok(arrays.into_any())
     }
@@ -396,7 +397,7 @@ impl FeatureExtractor {
             results.iter().for_each(|(_, rows)| values.extend_from_slice(rows));
             values
         });
-        let values = PyArray1::from_vec(py, values).reshape([frames, self.dim()])?;
+        let values = shaped(py, frames, self.dim(), values)?;
         Ok((values, PyArray1::from_vec(py, row_splits)).into_pyobject(py)?.into_any())
     }
 }
@@ -448,7 +449,7 @@ impl Stream {
         let mut values = Vec::new();
         let stream = &mut *self.stream;
         let rows = py.detach(|| stream.take(&mut values));
-        PyArray1::from_vec(py, values).reshape([rows, self.dim])
+        shaped(py, rows, self.dim, values)
     }
 
     /// What it takes to go on from here, in this process or another.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -14,7 +14,7 @@ use kaldi_io::wave::WaveSamples;
 use kaldi_io::{
     CompressedMatrix, CompressionMethod, Error, GeneralMatrix, Holder, Matrix, Vector, WaveAudio, WaveData, wxfilename,
 };
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::arguments::aligned;
@@ -206,8 +206,7 @@ pub(crate) fn samples_of(py: Python<'_>, samples: WaveSamples, channels: usize) 
         if channels <= 1 {
             return Ok(PyArray1::from_vec(py, values).into_any());
         }
-        let frames = values.len() / channels;
-        Ok(PyArray1::from_vec(py, values).reshape([frames, channels])?.into_any())
+        Ok(crate::rows::shaped(py, values.len() / channels, channels, values)?.into_any())
     }
     match samples {
         WaveSamples::I16(values) => shaped(py, values, channels),
@@ -239,8 +238,34 @@ pub(crate) struct ObjectReader {
 struct LastFile {
     path: String,
     version: Version,
+    /// Of another process, a fork of which has the place in the file in common with it.
+    process: u32,
+    reader: BufReader<Placed>,
+}
+
+/// A file that knows its place without a system call.
+struct Placed {
+    file: File,
     at: u64,
-    reader: BufReader<File>,
+}
+
+impl Read for Placed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for Placed {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = self.file.seek(to)?;
+        Ok(self.at)
+    }
+
+    fn stream_position(&mut self) -> io::Result<u64> {
+        Ok(self.at)
+    }
 }
 
 /// What changes when a file is written or replaced: its length, time and number.
@@ -264,8 +289,8 @@ impl Version {
     }
 }
 
-/// Large objects bypass it.
-const BUFFER: usize = 1 << 16;
+/// Larger objects bypass it.
+const BUFFER: usize = 1 << 15;
 
 #[pymethods]
 impl ObjectReader {
@@ -287,7 +312,6 @@ impl ObjectReader {
             Some((file, range)) => (file, Some(range)),
             None => (name, None),
         };
-        refuse_pipe(file, self.pipes)?;
         let place = |error: Error| exception(Error::File { place: file.to_owned(), source: Box::new(error) });
         let object = match classify(file).map_err(exception)? {
             Rxfilename::Offset { path, offset } => {
@@ -295,32 +319,37 @@ impl ObjectReader {
                     return Err(value_error(format!("{file}: the offset {offset} is beyond any file")));
                 }
                 let open = |source| exception(Error::Open { name: path.to_owned(), source });
-                let taken = self.last.lock().map(|mut last| last.take()).unwrap_or_default();
+                // Another thread may hold it, which a fork does not have: then there is no last file.
+                let taken = self.last.try_lock().ok().and_then(|mut last| last.take());
                 // The file may have been written again since.
                 let version = Version::of(&std::fs::metadata(path).map_err(open)?);
-                let mut last = match taken.filter(|last| last.path == path && last.version == version) {
+                let process = std::process::id();
+                let same = |last: &LastFile| last.process == process && last.path == path && last.version == version;
+                let mut last = match taken.filter(same) {
                     Some(last) => last,
                     None => {
-                        let reader = BufReader::with_capacity(BUFFER, File::open(path).map_err(open)?);
-                        let version = Version::of(&reader.get_ref().metadata().map_err(open)?);
-                        LastFile { path: path.to_owned(), version, at: 0, reader }
+                        let file = File::open(path).map_err(open)?;
+                        let version = Version::of(&file.metadata().map_err(open)?);
+                        let reader = BufReader::with_capacity(BUFFER, Placed { file, at: 0 });
+                        LastFile { path: path.to_owned(), version, process, reader }
                     }
                 };
-                let moved = match offset.checked_sub(last.at).map(i64::try_from) {
+                // A file that was written twice within a tick of the clock looks the same: what was
+                // read is only used to go on.
+                let at = last.reader.stream_position();
+                let moved = at.and_then(|at| match offset.checked_sub(at).map(i64::try_from) {
                     Some(Ok(distance)) => last.reader.seek_relative(distance),
-                    // A file that was written twice within a tick of the clock looks the same: what
-                    // was read is only used to go on.
                     _ => last.reader.seek(SeekFrom::Start(offset)).map(drop),
-                };
+                });
                 moved.map_err(|source| place(source.into()))?;
                 let object = self.kind.read(&mut last.reader).map_err(place)?;
-                last.at = last.reader.stream_position().map_err(|source| place(source.into()))?;
-                if let Ok(mut place) = self.last.lock() {
+                if let Ok(mut place) = self.last.try_lock() {
                     *place = Some(last);
                 }
                 object
             }
             _ => {
+                refuse_pipe(file, self.pipes)?;
                 let mut input = Input::open(file).map_err(exception)?;
                 let object = read_file(&mut input, self.kind);
                 // A command that failed is why there is no object.

@@ -5,7 +5,8 @@ use kaldi_feat::{
     VadEnergyOptions,
 };
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::ndarray::Array2;
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -26,8 +27,18 @@ pub(crate) fn array<'py, T: kaldi_matrix::Real + numpy::Element>(
     py: Python<'py>,
     matrix: Matrix<T>,
 ) -> PyResult<Bound<'py, PyArray2<T>>> {
-    let shape = [matrix.num_rows(), matrix.num_cols()];
-    PyArray1::from_vec(py, matrix.into_vec()).reshape(shape)
+    let [rows, cols] = [matrix.num_rows(), matrix.num_cols()];
+    shaped(py, rows, cols, matrix.into_vec())
+}
+
+/// Rows that lie one after the other as an array, without copying.
+pub(crate) fn shaped<T: numpy::Element>(
+    py: Python<'_>,
+    rows: usize,
+    cols: usize,
+    values: Vec<T>,
+) -> PyResult<Bound<'_, PyArray2<T>>> {
+    Ok(PyArray2::from_owned_array(py, Array2::from_shape_vec([rows, cols], values).map_err(exception)?))
 }
 
 type Features<'py> = PyReadonlyArray2<'py, f32>;
@@ -86,7 +97,7 @@ pub(crate) fn apply_cmvn<'py>(
         false => kaldi_feat::apply_cmvn(&stats, norm_vars, &mut out),
     });
     done.map_err(exception)?;
-    PyArray1::from_vec(py, values).reshape([rows, cols])
+    shaped(py, rows, cols, values)
 }
 
 /// Which frames are loud.

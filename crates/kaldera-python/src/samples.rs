@@ -4,6 +4,7 @@ use kaldi_feat::{Audio, Samples};
 use numpy::{PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods, dtype};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 
 use crate::arguments::aligned;
 use crate::errors::value_error;
@@ -51,9 +52,13 @@ impl<'py> Channel<'py> {
         if !matches!(kind, b'i' | b'u' | b'f' | b'b') {
             return Err(value_error(format!("audio is an array of numbers, not of the type {}", array.dtype().str()?)));
         }
-        let converted = array.call_method1("astype", ("float32",))?;
+        let without_copy = [("copy", false)].into_py_dict(py)?;
+        let converted = array.call_method("astype", ("float32",), Some(&without_copy))?;
         let converted = converted.cast::<numpy::PyArray1<f32>>()?.readonly();
-        let values = converted.as_array().iter().map(|sample| sample * scale).collect();
+        let values = match converted.as_slice() {
+            Ok(samples) => samples.iter().map(|sample| sample * scale).collect(),
+            Err(_) => converted.as_array().iter().map(|sample| sample * scale).collect(),
+        };
         Ok(if scale == 1.0 { Self::Owned(values) } else { Self::Scaled(values) })
     }
 

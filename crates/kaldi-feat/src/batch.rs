@@ -84,7 +84,7 @@ impl<K: Kind> Extractor<K> {
             frames += self.num_frames(audio)?;
             row_splits.push(i32::try_from(frames).map_err(|_| Error::BatchTooLarge { frames })?);
         }
-        let mut values = vec![0.0; frames * dim];
+        let mut values = kaldera_base::memory::zeros(frames * dim);
         let mut rest = &mut values[..];
         let mut jobs = Vec::with_capacity(batch.len());
         for (audio, ends) in batch.iter().zip(row_splits.windows(2)) {

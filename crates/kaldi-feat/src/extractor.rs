@@ -207,7 +207,12 @@ impl<K: Kind> Extractor<K> {
         out: &mut Vec<f32>,
     ) -> Result<usize, Error> {
         let rows = self.num_frames(audio)?;
-        out.resize(rows * self.dim(), 0.0);
+        let len = rows * self.dim();
+        if out.capacity() < len {
+            // Its pages are touched first when their rows are written.
+            *out = kaldera_base::memory::zeros(len);
+        }
+        out.resize(len, 0.0);
         self.compute_rows(workspace, audio, out)?;
         Ok(rows)
     }

@@ -84,15 +84,10 @@ class LazyTable(Mapping):
         self._files = files
         self._kind = kind
         self._pipes = pipes
-        self._reader = _kaldera.ObjectReader(pipes, kind)
-        self._process = os.getpid()
+        self._load = _kaldera.ObjectReader(pipes, kind).load
 
     def __getitem__(self, key: str) -> Any:
-        file = self._files[key]
-        if self._process != os.getpid():
-            # The place in an open file is shared with the parent.
-            self._reader, self._process = _kaldera.ObjectReader(self._pipes, self._kind), os.getpid()
-        return self._reader.load(file)
+        return self._load(self._files[key])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
