@@ -25,5 +25,6 @@ pub use lexicon::SpellingTree;
 pub use options::CtcDecoderOptions;
 pub use words::WordModel;
 
+pub(crate) use decoder::graph as phrase_graph;
 pub(crate) use greedy::best_of_row;
 pub(crate) use search::Placed;

@@ -74,6 +74,14 @@ pub enum Error {
         /// How many a frame has.
         found: usize,
     },
+    /// A transducer whose predictor or joiner cannot be run.
+    #[error("the transducer's {part}: {reason}")]
+    Model {
+        /// Which part of it.
+        part: &'static str,
+        /// What went wrong.
+        reason: String,
+    },
     /// An option that makes no sense.
     #[error("{name} = {value}: {reason}")]
     Option {

@@ -10,10 +10,12 @@
 //! |---|---|
 //! | `greedy_search` | [`greedy_search`] |
 //! | `modified_beam_search`, `modified_beam_search_lm_shallow_fusion` | [`modified_beam_search`], [`Fusion`] |
+//! | `OnlineRecognizer` of sherpa-onnx | [`TransducerStream`] |
 //! | `beam_search` with several symbols a frame | [`beam_search`] |
 //! | `fast_beam_search`, `k2.RnntDecodingStreams` | [`RnntStreams`] |
 //! | `GreedyTDTInfer`, `BeamTDTInfer` | [`tdt_greedy_search`], [`tdt_beam_search`] |
 
+mod align;
 mod beam;
 mod fusion;
 mod greedy;
@@ -22,7 +24,8 @@ mod model;
 mod options;
 mod streams;
 
-pub use beam::{beam_search, modified_beam_search, tdt_beam_search};
+pub use align::forced_align;
+pub use beam::{TransducerStream, beam_search, modified_beam_search, tdt_beam_search};
 pub use fusion::Fusion;
 pub use greedy::{greedy_search, tdt_greedy_search};
 pub use model::{EncoderOutput, StatelessModel, TransducerModel};

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use fsa::graphs::ContextGraph;
 use fsa::io::SymbolTable;
 
-use crate::ctc::Placed;
+use crate::ctc::{Placed, phrase_graph};
 use crate::error::Error;
-use crate::result::{FrameTimes, Segment};
+use crate::result::{FrameTimes, Hypothesis, Segment};
 use crate::tokenizer::Tokenizer;
 
 /// What makes words of tokens.
@@ -283,6 +284,31 @@ impl Vocabulary {
                 (continued.is_none(), continued.unwrap_or(text), false)
             }
         }
+    }
+
+    /// A graph of phrases of tokens for a search: all tokens of a phrase together add `weight`.
+    ///
+    /// # Errors
+    /// Those of [`tokenize`](Self::tokenize).
+    pub fn hot_words<T: AsRef<str>>(
+        &self,
+        phrases: impl IntoIterator<Item = T>,
+        weight: f64,
+    ) -> Result<ContextGraph, Error> {
+        phrase_graph(phrases, weight, |text| self.tokenize(text))
+    }
+
+    /// A hypothesis of a search that knows numbers alone, with the texts of its tokens and the words
+    /// that they spell; none where [nothing makes words](WordUnits::None).
+    #[must_use]
+    pub fn spelled(&self, mut hypothesis: Hypothesis, times: &FrameTimes) -> Hypothesis {
+        for token in &mut hypothesis.tokens {
+            self.text(token.id).clone_into(&mut token.text);
+        }
+        let placed = |of: &Segment| Placed { token: of.id, word: -1, start: of.frames.start, end: of.frames.end };
+        let placed: Vec<Placed> = hypothesis.tokens.iter().map(placed).collect();
+        hypothesis.words = self.spell(&placed, times);
+        hypothesis
     }
 
     /// The words that tokens spell, each with its frames.

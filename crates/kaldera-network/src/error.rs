@@ -116,6 +116,14 @@ pub enum Error {
         /// What the runtime says.
         reason: String,
     },
+    /// A part of a transducer that cannot be run.
+    #[error("the {part} cannot be run: {reason}")]
+    Part {
+        /// The predictor or the joiner.
+        part: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// Tokens for another number of outputs than the network has.
     #[error("tokens for {found} outputs, and the network has {expected}")]
     Outputs {

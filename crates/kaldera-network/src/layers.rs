@@ -1,7 +1,7 @@
 //! The layers, each for batches and for streams.
 
 mod normalize;
-mod product;
+pub(crate) mod product;
 mod recurrent;
 mod residual;
 mod rows;

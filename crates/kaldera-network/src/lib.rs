@@ -1,4 +1,5 @@
-//! Acoustic networks, forward only: from features of a batch, or of a stream, to log-probabilities.
+//! Acoustic networks, forward only: from features of a batch, or of a stream, to log-probabilities, or to the
+//! rows of a transducer's encoder.
 //!
 //! ```text
 //!   LodTensor [frames, D] --Network::log_probs--> LodTensor [frames / subsampling, tokens]     a batch, without padding
@@ -6,6 +7,7 @@
 //!
 //!   ParameterStore (safetensors) + LayerOptions --> LayerStack      convolution, linear, normalisation, recurrent
 //!   log-probabilities by utterance              --> Recorded        what another program has computed
+//!   a transducer's predictor and joiner         --> StatelessPredictor, a Predictor
 //!   a network and a token for each output       --> Merged          several outputs that are one token
 //! ```
 //!
@@ -32,6 +34,7 @@ mod layers;
 mod merged;
 mod network;
 mod options;
+mod predictor;
 mod recorded;
 mod stack;
 
@@ -40,6 +43,7 @@ pub use lod::{Lod, LodTensor};
 pub use merged::Merged;
 pub use network::{Batch, Network, NetworkStream};
 pub use options::{Function, LayerOptions};
+pub use predictor::{Predictor, PredictorState, StatelessPredictor};
 pub use recorded::Recorded;
 pub use recurrent::train::ParameterStore;
 pub use stack::LayerStack;

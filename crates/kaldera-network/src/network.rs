@@ -36,7 +36,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// A network that gives log-probabilities of tokens.
+/// A network that gives log-probabilities of tokens; or the encoder of a transducer, which gives rows
+/// for a [`Predictor`](crate::Predictor) in their place.
 ///
 /// Implement it for another runtime; Kaldera's recognisers take any.
 ///
@@ -65,7 +66,7 @@ pub trait Network: fmt::Debug + Send + Sync {
     /// the names alone, as [`Recorded`](crate::Recorded) does.
     fn num_inputs(&self) -> Option<usize>;
 
-    /// How many tokens there are.
+    /// How many tokens there are; of an encoder, values of a row.
     fn num_outputs(&self) -> usize;
 
     /// How many rows of the input there are for a row of the output.
@@ -73,8 +74,8 @@ pub trait Network: fmt::Debug + Send + Sync {
         1
     }
 
-    /// The log-probabilities of each utterance: `[rows, num_outputs]`, with as many sequences as
-    /// the batch has.
+    /// The log-probabilities, or the encoder's rows, of each utterance: `[rows, num_outputs]`, with as
+    /// many sequences as the batch has.
     ///
     /// # Errors
     /// [`Error::Rows`] for rows of another width, and what the network refuses.
@@ -91,13 +92,13 @@ pub trait Network: fmt::Debug + Send + Sync {
 
 /// An utterance whose rows come in chunks, and the state of a network in it.
 pub trait NetworkStream: fmt::Debug + Send {
-    /// The log-probabilities that more rows allow to compute, row by row; perhaps none.
+    /// The rows of the result that more rows allow to compute, row by row; perhaps none.
     ///
     /// # Errors
     /// [`Error::Rows`] for values that are no whole rows, and what the network refuses.
     fn accept(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error>;
 
-    /// The log-probabilities of the last rows and of what is left. The stream is then before its
+    /// The rows of the result for the last rows and for what is left. The stream is then before its
     /// first row again.
     ///
     /// # Errors

@@ -32,11 +32,49 @@ pub enum Error {
     },
     /// An input that is neither features, nor samples, nor lengths.
     #[error(
-        "input {input}: neither features [N, T, F], nor samples [N, T], nor lengths [N]; a network with a state between chunks cannot be used"
+        "input {input}: neither features [N, T, F], nor samples [N, T], nor lengths [N], nor a state, which has an output of its name after new_ or next_, or before _next"
     )]
     Input {
         /// Its name and shape.
         input: String,
+    },
+    /// A state that cannot be carried from one chunk to the next.
+    #[error("input {input}, a state: {reason}")]
+    State {
+        /// Its name and shape.
+        input: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A network with states whose metadata do not say how long chunks are.
+    #[error(
+        "input {input} is a state, and the metadata do not say how long chunks are: T and decode_chunk_len (icefall), or window_size and chunk_shift (NeMo)"
+    )]
+    NoChunk {
+        /// The name and shape of the first state.
+        input: String,
+    },
+    /// Chunks of no length, or of too many rows.
+    #[error(
+        "chunks of {rows} rows each {shift} rows: a chunk has from 1 to {most} rows, and the next begins in it or after it"
+    )]
+    Chunk {
+        /// How many rows a chunk has.
+        rows: usize,
+        /// From the first row of one to that of the next.
+        shift: usize,
+        /// How many rows it may have.
+        most: usize,
+    },
+    /// A file that is not the part of a transducer that it should be.
+    #[error("{}: as the {part} of a transducer: {reason}", path.display())]
+    Part {
+        /// The file.
+        path: PathBuf,
+        /// The predictor or the joiner.
+        part: &'static str,
+        /// What is wrong with it.
+        reason: String,
     },
     /// No input has features or samples.
     #[error("no input has features [N, T, F] or samples [N, T] of floating point")]

@@ -2,6 +2,7 @@
 
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
+use crate::states::{Chunk, State};
 
 /// The layout of the input with the utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +25,16 @@ pub enum Layout {
 }
 
 /// The inputs: their positions in the file's order, and the layout of the first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inputs {
     pub(crate) layout: Layout,
     pub(crate) rows: usize,
     pub(crate) lengths: Option<usize>,
+    /// Takes how many frames of the result there have been: of icefall's conformer.
+    pub(crate) processed: Option<usize>,
+    pub(crate) states: Vec<State>,
+    /// Of a network with states alone.
+    pub(crate) chunk: Option<Chunk>,
 }
 
 /// The outputs: their positions.
@@ -60,7 +66,7 @@ impl Layout {
         matches!(self, Self::Samples | Self::Channel)
     }
 
-    fn of_input(input: &TensorInfo, axes: &[Axis]) -> Result<Self, Error> {
+    fn of_input(input: &TensorInfo, axes: &[Axis], chunk: Option<Chunk>) -> Result<Self, Error> {
         let size = |axis: &Axis| match axis {
             Axis::Fixed(size) => Some(*size),
             Axis::Symbolic(_) => None,
@@ -76,7 +82,7 @@ impl Layout {
             [_, None, None] => (Self::Rows { width: None }, 1),
             _ => return Err(Error::Input { input: input.to_string() }),
         };
-        for (axis, allowed) in [(0, Some(1)), (time, None)] {
+        for (axis, allowed) in [(0, Some(1)), (time, chunk.map(|chunk| chunk.rows))] {
             if let Some(size) = sizes[axis].filter(|&size| Some(size) != allowed) {
                 return Err(Error::Fixed { input: input.to_string(), axis, size });
             }
@@ -87,44 +93,61 @@ impl Layout {
 
 impl Inputs {
     pub(crate) fn of(description: &Description) -> Result<Self, Error> {
-        let (mut rows, mut lengths) = (None, None);
+        let states = State::all(description)?;
+        let chunk = Chunk::of(description)?.filter(|_| !states.is_empty());
+        let (mut rows, mut lengths, mut processed) = (None, None, None);
         for (position, input) in description.inputs.iter().enumerate() {
+            if states.iter().any(|state| state.input == position) {
+                continue;
+            }
             let axes = input.axes.as_deref().unwrap_or_default();
             match (input.element, axes) {
                 (Some(Element::Float), [_, _] | [_, _, _]) if rows.is_none() => {
-                    rows = Some((position, Layout::of_input(input, axes)?));
+                    rows = Some((position, Layout::of_input(input, axes, chunk)?));
+                }
+                (Some(Element::Integer), [_]) if chunk.is_some() && input.name.starts_with("processed") => {
+                    processed = Some(position);
                 }
                 (Some(Element::Integer), [_]) if lengths.is_none() => lengths = Some(position),
                 _ => return Err(Error::Input { input: input.to_string() }),
             }
         }
         let (rows, layout) = rows.ok_or(Error::NoInput)?;
-        Ok(Self { layout, rows, lengths })
+        match (states.first(), chunk) {
+            (Some(state), None) => Err(Error::NoChunk { input: description.inputs[state.input].to_string() }),
+            _ => Ok(Self { layout, rows, lengths, processed, states, chunk }),
+        }
     }
 }
 
 impl Outputs {
-    /// The scores are the output that is called so, or else the first of floating point.
-    pub(crate) fn of(description: &Description) -> Result<Self, Error> {
+    /// The scores are the output that is called so, or else the first of floating point, which are the
+    /// rows of an encoder, too; states are neither.
+    pub(crate) fn of(description: &Description, states: &[State]) -> Result<Self, Error> {
         let outputs = &description.outputs;
         let is_length = |output: &TensorInfo| output.name.contains("len");
         let is_named = |output: &TensorInfo| {
             let name = output.name.to_lowercase();
             ["log_prob", "logprob", "logit"].iter().any(|known| name.contains(known)) && !is_length(output)
         };
+        let place = |is: &dyn Fn(&TensorInfo) -> bool| {
+            let mut all = outputs.iter().enumerate();
+            all.find(|&(place, output)| is(output) && states.iter().all(|state| state.output != place))
+                .map(|(place, _)| place)
+        };
         let is_float = |output: &TensorInfo| {
             output.element.is_none_or(|element| element == Element::Float)
                 && output.axes.as_ref().is_none_or(|axes| (2..=3).contains(&axes.len()))
                 && !is_length(output)
         };
-        let scores = outputs.iter().position(is_named).or_else(|| outputs.iter().position(is_float));
+        let scores = place(&is_named).or_else(|| place(&is_float));
         let scores = scores.ok_or_else(|| {
             let outputs = outputs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             Error::NoOutput { outputs }
         })?;
         let is_lengths =
             |output: &TensorInfo| is_length(output) && output.axes.as_ref().is_none_or(|axes| axes.len() == 1);
-        Ok(Self { scores, lengths: outputs.iter().position(is_lengths) })
+        Ok(Self { scores, lengths: place(&is_lengths) })
     }
 }
 
@@ -168,7 +191,7 @@ mod tests {
     #[test]
     fn scores_are_told_by_name_and_else_by_type() {
         let of = |outputs: &[TensorInfo]| {
-            Outputs::of(&Description { inputs: vec![], outputs: outputs.to_vec(), metadata: vec![] })
+            Outputs::of(&Description { inputs: vec![], outputs: outputs.to_vec(), metadata: vec![] }, &[])
         };
         let float = |name: &str, axes: &str| tensor(name, axes, Element::Float);
         let lengths = |name: &str| tensor(name, "N", Element::Integer);

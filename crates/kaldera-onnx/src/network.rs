@@ -3,12 +3,14 @@
 use std::fmt;
 use std::path::Path;
 
-use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network};
+use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network, NetworkStream};
 
 use crate::description::Description;
 use crate::error::Error;
 use crate::layout::{Inputs, Layout, Outputs};
 use crate::session::{Runtime, Session, Tensor, load};
+use crate::states::{Chunk, State};
+use crate::stream::{Carried, ChunkStream};
 
 /// What a file may not say of its network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct OnnxOptions {
     pub inputs: Option<usize>,
     /// Rows of the input for a row of the output; without it, trial runs tell.
     pub subsampling: Option<usize>,
+    /// Whether it is the encoder of a transducer, whose rows are left as they are.
+    pub encoder: bool,
     /// What computes it.
     pub runtime: Runtime,
 }
@@ -35,6 +39,12 @@ impl OnnxOptions {
         Self { subsampling, ..self }
     }
 
+    /// Sets [`encoder`](Self::encoder).
+    #[must_use]
+    pub fn with_encoder(self, encoder: bool) -> Self {
+        Self { encoder, ..self }
+    }
+
     /// Sets [`runtime`](Self::runtime).
     #[must_use]
     pub fn with_runtime(self, runtime: Runtime) -> Self {
@@ -42,7 +52,7 @@ impl OnnxOptions {
     }
 }
 
-/// The network of an ONNX file that was trained with CTC.
+/// The network of an ONNX file that was trained with CTC, or the encoder of a transducer.
 ///
 /// It takes features `[N, T, F]` or `[N, F, T]`, or samples `[N, T]` or `[N, 1, T]`, with or without
 /// lengths `[N]`, and gives scores `[N, T, V]`, with or without lengths. Each utterance is run alone,
@@ -50,7 +60,13 @@ impl OnnxOptions {
 /// log-probabilities: log-softmax leaves rows that are log-probabilities already as they are, but for
 /// rounding.
 ///
-/// It has no streams: a file without a state needs whole utterances.
+/// A network with states, inputs that take what an output gave for the chunk before, runs over chunks
+/// of the length that its metadata say. It has streams; an utterance is one that comes at once. After
+/// the last row come 0.3 s of silence and what fills the last chunk. A file without a state needs
+/// whole utterances.
+///
+/// An [encoder](OnnxOptions::encoder) gives rows `[N, T, D]`, or as NeMo's does `[N, D, T]` where
+/// the features are `[N, F, T]`; nothing is normalised.
 pub struct OnnxNetwork {
     session: Box<dyn Session>,
     description: Description,
@@ -59,6 +75,7 @@ pub struct OnnxNetwork {
     width: usize,
     num_outputs: usize,
     subsampling: usize,
+    is_encoder: bool,
 }
 
 impl fmt::Debug for OnnxNetwork {
@@ -82,7 +99,8 @@ impl OnnxNetwork {
     pub fn open(path: impl AsRef<Path>, options: &OnnxOptions) -> Result<Self, Error> {
         let session = load(path.as_ref(), options.runtime)?;
         let description = session.description();
-        let (inputs, outputs) = (Inputs::of(&description)?, Outputs::of(&description)?);
+        let inputs = Inputs::of(&description)?;
+        let outputs = Outputs::of(&description, &inputs.states)?;
         let input = || description.inputs[inputs.rows].to_string();
         let width = match (inputs.layout.width(), options.inputs) {
             (Some(found), Some(expected)) if found != expected => {
@@ -97,8 +115,8 @@ impl OnnxNetwork {
         if options.subsampling == Some(0) {
             return Err(Error::NoSubsampling);
         }
-        let (num_outputs, subsampling) = (0, 1);
-        let mut network = Self { session, description, inputs, outputs, width, num_outputs, subsampling };
+        let (num_outputs, subsampling, is_encoder) = (0, 1, options.encoder);
+        let mut network = Self { session, description, inputs, outputs, width, num_outputs, subsampling, is_encoder };
         network.measure(options.subsampling)?;
         Ok(network)
     }
@@ -108,6 +126,15 @@ impl OnnxNetwork {
         &self.description
     }
 
+    /// How it takes an utterance, if it has states.
+    pub fn chunk(&self) -> Option<Chunk> {
+        self.inputs.chunk
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     /// The layout of the input.
     pub fn layout(&self) -> Layout {
         self.inputs.layout
@@ -115,6 +142,15 @@ impl OnnxNetwork {
 
     /// Finds the number of tokens and the subsampling by trial.
     fn measure(&mut self, subsampling: Option<usize>) -> Result<(), Error> {
+        if let Some(Chunk { rows, shift }) = self.inputs.chunk {
+            let frames = self.frames_of(rows)?;
+            if frames == 0 || frames > shift {
+                let reason = format!("{frames} frames of scores, where chunks advance by {shift} rows");
+                return Err(Error::Trial { rows, reason });
+            }
+            self.subsampling = subsampling.unwrap_or((shift + frames / 2) / frames);
+            return Ok(());
+        }
         let (short, long) = if self.inputs.layout.takes_samples() { (16_000, 32_000) } else { (104, 208) };
         let frames = self.frames_of(short)?;
         if let Some(subsampling) = subsampling {
@@ -135,7 +171,8 @@ impl OnnxNetwork {
     fn frames_of(&mut self, rows: usize) -> Result<usize, Error> {
         // Not silence, of which logarithms may be infinite.
         let values = (0..rows * self.width).map(|i| [0.1, -0.2, 0.05, 0.15, -0.1][i % 5]).collect();
-        let run = self.run(values, rows).and_then(|(scores, num_outputs)| match num_outputs {
+        let mut carried = self.first_carried();
+        let run = self.run(values, rows, Some(&mut carried)).and_then(|(scores, num_outputs)| match num_outputs {
             0 => Err("there are no scores".to_owned()),
             _ => Ok((scores.len() / num_outputs, num_outputs)),
         });
@@ -144,8 +181,38 @@ impl OnnxNetwork {
         Ok(frames)
     }
 
-    /// The scores of an utterance, row by row, and how many there are in a row.
-    fn run(&self, values: Vec<f32>, rows: usize) -> Result<(Vec<f32>, usize), String> {
+    pub(crate) fn first_carried(&self) -> Carried {
+        Carried { values: self.inputs.states.iter().map(State::first).collect(), frames: 0 }
+    }
+
+    /// The rows of the result for an utterance or, with what is carried, for a chunk:
+    /// log-probabilities, or what an encoder gives.
+    pub(crate) fn rows_of(
+        &self,
+        values: Vec<f32>,
+        rows: usize,
+        carried: Option<&mut Carried>,
+    ) -> Result<Vec<f32>, String> {
+        let (mut scores, columns) = self.run(values, rows, carried)?;
+        if columns != self.num_outputs {
+            let expected = self.num_outputs;
+            return Err(format!("{columns} values a row of the result, and in the trial run there were {expected}"));
+        }
+        for (frame, row) in scores.chunks_exact_mut(columns.max(1)).enumerate() {
+            let is_valid = if self.is_encoder { row.iter().all(|x| x.is_finite()) } else { log_softmax(row) };
+            if !is_valid {
+                return Err(format!("frame {frame}: its scores are not finite"));
+            }
+        }
+        Ok(scores)
+    }
+
+    /// The scores of an utterance or chunk, row by row, and how many there are in a row.
+    fn run(&self, values: Vec<f32>, rows: usize, carried: Option<&mut Carried>) -> Result<(Vec<f32>, usize), String> {
+        let integer = |value: usize| {
+            let value = i64::try_from(value).map_err(|_| format!("{value} rows are too many"))?;
+            Ok::<_, String>(Tensor::Integer(vec![1], vec![value]))
+        };
         let (shape, values) = match self.inputs.layout {
             Layout::Rows { .. } => (vec![1, rows, self.width], values),
             Layout::Columns { .. } => (vec![1, self.width, rows], transposed(&values, self.width)),
@@ -154,13 +221,22 @@ impl OnnxNetwork {
         };
         let mut inputs = vec![(self.inputs.rows, Tensor::Float(shape, values))];
         if let Some(lengths) = self.inputs.lengths {
-            let length = i64::try_from(rows).map_err(|_| format!("{rows} rows are too many"))?;
-            inputs.push((lengths, Tensor::Integer(vec![1], vec![length])));
+            inputs.push((lengths, integer(rows)?));
         }
-        let wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(self.outputs.lengths).collect();
+        let mut wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(self.outputs.lengths).collect();
+        if let Some(carried) = &carried {
+            inputs.extend(
+                self.inputs.states.iter().zip(&carried.values).map(|(state, value)| (state.input, value.clone())),
+            );
+            wanted.extend(self.inputs.states.iter().map(|state| state.output));
+            if let Some(processed) = self.inputs.processed {
+                inputs.push((processed, integer(carried.frames)?));
+            }
+        }
         let mut results = self.session.run(inputs, &wanted)?.into_iter();
-        let (frames, columns, mut scores) = as_rows(results.next().ok_or("there is no output")?)?;
-        if let Some(length) = results.next() {
+        let by_column = self.is_encoder && matches!(self.inputs.layout, Layout::Columns { .. });
+        let (frames, columns, mut scores) = as_rows(results.next().ok_or("there is no output")?, by_column)?;
+        if let Some(length) = self.outputs.lengths.and_then(|_| results.next()) {
             let valid = match &length {
                 Tensor::Integer(_, lengths) if lengths.len() == 1 => usize::try_from(lengths[0]).ok(),
                 _ => None,
@@ -170,14 +246,22 @@ impl OnnxNetwork {
                 None => return Err(format!("lengths {length:?} for 1 utterance of {frames} frames")),
             }
         }
+        if let Some(carried) = carried {
+            for (state, (value, next)) in self.inputs.states.iter().zip(carried.values.iter_mut().zip(results)) {
+                state.check(&next).map_err(|reason| format!("{}: {reason}", self.description.inputs[state.input]))?;
+                *value = next;
+            }
+            carried.frames += scores.len() / columns.max(1);
+        }
         Ok((scores, columns))
     }
 }
 
-/// The scores `[1, T, V]` or `[T, V]`, and T and V.
-fn as_rows(scores: Tensor) -> Result<(usize, usize, Vec<f32>), String> {
+/// The scores `[1, T, V]` or `[T, V]`, or by column `[1, V, T]`, row by row, and T and V.
+fn as_rows(scores: Tensor, by_column: bool) -> Result<(usize, usize, Vec<f32>), String> {
     match scores {
         Tensor::Float(shape, scores) => match shape[..] {
+            [1, columns, frames] if by_column => Ok((frames, columns, transposed(&scores, frames))),
             [1, frames, columns] | [frames, columns] => Ok((frames, columns, scores)),
             _ => Err(format!("scores of shape {shape:?}, and [1, T, V] is expected")),
         },
@@ -229,23 +313,24 @@ impl Network for OnnxNetwork {
             if let Some(at) = own.iter().position(|x| !x.is_finite()) {
                 return Err(wrong(format!("row {}: {} is not finite", at / self.width, own[at])));
             }
-            let (mut scores, columns) = self.run(own.to_vec(), own.len() / self.width).map_err(wrong)?;
-            if columns != self.num_outputs {
-                return Err(wrong(format!("{columns} scores a row, and there are {} tokens", self.num_outputs)));
-            }
-            for (frame, row) in scores.chunks_exact_mut(columns.max(1)).enumerate() {
-                if !log_softmax(row) {
-                    return Err(wrong(format!("frame {frame}: its scores are not finite")));
-                }
-            }
-            lengths.push(scores.len() / columns.max(1));
-            values.append(&mut scores);
+            let mut found = match self.inputs.chunk {
+                Some(chunk) => ChunkStream::new(self, chunk).finish(own).map_err(|error| match error {
+                    NetworkError::Runtime { reason, .. } => wrong(reason),
+                    error => error,
+                })?,
+                None => self.rows_of(own.to_vec(), own.len() / self.width, None).map_err(wrong)?,
+            };
+            lengths.push(found.len() / self.num_outputs);
+            values.append(&mut found);
         }
         let lod = Lod::from_lengths(&[lengths])?;
         Ok(LodTensor::from_vec([lod.num_rows().unwrap_or(0), self.num_outputs], values, lod)?)
     }
 
-    fn stream(&self) -> Result<Box<dyn kaldera_network::NetworkStream + '_>, NetworkError> {
-        Err(NetworkError::NoStream { because: "an ONNX file without a state looks at all of it" })
+    fn stream(&self) -> Result<Box<dyn NetworkStream + '_>, NetworkError> {
+        match self.inputs.chunk {
+            Some(chunk) => Ok(Box::new(ChunkStream::new(self, chunk))),
+            None => Err(NetworkError::NoStream { because: "an ONNX file without a state looks at all of it" }),
+        }
     }
 }

@@ -139,12 +139,17 @@ def of_samples(length):
     return values, {"waveform": values.T}
 
 
-FOLDER.mkdir(exist_ok=True)
-for network in (icefall, nemo, samples, streaming):
-    network()
-found = {
-    "icefall": answers("icefall", of_icefall, "log_probs", (7, 1, 12)),
-    "nemo": answers("nemo", of_nemo, "logprobs", (1, 9, 4)),
-    "samples": answers("samples", of_samples, "logits", (200, 700)),
-}
-(FOLDER / "answers.json").write_text(json.dumps(found, separators=(",", ":")) + "\n")
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    for network in (icefall, nemo, samples, streaming):
+        network()
+    found = {
+        "icefall": answers("icefall", of_icefall, "log_probs", (7, 1, 12)),
+        "nemo": answers("nemo", of_nemo, "logprobs", (1, 9, 4)),
+        "samples": answers("samples", of_samples, "logits", (200, 700)),
+    }
+    (FOLDER / "answers.json").write_text(json.dumps(found, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()

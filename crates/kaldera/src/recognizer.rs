@@ -18,6 +18,7 @@ mod many;
 mod parts;
 mod pauses;
 mod stream;
+mod transducer;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -109,8 +110,11 @@ impl Recognizer {
         let front_end = model.front_end()?;
         let network = model.network(&front_end)?;
         let times = model.times(&front_end, network.subsampling())?;
-        let vocabulary = model.vocabulary(network.num_outputs())?;
-        let decoder = model.decoder(&vocabulary, times)?;
+        let (predictor, columns) = (model.predictor()?, network.num_outputs());
+        let durations = model.description.network.durations.len();
+        let scores = predictor.as_ref().map_or(columns, |predictor| predictor.num_scores() - durations);
+        let vocabulary = model.vocabulary(scores)?;
+        let decoder = model.decoder(&vocabulary, times, columns, predictor)?;
         let (files, topology, n_best) = (model.files(), model.topology(), model.description.decoding.n_best);
         let resampling_told = AtomicBool::new(false);
         Ok(Self { vocabulary, front_end, network, decoder, topology, n_best, times, files, resampling_told })
@@ -137,6 +141,11 @@ impl Recognizer {
         self.front_end.samp_freq()
     }
 
+    /// Whether the model is a transducer, which has no log-probabilities of frames.
+    pub fn is_transducer(&self) -> bool {
+        self.decoder.transducer().is_some()
+    }
+
     /// Whether utterances are known by their keys alone, as log-probabilities from an archive are.
     pub(crate) fn by_key(&self) -> bool {
         self.network.num_inputs().is_none()
@@ -148,8 +157,8 @@ impl Recognizer {
     /// # Errors
     /// What the features, the network and the decoder refuse.
     pub fn transcribe(&self, audio: &Audio<'_>) -> Result<Recognition, Error> {
-        let log_probs = self.log_probs(std::slice::from_ref(audio))?;
-        self.decode(audio.key, log_probs.values())
+        let rows = self.network_rows(std::slice::from_ref(audio))?;
+        self.decoder.decode(audio.key, rows.values())
     }
 
     /// As [`transcribe`](Self::transcribe) for each utterance; the network runs once over all of
@@ -158,15 +167,30 @@ impl Recognizer {
     /// # Errors
     /// As [`transcribe`](Self::transcribe), for the first utterance that has one.
     pub fn transcribe_batch(&self, audio: &[Audio<'_>]) -> Result<Vec<Recognition>, Error> {
-        let log_probs = self.log_probs(audio)?;
-        audio.iter().zip(log_probs.sequences()).map(|(audio, values)| self.decode(audio.key, values)).collect()
+        let rows = self.network_rows(audio)?;
+        audio.iter().zip(rows.sequences()).map(|(audio, values)| self.decoder.decode(audio.key, values)).collect()
     }
 
     /// The network's log-probabilities of utterances: `[frames, tokens]`, a sequence for each.
     ///
     /// # Errors
-    /// What the features and the network refuse.
+    /// What the features and the network refuse; [`Error::ModelFile`] for a
+    /// [transducer](Self::is_transducer).
     pub fn log_probs(&self, audio: &[Audio<'_>]) -> Result<LodTensor<f32>, Error> {
+        self.refuse_transducer()?;
+        self.network_rows(audio)
+    }
+
+    fn refuse_transducer(&self) -> Result<(), Error> {
+        let reason = "the scores of a transducer depend on the tokens before: it has no log-probabilities of frames";
+        match self.is_transducer() {
+            true => Err(Error::ModelFile { path: "model.toml".into(), reason: reason.to_owned() }),
+            false => Ok(()),
+        }
+    }
+
+    /// The network's output of utterances: log-probabilities, or the rows of a transducer's encoder.
+    fn network_rows(&self, audio: &[Audio<'_>]) -> Result<LodTensor<f32>, Error> {
         let (mut lengths, mut values) = (Vec::with_capacity(audio.len()), vec![]);
         for audio in audio {
             self.tell_resampling(audio.samp_freq);
@@ -180,9 +204,10 @@ impl Recognizer {
     /// The words for log-probabilities, row by row.
     ///
     /// # Errors
-    /// What the decoder refuses.
+    /// What the decoder refuses; [`Error::ModelFile`] for a [transducer](Self::is_transducer).
     pub fn decode(&self, utterance: &str, log_probs: &[f32]) -> Result<Recognition, Error> {
-        self.decoder.decode(&LogProbs::new(utterance, log_probs, self.network.num_outputs())?)
+        self.refuse_transducer()?;
+        self.decoder.decode(utterance, log_probs)
     }
 
     /// Where the words of a transcript are in an utterance. Of the spellings of a word, the one that
@@ -190,13 +215,17 @@ impl Recognizer {
     ///
     /// # Errors
     /// [`Error::Recognition`] for a word that the tokens cannot spell, and for an utterance that is
-    /// too short for its transcript; what the features and the network refuse.
+    /// too short for its transcript; what the features and the network refuse; [`Error::ModelFile`]
+    /// for a transducer that may have several tokens in a frame, or durations.
     #[doc(alias = "forced alignment")]
     pub fn align(&self, audio: &Audio<'_>, transcript: &str) -> Result<Vec<Segment>, Error> {
-        let log_probs = self.log_probs(std::slice::from_ref(audio))?;
-        let log_probs = LogProbs::new(audio.key, log_probs.values(), self.network.num_outputs())?;
+        let rows = self.network_rows(std::slice::from_ref(audio))?;
         let words = transcript.split_whitespace().map(|word| self.decoder.spelled(&self.vocabulary, word));
         let words = words.collect::<Result<Vec<_>, _>>()?;
+        if let Some(transducer) = self.decoder.transducer() {
+            return transducer.align(audio.key, rows.values(), &words);
+        }
+        let log_probs = LogProbs::new(audio.key, rows.values(), self.network.num_outputs())?;
         let options = AlignOptions::default()
             .with_topology(self.topology)
             .with_blank(self.vocabulary.blank())

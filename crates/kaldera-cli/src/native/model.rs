@@ -61,10 +61,11 @@ Usage: kaldera model check MODEL
        kaldera model digits -o MODEL
 
 'check' reads the model.toml of the folder and every file that it names, as 'kaldera transcribe'
-does. 'import' makes a folder of what icefall, sherpa-onnx and NeMo export of networks that were
-trained with CTC: SOURCE is an .onnx file with a tokens.txt beside it, or the folder of both. The
-file's metadata and the shapes of its inputs decide the features; what they do not tell is assumed
-and said. The new folder is complete or not there, and has been checked. 'digits' writes a small
+does. 'import' makes a folder of what icefall, sherpa-onnx and NeMo export, of networks that were
+trained with CTC and of transducers, with or without states between chunks: SOURCE is an .onnx file
+with a tokens.txt beside it, or the encoder of a transducer with its decoder and joiner, too, or the
+folder of all. In a folder, files that are not quantised are taken if there are both. The file's
+metadata and the shapes of its inputs decide the features; what they do not tell is assumed and said. The new folder is complete or not there, and has been checked. 'digits' writes a small
 model of connected English digits, and digits.wav to try it with; both are under CC BY-SA 4.0
 (NOTICE.md). A folder that holds something else is never changed. 'import' needs a command with
 the feature onnx, 'digits' one with the feature digits.
@@ -123,6 +124,7 @@ fn check(folder: &Path) -> Result<ExitCode, Trouble> {
         None => "log-probabilities of an archive, by key".to_owned(),
     };
     let tokens = recognizer.vocabulary().len();
-    print(&format!("{}: {tokens} tokens, a frame each {shift:.1} ms\n{audio}\n", folder.display()))?;
+    let kind = if recognizer.is_transducer() { "a transducer, " } else { "" };
+    print(&format!("{}: {kind}{tokens} tokens, a frame each {shift:.1} ms\n{audio}\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }

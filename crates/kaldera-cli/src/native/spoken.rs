@@ -69,9 +69,13 @@ impl Spoken {
     fn ask(&mut self, recognizer: &Recognizer, wants_words: bool) -> Result<(), Error> {
         let audio = self.recording.audio()?;
         let audio = audio.with_key(&self.key);
-        let mut log_probs = recognizer.log_probs(std::slice::from_ref(&audio))?;
         let tokens = recognizer.vocabulary();
-        if log_probs.num_rows() > 0 {
+        // A transducer has none that belong to a frame alone.
+        let log_probs = match recognizer.is_transducer() {
+            true => None,
+            false => Some(recognizer.log_probs(std::slice::from_ref(&audio))?),
+        };
+        if let Some(mut log_probs) = log_probs.filter(|log_probs| log_probs.num_rows() > 0) {
             log_probs.values_mut().iter_mut().for_each(|value| *value = value.exp());
             let (rows, columns) = (log_probs.num_rows(), log_probs.width());
             let probabilities = Matrix::from_vec(rows, columns, log_probs.values().to_vec())?;

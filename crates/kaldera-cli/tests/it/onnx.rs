@@ -69,6 +69,78 @@ mod with_onnx {
         assert!(bench.names().iter().all(|name| !name.contains("part")), "{:?}", bench.names());
     }
 
+    /// The parts of a transducer, as they are exported, and its tokens.
+    fn export_parts(bench: &Bench, folder: &str, tokens: &str) {
+        fs::create_dir(bench.path(folder)).unwrap();
+        for entry in fs::read_dir(network(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, bench.path(folder).join(path.file_name().unwrap())).unwrap();
+        }
+        bench.file(&format!("{folder}/tokens.txt"), tokens);
+    }
+
+    #[test]
+    fn an_exported_transducer_becomes_a_model() {
+        let bench = Bench::new();
+        bench.wav("in/a.wav", 24_000, 16_000.0);
+        let of_icefall = "<blk> 0\n\u{2581}a 1\n<unk> 2\nb 3\n\u{2581}c 4\n";
+        let of_nemo = "\u{2581}a 0\n\u{2581}b 1\nc 2\n<unk> 3\n<blk> 4\n";
+        for (name, tokens, state, lines) in [
+            ("transducer", of_icefall, "whole utterances", &["kind = \"transducer\"", "blank = 0", "unk = 2"][..]),
+            ("streaming", of_icefall, "keep a state", &["file = \"encoder-epoch-1-avg-1.onnx\"", "words = \"marker\""]),
+            ("tdt", of_nemo, "whole utterances", &["blank = 4", "durations = [0, 1, 2]", "symbols-per-frame = 10"]),
+        ] {
+            export_parts(&bench, name, tokens);
+            let output = format!("{name}-model");
+            let ended = bench.run(&["model", "import", name, "-o", &output]).with(0);
+            assert!(ended.stdout.contains("a transducer, 5 tokens") && ended.stdout.contains(state), "{ended:?}");
+            let toml = fs::read_to_string(bench.path(&format!("{output}/model.toml"))).unwrap();
+            for line in lines {
+                assert!(toml.lines().any(|own| own == *line), "no '{line}' in {toml}");
+            }
+            assert_eq!(toml.contains("unk = "), name != "tdt", "{toml}");
+            let whole = bench.shell(&format!("$K transcribe {output} in/a.wav")).with(0).stdout;
+            let streamed = bench.shell(&format!("$K stream --chunk=2000 {output} <in/a.wav")).with(0).stdout;
+            assert_eq!(format!("a {streamed}").trim(), whole.trim());
+            bench.run(&["transcribe", &output, "in", "--nbest=2", "-o", &format!("{name}.jsonl")]).with(0);
+        }
+        bench.file("text", "a a a\n");
+        let aligned =
+            bench.run(&["align", "--text=text", "--format=ctm", "streaming-model", "in/a.wav"]).with(0).stdout;
+        assert_eq!(aligned.lines().count(), 2, "{aligned}");
+        bench.run(&["align", "--text=text", "tdt-model", "in/a.wav"]).with(1).tells(&["symbols-per-frame"]);
+    }
+
+    #[test]
+    fn of_a_transducer_the_files_that_belong_together_are_taken() {
+        let bench = Bench::new();
+        let tokens = "<blk> 0\n\u{2581}a 1\n<unk> 2\nb 3\n\u{2581}c 4\n";
+        export_parts(&bench, "transducer", tokens);
+        let at = |part: &str, ending: &str| bench.path(&format!("transducer/{part}-epoch-1-avg-1{ending}.onnx"));
+        for part in ["encoder", "joiner"] {
+            fs::copy(at(part, ""), at(part, ".int8")).unwrap();
+        }
+        let imported = |source: &str, output: &str| {
+            bench.run(&["model", "import", source, "-o", output]).with(0);
+            fs::read_to_string(bench.path(&format!("{output}/model.toml"))).unwrap()
+        };
+        assert!(!imported("transducer", "plain").contains("int8"));
+        let toml = imported("transducer/encoder-epoch-1-avg-1.int8.onnx", "quantised");
+        for line in ["file = \"encoder-epoch-1-avg-1.int8.onnx\"", "joiner = \"joiner-epoch-1-avg-1.int8.onnx\""] {
+            assert!(toml.contains(line), "{toml}");
+        }
+        assert!(toml.contains("predictor = \"decoder-epoch-1-avg-1.onnx\""), "{toml}");
+        fs::copy(at("encoder", ""), bench.path("transducer/encoder-epoch-2-avg-1.onnx")).unwrap();
+        let ended = bench.run(&["model", "import", "transducer", "-o", "x"]).with(1);
+        ended.tells(&["encoder-epoch-2-avg-1.onnx", "name the encoder"]);
+        bench.file("transducer/tokens.txt", "<blk> 0\na 1\n");
+        let ended = bench.run(&["model", "import", "transducer/encoder-epoch-1-avg-1.onnx", "-o", "x"]).with(1);
+        ended.tells(&["2 tokens", "5 scores"]);
+        fs::remove_file(at("decoder", "")).unwrap();
+        let ended = bench.run(&["model", "import", "transducer/encoder-epoch-1-avg-1.onnx", "-o", "x"]).with(1);
+        ended.tells(&["no decoder*.onnx"]);
+    }
+
     #[test]
     fn what_cannot_be_imported_is_named() {
         let bench = Bench::new();
@@ -81,7 +153,9 @@ mod with_onnx {
         bench.run(&["model", "import", "few", "-o", "x"]).with(1).tells(&["2 tokens", "5 scores"]);
         export(&bench, "transducer", "icefall", tokens);
         bench.file("transducer/joiner-epoch-99.onnx", "");
-        bench.run(&["model", "import", "transducer", "-o", "x"]).with(1).tells(&["joiner-epoch-99.onnx", "transducer"]);
+        let ended = bench.run(&["model", "import", "transducer", "-o", "x"]).with(1);
+        ended.tells(&["joiner-epoch-99.onnx", "transducer", "no encoder*.onnx"]);
+        bench.run(&["model", "import", "transducer/joiner-epoch-99.onnx", "-o", "x"]).with(1).tells(&["its encoder"]);
         export(&bench, "two", "icefall", tokens);
         bench.file("two/model.int8.onnx", "this is no network");
         bench.run(&["model", "import", "two", "-o", "x"]).with(1).tells(&["model.int8.onnx, model.onnx"]);

@@ -181,7 +181,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
         match &mut self.kind {
             Kind::Words { hot, .. } => *hot = HotTexts::new(texts, weight),
             Kind::Tokens { hot, .. } => {
-                let graph = graph(texts, weight, |text| self.vocabulary.tokenize(text))?;
+                let graph = self.vocabulary.hot_words(texts, weight)?;
                 *hot = Some(HotTokens::new(&graph, self.vocabulary.len()));
             }
             Kind::Lexicon { hot, tree, .. } => {
@@ -288,12 +288,12 @@ impl<M: LanguageModel> CtcDecoder<M> {
 
 /// A graph of phrases, in which all tokens of a phrase together have the bonus.
 #[expect(clippy::cast_precision_loss, reason = "phrases are short")]
-fn graph<'a>(
-    phrases: impl Iterator<Item = &'a str>,
+pub(crate) fn graph<T: AsRef<str>>(
+    phrases: impl IntoIterator<Item = T>,
     weight: f64,
     tokenize: impl Fn(&str) -> Result<Vec<i32>, Error>,
 ) -> Result<ContextGraph, Error> {
-    let lists = phrases.map(tokenize).collect::<Result<Vec<_>, _>>()?;
+    let lists = phrases.into_iter().map(|phrase| tokenize(phrase.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let scores: Vec<f32> = lists.iter().map(|list| crate::log_probs::narrow(weight / list.len() as f64)).collect();
     let lists = fsa::Ragged::from_lists(&lists).map_err(fsa::Error::from)?;
     Ok(ContextGraph::new(&lists, &scores)?)

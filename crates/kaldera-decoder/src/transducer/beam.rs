@@ -1,11 +1,13 @@
 //! Beam search: hypotheses of tokens, those of equal tokens merged.
 
+use std::fmt;
 use std::ops::Range;
 
 use fsa::graphs::ContextState;
 use fsa::lattice::LanguageModel;
 use kaldera_base::math::log_add;
 
+use crate::ctc::NoModel;
 use crate::error::Error;
 use crate::hash::FastMap;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
@@ -147,47 +149,63 @@ struct Search<'a, M: TransducerModel, L: LanguageModel> {
     model: &'a M,
     fusion: Fusion<'a, L>,
     options: &'a TransducerOptions,
-    encoder: &'a EncoderOutput<'a>,
+    topology: Topology<'a>,
+    utterance: String,
+    joined: Joined,
+    /// How many frames it has taken.
+    num_frames: usize,
+    /// The frame before which the utterance ends.
+    end: usize,
+    hyps: Vec<HypOf<M, L>>,
     nodes: Vec<Node>,
     children: FastMap<(u32, i32), u32>,
     times: Vec<Times>,
 }
 
 impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
+    /// A search before the first frame, in an utterance that ends before the frame `end`.
     fn new(
-        model: &'a M,
-        encoder: &'a EncoderOutput<'a>,
-        fusion: &Fusion<'a, L>,
+        (model, fusion): (&'a M, &Fusion<'a, L>),
         options: &'a TransducerOptions,
-    ) -> Self {
-        let fusion = Fusion { model: fusion.model, hot: fusion.hot };
-        let nodes = vec![Node { parent: ROOT, token: -1 }];
-        let times = vec![Times { before: ROOT, start: 0, end: 0 }];
-        Self { model, fusion, options, encoder, nodes, children: FastMap::default(), times }
-    }
-
-    fn start(&self) -> HypOf<M, L> {
-        Hyp {
+        topology: Topology<'a>,
+        utterance: &str,
+        end: usize,
+    ) -> Result<Self, Error> {
+        let start = Hyp {
             node: ROOT,
             next: 0,
             total: 0.0,
             extra: Scores::default(),
-            state: self.model.start(),
-            model: self.fusion.model.map(LanguageModel::start),
+            state: model.start()?,
+            model: fusion.model.map(LanguageModel::start),
             hot: ContextState::default(),
             times: ROOT,
-        }
+        };
+        Ok(Self {
+            model,
+            fusion: Fusion { model: fusion.model, hot: fusion.hot },
+            options,
+            topology,
+            utterance: utterance.to_owned(),
+            joined: Joined::new(model, options),
+            num_frames: 0,
+            end,
+            hyps: vec![start],
+            nodes: vec![Node { parent: ROOT, token: -1 }],
+            children: FastMap::default(),
+            times: vec![Times { before: ROOT, start: 0, end: 0 }],
+        })
     }
 
     /// Goes from frame to frame. In each, the hypotheses that look at it take tokens until none is
     /// left there: of all steps that leave the frame, and of all that stay, as many as the beam
     /// holds. Then the best ones of all frames go on.
-    fn run(&mut self, topology: Topology<'_>) -> Result<Vec<HypOf<M, L>>, Error> {
-        let mut joined = Joined::new(self.model, self.options);
-        let most = self.options.max_symbols_per_frame;
-        let mut hyps = vec![self.start()];
-        for (frame, row) in self.encoder.frames().enumerate() {
-            let (mut active, later): (Vec<_>, Vec<_>) = hyps.into_iter().partition(|hyp| hyp.next == frame);
+    fn accept(&mut self, rows: &EncoderOutput<'_>) -> Result<(), Error> {
+        let (most, topology) = (self.options.max_symbols_per_frame, self.topology);
+        for row in rows.frames() {
+            let frame = self.num_frames;
+            let (mut active, later): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.hyps).into_iter().partition(|hyp| hyp.next == frame);
             let mut ended = Merged::new(later);
             for taken in 0.. {
                 if active.is_empty() {
@@ -195,9 +213,10 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
                 }
                 let (mut leaving, mut staying) = (vec![], vec![]);
                 for (place, hyp) in active.iter().enumerate() {
-                    let (tokens, durations) = joined.log_probs(self.model, row, &hyp.state, self.encoder, frame)?;
+                    let (tokens, durations) =
+                        self.joined.log_probs(self.model, row, &hyp.state, &self.utterance, frame)?;
                     for (token, score) in (0..).zip(tokens) {
-                        let is_blank = token == self.model.blank();
+                        let is_blank = self.options.takes_no_token(self.model.blank(), token);
                         for (duration, duration_score) in topology.durations(durations) {
                             let total = hyp.total + score + duration_score;
                             let Some(frames) = topology.frames(is_blank, duration, taken, most) else { continue };
@@ -209,38 +228,37 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
                     }
                 }
                 for step in best_of(leaving, self.options.beam) {
-                    let new = self.take(&active[step.place], &step, frame);
+                    let new = self.take(&active[step.place], &step, frame)?;
                     ended.add(new);
                 }
                 let mut next = Merged::new([]);
                 for step in best_of(staying, self.options.beam) {
-                    let new = self.take(&active[step.place], &step, frame);
+                    let new = self.take(&active[step.place], &step, frame)?;
                     next.add(new);
                 }
                 active = next.list;
             }
-            hyps = ended.best(self.options.beam);
-            if hyps.is_empty() {
-                return Err(Error::NothingLeft { utterance: self.encoder.utterance().into(), frame });
+            self.hyps = ended.best(self.options.beam);
+            if self.hyps.is_empty() {
+                return Err(Error::NothingLeft { utterance: self.utterance.clone(), frame });
             }
+            self.num_frames += 1;
         }
-        Ok(hyps)
+        Ok(())
     }
 
     /// A hypothesis after a step.
-    fn take(&mut self, from: &HypOf<M, L>, step: &Step, frame: usize) -> HypOf<M, L> {
-        let num_frames = self.encoder.num_frames();
-        let mut new =
-            Hyp { next: frame.saturating_add(step.frames).min(num_frames), total: step.total, ..from.clone() };
+    fn take(&mut self, from: &HypOf<M, L>, step: &Step, frame: usize) -> Result<HypOf<M, L>, Error> {
+        let mut new = Hyp { next: frame.saturating_add(step.frames).min(self.end), total: step.total, ..from.clone() };
         let token = step.token;
-        if token == self.model.blank() {
-            return new;
+        if self.options.takes_no_token(self.model.blank(), token) {
+            return Ok(new);
         }
         new.node = *self.children.entry((from.node, token)).or_insert_with(|| {
             self.nodes.push(Node { parent: from.node, token });
             number(self.nodes.len() - 1)
         });
-        new.state = self.model.advance(&from.state, token);
+        new.state = self.model.advance(&from.state, token)?;
         if let (Some(model), Some(state)) = (self.fusion.model, from.model) {
             // A token that the model does not know is forbidden, whatever the weight is: 0 times
             // minus infinity would be NaN.
@@ -261,7 +279,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
         new.times = number(self.times.len());
         // A token that takes no frame is in the one that it is found in.
         self.times.push(Times { before: from.times, start: number(frame), end: number(new.next.max(frame + 1)) });
-        new
+        Ok(new)
     }
 
     /// The tokens of a hypothesis with their frames.
@@ -277,9 +295,10 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "hypotheses have fewer than 2^53 tokens")]
-    fn result(&self, mut hyps: Vec<HypOf<M, L>>, times: &FrameTimes) -> Recognition {
+    fn result(&self, times: &FrameTimes, complete: bool) -> Recognition {
+        let mut hyps = self.hyps.clone();
         for hyp in &mut hyps {
-            if let Some(hot) = self.fusion.hot {
+            if let Some(hot) = self.fusion.hot.filter(|_| complete) {
                 let back = f64::from(hot.finalize(hyp.hot));
                 hyp.extra.hot_words += back;
                 hyp.total += back;
@@ -298,7 +317,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
             .collect();
         made.sort_by(|a, b| b.0.total_cmp(&a.0));
         let made = made.into_iter().take(self.options.n_best).map(|(_, hypothesis)| hypothesis).collect();
-        Recognition::new(self.encoder.utterance(), self.encoder.num_frames(), made)
+        Recognition::new(&*self.utterance, self.num_frames, made)
     }
 }
 
@@ -316,9 +335,92 @@ fn search<M: TransducerModel, L: LanguageModel>(
     topology: Topology<'_>,
 ) -> Result<Recognition, Error> {
     encoder.check(model, options, times)?;
-    let mut search = Search::new(model, encoder, fusion, options);
-    let hyps = search.run(topology)?;
-    Ok(search.result(hyps, times))
+    let mut search = Search::new((model, fusion), options, topology, encoder.utterance(), encoder.num_frames())?;
+    search.accept(encoder)?;
+    Ok(search.result(times, true))
+}
+
+/// An utterance whose frames of the encoder come in chunks: [`modified_beam_search`], whose result
+/// [`finish`](Self::finish) returns whatever the chunks are.
+///
+/// ```
+/// use kaldera_decoder::FrameTimes;
+/// use kaldera_decoder::transducer::{
+///     EncoderOutput, Fusion, StatelessModel, TransducerOptions, TransducerStream, modified_beam_search,
+/// };
+///
+/// let identity = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+/// let model = StatelessModel::new(vec![], identity, vec![0.0; 3], 3, 0)?;
+/// let (options, times) = (TransducerOptions::default(), FrameTimes::default());
+/// let rows = [0.1, 2.0, 0.3, 2.0, 0.1, 0.1, 0.5, 0.4, 2.0];
+/// let mut stream = TransducerStream::new("utt-1", &model, &Fusion::NONE, &options, times)?;
+/// for row in rows.chunks(3) {
+///     stream.accept(&EncoderOutput::new("utt-1", row, 3)?)?;
+/// }
+/// let whole = EncoderOutput::new("utt-1", &rows, 3)?;
+/// assert_eq!(stream.finish(), modified_beam_search(&model, &whole, &Fusion::NONE, &options, &times)?);
+/// # Ok::<(), kaldera_decoder::Error>(())
+/// ```
+pub struct TransducerStream<'a, M: TransducerModel, L: LanguageModel = NoModel> {
+    search: Search<'a, M, L>,
+    times: FrameTimes,
+    dim: Option<usize>,
+}
+
+impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
+    /// A stream before its first frame.
+    ///
+    /// # Errors
+    /// [`Error::Option`], and what the model refuses.
+    pub fn new(
+        utterance: &str,
+        model: &'a M,
+        fusion: &Fusion<'a, L>,
+        options: &'a TransducerOptions,
+        times: FrameTimes,
+    ) -> Result<Self, Error> {
+        options.check()?;
+        times.check()?;
+        let search = Search::new((model, fusion), options, Topology::One, utterance, usize::MAX)?;
+        Ok(Self { search, times, dim: model.encoder_dim() })
+    }
+
+    /// Takes more frames: rows of as many values as the joiner takes.
+    ///
+    /// # Errors
+    /// As [`modified_beam_search`]; the stream cannot be used afterwards.
+    pub fn accept(&mut self, chunk: &EncoderOutput<'_>) -> Result<(), Error> {
+        match self.dim {
+            Some(expected) if expected != chunk.dim() => {
+                let utterance = self.search.utterance.clone();
+                Err(Error::EncoderDim { utterance, expected, found: chunk.dim() })
+            }
+            _ => self.search.accept(chunk),
+        }
+    }
+
+    /// How many frames it has taken.
+    pub fn num_frames(&self) -> usize {
+        self.search.num_frames
+    }
+
+    /// The hypotheses so far; beginnings of hot words have their bonus. More frames may follow.
+    pub fn partial(&self) -> Recognition {
+        self.search.result(&self.times, false)
+    }
+
+    /// The hypotheses of the utterance.
+    pub fn finish(self) -> Recognition {
+        self.search.result(&self.times, true)
+    }
+}
+
+impl<M: TransducerModel, L: LanguageModel> fmt::Debug for TransducerStream<'_, M, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Search { utterance, num_frames, .. } = &self.search;
+        let mut shown = f.debug_struct("TransducerStream");
+        shown.field("utterance", utterance).field("num_frames", num_frames).finish_non_exhaustive()
+    }
 }
 
 /// icefall's modified beam search: each frame has one token or none, and the
@@ -365,10 +467,10 @@ pub fn beam_search<M: TransducerModel, L: LanguageModel>(
 /// frame. A token has the frames of its duration; what goes beyond the end ends with it.
 ///
 /// ```
-/// use kaldera_decoder::FrameTimes;
 /// use kaldera_decoder::transducer::{
 ///     EncoderOutput, Fusion, TransducerModel, TransducerOptions, tdt_beam_search,
 /// };
+/// use kaldera_decoder::{Error, FrameTimes};
 ///
 /// /// The encoder's scores as they are: of two tokens, and of the durations 1 and 2.
 /// struct Scores;
@@ -384,12 +486,17 @@ pub fn beam_search<M: TransducerModel, L: LanguageModel>(
 ///         &[1, 2]
 ///     }
 ///
-///     fn start(&self) {}
+///     fn start(&self) -> Result<(), Error> {
+///         Ok(())
+///     }
 ///
-///     fn advance(&self, _: &(), _: i32) {}
+///     fn advance(&self, _: &(), _: i32) -> Result<(), Error> {
+///         Ok(())
+///     }
 ///
-///     fn join(&self, encoder: &[f32], _: &(), scores: &mut [f32]) {
+///     fn join(&self, encoder: &[f32], _: &(), scores: &mut [f32]) -> Result<(), Error> {
 ///         scores.copy_from_slice(encoder);
+///         Ok(())
 ///     }
 /// }
 ///

@@ -1,7 +1,7 @@
 //! The joiner's scores as log-probabilities.
 
 use crate::error::Error;
-use crate::transducer::model::{EncoderOutput, TransducerModel};
+use crate::transducer::model::TransducerModel;
 use crate::transducer::options::TransducerOptions;
 
 /// The joiner's scores as log-probabilities.
@@ -33,13 +33,13 @@ impl Joined {
         model: &M,
         row: &[f32],
         state: &M::State,
-        encoder: &EncoderOutput<'_>,
+        utterance: &str,
         frame: usize,
     ) -> Result<(&[f64], &[f64]), Error> {
-        model.join(row, state, &mut self.scores);
+        model.join(row, state, &mut self.scores)?;
         if let Some(token) = self.scores.iter().position(|score| score.is_nan() || *score == f32::INFINITY) {
             let value = self.scores[token];
-            return Err(Error::Value { utterance: encoder.utterance().into(), frame, token, value });
+            return Err(Error::Value { utterance: utterance.into(), frame, token, value });
         }
         for (to, from) in self.log_probs.iter_mut().zip(&self.scores) {
             *to = f64::from(*from);

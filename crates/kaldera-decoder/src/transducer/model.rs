@@ -7,8 +7,8 @@ use crate::transducer::options::TransducerOptions;
 /// The predictor and the joiner of a transducer, over plain slices.
 ///
 /// ```
-/// use kaldera_decoder::FrameTimes;
 /// use kaldera_decoder::transducer::{EncoderOutput, TransducerModel, greedy_search, TransducerOptions};
+/// use kaldera_decoder::{Error, FrameTimes};
 ///
 /// /// Never the same token twice: the joiner takes the encoder's scores and forbids the last token.
 /// struct Unlike;
@@ -20,19 +20,20 @@ use crate::transducer::options::TransducerOptions;
 ///         3
 ///     }
 ///
-///     fn start(&self) -> i32 {
-///         0
+///     fn start(&self) -> Result<i32, Error> {
+///         Ok(0)
 ///     }
 ///
-///     fn advance(&self, _: &i32, token: i32) -> i32 {
-///         token
+///     fn advance(&self, _: &i32, token: i32) -> Result<i32, Error> {
+///         Ok(token)
 ///     }
 ///
-///     fn join(&self, encoder: &[f32], last: &i32, scores: &mut [f32]) {
+///     fn join(&self, encoder: &[f32], last: &i32, scores: &mut [f32]) -> Result<(), Error> {
 ///         scores.copy_from_slice(encoder);
 ///         if *last != 0 {
 ///             scores[*last as usize] = f32::NEG_INFINITY;
 ///         }
+///         Ok(())
 ///     }
 /// }
 ///
@@ -65,14 +66,23 @@ pub trait TransducerModel {
     }
 
     /// Before the first token.
-    fn start(&self) -> Self::State;
+    ///
+    /// # Errors
+    /// [`Error::Model`] if the predictor cannot be run.
+    fn start(&self) -> Result<Self::State, Error>;
 
     /// After a token more, which is not the blank.
-    fn advance(&self, state: &Self::State, token: i32) -> Self::State;
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    fn advance(&self, state: &Self::State, token: i32) -> Result<Self::State, Error>;
 
     /// Writes the scores of all tokens, and then of all durations, for a frame of the encoder:
     /// logits, or log-probabilities.
-    fn join(&self, encoder: &[f32], state: &Self::State, scores: &mut [f32]);
+    ///
+    /// # Errors
+    /// [`Error::Model`] if the joiner cannot be run.
+    fn join(&self, encoder: &[f32], state: &Self::State, scores: &mut [f32]) -> Result<(), Error>;
 }
 
 /// The encoder's output of an utterance, a row a frame.
@@ -229,15 +239,15 @@ impl TransducerModel for StatelessModel {
         Some(self.dim)
     }
 
-    fn start(&self) -> StatelessState {
+    fn start(&self) -> Result<StatelessState, Error> {
         let mut context = vec![-1; self.embeddings.len()];
         if let Some(last) = context.last_mut() {
             *last = self.blank;
         }
-        self.state(context)
+        Ok(self.state(context))
     }
 
-    fn advance(&self, state: &StatelessState, token: i32) -> StatelessState {
+    fn advance(&self, state: &StatelessState, token: i32) -> Result<StatelessState, Error> {
         let mut context = state.context.clone();
         if !context.is_empty() {
             context.rotate_left(1);
@@ -245,16 +255,17 @@ impl TransducerModel for StatelessModel {
         if let Some(last) = context.last_mut() {
             *last = token;
         }
-        self.state(context)
+        Ok(self.state(context))
     }
 
-    fn join(&self, encoder: &[f32], state: &StatelessState, scores: &mut [f32]) {
+    fn join(&self, encoder: &[f32], state: &StatelessState, scores: &mut [f32]) -> Result<(), Error> {
         let hidden: Vec<f64> =
             encoder.iter().zip(&state.output).map(|(a, b)| (f64::from(*a) + f64::from(*b)).tanh()).collect();
         for ((score, row), bias) in scores.iter_mut().zip(self.weight.chunks_exact(self.dim)).zip(&self.bias) {
             let sum: f64 = row.iter().zip(&hidden).map(|(weight, value)| f64::from(*weight) * value).sum();
             *score = crate::log_probs::narrow(sum + f64::from(*bias));
         }
+        Ok(())
     }
 }
 

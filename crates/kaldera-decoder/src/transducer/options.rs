@@ -12,6 +12,8 @@ use crate::error::Error;
 pub struct TransducerOptions {
     /// How many hypotheses are kept in each frame.
     pub beam: usize,
+    /// A token that counts as the blank, beside it: icefall's `unk_id`, of which no hypothesis has any.
+    pub unk: Option<i32>,
     /// By what logits are divided before they become probabilities.
     pub temperature: f64,
     /// What is taken off the blank's logit.
@@ -40,6 +42,7 @@ impl Default for TransducerOptions {
     fn default() -> Self {
         Self {
             beam: 4,
+            unk: None,
             temperature: 1.0,
             blank_penalty: 0.0,
             max_symbols_per_frame: 1,
@@ -55,6 +58,7 @@ impl Default for TransducerOptions {
 setters! {
     TransducerOptions:
     beam, with_beam: usize, "With this many hypotheses.";
+    unk, with_unk: Option<i32>, "With or without a token that counts as the blank.";
     temperature, with_temperature: f64, "With this temperature.";
     blank_penalty, with_blank_penalty: f64, "With this penalty of the blank.";
     max_symbols_per_frame, with_max_symbols_per_frame: usize, "With this many tokens in a frame.";
@@ -69,6 +73,11 @@ impl TransducerOptions {
     /// The largest number of tokens that a frame may have: no speech comes near it, and a beam search
     /// looks at all hypotheses of a frame for each of them.
     pub const MOST_SYMBOLS_PER_FRAME: usize = 1000;
+
+    /// Whether a hypothesis stays as it is where it takes this token.
+    pub(crate) fn takes_no_token(&self, blank: i32, token: i32) -> bool {
+        token == blank || Some(token) == self.unk
+    }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         let refuse = |name, value, reason| Err(Error::Option { name, value, reason });

@@ -104,12 +104,17 @@ impl TransducerModel for Durations {
         &[0, 1, 2]
     }
 
-    fn start(&self) {}
+    fn start(&self) -> Result<(), Error> {
+        Ok(())
+    }
 
-    fn advance(&self, (): &(), _: i32) {}
+    fn advance(&self, (): &(), _: i32) -> Result<(), Error> {
+        Ok(())
+    }
 
-    fn join(&self, encoder: &[f32], (): &(), scores: &mut [f32]) {
+    fn join(&self, encoder: &[f32], (): &(), scores: &mut [f32]) -> Result<(), Error> {
         scores.copy_from_slice(encoder);
+        Ok(())
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kaldera_decoder::transducer::{
-    EncoderOutput, Fusion, TransducerModel, TransducerOptions, beam_search, modified_beam_search, tdt_beam_search,
-    tdt_greedy_search,
+    EncoderOutput, Fusion, TransducerModel, TransducerOptions, TransducerStream, beam_search, forced_align,
+    modified_beam_search, tdt_beam_search, tdt_greedy_search,
 };
 use kaldera_decoder::{Error, FrameTimes};
 use proptest::prelude::*;
@@ -35,19 +35,20 @@ impl TransducerModel for Model {
         Some(TOKENS + self.durations.len())
     }
 
-    fn start(&self) -> usize {
-        0
+    fn start(&self) -> Result<usize, Error> {
+        Ok(0)
     }
 
-    fn advance(&self, _: &usize, token: i32) -> usize {
-        usize::try_from(token).unwrap()
+    fn advance(&self, _: &usize, token: i32) -> Result<usize, Error> {
+        Ok(usize::try_from(token).unwrap())
     }
 
-    fn join(&self, encoder: &[f32], last: &usize, scores: &mut [f32]) {
+    fn join(&self, encoder: &[f32], last: &usize, scores: &mut [f32]) -> Result<(), Error> {
         scores.copy_from_slice(encoder);
         for (score, more) in scores.iter_mut().zip(&self.after[*last]) {
             *score += more;
         }
+        Ok(())
     }
 }
 
@@ -71,7 +72,7 @@ fn all_strings(model: &Model, encoder: &EncoderOutput<'_>, most: usize) -> BTree
         }
         let mut scores = vec![0.0; TOKENS + model.durations.len()];
         let last = tokens.last().map_or(0, |&token| usize::try_from(token).unwrap());
-        model.join(encoder.frame(frame), &last, &mut scores);
+        model.join(encoder.frame(frame), &last, &mut scores).unwrap();
         let (of_tokens, of_durations) = (log_softmax(&scores[..TOKENS]), log_softmax(&scores[TOKENS..]));
         for (token, of_token) in (0..).zip(&of_tokens) {
             for (place, &duration) in model.durations.iter().enumerate() {
@@ -107,7 +108,7 @@ fn all_of_frames(model: &Model, encoder: &EncoderOutput<'_>, most: usize, one: b
             for (string, sum) in sums {
                 let mut scores = [0.0; TOKENS];
                 let last = string.last().map_or(0, |&token| usize::try_from(token).unwrap());
-                model.join(row, &last, &mut scores);
+                model.join(row, &last, &mut scores).unwrap();
                 let scores = log_softmax(&scores);
                 *ended.entry(string.clone()).or_insert(0.0) += sum * scores[0].exp();
                 for (token, score) in (1..).zip(&scores[1..]) {
@@ -229,4 +230,101 @@ fn what_a_search_cannot_take_is_named() {
     }
     let refused = search(&[0.0; 4], 4, &times.with_subsampling(0));
     assert!(matches!(refused, Err(Error::Option { name: "subsampling", .. })));
+}
+
+/// All alignments of a transcript with one token or none in each frame: the score of the best, and
+/// the frames of its tokens.
+fn best_alignment(model: &Model, encoder: &EncoderOutput<'_>, tokens: &[i32]) -> Option<(f64, Vec<usize>)> {
+    let num_frames = encoder.num_frames();
+    let mut best: Option<(f64, Vec<usize>)> = None;
+    for chosen in 0_u32..1 << num_frames {
+        let frames: Vec<usize> = (0..num_frames).filter(|frame| chosen >> frame & 1 == 1).collect();
+        if frames.len() != tokens.len() {
+            continue;
+        }
+        let (mut total, mut last, mut rest) = (0.0, 0, tokens);
+        for frame in 0..num_frames {
+            let mut scores = [0.0; TOKENS];
+            model.join(encoder.frame(frame), &last, &mut scores).unwrap();
+            let scores = log_softmax(&scores);
+            if frames.contains(&frame) {
+                last = usize::try_from(rest[0]).unwrap();
+                rest = &rest[1..];
+                total += scores[last];
+            } else {
+                total += scores[0];
+            }
+        }
+        if best.as_ref().is_none_or(|best| total > best.0) {
+            best = Some((total, frames));
+        }
+    }
+    best
+}
+
+proptest! {
+    #[test]
+    fn a_stream_gives_what_the_whole_gives(
+        after in prop::array::uniform3(prop::array::uniform3(-1.0_f32..1.0)),
+        values in prop::collection::vec(-3.0_f32..3.0, 0..9 * TOKENS),
+        beam in 1..5_usize,
+        chunk in 1..5_usize,
+        unk in prop::option::of(1..3_i32),
+    ) {
+        let model = Model { durations: vec![], after };
+        let values = &values[..values.len() / TOKENS * TOKENS];
+        let (times, fusion) = (FrameTimes::default(), Fusion::NONE);
+        let options = TransducerOptions::default().with_beam(beam).with_n_best(beam).with_unk(unk);
+        let mut stream = TransducerStream::new("u", &model, &fusion, &options, times).unwrap();
+        for chunk in values.chunks(chunk * TOKENS) {
+            stream.accept(&EncoderOutput::new("u", chunk, TOKENS).unwrap()).unwrap();
+            // Without hot words, nothing is added at the end.
+            let so_far = EncoderOutput::new("u", &values[..stream.num_frames() * TOKENS], TOKENS).unwrap();
+            let expected = modified_beam_search(&model, &so_far, &fusion, &options, &times).unwrap();
+            prop_assert_eq!(stream.partial(), expected);
+        }
+        let whole = EncoderOutput::new("u", values, TOKENS).unwrap();
+        let expected = modified_beam_search(&model, &whole, &fusion, &options, &times).unwrap();
+        prop_assert!(expected.hypotheses.iter().all(|one| unk.is_none_or(|unk| !one.token_ids().contains(&unk))));
+        prop_assert_eq!(stream.finish(), expected);
+    }
+
+    #[test]
+    fn the_best_alignment_is_found(
+        after in prop::array::uniform3(prop::array::uniform3(-1.0_f32..1.0)),
+        values in prop::collection::vec(-3.0_f32..3.0, 0..6 * TOKENS),
+        tokens in prop::collection::vec(1..3_i32, 0..5),
+    ) {
+        let model = Model { durations: vec![], after };
+        let values = &values[..values.len() / TOKENS * TOKENS];
+        let encoder = EncoderOutput::new("u", values, TOKENS).unwrap();
+        let found = forced_align(&model, &encoder, &tokens, &TransducerOptions::default(), &FrameTimes::default());
+        let Some((score, frames)) = best_alignment(&model, &encoder, &tokens) else {
+            let is_too_long = matches!(found, Err(Error::TooFewFrames { .. }));
+            prop_assert!(is_too_long);
+            return Ok(());
+        };
+        let found = found.unwrap();
+        prop_assert!((found.scores.acoustic - score).abs() < TOLERANCE, "{} {}", found.scores.acoustic, score);
+        prop_assert_eq!(found.token_ids(), tokens);
+        prop_assert_eq!(found.tokens.iter().map(|token| token.frames.start).collect::<Vec<_>>(), frames);
+    }
+}
+
+#[test]
+fn transcripts_that_cannot_be_aligned_are_refused() {
+    let model = Model { durations: vec![], after: [[0.0; 3]; 3] };
+    let encoder = EncoderOutput::new("u", &[0.0; 6], TOKENS).unwrap();
+    let align = |tokens: &[i32], options: &TransducerOptions| {
+        forced_align(&model, &encoder, tokens, options, &FrameTimes::default()).unwrap_err()
+    };
+    let options = TransducerOptions::default();
+    assert!(matches!(align(&[1, 0], &options), Error::BlankLabel { position: 1, .. }));
+    assert!(matches!(align(&[2], &options.clone().with_unk(Some(2))), Error::BlankLabel { blank: 2, .. }));
+    assert!(matches!(align(&[1, 3], &options), Error::Label { label: 3, num_tokens: 3, .. }));
+    assert!(matches!(align(&[1, 1, 1], &options), Error::TooFewFrames { needed: 3, num_frames: 2, .. }));
+    let with_durations = Model { durations: vec![1], ..model.clone() };
+    let encoder = EncoderOutput::new("u", &[0.0; 8], TOKENS + 1).unwrap();
+    let refused = forced_align(&with_durations, &encoder, &[1], &options, &FrameTimes::default());
+    assert!(matches!(refused, Err(Error::Size { expected: 0, found: 1, .. })));
 }

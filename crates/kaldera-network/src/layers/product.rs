@@ -14,7 +14,7 @@ const ROWS_AT_ONCE: usize = 256;
 /// A matrix library may sum in another order where there are other numbers of rows. Here the sum of
 /// an element has one order, so that the rows of a chunk are those of the whole to the last bit.
 #[derive(Debug)]
-pub(super) struct Product {
+pub(crate) struct Product {
     /// `[outputs, inputs]`
     weight: Vec<f32>,
     bias: Vec<f32>,
@@ -23,12 +23,23 @@ pub(super) struct Product {
 
 impl Product {
     /// W, row by row, and b, which has a value for each row of W.
-    pub(super) fn new(weight: Vec<f32>, bias: Vec<f32>, inputs: usize) -> Self {
+    pub(crate) fn new(weight: Vec<f32>, bias: Vec<f32>, inputs: usize) -> Self {
         Self { weight, bias, inputs }
     }
 
-    pub(super) fn num_outputs(&self) -> usize {
+    pub(crate) fn num_outputs(&self) -> usize {
         self.bias.len()
+    }
+
+    /// One row of `inputs` values.
+    pub(crate) fn row(&self, x: &[f32]) -> Vec<f32> {
+        let mut y = self.bias.clone();
+        if self.inputs > 0 {
+            let x = Operand { data: x, row_step: self.inputs, col_step: 1 };
+            let weight = Operand { data: &self.weight, row_step: 1, col_step: self.inputs };
+            gemm(1, self.num_outputs(), self.inputs, 1.0, x, weight, 1.0, &mut y, self.bias.len());
+        }
+        y
     }
 
     /// Rows of `inputs` values.

@@ -1,3 +1,4 @@
 //! Contracts of networks from ONNX files.
 
 mod networks;
+mod transducers;

@@ -80,7 +80,7 @@ class Recognizer(_kaldera.Recognizer):
     """Recognises speech with the model of a folder (``model.toml``, tokens, network ...).
 
     ``options`` change those of decoding in ``model.toml``: ``beam``, ``n_best``, ``lm_weight``,
-    ``word_score``, ``hotwords``, ``hotword_weight``, ``language_model``, ``graph``,
+    ``word_score``, ``symbols_per_frame``, ``hotwords``, ``hotword_weight``, ``language_model``, ``graph``,
     ``acoustic_scale``, ``search_beam``, ``lattice_beam``, ``max_active``.
 
     Raises OSError for files that cannot be read, ValueError for what is wrong in them.

@@ -15,8 +15,6 @@ use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
 
 use crate::Error;
-#[cfg(feature = "opus")]
-use crate::pipeline::catch::catch_panic;
 #[cfg(feature = "symphonia")]
 use crate::pipeline::decode;
 use crate::pipeline::formats::{self, Format};

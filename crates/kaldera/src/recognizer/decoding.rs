@@ -12,10 +12,12 @@ use kaldera_decoder::align::TranscriptWord;
 use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, CtcStream, SpellingTree, WordModel};
 use kaldera_decoder::graph::{GraphOptions, GraphRecognizer, GraphStream};
 use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Vocabulary, WordUnits};
+use kaldera_network::Predictor;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::recognizer::description::{Description, Model, Words};
+use crate::recognizer::description::{Description, Model, ModelKind, Words};
+use crate::recognizer::transducer::{SearchStream, TransducerSearch};
 
 /// How a [`Recognizer`](super::Recognizer) searches: the table `decoding` of a `model.toml`, and
 /// what a program changes of it. Paths are relative to the model's folder.
@@ -24,7 +26,8 @@ use crate::recognizer::description::{Description, Model, Words};
 #[non_exhaustive]
 pub struct DecodingOptions {
     /// How many hypotheses are kept in each frame. Without it, and without a language model, hot
-    /// words and more than one hypothesis, the best token of each frame is taken; 20 otherwise.
+    /// words and more than one hypothesis, the best token of each frame is taken; 20 otherwise, and 4
+    /// of a transducer.
     pub beam: Option<usize>,
     /// How many hypotheses are returned.
     pub n_best: usize,
@@ -32,6 +35,8 @@ pub struct DecodingOptions {
     pub lm_weight: f64,
     /// What each word adds.
     pub word_score: f64,
+    /// How many tokens a frame may have, of a transducer.
+    pub symbols_per_frame: usize,
     /// Phrases that are more probable than the model thinks.
     pub hotwords: Vec<String>,
     /// The bonus of a hot word.
@@ -58,6 +63,7 @@ impl Default for DecodingOptions {
             n_best: 1,
             lm_weight: ctc.lm_weight,
             word_score: ctc.word_score,
+            symbols_per_frame: 1,
             hotwords: vec![],
             hotword_weight: ctc.hotword_weight,
             language_model: None,
@@ -76,6 +82,7 @@ setters! {
     n_best, with_n_best: usize, "With this many hypotheses in the result.";
     lm_weight, with_lm_weight: f64, "With this weight of the language model.";
     word_score, with_word_score: f64, "With this score for each word.";
+    symbols_per_frame, with_symbols_per_frame: usize, "With this many tokens in a frame of a transducer.";
     hotwords, with_hotwords: Vec<String>, "With these hot words.";
     hotword_weight, with_hotword_weight: f64, "With this bonus of a hot word.";
     language_model, with_language_model: Option<PathBuf>, "With this language model.";
@@ -105,6 +112,11 @@ fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)
         ("lm-weight", !has_graph && !has_model && options.lm_weight != plain.lm_weight, NO_MODEL),
         ("word-score", !has_graph && !has_model && options.word_score != plain.word_score, NO_MODEL),
         (
+            "symbols-per-frame",
+            description.kind != ModelKind::Transducer && options.symbols_per_frame != plain.symbols_per_frame,
+            "it is for transducers",
+        ),
+        (
             "hotword-weight",
             options.hotwords.is_empty() && options.hotword_weight != plain.hotword_weight,
             "there are no hot words",
@@ -119,23 +131,34 @@ pub(super) struct Decoder {
     search: Search,
     /// The spellings of the lexicon, by words.
     spellings: HashMap<String, Vec<Vec<i32>>>,
+    /// Values of a row of the network's output.
+    columns: usize,
 }
 
 #[derive(Debug)]
 enum Search {
     Ctc(Box<CtcDecoder<NgramModel>>),
     Graph(Box<GraphRecognizer>),
+    Transducer(Box<TransducerSearch>),
 }
 
 /// An utterance whose frames come in chunks.
 pub(super) enum DecoderStream<'d> {
     Ctc(Box<CtcStream<'d, NgramModel>>),
     Graph(&'d GraphRecognizer, Box<GraphStream>),
+    Transducer(Box<SearchStream<'d>>),
 }
 
 impl Model {
-    /// The decoder that the description and the options ask for.
-    pub(super) fn decoder(&self, vocabulary: &Vocabulary, times: FrameTimes) -> Result<Decoder, Error> {
+    /// The decoder that the description and the options ask for, of rows of so many values; a
+    /// transducer has a predictor.
+    pub(super) fn decoder(
+        &self,
+        vocabulary: &Vocabulary,
+        times: FrameTimes,
+        columns: usize,
+        predictor: Option<Box<dyn Predictor>>,
+    ) -> Result<Decoder, Error> {
         let description = &self.description;
         let lexicon = description.lexicon.as_deref().map(|file| self.read_text("lexicon", file)).transpose()?;
         let graph = description.decoding.graph.as_ref().map(|file| ("decoding.graph", file));
@@ -144,13 +167,16 @@ impl Model {
             let idle: Vec<String> = idle.into_iter().map(|(name, why)| format!("{name} ({why})")).collect();
             tracing::warn!("options that do nothing here: {}", idle.join(", "));
         }
-        let search = match graph.or(description.graph.as_ref().map(|file| ("graph", file))) {
-            Some((key, file)) => self.graph_search(key, file, vocabulary, times)?,
-            None => self.ctc_search(lexicon.as_deref(), vocabulary, times)?,
+        let search = match (predictor, graph.or(description.graph.as_ref().map(|file| ("graph", file)))) {
+            (Some(predictor), _) => {
+                Search::Transducer(Box::new(self.transducer(predictor, columns, vocabulary, times)?))
+            }
+            (None, Some((key, file))) => self.graph_search(key, file, vocabulary, times)?,
+            (None, None) => self.ctc_search(lexicon.as_deref(), vocabulary, times)?,
         };
         let spellings = lexicon.as_deref().map(|text| spellings(text, vocabulary)).transpose();
         let spellings = spellings.map_err(|error| self.refuse("lexicon", error.to_string()))?.unwrap_or_default();
-        Ok(Decoder { search, spellings })
+        Ok(Decoder { search, spellings, columns })
     }
 
     fn graph_search(
@@ -274,18 +300,32 @@ impl Model {
 }
 
 impl Decoder {
-    pub(super) fn decode(&self, log_probs: &LogProbs<'_>) -> Result<Recognition, Error> {
+    /// The words for rows of the network's output.
+    pub(super) fn decode(&self, utterance: &str, rows: &[f32]) -> Result<Recognition, Error> {
         Ok(match &self.search {
-            Search::Ctc(decoder) => decoder.decode(log_probs)?,
-            Search::Graph(_) if log_probs.num_frames() == 0 => Recognition::new(log_probs.utterance(), 0, vec![]),
-            Search::Graph(recognizer) => recognizer.decode(log_probs)?,
+            Search::Transducer(search) => search.decode(utterance, rows)?,
+            Search::Ctc(decoder) => decoder.decode(&LogProbs::new(utterance, rows, self.columns)?)?,
+            Search::Graph(_) if rows.is_empty() => Recognition::new(utterance, 0, vec![]),
+            Search::Graph(recognizer) => recognizer.decode(&LogProbs::new(utterance, rows, self.columns)?)?,
         })
     }
 
-    pub(super) fn stream(&self, utterance: &str) -> DecoderStream<'_> {
+    /// A stream; none for a search that needs whole utterances.
+    pub(super) fn stream(&self, utterance: &str) -> Result<Option<DecoderStream<'_>>, Error> {
+        Ok(match &self.search {
+            Search::Ctc(decoder) => Some(DecoderStream::Ctc(Box::new(decoder.stream(utterance)))),
+            Search::Graph(recognizer) => Some(DecoderStream::Graph(recognizer, Box::new(recognizer.stream(utterance)))),
+            Search::Transducer(search) => {
+                search.stream(utterance)?.map(|stream| DecoderStream::Transducer(Box::new(stream)))
+            }
+        })
+    }
+
+    /// The search of a transducer, if it is one.
+    pub(super) fn transducer(&self) -> Option<&TransducerSearch> {
         match &self.search {
-            Search::Ctc(decoder) => DecoderStream::Ctc(Box::new(decoder.stream(utterance))),
-            Search::Graph(recognizer) => DecoderStream::Graph(recognizer, Box::new(recognizer.stream(utterance))),
+            Search::Transducer(search) => Some(search),
+            Search::Ctc(_) | Search::Graph(_) => None,
         }
     }
 
@@ -321,10 +361,14 @@ fn spellings(lexicon: &str, vocabulary: &Vocabulary) -> Result<HashMap<String, V
 }
 
 impl DecoderStream<'_> {
-    pub(super) fn accept(&mut self, chunk: &LogProbs<'_>) -> Result<(), Error> {
+    /// Takes more rows of `columns` values of the network's output.
+    pub(super) fn accept(&mut self, utterance: &str, rows: &[f32], columns: usize) -> Result<(), Error> {
         match self {
-            Self::Ctc(stream) => stream.accept(chunk)?,
-            Self::Graph(recognizer, stream) => recognizer.accept(stream, chunk)?,
+            Self::Ctc(stream) => stream.accept(&LogProbs::new(utterance, rows, columns)?)?,
+            Self::Graph(recognizer, stream) => {
+                recognizer.accept(stream, &LogProbs::new(utterance, rows, columns)?)?;
+            }
+            Self::Transducer(stream) => stream.accept(utterance, rows)?,
         }
         Ok(())
     }
@@ -333,6 +377,7 @@ impl DecoderStream<'_> {
         Ok(match self {
             Self::Ctc(stream) => stream.partial(),
             Self::Graph(recognizer, stream) => recognizer.partial(stream)?,
+            Self::Transducer(stream) => stream.partial(),
         })
     }
 
@@ -340,6 +385,7 @@ impl DecoderStream<'_> {
         Ok(match self {
             Self::Ctc(stream) => stream.finish(),
             Self::Graph(recognizer, stream) => recognizer.finish(&stream)?,
+            Self::Transducer(stream) => stream.finish(),
         })
     }
 }

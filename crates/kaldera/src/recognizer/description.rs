@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use kaldera_decoder::align::Topology;
 use kaldera_decoder::{FrameTimes, Vocabulary, WordUnits};
-use kaldera_network::{LayerOptions, LayerStack, Merged, Network, ParameterStore, Recorded};
+use kaldera_network::{
+    LayerOptions, LayerStack, Merged, Network, ParameterStore, Predictor, Recorded, StatelessPredictor,
+};
 use serde::Deserialize;
 use toml::Table;
 
@@ -26,6 +28,10 @@ const FILE: &str = "model.toml";
 /// The largest description.
 const MAX_BYTES: u64 = 1 << 20;
 
+#[cfg(not(feature = "onnx"))]
+const NO_ONNX: &str = "this build reads no ONNX files: build with the feature `onnx`, as in \
+                       'cargo install --path crates/kaldera-cli --features onnx'";
+
 /// What a model is.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -34,6 +40,7 @@ pub(super) struct Description {
     pub(super) tokens: PathBuf,
     #[serde(default)]
     pub(super) blank: usize,
+    pub(super) unk: Option<usize>,
     #[serde(default)]
     pub(super) words: Words,
     pub(super) separator: Option<String>,
@@ -56,6 +63,8 @@ pub(super) enum ModelKind {
     Ctc,
     /// Each token is a state with a loop; no frame is a blank.
     Hmm,
+    /// An encoder, a predictor and a joiner.
+    Transducer,
 }
 
 /// What words are made of.
@@ -84,6 +93,10 @@ pub(super) struct NetworkFile {
     #[serde(default)]
     layers: Vec<LayerOptions>,
     outputs: Option<PathBuf>,
+    predictor: Option<PathBuf>,
+    joiner: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) durations: Vec<usize>,
 }
 
 /// What computes a network from an ONNX file.
@@ -139,9 +152,10 @@ impl Model {
         let graph = decoding.graph.as_ref().or(graph.as_ref());
         let words = graph_words.as_ref().filter(|_| graph.is_some());
         let language_model = decoding.language_model.as_ref().or(language_model.as_ref());
+        let parts = [network.predictor.as_ref(), network.joiner.as_ref()];
         let others =
             [network.outputs.as_ref(), lexicon.as_ref(), graph, words, language_model.filter(|_| graph.is_none())];
-        let named = [tokens, &network.file].into_iter().chain(others.into_iter().flatten());
+        let named = [tokens, &network.file].into_iter().chain(parts.into_iter().chain(others).flatten());
         let mut files: Vec<PathBuf> =
             std::iter::once(self.folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
         let cmvn = self.description.features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
@@ -154,9 +168,9 @@ impl Model {
             files.extend(list.utterances().iter().filter_map(|one| path_of(&one.source)).map(Path::to_owned));
             files.dedup();
         }
-        if network.extension().is_some_and(|ending| ending == "onnx") {
-            files.extend(weights_beside(&network));
-        }
+        let is_onnx = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "onnx");
+        let networks = std::iter::once(&self.description.network.file).chain(parts.into_iter().flatten());
+        files.extend(networks.filter(is_onnx).flat_map(|file| weights_beside(&self.path(file))));
         files
     }
 
@@ -168,7 +182,7 @@ impl Model {
     /// What a path of an alignment may do.
     pub(super) fn topology(&self) -> Topology {
         match self.description.kind {
-            ModelKind::Ctc => Topology::Ctc,
+            ModelKind::Ctc | ModelKind::Transducer => Topology::Ctc,
             ModelKind::Hmm => Topology::Hmm,
         }
     }
@@ -212,6 +226,56 @@ impl Model {
         match &self.description.network.outputs {
             Some(outputs) => Ok(Box::new(self.merged(network, outputs)?)),
             None => Ok(network),
+        }
+    }
+
+    /// The predictor and the joiner of a transducer; none for other kinds.
+    pub(super) fn predictor(&self) -> Result<Option<Box<dyn Predictor>>, Error> {
+        let Description { kind, blank, unk, network, .. } = &self.description;
+        let NetworkFile { file, predictor, joiner, outputs, durations, .. } = network;
+        if *kind != ModelKind::Transducer {
+            let of_transducers = [
+                ("unk", unk.is_some()),
+                ("network.predictor", predictor.is_some()),
+                ("network.joiner", joiner.is_some()),
+                ("network.durations", !durations.is_empty()),
+            ];
+            return match of_transducers.into_iter().find(|(_, is_there)| *is_there) {
+                Some((key, _)) => Err(self.refuse(key, "it is for kind = \"transducer\"")),
+                None => Ok(None),
+            };
+        }
+        if outputs.is_some() {
+            return Err(self.refuse("network.outputs", "a transducer's outputs are not merged: leave it out"));
+        }
+        let made: Box<dyn Predictor> = match file.extension().and_then(|ending| ending.to_str()) {
+            Some("onnx") => {
+                let missing = |key: &str, names: &str| {
+                    self.refuse(key, format!("it is missing: an .onnx file, which exporters call {names}"))
+                };
+                let predictor = predictor.as_ref().ok_or_else(|| missing("network.predictor", "decoder"))?;
+                let joiner = joiner.as_ref().ok_or_else(|| missing("network.joiner", "joiner"))?;
+                self.onnx_predictor(predictor, joiner)?
+            }
+            Some("safetensors") => {
+                if let Some((key, _)) = [("network.predictor", predictor), ("network.joiner", joiner)]
+                    .into_iter()
+                    .find(|(_, file)| file.is_some())
+                {
+                    return Err(self.refuse(key, "its tensors are in network.file: leave it out"));
+                }
+                let failed = |error: &dyn std::fmt::Display| self.in_file("network.file", file, error);
+                let weights = ParameterStore::load(self.path(file)).map_err(|error| failed(&error))?;
+                Box::new(StatelessPredictor::new(&weights, *blank).map_err(|error| failed(&error))?)
+            }
+            _ => return Err(self.refuse("network.file", "the encoder of a transducer is .onnx or .safetensors")),
+        };
+        match made.num_scores().checked_sub(durations.len()) {
+            Some(1..) => Ok(Some(made)),
+            _ => {
+                let reason = format!("there are {} of them, and {} scores in all", durations.len(), made.num_scores());
+                Err(self.refuse("network.durations", reason))
+            }
         }
     }
 
@@ -274,26 +338,56 @@ impl Model {
 
     #[cfg(feature = "onnx")]
     fn onnx(&self, path: &Path, dim: usize) -> Result<Box<dyn Network>, Error> {
-        use kaldera_onnx::{Error as OnnxError, OnnxNetwork, OnnxOptions, Runtime};
+        use kaldera_onnx::{OnnxNetwork, OnnxOptions};
 
-        let runtime = match self.description.network.runtime {
-            RuntimeName::Rten => Runtime::Rten,
-            RuntimeName::Ort => Runtime::Ort,
-            RuntimeName::OrtCuda => Runtime::OrtCuda,
-        };
         let options = OnnxOptions::default().with_inputs(dim).with_subsampling(self.description.subsampling);
-        let network = OnnxNetwork::open(path, &options.with_runtime(runtime));
-        Ok(Box::new(network.map_err(|error| match error {
-            OnnxError::NoRuntime | OnnxError::Library { .. } => self.refuse("network.runtime", error.to_string()),
-            _ => self.refuse("network.file", error.to_string()),
+        let options = options.with_encoder(self.description.kind == ModelKind::Transducer);
+        let network = OnnxNetwork::open(path, &options.with_runtime(self.runtime()));
+        Ok(Box::new(network.map_err(|error| self.of_onnx("network.file", &error))?))
+    }
+
+    #[cfg(feature = "onnx")]
+    fn onnx_predictor(&self, predictor: &Path, joiner: &Path) -> Result<Box<dyn Predictor>, Error> {
+        use kaldera_onnx::{Error as OnnxError, OnnxPredictor, PredictorOptions};
+
+        let (predictor, joiner) = (self.path(predictor), self.path(joiner));
+        let options = PredictorOptions::default().with_blank(self.description.blank).with_runtime(self.runtime());
+        Ok(Box::new(OnnxPredictor::open(predictor, &joiner, &options).map_err(|error| match &error {
+            OnnxError::Load { path, .. } | OnnxError::Part { path, .. } if *path == joiner => {
+                self.of_onnx("network.joiner", &error)
+            }
+            _ => self.of_onnx("network.predictor", &error),
         })?))
+    }
+
+    #[cfg(feature = "onnx")]
+    fn runtime(&self) -> kaldera_onnx::Runtime {
+        match self.description.network.runtime {
+            RuntimeName::Rten => kaldera_onnx::Runtime::Rten,
+            RuntimeName::Ort => kaldera_onnx::Runtime::Ort,
+            RuntimeName::OrtCuda => kaldera_onnx::Runtime::OrtCuda,
+        }
+    }
+
+    /// The error of an ONNX file that this key names.
+    #[cfg(feature = "onnx")]
+    fn of_onnx(&self, key: &str, error: &kaldera_onnx::Error) -> Error {
+        use kaldera_onnx::Error as OnnxError;
+
+        match error {
+            OnnxError::NoRuntime | OnnxError::Library { .. } => self.refuse("network.runtime", error.to_string()),
+            _ => self.refuse(key, error.to_string()),
+        }
     }
 
     #[cfg(not(feature = "onnx"))]
     fn onnx(&self, path: &Path, _dim: usize) -> Result<Box<dyn Network>, Error> {
-        let reason = "this build reads no ONNX files: build with the feature `onnx`, as in \
-                      'cargo install --path crates/kaldera-cli --features onnx'";
-        Err(self.refuse("network.file", format!("{}: {reason}", path.display())))
+        Err(self.refuse("network.file", format!("{}: {NO_ONNX}", path.display())))
+    }
+
+    #[cfg(not(feature = "onnx"))]
+    fn onnx_predictor(&self, predictor: &Path, _joiner: &Path) -> Result<Box<dyn Predictor>, Error> {
+        Err(self.refuse("network.predictor", format!("{}: {NO_ONNX}", predictor.display())))
     }
 
     /// Log-probabilities of an archive.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kaldera_decoder::{LogProbs, Recognition};
+use kaldera_decoder::Recognition;
 use kaldera_network::{Batch, NetworkStream};
 use lod::LodTensor;
 
@@ -15,8 +15,9 @@ use crate::recognizer::front_end::FrontEndStream;
 ///
 /// What [`finish`](Self::finish) returns is what [`Recognizer::transcribe`] returns of the whole. A
 /// network with a state runs once over each chunk. One that needs the whole utterance, such as one
-/// with layers in both directions or of an ONNX file, and features that are normalised over the
-/// utterance: these run over all that has come whenever a result is asked for. Such utterances should
+/// with layers in both directions or of an ONNX file without states, features that are normalised
+/// over the utterance, and transducers with durations or several tokens in a frame: these run over
+/// all that has come whenever a result is asked for. Such utterances should
 /// end at an [endpoint](Recognizer::endpoint).
 pub struct RecognizerStream<'r> {
     recognizer: &'r Recognizer,
@@ -39,7 +40,8 @@ impl<'r> RecognizerStream<'r> {
         let reason = "log-probabilities of an archive belong to whole utterances: no stream".to_owned();
         let features = features.ok_or(Error::ModelFile { path: "model.toml".into(), reason })?;
         let network = recognizer.network.stream().ok().filter(|_| !recognizer.front_end.needs_utterance());
-        let network = network.map(|network| Running { network, decoder: recognizer.decoder.stream(utterance) });
+        let network = network.zip(recognizer.decoder.stream(utterance)?);
+        let network = network.map(|(network, decoder)| Running { network, decoder });
         Ok(Self { recognizer, utterance: utterance.to_owned(), features, rows: vec![], network })
     }
 
@@ -55,10 +57,9 @@ impl<'r> RecognizerStream<'r> {
     pub fn accept(&mut self, samples: &[f32]) -> Result<(), Error> {
         self.features.accept(samples, &mut self.rows)?;
         if let Some(running) = &mut self.network {
-            let log_probs = running.network.accept(&self.rows)?;
+            let rows = running.network.accept(&self.rows)?;
             self.rows.clear();
-            let columns = self.recognizer.network.num_outputs();
-            running.decoder.accept(&LogProbs::new(&self.utterance, &log_probs, columns)?)?;
+            running.decoder.accept(&self.utterance, &rows, self.recognizer.network.num_outputs())?;
         }
         Ok(())
     }
@@ -81,9 +82,8 @@ impl<'r> RecognizerStream<'r> {
     pub fn finish(mut self) -> Result<Recognition, Error> {
         self.features.finish(&mut self.rows)?;
         let Some(mut running) = self.network.take() else { return self.whole() };
-        let log_probs = running.network.finish(&self.rows)?;
-        let columns = self.recognizer.network.num_outputs();
-        running.decoder.accept(&LogProbs::new(&self.utterance, &log_probs, columns)?)?;
+        let rows = running.network.finish(&self.rows)?;
+        running.decoder.accept(&self.utterance, &rows, self.recognizer.network.num_outputs())?;
         running.decoder.finish()
     }
 
@@ -93,8 +93,8 @@ impl<'r> RecognizerStream<'r> {
         let mut rows = self.rows.clone();
         self.recognizer.front_end.normalize_utterance(&mut rows);
         let rows = LodTensor::from_lengths(&[rows.len() / dim.max(1)], dim, rows)?;
-        let log_probs = self.recognizer.network.log_probs(&Batch::new(&[&self.utterance], &rows)?)?;
-        self.recognizer.decode(&self.utterance, log_probs.values())
+        let rows = self.recognizer.network.log_probs(&Batch::new(&[&self.utterance], &rows)?)?;
+        self.recognizer.decoder.decode(&self.utterance, rows.values())
     }
 }
 

@@ -9,3 +9,4 @@ mod pipeline;
 mod recognizer;
 mod recordings;
 mod snfa;
+mod transducer;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kaldera_onnx::{Description, Layout};
+use kaldera_onnx::{Description, Layout, OnnxPredictor, Predictor as _, PredictorOptions};
 
 use super::super::Trouble;
 use super::super::transcribe::Decoding;
@@ -13,18 +13,33 @@ use crate::log::say;
 /// What a token of nothing is called: icefall, sherpa-onnx and NeMo; WeNet; ESPnet; wav2vec 2.0.
 const BLANKS: [&str; 5] = ["<blk>", "<blank>", "<eps>", "[blank]", "<pad>"];
 
-/// Names of the files of a transducer.
-const OF_TRANSDUCERS: [&str; 4] = ["encoder", "decoder", "joiner", "predictor"];
+/// How the names of the parts of a transducer begin.
+const PARTS: [&str; 3] = ["encoder", "decoder", "joiner"];
+
+/// In the names of files whose weights are of another precision than in training.
+const QUANTISED: [&str; 3] = ["int8", "int4", "fp16"];
+
+/// NeMo's transducers may have so many tokens in a frame: its `max_symbols`.
+const NEMO_SYMBOLS: usize = 10;
+
+/// The files of an export.
+struct Export {
+    /// A network that was trained with CTC, or the encoder of a transducer.
+    network: PathBuf,
+    /// The predictor and the joiner of a transducer.
+    parts: Option<[PathBuf; 2]>,
+}
 
 /// Makes the folder `output`.
 pub(super) fn import(source: &Path, tokens: Option<&Path>, output: &Path) -> Result<(), Trouble> {
-    let network = network_of(source)?;
+    let export = export_of(source)?;
+    let network = &export.network;
     let beside = network.parent().unwrap_or(Path::new("")).join("tokens.txt");
     let tokens = tokens.unwrap_or(&beside);
     let text = fs::read_to_string(tokens).map_err(|error| failed(tokens, &error))?;
-    let description = Description::read(&network).map_err(|error| Trouble::failed(&error))?;
-    let layout = Layout::of(&description).map_err(|error| failed(&network, &error))?;
-    let toml = model_toml(&description, layout, (tokens, &text), &network)?;
+    let description = Description::read(network).map_err(|error| Trouble::failed(&error))?;
+    let layout = Layout::of(&description).map_err(|error| failed(network, &error))?;
+    let toml = model_toml(&description, layout, (tokens, &text), &export)?;
     if output.symlink_metadata().is_ok() {
         return Err(failed(output, &"it exists: remove it, or choose another name"));
     }
@@ -33,7 +48,7 @@ pub(super) fn import(source: &Path, tokens: Option<&Path>, output: &Path) -> Res
     let output = &output.with_file_name(&part);
     part.push(format!(".{}.part", std::process::id()));
     let part = output.with_file_name(part);
-    let made = write(&part, &network, &text, &toml)
+    let made = write(&part, &export, &text, &toml)
         .and_then(|()| Decoding::default().open(&part).map(|_| ()))
         .and_then(|()| fs::rename(&part, output).map_err(|error| failed(output, &error)));
     if made.is_err() {
@@ -52,35 +67,94 @@ fn file_name(path: &Path) -> Result<String, Trouble> {
     name.map(str::to_owned).ok_or_else(|| failed(path, &"its name must be UTF-8"))
 }
 
-/// The network of a file or folder.
-fn network_of(source: &Path) -> Result<PathBuf, Trouble> {
-    if !fs::metadata(source).map_err(|error| failed(source, &error))?.is_dir() {
-        return Ok(source.to_owned());
-    }
-    let mut found = vec![];
-    for entry in fs::read_dir(source).map_err(|error| failed(source, &error))? {
-        let path = entry.map_err(|error| failed(source, &error))?.path();
+/// The files of an export: those of a folder, or those that belong to this one.
+fn export_of(source: &Path) -> Result<Export, Trouble> {
+    let is_folder = fs::metadata(source).map_err(|error| failed(source, &error))?.is_dir();
+    let folder = match source.parent() {
+        _ if is_folder => source,
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut names = vec![];
+    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
+        let path = entry.map_err(|error| failed(folder, &error))?.path();
         if path.extension().is_some_and(|ending| ending == "onnx") {
-            found.push(path);
+            names.push(file_name(&path)?);
         }
     }
-    found.sort();
-    let names: Vec<String> = found.iter().map(|path| file_name(path)).collect::<Result<_, _>>()?;
-    if names.iter().any(|name| OF_TRANSDUCERS.iter().any(|kind| name.starts_with(kind))) {
-        let reason = format!("{} are those of a transducer; only networks trained with CTC are read", names.join(", "));
-        return Err(failed(source, &reason));
-    }
-    match &found[..] {
-        [one] => Ok(one.clone()),
-        [] => Err(failed(source, &"there is no .onnx file in it")),
-        _ => Err(failed(source, &format!("there are {}: name one of them", names.join(", ")))),
+    names.sort();
+    let named = if is_folder { None } else { Some(file_name(source)?) };
+    let is_part = |name: &String| PARTS.iter().any(|part| name.starts_with(part));
+    match named {
+        Some(name) if !is_part(&name) => return Ok(Export { network: source.to_owned(), parts: None }),
+        Some(name) if !name.starts_with(PARTS[0]) => {
+            return Err(failed(source, &"a part of a transducer: name its encoder, or the folder"));
+        }
+        None if !names.iter().any(is_part) => {
+            return match &names[..] {
+                [one] => Ok(Export { network: folder.join(one), parts: None }),
+                [] => Err(failed(source, &"there is no .onnx file in it")),
+                _ => Err(failed(source, &format!("there are {}: name one of them", names.join(", ")))),
+            };
+        }
+        named => {
+            let one =
+                |part: &str, like: Option<&str>| part_of(&names, part, like).map_err(|reason| failed(folder, &reason));
+            let encoder = named.map_or_else(|| one(PARTS[0], None), Ok)?;
+            let ending = encoder.strip_prefix(PARTS[0]);
+            let (predictor, joiner) = (one(PARTS[1], ending)?, one(PARTS[2], ending)?);
+            say(format_args!("a transducer: {encoder}, {predictor}, {joiner}"));
+            let parts = Some([folder.join(predictor), folder.join(joiner)]);
+            Ok(Export { network: folder.join(encoder), parts })
+        }
     }
 }
 
-/// Writes the folder: the network with its files of weights, the tokens and the description.
-fn write(folder: &Path, network: &Path, tokens: &str, toml: &str) -> Result<(), Trouble> {
-    let name = file_name(network)?;
+/// The file of a part of a transducer: the one with the encoder's ending, or with it but for the
+/// precision; else the only one, or the only one that is not quantised.
+fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String, String> {
+    let all: Vec<&String> = names.iter().filter(|name| name.starts_with(part)).collect();
+    let is_plain = |name: &&&String| !QUANTISED.iter().any(|kind| name.contains(kind));
+    if let Some(ending) = ending {
+        let plain = QUANTISED.iter().fold(ending.to_owned(), |name, kind| name.replace(&format!(".{kind}"), ""));
+        let wanted = [ending, &*plain].map(|ending| format!("{part}{ending}"));
+        if let Some(found) = wanted.into_iter().find(|name| all.contains(&name)) {
+            return Ok(found);
+        }
+    }
+    let plain: Vec<&&String> = all.iter().filter(is_plain).collect();
+    match (&plain[..], &all[..]) {
+        ([one], _) => Ok((**one).clone()),
+        ([], [one]) => Ok((*one).clone()),
+        (_, []) => Err(format!(
+            "a transducer needs {}, and there is no {part}*.onnx beside {}",
+            PARTS.join(", "),
+            names.join(", ")
+        )),
+        _ => {
+            let all: Vec<&str> = all.iter().map(|name| name.as_str()).collect();
+            Err(format!("there are {}: name the encoder that is meant, or move the others away", all.join(", ")))
+        }
+    }
+}
+
+/// Writes the folder: networks with their files of weights, the tokens and the description.
+fn write(folder: &Path, export: &Export, tokens: &str, toml: &str) -> Result<(), Trouble> {
     fs::create_dir(folder).map_err(|error| failed(folder, &error))?;
+    for network in std::iter::once(&export.network).chain(export.parts.iter().flatten()) {
+        copy(network, folder)?;
+    }
+    for (own, text) in [("tokens.txt", tokens), ("model.toml", toml)] {
+        let path = folder.join(own);
+        fs::write(&path, text).map_err(|error| failed(&path, &error))?;
+        sync(&path)?;
+    }
+    Ok(())
+}
+
+/// Copies a network with its files of weights.
+fn copy(network: &Path, folder: &Path) -> Result<(), Trouble> {
+    let name = file_name(network)?;
     let beside = match network.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
@@ -93,11 +167,6 @@ fn write(folder: &Path, network: &Path, tokens: &str, toml: &str) -> Result<(), 
             fs::copy(&path, folder.join(own)).map_err(|error| failed(&path, &error))?;
             sync(&folder.join(own))?;
         }
-    }
-    for (own, text) in [("tokens.txt", tokens), ("model.toml", toml)] {
-        let path = folder.join(own);
-        fs::write(&path, text).map_err(|error| failed(&path, &error))?;
-        sync(&path)?;
     }
     Ok(())
 }
@@ -112,22 +181,28 @@ fn model_toml(
     description: &Description,
     layout: Layout,
     tokens: (&Path, &str),
-    network: &Path,
+    export: &Export,
 ) -> Result<String, Trouble> {
     let (tokens, text) = tokens;
     let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
-    let mut toml = "kind = \"ctc\"\ntokens = \"tokens.txt\"\n".to_owned();
+    let kind = if export.parts.is_some() { "transducer" } else { "ctc" };
+    let mut toml = format!("kind = \"{kind}\"\ntokens = \"tokens.txt\"\n");
     let texts: Vec<(&str, &str)> = text.lines().filter_map(|line| line.trim_end().rsplit_once([' ', '\t'])).collect();
     let blank = texts.iter().find(|(text, _)| BLANKS.contains(&text.trim()));
-    match blank {
+    let blank: usize = match blank {
         Some((_, number)) => {
-            let wrong = |_| failed(tokens, &format!("the blank's number is '{number}'"));
-            let number: usize = number.parse().map_err(wrong)?;
-            line(&mut toml, "blank", number);
+            number.parse().map_err(|_| failed(tokens, &format!("the blank's number is '{number}'")))?
         }
         None => {
             return Err(failed(tokens, &format!("there is no blank in it: one of {}", BLANKS.join(", "))));
         }
+    };
+    line(&mut toml, "blank", blank);
+    let is_nemo = is_nemo(description, layout);
+    // icefall's searches take it as the blank, NeMo's do not.
+    let unk = texts.iter().find(|(text, _)| text.trim() == "<unk>").filter(|_| export.parts.is_some() && !is_nemo);
+    if let Some((_, number)) = unk {
+        line(&mut toml, "unk", number);
     }
     let any = |is: &dyn Fn(&str) -> bool| texts.iter().any(|(text, _)| is(text));
     if any(&|text| text.starts_with('\u{2581}')) {
@@ -151,10 +226,30 @@ fn model_toml(
         }
     };
     toml.push_str("\n[features]\n");
-    features(&mut toml, description, layout, samp_freq).map_err(|reason| failed(network, &reason))?;
+    features(&mut toml, description, layout, samp_freq).map_err(|reason| failed(&export.network, &reason))?;
     toml.push_str("\n[network]\n");
-    line(&mut toml, "file", format_args!("{:?}", file_name(network)?));
+    line(&mut toml, "file", format_args!("{:?}", file_name(&export.network)?));
+    if let Some([predictor, joiner]) = &export.parts {
+        line(&mut toml, "predictor", format_args!("{:?}", file_name(predictor)?));
+        line(&mut toml, "joiner", format_args!("{:?}", file_name(joiner)?));
+        if is_nemo {
+            let options = PredictorOptions::default().with_blank(blank);
+            let scores = OnnxPredictor::open(predictor, joiner, &options).map_err(|error| Trouble::failed(&error))?;
+            // What comes after the tokens are durations, as sherpa-onnx reads them.
+            match scores.num_scores().saturating_sub(texts.len()) {
+                0 => {}
+                count => line(&mut toml, "durations", format_args!("{:?}", (0..count).collect::<Vec<_>>())),
+            }
+            toml.push_str("\n[decoding]\n");
+            line(&mut toml, "symbols-per-frame", NEMO_SYMBOLS);
+        }
+    }
     Ok(toml)
+}
+
+fn is_nemo(description: &Description, layout: Layout) -> bool {
+    description.metadata("model_type").is_some_and(|kind| kind.starts_with("EncDec"))
+        || matches!(layout, Layout::Columns { .. })
 }
 
 fn line(toml: &mut String, key: &str, value: impl std::fmt::Display) {
@@ -168,7 +263,6 @@ fn features(toml: &mut String, description: &Description, layout: Layout, samp_f
     let model_type = metadata("model_type").unwrap_or_default();
     let named = || ["feat_dim", "feature_dim"].iter().find_map(|key| metadata(key)).and_then(|dim| dim.parse().ok());
     let width = layout.width().or_else(named).unwrap_or(80_usize);
-    let is_nemo = model_type.starts_with("EncDec") || matches!(layout, Layout::Columns { .. });
     if layout.takes_samples() {
         line(toml, "kind", "\"samples\"");
         line(toml, "sample-frequency", samp_freq);
@@ -180,7 +274,7 @@ fn features(toml: &mut String, description: &Description, layout: Layout, samp_f
             }
             Some(_) => {}
         }
-    } else if is_nemo {
+    } else if is_nemo(description, layout) {
         say("features: NeMo's, but for its window, of which the Hann window here is longer by one sample");
         line(toml, "kind", "\"log-mel\"");
         line(toml, "sample-frequency", samp_freq);

@@ -1,0 +1,293 @@
+//! The predictor and the joiner of a transducer on the runtime.
+
+use std::fmt;
+use std::path::Path;
+
+use kaldera_network::{Error as NetworkError, Predictor, PredictorState};
+
+use crate::description::{Axis, Description, Element, TensorInfo};
+use crate::error::Error;
+use crate::session::{Runtime, Session, Tensor, load};
+use crate::states::State;
+
+/// The most tokens that a predictor may look back at, and the most values of a row.
+const MAX_CONTEXT: usize = 1 << 10;
+const MAX_WIDTH: usize = 1 << 16;
+
+const PREDICTOR: &str = "predictor";
+const JOINER: &str = "joiner";
+
+/// What files may not say of a predictor and a joiner.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PredictorOptions {
+    /// The blank, which stands before the first token.
+    pub blank: usize,
+    /// What computes them.
+    pub runtime: Runtime,
+}
+
+impl PredictorOptions {
+    /// Sets [`blank`](Self::blank).
+    #[must_use]
+    pub fn with_blank(self, blank: usize) -> Self {
+        Self { blank, ..self }
+    }
+
+    /// Sets [`runtime`](Self::runtime).
+    #[must_use]
+    pub fn with_runtime(self, runtime: Runtime) -> Self {
+        Self { runtime, ..self }
+    }
+}
+
+/// The predictor and the joiner of a transducer, a file each.
+///
+/// ```text
+///   icefall: y [N, context] -> decoder_out [N, D];  encoder_out [N, D], decoder_out [N, D] -> logit [N, V]
+///   NeMo:    targets [N, 1], target_length [N], states -> outputs [N, H, 1], lengths, states
+///            encoder_outputs [N, D, 1], decoder_outputs [N, H, 1] -> outputs [N, 1, 1, V + durations]
+/// ```
+///
+/// Inputs are told by type and shape, not by name: tokens are integers of two axes, states floating
+/// point, whose outputs are the last ones of the file, in the same order.
+pub struct OnnxPredictor {
+    predictor: Box<dyn Session>,
+    inputs: TokenInputs,
+    output: usize,
+    joiner: Box<dyn Session>,
+    rows: [RowInput; 2],
+    blank: i32,
+    num_scores: usize,
+}
+
+/// The inputs of a predictor, by position.
+#[derive(Debug)]
+struct TokenInputs {
+    tokens: usize,
+    context: usize,
+    lengths: Option<usize>,
+    states: Vec<State>,
+}
+
+/// An input of a joiner: its position, how many values a row has, and its shape for one row.
+#[derive(Debug)]
+struct RowInput {
+    position: usize,
+    width: usize,
+    shape: Vec<usize>,
+}
+
+impl fmt::Debug for OnnxPredictor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { inputs, rows, num_scores, .. } = self;
+        let mut shown = f.debug_struct("OnnxPredictor");
+        shown.field("inputs", inputs).field("rows", rows).field("num_scores", num_scores).finish_non_exhaustive()
+    }
+}
+
+impl OnnxPredictor {
+    /// Opens the files of a predictor (`decoder.onnx`) and a joiner, and runs both once, so that what
+    /// the runtime cannot do is an error here.
+    ///
+    /// # Errors
+    /// [`Error::Load`] and [`Error::Part`]; [`Error::State`]; those of the runtime.
+    pub fn open(
+        predictor: impl AsRef<Path>,
+        joiner: impl AsRef<Path>,
+        options: &PredictorOptions,
+    ) -> Result<Self, Error> {
+        let (predictor_path, joiner_path) = (predictor.as_ref(), joiner.as_ref());
+        let of_predictor = |reason| part(predictor_path, PREDICTOR, reason);
+        let of_joiner = |reason| part(joiner_path, JOINER, reason);
+        let predictor = load(predictor_path, options.runtime)?;
+        let description = predictor.description();
+        let inputs = TokenInputs::of(&description)?.map_err(of_predictor)?;
+        let output = inputs.output(&description).map_err(of_predictor)?;
+        let blank = i32::try_from(options.blank).map_err(|_| of_predictor(format!("a blank of {}", options.blank)))?;
+        let joiner = load(joiner_path, options.runtime)?;
+        let joined = joiner.description();
+        let rows = RowInput::both(&joined).map_err(of_joiner)?;
+        let mut made = Self { predictor, inputs, output, joiner, rows, blank, num_scores: 0 };
+        let state = made.first().map_err(of_predictor)?;
+        let expected = made.rows[1].width;
+        if state.output.len() != expected {
+            let found = state.output.len();
+            return Err(of_joiner(format!("rows of {expected} values of the predictor, which gives {found}")));
+        }
+        made.num_scores = made.scores(&vec![0.0; made.rows[0].width], &state).map_err(of_joiner)?.len();
+        let said = [&description, &joined].into_iter().find_map(|of| of.metadata("vocab_size"));
+        match said.and_then(|size| size.trim().parse::<usize>().ok()) {
+            Some(size) if size != made.num_scores => {
+                let reason = format!("{} scores, and the metadata have a vocab_size of {size}", made.num_scores);
+                Err(of_joiner(reason))
+            }
+            _ if made.num_scores == 0 => Err(of_joiner("there are no scores".to_owned())),
+            _ => Ok(made),
+        }
+    }
+
+    /// How many tokens the predictor looks back at; 1 for one that has states.
+    pub fn context(&self) -> usize {
+        self.inputs.context
+    }
+
+    fn first(&self) -> Result<PredictorState, String> {
+        let memory = self.inputs.states.iter().map(State::first).collect();
+        self.predict(PredictorState::first_tokens(self.inputs.context, self.blank), memory)
+    }
+
+    /// The state after these tokens.
+    fn predict(&self, tokens: Vec<i32>, memory: Vec<Tensor>) -> Result<PredictorState, String> {
+        let TokenInputs { tokens: position, context, lengths, states } = &self.inputs;
+        let values = tokens.iter().map(|&token| token.into()).collect();
+        let mut inputs = vec![(*position, Tensor::Integer(vec![1, *context], values))];
+        if let Some(lengths) = lengths {
+            inputs.push((*lengths, Tensor::Integer(vec![1], vec![1])));
+        }
+        inputs.extend(states.iter().zip(memory).map(|(state, value)| (state.input, value)));
+        let wanted: Vec<usize> = std::iter::once(self.output).chain(states.iter().map(|state| state.output)).collect();
+        let mut results = self.predictor.run(inputs, &wanted)?.into_iter();
+        let output = floats(results.next().ok_or("there is no output")?)?;
+        let memory = states.iter().zip(results).map(|(state, value)| {
+            state.check(&value)?;
+            floats(value)
+        });
+        Ok(PredictorState::new(tokens, memory.collect::<Result<_, _>>()?, output))
+    }
+
+    fn scores(&self, row: &[f32], state: &PredictorState) -> Result<Vec<f32>, String> {
+        let inputs = self.rows.iter().zip([row, &state.output]).map(|(input, row)| {
+            if row.len() != input.width {
+                return Err(format!("a row of {} values, where {} are taken", row.len(), input.width));
+            }
+            Ok((input.position, Tensor::Float(input.shape.clone(), row.to_vec())))
+        });
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        floats(self.joiner.run(inputs, &[0])?.into_iter().next().ok_or("there is no output")?)
+    }
+}
+
+fn part(path: &Path, part: &'static str, reason: String) -> Error {
+    Error::Part { path: path.to_owned(), part, reason }
+}
+
+fn floats(tensor: Tensor) -> Result<Vec<f32>, String> {
+    match tensor {
+        Tensor::Float(_, values) => Ok(values),
+        Tensor::Integer(shape, _) => Err(format!("integers of shape {shape:?}, and floating point is expected")),
+    }
+}
+
+fn shown(tensors: &[TensorInfo]) -> String {
+    tensors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl TokenInputs {
+    /// Those of a file; the inner error is what is wrong with it as a predictor.
+    fn of(description: &Description) -> Result<Result<Self, String>, Error> {
+        let (mut tokens, mut lengths, mut floats) = (None, None, vec![]);
+        for (position, input) in description.inputs.iter().enumerate() {
+            match (input.element, input.axes.as_deref()) {
+                (Some(Element::Integer), Some([_, size])) if tokens.is_none() => tokens = Some((position, size)),
+                (Some(Element::Integer), Some([_])) if lengths.is_none() => lengths = Some(position),
+                (Some(Element::Float), _) => floats.push(position),
+                _ => return Ok(Err(format!("input {input}: neither tokens [N, context], nor lengths, nor a state"))),
+            }
+        }
+        let Some((tokens, size)) = tokens else {
+            return Ok(Err(format!("no input has tokens [N, context]: there are {}", shown(&description.inputs))));
+        };
+        // The states are the last outputs, beside one at least.
+        let Some(first) = description.outputs.len().checked_sub(floats.len()).filter(|&first| first > 0) else {
+            return Ok(Err(format!("{} states for the outputs {}", floats.len(), shown(&description.outputs))));
+        };
+        let states = floats.iter().zip(first..).map(|(&input, output)| State::new(description, input, output));
+        let states = states.collect::<Result<Vec<_>, _>>()?;
+        let said = description.metadata("context_size").map(|size| size.trim().parse().unwrap_or(0));
+        let context = match (size, said) {
+            _ if !states.is_empty() => 1,
+            (Axis::Fixed(size), _) => *size,
+            (Axis::Symbolic(_), said) => said.unwrap_or(1),
+        };
+        if !(1..=MAX_CONTEXT).contains(&context) {
+            return Ok(Err(format!("a context of {context} tokens, and 1 to {MAX_CONTEXT} are possible")));
+        }
+        Ok(Ok(Self { tokens, context, lengths, states }))
+    }
+
+    /// The position of the output: the first of floating point.
+    fn output(&self, description: &Description) -> Result<usize, String> {
+        let own = description.outputs.len() - self.states.len();
+        let is_float = |output: &TensorInfo| {
+            let is_length = output.axes.as_ref().is_some_and(|axes| axes.len() < 2);
+            output.element.is_none_or(|element| element == Element::Float) && !is_length
+        };
+        let found = description.outputs[..own].iter().position(is_float);
+        found.ok_or_else(|| format!("no output has rows: there are {}", shown(&description.outputs)))
+    }
+}
+
+impl RowInput {
+    /// Those for the rows of the encoder and of the predictor, in this order.
+    fn both(description: &Description) -> Result<[Self; 2], String> {
+        let [first, second] = &description.inputs[..] else {
+            return Err(format!("it must have two inputs, and there are {}", shown(&description.inputs)));
+        };
+        let said = description.metadata("joiner_dim").and_then(|dim| dim.trim().parse().ok());
+        let (first, second) = (Self::of(first, 0, said)?, Self::of(second, 1, said)?);
+        // By name where names tell, and else the encoder's comes first.
+        let is_swapped = description.inputs[0].name.contains("dec") && description.inputs[1].name.contains("enc");
+        Ok(if is_swapped { [second, first] } else { [first, second] })
+    }
+
+    fn of(input: &TensorInfo, position: usize, said: Option<usize>) -> Result<Self, String> {
+        let axes = input.axes.as_deref().unwrap_or_default();
+        let is_float = input.element.is_none_or(|element| element == Element::Float);
+        let (width, axis, rank) = match axes {
+            [_, Axis::Fixed(width)] => (Some(*width), 1, 2),
+            [_, Axis::Symbolic(_)] => (said, 1, 2),
+            [_, Axis::Fixed(width), Axis::Symbolic(_)] => (Some(*width), 1, 3),
+            [_, _, Axis::Fixed(width)] => (Some(*width), 2, 3),
+            _ => (None, 0, 0),
+        };
+        match width.filter(|width| is_float && (1..=MAX_WIDTH).contains(width)) {
+            Some(width) => {
+                let mut shape = vec![1; rank];
+                shape[axis] = width;
+                Ok(Self { position, width, shape })
+            }
+            None => Err(format!("input {input}: neither rows [N, D] nor [N, D, T] of floating point, of a fixed D")),
+        }
+    }
+}
+
+impl Predictor for OnnxPredictor {
+    fn encoder_dim(&self) -> usize {
+        self.rows[0].width
+    }
+
+    fn num_scores(&self) -> usize {
+        self.num_scores
+    }
+
+    fn start(&self) -> Result<PredictorState, NetworkError> {
+        self.first().map_err(|reason| NetworkError::Part { part: PREDICTOR, reason })
+    }
+
+    fn advance(&self, state: &PredictorState, token: i32) -> Result<PredictorState, NetworkError> {
+        let memory = self.inputs.states.iter().zip(&state.memory).map(|(of, values)| of.value(values.clone()));
+        let found = self.predict(state.tokens_and(token), memory.collect());
+        found.map_err(|reason| NetworkError::Part { part: PREDICTOR, reason })
+    }
+
+    fn join(&self, row: &[f32], state: &PredictorState, scores: &mut [f32]) -> Result<(), NetworkError> {
+        let found = self.scores(row, state);
+        let found = found.and_then(|found| match found.len() == scores.len() {
+            true => Ok(found),
+            false => Err(format!("{} scores, and {} are wanted", found.len(), scores.len())),
+        });
+        scores.copy_from_slice(&found.map_err(|reason| NetworkError::Part { part: JOINER, reason })?);
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! What a network carries from one run to the next.
+
+use crate::description::{Axis, Description, Element, TensorInfo};
+use crate::error::Error;
+use crate::session::Tensor;
+
+/// The most values of a state.
+const MAX_VALUES: usize = 1 << 26;
+
+/// An input that takes what an output gave in the run before, and zeros in the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) input: usize,
+    pub(crate) output: usize,
+    shape: Vec<usize>,
+    is_float: bool,
+}
+
+impl State {
+    /// The input and the output at these positions; symbolic axes are of utterances, of which there
+    /// is one.
+    pub(crate) fn new(description: &Description, input: usize, output: usize) -> Result<Self, Error> {
+        let info = &description.inputs[input];
+        let refuse = |reason: &str| Error::State { input: info.to_string(), reason: reason.to_owned() };
+        let axes = info.axes.as_deref().ok_or_else(|| refuse("the file does not tell its shape"))?;
+        if axes.iter().filter(|axis| matches!(axis, Axis::Symbolic(_))).count() > 1 {
+            return Err(refuse("more than one of its axes is dynamic: export it with that of utterances alone"));
+        }
+        let size = |axis: &Axis| match axis {
+            Axis::Fixed(size) => *size,
+            Axis::Symbolic(_) => 1,
+        };
+        let shape: Vec<usize> = axes.iter().map(size).collect();
+        let values = shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size));
+        if values.is_none_or(|values| values > MAX_VALUES) {
+            return Err(refuse("it has more than 2^26 values"));
+        }
+        let is_float = match info.element {
+            Some(Element::Float) => true,
+            Some(Element::Integer) => false,
+            _ => return Err(refuse("its values must be floating point or integers of 32 or 64 bits")),
+        };
+        Ok(Self { input, output, shape, is_float })
+    }
+
+    /// The states of a file: pairs of an input NAME and an output `new_NAME` or `next_NAME`, as
+    /// icefall names them, or `NAME_next`, as NeMo does.
+    pub(crate) fn all(description: &Description) -> Result<Vec<Self>, Error> {
+        let pairs = description.inputs.iter().enumerate().filter_map(|(input, info)| {
+            let is_next = |output: &TensorInfo| {
+                let own = output.name.strip_prefix("new_").or_else(|| output.name.strip_prefix("next_"));
+                own.or_else(|| output.name.strip_suffix("_next")) == Some(&info.name)
+            };
+            Some((input, description.outputs.iter().position(is_next)?))
+        });
+        pairs.map(|(input, output)| Self::new(description, input, output)).collect()
+    }
+
+    /// What it is before the first run.
+    pub(crate) fn first(&self) -> Tensor {
+        let values: usize = self.shape.iter().product();
+        match self.is_float {
+            true => Tensor::Float(self.shape.clone(), vec![0.0; values]),
+            false => Tensor::Integer(self.shape.clone(), vec![0; values]),
+        }
+    }
+
+    /// A value of floating point.
+    pub(crate) fn value(&self, values: Vec<f32>) -> Tensor {
+        Tensor::Float(self.shape.clone(), values)
+    }
+
+    /// Whether a value is one that the input takes.
+    pub(crate) fn check(&self, value: &Tensor) -> Result<(), String> {
+        let (shape, is_float) = match value {
+            Tensor::Float(shape, _) => (shape, true),
+            Tensor::Integer(shape, _) => (shape, false),
+        };
+        match *shape == self.shape && is_float == self.is_float {
+            true => Ok(()),
+            false => Err(format!("a state of shape {:?} became one of shape {shape:?}", self.shape)),
+        }
+    }
+}
+
+/// How a network with states takes an utterance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Chunk {
+    /// How many rows a run takes.
+    pub rows: usize,
+    /// From the first row of a run to that of the next; those beyond are seen again.
+    pub shift: usize,
+}
+
+impl Chunk {
+    /// The keys of the metadata: icefall's, NeMo's.
+    const KEYS: [(&str, &str); 2] = [("T", "decode_chunk_len"), ("window_size", "chunk_shift")];
+
+    /// The most rows of a run: with it the memory of a trial run is bounded.
+    const MAX_ROWS: usize = 1 << 12;
+
+    /// What the metadata say; none if they say nothing.
+    pub(crate) fn of(description: &Description) -> Result<Option<Self>, Error> {
+        let number = |key: &str| description.metadata(key).map(|text| text.trim().parse::<usize>().unwrap_or(0));
+        let both = |&(rows, shift): &(&str, &str)| Some((number(rows)?, number(shift)?));
+        let Some((rows, shift)) = Self::KEYS.iter().find_map(both) else { return Ok(None) };
+        match (1..=rows).contains(&shift) && rows <= Self::MAX_ROWS {
+            true => Ok(Some(Self { rows, shift })),
+            false => Err(Error::Chunk { rows, shift, most: Self::MAX_ROWS }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(name: &str, axes: &[Axis], element: Element) -> TensorInfo {
+        TensorInfo { name: name.to_owned(), axes: Some(axes.to_vec()), element: Some(element) }
+    }
+
+    fn utterances() -> Axis {
+        Axis::Symbolic("N".to_owned())
+    }
+
+    #[test]
+    fn states_are_pairs_by_name() {
+        let state = |name: &str| tensor(name, &[Axis::Fixed(2), utterances()], Element::Float);
+        let mut description = Description::new(
+            vec![state("x"), state("cached_key_0"), state("h0"), state("cache_len")],
+            vec![state("encoder_out"), state("cache_len_next"), state("new_cached_key_0"), state("next_h0")],
+            vec![],
+        );
+        let found = State::all(&description).unwrap();
+        let pairs: Vec<_> = found.iter().map(|state| (state.input, state.output)).collect();
+        assert_eq!(pairs, [(1, 2), (2, 3), (3, 1)]);
+        assert_eq!(found[0].first(), Tensor::Float(vec![2, 1], vec![0.0; 2]));
+        assert!(found[0].check(&Tensor::Float(vec![2, 1], vec![1.0; 2])).is_ok());
+        assert!(found[0].check(&Tensor::Float(vec![1, 2], vec![1.0; 2])).unwrap_err().contains("[2, 1]"));
+        assert!(found[0].check(&Tensor::Integer(vec![2, 1], vec![1; 2])).is_err());
+        for (axes, element, said) in [
+            (vec![utterances(), utterances()], Element::Float, "more than one"),
+            (vec![Axis::Fixed(1 << 40), Axis::Fixed(1 << 40)], Element::Float, "2^26"),
+            (vec![utterances()], Element::Byte, "integers of 32"),
+        ] {
+            description.inputs[2] = tensor("h0", &axes, element);
+            let error = State::all(&description).unwrap_err().to_string();
+            assert!(error.contains("h0 [") && error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn chunks_are_what_the_metadata_say() {
+        let of = |keys: &[(&str, &str)]| {
+            let metadata = keys.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            Chunk::of(&Description::new(vec![], vec![], metadata))
+        };
+        assert_eq!(of(&[("T", "45"), ("decode_chunk_len", "32")]), Ok(Some(Chunk { rows: 45, shift: 32 })));
+        assert_eq!(of(&[("window_size", "121"), ("chunk_shift", "112")]), Ok(Some(Chunk { rows: 121, shift: 112 })));
+        assert_eq!(of(&[("T", "45")]), Ok(None));
+        for (rows, shift) in [("45", "46"), ("45", "0"), ("99999999", "1"), ("45", "-1"), ("x", "32")] {
+            assert!(
+                matches!(of(&[("T", rows), ("decode_chunk_len", shift)]), Err(Error::Chunk { .. })),
+                "{rows} {shift}"
+            );
+        }
+    }
+}

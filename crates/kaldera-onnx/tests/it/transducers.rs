@@ -1,0 +1,206 @@
+//! Small random transducers and networks with states, beside what ONNX Runtime and the searches of
+//! `tests/make-transducers.py` find.
+
+use std::path::{Path, PathBuf};
+
+use kaldera_decoder::transducer::{
+    EncoderOutput, Fusion, TransducerModel, TransducerOptions, modified_beam_search, tdt_greedy_search,
+};
+use kaldera_decoder::{Error as DecoderError, FrameTimes, Segment};
+use kaldera_network::{Batch, Error as NetworkError, LodTensor, Network, Predictor, PredictorState};
+use kaldera_onnx::{Chunk, Error, OnnxNetwork, OnnxOptions, OnnxPredictor, PredictorOptions};
+use serde_json::Value;
+
+/// Sums of some ten products of single precision, in another order, over a few layers.
+const TOLERANCE: f32 = 1e-4;
+
+const WIDTH: usize = 8;
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/networks").join(name)
+}
+
+fn answers(name: &str) -> Value {
+    let all: Value = serde_json::from_slice(&std::fs::read(path("transducers.json")).unwrap()).unwrap();
+    all[name].clone()
+}
+
+fn values(of: &Value) -> Vec<f32> {
+    of.as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32).collect()
+}
+
+fn integers<T: TryFrom<i64>>(of: &Value) -> Vec<T> {
+    let integer = |value: &Value| T::try_from(value.as_i64().unwrap()).unwrap_or_else(|_| panic!("{value}"));
+    of.as_array().unwrap().iter().map(integer).collect()
+}
+
+fn encoder(name: &str) -> OnnxNetwork {
+    OnnxNetwork::open(path(name), &OnnxOptions::default().with_encoder(true)).unwrap()
+}
+
+fn run(network: &OnnxNetwork, rows: &[f32]) -> Vec<f32> {
+    let rows = LodTensor::from_lengths(&[rows.len() / WIDTH], WIDTH, rows.to_vec()).unwrap();
+    network.log_probs(&Batch::new(&["a"], &rows).unwrap()).unwrap().values().to_vec()
+}
+
+fn assert_close(found: &[f32], expected: &[f32]) {
+    assert_eq!(found.len(), expected.len());
+    let distance = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(distance <= TOLERANCE, "{distance}");
+}
+
+/// A predictor and a joiner for the searches.
+struct Model {
+    predictor: OnnxPredictor,
+    durations: Vec<usize>,
+    blank: i32,
+}
+
+impl Model {
+    fn icefall(folder: &str) -> Self {
+        let file = |part: &str| path(&format!("{folder}/{part}-epoch-1-avg-1.onnx"));
+        let predictor = OnnxPredictor::open(file("decoder"), file("joiner"), &PredictorOptions::default()).unwrap();
+        Self { predictor, durations: vec![], blank: 0 }
+    }
+}
+
+fn failed(error: NetworkError) -> DecoderError {
+    DecoderError::Model { part: "test", reason: error.to_string() }
+}
+
+impl TransducerModel for Model {
+    type State = PredictorState;
+
+    fn num_tokens(&self) -> usize {
+        self.predictor.num_scores() - self.durations.len()
+    }
+
+    fn blank(&self) -> i32 {
+        self.blank
+    }
+
+    fn durations(&self) -> &[usize] {
+        &self.durations
+    }
+
+    fn start(&self) -> Result<PredictorState, DecoderError> {
+        self.predictor.start().map_err(failed)
+    }
+
+    fn advance(&self, state: &PredictorState, token: i32) -> Result<PredictorState, DecoderError> {
+        self.predictor.advance(state, token).map_err(failed)
+    }
+
+    fn join(&self, row: &[f32], state: &PredictorState, scores: &mut [f32]) -> Result<(), DecoderError> {
+        self.predictor.join(row, state, scores).map_err(failed)
+    }
+}
+
+fn assert_found(tokens: &[Segment], answer: &Value) {
+    assert_eq!(tokens.iter().map(|token| token.id).collect::<Vec<_>>(), integers::<i32>(&answer["tokens"]));
+    assert_eq!(tokens.iter().map(|token| token.frames.start).collect::<Vec<_>>(), integers::<usize>(&answer["frames"]));
+}
+
+#[test]
+fn greedy_search_and_sums_over_all_alignments_are_those_of_onnx_runtime() {
+    let (answer, model) = (answers("transducer"), Model::icefall("transducer"));
+    let encoder = encoder("transducer/encoder-epoch-1-avg-1.onnx");
+    assert_eq!((encoder.num_outputs(), encoder.subsampling(), encoder.chunk()), (6, 2, None));
+    assert_eq!((model.predictor.context(), model.predictor.encoder_dim(), model.predictor.num_scores()), (2, 6, 5));
+    let (times, options) = (FrameTimes::default(), TransducerOptions::default().with_unk(Some(2)));
+
+    let rows = run(&encoder, &values(&answer["rows"]));
+    let rows = EncoderOutput::new("a", &rows, 6).unwrap();
+    let options = options.with_beam(1);
+    let found = modified_beam_search(&model, &rows, &Fusion::NONE, &options, &times).unwrap();
+    assert_found(&found.hypotheses[0].tokens, &answer["greedy"]);
+
+    let rows = run(&encoder, &values(&answer["short"]));
+    let rows = EncoderOutput::new("a", &rows, 6).unwrap();
+    let expected = answer["best"].as_array().unwrap();
+    let options = options.with_beam(10_000).with_n_best(expected.len());
+    let found = modified_beam_search(&model, &rows, &Fusion::NONE, &options, &times).unwrap();
+    for (found, expected) in found.hypotheses.iter().zip(expected) {
+        assert_eq!(found.token_ids(), integers::<i32>(&expected["tokens"]));
+        let distance = (found.scores.total() - expected["score"].as_f64().unwrap()).abs();
+        assert!(distance < f64::from(TOLERANCE), "{distance}");
+    }
+    assert_eq!(found.hypotheses.len(), expected.len());
+}
+
+#[test]
+fn networks_with_states_give_in_any_chunks_what_onnx_runtime_gives() {
+    for (name, file, key) in [
+        ("streaming", "streaming/encoder-epoch-1-avg-1.onnx", "encoder_out"),
+        ("streaming-ctc", "streaming-ctc.onnx", "log_probs"),
+    ] {
+        let answer = answers(name);
+        let options = OnnxOptions::default().with_encoder(key == "encoder_out");
+        let network = OnnxNetwork::open(path(file), &options).unwrap();
+        let Chunk { rows, shift, .. } = network.chunk().unwrap();
+        assert_eq!((rows, shift, network.subsampling()), (8, 6, 2));
+        let (rows, expected) = (values(&answer["rows"]), values(&answer[key]));
+        let whole = run(&network, &rows);
+        assert_close(&whole, &expected);
+        let mut stream = network.stream().unwrap();
+        for chunk in [1, 5, 6, 8, 100] {
+            // One after another in the same stream, which begins again.
+            let mut found = vec![];
+            for rows in rows.chunks(chunk * WIDTH) {
+                found.extend(stream.accept(rows).unwrap());
+            }
+            found.extend(stream.finish(&[]).unwrap());
+            assert_eq!(found, whole, "{name} {chunk}");
+        }
+        assert!(stream.finish(&[]).unwrap().is_empty());
+        assert!(matches!(stream.accept(&[0.0; 9]), Err(NetworkError::Rows { expected: 8, found: 9 })));
+        stream.accept(&[0.0; 8 * WIDTH]).unwrap();
+        let error = stream.accept(&[0.0, f32::NAN, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).unwrap_err().to_string();
+        assert!(error.contains("row 8: NaN"), "{error}");
+    }
+    let (answer, model) = (answers("streaming"), Model::icefall("streaming"));
+    let rows = run(&encoder("streaming/encoder-epoch-1-avg-1.onnx"), &values(&answer["rows"]));
+    let rows = EncoderOutput::new("a", &rows, 6).unwrap();
+    let options = TransducerOptions::default().with_beam(1).with_unk(Some(2));
+    let found = modified_beam_search(&model, &rows, &Fusion::NONE, &options, &FrameTimes::default()).unwrap();
+    assert_found(&found.hypotheses[0].tokens, &answer["greedy"]);
+}
+
+#[test]
+fn tokens_and_durations_are_those_of_onnx_runtime() {
+    let answer = answers("tdt");
+    let options = PredictorOptions::default().with_blank(4);
+    let predictor = OnnxPredictor::open(path("tdt/decoder.onnx"), path("tdt/joiner.onnx"), &options).unwrap();
+    assert_eq!((predictor.context(), predictor.encoder_dim(), predictor.num_scores()), (1, 6, 8));
+    let model = Model { predictor, durations: vec![0, 1, 2], blank: 4 };
+    let rows = run(&encoder("tdt/encoder.onnx"), &values(&answer["rows"]));
+    let rows = EncoderOutput::new("a", &rows, 6).unwrap();
+    let options = TransducerOptions::default().with_max_symbols_per_frame(10);
+    let found = tdt_greedy_search(&model, &rows, &options, &FrameTimes::default()).unwrap();
+    assert_found(&found.tokens, &answer["greedy"]);
+}
+
+#[test]
+fn files_that_are_no_parts_of_a_transducer_are_named() {
+    let file = |part: &str| path(&format!("transducer/{part}-epoch-1-avg-1.onnx"));
+    let open = |predictor: PathBuf, joiner: PathBuf| {
+        OnnxPredictor::open(predictor, joiner, &PredictorOptions::default()).unwrap_err()
+    };
+    let swapped = open(file("joiner"), file("decoder"));
+    assert!(matches!(&swapped, Error::Part { part: "predictor", .. }), "{swapped}");
+    assert!(swapped.to_string().contains("joiner-epoch-1-avg-1.onnx"), "{swapped}");
+    let no_joiner = open(file("decoder"), file("encoder")).to_string();
+    assert!(no_joiner.contains("as the joiner of a transducer"), "{no_joiner}");
+    let of_another = open(file("decoder"), path("tdt/joiner.onnx")).to_string();
+    assert!(of_another.contains("rows of 4 values of the predictor, which gives 6"), "{of_another}");
+    assert!(matches!(open(file("decoder"), path("nowhere.onnx")), Error::Load { .. }));
+
+    let model = Model::icefall("transducer");
+    let state = model.start().unwrap();
+    let wrong = model.predictor.join(&[0.0; 5], &state, &mut [0.0; 5]).unwrap_err().to_string();
+    assert!(wrong.contains("a row of 5 values, where 6 are taken"), "{wrong}");
+    let wrong = model.predictor.join(&[0.0; 6], &state, &mut [0.0; 4]).unwrap_err().to_string();
+    assert!(wrong.contains("5 scores, and 4 are wanted"), "{wrong}");
+    // A token that the embedding has not.
+    assert!(matches!(model.predictor.advance(&state, 5), Err(NetworkError::Part { part: "predictor", .. })));
+}

@@ -1,0 +1,238 @@
+//! Transducers: searches over the rows of an encoder, with a predictor and a joiner.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fsa::graphs::ContextGraph;
+use kaldera_decoder::align::TranscriptWord;
+use kaldera_decoder::ctc::NoModel;
+use kaldera_decoder::transducer::{
+    EncoderOutput, Fusion, TransducerModel, TransducerOptions, TransducerStream, beam_search, forced_align,
+    greedy_search, modified_beam_search, tdt_beam_search, tdt_greedy_search,
+};
+use kaldera_decoder::{Error as DecoderError, FrameTimes, Recognition, Segment, Vocabulary, WordUnits};
+use kaldera_network::{Error as NetworkError, Predictor, PredictorState};
+
+use crate::Error;
+use crate::recognizer::description::Model;
+
+/// Hypotheses in each frame, where the description does not say how many: icefall's number.
+const BEAM: usize = 4;
+
+/// A search of a transducer.
+#[derive(Debug)]
+pub(super) struct TransducerSearch {
+    model: Predicting,
+    vocabulary: Vocabulary,
+    hot: Option<ContextGraph>,
+    options: TransducerOptions,
+    times: FrameTimes,
+    /// Whether the best token is taken at once.
+    is_greedy: bool,
+}
+
+/// A predictor and a joiner as a search takes them.
+#[derive(Debug)]
+struct Predicting {
+    predictor: Box<dyn Predictor>,
+    num_tokens: usize,
+    durations: Vec<usize>,
+    blank: i32,
+}
+
+fn of_model(error: NetworkError) -> DecoderError {
+    match error {
+        NetworkError::Part { part, reason } => DecoderError::Model { part, reason },
+        error => DecoderError::Model { part: "joiner", reason: error.to_string() },
+    }
+}
+
+impl TransducerModel for Predicting {
+    type State = Arc<PredictorState>;
+
+    fn num_tokens(&self) -> usize {
+        self.num_tokens
+    }
+
+    fn blank(&self) -> i32 {
+        self.blank
+    }
+
+    fn durations(&self) -> &[usize] {
+        &self.durations
+    }
+
+    fn encoder_dim(&self) -> Option<usize> {
+        Some(self.predictor.encoder_dim())
+    }
+
+    fn start(&self) -> Result<Self::State, DecoderError> {
+        self.predictor.start().map(Arc::new).map_err(of_model)
+    }
+
+    fn advance(&self, state: &Self::State, token: i32) -> Result<Self::State, DecoderError> {
+        self.predictor.advance(state, token).map(Arc::new).map_err(of_model)
+    }
+
+    fn join(&self, encoder: &[f32], state: &Self::State, scores: &mut [f32]) -> Result<(), DecoderError> {
+        self.predictor.join(encoder, state, scores).map_err(of_model)
+    }
+}
+
+impl Model {
+    /// The search of a transducer; `encoder_dim` is the number of values of the encoder's rows.
+    pub(super) fn transducer(
+        &self,
+        predictor: Box<dyn Predictor>,
+        encoder_dim: usize,
+        vocabulary: &Vocabulary,
+        times: FrameTimes,
+    ) -> Result<TransducerSearch, Error> {
+        let description = &self.description;
+        let options = &description.decoding;
+        let idle: [(&str, Option<&PathBuf>); 5] = [
+            ("graph", description.graph.as_ref()),
+            ("lexicon", description.lexicon.as_ref()),
+            ("language-model", description.language_model.as_ref()),
+            ("decoding.graph", options.graph.as_ref()),
+            ("decoding.language-model", options.language_model.as_ref()),
+        ];
+        if let Some((key, _)) = idle.into_iter().find(|(_, file)| file.is_some()) {
+            return Err(self.refuse(key, "a transducer is decoded without it: leave it out"));
+        }
+        let expected = predictor.encoder_dim();
+        if expected != encoder_dim {
+            let reason = format!("the joiner takes rows of {expected} values, and the encoder gives {encoder_dim}");
+            return Err(self.refuse("network", reason));
+        }
+        let blank = vocabulary.blank();
+        let unk = match description.unk {
+            Some(unk) => match i32::try_from(unk).ok().filter(|_| unk < vocabulary.len()) {
+                Some(unk) => Some(unk),
+                None => {
+                    return Err(self.refuse("unk", format!("it is {unk}, and there are {} tokens", vocabulary.len())));
+                }
+            },
+            None => None,
+        };
+        let hot = match options.hotwords.is_empty() {
+            true => None,
+            false => {
+                let graph = vocabulary.hot_words(&options.hotwords, options.hotword_weight);
+                Some(graph.map_err(|error| self.refuse("decoding.hotwords", error.to_string()))?)
+            }
+        };
+        let is_greedy = options.beam.is_none() && options.n_best == 1 && hot.is_none();
+        let search = TransducerOptions::default()
+            .with_beam(if is_greedy { 1 } else { options.beam.unwrap_or(BEAM) })
+            .with_unk(unk)
+            .with_max_symbols_per_frame(options.symbols_per_frame)
+            .with_n_best(options.n_best);
+        let durations = description.network.durations.clone();
+        let model = Predicting { predictor, num_tokens: vocabulary.len(), durations, blank };
+        Ok(TransducerSearch { model, vocabulary: vocabulary.clone(), hot, options: search, times, is_greedy })
+    }
+}
+
+impl TransducerSearch {
+    fn fusion(&self) -> Fusion<'_, NoModel> {
+        self.hot.as_ref().map_or(Fusion::NONE, Fusion::hot_words)
+    }
+
+    fn rows<'a>(&self, utterance: &'a str, values: &'a [f32]) -> Result<EncoderOutput<'a>, DecoderError> {
+        EncoderOutput::new(utterance, values, self.model.predictor.encoder_dim())
+    }
+
+    /// Whether a frame has one token at most.
+    fn has_one_token_a_frame(&self) -> bool {
+        self.model.durations.is_empty() && self.options.max_symbols_per_frame == 1
+    }
+
+    /// The words for rows of the encoder.
+    pub(super) fn decode(&self, utterance: &str, values: &[f32]) -> Result<Recognition, DecoderError> {
+        let rows = self.rows(utterance, values)?;
+        let (model, options, times, fusion) = (&self.model, &self.options, &self.times, &self.fusion());
+        let one = |best| Recognition::new(utterance, rows.num_frames(), vec![best]);
+        let has_durations = !model.durations.is_empty();
+        let found = match (self.has_one_token_a_frame(), has_durations, self.is_greedy) {
+            // With a beam of 1 it takes the best token of each frame.
+            (true, _, _) => modified_beam_search(model, &rows, fusion, options, times)?,
+            (_, true, true) => one(tdt_greedy_search(model, &rows, options, times)?),
+            (_, true, false) => tdt_beam_search(model, &rows, fusion, options, times)?,
+            (_, false, true) => one(greedy_search(model, &rows, options, times)?),
+            (_, false, false) => beam_search(model, &rows, fusion, options, times)?,
+        };
+        Ok(self.spelled(found))
+    }
+
+    /// A stream; none where a frame may have several tokens, or none for several frames.
+    pub(super) fn stream(&self, utterance: &str) -> Result<Option<SearchStream<'_>>, DecoderError> {
+        if !self.has_one_token_a_frame() {
+            return Ok(None);
+        }
+        let stream = TransducerStream::new(utterance, &self.model, &self.fusion(), &self.options, self.times)?;
+        Ok(Some(SearchStream { search: self, stream }))
+    }
+
+    /// With the texts of tokens, and words.
+    fn spelled(&self, mut found: Recognition) -> Recognition {
+        for hypothesis in &mut found.hypotheses {
+            *hypothesis = self.vocabulary.spelled(std::mem::take(hypothesis), &self.times);
+            if self.vocabulary.words() == WordUnits::None {
+                hypothesis.words.clone_from(&hypothesis.tokens);
+            }
+        }
+        found
+    }
+
+    /// Where the words of a transcript are; of several spellings of a word the first counts.
+    pub(super) fn align(
+        &self,
+        utterance: &str,
+        values: &[f32],
+        words: &[TranscriptWord],
+    ) -> Result<Vec<Segment>, Error> {
+        if !self.has_one_token_a_frame() {
+            let reason = "transcripts are aligned with transducers of one token a frame, not with those that have \
+                          durations or several symbols-per-frame";
+            return Err(Error::ModelFile { path: "model.toml".into(), reason: reason.to_owned() });
+        }
+        let rows = self.rows(utterance, values)?;
+        let (mut tokens, mut places) = (vec![], vec![]);
+        for word in words {
+            if let Some(separator) = self.vocabulary.separator().filter(|_| !tokens.is_empty()) {
+                tokens.push(separator);
+            }
+            let start = tokens.len();
+            tokens.extend(word.pronunciations.first().into_iter().flatten());
+            places.push(start..tokens.len());
+        }
+        let found = forced_align(&self.model, &rows, &tokens, &self.options, &self.times)?.tokens;
+        let word = |(word, place): (&TranscriptWord, std::ops::Range<usize>)| {
+            let (first, last) = (found.get(place.start)?, found.get(place.end.checked_sub(1)?)?);
+            Some(Segment::new(-1, word.text.clone(), first.frames.start..last.frames.end, &self.times))
+        };
+        Ok(words.iter().zip(places).filter_map(word).collect())
+    }
+}
+
+/// A search of an utterance whose rows come in chunks.
+#[derive(Debug)]
+pub(super) struct SearchStream<'s> {
+    search: &'s TransducerSearch,
+    stream: TransducerStream<'s, Predicting, NoModel>,
+}
+
+impl SearchStream<'_> {
+    pub(super) fn accept(&mut self, utterance: &str, values: &[f32]) -> Result<(), DecoderError> {
+        self.stream.accept(&self.search.rows(utterance, values)?)
+    }
+
+    pub(super) fn partial(&self) -> Recognition {
+        self.search.spelled(self.stream.partial())
+    }
+
+    pub(super) fn finish(self) -> Recognition {
+        self.search.spelled(self.stream.finish())
+    }
+}

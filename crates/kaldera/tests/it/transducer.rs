@@ -1,0 +1,225 @@
+//! Transducers from folders: our own weights, and ONNX files where they are read.
+
+use std::fs;
+use std::path::Path;
+
+use kaldera::decoder::Recognition;
+use kaldera::feat::Audio;
+use kaldera::network::ParameterStore;
+use kaldera::recognizer::Recognizer;
+
+const TOKENS: &str = "<blk> 0\n\u{2581}one 1\n<unk> 2\n\u{2581}two 3\nth 4\n";
+
+const NETWORK: &str = "[network]\nfile = 'network.safetensors'\nlayers = [\n{ kind = 'stack', frames = 4, stride = 4 },\n\
+                       { kind = 'linear', name = 'joiner.encoder_proj' }]\n";
+
+const HEAD: &str = "kind = 'transducer'\ntokens = 'tokens.txt'\nunk = 2\nwords = 'marker'\n\
+                    features = { kind = 'fbank', sample-frequency = 8000, num-mel-bins = 8 }\n";
+
+/// Weights that seem random, of which those of the joiner are large: the best token changes.
+fn write_weights(folder: &Path) {
+    let mut seed = 36_u32;
+    let mut weights = ParameterStore::new();
+    for (name, shape, scale) in [
+        ("joiner.encoder_proj.weight", &[6, 32][..], 0.05),
+        ("decoder.embedding.weight", &[5, 4], 1.0),
+        ("decoder.conv.weight", &[4, 2, 2], 1.0),
+        ("joiner.decoder_proj.weight", &[6, 4], 1.0),
+        ("joiner.output_linear.weight", &[5, 6], 2.0),
+        ("joiner.output_linear.bias", &[5], 0.5),
+    ] {
+        let value = |_: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (f32::from(u16::try_from(seed >> 16).unwrap()) / 32_768.0 - 1.0) * scale
+        };
+        let values = (0..shape.iter().product()).map(value).collect();
+        weights.insert(name, shape, values).unwrap();
+    }
+    weights.save(folder.join("network.safetensors")).unwrap();
+}
+
+fn write_model(folder: &Path, text: &str) {
+    write_weights(folder);
+    fs::write(folder.join("tokens.txt"), TOKENS).unwrap();
+    fs::write(folder.join("model.toml"), text).unwrap();
+}
+
+fn opened(more: &str) -> Result<Recognizer, String> {
+    let folder = tempfile::tempdir().unwrap();
+    write_model(folder.path(), more);
+    Recognizer::open(folder.path()).map_err(|error| error.to_string())
+}
+
+/// Tones that change.
+fn samples(count: u16) -> Vec<f32> {
+    let tone = |i: u16| (f32::from(i) * (0.2 + f32::from(i / 700 % 7) * 0.3)).sin() * f32::from(i / 350 % 3) * 900.0;
+    (0..count).map(tone).collect()
+}
+
+/// The same in chunks of several lengths.
+fn assert_streams(recognizer: &Recognizer, samples: &[f32], samp_freq: f32, whole: &Recognition, keeps_state: bool) {
+    for chunk in [170, 1999, samples.len()] {
+        let mut stream = recognizer.stream(&whole.utterance, samp_freq).unwrap();
+        for samples in samples.chunks(chunk) {
+            stream.accept(samples).unwrap();
+            assert!(stream.partial().unwrap().num_frames <= whole.num_frames);
+        }
+        assert_eq!(stream.keeps_state(), keeps_state);
+        assert_eq!(stream.finish().unwrap(), *whole, "{chunk}");
+    }
+}
+
+#[test]
+fn a_transducer_transcribes_streams_and_aligns() {
+    let samples = samples(16_000);
+    let audio = Audio::new(&samples[..], 8000.0).with_key("a");
+    let mut texts = vec![];
+    for decoding in ["", "beam = 4\nn-best = 3", "hotwords = ['two two']\nhotword-weight = 8.0"] {
+        let recognizer = opened(&format!("{HEAD}{NETWORK}[decoding]\n{decoding}\n")).unwrap();
+        assert!(recognizer.is_transducer());
+        let found = recognizer.transcribe(&audio).unwrap();
+        let best = found.best().unwrap();
+        assert!(best.words.len() > 3 && !best.token_ids().contains(&2), "{}", found.text());
+        assert_eq!(found.hypotheses.len(), if decoding.contains("n-best") { 3 } else { 1 });
+        assert!(best.words.windows(2).all(|pair| pair[0].end <= pair[1].start + 1e-9));
+        let empty = Audio::new(&[][..] as &[f32], 8000.0).with_key("b");
+        let batch = recognizer.transcribe_batch(&[audio, empty]).unwrap();
+        assert_eq!((&batch[0], batch[1].num_frames, batch[1].text()), (&found, 0, String::new()));
+        assert_streams(&recognizer, &samples, 8000.0, &found, true);
+        texts.push(found.text());
+        for error in [recognizer.log_probs(&[audio]).unwrap_err(), recognizer.decode("a", &[]).unwrap_err()] {
+            assert!(error.to_string().contains("no log-probabilities of frames"), "{error}");
+        }
+        // What was found is where it was found, or where it is more probable.
+        let words = recognizer.align(&audio, &found.text()).unwrap();
+        assert_eq!(words.iter().map(|word| &*word.text).collect::<Vec<_>>().join(" "), found.text());
+        assert!(words.windows(2).all(|pair| pair[0].frames.end <= pair[1].frames.start));
+        let error = recognizer.align(&audio, "three").unwrap_err().to_string();
+        assert!(error.contains("'three' cannot be spelled"), "{error}");
+    }
+    let count = |text: &str| text.matches("two two").count();
+    assert!(count(&texts[2]) > count(&texts[0]), "{texts:?}");
+}
+
+#[test]
+fn several_tokens_in_a_frame_and_durations_need_whole_utterances() {
+    let samples = samples(8000);
+    let audio = Audio::new(&samples[..], 8000.0).with_key("a");
+    // The last two scores are durations: of 1 and of 2 frames.
+    let with_durations = format!(
+        "{}{}durations = [1, 2]\n",
+        HEAD.replace("'tokens.txt'", "'few.txt'"),
+        NETWORK.replace("stride = 4", "stride = 2")
+    );
+    for text in [format!("{HEAD}{NETWORK}[decoding]\nsymbols-per-frame = 3\n"), with_durations] {
+        for beam in ["", "beam = 3\n"] {
+            let decoding = if text.contains("[decoding]") { beam.to_owned() } else { format!("[decoding]\n{beam}") };
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join("few.txt"), "<blk> 0\n\u{2581}one 1\n<unk> 2\n").unwrap();
+            write_model(folder.path(), &format!("{text}{decoding}"));
+            let recognizer = Recognizer::open(folder.path()).unwrap();
+            let found = recognizer.transcribe(&audio).unwrap();
+            assert!(!found.text().is_empty());
+            assert_streams(&recognizer, &samples, 8000.0, &found, false);
+            let error = recognizer.align(&audio, "one").unwrap_err().to_string();
+            assert!(error.contains("symbols-per-frame"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_do_not_fit_a_transducer_are_named() {
+    let all = format!("{HEAD}{NETWORK}");
+    for (text, said) in [
+        (format!("{HEAD}graph = 'g.fst'\n{NETWORK}"), "key graph: a transducer is decoded without it"),
+        (format!("{HEAD}lexicon = 'tokens.txt'\n{NETWORK}"), "key lexicon"),
+        (format!("{all}[decoding]\nlanguage-model = 'lm'\n"), "key decoding.language-model"),
+        (format!("{all}outputs = 'o.txt'\n"), "key network.outputs"),
+        (format!("{all}joiner = 'joiner.onnx'\n"), "key network.joiner: its tensors are in network.file"),
+        (format!("{all}durations = [1, 1, 1, 1, 1]\n"), "key network.durations: there are 5 of them, and 5 scores"),
+        (format!("{all}durations = [1]\n"), "there are 5 tokens, and the network gives 4 scores"),
+        (all.replace("unk = 2", "unk = 5"), "key unk: it is 5, and there are 5 tokens"),
+        (all.replace("unk = 2", "blank = 5"), "blank = 5"),
+        (all.replace("'transducer'", "'ctc'"), "key unk: it is for kind = \"transducer\""),
+        (all.replace(".safetensors", ".ark"), "key network.file"),
+        (all.replace("name = 'joiner.encoder_proj'", "name = 'joiner.output_linear'"), "joiner.output_linear.weight"),
+        (
+            all.replace(",\n{ kind = 'linear', name = 'joiner.encoder_proj' }", ""),
+            "the joiner takes rows of 6 values, and the encoder gives 32",
+        ),
+        (format!("{all}[decoding]\nhotwords = ['four']\n"), "key decoding.hotwords"),
+    ] {
+        let error = opened(&text).unwrap_err();
+        assert!(error.contains(said), "{said}: {error}");
+    }
+}
+
+#[cfg(feature = "onnx")]
+mod with_onnx {
+    use super::*;
+
+    /// A folder of files that `crates/kaldera-onnx/tests/make-transducers.py` writes, with more of the
+    /// description.
+    fn model(folder: &Path, name: &str, parts: [&str; 3], more: &str) {
+        let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kaldera-onnx/tests/networks").join(name);
+        for part in parts {
+            fs::copy(networks.join(part), folder.join(part)).unwrap();
+        }
+        fs::write(folder.join("tokens.txt"), TOKENS).unwrap();
+        let [encoder, predictor, joiner] = parts;
+        let network = format!("[network]\nfile = '{encoder}'\npredictor = '{predictor}'\njoiner = '{joiner}'\n{more}");
+        fs::write(folder.join("model.toml"), format!("{}{network}", HEAD.replace("8000", "16000"))).unwrap();
+    }
+
+    const PARTS: [&str; 3] = ["encoder-epoch-1-avg-1.onnx", "decoder-epoch-1-avg-1.onnx", "joiner-epoch-1-avg-1.onnx"];
+
+    #[test]
+    fn onnx_files_transcribe_and_stream() {
+        let samples = samples(16_000);
+        let audio = Audio::new(&samples[..], 16_000.0).with_key("a");
+        for (name, decoding) in [
+            ("transducer", ""),
+            ("streaming", ""),
+            ("streaming", "[decoding]\nbeam = 4\nn-best = 2\nhotwords = ['two']\n"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            model(folder.path(), name, PARTS, decoding);
+            let recognizer = Recognizer::open(folder.path()).unwrap();
+            assert_eq!(recognizer.files().len(), 5);
+            let found = recognizer.transcribe(&audio).unwrap();
+            assert!(found.num_frames >= 49, "{found:?}");
+            assert_streams(&recognizer, &samples, 16_000.0, &found, name == "streaming");
+            let words = recognizer.align(&audio, "one two").unwrap();
+            assert_eq!(words.len(), 2);
+        }
+        // A network that was trained with CTC, with states.
+        let folder = tempfile::tempdir().unwrap();
+        model(folder.path(), "", ["streaming-ctc.onnx"; 3], "");
+        let text = format!("{}[network]\nfile = 'streaming-ctc.onnx'\n", HEAD.replace("8000", "16000"));
+        let text = text.replace("'transducer'", "'ctc'").replace("unk = 2\n", "");
+        fs::write(folder.path().join("model.toml"), text).unwrap();
+        let recognizer = Recognizer::open(folder.path()).unwrap();
+        let found = recognizer.transcribe(&audio).unwrap();
+        assert_streams(&recognizer, &samples, 16_000.0, &found, true);
+    }
+
+    #[test]
+    fn parts_that_are_missing_or_of_another_kind_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = || Recognizer::open(folder.path()).unwrap_err().to_string();
+        model(folder.path(), "transducer", PARTS, "");
+        fs::write(folder.path().join(PARTS[1]), "this is no network").unwrap();
+        let error = refused();
+        assert!(error.contains("key network.predictor") && error.contains(PARTS[1]), "{error}");
+        model(folder.path(), "transducer", PARTS, "");
+        fs::remove_file(folder.path().join(PARTS[2])).unwrap();
+        let error = refused();
+        assert!(error.contains("key network.joiner") && error.contains(PARTS[2]), "{error}");
+        model(folder.path(), "transducer", [PARTS[0], PARTS[1], PARTS[1]], "");
+        assert!(refused().contains("as the joiner of a transducer"), "{}", refused());
+        model(folder.path(), "transducer", PARTS, "");
+        let text = fs::read_to_string(folder.path().join("model.toml")).unwrap();
+        fs::write(folder.path().join("model.toml"), text.replace(&format!("joiner = '{}'", PARTS[2]), "")).unwrap();
+        assert!(refused().contains("key network.joiner: it is missing"), "{}", refused());
+    }
+}
