@@ -1,11 +1,11 @@
 //! Prints what an ONNX file says of its network.
 
 use kaldera_network::Network;
-use kaldera_onnx::{Description, Layout, OnnxNetwork, OnnxOptions};
+use kaldera_onnx::{Description, Layout, OnnxNetwork, OnnxOptions, Runtime};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Some(path) = std::env::args_os().nth(1) else { return Err("usage: describe FILE.onnx".into()) };
-    let description = Description::read(&path)?;
+    let description = Description::read(&path, Runtime::default())?;
     for input in &description.inputs {
         println!("input  {input}");
     }

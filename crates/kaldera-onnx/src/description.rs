@@ -52,12 +52,12 @@ pub enum Element {
 }
 
 impl Description {
-    /// Reads a file, of which RTen must know all operators.
+    /// Reads a file, of which the runtime must know all operators.
     ///
     /// # Errors
-    /// [`Error::Load`].
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
-        load(path.as_ref(), Runtime::Rten).map(|session| session.description())
+    /// [`Error::Load`], [`Error::NoRuntime`] and [`Error::Library`].
+    pub fn read(path: impl AsRef<Path>, runtime: Runtime) -> Result<Self, Error> {
+        load(path.as_ref(), runtime).map(|session| session.description())
     }
 
     pub(crate) fn new(inputs: Vec<TensorInfo>, outputs: Vec<TensorInfo>, mut metadata: Vec<(String, String)>) -> Self {

@@ -37,7 +37,8 @@ pub(crate) trait Session: Send + Sync {
     /// What it says of itself.
     fn description(&self) -> Description;
 
-    /// The outputs at these positions for inputs at theirs; positions are those of the description.
+    /// Computes the outputs at these positions of the description; each input comes with its own
+    /// position.
     fn run(&self, inputs: Vec<(usize, Tensor)>, outputs: &[usize]) -> Result<Vec<Tensor>, String>;
 }
 

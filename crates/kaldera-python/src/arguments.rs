@@ -13,7 +13,7 @@ impl<'py> FromPyObject<'_, 'py> for Count {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        value.extract().map(Self).map_err(|error| in_range(value.py(), error, "an integer from 0"))
+        value.extract().map(Self).map_err(|error| in_range(&value, error, "an integer from 0"))
     }
 }
 
@@ -25,14 +25,14 @@ impl<'py> FromPyObject<'_, 'py> for Int {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        value.extract().map(Self).map_err(|error| in_range(value.py(), error, "a 32-bit integer"))
+        value.extract().map(Self).map_err(|error| in_range(&value, error, "a 32-bit integer"))
     }
 }
 
 /// Numbers that do not fit are wrong values, for which Python's conversion has `OverflowError`.
-pub(crate) fn in_range(py: Python<'_>, error: PyErr, expected: &str) -> PyErr {
-    if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py) {
-        return value_error(format!("{}: expected {expected}", error.value(py)));
+pub(crate) fn in_range(value: &Bound<'_, PyAny>, error: PyErr, expected: &str) -> PyErr {
+    if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(value.py()) {
+        return value_error(format!("{value} can't be: expected {expected}"));
     }
     error
 }

@@ -124,8 +124,11 @@ impl RaggedArc {
         Ok((RaggedArc::from(fsas), of_name(py, &attributes, NUMBERS)?, of_name(py, &attributes, OTHERS)?))
     }
 
-    fn of_vec(&self, fsas: FsaVec) -> PyResult<Self> {
-        if self.fsas.is_single() { Ok(fsas.get(0).map_err(exception)?.into()) } else { Ok(fsas.into()) }
+    fn of_vec(&self, py: Python<'_>, fsas: FsaVec) -> PyResult<Self> {
+        if !self.fsas.is_single() {
+            return Ok(fsas.into());
+        }
+        Ok(threads::run(py, None, || fsas.get(0))?.map_err(exception)?.into())
     }
 }
 
@@ -134,6 +137,7 @@ impl RaggedArc {
     /// From k2's tensors: int32 [arcs, 4] of one FSA, or the flat one of a vector.
     #[staticmethod]
     fn from_tensor(tensor: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = tensor.py();
         if let Ok(rows) = tensor.extract::<PyReadonlyArray2<'_, i32>>() {
             let rows = rows.as_array();
             if rows.ncols() != 4 {
@@ -143,11 +147,12 @@ impl RaggedArc {
                 )));
             }
             let rows: Vec<[i32; 4]> = rows.rows().into_iter().map(|row| [row[0], row[1], row[2], row[3]]).collect();
-            return Ok(fsa_from_tensor(&rows).map_err(exception)?.into());
+            return Ok(threads::run(py, None, || fsa_from_tensor(&rows))?.map_err(exception)?.into());
         }
         let flat = tensor.extract::<PyReadonlyArray1<'_, i32>>();
         let flat = flat.map_err(|_| value_error("arcs are int32 [arcs, 4], or a vector's int32 tensor of one axis"))?;
-        Ok(fsa_vec_from_tensor(&flat.as_array().to_vec()).map_err(exception)?.into())
+        let flat = flat.as_array().to_vec();
+        Ok(threads::run(py, None, || fsa_vec_from_tensor(&flat))?.map_err(exception)?.into())
     }
 
     /// k2's tensor: int32 [arcs, 4] of one FSA, source, destination, label and the bits of the score;
@@ -173,13 +178,13 @@ impl RaggedArc {
         openfst: bool,
     ) -> Parts<'py> {
         let format = K2Text::acceptor().label_names(label_names).list_names(list_names).openfst(openfst);
-        parts(py, py.detach(|| format.read(text)))
+        parts(py, threads::run(py, None, || format.read(text))?)
     }
 
     /// k2's text, or OpenFst's; of one FSA.
     fn to_str(&self, py: Python<'_>, attributes: &Bound<'_, PyDict>, openfst: bool) -> PyResult<String> {
         let graph = graph(&self.fsas, attributes)?;
-        py.detach(|| K2Text::of(&graph).openfst(openfst).print(&graph)).map_err(exception)
+        threads::run(py, None, || K2Text::of(&graph).openfst(openfst).print(&graph))?.map_err(exception)
     }
 
     /// A drawing: SVG.
@@ -241,27 +246,27 @@ impl RaggedArc {
     }
 
     /// k2's property bits.
-    fn properties(&self, py: Python<'_>) -> (u32, String) {
-        let properties = py.detach(|| self.vec().properties());
-        (properties.bits(), properties.to_string())
+    fn properties(&self, py: Python<'_>) -> PyResult<(u32, String)> {
+        let properties = threads::run(py, None, || self.vec().properties())?;
+        Ok((properties.bits(), properties.to_string()))
     }
 
     /// The same with other scores, float32 [arcs].
     fn with_scores(&self, py: Python<'_>, scores: PyReadonlyArray1<'_, f32>) -> PyResult<Self> {
         let scores = scores.as_array().to_vec();
-        self.of_vec(py.detach(|| self.vec().with_scores(&scores)).map_err(exception)?)
+        self.of_vec(py, threads::run(py, None, || self.vec().with_scores(&scores))?.map_err(exception)?)
     }
 
     /// The same with other labels, int32 [arcs]; -1 goes to the arcs into the final state, and only
     /// there.
     fn with_labels(&self, py: Python<'_>, labels: PyReadonlyArray1<'_, i32>) -> PyResult<Self> {
         let labels = labels.as_array().to_vec();
-        let made = py.detach(|| {
+        let made = threads::run(py, None, || {
             let fixed = fix_final_labels(self.vec(), &labels)?;
             let arcs = self.vec().arcs().iter().zip(fixed).map(|(&arc, label)| Arc { label, ..arc });
             FsaVec::new(self.vec().as_ragged().with_values(arcs.collect::<Vec<_>>())?)
-        });
-        self.of_vec(made.map_err(exception)?)
+        })?;
+        self.of_vec(py, made.map_err(exception)?)
     }
 
     /// Labels of arcs, int32 [arcs], with -1 on the arcs into the final state, and only there.
@@ -270,27 +275,29 @@ impl RaggedArc {
         py: Python<'py>,
         labels: PyReadonlyArray1<'py, i32>,
     ) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        let fixed = fix_final_labels(self.vec(), &labels.as_array().to_vec()).map_err(exception)?;
+        let labels = labels.as_array().to_vec();
+        let fixed = threads::run(py, None, || fix_final_labels(self.vec(), &labels))?.map_err(exception)?;
         Ok(PyArray1::from_vec(py, fixed))
     }
 
     /// Scores in which those that leave each state sum to 1 after exponentiation: float32 [arcs].
     fn scores_stochastic<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        let made = py.detach(|| kaldera::fsa::paths::set_scores_stochastic(self.vec())).map_err(exception)?;
+        let made =
+            threads::run(py, None, || kaldera::fsa::paths::set_scores_stochastic(self.vec()))?.map_err(exception)?;
         Ok(PyArray1::from_vec(py, made.scores()))
     }
 
     /// Some FSAs of a vector.
     fn index<'py>(&self, py: Python<'py>, indexes: &Bound<'py, PyAny>) -> Mapped<'py> {
         let indexes = integers(indexes)?;
-        let (fsas, map) = py.detach(|| self.vec().index(&indexes)).map_err(exception)?;
+        let (fsas, map) = threads::run(py, None, || self.vec().index(&indexes))?.map_err(exception)?;
         Ok((fsas.into(), PyArray1::from_vec(py, map).into_any()))
     }
 
     /// One FSA of a vector, its first arc, and that after its last one.
-    fn get(&self, i: usize) -> PyResult<(Self, usize, usize)> {
-        let fsa = self.vec().get(i).map_err(exception)?;
-        let begin = self.vec().fsa(i).first_arc();
+    fn get(&self, py: Python<'_>, i: Count) -> PyResult<(Self, usize, usize)> {
+        let fsa = threads::run(py, None, || self.vec().get(i.0))?.map_err(exception)?;
+        let begin = self.vec().fsa(i.0).first_arc();
         let end = begin + fsa.num_arcs();
         Ok((fsa.into(), begin, end))
     }
@@ -323,15 +330,11 @@ impl RaggedArc {
     fn remove_epsilon_self_loops<'py>(&self, py: Python<'py>) -> Mapped<'py> {
         self.mapped(py, Graph::remove_epsilon_self_loops)
     }
-    /// Linear FSAs without epsilons but for self-loops.
-    fn with_self_loops<'py>(&self, py: Python<'py>) -> Mapped<'py> {
-        self.mapped(py, Graph::with_self_loops)
-    }
     /// Without arcs of label 0.
     fn remove_epsilon<'py>(&self, py: Python<'py>) -> Mapped<'py> {
         self.mapped(py, Graph::remove_epsilon)
     }
-    /// Without arcs of label 0 but for self-loops.
+    /// Without arcs of label 0, except self-loops.
     fn remove_epsilon_and_add_self_loops<'py>(&self, py: Python<'py>) -> Mapped<'py> {
         self.mapped(py, Graph::remove_epsilon_and_add_self_loops)
     }
@@ -341,6 +344,9 @@ impl RaggedArc {
     }
     /// Without arcs over which less than this share of all paths goes.
     fn prune_on_arc_post<'py>(&self, py: Python<'py>, threshold: f64) -> Mapped<'py> {
+        if !(threshold > 0.0 && threshold < 1.0) {
+            return Err(value_error(format!("threshold_prob={threshold} can't be: it must be above 0 and below 1")));
+        }
         self.mapped(py, |graph| graph.prune_on_arc_post(threshold))
     }
 
@@ -369,7 +375,7 @@ impl RaggedArc {
     fn expand<'py>(&self, py: Python<'py>, lists: Vec<PyRef<'py, RaggedTensor>>) -> Expanded<'py> {
         let lists = lists.iter().map(|lists| lists.ints().cloned()).collect::<PyResult<Vec<Ragged<i32>>>>()?;
         // An arc into the final state needs -1 at its end.
-        let made = py.detach(|| {
+        let made = threads::run(py, None, || {
             let ended =
                 lists.iter().map(|lists| end_with_final(self.vec(), lists)).collect::<Result<Vec<_>, Error>>()?;
             let shapes: Vec<&Shape> = ended.iter().map(Ragged::shape).collect();
@@ -380,7 +386,7 @@ impl RaggedArc {
             });
             let labels = labels.collect::<Result<Vec<_>, Error>>()?;
             Ok((made.fsas, made.arc_map, labels))
-        });
+        })?;
         let (fsas, map, labels) = made.map_err(exception::<Error>)?;
         let labels = labels.into_iter().map(|labels| PyArray1::from_vec(py, labels)).collect();
         Ok((fsas.into(), PyArray1::from_vec(py, map).into_any(), labels))
@@ -490,8 +496,8 @@ impl RaggedArc {
 
     /// Arcs from what `to_bytes` made of them.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Ok(read_npz(Cursor::new(bytes)).map_err(exception)?.into_parts().0.into())
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        Ok(threads::run(py, None, || read_npz(Cursor::new(bytes)))?.map_err(exception)?.into_parts().0.into())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
@@ -544,49 +550,52 @@ impl ScoresSaved {
 #[pyfunction]
 pub(crate) fn cat_arcs(py: Python<'_>, arcs: Vec<PyRef<'_, RaggedArc>>) -> PyResult<RaggedArc> {
     let all: Vec<&FsaVec> = arcs.iter().map(|arcs| arcs.vec()).collect();
-    Ok(py.detach(|| FsaVec::cat(&all)).map_err(exception)?.into())
+    Ok(threads::run(py, None, || FsaVec::cat(&all))?.map_err(exception)?.into())
 }
 
 /// An FSA that reads the labels, or one for each list of them.
 #[pyfunction]
 pub(crate) fn linear_fsa(labels: &Bound<'_, PyAny>) -> PyResult<RaggedArc> {
+    let py = labels.py();
     if let Ok(lists) = labels.cast::<RaggedTensor>() {
-        return Ok(linear_fsas(lists.get().ints()?).map_err(exception)?.into());
+        let lists = lists.get().ints()?;
+        return Ok(threads::run(py, None, || linear_fsas(lists))?.map_err(exception)?.into());
     }
     let numbers = |labels: Vec<Int>| labels.into_iter().map(|Int(label)| label).collect::<Vec<i32>>();
     let is_list = |item: PyResult<Bound<'_, PyAny>>| item.is_ok_and(|item| item.len().is_ok());
     if labels.len()? == 0 || labels.try_iter()?.any(is_list) {
         let lists: Vec<Vec<i32>> = labels.extract::<Vec<Vec<Int>>>()?.into_iter().map(numbers).collect();
         let lists = Ragged::from_lists(&lists).map_err(exception)?;
-        return Ok(linear_fsas(&lists).map_err(exception)?.into());
+        return Ok(threads::run(py, None, || linear_fsas(&lists))?.map_err(exception)?.into());
     }
-    Ok(linear_fsa_of(&numbers(labels.extract()?)).map_err(exception)?.into())
+    let labels = numbers(labels.extract()?);
+    Ok(threads::run(py, None, || linear_fsa_of(&labels))?.map_err(exception)?.into())
 }
 
 /// CTC's topology.
 #[pyfunction]
 pub(crate) fn ctc_topo(py: Python<'_>, max_token: Count, modified: bool) -> Parts<'_> {
-    parts(py, py.detach(|| ctc_topo_of(max_token.0, modified)))
+    parts(py, threads::run(py, None, || ctc_topo_of(max_token.0, modified))?)
 }
 
 /// What CTC reads as each list of symbols.
 #[pyfunction]
 pub(crate) fn ctc_graph<'py>(py: Python<'py>, symbols: &RaggedTensor, modified: bool) -> Parts<'py> {
     let symbols = symbols.ints()?;
-    parts(py, py.detach(|| ctc_graph_of(symbols, modified)))
+    parts(py, threads::run(py, None, || ctc_graph_of(symbols, modified))?)
 }
 
 /// One state that reads each token.
 #[pyfunction]
 pub(crate) fn trivial_graph(py: Python<'_>, max_token: Count) -> Parts<'_> {
-    parts(py, py.detach(|| trivial_graph_of(max_token.0)))
+    parts(py, threads::run(py, None, || trivial_graph_of(max_token.0))?)
 }
 
 /// Graphs whose intersection gives edit distances.
 #[pyfunction]
 pub(crate) fn levenshtein_graph<'py>(py: Python<'py>, symbols: &RaggedTensor, ins_del_score: f32) -> Parts<'py> {
     let symbols = symbols.ints()?;
-    parts(py, py.detach(|| k2::levenshtein_graph(symbols, ins_del_score)))
+    parts(py, threads::run(py, None, || k2::levenshtein_graph(symbols, ins_del_score))?)
 }
 
 /// The best alignment of each hypothesis with its reference.
@@ -599,5 +608,5 @@ pub(crate) fn levenshtein_alignment<'py>(
 ) -> Parts<'py> {
     let hyp_to_ref = integers(hyp_to_ref)?;
     let (refs, hyps) = (refs.ints()?, hyps.ints()?);
-    parts(py, py.detach(|| align(refs, hyps, &hyp_to_ref)))
+    parts(py, threads::run(py, None, || align(refs, hyps, &hyp_to_ref))?)
 }

@@ -2,28 +2,36 @@
 
 use kaldera::fsa::Graph;
 use kaldera::fsa::dense::{DenseFsaVec, DenseOptions, Outcome, Segment};
-use kaldera::losses::{CtcGraphOptions, Reduction, ctc_loss_graph as loss_of_graph};
-use numpy::{PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
+use kaldera::losses::{CtcGraphOptions, CtcGraphSaved, Error, Reduction, ctc_loss_graph as loss_of_graph};
+use numpy::{PyArray1, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use self_cell::self_cell;
 
 use crate::arguments::Count;
 use crate::attributes::graph;
 use crate::automata::RaggedArc;
 use crate::errors::{exception, value_error};
+use crate::losses::{Gradient, LossSaved, Saved};
 use crate::threads;
 
 /// Segments of sequences: sequence, first frame and number of frames of each.
 type Segments = Vec<[usize; 3]>;
 
+/// Log-probabilities [N, T, C], copied: other threads of Python may write into the array meanwhile.
+fn owned(log_probs: &PyReadonlyArray3<'_, f32>) -> PyResult<(Vec<f32>, [usize; 3])> {
+    let shape = [log_probs.shape()[0], log_probs.shape()[1], log_probs.shape()[2]];
+    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?;
+    Ok((values.to_vec(), shape))
+}
+
 /// Log-probabilities [N, T, C], and the segments of them that are utterances.
-fn dense<'a>(
-    log_probs: &'a PyReadonlyArray3<'_, f32>,
+fn dense(
+    values: &[f32],
+    [sequences, frames, classes]: [usize; 3],
     segments: Segments,
     allow_truncate: usize,
-) -> PyResult<DenseFsaVec<'a>> {
-    let [sequences, frames, classes] = [log_probs.shape()[0], log_probs.shape()[1], log_probs.shape()[2]];
-    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?;
+) -> PyResult<DenseFsaVec<'_>> {
     let whole = DenseFsaVec::from_padded(values, [sequences, frames, classes], &vec![frames; sequences]);
     let segment = |[sequence, start, duration]: [usize; 3]| Segment { sequence, start, duration };
     let segments = segments.into_iter().map(segment).collect();
@@ -49,8 +57,9 @@ pub(crate) fn intersect_dense<'py>(
     max_active_states: Count,
     allow_partial: bool,
 ) -> PyResult<Lattices<'py>> {
-    let (frames, classes) = (log_probs.shape()[1], log_probs.shape()[2]);
-    let dense = dense(&log_probs, segments, allow_truncate.0)?;
+    let (values, shape) = owned(&log_probs)?;
+    let [_, frames, classes] = shape;
+    let dense = dense(&values, shape, segments, allow_truncate.0)?;
     let graph = &Graph::new(arcs.fsas.clone());
     let work = || match search_beam {
         None => graph.intersect_dense(&dense, output_beam),
@@ -85,11 +94,33 @@ pub(crate) fn intersect_dense<'py>(
     Ok((fsas.into(), maps, PyArray1::from_vec(py, places)))
 }
 
-/// [N], and by [N, T, C].
-type LossesAndGradient<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray3<f32>>);
+/// What the gradient of the loss over graphs needs, which borrows the log-probabilities.
+type OfGraph<'a> = CtcGraphSaved<'a>;
 
-/// CTC over graphs: the loss of each utterance, and its gradient by the log-probabilities if each
-/// counts `grad` times.
+self_cell!(
+    /// It with the log-probabilities.
+    struct WithValues {
+        owner: Vec<f32>,
+        #[not_covariant]
+        dependent: OfGraph,
+    }
+);
+
+/// What the gradient by log-probabilities of a shape needs.
+struct GraphLossSaved {
+    shape: [usize; 3],
+    saved: WithValues,
+}
+
+impl Saved for GraphLossSaved {
+    fn backward(&self, grad: &[f64]) -> Result<Vec<Gradient>, Error> {
+        let gradient = self.saved.with_dependent(|_, saved| saved.backward(grad))?;
+        #[expect(clippy::cast_possible_truncation, reason = "rounded to the type of the log-probabilities")]
+        Ok(vec![Gradient::F32(self.shape.to_vec(), gradient.into_iter().map(|slope| slope as f32).collect())])
+    }
+}
+
+/// CTC over graphs: the loss of each utterance.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's side calls it with names")]
 pub(crate) fn ctc_loss_graph<'py>(
@@ -101,23 +132,24 @@ pub(crate) fn ctc_loss_graph<'py>(
     allow_truncate: Count,
     output_beam: f32,
     delay_penalty: f64,
-    grad: Option<Vec<f64>>,
-) -> PyResult<LossesAndGradient<'py>> {
-    let shape = [log_probs.shape()[0], log_probs.shape()[1], log_probs.shape()[2]];
+) -> PyResult<(Bound<'py, PyArray1<f64>>, LossSaved)> {
+    let (values, shape) = owned(&log_probs)?;
     let number = segments.len();
-    let dense = dense(&log_probs, segments, allow_truncate.0)?;
     let options = CtcGraphOptions::default()
         .with_output_beam(output_beam)
         .with_delay_penalty(delay_penalty)
         .with_reduction(Reduction::None);
     let graph = graph(&arcs.fsas, attributes)?;
-    let done = threads::run(py, None, || {
-        // A mean is taken on Python's side.
-        let (losses, saved) = loss_of_graph(&graph, &dense, &vec![1; number], &options)?;
-        let gradient = saved.backward(&grad.unwrap_or_else(|| vec![1.0; number]))?;
-        #[expect(clippy::cast_possible_truncation, reason = "rounded to the type of the log-probabilities")]
-        Ok((losses, gradient.into_iter().map(|slope| slope as f32).collect()))
-    });
-    let (losses, gradient): (_, Vec<f32>) = done?.map_err(exception::<kaldera::losses::Error>)?;
-    Ok((PyArray1::from_vec(py, losses), PyArray1::from_vec(py, gradient).reshape(shape)?))
+    let mut losses = Vec::new();
+    let saved = threads::run(py, None, || {
+        WithValues::try_new(values, |values| {
+            let dense = dense(values, shape, segments, allow_truncate.0)?;
+            // A mean is taken on Python's side.
+            let (found, saved) = loss_of_graph(&graph, &dense, &vec![1; number], &options).map_err(exception)?;
+            losses = found;
+            Ok::<_, PyErr>(saved)
+        })
+    })??;
+    let saved = Box::new(GraphLossSaved { shape, saved });
+    Ok((PyArray1::from_vec(py, losses), LossSaved { saved }))
 }

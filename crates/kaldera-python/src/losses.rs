@@ -57,7 +57,7 @@ impl Float for f64 {
 }
 
 /// What a backward pass needs.
-trait Saved: Send + Sync {
+pub(crate) trait Saved: Send + Sync {
     fn backward(&self, grad: &[f64]) -> Result<Vec<Gradient>, Error>;
     fn occupations(&self) -> &[Trellis] {
         &[]
@@ -89,7 +89,7 @@ impl<T: Float> Saved for SimpleRnntSaved<T, Padded<T>> {
 /// What the gradient of a loss needs.
 #[pyclass(frozen, module = "kaldera._kaldera")]
 pub(crate) struct LossSaved {
-    saved: Box<dyn Saved>,
+    pub(crate) saved: Box<dyn Saved>,
 }
 
 #[pymethods]
@@ -106,9 +106,9 @@ impl LossSaved {
     }
 
     /// The probability that a path has each arc: px of `symbols` symbols, py of `frames` frames.
-    fn occupations<'py>(&self, py: Python<'py>, symbols: usize, frames: usize) -> Occupations<'py> {
+    fn occupations<'py>(&self, py: Python<'py>, symbols: Count, frames: Count) -> Occupations<'py> {
         let trellises: Vec<_> = self.saved.occupations().iter().map(|trellis| (trellis, [0, 0])).collect();
-        occupations(py, &trellises, symbols, frames)
+        occupations(py, &trellises, symbols.0, frames.0)
     }
 }
 
@@ -178,9 +178,10 @@ pub(crate) fn mutual_information_recursion<'py>(
     py: Python<'py>,
     px: PyReadonlyArray3<'py, f64>,
     py_: PyReadonlyArray3<'py, f64>,
-    boundary: Vec<[usize; 4]>,
+    boundary: Vec<[Count; 4]>,
 ) -> Recursion<'py> {
     let (symbols, frames) = (px.shape()[1], py_.shape()[2]);
+    let boundary: Vec<[usize; 4]> = boundary.into_iter().map(|row| row.map(|Count(number)| number)).collect();
     let made = trellises(&px, &py_, &boundary)?;
     let (totals, saved) = threads::run(py, None, || recursion(made))?.map_err(exception)?;
     let begins = boundary.iter().map(|&[symbol, frame, ..]| [symbol, frame]);
@@ -195,11 +196,12 @@ pub(crate) fn get_rnnt_prune_ranges(
     py: Python<'_>,
     px: PyReadonlyArray3<'_, f64>,
     py_: PyReadonlyArray3<'_, f64>,
-    boundary: Vec<[usize; 4]>,
+    boundary: Vec<[Count; 4]>,
     s_range: Count,
 ) -> PyResult<(usize, Vec<Vec<usize>>)> {
+    let boundary: Vec<[usize; 4]> = boundary.into_iter().map(|row| row.map(|Count(number)| number)).collect();
     let made = trellises(&px, &py_, &boundary)?;
-    let ranges = py.detach(|| ranges_of(&made, s_range.0)).map_err(exception)?;
+    let ranges = threads::run(py, None, || ranges_of(&made, s_range.0))?.map_err(exception)?;
     let begins = (0..ranges.num_sequences()).map(|i| ranges.begins(i).to_vec()).collect();
     Ok((ranges.s_range(), begins))
 }
@@ -373,7 +375,8 @@ pub(crate) fn forced_align<'py>(
 ) -> PyResult<Paths<'py>> {
     let shape = log_probs.shape();
     let (number, frames, classes) = (shape[0], shape[1], shape[2]);
-    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?;
+    // Owned: other threads of Python may write into the array meanwhile.
+    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?.to_vec();
     if [lengths.len(), labels.len()] != [number; 2] || lengths.iter().any(|&length| length > frames) {
         return Err(value_error(format!(
             "log_probs has {number} sequences of {frames} frames, and there are the lengths {lengths:?} and {} targets",
@@ -391,7 +394,7 @@ pub(crate) fn forced_align<'py>(
     let (mut path, mut scores) = (Vec::new(), Vec::new());
     path.try_reserve_exact(size).map_err(|_| too_large())?;
     scores.try_reserve_exact(size).map_err(|_| too_large())?;
-    let done = py.detach(|| {
+    let done = threads::run(py, None, || {
         path.resize(size, blank);
         scores.resize(size, 0.0);
         for (i, (&length, labels)) in lengths.iter().zip(&labels).enumerate() {
@@ -402,7 +405,7 @@ pub(crate) fn forced_align<'py>(
             scores[i * frames..][..length].copy_from_slice(&found.path_scores);
         }
         Ok(())
-    });
+    })?;
     done.map_err(exception::<kaldera::decoder::Error>)?;
     let shape = vec![number, frames];
     Ok((PyArray1::from_vec(py, path).reshape(shape.clone())?, PyArray1::from_vec(py, scores).reshape(shape)?))

@@ -9,9 +9,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList, PyTuple};
 
-use crate::arguments::{aligned, in_range, integers};
+use crate::arguments::{Count, aligned, in_range, integers};
 use crate::errors::{exception, value_error};
-use crate::shape::{RaggedShape, check_axis, of_splits, row_at, splits_of};
+use crate::shape::{RaggedShape, check_axis, is_cpu, of_splits, row_at, splits_of};
+use crate::threads;
 
 /// Values of either type.
 #[derive(Clone, PartialEq)]
@@ -100,7 +101,7 @@ fn is_integer(item: &Bound<'_, PyAny>) -> bool {
 
 /// A number; integers must be exact.
 fn number(item: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let value: f64 = item.extract().map_err(|error| in_range(item.py(), error, "a number that float64 can hold"))?;
+    let value: f64 = item.extract().map_err(|error| in_range(item, error, "a number that float64 can hold"))?;
     if !item.is_instance_of::<PyFloat>() && !item.eq(value)? && !value.is_nan() {
         return Err(value_error(format!("the value {} can't be exactly float64", item.str()?)));
     }
@@ -231,8 +232,11 @@ impl RaggedTensor {
         }
     }
 
-    /// The same numbers of another type.
+    /// The same numbers of another type, or the same on the device `cpu`.
     fn to(&self, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if is_cpu(dtype)? {
+            return Ok(self.clone());
+        }
         let integers = matches!(self.values, Values::I32(_));
         let wide = each!(self, |ragged| ragged.to_dtype::<f64>());
         Ok(Self { values: cast(wide, &dtype.str()?.to_string(), integers)? })
@@ -256,9 +260,9 @@ impl RaggedTensor {
     }
 
     /// Elements of an axis, over all rows.
-    fn tot_size(&self, axis: usize) -> PyResult<usize> {
-        check_axis(self.shape_of(), axis, 0)?;
-        Ok(self.shape_of().tot_size(axis))
+    fn tot_size(&self, axis: Count) -> PyResult<usize> {
+        check_axis(self.shape_of(), axis.0, 0)?;
+        Ok(self.shape_of().tot_size(axis.0))
     }
 
     fn __len__(&self) -> usize {
@@ -272,15 +276,15 @@ impl RaggedTensor {
     }
 
     /// Where each row of an axis begins, and the end: int32.
-    fn row_splits<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        check_axis(self.shape_of(), axis, 1)?;
-        Ok(PyArray1::from_slice(py, self.shape_of().row_splits(axis).as_ref()))
+    fn row_splits<'py>(&self, py: Python<'py>, axis: Count) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        check_axis(self.shape_of(), axis.0, 1)?;
+        Ok(PyArray1::from_slice(py, self.shape_of().row_splits(axis.0).as_ref()))
     }
 
     /// The row of each element of an axis: int32.
-    fn row_ids<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        check_axis(self.shape_of(), axis, 1)?;
-        Ok(PyArray1::from_slice(py, self.shape_of().row_ids(axis)))
+    fn row_ids<'py>(&self, py: Python<'py>, axis: Count) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        check_axis(self.shape_of(), axis.0, 1)?;
+        Ok(PyArray1::from_slice(py, threads::run(py, None, || self.shape_of().row_ids(axis.0))?))
     }
 
     fn __str__(&self) -> String {
@@ -297,7 +301,9 @@ impl RaggedTensor {
         if self.num_axes() == 2 {
             return Ok(each!(self, |ragged| PyArray1::from_slice(py, ragged.row(at)).into_any()));
         }
-        Ok(made!(self, |ragged| ragged.index0(at).map_err(exception)?).into_pyobject(py)?.into_any())
+        let row: PyResult<Self> =
+            threads::run(py, None, || Ok(made!(self, |ragged| ragged.index0(at).map_err(exception)?)))?;
+        Ok(row?.into_pyobject(py)?.into_any())
     }
 
     /// The lists of lists without their values.
@@ -308,24 +314,24 @@ impl RaggedTensor {
 
     /// The rows of an axis at `indexes`, and which values they have, None unless asked for. Lists of
     /// indexes, a `RaggedTensor`, give one tensor, with one axis more.
-    #[pyo3(signature = (indexes, axis=0, need_value_indexes=false))]
+    #[pyo3(signature = (indexes, axis=Count(0), need_value_indexes=false))]
     fn index<'py>(
         &self,
         py: Python<'py>,
         indexes: &Bound<'py, PyAny>,
-        axis: usize,
+        axis: Count,
         need_value_indexes: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(lists) = indexes.cast::<Self>() {
             let lists = lists.get().ints()?;
             let made: PyResult<Self> =
-                py.detach(|| Ok(made!(self, |ragged| ragged.index_ragged(lists).map_err(exception)?)));
+                threads::run(py, None, || Ok(made!(self, |ragged| ragged.index_ragged(lists).map_err(exception)?)))?;
             return Ok(made?.into_pyobject(py)?.into_any());
         }
         let indexes = integers(indexes)?;
         let elements;
         let made = made!(self, |ragged| {
-            let (made, own) = py.detach(|| ragged.index(axis, &indexes)).map_err(exception)?;
+            let (made, own) = threads::run(py, None, || ragged.index(axis.0, &indexes))?.map_err(exception)?;
             elements = own;
             made
         });
@@ -334,71 +340,73 @@ impl RaggedTensor {
     }
 
     /// The rows of an axis from `begin` to before `end`.
-    fn arange(&self, py: Python<'_>, axis: usize, begin: usize, end: usize) -> PyResult<Self> {
-        py.detach(|| Ok(made!(self, |ragged| ragged.arange(axis, begin, end).map_err(exception)?)))
+    fn arange(&self, py: Python<'_>, axis: Count, begin: Count, end: Count) -> PyResult<Self> {
+        threads::run(py, None, || {
+            Ok(made!(self, |ragged| ragged.arange(axis.0, begin.0, end.0).map_err(exception)?))
+        })?
     }
 
     /// Without an axis: the rows of axis 0 one after the other, or inner lists joined.
-    fn remove_axis(&self, py: Python<'_>, axis: usize) -> PyResult<Self> {
-        py.detach(|| Ok(made!(self, |ragged| ragged.remove_axis(axis).map_err(exception)?)))
+    fn remove_axis(&self, py: Python<'_>, axis: Count) -> PyResult<Self> {
+        threads::run(py, None, || Ok(made!(self, |ragged| ragged.remove_axis(axis.0).map_err(exception)?)))?
     }
 
     /// Without the values that equal `target`.
-    fn remove_values_eq(&self, py: Python<'_>, target: f64) -> Self {
-        py.detach(|| made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() == target)))
+    fn remove_values_eq(&self, py: Python<'_>, target: f64) -> PyResult<Self> {
+        threads::run(py, None, || made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() == target)))
     }
 
     /// Without the values that are `cutoff` or less.
-    fn remove_values_leq(&self, py: Python<'_>, cutoff: f64) -> Self {
-        py.detach(|| made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() <= cutoff)))
+    fn remove_values_leq(&self, py: Python<'_>, cutoff: f64) -> PyResult<Self> {
+        threads::run(py, None, || made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() <= cutoff)))
     }
 
     /// The sum of each innermost row.
-    fn sum<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        each!(self, |ragged| PyArray1::from_vec(py, py.detach(|| ragged.sum())).into_any())
+    fn sum<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        each!(self, |ragged| Ok(PyArray1::from_vec(py, threads::run(py, None, || ragged.sum())?).into_any()))
     }
 
     /// The highest value of each innermost row; the lowest number of an empty one.
-    fn max<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        each!(self, |ragged| PyArray1::from_vec(py, py.detach(|| ragged.max())).into_any())
+    fn max<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        each!(self, |ragged| Ok(PyArray1::from_vec(py, threads::run(py, None, || ragged.max())?).into_any()))
     }
 
     /// The lowest value of each innermost row; the highest number of an empty one.
-    fn min<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        each!(self, |ragged| PyArray1::from_vec(py, py.detach(|| ragged.min())).into_any())
+    fn min<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        each!(self, |ragged| Ok(PyArray1::from_vec(py, threads::run(py, None, || ragged.min())?).into_any()))
     }
 
     /// Where the highest value of each innermost row is, among all values; -1 for an empty one.
-    fn argmax<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        each!(self, |ragged| PyArray1::from_vec(py, py.detach(|| ragged.argmax())))
+    fn argmax<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        each!(self, |ragged| Ok(PyArray1::from_vec(py, threads::run(py, None, || ragged.argmax())?)))
     }
 
     /// The logarithm of the sum of exponentials of each innermost row.
     fn logsumexp<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match &self.values {
             Values::I32(_) => return Err(no_floats()),
-            Values::F32(ragged) => PyArray1::from_vec(py, py.detach(|| ragged.logsumexp())).into_any(),
-            Values::F64(ragged) => PyArray1::from_vec(py, py.detach(|| ragged.logsumexp())).into_any(),
+            Values::F32(ragged) => PyArray1::from_vec(py, threads::run(py, None, || ragged.logsumexp())?).into_any(),
+            Values::F64(ragged) => PyArray1::from_vec(py, threads::run(py, None, || ragged.logsumexp())?).into_any(),
         })
     }
 
     /// Rows that sum to 1, or whose exponentials do.
     fn normalize(&self, py: Python<'_>, use_log: bool) -> PyResult<Self> {
-        let values = py.detach(|| match (&self.values, use_log) {
+        let values = threads::run(py, None, || match (&self.values, use_log) {
             (Values::I32(_), _) => Err(no_floats()),
             (Values::F32(ragged), true) => Ok(Values::F32(ragged.normalize_log())),
             (Values::F32(ragged), false) => Ok(Values::F32(ragged.normalize_linear())),
             (Values::F64(ragged), true) => Ok(Values::F64(ragged.normalize_log())),
             (Values::F64(ragged), false) => Ok(Values::F64(ragged.normalize_linear())),
-        });
+        })?;
         Ok(Self { values: values? })
     }
 
     /// Each innermost row sorted, and where each value was: the tensor, and int32 [numel].
     #[pyo3(signature = (descending=false))]
-    fn sort<'py>(&self, py: Python<'py>, descending: bool) -> (Self, Bound<'py, PyArray1<i32>>) {
+    fn sort<'py>(&self, py: Python<'py>, descending: bool) -> PyResult<(Self, Bound<'py, PyArray1<i32>>)> {
         let order = if descending { Order::Descending } else { Order::Ascending };
-        let (sorted, new2old) = py.detach(|| {
+        let (sorted, new2old) = threads::run(py, None, || {
             let new2old;
             let sorted = made!(self, |ragged| {
                 let mut sorted = ragged.clone();
@@ -406,8 +414,8 @@ impl RaggedTensor {
                 sorted
             });
             (sorted, new2old)
-        });
-        (sorted, PyArray1::from_vec(py, new2old))
+        })?;
+        Ok((sorted, PyArray1::from_vec(py, new2old)))
     }
 
     /// The different innermost rows of each list of them; how often each was there, and where at
@@ -420,7 +428,7 @@ impl RaggedTensor {
         need_new2old_indexes: bool,
     ) -> PyResult<Unique<'py>> {
         let lists = self.ints()?;
-        let found = py.detach(|| lists.unique());
+        let found = threads::run(py, None, || lists.unique())?;
         let num_repeats = need_num_repeats.then(|| found.num_repeats.into());
         Ok((found.rows.into(), num_repeats, need_new2old_indexes.then(|| PyArray1::from_vec(py, found.new2old))))
     }
@@ -437,7 +445,7 @@ impl RaggedTensor {
             return Err(value_error(format!("padding_value={padding_value} can't be exactly int32")));
         }
         each!(self, |ragged| {
-            let padded = py.detach(|| ragged.pad(mode, PadSide::Right, padding_value.convert()));
+            let padded = threads::run(py, None, || ragged.pad(mode, PadSide::Right, padding_value.convert()))?;
             let padded = padded.map_err(exception)?;
             let shape = [padded.num_rows(), padded.num_cols()];
             Ok(PyArray1::from_vec(py, padded.into_values()).reshape(shape)?.into_any())
@@ -484,7 +492,7 @@ fn no_floats() -> PyErr {
 
 /// Tensors joined along an axis.
 #[pyfunction]
-pub(crate) fn ragged_cat(py: Python<'_>, tensors: Vec<PyRef<'_, RaggedTensor>>, axis: usize) -> PyResult<RaggedTensor> {
+pub(crate) fn ragged_cat(py: Python<'_>, tensors: Vec<PyRef<'_, RaggedTensor>>, axis: Count) -> PyResult<RaggedTensor> {
     let joined = |error: Error| exception(error);
     let first = tensors.first().ok_or_else(|| value_error("there is nothing to concatenate"))?;
     macro_rules! of_type {
@@ -494,7 +502,7 @@ pub(crate) fn ragged_cat(py: Python<'_>, tensors: Vec<PyRef<'_, RaggedTensor>>, 
                 _ => Err(value_error("the tensors have different types")),
             });
             let parts = parts.collect::<PyResult<Vec<_>>>()?;
-            Values::$variant(py.detach(|| Ragged::cat(axis, &parts)).map_err(joined)?)
+            Values::$variant(threads::run(py, None, || Ragged::cat(axis.0, &parts))?.map_err(joined)?)
         }};
     }
     let values = match first.values {
@@ -517,12 +525,14 @@ pub(crate) fn index_lists(
     let values = &aligned(values)?;
     if let Ok(values) = values.extract::<PyReadonlyArray1<'_, i32>>() {
         let values = values.as_array().to_vec();
-        return Ok(py.detach(|| index_tensor_ragged(&values, indexes, default)).map_err(exception)?.into());
+        return Ok(threads::run(py, None, || index_tensor_ragged(&values, indexes, default))?
+            .map_err(exception)?
+            .into());
     }
     let values = values.extract::<PyReadonlyArray1<'_, f32>>();
     let values = values.map_err(|_| value_error("values are an int32 or float32 array of one axis"))?;
     let (values, default) = (values.as_array().to_vec(), f64::from(default).convert());
-    let made = py.detach(|| index_tensor_ragged(&values, indexes, default)).map_err(exception)?;
+    let made = threads::run(py, None, || index_tensor_ragged(&values, indexes, default))?.map_err(exception)?;
     Ok(RaggedTensor { values: Values::F32(made) })
 }
 
@@ -536,11 +546,13 @@ pub(crate) fn index_and_sum<'py>(
     let indexes = indexes.ints()?;
     let values = &aligned(values)?;
     if let Ok(values) = values.extract::<PyReadonlyArray1<'_, f64>>() {
-        let sums = sums_of(&values.as_array().to_vec(), indexes).map_err(exception)?;
+        let values = values.as_array().to_vec();
+        let sums = threads::run(py, None, || sums_of(&values, indexes))?.map_err(exception)?;
         return Ok(PyArray1::from_vec(py, sums).into_any());
     }
     let values = values.extract::<PyReadonlyArray1<'_, f32>>();
     let values = values.map_err(|_| value_error("values are a float32 or float64 array of one axis"))?;
-    let sums = sums_of(&values.as_array().to_vec(), indexes).map_err(exception)?;
+    let values = values.as_array().to_vec();
+    let sums = threads::run(py, None, || sums_of(&values, indexes))?.map_err(exception)?;
     Ok(PyArray1::from_vec(py, sums).into_any())
 }

@@ -5,8 +5,9 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use crate::arguments::integers;
+use crate::arguments::{Count, integers};
 use crate::errors::{exception, value_error};
+use crate::threads;
 
 /// What makes a shape again, and the row splits that it takes.
 type Pickle<'py> = (Bound<'py, PyAny>, (Vec<Vec<i32>>,));
@@ -33,6 +34,20 @@ pub(crate) fn splits_of(shape: &Shape) -> Vec<Vec<i32>> {
 pub(crate) fn of_splits(row_splits: Vec<Vec<i32>>) -> PyResult<Shape> {
     let layers = row_splits.into_iter().map(RowSplits::new).collect::<Result<Vec<_>, _>>().map_err(exception)?;
     Shape::new(layers).map_err(exception)
+}
+
+/// Rows without elements behind those that have some, which a shape from row ids may have: what is
+/// made may not be much larger than what it is made of.
+const MAX_EMPTY_ROWS: usize = 1 << 24;
+
+/// Whether a value is the device `cpu`; an error for another device.
+pub(crate) fn is_cpu(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let name = value.str()?.to_string();
+    let kind = name.split(':').next().unwrap_or_default();
+    if ["cuda", "mps", "xpu", "meta"].contains(&kind) {
+        return Err(value_error(format!("device={name} can't be: ragged tensors and automata are on the CPU")));
+    }
+    Ok(kind == "cpu")
 }
 
 /// An axis from `first` on that there is.
@@ -65,10 +80,32 @@ impl RaggedShape {
         Ok(of_splits(row_splits)?.into())
     }
 
+    /// From the row of each element, which may not fall.
+    #[staticmethod]
+    fn from_row_ids(py: Python<'_>, row_ids: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let row_ids = integers(row_ids)?;
+        let last = row_ids.last().copied().unwrap_or(-1);
+        let rows = usize::try_from(i64::from(last) + 1)
+            .map_err(|_| value_error(format!("the row id {last} can't be: row ids start at 0")))?;
+        if rows.saturating_sub(row_ids.len()) > MAX_EMPTY_ROWS {
+            return Err(value_error(format!(
+                "the row id {last} of {} elements leaves more than {MAX_EMPTY_ROWS} rows empty",
+                row_ids.len()
+            )));
+        }
+        let splits = threads::run(py, None, || RowSplits::from_row_ids(&row_ids, rows))?.map_err(exception)?;
+        Ok(Shape::new([splits]).map_err(exception)?.into())
+    }
+
+    /// The same: computations are on the CPU.
+    fn to(&self, device: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if is_cpu(device)? { Ok(self.clone()) } else { Err(value_error(format!("there is no device '{device}'"))) }
+    }
+
     /// `dim0` rows of `dim1` elements.
     #[staticmethod]
-    fn regular_ragged_shape(dim0: usize, dim1: usize) -> PyResult<Self> {
-        Ok(Shape::regular(dim0, dim1).map_err(exception)?.into())
+    fn regular_ragged_shape(dim0: Count, dim1: Count) -> PyResult<Self> {
+        Ok(Shape::regular(dim0.0, dim1.0).map_err(exception)?.into())
     }
 
     /// How many axes: 2 for lists.
@@ -89,9 +126,9 @@ impl RaggedShape {
     }
 
     /// Elements of an axis, over all rows.
-    fn tot_size(&self, axis: usize) -> PyResult<usize> {
-        check_axis(&self.shape, axis, 0)?;
-        Ok(self.shape.tot_size(axis))
+    fn tot_size(&self, axis: Count) -> PyResult<usize> {
+        check_axis(&self.shape, axis.0, 0)?;
+        Ok(self.shape.tot_size(axis.0))
     }
 
     /// Elements of each axis.
@@ -100,37 +137,37 @@ impl RaggedShape {
     }
 
     /// Elements of the longest row of an axis.
-    fn max_size(&self, axis: usize) -> PyResult<usize> {
-        check_axis(&self.shape, axis, 1)?;
-        Ok(self.shape.max_size(axis))
+    fn max_size(&self, axis: Count) -> PyResult<usize> {
+        check_axis(&self.shape, axis.0, 1)?;
+        Ok(self.shape.max_size(axis.0))
     }
 
     /// Where each row of an axis begins, and the end: int32.
-    fn row_splits<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        check_axis(&self.shape, axis, 1)?;
-        Ok(PyArray1::from_slice(py, self.shape.row_splits(axis).as_ref()))
+    fn row_splits<'py>(&self, py: Python<'py>, axis: Count) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        check_axis(&self.shape, axis.0, 1)?;
+        Ok(PyArray1::from_slice(py, self.shape.row_splits(axis.0).as_ref()))
     }
 
     /// The row of each element of an axis: int32.
-    fn row_ids<'py>(&self, py: Python<'py>, axis: usize) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        check_axis(&self.shape, axis, 1)?;
-        Ok(PyArray1::from_slice(py, self.shape.row_ids(axis)))
+    fn row_ids<'py>(&self, py: Python<'py>, axis: Count) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        check_axis(&self.shape, axis.0, 1)?;
+        Ok(PyArray1::from_slice(py, threads::run(py, None, || self.shape.row_ids(axis.0))?))
     }
 
     /// The two axes `layer` and `layer + 1`.
-    fn get_layer(&self, layer: usize) -> PyResult<Self> {
-        check_axis(&self.shape, layer.saturating_add(1), 1)?;
-        Ok(self.shape.layer(layer).map_err(exception)?.into())
+    fn get_layer(&self, layer: Count) -> PyResult<Self> {
+        check_axis(&self.shape, layer.0.saturating_add(1), 1)?;
+        Ok(self.shape.layer(layer.0).map_err(exception)?.into())
     }
 
     /// Without an axis.
-    fn remove_axis(&self, axis: usize) -> PyResult<Self> {
-        Ok(self.shape.remove_axis(axis).map_err(exception)?.into())
+    fn remove_axis(&self, py: Python<'_>, axis: Count) -> PyResult<Self> {
+        Ok(threads::run(py, None, || self.shape.remove_axis(axis.0))?.map_err(exception)?.into())
     }
 
     /// With the axes of `other`, whose rows are this one's elements.
-    fn compose(&self, other: &Self) -> PyResult<Self> {
-        Ok(self.shape.compose(&other.shape).map_err(exception)?.into())
+    fn compose(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        Ok(threads::run(py, None, || self.shape.compose(&other.shape))?.map_err(exception)?.into())
     }
 
     /// The rows of an axis at `indexes`, and which elements they have.
@@ -138,18 +175,19 @@ impl RaggedShape {
     fn index<'py>(
         &self,
         py: Python<'py>,
-        axis: usize,
+        axis: Count,
         indexes: &Bound<'py, PyAny>,
         need_value_indexes: bool,
     ) -> PyResult<(Self, Option<Bound<'py, PyArray1<i32>>>)> {
-        let (shape, elements) = self.shape.index(axis, &integers(indexes)?).map_err(exception)?;
+        let indexes = integers(indexes)?;
+        let (shape, elements) = threads::run(py, None, || self.shape.index(axis.0, &indexes))?.map_err(exception)?;
         Ok((shape.into(), need_value_indexes.then(|| PyArray1::from_vec(py, elements))))
     }
 
     /// Row `i` of axis 0, with one axis fewer.
-    fn __getitem__(&self, i: isize) -> PyResult<Self> {
+    fn __getitem__(&self, py: Python<'_>, i: isize) -> PyResult<Self> {
         let at = row_at(i, self.shape.dim0())?;
-        Ok(self.shape.index0(at).map_err(exception)?.into())
+        Ok(threads::run(py, None, || self.shape.index0(at))?.map_err(exception)?.into())
     }
 
     fn __len__(&self) -> usize {

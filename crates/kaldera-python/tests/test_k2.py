@@ -1,7 +1,10 @@
 """Automata against sums over their paths, by hand and by brute force."""
 
 import itertools
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -178,21 +181,32 @@ def test_arcs_that_come_from_several_have_sums_and_lists():
     assert fsa.aux_labels.tolist() == [[1], [2], [-1]]
 
 
-def test_two_sides_add_what_is_floating():
+def test_attributes_of_two_sides_are_summed_or_refused():
     a = k2.Fsa.from_str("0 1 1 10 0.5\n1 2 -1 -1 0\n2", acceptor=False)
     b = k2.Fsa.from_str("0 1 1 0.25\n1 2 -1 0\n2")
     a.cost, b.cost = np.array([1, 2], np.float32), np.array([0.5, 0.25], np.float32)
     a.tone, b.tone, b.word = (np.array(values, np.int32) for values in ([1, 2], [3, 4], [8, 9]))
+    with pytest.raises(ValueError, match="'tone' is int32 on one side and int32 on the other"):
+        k2.intersect(a, b)
+    b.voice = b.tone
+    del b.tone
     met, map_a, map_b = k2.intersect(a, b, ret_arc_maps=True)
     assert map_a.tolist() == map_b.tolist() == [0, 1] and met.scores.tolist() == [0.75, 0]
-    assert met.cost.tolist() == [1.5, 2.25] and met.word.tolist() == [8, 9] and not hasattr(met, "tone")
+    assert met.cost.tolist() == [1.5, 2.25] and met.word.tolist() == [8, 9] and met.voice.tolist() == [3, 4]
     vec = k2.create_fsa_vec([a])
     assert k2.intersect_device(vec, k2.create_fsa_vec([b, b]), [0, 0]).aux_labels.tolist() == [10, -1, 10, -1]
-    composed = k2.compose(k2.invert(a), a, inner_labels="inner")
+    inverted = k2.invert(a)
+    del inverted.tone
+    composed = k2.compose(inverted, a, inner_labels="inner")
     assert composed.labels.tolist() == [10, -1] and composed.inner.tolist() == [1, -1]
     assert composed.aux_labels.tolist() == [10, -1] and composed.cost.tolist() == [2, 4]
-    replaced = k2.replace_fsa(k2.create_fsa_vec([k2.linear_fsa([7])]), b, 1)
-    assert replaced.labels.tolist() == [0, 7, 0, -1] and replaced.tone.tolist() == [3, 0, 0, 4]
+    word = k2.linear_fsa([7])
+    word.voice, word.word = np.array([5, 6], np.int32), k2.RaggedTensor([[1], [2]])
+    with pytest.raises(ValueError, match="'word' is int32 on one side and lists of int32"):
+        k2.replace_fsa(k2.create_fsa_vec([word]), b, 1)
+    del word.word
+    replaced = k2.replace_fsa(k2.create_fsa_vec([word]), b, 1)
+    assert replaced.labels.tolist() == [0, 7, 0, -1] and replaced.voice.tolist() == [3, 5, 6, 4]
 
 
 def test_inversion_stretches_lists():
@@ -209,14 +223,19 @@ def test_inversion_stretches_lists():
 
 def test_nbest_lists_meet_lattices():
     lattice = k2.create_fsa_vec([k2.Fsa.from_str("0 1 1 10 1\n0 1 2 20 0.5\n1 2 -1 -1 0\n2", acceptor=False)] * 2)
+    lattice.lm_scores = np.arange(6, dtype=np.float32)
     nbest = k2.Nbest.from_lattice(lattice, 20, nbest_scale=1.0)
     assert nbest.shape.row_splits(1).tolist() == [0, 2, 4] and str(nbest) == "Nbest(num_seqs:2, num_fsas:4)"
     assert nbest.words().tolist() == [[10], [20]] * 2 and nbest.kept_path.tolist() == [[0, 2], [1, 2], [3, 5], [4, 5]]
     other = k2.create_fsa_vec([k2.Fsa.from_str("0 1 1 5\n0 1 2 7\n1 2 -1 0\n2")] * 2)
     met = nbest.intersect(other)
+    assert not hasattr(nbest.fsa, "lm_scores") and not hasattr(met.fsa, "lm_scores")
+    other.lm_scores = np.arange(6, dtype=np.float32)
+    assert nbest.intersect(other).fsa.lm_scores.tolist() == [0, 2, 1, 2, 3, 5, 4, 5]
     assert met.total_scores().tolist() == [[6, 7.5], [6, 7.5]] and met.words().tolist() == [[10], [20]] * 2
     assert met.top_k(3).total_scores().tolist() == [[7.5, 6, 6]] * 2
     graphs = nbest.build_levenshtein_graphs()
+    del graphs.aux_labels
     apart = k2.intersect(graphs, k2.levenshtein_graph([[10]] * 4), treat_epsilons_specially=False)
     apart = k2.shortest_path(k2.connect(apart)).get_tot_scores(True, False)
     np.testing.assert_allclose(apart, [0, -1, 0, -1], atol=0.01)
@@ -238,6 +257,15 @@ def test_lattices_name_their_frames():
     assert (rows[lattice.row, labels + 1] == 0).all()
     again = k2.intersect_dense(graph, k2.DenseFsaVec(scores), 10.0, a_to_b_map=[0, 0])
     assert len(again) == 2
+    one = k2.ctc_graph([[1]])
+    mapped = k2.intersect_dense(one, dense, 10.0, a_to_b_map=[1], seqframe_idx_name="row")
+    assert sorted(set(mapped.row.tolist())) == [3, 4, 5, 6]
+    for wrong in [-1, 2]:
+        with pytest.raises(ValueError, match=f"no utterance {wrong} at 0: there are 2"):
+            k2.intersect_dense(one, dense, 10.0, a_to_b_map=[wrong])
+    for taken in ["scores", "aux_labels"]:
+        with pytest.raises(ValueError, match=f"'{taken}'"):
+            k2.intersect_dense(graph, dense, 10.0, frame_idx_name=taken)
 
 
 def test_text_has_named_labels_and_lists():
@@ -262,3 +290,127 @@ def test_scores_can_be_made_stochastic(tmp_path):
     assert (tmp_path / "a.svg").read_text().startswith("<svg")
     with pytest.raises(ValueError, match="a.png"):
         fsa.draw(tmp_path / "a.png")
+
+
+LINEAR = "0 1 1 10 1\n1 2 0 20 2\n2 3 0 0 4\n3 4 2 30 8\n4 5 0 40 16\n5 6 -1 -1 32\n6"
+
+
+def test_linear_fsas_have_self_loops_for_epsilons():
+    fst = k2.Fsa.from_str(LINEAR, acceptor=False)
+    plain = k2.linear_fsa_with_self_loops(fst)
+    assert plain.labels.tolist() == [0, 1, 0, 2, 0, -1] and not plain.scores.any() and not hasattr(plain, "aux_labels")
+    looped = k2.linear_fst_with_self_loops(fst)
+    assert looped.labels.tolist() == [0, 1, 0, 2, 0, -1] and looped.scores.tolist() == [0, 1, 0, 14, 0, 48]
+    assert looped.aux_labels.tolist() == [[], [10], [], [20, 30], [], [40]] and len(looped.shape) == 2
+    both = k2.linear_fst_with_self_loops(k2.create_fsa_vec([fst, k2.linear_fst([7], [8])]))
+    assert len(both) == 2 and both[0].aux_labels == looped.aux_labels and both[1].aux_labels.tolist() == [[], [8], [], []]
+    fst.aux_labels = k2.RaggedTensor([[1, 2], [], [3], [0], [4], [-1]])
+    assert k2.linear_fst_with_self_loops(fst).aux_labels.tolist() == [[], [1, 2], [], [3], [], [4]]
+    with pytest.raises(ValueError, match="linear_fst_with_self_loops is for"):
+        k2.linear_fst_with_self_loops(k2.linear_fsa([1]))
+
+
+def test_integers_are_exact_or_refused():
+    vec = k2.create_fsa_vec([k2.linear_fsa([1])] * 2)
+    arcs = vec[0].arcs.to_tensor()
+    for wrong, message in [
+        (lambda: k2.index_fsa(vec, [0, 2**32]), r"indexes: 4294967296 at \[1\]"),
+        (lambda: k2.index_fsa(vec, [0.7]), "indexes must be 32-bit integers, and this array is float64"),
+        (lambda: k2.intersect_device(vec, vec, [2**32, 0]), "b_to_a_map: 4294967296"),
+        (lambda: setattr(vec, "labels", np.array([1, -1, 2**32 + 3, -1])), r"labels: 4294967299 at \[2\]"),
+        (lambda: setattr(vec, "labels", [2.7] * 4), "labels must be 32-bit integers"),
+        (lambda: setattr(vec, "aux_labels", np.array([2**31, 0, 0, 0])), "aux_labels: 2147483648"),
+        (lambda: k2.Fsa(arcs.astype(np.int64) + 2**32), r"arcs: 4294967296 at \[0, 0\]"),
+        (lambda: k2.Fsa(arcs + 0.5), "arcs must be 32-bit integers"),
+        (lambda: k2.index_select(np.arange(3), np.array([0.5])), "index must be 32-bit integers"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            wrong()
+    assert len(k2.index_fsa(vec, [])) == 0 and k2.Fsa(arcs.astype(np.int64)).labels.tolist() == [1, -1]
+
+
+def test_output_labels_are_int32():
+    for labels in [np.array([5, -1]), [5, -1]]:
+        fst = k2.Fsa(k2.linear_fsa([1]).arcs.to_tensor(), labels)
+        assert fst.aux_labels.dtype == np.int32 and str(fst).split()[:4] == ["0", "1", "1", "5"]
+        fst.aux_labels = labels
+        assert fst.aux_labels.dtype == np.int32
+
+
+def test_results_share_nothing_with_their_sources():
+    fst = k2.linear_fst([1, 2], [3, 4])
+    fst.cost = np.ones(3, np.float32)
+    inverted = k2.invert(fst)
+    inverted.cost[:] = 5
+    inverted.scores += 1
+    assert fst.cost.tolist() == [1, 1, 1] and fst.scores.tolist() == [0, 0, 0]
+
+
+def test_attributes_of_different_types_are_not_joined():
+    one, other = k2.linear_fsa([1]), k2.linear_fsa([1])
+    one.tone, other.tone = np.array([1, 2], np.int32), np.array([1, 2], np.int64)
+    with pytest.raises(ValueError, match="tone is int32 in element 0, and int64 in element 1"):
+        k2.create_fsa_vec([one, other])
+    other.tone = k2.RaggedTensor([[1], [2]])
+    with pytest.raises(ValueError, match="lists of int32 in element 1"):
+        k2.create_fsa_vec([one, other])
+
+
+def test_fsas_without_epsilons_keep_their_attributes():
+    fst = k2.Fsa.from_str("0 1 5 50 1\n0 2 6 60 1\n1 3 -1 -1 0\n3", acceptor=False)
+    looped = k2.remove_epsilon_and_add_self_loops(fst)
+    assert looped.num_states == 4 and looped.labels.tolist() == k2.add_epsilon_self_loops(fst).labels.tolist()
+    assert isinstance(looped.aux_labels, np.ndarray)
+
+
+def test_shares_of_paths_are_between_0_and_1():
+    for wrong in [float("nan"), 0.0, 1.0, -1.0]:
+        with pytest.raises(ValueError, match=f"threshold_prob={wrong}".replace("nan", "NaN").replace(".0", "")):
+            k2.prune_on_arc_post(k2.create_fsa_vec([k2.linear_fsa([1])]), wrong)
+
+
+def test_devices_are_the_cpu():
+    made = [k2.ctc_topo(2, device="cpu"), k2.ctc_graph([[1]], device="cpu"), k2.trivial_graph(2, device="cpu")]
+    made += [k2.levenshtein_graph([[1]], device="cpu"), k2.linear_fsa([1], device="cpu:0")]
+    assert all(fsa.is_cpu() for fsa in made) and k2.DenseFsaVec(np.zeros((1, 1, 2))).is_cpu()
+    lists = k2.RaggedTensor([[1], []])
+    assert lists.to("cpu") == lists and lists.shape.to("cpu") == lists.shape
+    for wrong in [lambda: k2.ctc_topo(2, device="cuda:0"), lambda: lists.to("cuda"), lambda: lists.shape.to("int32")]:
+        with pytest.raises(ValueError, match="device"):
+            wrong()
+
+
+def test_kinds_of_weight_pushing_have_k2s_names():
+    fsa = k2.arc_sort(k2.Fsa.from_str("0 1 1 1\n0 2 1 2\n1 3 2 0\n2 3 3 0\n3 4 -1 0\n4"))
+    for kind in k2.DeterminizeWeightPushingType:
+        assert k2.determinize(fsa, kind).scores.tolist() == k2.determinize(fsa, kind.value).scores.tolist()
+
+
+def test_dictionaries_of_k2_have_a_version_of_labels():
+    fsa = k2.linear_fsa([1])
+    assert not hasattr(k2.Fsa.from_dict({**fsa.as_dict(), "labels_version": 3}), "labels_version")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_forked_workers_do_not_wait_for_threads_of_their_parent():
+    script = """
+import multiprocessing
+import numpy as np
+from kaldera import k2
+rows = k2.RaggedTensor(k2.RaggedShape.regular_ragged_shape(60000, 10), np.arange(600000, dtype=np.float32))
+shape, places = rows.shape, np.arange(60000, dtype=np.int32)
+vec = k2.ctc_graph([[1, 2, 3] * 20] * 200)
+work = [rows.sum, rows.sort, lambda: rows.index(places), lambda: shape.index(0, places), lambda: rows.normalize(True),
+        lambda: rows.argmax(), lambda: k2.cat([rows, rows]), lambda: k2.cat([vec, vec]), lambda: vec.properties,
+        lambda: k2.index_fsa(vec, list(range(200))), lambda: k2.ragged.create_ragged_shape2(row_ids=rows.row_ids(1)),
+        lambda: k2.ctc_graph([[1, 2, 3] * 20] * 200), lambda: k2.Fsa(vec.arcs.to_tensor()), lambda: k2.linear_fsa(rows.to("int32"))]
+def run(i):
+    work[i]()
+    return i
+[each() for each in work]
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    assert pool.map_async(run, range(len(work))).get(60) == list(range(len(work)))
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "done\n", done.stderr

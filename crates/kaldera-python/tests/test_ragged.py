@@ -132,6 +132,13 @@ def test_shapes_are_k2s():
         lambda: k2.RaggedTensor(shape, [1, 2]),
         lambda: k2.RaggedTensor(shape),
         lambda: k2.ragged.create_ragged_shape2(row_ids=[1, 0]),
+        lambda: k2.ragged.create_ragged_shape2(row_ids=[-1, 0]),
+        lambda: k2.ragged.create_ragged_shape2(row_ids=[2**31 - 2]),
+        lambda: shape.tot_size(-1),
+        lambda: shape.index(-1, [0]),
+        lambda: tensor.row_ids(-1),
+        lambda: tensor.arange(0, -1, 2),
+        lambda: k2.RaggedShape.regular_ragged_shape(-1, 2),
         lambda: k2.ragged.create_ragged_shape2(),
     ]:
         with pytest.raises(ValueError):
@@ -145,6 +152,8 @@ def test_indexing_by_lists_equals_that_of_lists():
     assert k2.ragged.index(k2.RaggedTensor([[1], [2, 3], []]), indexes).tolist() == [[[], [1]], [], [[]]]
     sums = k2.ragged.index_and_sum(numbers.astype(np.float32), k2.RaggedTensor([[2, 0], [], [1]]))
     assert sums.tolist() == [12, 0, 6] and sums.dtype == np.float32
+    sums = k2.ragged.index_and_sum(numbers.astype(np.float32), k2.RaggedTensor([[-1, 0], [-1]]))
+    assert sums.tolist() == [5, 0]
     into = np.zeros(2)
     k2.index_add(np.array([1, -1, 1]), np.array([1.0, 2.0, 3.0]), into)
     assert into.tolist() == [0, 4]

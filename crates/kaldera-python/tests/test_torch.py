@@ -252,7 +252,9 @@ def test_scores_are_tensors_once_they_are_set():
     fsa = k2.Fsa.from_str("0 1 1 10 0.5\n1 2 -1 -1 0\n2", acceptor=False).requires_grad_(True)
     assert fsa.requires_grad and isinstance(fsa.labels, torch.Tensor) and isinstance(fsa.aux_labels, torch.Tensor)
     fsa.cost = torch.tensor([1.0, 2.0], requires_grad=True)
-    both = k2.intersect(fsa, fsa.detach())
+    other = fsa.detach()
+    del other.aux_labels
+    both = k2.intersect(fsa, other)
     both.cost.sum().backward()
     assert fsa.cost.grad.tolist() == [1, 1]
     fsa.get_tot_scores(False, True).sum().backward()
@@ -332,3 +334,63 @@ def test_algorithms_on_attributes_equal_k2s():
         found.append(made)
     for ours, other in zip(*found):
         assert ours == other
+
+
+def test_gradients_of_graph_losses_are_those_of_the_forward_pass():
+    from kaldera import k2
+    from kaldera.torch import k2_ctc_loss
+
+    torch.manual_seed(0)
+    values = torch.randn(2, 6, 4).log_softmax(-1)
+    weights = torch.tensor([1.0, -2.0])
+
+    def slope(change):
+        log_probs, graph = values.clone().requires_grad_(), k2.ctc_graph([[1, 2], [3]])
+        losses = k2_ctc_loss(graph, k2.DenseFsaVec(log_probs), reduction="none")
+        if change:
+            with torch.no_grad():
+                log_probs.mul_(0.5)
+            graph.scores = graph.scores + np.arange(graph.num_arcs, dtype=np.float32)
+        losses.backward(weights)
+        return log_probs.grad
+
+    torch.testing.assert_close(slope(True), slope(False))
+    assert slope(False).abs().sum() > 0
+
+
+def test_sums_at_no_index_are_0():
+    from kaldera import k2
+
+    values = torch.tensor([5.0, 6.0], requires_grad=True)
+    sums = k2.ragged.index_and_sum(values, k2.RaggedTensor([[-1, 0], [-1], [1, 1]]))
+    (slope,) = torch.autograd.grad(sums.sum(), values)
+    assert sums.tolist() == [5, 0, 12] and slope.tolist() == [1, 2]
+
+
+def test_copies_keep_gradients_and_share_no_scores():
+    import copy
+
+    from kaldera import k2
+
+    fst = k2.linear_fst([1, 2], [3, 4]).requires_grad_(True)
+    assert copy.deepcopy(fst).requires_grad and not k2.arc_sort(fst.detach()).requires_grad
+    plain = fst.detach()
+    k2.invert(plain).scores.add_(1)
+    assert plain.scores.tolist() == [0, 0, 0]
+    looped = k2.linear_fst_with_self_loops(fst)
+    (slope,) = torch.autograd.grad(looped.scores.sum(), fst.scores)
+    assert slope.tolist() == [1, 1, 1]
+
+
+def test_boundaries_and_ranges_are_checked():
+    logits, symbols = torch.zeros(1, 3, 2, 4), torch.tensor([[1]])
+    for row in [[0, 0, -1, 3], [0, 0, 2, 3], [0, 0, 1, 4], [1, 0, 1, 3]]:
+        with pytest.raises(ValueError, match=f"sequence 0, \\{row}"):
+            losses.k2_rnnt_loss(logits, symbols, 0, torch.tensor([row]))
+    with pytest.raises(ValueError, match=r"\[N, 4\] of 1 sequences"):
+        losses.k2_rnnt_loss(logits, symbols, 0, torch.tensor([[0, 0, 1]]))
+    with pytest.raises(ValueError, match="-1, below 0"):
+        losses.rnnt_loss_pruned(logits, symbols, torch.tensor([[[-1, 0]] * 3]), 0)
+    grads = torch.zeros(1, 1, 4), torch.zeros(1, 2, 3)
+    with pytest.raises(ValueError, match="-1 can't be: expected an integer from 0"):
+        losses.get_rnnt_prune_ranges(*grads, torch.tensor([[0, 0, -1, 3]]), 1)

@@ -16,6 +16,8 @@ mod compressed;
 mod decompositions;
 mod dense;
 mod feat;
+#[cfg(feature = "fft")]
+mod fourier;
 mod io;
 mod optimization;
 mod packed;
@@ -51,13 +53,15 @@ type Topic<T> = fn(&str) -> Option<Operation<T>>;
 
 /// The function of an operation, wherever it stands.
 fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
-    let topics: [Topic<T>; 10] = [
+    let topics: &[Topic<T>] = &[
         vector::operation,
         dense::operation,
         packed::operation,
         decompositions::operation,
         sparse::operation,
         compressed::operation,
+        #[cfg(feature = "fft")]
+        fourier::operation,
         transforms::operation,
         optimization::operation,
         io::operation,

@@ -36,7 +36,12 @@ mod import {
 
     use super::Trouble;
 
-    pub(super) fn import(_source: &Path, _tokens: Option<&Path>, _output: &Path) -> Result<(), Trouble> {
+    pub(super) fn import(
+        _source: &Path,
+        _tokens: Option<&Path>,
+        _runtime: &str,
+        _output: &Path,
+    ) -> Result<(), Trouble> {
         let how = "cargo install --path crates/kaldera-cli --features onnx";
         Err(Trouble::Failed(format!("this build reads no ONNX files: build with the feature `onnx`, as in '{how}'")))
     }
@@ -65,10 +70,11 @@ does. 'import' makes a folder of what icefall, sherpa-onnx and NeMo export, of n
 trained with CTC and of transducers, with or without states between chunks: SOURCE is an .onnx file
 with a tokens.txt beside it, or the encoder of a transducer with its decoder and joiner, too, or the
 folder of all. In a folder, files that are not quantised are taken if there are both. The file's
-metadata and the shapes of its inputs decide the features; what they do not tell is assumed and said. The new folder is complete or not there, and has been checked. 'digits' writes a small
-model of connected English digits, and digits.wav to try it with; both are under CC BY-SA 4.0
-(NOTICE.md). A folder that holds something else is never changed. 'import' needs a command with
-the feature onnx, 'digits' one with the feature digits.
+metadata and the shapes of its inputs decide the features; what they do not tell is assumed and said.
+What RTen does not read, such as int4, takes --runtime=ort. The new folder is complete or not there,
+and has been checked. 'digits' writes a small model of connected English digits, and digits.wav to try
+it with; both are under CC BY-SA 4.0 (NOTICE.md). A folder that holds something else is never changed.
+'import' needs a command with the feature onnx (--runtime=ort: and ort), 'digits' one with digits.
 
 Examples:
   kaldera model digits -o digits/ && kaldera transcribe digits/ digits/digits.wav
@@ -83,25 +89,23 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut output, mut tokens) = (String::new(), String::new());
+    let (mut output, mut tokens, mut runtime) = (String::new(), String::new(), String::new());
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "The folder that is made");
     parser.add("tokens", &mut tokens, "For 'import': lines 'TOKEN NUMBER' [tokens.txt beside the network]");
+    parser.add("runtime", &mut runtime, "For 'import': rten, ort or ort-cuda, as network.runtime in MODEL.md [rten]");
     parser.letter('o', "output");
     let Some(plain) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     drop(parser);
+    let no_import = tokens.is_empty() && runtime.is_empty();
     match &plain[..] {
-        [operation, folder] if operation == "check" && output.is_empty() && tokens.is_empty() => {
-            check(Path::new(folder))
-        }
+        [operation, folder] if operation == "check" && output.is_empty() && no_import => check(Path::new(folder)),
         [operation, source] if operation == "import" && !output.is_empty() => {
             let output = Path::new(&output);
-            import::import(Path::new(source), (!tokens.is_empty()).then(|| Path::new(&tokens)), output)?;
+            import::import(Path::new(source), (!tokens.is_empty()).then(|| Path::new(&tokens)), &runtime, output)?;
             check(output)
         }
-        [operation] if operation == "digits" && !output.is_empty() && tokens.is_empty() => {
-            digits::write(Path::new(&output))
-        }
+        [operation] if operation == "digits" && !output.is_empty() && no_import => digits::write(Path::new(&output)),
         _ => {
             let usages = "expected 'check MODEL', 'import SOURCE -o MODEL' or 'digits -o MODEL'";
             Err(Trouble::Usage(usages.to_owned()))

@@ -28,9 +28,11 @@ Usage: kaldera stream [OPTIONS] MODEL < AUDIO
 
 AUDIO is 16-bit WAV, or raw samples: 16 bits, little-endian, one channel, of --sample-frequency (the
 model's unless it is given). Each utterance ends at a pause (Kaldi's endpoint rules) and is a line;
-with --partial, and on a terminal, its words so far are shown after each chunk, or for a network that
-keeps no state whenever the utterance has grown by an eighth: it runs over all of it each time. At the
-end stderr tells how long it took from a chunk to its words. Ctrl-C ends the last utterance.
+with --partial, and on a terminal, its words so far are shown after each chunk. A network that keeps
+no state runs over the whole utterance each time: there they are shown, and its end is looked for,
+whenever it has grown by an eighth or by a second, and each tenth of a second while the last half
+second is quiet. At the end stderr tells how long it took from a chunk to its words. Ctrl-C ends the
+last utterance.
 
 Examples:
   kaldera stream model/ < hello.wav
@@ -59,10 +61,28 @@ const OVERLAP: f64 = 0.3;
 /// So many seconds after the last token are left out of that: the end of the last word may be there.
 const AFTER_LAST: f64 = 0.2;
 
-/// A network that keeps no state runs over the whole utterance for each result so far. They are asked
-/// for when the utterance has grown by one part in so many: the network then runs over at most about
-/// so many times the audio, and one time more, however short chunks are.
+/// A network that keeps no state runs over the whole utterance for each result so far. One is due when
+/// the utterance has grown by 1/GROWTH, or by `MOST_GROWTH`, whatever is less. Of an utterance of 20 s,
+/// where Kaldi's rules end it, the network then runs over at most 14 times the audio, however short
+/// chunks are.
 const GROWTH: usize = 8;
+
+/// In seconds.
+const MOST_GROWTH: f64 = 1.0;
+
+/// A result is due, too, when this many seconds at the end, the shortest silence that ends an
+/// utterance, are quiet. It is due again after 1/RECHECK of them while they are.
+const PAUSE: f64 = 0.5;
+
+/// The parts of a pause after which it is looked at again.
+const RECHECK: usize = 5;
+
+/// Quiet adds no results where the network has run over more than so many times the audio.
+const MOST_RUNS: usize = 20;
+
+/// What is quiet has at most this part of the mean power of the utterance: 6 dB less. A network that
+/// runs in vain costs time; a pause that nobody looks at joins two utterances.
+const QUIET: f64 = 0.25;
 
 /// Cells of a line, where the terminal does not tell.
 const WIDTH: usize = 80;
@@ -153,26 +173,28 @@ impl Source {
     }
 }
 
-/// From a chunk to its words.
+/// From the first chunk that a result so far is new for to that result.
 #[derive(Default)]
 struct Latency {
     chunks: u32,
+    results: u32,
     sum: Duration,
     most: Duration,
+    /// Of audio.
     seconds: f64,
 }
 
 impl Latency {
     fn add(&mut self, begin: Instant) {
         let time = begin.elapsed();
-        self.chunks += 1;
+        self.results += 1;
         self.sum += time;
         self.most = self.most.max(time);
     }
 
     fn tell(&self) {
         let millis = |time: Duration| time.as_secs_f64() * 1000.0;
-        let mean = millis(self.sum) / f64::from(self.chunks.max(1));
+        let mean = millis(self.sum) / f64::from(self.results.max(1));
         say(format_args!(
             "{:.2} s of audio in {} chunks; from a chunk to its words: {mean:.1} ms, at most {:.1} ms",
             self.seconds,
@@ -310,15 +332,19 @@ fn recognise(
     let samples_of = |seconds: f64| (seconds * f64::from(samp_freq)) as usize;
     // The last samples that have come.
     let mut recent: Vec<f32> = vec![];
-    let mut due = Due::default();
+    let (pause, most_growth) = (samples_of(PAUSE), samples_of(MOST_GROWTH));
+    let mut due = Due::new(pause, most_growth);
+    // When the first chunk came that no result so far has.
+    let mut waits = None;
     loop {
         let Chunk { samples, last } = chunks.next()?;
-        let begin = Instant::now();
+        let begin = *waits.get_or_insert_with(Instant::now);
+        latency.chunks += 1;
         #[expect(clippy::cast_precision_loss, reason = "a chunk has at most 2^24 samples")]
         let seconds = samples.len() as f64 / f64::from(samp_freq);
         latency.seconds += seconds;
         stream.accept(&samples).map_err(failed)?;
-        due.add(samples.len());
+        due.add(&samples);
         if last {
             let text = stream.finish().map_err(failed)?.text();
             print(&ended(&text, show, &mut line))?;
@@ -326,9 +352,8 @@ fn recognise(
             return Ok(latency);
         }
         recent.extend(samples);
-        recent.drain(..recent.len().saturating_sub(samples_of(OVERLAP)));
-        if !(stream.keeps_state() || due.is_now()) {
-            latency.add(begin);
+        recent.drain(..recent.len().saturating_sub(pause));
+        if !(stream.keeps_state() || due.is_now(&recent)) {
             continue;
         }
         let so_far = stream.partial().map_err(failed)?;
@@ -340,8 +365,8 @@ fn recognise(
             let again = samples_of(overlap(&utterance, recognizer.times()));
             let again = &recent[recent.len().saturating_sub(again)..];
             stream.accept(again).map_err(failed)?;
-            due = Due::default();
-            due.add(again.len());
+            due = Due::new(pause, most_growth);
+            due.add(again);
         } else {
             match show {
                 Show::Nothing => {}
@@ -350,31 +375,61 @@ fn recognise(
             }
         }
         latency.add(begin);
+        waits = None;
     }
 }
 
-/// When the next result so far is due, of a network that keeps no state.
-#[derive(Default)]
+/// When the next result so far is due, of a network that keeps no state. Lengths are in samples.
+#[derive(Debug)]
 struct Due {
-    /// Samples of the utterance.
+    /// Of the utterance.
     length: usize,
-    /// The length from which on it is.
-    next: usize,
+    /// The sum of the squares of its samples.
+    energy: f64,
+    /// Its length at the last result.
+    at_result: usize,
+    /// What it must grow by from there.
+    step: usize,
+    /// What the network has run over.
+    work: usize,
+    most_growth: usize,
+    pause: usize,
 }
 
 impl Due {
-    fn add(&mut self, samples: usize) {
-        self.length += samples;
+    fn new(pause: usize, most_growth: usize) -> Self {
+        Self { length: 0, energy: 0.0, at_result: 0, step: 0, work: 0, most_growth, pause }
     }
 
-    /// Whether it is; then the next one is due later.
-    fn is_now(&mut self) -> bool {
-        let now = self.length >= self.next;
+    /// Takes more samples of the utterance.
+    fn add(&mut self, samples: &[f32]) {
+        self.length += samples.len();
+        self.energy += energy(samples);
+    }
+
+    /// Whether it is, where these are the last samples, as many as a pause has; then the next one is
+    /// due later.
+    fn is_now(&mut self, recent: &[f32]) -> bool {
+        let grown = self.length - self.at_result;
+        let may_recheck = grown >= self.pause / RECHECK && self.work <= MOST_RUNS * self.length;
+        let now = grown >= self.step || (may_recheck && self.is_quiet(recent));
         if now {
-            self.next = self.length + self.length / GROWTH;
+            self.work += self.length;
+            self.at_result = self.length;
+            self.step = (self.length / GROWTH).min(self.most_growth);
         }
         now
     }
+
+    #[expect(clippy::cast_precision_loss, reason = "numbers of samples")]
+    fn is_quiet(&self, recent: &[f32]) -> bool {
+        self.length > recent.len() && QUIET * self.energy * recent.len() as f64 > energy(recent) * self.length as f64
+    }
+}
+
+/// The sum of the squares of samples.
+fn energy(samples: &[f32]) -> f64 {
+    samples.iter().map(|&sample| f64::from(sample).powi(2)).sum()
 }
 
 /// How many seconds of the end of an utterance begin the next one.
@@ -404,17 +459,48 @@ mod tests {
 
     use super::*;
 
+    /// Where results are due, of samples in chunks; the rate is 1000 Hz.
+    fn due_at(samples: &[f32], chunk: usize) -> Vec<usize> {
+        let (mut due, mut found, mut end) = (Due::new(500, 1000), vec![], 0_usize);
+        for samples_of_chunk in samples.chunks(chunk) {
+            due.add(samples_of_chunk);
+            end += samples_of_chunk.len();
+            if due.is_now(&samples[end.saturating_sub(500)..end]) {
+                found.push(end);
+            }
+        }
+        found
+    }
+
     #[test]
     fn the_work_of_results_is_bounded_for_short_chunks() {
-        for (chunk, seconds) in [(1, 100), (160, 20_000), (3200, 20_000), (50_000, 100)] {
-            let (mut due, mut work) = (Due::default(), 0);
-            for _ in 0..seconds {
-                due.add(chunk);
-                work += if due.is_now() { due.length } else { 0 };
+        let speech = vec![1000.0; 20_000];
+        let mut softer = vec![100.0; 20_000];
+        softer[..2000].fill(1000.0);
+        for (samples, most) in [(&speech, 14), (&softer, MOST_RUNS + 1)] {
+            for chunk in [1, 10, 200, 3000] {
+                let found = due_at(samples, chunk);
+                let work: usize = found.iter().sum();
+                assert!(work <= most * samples.len(), "{work} with chunks of {chunk}");
+                // None waits for more than a second and a chunk.
+                assert!(found.windows(2).all(|pair| pair[1] - pair[0] <= 1000 + chunk), "{found:?}");
             }
-            assert!(work <= (GROWTH + 2) * due.length + 36 * chunk, "{work} of {}", due.length);
-            // None has waited for more than an eighth of what came before it.
-            assert!(due.next <= due.length + due.length / GROWTH && due.next + chunk > due.length, "{chunk}");
+        }
+    }
+
+    #[test]
+    fn a_pause_is_looked_at_before_it_ends() {
+        for pause in [600, 800] {
+            for begin in (6000..8000).step_by(130) {
+                let mut samples = vec![1000.0; 12_000];
+                samples[begin..begin + pause].fill(100.0);
+                let found = due_at(&samples, 100);
+                assert!(found.iter().any(|at| (begin + 450..=begin + pause).contains(at)), "{begin} {found:?}");
+            }
+        }
+        // Silence from the beginning on is no pause.
+        for silence in [0.0, 1.0] {
+            assert!(due_at(&[silence; 10_000], 100).len() < 30);
         }
     }
 

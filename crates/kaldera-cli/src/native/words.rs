@@ -15,6 +15,12 @@ pub(super) const ENDINGS: &str = ".ctm, .TextGrid, .jsonl or .json";
 /// The tier of a TextGrid that is taken, if it has several.
 const TIER: &str = "words";
 
+/// The byte order mark of UTF-8, which editors on Windows write.
+const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What to do about a text that cannot be read.
+const REMEDY: &str = "save it as UTF-8";
+
 /// Keys that an error shows.
 const KEYS_SHOWN: usize = 5;
 
@@ -49,20 +55,23 @@ pub(super) fn read(file: &str, key: &str) -> Result<Vec<Word>, Trouble> {
     Ok(words)
 }
 
-/// The text of a file in UTF-8, or in UTF-16 with a byte order mark, as Praat writes what is not
-/// ASCII.
-fn text_of(bytes: Vec<u8>) -> Result<String, String> {
+/// The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one, as Praat
+/// writes what is not ASCII.
+fn text_of(mut bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.starts_with(UTF_8_MARK) {
+        bytes.drain(..UTF_8_MARK.len());
+    }
     let unit = match bytes[..] {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => return String::from_utf8(bytes).map_err(|error| format!("neither UTF-8 ({error}) nor UTF-16")),
+        _ => return String::from_utf8(bytes).map_err(|error| format!("neither UTF-8 ({error}) nor UTF-16: {REMEDY}")),
     };
     let (units, rest) = bytes[2..].as_chunks();
     if !rest.is_empty() {
-        return Err(format!("UTF-16, and it has an odd number of bytes, {}", bytes.len()));
+        return Err(format!("UTF-16, and it has an odd number of bytes, {}: {REMEDY}", bytes.len()));
     }
     let text: Result<String, _> = char::decode_utf16(units.iter().map(|&pair| unit(pair))).collect();
-    text.map_err(|error| format!("no UTF-16: {error}"))
+    text.map_err(|error| format!("no UTF-16 ({error}): {REMEDY}"))
 }
 
 /// Cuts words at the end of a recording, and returns how many are beyond it, with the first of them.
@@ -184,12 +193,14 @@ mod tests {
             let mut bytes: Vec<u8> = units.iter().flat_map(|&unit| bytes(unit)).collect();
             assert_eq!(text_of(bytes.clone()), Ok(text.to_owned()));
             bytes.pop();
-            assert!(text_of(bytes.clone()).is_err_and(|error| error.contains("odd number of bytes, 13")));
+            assert!(text_of(bytes.clone()).is_err_and(|error| error.contains("odd number of bytes, 15")));
             bytes.truncate(10);
-            assert!(text_of(bytes).is_err_and(|error| error.contains("UTF-16: ")));
+            assert!(text_of(bytes).is_err_and(|error| error.contains("no UTF-16 (") && error.contains(REMEDY)));
         }
         assert_eq!(text_of(text.into()), Ok(text.to_owned()));
-        assert!(text_of(vec![b'a', 0xff]).is_err_and(|error| error.contains("index 1")));
+        assert_eq!(text_of([UTF_8_MARK, text.as_bytes()].concat()), Ok(text.to_owned()));
+        assert_eq!(text_of(UTF_8_MARK.to_vec()), Ok(String::new()));
+        assert!(text_of(vec![b'a', 0xff]).is_err_and(|error| error.contains("index 1") && error.contains(REMEDY)));
         assert_eq!(text_of(vec![]), Ok(String::new()));
     }
 

@@ -62,8 +62,15 @@ mod with_onnx {
             let streamed = bench.shell(&format!("$K stream --chunk=2000 {output} <in/a.wav")).with(0).stdout;
             assert_eq!(format!("a {streamed}").trim(), whole.trim());
         }
-        for line in ["kind = \"log-mel\"", "normalize = \"per_feature\"", "subsampling = 2", "num-mel-bins = 8"] {
+        for line in ["preset = \"nemo-80\"", "num-mel-bins = 8", "subsampling = 2"] {
             has("nemo", line);
+        }
+        let toml = fs::read_to_string(bench.path("nemo-model/model.toml")).unwrap();
+        assert!(!toml.contains("normalize") && !toml.contains("window-size"), "the preset has them: {toml}");
+        let ended = bench.run(&["model", "import", "nemo", "--runtime=tensorrt", "-o", "x"]).with(2);
+        ended.tells(&["'tensorrt' is not one of rten, ort, ort-cuda"]);
+        if cfg!(not(feature = "ort")) {
+            bench.run(&["model", "import", "nemo", "--runtime=ort", "-o", "x"]).with(1).tells(&["ort"]);
         }
         has("icefall", "full-scale = 1.0");
         assert!(bench.names().iter().all(|name| !name.contains("part")), "{:?}", bench.names());
@@ -183,6 +190,7 @@ mod with_onnx {
 
     /// ONNX Runtime rounds what is between the layers of this file to half precision, of 2^-11; RTen
     /// computes in single precision. Runs of the former with and without that differ by 0.0158.
+    #[cfg(feature = "symphonia")]
     const POSTERIOR_TOLERANCE: f32 = 0.03;
 
     #[cfg(feature = "symphonia")]

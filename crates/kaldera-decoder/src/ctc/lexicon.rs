@@ -351,7 +351,8 @@ impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
 
     fn finish(&mut self, hypothesis: &Hypothesis<LexiconState>, complete: bool) -> Option<(LexiconState, Scores, i32)> {
         if hypothesis.state.node != ROOT {
-            return None;
+            // While more may come, its frames are no silence.
+            return (!complete).then_some((hypothesis.state, hypothesis.scores, NO_WORD));
         }
         let history = self.histories[hypothesis.state.history as usize];
         let mut extra = hypothesis.scores;

@@ -16,6 +16,9 @@ use crate::session::{Runtime, Session, Tensor};
 /// Names the library.
 const VARIABLE: &str = "ORT_DYLIB_PATH";
 
+/// What to do about floating point that is not of 32 bits.
+const REMEDY: &str = "32 bits are needed; convert the file with keep_io_types=True";
+
 pub(super) struct OrtSession {
     /// Its `run` is not safe on several threads.
     loaded: Mutex<Loaded>,
@@ -35,8 +38,8 @@ impl OrtSession {
         Ok(Self { loaded: Mutex::new(loaded), description, narrow })
     }
 
-    fn name_of(tensors: &[TensorInfo], at: usize) -> Result<&str, String> {
-        tensors.get(at).map(|tensor| &*tensor.name).ok_or_else(|| format!("there is no {at}"))
+    fn name_of<'t>(kind: &str, tensors: &'t [TensorInfo], at: usize) -> Result<&'t str, String> {
+        tensors.get(at).map(|tensor| &*tensor.name).ok_or_else(|| format!("the file has no {kind} {at}"))
     }
 
     fn input(&self, at: usize, tensor: Tensor) -> Result<SessionInputValue<'static>, String> {
@@ -61,13 +64,13 @@ impl Session for OrtSession {
     fn run(&self, inputs: Vec<(usize, Tensor)>, outputs: &[usize]) -> Result<Vec<Tensor>, String> {
         guarded(|| {
             let inputs = inputs.into_iter().map(|(at, tensor)| {
-                Ok::<_, String>((Self::name_of(&self.description.inputs, at)?, self.input(at, tensor)?))
+                Ok::<_, String>((Self::name_of("input", &self.description.inputs, at)?, self.input(at, tensor)?))
             });
             let inputs: Vec<(&str, SessionInputValue<'_>)> = inputs.collect::<Result<_, _>>()?;
             let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
             let found = loaded.run(inputs).map_err(|error| error.to_string())?;
             let tensor_of = |&at: &usize| {
-                let name = Self::name_of(&self.description.outputs, at)?;
+                let name = Self::name_of("output", &self.description.outputs, at)?;
                 tensor(found.get(name).ok_or_else(|| format!("there is no output {name}"))?)
             };
             outputs.iter().map(tensor_of).collect::<Result<Vec<_>, _>>()
@@ -104,10 +107,21 @@ fn commit(path: &Path, runtime: Runtime) -> Result<Loaded, String> {
 
 fn describe(loaded: &Loaded) -> Result<Description, String> {
     let all = |tensors: &[Outlet]| tensors.iter().map(info).collect();
+    // Outputs that nobody reads may be of any type.
+    for input in loaded.inputs() {
+        if let Some(ty) = input.dtype().tensor_type().filter(|&ty| is_other_float(ty)) {
+            return Err(format!("its input {} is of {ty}: {REMEDY}", input.name()));
+        }
+    }
     let metadata = loaded.metadata().map_err(|error| error.to_string())?;
     let keys = metadata.custom_keys().map_err(|error| error.to_string())?;
     let metadata = keys.into_iter().filter_map(|key| metadata.custom(&key).map(|value| (key, value)));
     Ok(Description::new(all(loaded.inputs()), all(loaded.outputs()), metadata.collect()))
+}
+
+/// Floating point of another width than the one that is given and read.
+fn is_other_float(ty: TensorElementType) -> bool {
+    matches!(ty, TensorElementType::Float64 | TensorElementType::Float16 | TensorElementType::Bfloat16)
 }
 
 fn info(tensor: &Outlet) -> TensorInfo {
@@ -145,6 +159,7 @@ fn tensor(value: &DynValue) -> Result<Tensor, String> {
             let (shape, values) = value.try_extract_tensor::<i64>().map_err(failed)?;
             Ok(Tensor::Integer(sizes(shape)?, values.to_vec()))
         }
+        Some(ty) if is_other_float(ty) => Err(format!("an output is of {ty}: {REMEDY}")),
         _ => {
             let (shape, values) = value.try_extract_tensor::<f32>().map_err(failed)?;
             Ok(Tensor::Float(sizes(shape)?, values.to_vec()))

@@ -53,12 +53,15 @@ impl Session for RtenSession {
     }
 
     fn run(&self, inputs: Vec<(usize, Tensor)>, outputs: &[usize]) -> Result<Vec<Tensor>, String> {
-        let node = |nodes: &[NodeId], at: usize| nodes.get(at).copied().ok_or_else(|| format!("there is no {at}"));
+        let node = |kind: &str, nodes: &[NodeId], at: usize| {
+            nodes.get(at).copied().ok_or_else(|| format!("the file has no {kind} {at}"))
+        };
         let inputs = inputs.into_iter().map(|(at, tensor)| {
-            Ok::<(NodeId, ValueOrView<'_>), String>((node(self.model.input_ids(), at)?, value(tensor)?.into()))
+            Ok::<(NodeId, ValueOrView<'_>), String>((node("input", self.model.input_ids(), at)?, value(tensor)?.into()))
         });
         let inputs = inputs.collect::<Result<_, _>>()?;
-        let outputs = outputs.iter().map(|&at| node(self.model.output_ids(), at)).collect::<Result<Vec<_>, _>>()?;
+        let outputs =
+            outputs.iter().map(|&at| node("output", self.model.output_ids(), at)).collect::<Result<Vec<_>, _>>()?;
         let found = guarded(|| self.model.run(inputs, &outputs, Some(self.options.clone())))?;
         found.into_iter().map(tensor).collect()
     }

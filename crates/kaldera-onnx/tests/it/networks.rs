@@ -135,7 +135,7 @@ fn what_does_not_fit_is_named() {
 
 #[test]
 fn metadata_and_shapes_are_those_of_the_file() {
-    let description = Description::read(path("nemo.onnx")).unwrap();
+    let description = Description::read(path("nemo.onnx"), Runtime::default()).unwrap();
     assert_eq!(description.metadata("normalize_type"), Some("per_feature"));
     assert_eq!(description.metadata("nothing"), None);
     let shown: Vec<String> = description.inputs.iter().map(ToString::to_string).collect();

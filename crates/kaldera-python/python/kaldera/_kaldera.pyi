@@ -170,14 +170,11 @@ class RaggedArc:
     def remove_epsilon_self_loops(self) -> tuple[RaggedArc, Any]:
         """Without self-loops of label 0."""
 
-    def with_self_loops(self) -> tuple[RaggedArc, Any]:
-        """Linear FSAs without epsilons but for self-loops."""
-
     def remove_epsilon(self) -> tuple[RaggedArc, Any]:
         """Without arcs of label 0."""
 
     def remove_epsilon_and_add_self_loops(self) -> tuple[RaggedArc, Any]:
-        """Without arcs of label 0 but for self-loops."""
+        """Without arcs of label 0, except self-loops."""
 
     def shortest_path(self) -> tuple[RaggedArc, Any]:
         """The best path of each FSA."""
@@ -242,6 +239,10 @@ class RaggedShape:
         """From where the rows of each axis but the first end."""
 
     @staticmethod
+    def from_row_ids(row_ids: Sequence[int]) -> RaggedShape:
+        """From the row of each element, which may not fall."""
+
+    @staticmethod
     def regular_ragged_shape(dim0: int, dim1: int) -> RaggedShape:
         """``dim0`` rows of ``dim1`` elements."""
 
@@ -270,6 +271,9 @@ class RaggedShape:
 
     def row_ids(self, axis: int) -> NDArray[np.int32]:
         """The row of each element of an axis: int32 ``[elements]``."""
+
+    def to(self, device: Any) -> RaggedShape:
+        """The same: computations are on the CPU."""
 
     def get_layer(self, layer: int) -> RaggedShape:
         """The two axes ``layer`` and ``layer + 1``."""
@@ -503,8 +507,7 @@ def ctc_loss_graph(
     allow_truncate: int,
     output_beam: float,
     delay_penalty: float,
-    grad: Sequence[float] | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]: ...
+) -> tuple[NDArray[np.float64], LossSaved]: ...
 def ragged_cat(tensors: list[RaggedTensor], axis: int) -> RaggedTensor: ...
 def index_lists(values: NDArray[Any], indexes: RaggedTensor, default: int) -> RaggedTensor: ...
 def index_and_sum(values: NDArray[Any], indexes: RaggedTensor) -> NDArray[Any]: ...

@@ -7,7 +7,7 @@
 
 They are registered as ``kaldera-fbank``, ``kaldera-mfcc``, ``kaldera-plp``, ``kaldera-spectrogram``
 and ``kaldera-whisper``. Values are those of ``kaldera features --preset lhotse``, bit for bit.
-Configurations have lhotse's fields and defaults, but for ``device``, ``norm_filters`` and
+Configurations have lhotse's fields and defaults, except ``device``, ``norm_filters`` and
 ``torchaudio_compatible_mel_scale``: filters are Kaldi's.
 
 A batch is computed on all processors, and each recording of it has the values that it has alone;

@@ -20,6 +20,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
+import numpy as np
+
 from . import _kaldera
 from . import features as _features
 from .recognition import Recognizer, Transcript

@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from . import _kaldera, k2
-from .k2._arrays import numpy_of
+from .k2._arrays import int32_of, numpy_of
 from .k2._autograd import log_softmax_of_rows
 from .losses import _counts, _labels
 
@@ -123,26 +123,6 @@ def get_tot_scores(fsas: k2.Fsa, use_double_scores: bool = True, log_semiring: b
     return torch.as_tensor(fsas.get_tot_scores(use_double_scores, log_semiring))
 
 
-class _GraphLoss(torch.autograd.Function):
-    """Minus the total scores of utterances, whose gradients are kept."""
-
-    @staticmethod
-    def forward(ctx: Any, log_probs: Tensor, compute: Any) -> Tensor:
-        losses, gradient = compute(None)
-        ctx.compute = compute
-        # By the sum of the losses, which most ask for.
-        ctx.gradient = torch.from_numpy(gradient).to(log_probs)
-        return torch.from_numpy(losses).to(log_probs)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Tuple[Any, ...]:
-        if len(grad) > 0 and bool((grad == grad[0]).all()):
-            return ctx.gradient * grad[0], None
-        _, gradient = ctx.compute(grad.double().tolist())
-        return torch.from_numpy(gradient).to(ctx.gradient), None
-
-
 def k2_ctc_loss(
     decoding_graph: k2.Fsa,
     dense_fsa_vec: k2.DenseFsaVec,
@@ -163,15 +143,14 @@ def k2_ctc_loss(
     for name in ["aux_labels", "_is_repeat_token_"]:
         value = decoding_graph._tensor_attr.get(name)
         if value is not None:
-            attributes[name] = value if isinstance(value, k2.RaggedTensor) else numpy_of(value, "int32")
+            attributes[name] = value if isinstance(value, k2.RaggedTensor) else int32_of(value, name)
 
-    def compute(grad: Any) -> Any:
-        arguments = dense_fsa_vec._arguments()
-        return _kaldera.ctc_loss_graph(
-            decoding_graph.arcs, attributes, *arguments, output_beam, delay_penalty, grad
-        )
+    def compute(values: Any) -> Any:
+        _, segments, allow_truncate = dense_fsa_vec._arguments()
+        arguments = numpy_of(values, "float32"), segments, allow_truncate
+        return _kaldera.ctc_loss_graph(decoding_graph.arcs, attributes, *arguments, output_beam, delay_penalty)
 
-    losses = _GraphLoss.apply(torch.as_tensor(dense_fsa_vec.log_probs), compute)
+    losses = _apply(compute, "none", torch.as_tensor(dense_fsa_vec.log_probs))[0]
     if reduction == "none":
         return losses
     if reduction == "sum":
@@ -186,8 +165,8 @@ def k2_ctc_loss(
 def mwer_loss(
     lattice: k2.Fsa,
     ref_texts: Any,
-    nbest_scale: float,
-    num_paths: int,
+    nbest_scale: float = 0.5,
+    num_paths: int = 200,
     temperature: float = 1.0,
     use_double_scores: bool = True,
     reduction: str = "sum",
@@ -196,7 +175,7 @@ def mwer_loss(
     takes, with the gradient by the scores of the lattice.
 
     ``ref_texts`` are the words of each utterance, from 1. ``reduction="none"`` gives the term of each
-    path, ``[paths]``; as in k2, a mean is over paths.
+    path, a tensor ``[paths]`` where k2 has a ``RaggedTensor``; as in k2, a mean is over paths.
     """
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"reduction='{reduction}' can't be: it must be 'none', 'mean' or 'sum'")
@@ -242,9 +221,13 @@ def _boundary(boundary: Tensor | None, symbols: Tensor, frames: int) -> Tuple[li
     """The numbers of frames, and the symbols of each sequence, by k2's ``boundary`` [N, 4]."""
     if boundary is None:
         return [frames] * len(symbols), symbols.tolist()
-    begins = boundary[:, :2]
-    if bool((begins != 0).any()):
-        raise ValueError("boundary: sequences begin at symbol 0 and frame 0 here")
+    if tuple(boundary.shape) != (len(symbols), 4):
+        raise ValueError(f"boundary is [N, 4] of {len(symbols)} sequences, and this one is {list(boundary.shape)}")
+    for i, row in enumerate(boundary.tolist()):
+        if row[:2] != [0, 0]:
+            raise ValueError(f"boundary: sequence {i}, {row}, must begin at symbol 0 and frame 0 here")
+        if not (0 <= row[2] <= symbols.shape[1] and 0 <= row[3] <= frames):
+            raise ValueError(f"boundary: sequence {i}, {row}, is not within {symbols.shape[1]} symbols and {frames} frames")
     rows = zip(symbols.tolist(), boundary[:, 2].tolist())
     return boundary[:, 3].tolist(), [row[:number] for row, number in rows]
 
@@ -407,6 +390,9 @@ def rnnt_loss_pruned(
     ``ranges``, ``[N, T, s_range]``."""
     frames, labels = _boundary(boundary, symbols, logits.shape[1])
     begins = [row[:length] for row, length in zip(ranges[:, :, 0].tolist(), frames)]
+    for i, row in enumerate(begins):
+        if any(begin < 0 for begin in row):
+            raise ValueError(f"ranges: sequence {i} begins at symbol {min(row)}, below 0")
     chosen = (ranges.shape[2], begins)
     blank, penalty = termination_symbol, delay_penalty
 

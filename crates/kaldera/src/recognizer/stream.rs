@@ -71,7 +71,7 @@ impl<'r> RecognizerStream<'r> {
     pub fn partial(&mut self) -> Result<Recognition, Error> {
         match &mut self.network {
             Some(running) => running.decoder.partial(),
-            None => self.whole(),
+            None => self.so_far(),
         }
     }
 
@@ -89,12 +89,27 @@ impl<'r> RecognizerStream<'r> {
 
     /// The words of all rows, of which the network has taken none.
     fn whole(&self) -> Result<Recognition, Error> {
+        self.recognizer.decoder.decode(&self.utterance, self.network_rows()?.values())
+    }
+
+    /// The same while more may come. The end of an utterance drops a word that is not complete: its
+    /// frames would count as silence, and an endpoint could fall into it.
+    fn so_far(&self) -> Result<Recognition, Error> {
+        let rows = self.network_rows()?;
+        let Some(mut decoder) = self.recognizer.decoder.stream(&self.utterance)? else {
+            return self.recognizer.decoder.decode(&self.utterance, rows.values());
+        };
+        decoder.accept(&self.utterance, rows.values(), self.recognizer.network.num_outputs())?;
+        decoder.partial()
+    }
+
+    /// The network's output of all rows.
+    fn network_rows(&self) -> Result<LodTensor<f32>, Error> {
         let dim = self.recognizer.front_end.dim();
         let mut rows = self.rows.clone();
         self.recognizer.front_end.normalize_utterance(&mut rows);
         let rows = LodTensor::from_lengths(&[rows.len() / dim.max(1)], dim, rows)?;
-        let rows = self.recognizer.network.log_probs(&Batch::new(&[&self.utterance], &rows)?)?;
-        self.recognizer.decoder.decode(&self.utterance, rows.values())
+        Ok(self.recognizer.network.log_probs(&Batch::new(&[&self.utterance], &rows)?)?)
     }
 }
 

@@ -74,6 +74,42 @@ fn batches_and_streams_give_what_utterances_give() {
 }
 
 #[test]
+fn results_so_far_of_a_network_without_a_state_have_the_word_that_has_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    // A sample is a frame: high ones are `a`, low ones are `b`, others are blanks. None is so sure that
+    // the beam loses the path of blanks alone, which is complete.
+    let mut network = ParameterStore::new();
+    network.insert("output.weight", &[3, 1], vec![0.0_f32, 1.0, -1.0]).unwrap();
+    network.insert("output.bias", &[3], vec![0.0_f32, -5.0, -5.0]).unwrap();
+    network.save(folder.path().join("network.safetensors")).unwrap();
+    file("tokens.txt", "<blk> 0\na 1\nb 2\n");
+    file("lexicon.txt", "word a b\n");
+    file(
+        "model.toml",
+        "kind = 'ctc'\ntokens = 'tokens.txt'\nlexicon = 'lexicon.txt'\n\
+         features = { kind = 'samples', sample-frequency = 8000, normalize = 'samples' }\n\
+         [network]\nfile = 'network.safetensors'\n\
+         layers = [{ kind = 'linear', name = 'output' }, { kind = 'log-softmax' }]\n",
+    );
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let begun = [vec![0.0; 90], vec![1000.0; 2]].concat();
+    let rest = [vec![0.0; 40], vec![-1000.0; 2], vec![0.0; 48]].concat();
+    let mut stream = recognizer.stream("a", 8000.0).unwrap();
+    assert!(!stream.keeps_state());
+    stream.accept(&begun).unwrap();
+    let last = |found: &Recognition| found.best().and_then(|best| best.tokens.last()).map(|token| token.frames.clone());
+    let so_far = stream.partial().unwrap();
+    // No silence has begun. At the end of an utterance the same frames are no word, and silence.
+    assert!(last(&so_far).is_some_and(|frames| frames.start >= 90), "{so_far:?}");
+    let ended = recognizer.transcribe(&Audio::new(&begun, 8000.0)).unwrap();
+    assert_eq!(last(&ended), None);
+    stream.accept(&rest).unwrap();
+    assert_eq!(stream.partial().unwrap().text(), "word");
+    assert_eq!(stream.finish().unwrap().text(), "word");
+}
+
+#[test]
 fn audio_of_another_rate_is_resampled() {
     let folder = tempfile::tempdir().unwrap();
     write_model(folder.path(), false, "");

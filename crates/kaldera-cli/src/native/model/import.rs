@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kaldera_onnx::{Description, Layout, OnnxPredictor, Predictor as _, PredictorOptions};
+use kaldera::feat::Preset;
+use kaldera_onnx::{Description, Layout, OnnxPredictor, Predictor as _, PredictorOptions, Runtime};
 
 use super::super::Trouble;
 use super::super::transcribe::Decoding;
@@ -30,16 +31,24 @@ struct Export {
     parts: Option<[PathBuf; 2]>,
 }
 
-/// Makes the folder `output`.
-pub(super) fn import(source: &Path, tokens: Option<&Path>, output: &Path) -> Result<(), Trouble> {
+/// The runtimes, under their names in a `model.toml`.
+const RUNTIMES: [(&str, Runtime); 3] = [("rten", Runtime::Rten), ("ort", Runtime::Ort), ("ort-cuda", Runtime::OrtCuda)];
+
+/// Makes the folder `output`, whose network is computed by the runtime of this name, or by the usual one.
+pub(super) fn import(source: &Path, tokens: Option<&Path>, runtime: &str, output: &Path) -> Result<(), Trouble> {
+    let runtime = if runtime.is_empty() { RUNTIMES[0].0 } else { runtime };
+    let Some(&runtime) = RUNTIMES.iter().find(|(name, _)| *name == runtime) else {
+        let names = RUNTIMES.map(|(name, _)| name).join(", ");
+        return Err(Trouble::Usage(format!("option --runtime: '{runtime}' is not one of {names}")));
+    };
     let export = export_of(source)?;
     let network = &export.network;
     let beside = network.parent().unwrap_or(Path::new("")).join("tokens.txt");
     let tokens = tokens.unwrap_or(&beside);
     let text = fs::read_to_string(tokens).map_err(|error| failed(tokens, &error))?;
-    let description = Description::read(network).map_err(|error| Trouble::failed(&error))?;
+    let description = Description::read(network, runtime.1).map_err(|error| Trouble::failed(&error))?;
     let layout = Layout::of(&description).map_err(|error| failed(network, &error))?;
-    let toml = model_toml(&description, layout, (tokens, &text), &export)?;
+    let toml = model_toml(&description, layout, (tokens, &text), &export, runtime)?;
     if output.symlink_metadata().is_ok() {
         return Err(failed(output, &"it exists: remove it, or choose another name"));
     }
@@ -182,6 +191,7 @@ fn model_toml(
     layout: Layout,
     tokens: (&Path, &str),
     export: &Export,
+    (runtime_name, runtime): (&str, Runtime),
 ) -> Result<String, Trouble> {
     let (tokens, text) = tokens;
     let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
@@ -229,11 +239,14 @@ fn model_toml(
     features(&mut toml, description, layout, samp_freq).map_err(|reason| failed(&export.network, &reason))?;
     toml.push_str("\n[network]\n");
     line(&mut toml, "file", format_args!("{:?}", file_name(&export.network)?));
+    if runtime != Runtime::default() {
+        line(&mut toml, "runtime", format_args!("{runtime_name:?}"));
+    }
     if let Some([predictor, joiner]) = &export.parts {
         line(&mut toml, "predictor", format_args!("{:?}", file_name(predictor)?));
         line(&mut toml, "joiner", format_args!("{:?}", file_name(joiner)?));
         if is_nemo {
-            let options = PredictorOptions::default().with_blank(blank);
+            let options = PredictorOptions::default().with_blank(blank).with_runtime(runtime);
             let scores = OnnxPredictor::open(predictor, joiner, &options).map_err(|error| Trouble::failed(&error))?;
             // What comes after the tokens are durations, as sherpa-onnx reads them.
             match scores.num_scores().saturating_sub(texts.len()) {
@@ -275,26 +288,24 @@ fn features(toml: &mut String, description: &Description, layout: Layout, samp_f
             Some(_) => {}
         }
     } else if is_nemo(description, layout) {
-        say("features: NeMo's, but for its window, of which the Hann window here is longer by one sample");
-        line(toml, "kind", "\"log-mel\"");
-        line(toml, "sample-frequency", samp_freq);
-        line(toml, "num-mel-bins", width);
-        let samples = |milliseconds: u64| u64::from(samp_freq) * milliseconds / 1000;
-        line(toml, "fft-size", samples(25).next_power_of_two());
-        line(toml, "window-size", samples(25));
-        line(toml, "hop", samples(10));
-        line(toml, "reflect", false);
-        line(toml, "last-frame", true);
-        line(toml, "log", "\"natural\"");
-        // 2^-24, NeMo's `log_zero_guard_value`.
-        line(toml, "floor", "5.9604645e-8");
-        line(toml, "range", "0.0");
-        line(toml, "whisper-scale", false);
-        line(toml, "preemphasis", "0.97");
-        match metadata("normalize_type") {
-            Some("per_feature") => line(toml, "normalize", "\"per_feature\""),
-            Some("NA" | "None") => {}
-            None => say("normalize: the file does not tell; assumed: none (most of NeMo's need \"per_feature\")"),
+        let preset = if width == 128 { Preset::Nemo128 } else { Preset::Nemo80 };
+        line(toml, "preset", format_args!("{:?}", preset.name()));
+        if !matches!(width, 80 | 128) {
+            line(toml, "num-mel-bins", width);
+        }
+        if samp_freq != 16_000 {
+            // The same times at this rate: NeMo's `window_size` and `window_stride`.
+            let samples = |milliseconds: u64| u64::from(samp_freq) * milliseconds / 1000;
+            line(toml, "sample-frequency", samp_freq);
+            line(toml, "fft-size", samples(25).next_power_of_two());
+            line(toml, "window-size", samples(25));
+            line(toml, "hop", samples(10));
+        }
+        // Exporters write an empty text for "NA".
+        match description.metadata("normalize_type") {
+            Some("per_feature") => {}
+            Some("" | "NA" | "None") => line(toml, "normalize", "\"none\""),
+            None => say("normalize: the file does not tell; assumed: \"per_feature\" (some of NeMo's need \"none\")"),
             Some(other) => return Err(format!("normalize_type {other} of the network's metadata is not known here")),
         }
     } else {

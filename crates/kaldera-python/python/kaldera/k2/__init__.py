@@ -14,6 +14,7 @@ from ._arrays import index_add, index_select
 from .dense_fsa_vec import DenseFsaVec
 from .fsa import Fsa
 from .fsa_algo import (
+    DeterminizeWeightPushingType,
     add_epsilon_self_loops,
     arc_sort,
     cat,
@@ -53,6 +54,7 @@ from .nbest import Nbest, whole_lattice_rescoring
 
 __all__ = [
     "DenseFsaVec",
+    "DeterminizeWeightPushingType",
     "Fsa",
     "Nbest",
     "RaggedShape",

@@ -26,6 +26,30 @@ def numpy_of(value: Any, dtype: Any = None) -> Any:
     return np.require(value, dtype, "CA")
 
 
+def int32_of(value: Any, what: str) -> Any:
+    """A contiguous int32 array of integers; a ``ValueError`` says which element is none, or too large."""
+    import numpy as np
+
+    array = np.asarray(numpy_of(value))
+    if array.size == 0:
+        return array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{what} must be 32-bit integers, and this array is {array.dtype}, its first {array.flat[0]}")
+    if array.dtype != np.int32:
+        limits = np.iinfo(np.int32)
+        wrong = np.argwhere((array < limits.min) | (array > limits.max))
+        if len(wrong) > 0:
+            at = tuple(wrong[0].tolist())
+            raise ValueError(f"{what}: {array[at]} at {list(at)} is no 32-bit integer")
+    return np.require(array, np.int32, "CA")
+
+
+def check_cpu(device: Any) -> None:
+    """A ``ValueError`` for a device that is given and is not the CPU."""
+    if device is not None and str(device).partition(":")[0] != "cpu":
+        raise ValueError(f"device={device} can't be: automata are on the CPU; .to(device) moves the tensors of one")
+
+
 def like(value: Any, scores: Any) -> Any:
     """An array as a tensor, where the scores are one."""
     import numpy as np
@@ -50,7 +74,7 @@ def index_select(src: Any, index: Any, default_value: float = 0) -> Any:
     import numpy as np
 
     if not is_tensor(src):
-        index = numpy_of(index)
+        index = int32_of(index, "index")
         kept = index >= 0
         if kept.all():
             return src[index]
@@ -59,7 +83,7 @@ def index_select(src: Any, index: Any, default_value: float = 0) -> Any:
         return made
     import torch
 
-    index = torch.as_tensor(index, device=src.device).long()
+    index = torch.from_numpy(int32_of(index, "index")).long().to(src.device)
     kept = index >= 0
     if bool(kept.all()):
         return src.index_select(0, index)
@@ -71,17 +95,17 @@ def index_select(src: Any, index: Any, default_value: float = 0) -> Any:
 
 
 def index_add(index: Any, value: Any, in_out: Any) -> None:
-    """``in_out[index[i]] += value[i]``, in place, but for an ``index[i]`` of -1."""
+    """``in_out[index[i]] += value[i]``, in place, except where ``index[i]`` is -1."""
     import numpy as np
 
     if is_tensor(in_out):
         import torch
 
-        index = torch.as_tensor(index, device=in_out.device).long()
+        index = torch.from_numpy(int32_of(index, "index")).long().to(in_out.device)
         kept = index >= 0
         in_out.index_add_(0, index[kept], value[kept])
     else:
-        index = numpy_of(index)
+        index = int32_of(index, "index")
         kept = index >= 0
         np.add.at(in_out, index[kept], numpy_of(value)[kept])
 
@@ -97,12 +121,14 @@ def index(src: Any, indexes: RaggedTensor, default_value: int = 0) -> RaggedTens
 
 
 def index_and_sum(src: Any, indexes: RaggedTensor) -> Any:
-    """The sum of the elements at each list of indexes: ``[lists]``; gradients go through tensors."""
+    """The sum of the elements at each list of indexes, -1 for none: ``[lists]``; gradients go through tensors."""
     if not is_tensor(src):
         return _kaldera.index_and_sum(numpy_of(src), indexes)
     import torch
 
     elements = torch.from_numpy(indexes.values).long().to(src.device)
     rows = torch.from_numpy(indexes.row_ids(indexes.num_axes - 1)).long().to(src.device)
+    kept = elements >= 0
+    elements, rows = elements[kept], rows[kept]
     sums = src.new_zeros(indexes.tot_size(indexes.num_axes - 2))
     return sums.index_add(0, rows, src.index_select(0, elements))

@@ -1,4 +1,4 @@
-"""What a network says of the frames of utterances."""
+"""The log-probabilities of a network for the frames of utterances."""
 
 from __future__ import annotations
 
@@ -92,6 +92,14 @@ class DenseFsaVec:
     def device(self) -> Any:
         """Where the log-probabilities are."""
         return getattr(self.log_probs, "device", "cpu")
+
+    def is_cpu(self) -> bool:
+        """Whether the log-probabilities are on the CPU."""
+        return getattr(self.device, "type", "cpu") == "cpu"
+
+    def is_cuda(self) -> bool:
+        """Whether the log-probabilities are on a GPU."""
+        return not self.is_cpu()
 
     def dim0(self) -> int:
         """How many utterances there are."""

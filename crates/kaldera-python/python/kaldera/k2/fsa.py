@@ -7,7 +7,7 @@ from typing import Any, Iterator, Sequence
 
 from .. import _kaldera
 from .._kaldera import RaggedArc, RaggedTensor
-from ._arrays import index, index_and_sum, index_select, is_float, is_tensor, like, numpy_of
+from ._arrays import index, index_and_sum, index_select, int32_of, is_float, is_tensor, like, numpy_of
 
 #: Names that are the class's own, and no attributes of arcs.
 _OWN = ("_arcs", "_scores", "_version", "_tensor_attr", "_non_tensor_attr")
@@ -21,10 +21,10 @@ class Fsa:
 
     An array, a tensor or a ``RaggedTensor`` that is assigned to any name is an attribute of the arcs,
     and has a row for each; anything else belongs to the whole. Results of algorithms are new FSAs
-    with the attributes: whole numbers follow their arcs, and where an arc comes from several, floating
-    ones are summed and whole ones become lists. Where there is no arc to come from, an attribute
-    ``foo`` has the value ``foo_filler``, 0 unless it is set. Two sides add what is floating, and drop
-    what is whole and of one name.
+    with the attributes of the arcs that their arcs come from. Where an arc comes from several,
+    floating-point attributes are summed and integers become lists; where it comes from none, an
+    attribute ``foo`` has the value ``foo_filler``, 0 unless it is set. Where two FSAs meet and both
+    have an attribute, floating-point ones are summed; others of one name are a ``ValueError``.
 
     Arrays are NumPy's, or PyTorch's tensors as soon as the scores are a tensor; then scores and what
     is computed from them have gradients.
@@ -38,11 +38,9 @@ class Fsa:
     def __init__(self, arcs: Any, aux_labels: Any = None):
         """From k2's int32 ``[arcs, 4]``: source, destination, label, and the bits of the float32 score;
         or from the flat tensor of a vector. State numbers of sources must not fall."""
-        import numpy as np
-
         given = arcs
         if not isinstance(arcs, RaggedArc):
-            arcs = RaggedArc.from_tensor(numpy_of(arcs, np.int32))
+            arcs = RaggedArc.from_tensor(int32_of(arcs, "arcs"))
         own = {"_arcs": arcs, "_scores": None, "_version": 0, "_tensor_attr": {}, "_non_tensor_attr": {}}
         self.__dict__.update(own)
         if is_tensor(given):
@@ -60,18 +58,25 @@ class Fsa:
         elif name == "scores":
             self._set_scores(value)
         elif name == "labels":
-            self._arcs = self.arcs.with_labels(numpy_of(value, np.int32))
+            self._arcs = self.arcs.with_labels(int32_of(value, "labels"))
         elif hasattr(type(self), name):
             raise AttributeError(f"'{name}' is part of every Fsa, and can't be assigned")
+        elif name == "aux_labels" and not isinstance(value, RaggedTensor):
+            # Text, drawings and other algorithms need int32, where NumPy's integers are int64.
+            self._set_attribute(name, like(int32_of(value, name), value))
         elif isinstance(value, (np.ndarray, RaggedTensor)) or is_tensor(value):
-            rows = value.dim0 if isinstance(value, RaggedTensor) else (value.shape[0] if value.ndim else 0)
-            if rows != self.num_arcs:
-                raise ValueError(f"{name} has {rows} rows, and there are {self.num_arcs} arcs")
-            self._non_tensor_attr.pop(name, None)
-            self._tensor_attr[name] = value
+            self._set_attribute(name, value)
         else:
             self._tensor_attr.pop(name, None)
             self._non_tensor_attr[name] = value
+
+    def _set_attribute(self, name: str, value: Any) -> None:
+        """Takes an attribute of arcs."""
+        rows = value.dim0 if isinstance(value, RaggedTensor) else (value.shape[0] if value.ndim else 0)
+        if rows != self.num_arcs:
+            raise ValueError(f"{name} has {rows} rows, and there are {self.num_arcs} arcs")
+        self._non_tensor_attr.pop(name, None)
+        self._tensor_attr[name] = value
 
     def __getattr__(self, name: str) -> Any:
         arrays = self.__dict__.get("_tensor_attr", {})
@@ -129,7 +134,7 @@ class Fsa:
         return self._non_tensor_attr.get(f"{attribute_name}_filler", 0)
 
     def named_tensor_attr(self, include_scores: bool = True) -> Iterator[tuple[str, Any]]:
-        """Names and values of the attributes of arcs, but for the labels."""
+        """Names and values of the attributes of arcs, without the labels."""
         if include_scores:
             yield "scores", self.scores
         for name in list(self._tensor_attr):
@@ -156,11 +161,9 @@ class Fsa:
         return self
 
     def convert_attr_to_ragged_(self, name: str, remove_eps: bool = True) -> Fsa:
-        """Makes lists of one number each of an int32 attribute, in place; without zeros by default."""
-        import numpy as np
-
+        """Makes lists of one number each of an integer attribute, in place; without zeros by default."""
         ones = _kaldera.RaggedShape.regular_ragged_shape(self.num_arcs, 1)
-        lists = RaggedTensor(ones, numpy_of(getattr(self, name), np.int32))
+        lists = RaggedTensor(ones, int32_of(getattr(self, name), name))
         setattr(self, name, lists.remove_values_eq(0) if remove_eps else lists)
         return self
 
@@ -205,7 +208,11 @@ class Fsa:
         at = i + number if i < 0 else i
         if not 0 <= at < number:
             raise IndexError(f"there is no FSA {i}: there are {number}")
-        arcs, begin, end = self.arcs.get(at)
+        return self._fsa(self.arcs, at)
+
+    def _fsa(self, all_arcs: RaggedArc, at: int) -> Fsa:
+        """One FSA of a vector with these arcs, which ``arcs`` takes long to compare with the scores."""
+        arcs, begin, end = all_arcs.get(at)
         made = Fsa(arcs)
         for name, value in self._tensor_attr.items():
             lists = isinstance(value, RaggedTensor)
@@ -220,7 +227,8 @@ class Fsa:
         self._scores, self._version = scores, scores._version
 
     def __iter__(self) -> Iterator[Fsa]:
-        return (self[i] for i in range(len(self)))
+        number, arcs = len(self), self.arcs
+        return (self._fsa(arcs, i) for i in range(number))
 
     # Text, drawings, files.
 
@@ -325,12 +333,15 @@ class Fsa:
         """An FSA from what :meth:`as_dict` has made, here or in k2; ragged tensors of k2 excepted."""
         made = cls(dict_in["arcs"])
         for name, value in dict_in.items():
-            if name != "arcs":
+            # k2's labels_version counts its changes of labels.
+            if name not in ("arcs", "labels_version"):
                 setattr(made, name, value)
         return made
 
     def __reduce__(self) -> Any:
-        scores = self._scores.detach() if is_tensor(self._scores) else None
+        # A leaf of PyTorch's graph keeps requires_grad; others can't be copied with their history.
+        scores = self._scores if is_tensor(self._scores) else None
+        scores = scores if scores is None or scores.is_leaf else scores.detach()
         return _unpickled, (self.arcs, scores, dict(self.named_tensor_attr(False)), self._non_tensor_attr)
 
     def arcs_as_tensor(self) -> Any:
@@ -525,19 +536,54 @@ def followed(src: Fsa, arcs: RaggedArc, arc_map: Any, remove_filler: bool = True
     return made
 
 
-def met(a: Fsa, b: Fsa, arcs: RaggedArc, map_a: Any, map_b: Any, without: Sequence[str] = ()) -> Fsa:
-    """The result of an algorithm with two sources, whose arcs come from both."""
+def _kind(value: Any) -> str:
+    """The type of an attribute, as messages have it."""
+    dtype = str(value.dtype).rpartition(".")[2]
+    return f"lists of {dtype}" if isinstance(value, RaggedTensor) else dtype
+
+
+def _of_either(a: Fsa, name: str, value: Any, other: Any, map_a: Any, map_b: Any) -> Any:
+    """An integer attribute, or lists, of arcs that come from ``a`` or from the other side."""
+    import numpy as np
+
+    lists = isinstance(value, RaggedTensor)
+    from_other = (map_a < 0) & (map_b >= 0)
+    if lists:
+        places = np.where(from_other, map_b + np.int32(a.num_arcs), map_a)
+        return _kaldera.ragged_cat([value, other], 0).index(places)[0]
+    own = index_select(numpy_of(value), map_a, a.get_filler(name))
+    return np.where(from_other, index_select(numpy_of(other), map_b), own)
+
+
+def met(
+    a: Fsa,
+    b: Fsa,
+    arcs: RaggedArc,
+    map_a: Any,
+    map_b: Any,
+    without: Sequence[str] = (),
+    either: bool = False,
+) -> Fsa:
+    """The result of an algorithm with two sources, whose arcs come from both, or with ``either`` from
+    one of them."""
     made = Fsa(arcs)
     for name, value in a._tensor_attr.items():
-        own = _followed(value, map_a, a.get_filler(name))
-        other = b._tensor_attr.get(name)
         if name in without:
             continue
+        other = b._tensor_attr.get(name)
         if other is None:
-            made._tensor_attr[name] = own
-        elif not isinstance(value, RaggedTensor) and not isinstance(other, RaggedTensor):
-            if is_float(value) and is_float(other):
-                made._tensor_attr[name] = own + _followed(other, map_b, a.get_filler(name))
+            made._tensor_attr[name] = _followed(value, map_a, a.get_filler(name))
+            continue
+        lists = [isinstance(each, RaggedTensor) for each in (value, other)]
+        if not any(lists) and is_float(value) and is_float(other):
+            own = _followed(value, map_a, a.get_filler(name))
+            made._tensor_attr[name] = own + _followed(other, map_b, a.get_filler(name))
+        elif either and _kind(value) == _kind(other):
+            made._tensor_attr[name] = _of_either(a, name, value, other, map_a, map_b)
+        else:
+            raise ValueError(
+                f"'{name}' is {_kind(value)} on one side and {_kind(other)} on the other: delete one of the two"
+            )
     for name, value in b._tensor_attr.items():
         if name not in a._tensor_attr and name not in without:
             made._tensor_attr[name] = _followed(value, map_b, b.get_filler(name))
@@ -553,9 +599,7 @@ def concatenated(fsas: Sequence[Fsa]) -> Fsa:
         made._non_tensor_attr.update(fsa._non_tensor_attr)
     for name in fsas[0]._tensor_attr if fsas else []:
         if all(name in fsa._tensor_attr for fsa in fsas):
-            joined = _joined([fsa._tensor_attr[name] for fsa in fsas])
-            if joined is not None:
-                made._tensor_attr[name] = joined
+            made._tensor_attr[name] = _joined(name, [fsa._tensor_attr[name] for fsa in fsas])
     if any(is_tensor(fsa._scores) for fsa in fsas):
         import torch
 
@@ -563,15 +607,15 @@ def concatenated(fsas: Sequence[Fsa]) -> Fsa:
     return made
 
 
-def _joined(values: Sequence[Any]) -> Any:
-    """Attributes of one kind one after the other; None of different kinds."""
+def _joined(name: str, values: Sequence[Any]) -> Any:
+    """Attributes of one type one after the other."""
     import numpy as np
 
-    lists = [isinstance(value, RaggedTensor) for value in values]
-    if any(lists):
-        return _kaldera.ragged_cat(list(values), 0) if all(lists) else None
-    if len({str(value.dtype).rpartition(".")[2] for value in values}) > 1:
-        return None
+    for i, value in enumerate(values):
+        if _kind(value) != _kind(values[0]):
+            raise ValueError(f"{name} is {_kind(values[0])} in element 0, and {_kind(value)} in element {i}")
+    if isinstance(values[0], RaggedTensor):
+        return _kaldera.ragged_cat(list(values), 0)
     if any(is_tensor(value) for value in values):
         import torch
 

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any, Sequence
 
 from .. import _kaldera
 from .._kaldera import RaggedTensor
-from ._arrays import index_select, is_float, is_tensor, like, numpy_of
+from ._arrays import check_cpu, index_and_sum, int32_of, is_tensor, like, numpy_of
 from .dense_fsa_vec import DenseFsaVec
 from .fsa import Fsa, _followed, _scores_of, concatenated, followed, met
 
-#: k2's ``DeterminizeWeightPushingType``.
-_PUSHING = "kNoWeightPushing"
+
+class DeterminizeWeightPushingType(str, enum.Enum):
+    """How :func:`determinize` moves scores towards the start."""
+
+    #: Not at all.
+    kNoWeightPushing = "kNoWeightPushing"
+    #: By the best score to the end.
+    kTropicalWeightPushing = "kTropicalWeightPushing"
+    #: By the logarithm of the sum over all paths to the end.
+    kLogWeightPushing = "kLogWeightPushing"
+
+
+#: k2's property: no arc has label 0.
+_EPSILON_FREE = 64
 
 
 def _lists(symbols: Any) -> RaggedTensor:
@@ -20,11 +33,6 @@ def _lists(symbols: Any) -> RaggedTensor:
         return symbols
     rows = [numpy_of(row).tolist() if hasattr(row, "__array__") else list(row) for row in symbols]
     return RaggedTensor(rows, "int32")
-
-
-def _indexes(values: Any) -> Any:
-    """Indexes as the library takes them."""
-    return numpy_of(values, "int32")
 
 
 def _arc_map(arc_map: Any, fsa: Fsa) -> Any:
@@ -62,16 +70,19 @@ def cat(srcs: Sequence[Any], axis: int = 0) -> Any:
 
 def index_fsa(src: Fsa, indexes: Any) -> Fsa:
     """The FSAs of a vector at ``indexes``, int32 ``[fsas]``; one may come several times."""
-    arcs, arc_map = src.arcs.index(_indexes(indexes))
+    arcs, arc_map = src.arcs.index(int32_of(indexes, "indexes"))
     return followed(src, arcs, arc_map)
 
 
-def linear_fsa(labels: Any) -> Fsa:
+def linear_fsa(labels: Any, device: Any = None) -> Fsa:
     """An FSA that reads the labels; of lists of them or a ``RaggedTensor``, a vector of one for each.
 
     >>> linear_fsa([5, 6]).labels.tolist()
     [5, 6, -1]
+
+    ``device`` is the CPU.
     """
+    check_cpu(device)
     if not isinstance(labels, RaggedTensor) and hasattr(labels, "tolist"):
         labels = labels.tolist()
     return Fsa(_kaldera.linear_fsa(labels))
@@ -94,40 +105,73 @@ def linear_fst(labels: Any, aux_labels: Any) -> Fsa:
     return fsa
 
 
+def _lists_of_labels(fsas: Fsa) -> RaggedTensor:
+    """The labels above 0 of each FSA."""
+    shape = fsas.arcs.shape()
+    if len(fsas.shape) == 2:
+        shape = _kaldera.RaggedShape.regular_ragged_shape(1, shape.dim0).compose(shape)
+    return RaggedTensor(shape.remove_axis(1), fsas.arcs.labels()).remove_values_leq(0)
+
+
 def linear_fsa_with_self_loops(fsas: Fsa) -> Fsa:
-    """Linear FSAs without epsilons but for a self-loop of label 0 at each state; only scores are kept."""
-    arcs, arc_map = fsas.arcs.with_self_loops()
-    made = Fsa(arcs)
-    if arc_map is not None:
-        _scores_of(made, [(fsas._scores, arc_map)])
-    return made
+    """Linear FSAs of the labels above 0 of linear FSAs, with a self-loop of label 0 at each state but the
+    final one; scores are 0, and there are no attributes.
+
+    >>> linear_fsa_with_self_loops(Fsa.from_str("0 1 1 5\\n1 2 0 5\\n2 3 -1 5\\n3")).labels.tolist()
+    [0, 1, 0, -1]
+    """
+    made = add_epsilon_self_loops(linear_fsa(_lists_of_labels(fsas)))
+    return made[0] if len(fsas.shape) == 2 else made
 
 
 def linear_fst_with_self_loops(fsts: Fsa) -> Fsa:
-    """As :func:`linear_fsa_with_self_loops`, with the attributes."""
-    return followed(fsts, *fsts.arcs.with_self_loops())
+    """As :func:`linear_fsa_with_self_loops` of transducers: each arc has the sum of the scores, with
+    their gradients, and the list of the output labels above 0, of the arcs of label 0 before it and its own."""
+    import numpy as np
+
+    if "aux_labels" not in fsts._tensor_attr:
+        raise ValueError("linear_fst_with_self_loops is for transducers, and these have no aux_labels")
+    labels, aux_labels = fsts.arcs.labels(), fsts.aux_labels
+    begins = np.concatenate([[1], labels[:-1] != 0])[: len(labels)]
+    shape = _kaldera.RaggedShape.from_row_ids((np.cumsum(begins) - 1).astype(np.int32))
+    made = linear_fsa(_lists_of_labels(fsts))
+    if made.num_arcs != shape.dim0:
+        raise ValueError("linear_fst_with_self_loops is for linear FSTs, and these are not linear")
+    if isinstance(aux_labels, RaggedTensor):
+        made.aux_labels = RaggedTensor(shape.compose(aux_labels.shape).remove_axis(1), aux_labels.values)
+    else:
+        made.aux_labels = RaggedTensor(shape, int32_of(aux_labels, "aux_labels"))
+    made.aux_labels = made.aux_labels.remove_values_leq(0)
+    made.scores = index_and_sum(fsts.scores, RaggedTensor(shape, np.arange(len(labels), dtype=np.int32)))
+    made = add_epsilon_self_loops(made)
+    return made[0] if len(fsts.shape) == 2 else made
 
 
-def ctc_topo(max_token: int, modified: bool = False) -> Fsa:
+def ctc_topo(max_token: int, modified: bool = False, device: Any = None) -> Fsa:
     """CTC's topology over the blank 0 and the tokens 1 to ``max_token``; ``modified`` needs no blank
-    between two tokens that are the same."""
+    between two tokens that are the same. ``device`` is the CPU."""
+    check_cpu(device)
     return Fsa._of(*_kaldera.ctc_topo(max_token, modified))
 
 
-def ctc_graph(symbols: Any, modified: bool = False) -> Fsa:
-    """All that CTC reads as each list of symbols: a vector of one FSA for each list."""
+def ctc_graph(symbols: Any, modified: bool = False, device: Any = None) -> Fsa:
+    """All that CTC reads as each list of symbols: a vector of one FSA for each list. ``device`` is the CPU."""
+    check_cpu(device)
     return Fsa._of(*_kaldera.ctc_graph(_lists(symbols), modified))
 
 
-def trivial_graph(max_token: int) -> Fsa:
-    """One state that reads and writes each token from 1 to ``max_token``."""
+def trivial_graph(max_token: int, device: Any = None) -> Fsa:
+    """One state that reads and writes each token from 1 to ``max_token``. ``device`` is the CPU."""
+    check_cpu(device)
     return Fsa._of(*_kaldera.trivial_graph(max_token))
 
 
-def levenshtein_graph(symbols: Any, ins_del_score: float = -0.501) -> Fsa:
+def levenshtein_graph(symbols: Any, ins_del_score: float = -0.501, device: Any = None) -> Fsa:
     """Graphs of all edits of each list: the best path of the intersection of two of them
-    (``treat_epsilons_specially=False``) has minus their edit distance as its score, but for
-    ``ins_del_score + 0.5`` on each insertion and deletion."""
+    (``treat_epsilons_specially=False``) has minus their edit distance as its score, and
+    ``ins_del_score + 0.5`` for each insertion and deletion. Both have ``aux_labels``, the symbols: those
+    of one are deleted or renamed first. ``device`` is the CPU."""
+    check_cpu(device)
     return Fsa._of(*_kaldera.levenshtein_graph(_lists(symbols), ins_del_score))
 
 
@@ -140,7 +184,7 @@ def levenshtein_alignment(refs: Any, hyps: Any, hyp_to_ref_map: Any, sorted_matc
     """
     del sorted_match_ref
     refs, hyps = (_symbols_of(side) if isinstance(side, Fsa) else _lists(side) for side in (refs, hyps))
-    return Fsa._of(*_kaldera.levenshtein_alignment(refs, hyps, _indexes(hyp_to_ref_map)))
+    return Fsa._of(*_kaldera.levenshtein_alignment(refs, hyps, int32_of(hyp_to_ref_map, "hyp_to_ref_map")))
 
 
 def _symbols_of(graphs: Fsa) -> RaggedTensor:
@@ -166,7 +210,7 @@ def top_sort(fsa: Fsa) -> Fsa:
 
 
 def add_epsilon_self_loops(fsa: Fsa, ret_arc_map: bool = False) -> Any:
-    """A self-loop of label 0 at each state but the final one; with ``ret_arc_map`` and the arc map."""
+    """A self-loop of label 0 at each state except the final one; with ``ret_arc_map`` and the arc map."""
     arcs, arc_map = fsa.arcs.add_epsilon_self_loops()
     made = followed(fsa, arcs, arc_map)
     return (made, _arc_map(arc_map, fsa)) if ret_arc_map else made
@@ -178,22 +222,23 @@ def remove_epsilon_self_loops(fsa: Fsa) -> Fsa:
 
 
 def remove_epsilon(fsa: Fsa) -> Fsa:
-    """The same strings with the same best scores, without arcs of label 0; whole numbers become lists."""
+    """The same strings with the same best scores, without arcs of label 0; integer attributes become lists."""
     return followed(fsa, *fsa.arcs.remove_epsilon())
 
 
 def remove_epsilon_and_add_self_loops(fsa: Fsa, remove_filler: bool = True) -> Fsa:
     """:func:`remove_epsilon`, then :func:`add_epsilon_self_loops`; ``remove_filler=False`` keeps
-    fillers in the lists."""
+    fillers in the lists. Without arcs of label 0, only the second, and attributes stay what they are."""
+    if fsa.properties & _EPSILON_FREE:
+        return add_epsilon_self_loops(fsa)
     return followed(fsa, *fsa.arcs.remove_epsilon_and_add_self_loops(), remove_filler=remove_filler)
 
 
-def determinize(fsa: Fsa, weight_pushing_type: str = _PUSHING) -> Fsa:
-    """At most one arc of each label from a state; it must be free of epsilons and sorted. Whole
-    numbers become lists.
+def determinize(fsa: Fsa, weight_pushing_type: str = DeterminizeWeightPushingType.kNoWeightPushing) -> Fsa:
+    """At most one arc of each label from a state; label 0 is a label as others. Integer attributes
+    become lists. It must be connected.
 
-    ``weight_pushing_type`` has k2's names: ``"kNoWeightPushing"``, ``"kTropicalWeightPushing"``,
-    ``"kLogWeightPushing"``. Gradients of scores are those without pushing.
+    ``weight_pushing_type`` is a :class:`DeterminizeWeightPushingType` or its name. Gradients of scores are those without pushing.
     """
     return followed(fsa, *fsa.arcs.determinize(weight_pushing_type))
 
@@ -202,7 +247,7 @@ def _with_final_aux_labels(fsa: Fsa) -> Fsa:
     """With output label -1 on arcs into the final state, and only there."""
     aux_labels = fsa._tensor_attr.get("aux_labels")
     if aux_labels is not None and not isinstance(aux_labels, RaggedTensor):
-        fsa._tensor_attr["aux_labels"] = fsa.arcs.fix_final_labels(numpy_of(aux_labels, "int32"))
+        fsa._tensor_attr["aux_labels"] = fsa.arcs.fix_final_labels(int32_of(aux_labels, "aux_labels"))
     return fsa
 
 
@@ -252,8 +297,10 @@ def invert(fsa: Fsa, ret_arc_map: bool = False) -> Any:
     arc_map = None
     if isinstance(fsa.aux_labels, RaggedTensor):
         fsa, arc_map = expand_ragged_attributes(fsa, True, ["aux_labels"])
+    # Nothing of the result is shared with what it is made of.
+    fsa = fsa.clone()
     arcs = fsa.arcs
-    made = Fsa(arcs.with_labels(numpy_of(fsa.aux_labels, "int32")))
+    made = Fsa(arcs.with_labels(int32_of(fsa.aux_labels, "aux_labels")))
     made._tensor_attr.update(fsa._tensor_attr)
     made._tensor_attr["aux_labels"] = made._arcs.fix_final_labels(arcs.labels())
     for name, value in fsa._non_tensor_attr.items():
@@ -283,7 +330,7 @@ def intersect_device(
     label 0 is a symbol. With ``ret_arc_maps`` and both arc maps. ``sorted_match_a`` changes nothing
     here: what is not sorted is sorted."""
     del sorted_match_a
-    arcs, map_a, map_b = a_fsas.arcs.intersect_device(b_fsas.arcs, _indexes(b_to_a_map))
+    arcs, map_a, map_b = a_fsas.arcs.intersect_device(b_fsas.arcs, int32_of(b_to_a_map, "b_to_a_map"))
     made = met(a_fsas, b_fsas, arcs, map_a, map_b)
     return (made, like(map_a, made._scores), like(map_b, made._scores)) if ret_arc_maps else made
 
@@ -293,7 +340,7 @@ def compose(a_fsa: Fsa, b_fsa: Fsa, treat_epsilons_specially: bool = True, inner
     second. An acceptor's labels are its output labels. ``inner_labels`` names an attribute that keeps
     the labels on which they met."""
     labels = [fsa._tensor_attr.get("aux_labels") for fsa in (a_fsa, b_fsa)]
-    labels = [each if each is None or isinstance(each, RaggedTensor) else numpy_of(each, "int32") for each in labels]
+    labels = [each if each is None or isinstance(each, RaggedTensor) else int32_of(each, "aux_labels") for each in labels]
     arcs, (map_a, map_b, aux_labels, inner) = a_fsa.arcs.compose(b_fsa.arcs, *labels, treat_epsilons_specially)
     made = met(a_fsa, b_fsa, arcs, map_a, map_b, without=["aux_labels"])
     if inner_labels is not None:
@@ -307,24 +354,10 @@ def replace_fsa(src: Fsa, index: Fsa, symbol_begin_range: int = 1, ret_arc_map: 
     """FSA ``i`` of the vector ``src`` in place of each arc of ``index`` with the label
     ``symbol_begin_range + i``; with ``ret_arc_map`` and the arc maps to ``index`` and ``src``.
 
-    An attribute that both have comes from where the arc comes from.
+    An integer attribute or one of lists, which both have, comes from where the arc comes from.
     """
-    import numpy as np
-
     arcs, map_index, map_src = index.arcs.replace_fsa(src.arcs, symbol_begin_range)
-    made = met(index, src, arcs, map_index, map_src)
-    for name, value in index._tensor_attr.items():
-        other = src._tensor_attr.get(name)
-        if other is None or isinstance(value, RaggedTensor) != isinstance(other, RaggedTensor):
-            continue
-        if isinstance(value, RaggedTensor):
-            places = np.where((map_index < 0) & (map_src >= 0), map_src + np.int32(index.num_arcs), map_index)
-            made._tensor_attr[name] = _kaldera.ragged_cat([value, other], 0).index(places)[0]
-        elif not is_float(value):
-            own = index_select(numpy_of(value), map_index, index.get_filler(name))
-            made._tensor_attr[name] = np.where(
-                (map_index < 0) & (map_src >= 0), index_select(numpy_of(other), map_src), own
-            )
+    made = met(index, src, arcs, map_index, map_src, either=True)
     made = _with_final_aux_labels(made)
     return (made, like(map_index, made._scores), like(map_src, made._scores)) if ret_arc_map else made
 
@@ -338,7 +371,7 @@ def shortest_path(fsa: Fsa, use_double_scores: bool = True) -> Fsa:
 
 def random_paths(fsas: Fsa, use_double_scores: bool, num_paths: int) -> RaggedTensor:
     """``num_paths`` paths of each FSA, chosen evenly by their probabilities: the arcs, int32
-    ``[fsa][path][arc]``. There is no chance in it, as in k2; sums are in double precision always."""
+    ``[fsa][path][arc]``. The choice is deterministic, as in k2's; sums are in double precision always."""
     del use_double_scores
     return fsas.arcs.random_paths(num_paths)
 
@@ -359,9 +392,18 @@ def _intersected(
 ) -> Fsa:
     import numpy as np
 
+    for name in (seqframe_idx_name, frame_idx_name):
+        if name is not None and (name in a_fsas._tensor_attr or hasattr(Fsa, name)):
+            raise ValueError(f"'{name}' can't name an attribute of frames: the graph has it already")
     log_probs, segments, allow_truncate = b_fsas._arguments()
+    # k2 has a row more after each utterance.
+    first = np.concatenate([[0], np.cumsum(b_fsas.duration + 1)]).astype(np.int32)[:-1]
     if a_to_b_map is not None:
-        segments = [segments[i] for i in _indexes(a_to_b_map).tolist()]
+        utterances = int32_of(a_to_b_map, "a_to_b_map").tolist()
+        for position, i in enumerate(utterances):
+            if not 0 <= i < len(segments):
+                raise ValueError(f"a_to_b_map: there is no utterance {i} at {position}: there are {len(segments)}")
+        segments, first = [segments[i] for i in utterances], first[utterances]
     arcs, (arc_map, frames), places = _kaldera.intersect_dense(
         a_fsas.arcs, log_probs, segments, allow_truncate, *beams
     )
@@ -378,9 +420,6 @@ def _intersected(
     if frame_idx_name is not None:
         made._tensor_attr[frame_idx_name] = frames
     if seqframe_idx_name is not None:
-        # k2 has a row more after each utterance.
-        lengths = np.minimum([row[2] for row in segments], [log_probs.shape[1] - row[1] for row in segments])
-        first = np.concatenate([[0], np.cumsum(lengths + 1)]).astype(np.int32)
         utterances = arcs.shape().remove_axis(1).row_ids(1)
         made._tensor_attr[seqframe_idx_name] = np.where(frames < 0, np.int32(-1), frames + first[utterances])
     return made

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .._kaldera import RaggedShape, RaggedTensor
-from ._arrays import numpy_of
-from .fsa import Fsa, followed
+from ._arrays import int32_of, numpy_of
+from .fsa import Fsa, _followed, _scores_of
 from .fsa_algo import (
     add_epsilon_self_loops,
     connect,
@@ -53,15 +53,19 @@ class Nbest:
 
         Words are the output labels, or the labels of an acceptor, without 0 and -1. A smaller scale
         gives more different paths, and may miss the best. The paths have the scores of the lattice,
-        with gradients, and its attributes. Sums are in double precision always.
+        with gradients, and its output labels; other attributes are left out, as in k2. Sums are in double precision always.
         """
         del use_double_scores
         words = lattice._tensor_attr.get("aux_labels")
         if words is not None and not isinstance(words, RaggedTensor):
-            words = numpy_of(words, "int32")
+            words = int32_of(words, "aux_labels")
         arcs, arc_map, shape = lattice.arcs.nbest(words, num_paths, nbest_scale)
         kept_path = RaggedTensor(arcs.shape().remove_axis(1), arc_map)
-        return Nbest(followed(lattice, arcs, arc_map), shape, kept_path)
+        paths = Fsa(arcs)
+        if words is not None:
+            paths.aux_labels = _followed(lattice.aux_labels, arc_map, 0)
+        _scores_of(paths, [(lattice._scores, arc_map)])
+        return Nbest(paths, shape, kept_path)
 
     def intersect(self, lats: Fsa) -> Nbest:
         """The best path of each path's intersection with the lattice of its utterance: the paths with
@@ -106,7 +110,7 @@ class Nbest:
         if isinstance(words, RaggedTensor):
             words = words.remove_values_leq(0)
             return RaggedTensor(shape.compose(words.shape).remove_axis(1), words.values)
-        words = arcs.labels() if words is None else numpy_of(words, "int32")
+        words = arcs.labels() if words is None else int32_of(words, "aux_labels")
         return RaggedTensor(shape, words).remove_values_leq(0)
 
     def build_levenshtein_graphs(self) -> Fsa:

@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 from .. import _kaldera
 from .._kaldera import RaggedShape, RaggedTensor
-from ._arrays import index, index_and_sum, numpy_of
+from ._arrays import index, index_and_sum, int32_of
 
 __all__ = [
     "RaggedShape",
@@ -44,18 +44,12 @@ def create_ragged_shape2(
     >>> print(create_ragged_shape2([0, 2, 2, 3]))
     [ [ x x ] [ ] [ x ] ]
     """
-    import numpy as np
-
     if row_splits is None and row_ids is None:
         raise ValueError("a shape needs row_splits or row_ids")
     if row_splits is None:
-        rows = numpy_of(row_ids, np.int32)
-        if (np.diff(rows) < 0).any() or (len(rows) > 0 and rows[0] < 0):
-            raise ValueError("row_ids start at 0 or more, and never fall")
-        splits = np.searchsorted(rows, np.arange((int(rows[-1]) + 1 if len(rows) else 0) + 1))
+        shape = RaggedShape.from_row_ids(int32_of(row_ids, "row_ids"))
     else:
-        splits = numpy_of(row_splits, np.int32)
-    shape = RaggedShape.from_row_splits([splits.tolist()])
+        shape = RaggedShape.from_row_splits([int32_of(row_splits, "row_splits").tolist()])
     if cached_tot_size not in (-1, shape.numel()):
         raise ValueError(f"cached_tot_size={cached_tot_size}, and there are {shape.numel()} elements")
     return shape

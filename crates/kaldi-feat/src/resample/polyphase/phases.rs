@@ -1,7 +1,7 @@
 //! Weights of each phase, and their products with a signal.
 //!
 //! ```text
-//!              samples of the input, turned: a row holds those that are `step` apart
+//!              samples of the input, transposed: a row holds those that are `step` apart
 //!   lane 0     x[0]      x[1]      x[2] ...          outputs 0, 1, 2 ... of run 0
 //!   lane 1     x[step]   x[step+1] ...               the same phases, a run later
 //!   ...
@@ -23,8 +23,8 @@ use crate::resample::polyphase::kaiser::Prototype;
 /// Outputs that share the rows of samples that are loaded.
 pub(super) const GROUP: usize = 4;
 
-/// Groups that a lane computes at least: else most of the samples of a run belong to its neighbours
-/// too.
+/// Groups that a lane computes at least: with fewer, most samples that a run reads are read for the
+/// runs beside it, too.
 const MIN_RUN: usize = 16;
 
 /// Four successive outputs.
