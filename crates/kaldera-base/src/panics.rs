@@ -39,7 +39,8 @@ pub fn catch<T>(run: impl FnOnce() -> T) -> Result<T, String> {
         HOOK.call_once(|| {
             let report = panic::take_hook();
             panic::set_hook(Box::new(move |panic| {
-                if !is_quiet() {
+                // Where a panic aborts, nobody can catch it and tell its message.
+                if cfg!(panic = "abort") || !is_quiet() {
                     report(panic);
                 }
             }));

@@ -165,9 +165,25 @@ pub enum Error {
     #[error(transparent)]
     OfSegments(Arc<Error>),
     /// A small file that becomes a very long recording.
-    #[error("it decodes to more than {limit} samples, which is the limit for a file of its size")]
+    #[error(
+        "it decodes to more than {limit} samples, which is the limit for a file of its size: read it as \
+         'ffmpeg -i FILE -ar 16000 -f wav - |' in a wav.scp"
+    )]
     TooManySamples {
         /// The most samples, of all channels.
+        limit: u64,
+    },
+    /// A sample rate that is so low that resampling makes far too many samples.
+    #[error(
+        "resampling makes {resampled} of {samples} samples, where the limit is {limit}: the sample rate in its header \
+         is probably wrong; copy or record it again"
+    )]
+    TooManyResampled {
+        /// How many there are, of all channels.
+        samples: usize,
+        /// How many there would be.
+        resampled: usize,
+        /// The most that there may be.
         limit: u64,
     },
     /// The system has no memory for a recording.

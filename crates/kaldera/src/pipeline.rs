@@ -335,12 +335,12 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         if let Some(resamplers) = &self.resamplers
             && let Some(resampler) = resamplers.get(samp_freq)?
         {
-            resampled = resampler.resample(audio.samples);
+            resampled = recording::resample(&resampler, audio.samples)?;
             (audio.samples, audio.samp_freq) = (Samples::F32(&resampled), resamplers.samp_rate_out());
         }
         let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, features)?;
         if frames == 0 {
-            return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq });
+            return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq: audio.samp_freq });
         }
         if let Some(pitch) = self.pitch {
             frames = pitch.paste(&mut worker.pitch, &audio, frames, features)?;

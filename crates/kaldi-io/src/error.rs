@@ -53,6 +53,12 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// The thread that reads a table in the background panicked.
+    #[error(
+        "the thread that reads in the background panicked, and the rest of the table is not read: read it without the \
+         option bg, and report this"
+    )]
+    BackgroundPanic,
     /// A file could not be created.
     #[error("cannot create '{name}': {source}{}", remedy(source))]
     Create {

@@ -26,13 +26,15 @@ Examples:
 const AVX512_KERNELS: [&str; 4] = ["SkylakeX", "Cooperlake", "SapphireRapids", "Zen5"];
 
 /// The features that the command can be built with, and whether it was.
-const FEATURES: [(&str, bool); 6] = [
+const FEATURES: [(&str, bool); 8] = [
     ("openblas", cfg!(feature = "openblas")),
     ("pure", cfg!(feature = "pure")),
     ("rayon", cfg!(feature = "rayon")),
     ("symphonia", cfg!(feature = "symphonia")),
     ("opus", cfg!(feature = "opus")),
     ("digits", cfg!(feature = "digits")),
+    ("onnx", cfg!(feature = "onnx")),
+    ("ort", cfg!(feature = "ort")),
 ];
 
 /// Answers a call of `kaldera info`.

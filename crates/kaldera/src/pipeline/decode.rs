@@ -52,7 +52,12 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
         (_, error) if is_end(&error) => Error::NoEnd,
         (_, error) => error.into(),
     })?;
-    let container = if let Format::Other { name } = container { name } else { "WAV" };
+    let container = match container {
+        Format::Other { name } => name,
+        Format::Wave => "WAV",
+        // Such as MP3 behind other bytes, which symphonia finds.
+        _ => "audio",
+    };
     let mut decoded = Decoded { container, samples: Vec::new(), layout: None, most, last_mpeg_frame: None };
     let ended = match (decoded.read_all(&mut *format), truncated) {
         (Ok(()), Some((expected, found))) => Err(Error::Truncated { format: "MP3", expected, found, unit: "bytes" }),
@@ -62,7 +67,9 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
     };
     match ended {
         Err(error)
-            if allow_truncated && !decoded.samples.is_empty() && !matches!(error, Error::TooManySamples { .. }) =>
+            if allow_truncated
+                && !decoded.samples.is_empty()
+                && !matches!(error, Error::TooManySamples { .. } | Error::NoMemory { .. }) =>
         {
             tracing::warn!("the recording is truncated or damaged ({error}); going on with what comes before");
         }

@@ -6,12 +6,15 @@
 //!           channels, mapping, gain,              '--ropus--> 48 kHz, of which the first `pre_skip` samples
 //!           pre-skip                                          and what is behind the last granule are cut off
 //! ```
+//!
+//! ropus decodes to 16 bits, before the gain of the header: what is above full scale
+//! is clipped even where a gain below 0 dB would have lowered it, and a warning tells of it.
 
 use kaldi_io::wave::check_layout;
 use ropus::OpusMSDecoder;
 
 use crate::Error;
-use crate::pipeline::limits::most_samples;
+use crate::pipeline::limits::most_opus_samples;
 use crate::pipeline::recording::Recording;
 
 /// What Opus is decoded at, whatever went in, Hz.
@@ -28,15 +31,20 @@ const OGG_OPUS: &str = "Ogg Opus";
 ///
 /// What is damaged or cut off is an error, not a shorter recording, unless `allow_truncated` is true.
 pub(super) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
-    let mut decoded =
-        Decoded { num_channels: 0, samples: Vec::new(), most: most_samples(bytes.len() as u64), packet: Vec::new() };
+    let most = most_opus_samples(bytes.len() as u64);
+    let mut decoded = Decoded { num_channels: 0, samples: Vec::new(), most, packet: Vec::new(), clipped: 0 };
     match decoded.read_all(bytes) {
         Err(error)
-            if allow_truncated && !decoded.samples.is_empty() && !matches!(error, Error::TooManySamples { .. }) =>
+            if allow_truncated
+                && !decoded.samples.is_empty()
+                && !matches!(error, Error::TooManySamples { .. } | Error::NoMemory { .. }) =>
         {
             tracing::warn!("the recording is truncated or damaged ({error}); going on with what comes before");
         }
         ended => ended?,
+    }
+    if decoded.clipped > 0 {
+        tracing::warn!("{} samples are clipped at full scale, which the gain of the file then lowers", decoded.clipped);
     }
     if decoded.samples.is_empty() {
         return Err(damaged("no samples in it"));
@@ -56,6 +64,8 @@ struct Decoded {
     most: u64,
     /// Room for a packet.
     packet: Vec<i16>,
+    /// Samples at full scale of streams whose gain is below 0 dB.
+    clipped: usize,
 }
 
 impl Decoded {
@@ -64,7 +74,7 @@ impl Decoded {
         loop {
             let Some(first) = pages.next().transpose()? else { return Ok(()) };
             if !first.is(Page::FIRST) {
-                return Err(damaged("a page stands where a stream should begin"));
+                return Err(damaged("a page that begins no stream, where one should begin"));
             }
             self.read_stream(&first, &mut pages)?;
         }
@@ -75,7 +85,7 @@ impl Decoded {
         let head = Head::read(&first.segments().concat())?;
         check_layout(OGG_OPUS, head.num_channels as u64, f64::from(SAMP_FREQ))?;
         if self.num_channels != 0 && self.num_channels != head.num_channels {
-            return Err(damaged("the number of channels changes on the way"));
+            return Err(damaged("chained streams have different numbers of channels"));
         }
         self.num_channels = head.num_channels;
         self.packet.resize(MAX_PACKET * head.num_channels, 0);
@@ -88,11 +98,13 @@ impl Decoded {
 
     /// Decodes the pages behind the `first` one.
     fn read_pages(&mut self, first: &Page<'_>, head: &Head, pages: &mut Pages<'_>) -> Result<(), Error> {
-        let mut decoder = head.decoder()?;
+        // Made for the first packet of audio: of 255 streams it takes megabytes.
+        let mut decoder = None;
         let begin = self.samples.len();
         let (mut number, mut packet, mut expected) = (0_u64, Vec::new(), first.sequence().wrapping_add(1));
         // Samples before the first page's, where a recording was cut out of a longer one.
         let mut start = None;
+        let (mut last_granule, mut missing) = (0, 0);
         while let Some(page) = pages.next().transpose()? {
             if page.serial() != first.serial() {
                 return Err(damaged("several streams in turn, of which one cannot be chosen"));
@@ -115,7 +127,13 @@ impl Decoded {
                 match number {
                     0 if !packet.starts_with(b"OpusTags") => return Err(damaged("no OpusTags follow OpusHead")),
                     0 => {}
-                    _ => self.decode_packet(&packet, head, &mut decoder)?,
+                    _ => {
+                        let decoder = match &mut decoder {
+                            Some(decoder) => decoder,
+                            none => none.insert(head.decoder()?),
+                        };
+                        self.decode_packet(&packet, head, decoder)?;
+                    }
                 }
                 number += 1;
                 packet.clear();
@@ -124,10 +142,23 @@ impl Decoded {
             if has_audio {
                 let decoded = ((self.samples.len() - begin) / head.num_channels) as u64;
                 // The last page may end within its last packet.
+                let is_first = start.is_none();
                 let start = *start.get_or_insert_with(|| match page.is(Page::LAST) {
                     true => 0,
                     false => page.granule().saturating_sub(decoded),
                 });
+                if page.granule() < last_granule {
+                    let granule = page.granule();
+                    return Err(damaged(format!("a page up to sample {granule} after one up to {last_granule}")));
+                }
+                last_granule = page.granule();
+                let gap = (last_granule - start).saturating_sub(decoded);
+                if gap > missing && !is_first {
+                    let at = decoded as f32 / SAMP_FREQ;
+                    let seconds = (gap - missing) as f32 / SAMP_FREQ;
+                    tracing::warn!("{seconds} s are missing before {at} s; what follows is so much too early");
+                    missing = gap;
+                }
                 if page.is(Page::LAST) {
                     let kept = page.granule().saturating_sub(start).min(decoded);
                     // No more than there are.
@@ -135,7 +166,11 @@ impl Decoded {
                 }
             }
             if page.is(Page::LAST) {
-                return if unfinished { Err(Error::NoEnd) } else { Ok(()) };
+                return match unfinished {
+                    true => Err(Error::NoEnd),
+                    false if decoder.is_none() => Err(damaged("a stream without audio")),
+                    false => Ok(()),
+                };
             }
         }
         Err(Error::NoEnd)
@@ -153,6 +188,10 @@ impl Decoded {
             return Err(Error::TooManySamples { limit: self.most });
         }
         self.samples.try_reserve(more).map_err(|_| Error::NoMemory { samples: self.samples.len() + more })?;
+        if head.gain < 1.0 {
+            let at_full_scale = |sample: &&i16| matches!(**sample, i16::MIN | i16::MAX);
+            self.clipped += self.packet[..more].iter().filter(at_full_scale).count();
+        }
         self.samples.extend(self.packet[..more].iter().map(|&sample| f32::from(sample) * head.gain));
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "opus")]
 use kaldera_base::panics;
-use kaldi_feat::{Audio, Resamplers, Samples};
+use kaldi_feat::{Audio, PolyphaseResample, Resamplers, Samples};
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
 
@@ -19,6 +19,7 @@ use crate::Error;
 use crate::pipeline::decode;
 use crate::pipeline::formats::{self, Format};
 use crate::pipeline::inputs::{Source, Span};
+use crate::pipeline::limits::check_resampled;
 #[cfg(feature = "opus")]
 use crate::pipeline::opus;
 
@@ -195,20 +196,27 @@ impl Recording {
     /// # Ok::<(), kaldera::Error>(())
     /// ```
     ///
+    /// Rates are rounded to whole numbers.
+    ///
     /// # Errors
-    /// A rate that is no number from 1 to 10 million, or more than a thousand times the other.
+    /// A rate that is no number from 1 to 10 million, or more than a thousand times the other;
+    /// [`Error::TooManyResampled`], [`Error::NoMemory`].
     #[doc(alias = "-ar")]
     pub fn resample(&self, samp_freq: f32) -> Result<Self, Error> {
         let Self { num_channels, .. } = *self;
         let Some(resampler) = Resamplers::new(samp_freq).get(self.samp_freq)? else { return Ok(self.clone()) };
-        let all = 0..self.num_samples();
+        let (all, samp_freq) = (0..self.num_samples(), resampler.samp_rate_out() as f32);
         if num_channels == 1 {
-            let samples = resampler.resample(self.cut(0, all).samples());
+            let samples = resample(&resampler, self.cut(0, all).samples())?;
             return Ok(Self::from_f32(samples, samp_freq));
         }
-        let mut samples = vec![0.0; resampler.num_output_samples(all.len()) * num_channels];
+        let num_resampled = resampler.num_output_samples(all.len()).saturating_mul(num_channels);
+        check_resampled(all.len() * num_channels, num_resampled)?;
+        let mut samples = Vec::new();
+        samples.try_reserve_exact(num_resampled).map_err(|_| Error::NoMemory { samples: num_resampled })?;
+        samples.resize(num_resampled, 0.0);
         for channel in 0..num_channels {
-            let resampled = resampler.resample(self.cut(channel, all.clone()).samples());
+            let resampled = resample(&resampler, self.cut(channel, all.clone()).samples())?;
             for (to, from) in samples.iter_mut().skip(channel).step_by(num_channels).zip(resampled) {
                 *to = from;
             }
@@ -433,6 +441,20 @@ fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording
     let recording = read_any(reader, options)?;
     recording.check()?;
     Ok(recording)
+}
+
+/// The samples at the other rate, unless they are too many.
+pub(super) fn resample(resampler: &PolyphaseResample, samples: Samples<'_>) -> Result<Vec<f32>, Error> {
+    /// The resampler computes whole groups, and cuts off the end.
+    const GROUP: usize = 64;
+    let num_resampled = resampler.num_output_samples(samples.len());
+    check_resampled(samples.len(), num_resampled)?;
+    let mut resampled = Vec::new();
+    resampled
+        .try_reserve_exact(num_resampled.saturating_add(GROUP))
+        .map_err(|_| Error::NoMemory { samples: num_resampled })?;
+    resampler.resample_into(samples, &mut resampled);
+    Ok(resampled)
 }
 
 fn read_any(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {

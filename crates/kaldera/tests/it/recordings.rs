@@ -293,6 +293,63 @@ mod opus {
     }
 
     #[test]
+    fn a_folder_is_searched_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.opus", "b.ogg", "c.OGA"] {
+            file(&folder, name, OPUS);
+        }
+        let inputs = Inputs::from_paths([folder.path()]).unwrap();
+        assert_eq!((inputs.len(), inputs.rejected().len()), (3, 0));
+    }
+
+    /// A page with whole packets of less than 255 bytes; its checksum is yet to be set.
+    fn page(flags: u8, granule: u64, sequence: u32, packets: &[&[u8]]) -> Vec<u8> {
+        let mut page = b"OggS\0".to_vec();
+        page.push(flags);
+        page.extend(granule.to_le_bytes());
+        page.extend([1, 0, 0, 0]);
+        page.extend(sequence.to_le_bytes());
+        page.extend([0; 4]);
+        page.push(u8::try_from(packets.len()).unwrap());
+        page.extend(packets.iter().map(|packet| u8::try_from(packet.len()).unwrap()));
+        page.extend(packets.concat());
+        page
+    }
+
+    #[test]
+    fn granules_may_leave_a_gap_and_may_not_decrease() {
+        let head = b"OpusHead\x01\x01\0\0\x80\xBB\0\0\0\0\0";
+        let tags = b"OpusTags\0\0\0\0\0\0\0\0";
+        // 20 ms without a frame, at which the decoder conceals.
+        let silence: &[u8] = &[0x78];
+        let read = |granules: [u64; 3]| {
+            let pages = [
+                page(2, 0, 0, &[head]),
+                page(0, 0, 1, &[tags]),
+                page(0, granules[0], 2, &[silence]),
+                page(0, granules[1], 3, &[silence]),
+                page(4, granules[2], 4, &[silence]),
+            ];
+            let bytes = crate::ogg::with_checksums(pages.concat());
+            Recording::read(&bytes[..], &ReadOptions::default())
+        };
+        assert_eq!(read([960, 1920, 2880]).unwrap().num_samples(), 2880);
+        assert_eq!(read([960, 1920, 2000]).unwrap().num_samples(), 2000);
+        assert_eq!(read([960, 9600, 10_560]).unwrap().num_samples(), 2880);
+        let error = read([960, 1920, 0]).unwrap_err().to_string();
+        assert!(error.contains("up to sample 0 after one up to 1920"), "{error}");
+    }
+
+    #[test]
+    fn a_stream_without_audio_is_refused() {
+        let head = b"OpusHead\x01\x01\0\0\x80\xBB\0\0\0\0\0";
+        let tags = b"OpusTags\0\0\0\0\0\0\0\0";
+        let bytes = crate::ogg::with_checksums([page(2, 0, 0, &[head]), page(4, 0, 1, &[tags])].concat());
+        let error = Recording::read(&[OPUS, &bytes].concat()[..], &ReadOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("a stream without audio"), "{error}");
+    }
+
+    #[test]
     fn what_is_cut_short_or_damaged_is_an_error_unless_it_is_allowed() {
         let folder = tempfile::tempdir().unwrap();
         let whole = open(&file(&folder, "whole", OPUS)).unwrap();

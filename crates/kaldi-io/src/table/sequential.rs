@@ -5,7 +5,7 @@ use std::iter::{FusedIterator, Peekable};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use tracing::warn;
 
@@ -189,7 +189,7 @@ impl<T: Holder> SequentialReader<T> {
             }
         };
         let source = match thread::Builder::new().spawn(read_all) {
-            Ok(_) => Source::Background(Background { ready, items }),
+            Ok(thread) => Source::Background(Background { ready, items, thread: Some(thread) }),
             Err(error) => {
                 warn!("cannot start a thread to read in the background: {error}");
                 lock(&source).take().unwrap_or(Source::Ended)
@@ -215,14 +215,19 @@ impl<T: Holder> Source<T> {
 struct Background<T> {
     ready: Receiver<()>,
     items: Arc<Mutex<VecDeque<Item<T>>>>,
+    /// Until it has ended.
+    thread: Option<JoinHandle<()>>,
 }
 
 impl<T> Iterator for Background<T> {
     type Item = Item<T>;
 
     fn next(&mut self) -> Option<Item<T>> {
-        self.ready.recv().ok()?;
-        lock(&self.items).pop_front()
+        if self.ready.recv().is_ok() {
+            return lock(&self.items).pop_front();
+        }
+        // A panic is not the end of the table.
+        self.thread.take()?.join().err().map(|_| Err(Error::BackgroundPanic))
     }
 }
 
@@ -342,6 +347,19 @@ mod tests {
         }
         // A reader that is dropped early does not hang on its thread.
         assert!(SequentialReader::<i32>::open(&format!("ark,bg:{path}")).unwrap().next().is_some());
+    }
+
+    #[test]
+    fn a_panic_in_the_background_is_not_the_end_of_the_table() {
+        let items = (1..).map(|value| match value {
+            3 => panic!("a reader's panic, on purpose"),
+            _ => Ok((value.to_string(), value)),
+        });
+        let source = Source::Archive(Box::new(items));
+        let mut reader = SequentialReader::<i32> { source, permissive: false }.in_background();
+        assert_eq!(reader.by_ref().take(2).map(|item| item.unwrap().1).collect::<Vec<_>>(), [1, 2]);
+        assert!(matches!(reader.next(), Some(Err(Error::BackgroundPanic))));
+        assert!(reader.next().is_none());
     }
 
     #[test]

@@ -95,17 +95,15 @@ fn export_of(source: &Path) -> Result<Export, Trouble> {
     let named = if is_folder { None } else { Some(file_name(source)?) };
     let is_part = |name: &String| PARTS.iter().any(|part| name.starts_with(part));
     match named {
-        Some(name) if !is_part(&name) => return Ok(Export { network: source.to_owned(), parts: None }),
+        Some(name) if !is_part(&name) => Ok(Export { network: source.to_owned(), parts: None }),
         Some(name) if !name.starts_with(PARTS[0]) => {
-            return Err(failed(source, &"a part of a transducer: name its encoder, or the folder"));
+            Err(failed(source, &"a part of a transducer: name its encoder, or the folder"))
         }
-        None if !names.iter().any(is_part) => {
-            return match &names[..] {
-                [one] => Ok(Export { network: folder.join(one), parts: None }),
-                [] => Err(failed(source, &"there is no .onnx file in it")),
-                _ => Err(failed(source, &format!("there are {}: name one of them", names.join(", ")))),
-            };
-        }
+        None if !names.iter().any(is_part) => match &names[..] {
+            [one] => Ok(Export { network: folder.join(one), parts: None }),
+            [] => Err(failed(source, &"there is no .onnx file in it")),
+            _ => Err(failed(source, &format!("there are {}: name one of them", names.join(", ")))),
+        },
         named => {
             let one =
                 |part: &str, like: Option<&str>| part_of(&names, part, like).map_err(|reason| failed(folder, &reason));

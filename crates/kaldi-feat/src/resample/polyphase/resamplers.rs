@@ -5,10 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Error;
 use crate::resample::polyphase::PolyphaseResample;
 
-/// So many rates are kept: recordings have few.
+/// So many pairs of rates are kept, of at most 1 MiB each: recordings have few.
 const MAX_KEPT: usize = 8;
 
-/// The resamplers to one rate, each made when the first signal of its rate comes.
+/// The rates from and to which each one resamples, and it: the weights take milliseconds.
+static KEPT: Mutex<Vec<([f32; 2], Arc<PolyphaseResample>)>> = Mutex::new(Vec::new());
+
+/// The resamplers to one rate, each made when the first signal of its rate comes. The process shares
+/// them: to make a list anew costs nothing.
 ///
 /// ```
 /// use kaldi_feat::Resamplers;
@@ -19,16 +23,15 @@ const MAX_KEPT: usize = 8;
 /// assert_eq!(resampler.resample(&[0.0; 480]).len(), 160);
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Resamplers {
     samp_rate_out: f32,
-    kept: Mutex<Vec<(f32, Arc<PolyphaseResample>)>>,
 }
 
 impl Resamplers {
     /// To `samp_rate_out` Hz.
     pub fn new(samp_rate_out: f32) -> Self {
-        Self { samp_rate_out, kept: Mutex::default() }
+        Self { samp_rate_out }
     }
 
     /// The rate of what comes out, Hz.
@@ -44,14 +47,36 @@ impl Resamplers {
         if samp_rate_in == self.samp_rate_out {
             return Ok(None);
         }
+        let rates = [samp_rate_in, self.samp_rate_out];
         // No call leaves the list half changed.
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, found)) = kept.iter().find(|(rate, _)| *rate == samp_rate_in) {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = kept.iter().find(|(of, _)| *of == rates) {
             return Ok(Some(Arc::clone(found)));
         }
         let made = Arc::new(PolyphaseResample::new(samp_rate_in, self.samp_rate_out)?);
         kept.truncate(MAX_KEPT - 1);
-        kept.insert(0, (samp_rate_in, Arc::clone(&made)));
+        kept.insert(0, (rates, Arc::clone(&made)));
         Ok(Some(made))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list belongs to the process: all of this is one test.
+    #[test]
+    fn lists_to_one_rate_share_their_resamplers() {
+        let get = |from, to| Resamplers::new(to).get(from).unwrap().unwrap();
+        let first = get(48_000.0, 16_000.0);
+        assert!(Arc::ptr_eq(&first, &get(48_000.0, 16_000.0)));
+        let other = get(48_000.0, 8000.0);
+        assert_eq!((other.samp_rate_in(), other.samp_rate_out()), (48_000, 8000));
+        for from in 1..=2 * MAX_KEPT {
+            get(from as f32 * 1000.0 + 500.0, 16_000.0);
+        }
+        assert!(KEPT.lock().unwrap().len() <= MAX_KEPT);
+        assert_eq!(get(48_000.0, 16_000.0), first);
+        assert!(Resamplers::new(16_000.0).get(f32::NAN).is_err());
     }
 }
