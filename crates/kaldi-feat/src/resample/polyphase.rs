@@ -3,6 +3,7 @@
 mod interpolated;
 mod kaiser;
 mod phases;
+mod ratio;
 mod resamplers;
 
 use kaldera_base::simd::Lines;
@@ -13,6 +14,7 @@ use crate::error::Error;
 use crate::resample::polyphase::interpolated::Interpolated;
 use crate::resample::polyphase::kaiser::Prototype;
 use crate::resample::polyphase::phases::{GROUP, Phases};
+use crate::resample::polyphase::ratio::Ratio;
 pub use crate::resample::polyphase::resamplers::Resamplers;
 use crate::resample::{MAX_FACTOR, gcd};
 
@@ -67,30 +69,6 @@ pub struct PolyphaseResample {
 enum Weights {
     Phases(Phases),
     Interpolated(Interpolated),
-}
-
-/// Output sample n lies at the time of input sample `n * input / output`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Ratio {
-    /// Both without a common divisor.
-    input: u32,
-    output: u32,
-}
-
-impl Ratio {
-    /// The last input sample that is not after output sample `n`, and the rest of the time between
-    /// them, in parts of which there are `output` in an input sample.
-    fn position(self, n: usize) -> (isize, u32) {
-        let ticks = n as u128 * u128::from(self.input);
-        let (sample, rest) = (ticks / u128::from(self.output), ticks % u128::from(self.output));
-        (isize::try_from(sample).unwrap_or(isize::MAX), u32::try_from(rest).expect("less than a u32"))
-    }
-
-    /// How many output samples lie before the time of input sample `num_samples`.
-    fn outputs_before(self, num_samples: usize) -> usize {
-        let ticks = (num_samples as u128 * u128::from(self.output)).div_ceil(u128::from(self.input));
-        usize::try_from(ticks).unwrap_or(usize::MAX)
-    }
 }
 
 impl PolyphaseResample {

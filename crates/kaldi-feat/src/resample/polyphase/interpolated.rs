@@ -3,8 +3,8 @@
 use kaldera_base::kernel;
 use kaldera_base::simd::{MAX_LANES, Simd, dispatch};
 
-use crate::resample::polyphase::Ratio;
 use crate::resample::polyphase::kaiser::Prototype;
+use crate::resample::polyphase::ratio::Ratio;
 
 /// Phases between two zeros of the sinc. The error of a straight line between two is pi^2 / 24 of
 /// the square of their distance, 4e-7.

@@ -17,8 +17,8 @@ use kaldera_base::kernel;
 use kaldera_base::simd::{Lines, MAX_LANES, Simd, dispatch};
 
 use crate::resample::gcd;
-use crate::resample::polyphase::Ratio;
 use crate::resample::polyphase::kaiser::Prototype;
+use crate::resample::polyphase::ratio::Ratio;
 
 /// Outputs that share the rows of samples that are loaded.
 pub(super) const GROUP: usize = 4;
