@@ -210,19 +210,9 @@ impl ResampleStream {
     /// Takes the next samples of the signal, and appends to `out` the output samples that no later
     /// input can change.
     pub fn resample<'a>(&mut self, resampler: &LinearResample, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
-        match chunk.into() {
-            Samples::I16(samples) => {
-                for part in samples.chunks(CHUNK) {
-                    self.buffer.extend(part.iter().map(|&x| f32::from(x)));
-                    self.take(resampler, part.len(), out);
-                }
-            }
-            Samples::F32(samples) => {
-                for part in samples.chunks(CHUNK) {
-                    self.buffer.extend_from_slice(part);
-                    self.take(resampler, part.len(), out);
-                }
-            }
+        for part in chunk.into().chunks(CHUNK) {
+            part.append_to(&mut self.buffer);
+            self.take(resampler, part.len(), out);
         }
     }
 

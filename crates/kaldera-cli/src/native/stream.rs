@@ -80,8 +80,8 @@ const RECHECK: usize = 5;
 /// Quiet adds no results where the network has run over more than so many times the audio.
 const MOST_RUNS: usize = 20;
 
-/// What is quiet has at most this part of the mean power of the utterance: 6 dB less. A network that
-/// runs in vain costs time; a pause that nobody looks at joins two utterances.
+/// What is quiet has at most this part of the mean power of the utterance: 6 dB less. A run
+/// of the network costs time; a pause that nobody looks at joins two utterances.
 const QUIET: f64 = 0.25;
 
 /// Cells of a line, where the terminal does not tell.

@@ -15,7 +15,7 @@ use symphonia::core::meta::MetadataOptions;
 use crate::Error;
 use crate::pipeline::formats::{self, Format};
 use crate::pipeline::limits::most_samples;
-use crate::pipeline::recording::Recording;
+use crate::pipeline::recording::{Recording, take_what_comes_before};
 
 /// symphonia's full scale is 1, Kaldi's that of 16 bits: 16-bit samples come out as they went in.
 const FULL_SCALE: f32 = 32_768.0;
@@ -65,16 +65,7 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
         (Err(Error::Decode(error)), _) if is_end(&error) => Err(Error::NoEnd),
         (ended, _) => ended,
     };
-    match ended {
-        Err(error)
-            if allow_truncated
-                && !decoded.samples.is_empty()
-                && !matches!(error, Error::TooManySamples { .. } | Error::NoMemory { .. }) =>
-        {
-            tracing::warn!("the recording is truncated or damaged ({error}); going on with what comes before");
-        }
-        ended => ended?,
-    }
+    take_what_comes_before(ended, &decoded.samples, allow_truncated)?;
     let (rate, num_channels) = decoded.layout.ok_or(SymphoniaError::Unsupported("no samples in it"))?;
     Ok(Recording::interleaved(decoded.samples, num_channels, rate as f32))
 }

@@ -15,7 +15,7 @@ use ropus::OpusMSDecoder;
 
 use crate::Error;
 use crate::pipeline::limits::most_opus_samples;
-use crate::pipeline::recording::Recording;
+use crate::pipeline::recording::{Recording, take_what_comes_before};
 
 /// What Opus is decoded at, whatever went in, Hz.
 const SAMP_FREQ: f32 = 48_000.0;
@@ -33,16 +33,8 @@ const OGG_OPUS: &str = "Ogg Opus";
 pub(super) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
     let most = most_opus_samples(bytes.len() as u64);
     let mut decoded = Decoded { num_channels: 0, samples: Vec::new(), most, packet: Vec::new(), clipped: 0 };
-    match decoded.read_all(bytes) {
-        Err(error)
-            if allow_truncated
-                && !decoded.samples.is_empty()
-                && !matches!(error, Error::TooManySamples { .. } | Error::NoMemory { .. }) =>
-        {
-            tracing::warn!("the recording is truncated or damaged ({error}); going on with what comes before");
-        }
-        ended => ended?,
-    }
+    let ended = decoded.read_all(bytes);
+    take_what_comes_before(ended, &decoded.samples, allow_truncated)?;
     if decoded.clipped > 0 {
         tracing::warn!("{} samples are clipped at full scale, which the gain of the file then lowers", decoded.clipped);
     }

@@ -515,6 +515,27 @@ fn read_other(
     }
 }
 
+/// What a decoder ended with: where `allow_truncated` is true, what is damaged or cut off is a
+/// warning, unless nothing comes before it. A limit that was met stays an error.
+#[cfg(any(feature = "symphonia", feature = "opus"))]
+pub(super) fn take_what_comes_before(
+    ended: Result<(), Error>,
+    samples: &[f32],
+    allow_truncated: bool,
+) -> Result<(), Error> {
+    match ended {
+        Err(error)
+            if allow_truncated
+                && !samples.is_empty()
+                && !matches!(error, Error::TooManySamples { .. } | Error::NoMemory { .. }) =>
+        {
+            tracing::warn!("the recording is truncated or damaged ({error}); going on with what comes before");
+            Ok(())
+        }
+        ended => ended,
+    }
+}
+
 /// Without a decoder.
 #[cfg(not(any(feature = "symphonia", feature = "opus")))]
 fn read_other(

@@ -1,6 +1,7 @@
 //! The samples of one channel, of either type.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use kaldera_base::simd::Simd;
 
@@ -16,7 +17,7 @@ pub enum Samples<'a> {
     F32(&'a [f32]),
 }
 
-impl Samples<'_> {
+impl<'a> Samples<'a> {
     /// How many.
     pub fn len(&self) -> usize {
         match self {
@@ -32,9 +33,29 @@ impl Samples<'_> {
 
     /// All as `f32`.
     pub fn to_f32(&self) -> Vec<f32> {
+        let mut all = Vec::with_capacity(self.len());
+        self.append_to(&mut all);
+        all
+    }
+
+    /// Appends all as `f32`.
+    pub(crate) fn append_to(&self, to: &mut Vec<f32>) {
         match self {
-            Self::I16(samples) => samples.iter().map(|&x| f32::from(x)).collect(),
-            Self::F32(samples) => samples.to_vec(),
+            Self::I16(samples) => to.extend(samples.iter().map(|&x| f32::from(x))),
+            Self::F32(samples) => to.extend_from_slice(samples),
+        }
+    }
+
+    /// Parts of `size` samples, the last one of fewer.
+    pub(crate) fn chunks(self, size: usize) -> impl Iterator<Item = Samples<'a>> {
+        (0..self.len()).step_by(size).map(move |begin| self.range(begin..begin.saturating_add(size).min(self.len())))
+    }
+
+    /// The samples of these numbers.
+    pub(crate) fn range(self, range: Range<usize>) -> Samples<'a> {
+        match self {
+            Self::I16(samples) => Samples::I16(&samples[range]),
+            Self::F32(samples) => Samples::F32(&samples[range]),
         }
     }
 

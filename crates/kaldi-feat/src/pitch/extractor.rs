@@ -127,15 +127,7 @@ impl PitchExtractor {
         if audio.samp_freq != options.samp_freq {
             return Err(Error::WrongSampleRate { found: audio.samp_freq, expected: options.samp_freq });
         }
-        let (samples, len, chunk) = (audio.samples, audio.samples.len(), options.samples_per_chunk());
-        let part = move |begin: usize| {
-            let range = begin..begin.saturating_add(chunk).min(len);
-            match samples {
-                Samples::I16(samples) => Samples::I16(&samples[range]),
-                Samples::F32(samples) => Samples::F32(&samples[range]),
-            }
-        };
-        Ok((0..len).step_by(chunk).map(part))
+        Ok(audio.samples.chunks(options.samples_per_chunk()))
     }
 }
 
