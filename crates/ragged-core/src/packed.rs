@@ -110,15 +110,6 @@ impl<'a> Packed<'a> {
         self.step_offsets().windows(2).map(|ends| (ends[1] - ends[0]) as usize)
     }
 
-    /// The length of the row of rank `rank`.
-    ///
-    /// # Panics
-    /// If there is no such rank, as indexing a slice does.
-    #[inline]
-    pub fn len_of_rank(&self, rank: usize) -> usize {
-        self.splits.len_of(self.order[rank] as usize)
-    }
-
     /// The entry at each packed position. O(entries) the first time, then free.
     pub fn entries(&self) -> &'a [i32] {
         self.index.entries.get_or_init(|| self.by_step(|begin, _, step| begin + step))

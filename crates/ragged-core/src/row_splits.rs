@@ -54,16 +54,6 @@ impl RowSplits {
         }
     }
 
-    /// Takes numbers that are known to be valid, unchecked but in debug builds. O(1).
-    ///
-    /// # Safety
-    /// There must be at least one number, the first must be 0, and none may be lower than the one
-    /// before it. Others may leave out bounds checks because of this.
-    #[expect(unsafe_code, reason = "the caller promises what the type is there to promise")]
-    pub unsafe fn new_unchecked(splits: impl Into<Buffer<i32>>) -> Self {
-        Self::trusted(splits)
-    }
-
     /// For splits that this crate made right.
     pub(crate) fn trusted(splits: impl Into<Buffer<i32>>) -> Self {
         let splits = splits.into();

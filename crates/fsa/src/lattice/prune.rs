@@ -1,4 +1,4 @@
-//! Pruning by beam and by posterior.
+//! Pruning by beam.
 
 use crate::core::arc::Arc;
 use crate::error::{Error, Quantity};
@@ -29,15 +29,6 @@ impl Lattice {
                 score > f64::NEG_INFINITY && score >= least
             }));
         }
-        self.keep(&keep)
-    }
-
-    /// Keeps the arcs whose posterior is at least `least`, and the states on paths of them.
-    ///
-    /// # Errors
-    /// None at present.
-    pub fn prune_on_posterior(&self, least: f64) -> Result<Self, Error> {
-        let keep: Vec<_> = self.arc_posteriors().into_iter().map(|posterior| posterior >= least).collect();
         self.keep(&keep)
     }
 

@@ -1,9 +1,8 @@
-//! Union and composition with other knowledge.
+//! The union of lattices.
 
 use crate::error::Error;
 use crate::lattice::builder::LatticeBuilder;
 use crate::lattice::container::Lattice;
-use crate::support::ids::id;
 
 impl Lattice {
     /// One lattice with the paths of all. A new start leads to each with an arc without a word; its
@@ -37,15 +36,5 @@ impl Lattice {
             }
         }
         builder.build()
-    }
-
-    /// The lattices of `indexes` as one, as [`union`](Self::union).
-    ///
-    /// # Errors
-    /// If one is not there.
-    pub fn union_of(&self, indexes: &[usize]) -> Result<Self, Error> {
-        indexes.iter().try_for_each(|&i| self.check_index(i))?;
-        let indexes: Vec<_> = indexes.iter().map(|&i| id(i)).collect();
-        self.carry(self.fsas().index(&indexes)?)?.union()
     }
 }
