@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::active::{Active, Token};
-use super::graph::{DecodingGraph, EpsilonArc, GraphArc, arc_number, class};
+use super::graph::{DecodingGraph, EpsilonArc, GraphArc, class};
 use super::intersect::intersect_one_graph;
 use super::next::{Last, Next};
 use super::{DenseFsaVec, DenseLattices, DenseOptions};
 use crate::core::view::FsaView;
 use crate::graphs::CtcTopology;
-use crate::support::ids::{id, index};
+use crate::support::ids::{id, index, number};
 use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsa, Graph, Quantity};
 
 /// The composition of the topology of CTC with a graph of tokens, H o LG, made while decoding.
@@ -88,18 +88,18 @@ impl CtcGraph {
         let mut rest = &entered[..];
         for of_graph in 0..id(num_states) {
             let first = states.len();
-            blanks.push(arc_number(first));
+            blanks.push(number(first));
             let state = |last| State { of_graph: of_graph.cast_unsigned(), last };
             states.push(state(EPSILON));
             let (tokens, others) = rest.split_at(rest.partition_point(|pair| pair.0 == of_graph));
             states.extend(tokens.iter().map(|&(_, last)| state(last)));
             rest = others;
             if graph.fsas().view().arcs_of(index(of_graph)).iter().any(|arc| arc.label == EPSILON) {
-                epsilon_offsets[index(of_graph)] = arc_number(states.len() - first);
+                epsilon_offsets[index(of_graph)] = number(states.len() - first);
                 states.extend_from_within(first..);
             }
         }
-        blanks.push(arc_number(states.len()));
+        blanks.push(number(states.len()));
         let mut composed = Self { graph, topology, states, blanks, epsilon_offsets, dests: vec![], has_epsilons };
         let arcs = composed.graph.fsas().arcs().iter();
         composed.dests = arcs.map(|arc| composed.entered(index(arc.dest_state), arc.label)).collect();
@@ -155,7 +155,7 @@ impl CtcGraph {
         let offset = self.epsilon_offsets[of_graph];
         let states = if offset == 0 { states } else { &states[..offset as usize] };
         let place = states.binary_search_by_key(&token, |state| state.last).unwrap_or(0);
-        blank + arc_number(place) + offset
+        blank + number(place) + offset
     }
 
     /// How far a state is behind the same one in which no epsilon arcs may be taken.
@@ -172,7 +172,7 @@ impl CtcGraph {
 
     /// The number for an arc of the topology that takes a class and leaves the graph where it is.
     fn own_arc(&self, class: i32) -> u32 {
-        arc_number(self.dests.len()) + class.cast_unsigned()
+        number(self.dests.len()) + class.cast_unsigned()
     }
 }
 
@@ -219,7 +219,7 @@ impl CtcGraph {
         let arc = |at: usize| CtcArc {
             dest: self.dests[first + at],
             after_blank: self.after_blank(index(arcs[at].dest_state)),
-            number: arc_number(first + at),
+            number: number(first + at),
         };
         let scores = arcs.iter().map(|arc| (arc.label, arc.score));
         follow_group(group, (self.blanks[state], self.own_arc(EPSILON)), (scores, arc), self.topology, row, next);
@@ -316,7 +316,7 @@ impl DecodingGraph for CtcGraph {
     fn epsilon_arcs(&self, state: u32) -> impl Iterator<Item = EpsilonArc> {
         let State { of_graph, last } = self.states[state as usize];
         let range = if self.epsilon_offset(state) > 0 { self.view().arc_range(of_graph as usize) } else { 0..0 };
-        let arcs = (arc_number(range.start)..).zip(&self.view().arcs()[range]);
+        let arcs = (number(range.start)..).zip(&self.view().arcs()[range]);
         arcs.filter(|(_, arc)| arc.label == EPSILON).map(move |(number, arc)| EpsilonArc {
             arc: number,
             dest: self.entered(index(arc.dest_state), last),
@@ -359,7 +359,7 @@ impl DecodingGraph for CtcGraph {
     fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)> {
         let State { of_graph, last } = self.states[state as usize];
         let range = self.view().arc_range(of_graph as usize);
-        let arcs = (arc_number(range.start)..).zip(&self.view().arcs()[range]);
+        let arcs = (number(range.start)..).zip(&self.view().arcs()[range]);
         let ends = last == EPSILON || !self.topology.is_modified();
         arcs.filter(move |(_, arc)| ends && arc.label == FINAL).map(|(number, arc)| (number, arc.score))
     }
@@ -368,7 +368,7 @@ impl DecodingGraph for CtcGraph {
         match self.graph.fsas().arcs().get(arc as usize) {
             Some(it) => GraphArc { arc: arc.cast_signed(), label: it.label, score: it.score },
             None => {
-                let label = (arc - arc_number(self.dests.len())).cast_signed();
+                let label = (arc - number(self.dests.len())).cast_signed();
                 GraphArc { arc: -1, label, score: 0.0 }
             }
         }

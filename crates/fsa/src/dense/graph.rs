@@ -4,7 +4,7 @@ use super::active::{Active, Token};
 use super::next::Next;
 use super::trellis::Link;
 use crate::core::view::FsaView;
-use crate::support::ids::index;
+use crate::support::ids::{index, number};
 use crate::{Arc, Error, FINAL, FsaVec, GraphLabels};
 
 /// A graph whose arcs take one class each, or none.
@@ -151,7 +151,7 @@ impl DecodingGraph for ExplicitGraph<'_> {
             }
             let before = token.score - best;
             let range = self.fsa.arc_range(token.state as usize);
-            for (number, arc) in (arc_number(range.start)..).zip(&self.fsa.arcs()[range]) {
+            for (number, arc) in (number(range.start)..).zip(&self.fsa.arcs()[range]) {
                 // Epsilon arcs and those into the final state have no class.
                 if let Some(&acoustic) = row.get(class(arc.label, first)) {
                     next.reach(source, before, arc.dest_state.cast_unsigned(), number, arc.score + acoustic);
@@ -170,7 +170,7 @@ impl DecodingGraph for ExplicitGraph<'_> {
             Some((states, first)) if states.contains(first + state) => self.fsa.arc_range(state),
             _ => 0..0,
         };
-        let arcs = (arc_number(range.start)..).zip(&self.fsa.arcs()[range]);
+        let arcs = (number(range.start)..).zip(&self.fsa.arcs()[range]);
         arcs.filter(|(_, arc)| self.labels.is_epsilon(arc.label)).map(|(number, arc)| EpsilonArc {
             arc: number,
             dest: arc.dest_state.cast_unsigned(),
@@ -180,7 +180,7 @@ impl DecodingGraph for ExplicitGraph<'_> {
 
     fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)> {
         let range = self.fsa.arc_range(state as usize);
-        let arcs = (arc_number(range.start)..).zip(&self.fsa.arcs()[range]);
+        let arcs = (number(range.start)..).zip(&self.fsa.arcs()[range]);
         arcs.filter(|(_, arc)| arc.label == FINAL).map(|(number, arc)| (number, arc.score))
     }
 
@@ -188,13 +188,6 @@ impl DecodingGraph for ExplicitGraph<'_> {
         let it = self.fsa.arcs()[arc as usize];
         GraphArc { arc: arc.cast_signed(), label: it.label, score: it.score }
     }
-}
-
-/// The number of an arc.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "arcs are counted by an i32")]
-pub(super) fn arc_number(arc: usize) -> u32 {
-    arc as u32
 }
 
 /// Where the score of a label stands in a row, if `first` is the label of the first class; behind

@@ -16,7 +16,7 @@ pub(super) use self::visited::Saved;
 use self::visited::{Visited, VisitedArc};
 use super::active::{Active, Token};
 use super::ctc::{CtcArc, follow_group};
-use super::graph::{DecodingGraph, EpsilonArc, GraphArc, arc_number, class};
+use super::graph::{DecodingGraph, EpsilonArc, GraphArc, class};
 use super::intersect::intersect_one_graph;
 use super::next::{Last, Next};
 use super::search::Search;
@@ -24,6 +24,7 @@ use super::trellis::Link;
 use super::{DenseFsaVec, DenseLattices, DenseOptions};
 use crate::core::limits::Limits;
 use crate::graphs::CtcTopology;
+use crate::support::ids::number;
 use crate::{EPSILON, Error, FINAL, Fsa, Graph, Quantity};
 
 /// How a [`LookAheadGraph`] works.
@@ -243,7 +244,7 @@ impl LookAhead<'_> {
         let (first_arc, arcs) = visited.arcs(self.graph, pair);
         let arc = |at: usize| {
             let VisitedArc { dests: [dest, after_blank], .. } = arcs[at];
-            CtcArc { dest, after_blank, number: first_arc + arc_number(at) }
+            CtcArc { dest, after_blank, number: first_arc + number(at) }
         };
         let scores = arcs.iter().map(|arc| (arc.label, arc.score));
         follow_group(group, (blank, 0), (scores, arc), self.graph.topology, row, next);

@@ -2,6 +2,7 @@
 
 use crate::dense::active::Token;
 use crate::dense::trellis::Link;
+use crate::support::ids::number;
 
 /// A token, and what is asked of it again and again.
 #[derive(Debug, Clone, Copy)]
@@ -117,11 +118,4 @@ impl Next<'_> {
         let start = self.token_of(state);
         self.tokens[start as usize].score = 0.0;
     }
-}
-
-/// The place of a token in its frame; there are no more tokens than states.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "states are counted by an i32")]
-pub(super) fn number(token: usize) -> u32 {
-    token as u32
 }

@@ -8,8 +8,8 @@ use crate::core::fsa::{Fsa, FsaVec};
 use crate::core::graph::Graph;
 use crate::core::limits::Limits;
 use crate::error::{Error, Operation, Quantity};
-use crate::k2::flat::{Flat, check_lists, check_symbols, small};
-use crate::support::ids::index;
+use crate::k2::flat::{Flat, check_lists, check_symbols};
+use crate::support::ids::{id, index};
 
 /// The topology of CTC over the tokens `1..=max_token`: takes a token or blank (0) for each frame,
 /// and outputs each token once.
@@ -134,7 +134,7 @@ pub fn trivial_graph(max_token: usize) -> Result<Graph<Fsa>, Error> {
 /// A number of tokens so small that states and arcs can be counted.
 fn tokens(max_token: usize) -> Result<i32, Error> {
     Error::fit(Quantity::Arcs, max_token.saturating_mul(4).saturating_add(2))?;
-    Ok(small(max_token))
+    Ok(id(max_token))
 }
 
 fn single(flat: Flat) -> Result<Graph<Fsa>, Error> {

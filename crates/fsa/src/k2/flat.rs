@@ -5,6 +5,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 use crate::core::arc::Arc;
 use crate::core::fsa::FsaVec;
 use crate::error::{Error, Quantity};
+use crate::support::ids::id;
 
 /// Builds FSAs one after another.
 pub(crate) struct Flat {
@@ -62,13 +63,13 @@ impl Flat {
     /// Ends the arcs of a state.
     #[inline]
     pub(crate) fn end_state(&mut self) {
-        self.ends.push(small(self.arcs.len()));
+        self.ends.push(id(self.arcs.len()));
     }
 
     /// Ends the states of an FSA, of which the last one, without arcs, is the final state.
     pub(crate) fn end_fsa(&mut self) {
         self.end_state();
-        self.states.push(small(self.ends.len() - 1));
+        self.states.push(id(self.ends.len() - 1));
     }
 
     /// The FSAs and the output labels.
@@ -76,18 +77,6 @@ impl Flat {
         let shape = RaggedShape::new([RowSplits::new(self.states)?, RowSplits::new(self.ends)?])?;
         Ok((FsaVec::trusted(Ragged::new(shape, self.arcs)?), self.aux_labels))
     }
-}
-
-/// A number of states or arcs, of which all together fit 32 bits.
-#[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    reason = "the totals were found to fit before the first arc was written"
-)]
-pub(crate) fn small(x: usize) -> i32 {
-    debug_assert!(i32::try_from(x).is_ok(), "{x} does not fit");
-    x as i32
 }
 
 /// Symbols are not below `least`.

@@ -7,7 +7,8 @@ use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::core::graph::Graph;
 use crate::error::{Error, Quantity};
-use crate::k2::flat::{Flat, check_lists, check_symbols, small};
+use crate::k2::flat::{Flat, check_lists, check_symbols};
+use crate::support::ids::id;
 
 /// The FSA that accepts `labels`: one state more than labels, and the final one; all scores are 0.
 ///
@@ -110,7 +111,7 @@ pub fn with_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
         for (at, arc) in arcs.iter().enumerate() {
             builder.arcs.extend([Arc::new(arc.src_state, arc.src_state, EPSILON, 0.0), *arc]);
             builder.end_state();
-            map.extend([-1, small(at)]);
+            map.extend([-1, id(at)]);
         }
         if fsa.num_states() > 0 {
             builder.end_state();

@@ -4,6 +4,7 @@ use ragged_core::Ragged;
 
 use crate::error::{Error, Quantity};
 use crate::paths::suffixes::{Set, sets, suffix_array};
+use crate::support::ids::narrow;
 
 /// What [`get_best_matching_stats`] finds out about each token.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -112,8 +113,8 @@ pub fn get_best_matching_stats(
             let mean = per_count(after.scores - before.scores);
             let var = if count > 1 { per_count(after.squares - before.squares) - mean * mean } else { 0.0 };
             let common = i32::try_from(set.common).unwrap_or(i32::MAX);
-            stats.mean.push(single(mean));
-            stats.var.push(single(var));
+            stats.mean.push(narrow(mean));
+            stats.var.push(narrow(var));
             stats.counts.push(if common == 0 { 0 } else { count });
             stats.ngram_order.push(if set.common >= length {
                 options.max_order
@@ -144,11 +145,6 @@ impl Sums {
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn real(count: i64) -> f64 {
     count as f64
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the result is in single precision as the scores are")]
-fn single(x: f64) -> f32 {
-    x as f32
 }
 
 fn check(tokens: &Ragged<i32>, scores: &[f32], counts: &[i32], options: MatchingOptions) -> Result<(), Error> {

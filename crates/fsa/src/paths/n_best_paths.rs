@@ -12,6 +12,7 @@ use crate::core::limits::Limits;
 use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
 use crate::paths::distance::{NO_ARC, best_to_final};
+use crate::support::ids::number;
 
 /// The `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs counted over
 /// all FSAs.
@@ -411,10 +412,4 @@ impl<'a> Strings<'a> {
         }
         Ok(())
     }
-}
-
-/// States, arcs and ways are fewer than 2^31.
-#[expect(clippy::cast_possible_truncation, reason = "numbers of states, arcs and ways fit an i32")]
-fn number(x: usize) -> u32 {
-    x as u32
 }

@@ -165,7 +165,7 @@ impl Layout {
 
     /// A word; it is known to be one.
     pub(super) fn word<'a>(&self, bytes: &'a [u8], word: u32) -> &'a str {
-        let at = |word: u32| number(bytes, self.word_starts.start + 4 * word as usize) as usize;
+        let at = |word: u32| number_at(bytes, self.word_starts.start + 4 * word as usize) as usize;
         let range = at(word)..at(word + 1);
         std::str::from_utf8(&bytes[self.word_bytes.clone()][range]).unwrap_or_default()
     }
@@ -263,7 +263,7 @@ fn pair(bytes: &[u8; 8]) -> (f32, u32) {
 }
 
 /// The number at a place, 0 beyond the end.
-fn number(bytes: &[u8], at: usize) -> u32 {
+pub(super) fn number_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
@@ -361,16 +361,17 @@ impl Layout {
         if !bytes.starts_with(MAGIC) {
             return wrong(0, "this is no n-gram model of this format");
         }
-        if number(bytes, 8) != VERSION {
+        if number_at(bytes, 8) != VERSION {
             return wrong(8, "a version of the format that this program does not know: it knows version 1");
         }
-        let order = number(bytes, 12) as usize;
+        let order = number_at(bytes, 12) as usize;
         if order == 0 || order > MAX_ORDER {
             return wrong(12, "the order of the n-gram model is not within 1 and 100");
         }
-        let special = SpecialWords { start: number(bytes, 16), end: number(bytes, 20), unknown: number(bytes, 24) };
-        let counts: Vec<_> = (0..order).map(|order| number(bytes, HEADER + 4 * order)).collect();
-        let layout = Self::new(&counts, number(bytes, 28) as usize, special)?;
+        let special =
+            SpecialWords { start: number_at(bytes, 16), end: number_at(bytes, 20), unknown: number_at(bytes, 24) };
+        let counts: Vec<_> = (0..order).map(|order| number_at(bytes, HEADER + 4 * order)).collect();
+        let layout = Self::new(&counts, number_at(bytes, 28) as usize, special)?;
         if bytes.len() != layout.len() {
             return wrong(bytes.len(), "the n-gram model has not the length that its header says");
         }

@@ -22,7 +22,7 @@
 //! need. Weights are numbers of lines of the tables, and these are logarithms of base 1.0001. The
 //! path to a record has the words of its n-gram from the last one to the first.
 
-use super::layout::{SpecialWords, check_limit, is_log10};
+use super::layout::{SpecialWords, check_limit, is_log10, number_at};
 use super::lists::{Level, NgramLists, bytes_of_ngrams};
 use super::tree::bytes_of_word;
 use super::{ArpaOptions, NgramModel};
@@ -268,8 +268,4 @@ impl<'a> Sphinx<'a> {
         }
         Ok(log10)
     }
-}
-
-fn number_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
