@@ -109,13 +109,7 @@ impl WaveData {
     /// [`WaveError`], with what was wrong in the header; [`WaveError::Empty`] if there is not a
     /// single byte of samples.
     pub fn read(mut reader: impl Read) -> Result<WaveData, WaveError> {
-        let (wave, truncated) = Self::read_available(&mut reader)?;
-        if let Some(Truncated { expected, found, .. }) = truncated {
-            warn!(
-                "the recording is truncated: {found} bytes of samples where its header promises {expected}; going on with them"
-            );
-        }
-        Ok(wave)
+        Ok(tolerant(Self::read_available(&mut reader)?))
     }
 
     /// As [`read`](Self::read), for those who would rather have no recording than a part of one.
@@ -123,12 +117,7 @@ impl WaveData {
     /// # Errors
     /// Also [`WaveError::Truncated`], for a file that ends early.
     pub fn read_whole(mut reader: impl Read) -> Result<WaveData, WaveError> {
-        match Self::read_available(&mut reader)? {
-            (wave, None) => Ok(wave),
-            (_, Some(Truncated { container, expected, found })) => {
-                Err(WaveError::Truncated { container, expected, found })
-            }
-        }
+        whole(Self::read_available(&mut reader)?)
     }
 
     fn read_available(reader: &mut dyn Read) -> Result<(WaveData, Option<Truncated>), WaveError> {
@@ -239,6 +228,24 @@ struct Truncated {
     container: &'static str,
     expected: u64,
     found: u64,
+}
+
+/// A recording, with a warning if its file ends early.
+fn tolerant<T>((recording, truncated): (T, Option<Truncated>)) -> T {
+    if let Some(Truncated { expected, found, .. }) = truncated {
+        warn!(
+            "the recording is truncated: {found} bytes of samples where its header promises {expected}; going on with them"
+        );
+    }
+    recording
+}
+
+/// A recording whose file must not end early.
+fn whole<T>((recording, truncated): (T, Option<Truncated>)) -> Result<T, WaveError> {
+    match truncated {
+        None => Ok(recording),
+        Some(Truncated { container, expected, found }) => Err(WaveError::Truncated { container, expected, found }),
+    }
 }
 
 /// The most bytes of samples that a recording may have: three days at 16 kHz.

@@ -2,10 +2,8 @@
 
 use std::io::Read;
 
-use tracing::warn;
-
 use crate::wave::error::WaveError;
-use crate::wave::{Truncated, aiff, au, caf, read_up_to, riff, sphere, wave64};
+use crate::wave::{Truncated, aiff, au, caf, read_up_to, riff, sphere, tolerant, wave64, whole};
 
 /// A recording from a file of any width, as it is found in the field.
 ///
@@ -90,13 +88,7 @@ impl WaveAudio {
     /// [`WaveError::Empty`] if there is not a single sample in each channel;
     /// [`WaveError::TooLong`]; [`WaveError::NotRiff`] for a file of none of these formats.
     pub fn read(mut reader: impl Read) -> Result<Self, WaveError> {
-        let (audio, truncated) = Self::read_available(&mut reader)?;
-        if let Some(Truncated { expected, found, .. }) = truncated {
-            warn!(
-                "the recording is truncated: {found} bytes of samples where its header promises {expected}; going on with them"
-            );
-        }
-        Ok(audio)
+        Ok(tolerant(Self::read_available(&mut reader)?))
     }
 
     /// As [`read`](Self::read), for those who would rather have no recording than a part of one.
@@ -104,12 +96,7 @@ impl WaveAudio {
     /// # Errors
     /// Also [`WaveError::Truncated`], for a file that ends early.
     pub fn read_whole(mut reader: impl Read) -> Result<Self, WaveError> {
-        match Self::read_available(&mut reader)? {
-            (audio, None) => Ok(audio),
-            (_, Some(Truncated { container, expected, found })) => {
-                Err(WaveError::Truncated { container, expected, found })
-            }
-        }
+        whole(Self::read_available(&mut reader)?)
     }
 
     /// Samples per channel.
