@@ -13,6 +13,17 @@ pub(crate) fn check_shape(operation: &'static str, expected: Shape, found: Shape
     if expected == found { Ok(()) } else { Err(Error::ShapeMismatch { operation, expected, found }) }
 }
 
+/// An error unless the two can be multiplied.
+pub(crate) fn check_factors(operation: &'static str, left: Shape, right: Shape) -> Result<(), Error> {
+    if left.cols == right.rows { Ok(()) } else { Err(Error::ProductMismatch { operation, left, right }) }
+}
+
+/// An error unless the two can be multiplied, to this shape.
+pub(crate) fn check_product(operation: &'static str, left: Shape, right: Shape, product: Shape) -> Result<(), Error> {
+    check_factors(operation, left, right)?;
+    check_shape(operation, Shape { rows: left.rows, cols: right.cols }, product)
+}
+
 /// An error unless the matrix is square; the length of its sides.
 pub(crate) fn check_square(operation: &'static str, found: Shape) -> Result<usize, Error> {
     if found.rows == found.cols { Ok(found.rows) } else { Err(Error::NotSquare { operation, found }) }

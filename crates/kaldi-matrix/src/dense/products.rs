@@ -8,8 +8,7 @@ mod vector_mat;
 use kaldera_base::Real;
 
 use crate::backend;
-use crate::check::check_dim;
-use crate::check::check_shape;
+use crate::check::{check_dim, check_factors, check_product, check_shape};
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::{Storage, StorageMut};
@@ -69,10 +68,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         beta: T,
     ) -> Result<(), Error> {
         let (left, right) = (a.shape().seen(trans_a), b.shape().seen(trans_b));
-        if left.cols != right.rows {
-            return Err(Error::ProductMismatch { operation: "add_mat_mat", left, right });
-        }
-        check_shape("add_mat_mat", Shape { rows: left.rows, cols: right.cols }, self.shape())?;
+        check_product("add_mat_mat", left, right, self.shape())?;
         backend::gemm(alpha, (a.view(), trans_a), (b.view(), trans_b), beta, self.view_mut());
         Ok(())
     }
@@ -99,11 +95,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     ) -> Result<(), Error> {
         const OPERATION: &str = "add_mat_mat_mat";
         let [a_shape, b_shape, c_shape] = [a.shape().seen(trans_a), b.shape().seen(trans_b), c.shape().seen(trans_c)];
-        for (left, right) in [(a_shape, b_shape), (b_shape, c_shape)] {
-            if left.cols != right.rows {
-                return Err(Error::ProductMismatch { operation: OPERATION, left, right });
-            }
-        }
+        check_factors(OPERATION, a_shape, b_shape)?;
+        check_factors(OPERATION, b_shape, c_shape)?;
         check_shape(OPERATION, Shape { rows: a_shape.rows, cols: c_shape.cols }, self.shape())?;
         if left_first(a_shape, b_shape, c_shape) {
             let mut ab = Matrix::zeros(a_shape.rows, b_shape.cols);

@@ -3,8 +3,7 @@
 use kaldera_base::Real;
 
 use crate::backend;
-use crate::check::check_dim;
-use crate::check::check_shape;
+use crate::check::{check_dim, check_factors, check_shape};
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase, Trans};
@@ -231,10 +230,7 @@ impl<T: Real> SpMatrix<T> {
         inner: usize,
     ) -> Result<Shape, Error> {
         let seen = m.shape().seen(trans);
-        if seen.cols != inner {
-            let right = Shape { rows: inner, cols: inner };
-            return Err(Error::ProductMismatch { operation, left: seen, right });
-        }
+        check_factors(operation, seen, Shape { rows: inner, cols: inner })?;
         check_shape(
             operation,
             Shape { rows: self.dim(), cols: self.dim() },

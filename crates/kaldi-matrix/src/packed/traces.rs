@@ -3,8 +3,7 @@
 
 use kaldera_base::Real;
 
-use crate::check::check_dim;
-use crate::check::check_shape;
+use crate::check::{check_dim, check_factors, check_shape};
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::packed::SpMatrix;
@@ -79,8 +78,8 @@ pub fn trace_mat_sp_mat<T: Real>(
 ) -> Result<T, Error> {
     let operation = "trace_mat_sp_mat";
     let (left, middle, right) = (a.shape().seen(trans_a), square(b), c.shape().seen(trans_c));
-    check_product(operation, left, middle)?;
-    check_product(operation, middle, right)?;
+    check_factors(operation, left, middle)?;
+    check_factors(operation, middle, right)?;
     if left.rows != right.cols {
         return Err(Error::NotSquare { operation, found: Shape { rows: left.rows, cols: right.cols } });
     }
@@ -105,9 +104,9 @@ pub fn trace_mat_sp_mat_sp<T: Real>(
 ) -> Result<T, Error> {
     let operation = "trace_mat_sp_mat_sp";
     let (left, right) = (a.shape().seen(trans_a), c.shape().seen(trans_c));
-    check_product(operation, left, square(b))?;
-    check_product(operation, square(b), right)?;
-    check_product(operation, right, square(d))?;
+    check_factors(operation, left, square(b))?;
+    check_factors(operation, square(b), right)?;
+    check_factors(operation, right, square(d))?;
     if left.rows != d.dim() {
         return Err(Error::NotSquare { operation, found: Shape { rows: left.rows, cols: d.dim() } });
     }
@@ -140,10 +139,6 @@ pub fn vec_sp_vec<T: Real>(
 
 fn square<T: Real>(s: &SpMatrix<T>) -> Shape {
     Shape { rows: s.dim(), cols: s.dim() }
-}
-
-fn check_product(operation: &'static str, left: Shape, right: Shape) -> Result<(), Error> {
-    if left.cols == right.rows { Ok(()) } else { Err(Error::ProductMismatch { operation, left, right }) }
 }
 
 /// `tr(a op(b))`, where the sizes fit.

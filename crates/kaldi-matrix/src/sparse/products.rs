@@ -2,8 +2,8 @@
 
 use kaldera_base::Real;
 
-use crate::check::check_shape;
-use crate::error::{Error, Shape};
+use crate::check::{check_product, check_shape};
+use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{MatrixBase, Trans};
 use crate::sparse::SparseMatrix;
@@ -111,19 +111,12 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     }
 }
 
-fn check_product(operation: &'static str, left: Shape, right: Shape, product: Shape) -> Result<(), Error> {
-    if left.cols != right.rows {
-        return Err(Error::ProductMismatch { operation, left, right });
-    }
-    check_shape(operation, Shape { rows: left.rows, cols: right.cols }, product)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Matrix, RandomState};
+    use crate::{Matrix, RandomState, Shape};
 
     fn close(a: &Matrix<f64>, b: &Matrix<f64>) -> bool {
         a.shape() == b.shape() && a.data().iter().zip(b.data()).all(|(a, b)| (a - b).abs() < 1e-12)

@@ -6,8 +6,8 @@
 
 use kaldera_base::Real;
 
-use crate::check::check_shape;
-use crate::error::{Error, Shape};
+use crate::check::check_product;
+use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{MatrixBase, SubMatrix, Trans};
 use crate::storage::{Storage, StorageMut};
@@ -29,7 +29,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         trans_b: Trans,
         beta: T,
     ) -> Result<(), Error> {
-        self.check_product("add_smat_mat_dense", a.shape().seen(trans_a), b.shape().seen(trans_b))?;
+        check_product("add_smat_mat_dense", a.shape().seen(trans_a), b.shape().seen(trans_b), self.shape())?;
         self.rows_mut().for_each(|row| kernels::scale(row, beta));
         with_op(b.view(), trans_b, |b| {
             for (r, row) in a.rows().enumerate() {
@@ -58,7 +58,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         trans_b: Trans,
         beta: T,
     ) -> Result<(), Error> {
-        self.check_product("add_mat_smat_dense", a.shape().seen(trans_a), b.shape().seen(trans_b))?;
+        check_product("add_mat_smat_dense", a.shape().seen(trans_a), b.shape().seen(trans_b), self.shape())?;
         self.rows_mut().for_each(|row| kernels::scale(row, beta));
         let mut nonzeros = Vec::new();
         for (r, row) in b.rows().enumerate() {
@@ -75,13 +75,6 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
             }
         });
         Ok(())
-    }
-
-    fn check_product(&self, operation: &'static str, left: Shape, right: Shape) -> Result<(), Error> {
-        if left.cols != right.rows {
-            return Err(Error::ProductMismatch { operation, left, right });
-        }
-        check_shape(operation, Shape { rows: left.rows, cols: right.cols }, self.shape())
     }
 }
 
