@@ -44,6 +44,7 @@ pub mod ctc;
 mod error;
 pub mod graph;
 mod hash;
+mod ids;
 mod log_probs;
 mod result;
 pub mod score;

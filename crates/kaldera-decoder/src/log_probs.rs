@@ -1,6 +1,7 @@
 //! The log-probabilities of an utterance.
 
 use crate::error::Error;
+use crate::ids::narrow;
 
 /// The log-probabilities of an utterance, or of a chunk of it: a row a frame, a column a token.
 ///
@@ -112,12 +113,6 @@ pub fn log_softmax(values: &mut [f32], num_tokens: usize) {
             *value = narrow(f64::from(*value - max) - log_sum);
         }
     }
-}
-
-/// The nearest single-precision number.
-#[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is meant")]
-pub(crate) fn narrow(value: f64) -> f32 {
-    value as f32
 }
 
 #[cfg(test)]

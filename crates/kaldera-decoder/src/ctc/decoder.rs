@@ -294,7 +294,7 @@ pub(crate) fn graph<T: AsRef<str>>(
     tokenize: impl Fn(&str) -> Result<Vec<i32>, Error>,
 ) -> Result<ContextGraph, Error> {
     let lists = phrases.into_iter().map(|phrase| tokenize(phrase.as_ref())).collect::<Result<Vec<_>, _>>()?;
-    let scores: Vec<f32> = lists.iter().map(|list| crate::log_probs::narrow(weight / list.len() as f64)).collect();
+    let scores: Vec<f32> = lists.iter().map(|list| crate::ids::narrow(weight / list.len() as f64)).collect();
     let lists = fsa::Ragged::from_lists(&lists).map_err(fsa::Error::from)?;
     Ok(ContextGraph::new(&lists, &scores)?)
 }

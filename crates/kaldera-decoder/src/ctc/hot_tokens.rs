@@ -1,7 +1,9 @@
 //! Hot words in a search over tokens: what each token adds in each state, computed once, so that
 //! the search does not follow the failure links of the graph.
 
-use fsa::graphs::{ContextGraph, ContextState};
+use fsa::graphs::ContextGraph;
+
+use crate::ids::number;
 
 /// What a token does that goes on with a phrase.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +63,8 @@ impl HotTokens {
         let mut firsts = vec![First::default(); num_tokens];
         for (token, state) in graph.children(graph.start()) {
             if let (Some(token), Some(node)) = (place(token), graph.node(state)) {
-                firsts[token] = First { score: node.node_score, output_score: node.output_score, to: number(state) };
+                firsts[token] =
+                    First { score: node.node_score, output_score: node.output_score, to: number(state.index()) };
             }
         }
         let most_score = firsts.iter().map(|first| f64::from(first.score.abs())).fold(0.0, f64::max);
@@ -73,13 +76,13 @@ impl HotTokens {
                 // States come after all that have fewer tokens, and so after their failure links.
                 tokens.clear();
                 tokens.extend(graph.children(state).map(|(token, _)| token));
-                tokens.extend(made.moves(number(node.fail)).iter().map(|of| of.token));
+                tokens.extend(made.moves(number(node.fail.index())).iter().map(|of| of.token));
                 tokens.retain(|&token| place(token).is_some());
                 tokens.sort_unstable();
                 tokens.dedup();
                 made.moves.extend(tokens.iter().map(|&token| {
                     let step = graph.forward_one_step(state, token, true);
-                    HotMove { token, gain: step.score, to: number(step.state) }
+                    HotMove { token, gain: step.score, to: number(step.state.index()) }
                 }));
             }
             made.states.push(State { end: made.moves.len(), score: node.node_score });
@@ -130,11 +133,6 @@ impl HotTokens {
     }
 }
 
-/// A graph has fewer than 2^31 states.
-fn number(state: ContextState) -> u32 {
-    u32::try_from(state.index()).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use fsa::Ragged;
@@ -153,12 +151,12 @@ mod tests {
             let graph = ContextGraph::new(&Ragged::from_lists(&tokens).unwrap(), &scores).unwrap();
             let hot = HotTokens::new(&graph, 4);
             for state in graph.states() {
-                let at = number(state);
+                let at = number(state.index());
                 prop_assert_eq!(hot.finalize(at), f64::from(graph.finalize(state)));
                 for token in 0..TOKENS {
                     let step = graph.forward_one_step(state, token, true);
                     let (gain, to) = hot.step(at, token);
-                    prop_assert_eq!((gain, to), (f64::from(step.score), number(step.state)));
+                    prop_assert_eq!((gain, to), (f64::from(step.score), number(step.state.index())));
                     let first = hot.moves(at).iter().all(|of| of.token != token);
                     let most = hot.start_gain(token) + hot.most_beside(at);
                     prop_assert!(!first || gain <= most);

@@ -16,7 +16,7 @@ use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
 use crate::ctc::tree::Kept;
 use crate::error::Error;
 use crate::hash::FastMap;
-use crate::log_probs::narrow;
+use crate::ids::{narrow, number};
 use crate::result::Scores;
 
 /// A node of the tree of spellings.
@@ -85,16 +85,16 @@ impl SpellingTree {
         let mut waiting = std::collections::VecDeque::from([(0, 0, &list[..])]);
         while let Some((node, depth, through)) = waiting.pop_front() {
             let ends = through.iter().take_while(|(tokens, _)| tokens.len() == depth).count();
-            let (first_child, first_word) = (count(made.nodes.len()), count(made.words.len()));
+            let (first_child, first_word) = (number(made.nodes.len()), number(made.words.len()));
             made.words.extend(through[..ends].iter().map(|&(_, word)| word));
             for group in through[ends..].chunk_by(|(a, _), (b, _)| a[depth] == b[depth]) {
                 waiting.push_back((made.nodes.len(), depth + 1, group));
                 made.nodes.push(Node { token: group[0].0[depth], ..Node::default() });
             }
-            let num_children = count(made.nodes.len()) - first_child;
+            let num_children = number(made.nodes.len()) - first_child;
             let node: &mut Node = &mut made.nodes[node];
             (node.first_child, node.num_children) = (first_child, num_children);
-            (node.first_word, node.num_words) = (first_word, count(ends));
+            (node.first_word, node.num_words) = (first_word, number(ends));
         }
         Ok(made)
     }
@@ -188,10 +188,6 @@ impl SpellingTree {
     }
 }
 
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
 /// Some words, or all that have the same future.
 #[derive(Debug, Clone, Copy)]
 struct History<L> {
@@ -279,7 +275,7 @@ impl<'d, M: LanguageModel> LexiconPrefixes<'d, M> {
             step.hot_words = f64::from(matched.score);
         }
         let result = (!forbidden).then(|| {
-            let next = count(self.histories.len());
+            let next = number(self.histories.len());
             step.history = if self.options.prune_history {
                 match self.same.entry((after.model, after.hot)) {
                     Entry::Occupied(known) => *known.get(),

@@ -453,7 +453,7 @@ impl<P: Prefixes> Search<P> {
 
     /// The least log-probability that is looked at.
     fn floor(&mut self, row: &[f32], options: &CtcDecoderOptions) -> f32 {
-        let least = crate::log_probs::narrow(options.token_min_logp);
+        let least = crate::ids::narrow(options.token_min_logp);
         match options.beam_size_token.filter(|&count| count < row.len()) {
             Some(count) => {
                 self.floors.clear();

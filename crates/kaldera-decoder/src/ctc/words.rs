@@ -14,6 +14,7 @@ use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Frame, FrameToken, Hypothesis, NO_WORD, Prefixes, Reach};
 use crate::ctc::tree::Kept;
 use crate::hash::FastMap;
+use crate::ids::number;
 use crate::result::Scores;
 use crate::vocabulary::Vocabulary;
 
@@ -264,7 +265,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
         if self.options.prune_history {
             node.history = self.history(spelling, text);
         }
-        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        let number = number(self.texts.len());
         self.texts.push(node);
         self.next_texts.insert((text, spelling), number);
         number
@@ -283,7 +284,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
             words.push(self.texts[at as usize].word);
             at = self.texts[at as usize].parent;
         }
-        let next = u32::try_from(self.histories.len()).unwrap_or(u32::MAX);
+        let next = number(self.histories.len());
         *self.histories.entry(words).or_insert(next)
     }
 
@@ -297,7 +298,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
         let number = match self.by_text.entry(text) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => {
-                let number = u32::try_from(self.spellings.len()).unwrap_or(u32::MAX);
+                let number = number(self.spellings.len());
                 let extra = partial(self.options, self.model, self.hot, place.key());
                 self.spellings.push(Spelling { text: place.key().clone(), extra });
                 *place.insert(number)

@@ -13,7 +13,8 @@ use kaldera_base::setters;
 
 use crate::error::Error;
 use crate::graph::endpoint::{EndpointRules, EndpointState};
-use crate::log_probs::{LogProbs, narrow};
+use crate::ids::narrow;
+use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
 
 /// Options of [`GraphRecognizer`].

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use crate::ids::number;
 use crate::score::best_path::{Costs, Step, best_path};
 use crate::score::counts::Counts;
 use crate::score::reference::{Reference, ScoreError, Word};
@@ -255,12 +256,12 @@ struct WordCosts<'a> {
 impl<'a> WordCosts<'a> {
     fn new(reference: &'a Reference, hypothesis: &'a [String], rules: &'a Rules) -> Self {
         let mut known: HashMap<&str, u32> = HashMap::new();
-        let mut number = |text: &'a str| {
-            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        let mut number_of = |text: &'a str| {
+            let next = number(known.len());
             *known.entry(text).or_insert(next)
         };
-        let left = reference.words.iter().map(|word| number(&word.text)).collect();
-        let right = hypothesis.iter().map(|word| number(word)).collect();
+        let left = reference.words.iter().map(|word| number_of(&word.text)).collect();
+        let right = hypothesis.iter().map(|word| number_of(word)).collect();
         Self { reference, hypothesis, rules, numbers: (left, right) }
     }
 

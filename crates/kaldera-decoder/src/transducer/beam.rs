@@ -10,6 +10,7 @@ use kaldera_base::math::log_add;
 use crate::ctc::NoModel;
 use crate::error::Error;
 use crate::hash::FastMap;
+use crate::ids::number;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
 use crate::transducer::fusion::Fusion;
 use crate::transducer::joined::Joined;
@@ -319,11 +320,6 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
         let made = made.into_iter().take(self.options.n_best).map(|(_, hypothesis)| hypothesis).collect();
         Recognition::new(&*self.utterance, self.num_frames, made)
     }
-}
-
-/// Trees of a search have fewer nodes than 2^32: it would not fit into memory otherwise.
-fn number(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 fn search<M: TransducerModel, L: LanguageModel>(

@@ -263,7 +263,7 @@ impl TransducerModel for StatelessModel {
             encoder.iter().zip(&state.output).map(|(a, b)| (f64::from(*a) + f64::from(*b)).tanh()).collect();
         for ((score, row), bias) in scores.iter_mut().zip(self.weight.chunks_exact(self.dim)).zip(&self.bias) {
             let sum: f64 = row.iter().zip(&hidden).map(|(weight, value)| f64::from(*weight) * value).sum();
-            *score = crate::log_probs::narrow(sum + f64::from(*bias));
+            *score = crate::ids::narrow(sum + f64::from(*bias));
         }
         Ok(())
     }
