@@ -39,7 +39,7 @@ use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsa, Graph, Quantity};
 #[derive(Debug, Clone)]
 pub struct CtcGraph {
     graph: Graph<Fsa>,
-    topology: CtcTopology,
+    pub(super) topology: CtcTopology,
     /// The states of the composition: for each state of the graph one after a blank, and behind it
     /// one for each token by which it is entered. If epsilon arcs leave it, all of these follow
     /// once more, as states in which they may be taken.
@@ -125,17 +125,8 @@ impl CtcGraph {
         dense: &DenseFsaVec<'_>,
         options: &DenseOptions,
     ) -> Result<DenseLattices, Error> {
-        self.check(dense.num_classes())?;
+        self.topology.check_classes(dense.num_classes())?;
         intersect_one_graph(|| self, &self.graph, dense, options)
-    }
-
-    /// There is a class for each token.
-    pub(super) fn check(&self, num_classes: usize) -> Result<(), Error> {
-        let least = index(self.topology.max_token()) + 1;
-        if num_classes < least {
-            return Err(Error::Size { what: Quantity::Classes, expected: least, found: num_classes });
-        }
-        Ok(())
     }
 
     /// How many numbers there are for arcs of the graph and the topology.

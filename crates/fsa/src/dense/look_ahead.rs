@@ -25,7 +25,7 @@ use super::{DenseFsaVec, DenseLattices, DenseOptions};
 use crate::core::limits::Limits;
 use crate::graphs::CtcTopology;
 use crate::support::ids::number;
-use crate::{EPSILON, Error, FINAL, Fsa, Graph, Quantity};
+use crate::{EPSILON, Error, FINAL, Fsa, Graph};
 
 /// How a [`LookAheadGraph`] works.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,7 +118,7 @@ setters! {
 #[doc(alias = "LookAheadComposeFilter")]
 #[doc(alias = "on-the-fly composition")]
 pub struct LookAheadGraph {
-    topology: CtcTopology,
+    pub(super) topology: CtcTopology,
     hl: Hl,
     grammar: Grammar,
     /// For each set of slots the best score where the grammar has backed off as far as it can; NaN
@@ -185,18 +185,9 @@ impl LookAheadGraph {
         dense: &DenseFsaVec<'_>,
         options: &DenseOptions,
     ) -> Result<DenseLattices, Error> {
-        self.check(dense.num_classes())?;
+        self.topology.check_classes(dense.num_classes())?;
         let of_one = || LookAhead { graph: self, visited: Cow::Owned(SharedVisited::new(self)) };
         intersect_one_graph(of_one, self.graph(), dense, options)
-    }
-
-    /// There is a class for each token.
-    pub(super) fn check(&self, num_classes: usize) -> Result<(), Error> {
-        let least = self.first_arc() as usize;
-        if num_classes < least {
-            return Err(Error::Size { what: Quantity::Classes, expected: least, found: num_classes });
-        }
-        Ok(())
     }
 
     /// How many states HL and G have.

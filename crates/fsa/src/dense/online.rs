@@ -168,8 +168,8 @@ impl OnlineDecoder {
         Error::same_size(Quantity::Chunks, streams.len(), chunks.num_utterances())?;
         match &self.graph {
             Source::Graph { index, .. } => index.check(chunks.num_classes())?,
-            Source::Ctc(graph) => graph.check(chunks.num_classes())?,
-            Source::LookAhead(graph) => graph.check(chunks.num_classes())?,
+            Source::Ctc(graph) => graph.topology.check_classes(chunks.num_classes())?,
+            Source::LookAhead(graph) => graph.topology.check_classes(chunks.num_classes())?,
         }
         let work = chunks.total_frames().saturating_mul(chunks.num_classes());
         for_each_job(work, streams.iter_mut(), |utterance, stream| Ok(self.decode_one(stream, chunks, utterance)))

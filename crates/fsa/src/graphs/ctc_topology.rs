@@ -46,6 +46,18 @@ impl CtcTopology {
         self.max_token
     }
 
+    /// There must be a class for blank and for each token.
+    ///
+    /// # Errors
+    /// [`Error::Size`].
+    pub(crate) fn check_classes(&self, num_classes: usize) -> Result<(), Error> {
+        let least = index(self.max_token) + 1;
+        if num_classes < least {
+            return Err(Error::Size { what: Quantity::Classes, expected: least, found: num_classes });
+        }
+        Ok(())
+    }
+
     /// Whether it does not ask for a blank between equal tokens.
     pub fn is_modified(&self) -> bool {
         self.modified
