@@ -128,6 +128,7 @@ pub use kinds::plp::lpc::{compute_lpc, lpc_to_cepstrum};
 pub use kinds::plp::{Plp, PlpKind, PlpOptions, equal_loudness, idft_bases};
 pub use kinds::spectrogram::{Spectrogram, SpectrogramKind, SpectrogramOptions};
 pub use pitch::extractor::{PitchExtractor, PitchWorkspace, compute_kaldi_pitch};
+pub use pitch::frame_features::nccf_to_pov;
 pub use pitch::interpolate::{PitchInterpolator, PitchInterpolatorOptions, interpolate_pitch_linearly};
 pub use pitch::online_process::OnlineProcessPitch;
 pub use pitch::options::{PitchExtractionOptions, ProcessPitchOptions};

@@ -8,7 +8,7 @@
 
 mod c_random;
 pub(crate) mod extractor;
-mod frame_features;
+pub(crate) mod frame_features;
 mod grid;
 mod history;
 pub(crate) mod interpolate;

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use kaldera::feat::nccf_to_pov;
 use kaldera::matrix::Matrix;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -189,19 +190,10 @@ impl PitchTrack<'_> {
             .draw()?;
         chart.draw_series((0..).zip(self.pitch.rows()).map(|(frame, row)| {
             let at = (f64::from(frame) * unit, f64::from(row[1]));
-            Circle::new(at, 2, scale.color(probability_of_voicing(row[0])).filled())
+            Circle::new(at, 2, scale.color(f64::from(nccf_to_pov(row[0]))).filled())
         }))?;
         draw_bar(&bar, &scale)
     }
-}
-
-/// How likely a frame of that NCCF is voiced: the fit of Ghahremani et al., "A pitch extraction
-/// algorithm tuned for automatic speech recognition" (ICASSP 2014), section 3.
-pub(super) fn probability_of_voicing(nccf: f32) -> f64 {
-    let n = f64::from(nccf).abs().min(1.0);
-    let odds =
-        -5.2 + 5.4 * (7.5 * (n - 1.0)).exp() + 4.8 * n - 2.0 * (-10.0 * n).exp() + 4.2 * (20.0 * (n - 1.0)).exp();
-    1.0 / (1.0 + (-odds).exp())
 }
 
 /// The colours of values.
@@ -298,12 +290,6 @@ mod tests {
             let scale = Scale::of(&matrix(values));
             assert!(scale.low < scale.high && (scale.high - scale.low).is_finite());
         }
-    }
-
-    #[test]
-    fn voicing_rises_with_the_correlation() {
-        let likely = [0.0, 0.3, 0.6, 0.9, 1.0].map(probability_of_voicing);
-        assert!(likely.is_sorted() && likely[0] < 0.01 && likely[4] > 0.99, "{likely:?}");
     }
 
     #[test]

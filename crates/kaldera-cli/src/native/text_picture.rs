@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use kaldera::feat::nccf_to_pov;
 use kaldera::matrix::Matrix;
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::native::heat_map::{groups, probability_of_voicing, short};
+use crate::native::heat_map::{groups, short};
 use crate::native::word_lines::{cells, places};
 use crate::native::words::Word;
 
@@ -79,7 +80,7 @@ pub(super) fn pitch_track(pitch: &Matrix<f32>, frame_shift: f64) -> String {
         let mark = |frames: &Range<usize>| {
             let rows = frames.clone().map(|frame| pitch.row_data(frame));
             let here = rows.filter(|row| (f64::from(row[1]) - middle).abs() <= step / 2.0);
-            match here.map(|row| probability_of_voicing(row[0])).reduce(f64::max) {
+            match here.map(|row| nccf_to_pov(row[0])).reduce(f32::max) {
                 None => ' ',
                 Some(voiced) if voiced < 0.3 => '.',
                 Some(voiced) if voiced < 0.7 => 'o',

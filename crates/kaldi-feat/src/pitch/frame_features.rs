@@ -25,8 +25,17 @@ fn nccf_to_pov_feature(nccf: f32) -> f32 {
     ((1.0001 - f64::from(nccf.clamp(-1.0, 1.0))).powf(0.15) - 1.0) as f32
 }
 
-/// The probability of voicing, as fitted to data by Kaldi's authors (equation 3 of their article).
-fn nccf_to_pov(nccf: f32) -> f32 {
+/// The probability of voicing, 0 to 1, of a frame with this NCCF: equation 3 of Ghahremani et al.,
+/// *A pitch extraction algorithm tuned for automatic speech recognition*, ICASSP 2014, which is a
+/// fit to data.
+///
+/// ```
+/// use kaldi_feat::nccf_to_pov;
+///
+/// assert!(nccf_to_pov(0.0) < 0.01 && nccf_to_pov(1.0) > 0.99);
+/// ```
+#[doc(alias = "NccfToPov")]
+pub fn nccf_to_pov(nccf: f32) -> f32 {
     let n = f64::from(nccf.abs().min(1.0));
     let r = -5.2 + 5.4 * (7.5 * (n - 1.0)).exp() + 4.8 * n - 2.0 * (-10.0 * n).exp() + 4.2 * (20.0 * (n - 1.0)).exp();
     (1.0 / (1.0 + (-f64::from(r as f32)).exp())) as f32
@@ -100,5 +109,16 @@ impl ProcessPitchOptions {
         if self.add_raw_log_pitch {
             out.push(frame.log_pitch);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn voicing_rises_with_the_correlation() {
+        let likely = [0.0, 0.3, 0.6, 0.9, 1.0].map(nccf_to_pov);
+        assert!(likely.is_sorted() && likely[0] < 0.01 && likely[4] > 0.99, "{likely:?}");
     }
 }
