@@ -12,6 +12,7 @@
 //!   panics   panics of code that is not ours, as errors
 //!   text     an error that shows its position in a text
 //!   setters! the `with_*` methods of a structure of options
+//!   edit_distance  insertions, deletions and substitutions between two lists
 //!   abridged `Debug` of long slices
 //! ```
 //!
@@ -38,6 +39,7 @@
 
 pub mod abridged;
 pub mod buffer;
+mod edit_distance;
 pub mod gemm;
 pub mod math;
 #[expect(unsafe_code, reason = "the one place that advises the operating system about memory")]
@@ -52,6 +54,7 @@ pub mod simd;
 pub mod text;
 
 pub use buffer::Buffer;
+pub use edit_distance::edit_distance;
 pub use real::Real;
 pub use text::TextError;
 

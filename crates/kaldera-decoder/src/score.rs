@@ -34,9 +34,10 @@ mod spellings;
 mod texts;
 mod timed;
 
-pub use align::{Aligned, Pair, PairKind, Rules, align_words, edit_distance, score_words};
+pub use align::{Aligned, Pair, PairKind, Rules, align_words, score_words};
 pub use bootstrap::{Interval, bootstrap};
 pub use counts::Counts;
+pub use kaldera_base::edit_distance;
 pub use nist::{TrnLine, read_trn, score_trn};
 pub use reference::ScoreError;
 pub use report::{Score, Scored, Sums};
