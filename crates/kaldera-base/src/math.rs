@@ -42,6 +42,28 @@ pub fn log_add(a: f64, b: f64) -> f64 {
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
+/// The logarithm of the softmax of a row, in place and in double precision. Returns ln Σ e^x: minus
+/// infinity for a row of minus infinities or of nothing, which stays as it is, and no finite number
+/// if there is NaN or plus infinity in the row.
+///
+/// ```
+/// use kaldera_base::math::log_softmax;
+///
+/// let mut row = [1000.0_f32, 1000.0];
+/// assert_eq!(log_softmax(&mut row), 1000.0 + 2_f64.ln());
+/// assert_eq!(row, [-std::f32::consts::LN_2; 2]);
+/// ```
+pub fn log_softmax<T: Real>(row: &mut [T]) -> f64 {
+    let max = row.iter().map(|x| x.to_f64()).fold(f64::NEG_INFINITY, f64::max);
+    if max == f64::NEG_INFINITY {
+        return max;
+    }
+    // Less the largest first: large values would round the logarithm of the sum away.
+    let ln_sum = row.iter().map(|x| (x.to_f64() - max).exp()).sum::<f64>().ln();
+    row.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() - max - ln_sum));
+    max + ln_sum
+}
+
 /// The mean of values, and what normalisation multiplies their distance from it with:
 /// 1 / √(variance + ε), where the variance divides by the number of values. If the root is 0, all
 /// are at their mean, and the second is 0, too.
@@ -201,6 +223,26 @@ mod tests {
         for level in available() {
             let worst = dispatch_at(level, Circle);
             assert!(worst <= 2_f64.powi(-22), "{worst} at {level}");
+        }
+    }
+
+    #[test]
+    fn log_softmax_is_exact_for_large_scores() {
+        let mut row = [1000.25_f32, 1000.5];
+        log_softmax(&mut row);
+        let exact = [0.25_f64, 0.0].map(|loss| (-loss - (-0.25_f64).exp().ln_1p()) as f32);
+        assert_eq!(row, exact);
+    }
+
+    #[test]
+    fn log_softmax_tells_rows_without_probabilities() {
+        let inf = f64::INFINITY;
+        let sum = |mut row: Vec<f64>| (log_softmax(&mut row), row);
+        assert_eq!(sum(vec![]), (-inf, vec![]));
+        assert_eq!(sum(vec![-inf, -inf]), (-inf, vec![-inf, -inf]));
+        assert_eq!(sum(vec![-inf, 3.0]), (3.0, vec![-inf, 0.0]));
+        for bad in [vec![0.0, f64::NAN], vec![f64::NAN; 2], vec![inf, 0.0], vec![inf, -inf]] {
+            assert!(!sum(bad.clone()).0.is_finite(), "{bad:?}");
         }
     }
 

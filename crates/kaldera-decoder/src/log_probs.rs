@@ -1,7 +1,8 @@
 //! The log-probabilities of an utterance.
 
+use kaldera_base::math;
+
 use crate::error::Error;
-use crate::ids::narrow;
 
 /// The log-probabilities of an utterance, or of a chunk of it: a row a frame, a column a token.
 ///
@@ -103,15 +104,7 @@ impl<'a> LogProbs<'a> {
 /// needs. A row of minus infinities stays what it is.
 pub fn log_softmax(values: &mut [f32], num_tokens: usize) {
     for row in values.chunks_mut(num_tokens.max(1)) {
-        let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        if max == f32::NEG_INFINITY {
-            continue;
-        }
-        let sum: f64 = row.iter().map(|&value| f64::from(value - max).exp()).sum();
-        let log_sum = sum.ln();
-        for value in row {
-            *value = narrow(f64::from(*value - max) - log_sum);
-        }
+        math::log_softmax(row);
     }
 }
 

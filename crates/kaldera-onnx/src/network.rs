@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use kaldera_base::math::log_softmax;
 use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network, NetworkStream};
 
 use crate::description::Description;
@@ -199,7 +200,8 @@ impl OnnxNetwork {
             return Err(format!("{columns} values a row of the result, and in the trial run there were {expected}"));
         }
         for (frame, row) in scores.chunks_exact_mut(columns.max(1)).enumerate() {
-            let is_valid = if self.is_encoder { row.iter().all(|x| x.is_finite()) } else { log_softmax(row) };
+            let is_valid =
+                if self.is_encoder { row.iter().all(|x| x.is_finite()) } else { log_softmax(row).is_finite() };
             if !is_valid {
                 return Err(format!("frame {frame}: its scores are not finite"));
             }
@@ -272,16 +274,6 @@ fn as_rows(scores: Tensor, by_column: bool) -> Result<(usize, usize, Vec<f32>), 
 /// Rows of `width` values as columns.
 fn transposed(values: &[f32], width: usize) -> Vec<f32> {
     (0..width).flat_map(|column| values.iter().skip(column).step_by(width).copied()).collect()
-}
-
-/// Makes scores of a row log-probabilities; says whether that is possible.
-fn log_softmax(row: &mut [f32]) -> bool {
-    let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 = row.iter().map(|&score| f64::from(score - most).exp()).sum();
-    #[expect(clippy::cast_possible_truncation, reason = "log-probabilities are of single precision")]
-    let log_sum = (f64::from(most) + sum.ln()) as f32;
-    row.iter_mut().for_each(|score| *score -= log_sum);
-    most.is_finite() && !sum.is_nan()
 }
 
 impl Network for OnnxNetwork {

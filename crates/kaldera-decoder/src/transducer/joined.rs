@@ -1,5 +1,7 @@
 //! The joiner's scores as log-probabilities.
 
+use kaldera_base::math::log_softmax;
+
 use crate::error::Error;
 use crate::transducer::model::TransducerModel;
 use crate::transducer::options::TransducerOptions;
@@ -49,16 +51,8 @@ impl Joined {
             *blank -= self.blank_penalty;
         }
         tokens.iter_mut().for_each(|score| *score /= self.temperature);
-        normalise(tokens);
-        normalise(durations);
+        log_softmax(tokens);
+        log_softmax(durations);
         Ok((tokens, durations))
-    }
-}
-
-fn normalise(scores: &mut [f64]) {
-    let max = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if max > f64::NEG_INFINITY {
-        let log_sum = max + scores.iter().map(|score| (score - max).exp()).sum::<f64>().ln();
-        scores.iter_mut().for_each(|score| *score -= log_sum);
     }
 }
