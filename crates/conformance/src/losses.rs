@@ -17,7 +17,7 @@ use kaldera_losses::{
 use ragged_core::Ragged;
 use serde_json::Value;
 
-use crate::fsa::json::{close, field, number};
+use crate::fsa::json::{close, compare_numbers, field, flat, number};
 use crate::fsa::{Operation, Stop, judge_with};
 use crate::{Case, Error, Settings, Verdict, caught};
 
@@ -50,19 +50,6 @@ fn operation(op: &str) -> Option<Operation> {
     })
 }
 
-/// Nested lists, one value after the other.
-fn flat(value: &Value) -> Result<Vec<f64>, Stop> {
-    fn add(value: &Value, to: &mut Vec<f64>) -> Result<(), Stop> {
-        match value.as_array() {
-            Some(list) => list.iter().try_for_each(|value| add(value, to)),
-            None => number(value).map(|number| to.push(number)),
-        }
-    }
-    let mut values = Vec::new();
-    add(value, &mut values)?;
-    Ok(values)
-}
-
 /// The lengths of nested lists.
 fn shape(value: &Value) -> Vec<usize> {
     let mut shape = Vec::new();
@@ -72,16 +59,6 @@ fn shape(value: &Value) -> Vec<usize> {
         value = &list[0];
     }
     shape
-}
-
-/// The differences of a tensor, or of nothing if the case has none of that name.
-fn differ(expect: &Value, name: &str, came: &[f64], tolerance: f64) -> Result<Vec<String>, Stop> {
-    if expect.get(name).is_none() {
-        return Ok(vec![]);
-    }
-    let right = flat(&expect[name])?;
-    let near = right.len() == came.len() && right.iter().zip(came).all(|(&a, &b)| close(a, b, tolerance));
-    Ok(if near { vec![] } else { vec![format!("expected {name} {right:?}, came {came:?}")] })
 }
 
 fn reduction(args: &Value) -> Reduction {
@@ -115,12 +92,12 @@ fn graph_ctc(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let options =
         CtcGraphOptions::default().with_delay_penalty(number(&args["delay_penalty"])?).with_reduction(reduction(args));
     let (loss, saved) = ctc_loss_graph(&graph, &dense, &lengths, &options)?;
-    let mut differences = differ(expect, "loss", &loss, TOTAL)?;
+    let mut differences = compare_numbers(expect, "loss", &loss, TOTAL)?;
     let by_log_probs = singles(&saved.backward(&flat(&args["out_grad"])?)?);
     let grad = log_probs.like(log_probs.num_rows(), by_log_probs, Lod::none()).map_err(kaldera_losses::Error::from)?;
     let by_logits = log_softmax_backward(&log_probs, &grad).map_err(recurrent)?;
     let came: Vec<f64> = by_logits.values().iter().map(|&x| f64::from(x)).collect();
-    differences.extend(differ(expect, "grad_logits", &came, GRADIENT)?);
+    differences.extend(compare_numbers(expect, "grad_logits", &came, GRADIENT)?);
     Ok(differences)
 }
 
@@ -179,12 +156,12 @@ impl PaddedScores {
 fn mutual_information(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let padded = PaddedScores::new(args, &args["px"], &args["py"])?;
     let (scores, saved) = mutual_information_recursion(padded.trellises(&args["px"], &args["py"])?)?;
-    let mut differences = differ(expect, "scores", &scores, DOUBLE)?;
+    let mut differences = compare_numbers(expect, "scores", &scores, DOUBLE)?;
     let gradient = saved.backward(&flat(&args["out_grad"])?)?;
     for (suffix, trellises) in [("occupation", saved.occupations()), ("grad", &gradient[..])] {
         let [px, py] = padded.padded(trellises, 0.0);
-        differences.extend(differ(expect, &format!("{suffix}_px"), &px, DOUBLE)?);
-        differences.extend(differ(expect, &format!("{suffix}_py"), &py, DOUBLE)?);
+        differences.extend(compare_numbers(expect, &format!("{suffix}_px"), &px, DOUBLE)?);
+        differences.extend(compare_numbers(expect, &format!("{suffix}_py"), &py, DOUBLE)?);
     }
     Ok(differences)
 }
@@ -193,7 +170,7 @@ fn joint(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let terms = args["px"].as_array().into_iter().flatten().zip(args["py"].as_array().into_iter().flatten());
     let terms = terms.map(|(px, py)| PaddedScores::new(args, px, py)?.trellises(px, py));
     let (scores, _) = joint_mutual_information_recursion(&terms.collect::<Result<Vec<_>, _>>()?)?;
-    differ(expect, "scores", &scores.concat(), DOUBLE)
+    compare_numbers(expect, "scores", &scores.concat(), DOUBLE)
 }
 
 /// What all RNN-T cases have: frames of each sequence, its labels, options.
@@ -225,12 +202,12 @@ fn joiner(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (frames, labels, options) = rnnt(args)?;
     let logits = padded(&args["logits"], frames)?;
     let (loss, saved) = rnnt_loss(&logits, &labels, &options)?;
-    let mut differences = differ(expect, "loss", &loss, DOUBLE)?;
+    let mut differences = compare_numbers(expect, "loss", &loss, DOUBLE)?;
     let by_logits = saved.backward(&flat(&args["out_grad"])?)?;
-    differences.extend(differ(expect, "grad_logits", by_logits.values(), DOUBLE)?);
+    differences.extend(compare_numbers(expect, "grad_logits", by_logits.values(), DOUBLE)?);
     for (name, reduction) in [("mean", Reduction::Mean), ("sum", Reduction::Sum)] {
         let (loss, _) = rnnt_loss(&logits, &labels, &options.clone().with_reduction(reduction))?;
-        differences.extend(differ(expect, name, &loss, DOUBLE)?);
+        differences.extend(compare_numbers(expect, name, &loss, DOUBLE)?);
     }
     Ok(differences)
 }
@@ -250,9 +227,9 @@ fn pruned(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (frames, labels, options) = rnnt(args)?;
     let ranges = prune_ranges(&args["ranges"], &frames)?;
     let (loss, saved) = rnnt_loss_pruned(&padded(&args["logits"], frames)?, &labels, &ranges, &options)?;
-    let mut differences = differ(expect, "loss", &loss, DOUBLE)?;
+    let mut differences = compare_numbers(expect, "loss", &loss, DOUBLE)?;
     let by_logits = saved.backward(&flat(&args["out_grad"])?)?;
-    differences.extend(differ(expect, "grad_logits", by_logits.values(), DOUBLE)?);
+    differences.extend(compare_numbers(expect, "grad_logits", by_logits.values(), DOUBLE)?);
     Ok(differences)
 }
 
@@ -266,15 +243,15 @@ fn simple(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
             rnnt_loss_smoothed(&am, &lm, &labels, number(scale)?, number(&args["am_only_scale"])?, &options)?
         }
     };
-    let mut differences = differ(expect, "loss", &loss, DOUBLE)?;
+    let mut differences = compare_numbers(expect, "loss", &loss, DOUBLE)?;
     let (by_am, by_lm) = saved.backward(&flat(&args["out_grad"])?)?;
-    differences.extend(differ(expect, "grad_am", by_am.values(), DOUBLE)?);
-    differences.extend(differ(expect, "grad_lm", by_lm.values(), DOUBLE)?);
+    differences.extend(compare_numbers(expect, "grad_am", by_am.values(), DOUBLE)?);
+    differences.extend(compare_numbers(expect, "grad_lm", by_lm.values(), DOUBLE)?);
     if expect.get("px_grad").is_some() {
         let arrays = PaddedScores::new(args, &expect["px_grad"], &expect["py_grad"])?;
         let [px, py] = arrays.padded(saved.occupations(), 0.0);
-        differences.extend(differ(expect, "px_grad", &px, DOUBLE)?);
-        differences.extend(differ(expect, "py_grad", &py, DOUBLE)?);
+        differences.extend(compare_numbers(expect, "px_grad", &px, DOUBLE)?);
+        differences.extend(compare_numbers(expect, "py_grad", &py, DOUBLE)?);
         differences.extend(scores(expect, &arrays, &saved, labels.num_rows(), &options)?);
     }
     Ok(differences)
@@ -332,8 +309,8 @@ fn pruning(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let ranges = prune_ranges(&args["ranges"], &frames)?;
     let (am, lm) = (padded(&args["am"], frames)?, padded(&args["lm"], vec![lm[1]; lm[0]])?);
     let (am, lm, _) = do_rnnt_pruning(&am, &lm, &ranges)?;
-    let mut differences = differ(expect, "am_pruned", am.values(), 0.0)?;
-    differences.extend(differ(expect, "lm_pruned", lm.values(), 0.0)?);
+    let mut differences = compare_numbers(expect, "am_pruned", am.values(), 0.0)?;
+    differences.extend(compare_numbers(expect, "lm_pruned", lm.values(), 0.0)?);
     Ok(differences)
 }
 
@@ -345,8 +322,8 @@ fn swoosh(
 ) -> Result<Vec<String>, Stop> {
     let x = singles(&flat(&args["x"])?);
     let double = |values: Vec<f32>| values.into_iter().map(f64::from).collect::<Vec<_>>();
-    let mut differences = differ(expect, "y", &double(forward(&x)), TORCH)?;
-    differences.extend(differ(expect, "deriv", &double(backward(&x, &vec![1.0; x.len()])?), TORCH)?);
+    let mut differences = compare_numbers(expect, "y", &double(forward(&x)), TORCH)?;
+    differences.extend(compare_numbers(expect, "deriv", &double(backward(&x, &vec![1.0; x.len()])?), TORCH)?);
     Ok(differences)
 }
 
@@ -398,7 +375,7 @@ fn torch_ctc(case: &Value) -> Result<Vec<String>, Stop> {
         if right.len() != loss.len() || right.iter().zip(&loss).any(|(&a, &b)| !close(a, b, tolerance)) {
             differences.push(format!("expected loss {right:?}, came {loss:?}"));
         }
-        differences.extend(differ(case, "grad_logits", gradient, TORCH)?);
+        differences.extend(compare_numbers(case, "grad_logits", gradient, TORCH)?);
     }
     Ok(differences)
 }
@@ -427,6 +404,6 @@ fn torchaudio_rnnt(case: &Value) -> Result<Vec<String>, Stop> {
         differences.push(format!("expected loss {right:?}, came {loss:?}"));
     }
     let came: Vec<f64> = gradient.values().iter().map(|&x| f64::from(x)).collect();
-    differences.extend(differ(case, "grad_logits", &came, TORCH)?);
+    differences.extend(compare_numbers(case, "grad_logits", &came, TORCH)?);
     Ok(differences)
 }

@@ -10,7 +10,7 @@ use fsa::paths::{best_paths, total_scores, total_scores_saved};
 use fsa::{AUX_LABELS, FINAL, Fsa, FsaOrVec, Fsas, Graph, Semiring};
 use serde_json::Value;
 
-use super::json::{close, field, floats, graph, number, numbers};
+use super::json::{close, field, flat, floats, graph, numbers};
 use super::{Operation, Stop, judge_with};
 use crate::{Case, Error, Settings, Verdict};
 
@@ -125,17 +125,10 @@ fn compare(
 
 /// A gradient, in nested lists or flat.
 fn gradient(expect: &Value, name: &str, came: &[f64]) -> Result<Vec<String>, Stop> {
-    fn flat(value: &Value, to: &mut Vec<f64>) -> Result<(), Stop> {
-        match value.as_array() {
-            Some(list) => list.iter().try_for_each(|value| flat(value, to)),
-            None => number(value).map(|number| to.push(number)),
-        }
-    }
     if expect.get(name).is_none() {
         return Ok(vec![]);
     }
-    let mut right = Vec::new();
-    flat(&expect[name], &mut right)?;
+    let right = flat(&expect[name])?;
     let near = right.len() == came.len() && right.iter().zip(came).all(|(a, b)| (a - b).abs() <= GRADIENT);
     Ok(if near { vec![] } else { vec![format!("expected {name} {right:?}, came {came:?}")] })
 }

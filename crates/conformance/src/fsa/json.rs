@@ -25,6 +25,19 @@ pub(crate) fn numbers(value: &Value) -> Result<Vec<f64>, Stop> {
     value.as_array().ok_or_else(|| Stop::Damaged(format!("{value} is no list")))?.iter().map(number).collect()
 }
 
+/// Nested lists of numbers, one after another.
+pub(crate) fn flat(value: &Value) -> Result<Vec<f64>, Stop> {
+    fn add(value: &Value, to: &mut Vec<f64>) -> Result<(), Stop> {
+        match value.as_array() {
+            Some(list) => list.iter().try_for_each(|value| add(value, to)),
+            None => number(value).map(|number| to.push(number)),
+        }
+    }
+    let mut values = Vec::new();
+    add(value, &mut values)?;
+    Ok(values)
+}
+
 /// A list of f32.
 pub(crate) fn floats(value: &Value) -> Result<Vec<f32>, Stop> {
     Ok(numbers(value)?.into_iter().map(single).collect())
@@ -115,12 +128,13 @@ pub(crate) fn compare_ints(expect: &Value, name: &str, came: &[i32]) -> Result<V
     Ok(if right == came { vec![] } else { vec![format!("expected {name} {right:?}, came {came:?}")] })
 }
 
-/// The differences of a list of numbers under the name `name` of `expect`, if the case has it.
+/// The differences of numbers, in nested lists or flat, under the name `name` of `expect`, if the
+/// case has it.
 pub(crate) fn compare_numbers(expect: &Value, name: &str, came: &[f64], tolerance: f64) -> Result<Vec<String>, Stop> {
     if expect.get(name).is_none() {
         return Ok(vec![]);
     }
-    let right = numbers(&expect[name])?;
+    let right = flat(&expect[name])?;
     let same = right.len() == came.len() && right.iter().zip(came).all(|(&a, &b)| close(a, b, tolerance));
     Ok(if same { vec![] } else { vec![format!("expected {name} {right:?}, came {came:?}")] })
 }

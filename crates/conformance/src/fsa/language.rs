@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fsa::{AUX_LABELS, Attribute, EPSILON, FINAL, FsaOrVec, FsaView, Fsas, Graph};
+use kaldera::base::math::log_add;
 
 use super::Stop;
 
@@ -130,9 +131,4 @@ impl<'a> Walk<'a> {
             _ => &[],
         }
     }
-}
-
-fn log_add(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }

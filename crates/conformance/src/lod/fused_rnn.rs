@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Stop;
 use super::dynamic::Float;
-use super::plain::{Came, compare, tensor};
+use super::plain::{Slots, differences, tensor};
 
 /// Runs the operator of a case forward and backward, and compares all that the case has answers
 /// for.
@@ -35,27 +35,13 @@ fn of_type<T: Float>(case: &Value) -> Result<Vec<String>, Stop> {
         "lstm_unit" => call.lstm_unit::<T>(),
         _ => Err(Stop::NotRun),
     }?;
-    let correct = &case["correct"];
-    let (outputs, gradients) = match correct.is_null() {
-        true => (&case["outputs"], &case["in_grads"]),
-        false => (correct, &Value::Null),
-    };
-    let mut differences = Vec::new();
-    for (part, came) in [(outputs, &results.outputs), (gradients, &results.gradients)] {
-        for (name, expected) in part.as_object().into_iter().flatten().filter(|(_, expected)| !expected.is_null()) {
-            match came.iter().find(|(found, _)| found == name) {
-                Some((_, came)) => differences.extend(compare(name, expected, came)?),
-                None => differences.push(format!("{name}: expected {expected}, came nothing")),
-            }
-        }
-    }
-    Ok(differences)
+    differences(case, &results.outputs, &results.gradients)
 }
 
 /// What a call gave, by the names of the slots.
 struct Results {
-    outputs: Vec<(&'static str, Came)>,
-    gradients: Vec<(&'static str, Came)>,
+    outputs: Slots,
+    gradients: Slots,
 }
 
 struct Call<'a> {
@@ -136,7 +122,7 @@ impl Call<'_> {
         gradients.extend(weights.bias.map(|bias| Ok::<_, Stop>(("Bias", row(&bias)?))).transpose()?);
         gradients.extend(weights.proj_weight.map(|weight| Ok::<_, Stop>(("ProjWeight", plain(&weight)?))).transpose()?);
         Ok(Results {
-            outputs: vec![(output, (&out.y).into()), ("Cell", (&cells).into())],
+            outputs: vec![(output, vec![(&out.y).into()]), ("Cell", vec![(&cells).into()])],
             gradients: without_lod(gradients)?,
         })
     }
@@ -145,7 +131,7 @@ impl Call<'_> {
         let initial = self.optional("inputs", "H0")?;
         let input = self.input::<T>("Input")?;
         let (y, grads) = self.gru_over(&input, initial.as_ref())?;
-        Ok(Results { outputs: vec![("Hidden", (&y).into())], gradients: without_lod(grads)? })
+        Ok(Results { outputs: vec![("Hidden", vec![(&y).into()])], gradients: without_lod(grads)? })
     }
 
     /// One step: as many sequences of length 1.
@@ -261,6 +247,6 @@ fn permuted<T: Float>(
 }
 
 /// Paddle's gradients have no LoD.
-fn without_lod<T: Float>(tensors: Tensors<T>) -> Result<Vec<(&'static str, Came)>, Stop> {
-    tensors.into_iter().map(|(name, tensor)| Ok((name, (&tensor.with_lod(Lod::none())?).into()))).collect()
+fn without_lod<T: Float>(tensors: Tensors<T>) -> Result<Slots, Stop> {
+    tensors.into_iter().map(|(name, tensor)| Ok((name, vec![(&tensor.with_lod(Lod::none())?).into()]))).collect()
 }

@@ -127,6 +127,35 @@ impl<T: Number> From<&LodTensor<T>> for Came {
     }
 }
 
+/// What a call of an operator gave: the tensors of each slot, by its name.
+pub(super) type Slots = Vec<(&'static str, Vec<Came>)>;
+
+/// What differs between all that a case has answers for and what a call gave.
+pub(super) fn differences(case: &Value, outputs: &Slots, gradients: &Slots) -> Result<Vec<String>, Stop> {
+    let correct = &case["correct"];
+    let (right_outputs, right_gradients) = match correct.is_null() {
+        true => (&case["outputs"], &case["in_grads"]),
+        false => (correct, &Value::Null),
+    };
+    let mut differences = Vec::new();
+    for (part, came) in [(right_outputs, outputs), (right_gradients, gradients)] {
+        for (name, expected) in part.as_object().into_iter().flatten().filter(|(_, expected)| !expected.is_null()) {
+            let Some((_, came)) = came.iter().find(|(found, _)| found == name) else {
+                differences.push(format!("{name}: expected {expected}, came nothing"));
+                continue;
+            };
+            let expected = expected.as_array().map_or(std::slice::from_ref(expected), Vec::as_slice);
+            if expected.len() != came.len() {
+                differences.push(format!("{name}: expected {} tensors, came {}", expected.len(), came.len()));
+            }
+            for (expected, came) in expected.iter().zip(came).filter(|(expected, _)| !expected.is_null()) {
+                differences.extend(compare(name, expected, came)?);
+            }
+        }
+    }
+    Ok(differences)
+}
+
 /// What differs between `name` as it should be and as it came.
 pub(super) fn compare(name: &str, expected: &Value, came: &Came) -> Result<Vec<String>, Stop> {
     let mut differences = Vec::new();

@@ -6,13 +6,13 @@ use kaldera::ragged::Float;
 use serde_json::Value;
 
 use super::Stop;
-use super::plain::{Came, Number, compare, lod_of, numbers, tensor};
+use super::plain::{Came, Number, Slots, differences, lod_of, numbers, tensor};
 
 /// What a call gave, by the names of the slots.
 #[derive(Default)]
 struct Results {
-    outputs: Vec<(&'static str, Vec<Came>)>,
-    gradients: Vec<(&'static str, Vec<Came>)>,
+    outputs: Slots,
+    gradients: Slots,
 }
 
 impl Results {
@@ -35,28 +35,7 @@ pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
         "f64" => case.run::<f64>(),
         _ => case.run_integers(),
     }?;
-    let correct = &case.case["correct"];
-    let (outputs, gradients) = match correct.is_null() {
-        true => (&case.case["outputs"], &case.case["in_grads"]),
-        false => (correct, &Value::Null),
-    };
-    let mut differences = Vec::new();
-    for (part, came) in [(outputs, &results.outputs), (gradients, &results.gradients)] {
-        for (name, expected) in part.as_object().into_iter().flatten().filter(|(_, expected)| !expected.is_null()) {
-            let Some((_, came)) = came.iter().find(|(found, _)| found == name) else {
-                differences.push(format!("{name}: expected {expected}, came nothing"));
-                continue;
-            };
-            let expected = expected.as_array().map_or(std::slice::from_ref(expected), Vec::as_slice);
-            if expected.len() != came.len() {
-                differences.push(format!("{name}: expected {} tensors, came {}", expected.len(), came.len()));
-            }
-            for (expected, came) in expected.iter().zip(came).filter(|(expected, _)| !expected.is_null()) {
-                differences.extend(compare(name, expected, came)?);
-            }
-        }
-    }
-    Ok(differences)
+    differences(case.case, &results.outputs, &results.gradients)
 }
 
 struct Call<'a> {
