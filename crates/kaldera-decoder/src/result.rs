@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use kaldera_base::setters;
+
 use crate::error::Error;
 
 /// How long a frame of a network's output is. Whatever takes it refuses lengths that are not finite
@@ -13,6 +15,7 @@ use crate::error::Error;
 /// // Features every 10 ms, of which the network keeps one in four.
 /// let times = FrameTimes::new(0.01).with_subsampling(4);
 /// assert!((times.seconds(25) - 1.0).abs() < 1e-12);
+/// assert!((times.with_offset(2.0).seconds(25) - 3.0).abs() < 1e-12);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -27,6 +30,12 @@ pub struct FrameTimes {
     pub offset: f64,
 }
 
+setters! {
+    FrameTimes:
+    subsampling, with_subsampling: u32, "With this many frames of features for a frame of output.";
+    offset, with_offset: f64, "With the first frame at this time.";
+}
+
 impl Default for FrameTimes {
     /// 10 ms without subsampling.
     fn default() -> Self {
@@ -38,20 +47,6 @@ impl FrameTimes {
     /// Frames of this many seconds.
     pub fn new(frame_shift: f64) -> Self {
         Self { frame_shift, subsampling: 1, offset: 0.0 }
-    }
-
-    /// With this many frames of features for a frame of output.
-    #[must_use]
-    pub fn with_subsampling(mut self, subsampling: u32) -> Self {
-        self.subsampling = subsampling;
-        self
-    }
-
-    /// With the first frame at this time.
-    #[must_use]
-    pub fn with_offset(mut self, offset: f64) -> Self {
-        self.offset = offset;
-        self
     }
 
     /// Refuses what is no length or no time: a frame of 0 s, or NaN.

@@ -1,6 +1,7 @@
 //! Mini-batches of equal work: a data set dealt out by rows, not by sequences.
 
 use kaldera_base::random::Philox;
+use kaldera_base::setters;
 use tensor_strided::Element;
 
 use crate::error::Error;
@@ -41,6 +42,13 @@ pub struct Batching {
     pub shuffle: Option<u64>,
 }
 
+setters! {
+    Batching:
+    max_rows, with_max_rows: usize, "With at most this many rows to a batch.";
+    max_sequences, with_max_sequences: usize, "With at most this many sequences to a batch.";
+    sort_window, with_sort_window: usize, "With sequences of similar length together, of this many consecutive ones.";
+}
+
 /// One batch of all sequences, in their order.
 impl Default for Batching {
     fn default() -> Self {
@@ -52,24 +60,6 @@ impl Batching {
     /// In their order, as many sequences as have at most `max_rows` rows.
     pub fn by_rows(max_rows: usize) -> Self {
         Self { max_rows, ..Self::default() }
-    }
-
-    /// With at most this many rows to a batch.
-    #[must_use]
-    pub fn with_max_rows(self, max_rows: usize) -> Self {
-        Self { max_rows, ..self }
-    }
-
-    /// With at most this many sequences to a batch.
-    #[must_use]
-    pub fn with_max_sequences(self, max_sequences: usize) -> Self {
-        Self { max_sequences, ..self }
-    }
-
-    /// With sequences of similar length together, of this many consecutive ones.
-    #[must_use]
-    pub fn with_sort_window(self, sort_window: usize) -> Self {
-        Self { sort_window, ..self }
     }
 
     /// With sequences shuffled before, and batches after.

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use kaldera_base::setters;
+
 use crate::ids::number;
 use crate::score::best_path::{Costs, Step, best_path};
 use crate::score::counts::Counts;
@@ -32,6 +34,14 @@ pub struct Rules {
     pub characters: bool,
     /// `{ a / b }` in a reference are alternatives; not where characters are scored.
     pub alternatives: bool,
+}
+
+setters! {
+    Rules:
+    case_sensitive, with_case_sensitive: bool, "With or without telling upper from lower case.";
+    optional_words, with_optional_words: bool, "With or without words in parentheses that may be missing.";
+    fragments, with_fragments: bool, "With or without fragments that match beginnings.";
+    characters, with_characters: bool, "With characters in the place of words, or not.";
 }
 
 impl Default for Rules {
@@ -69,34 +79,6 @@ impl Rules {
             alternatives: false,
             ..Self::sclite()
         }
-    }
-
-    /// With or without telling upper from lower case.
-    #[must_use]
-    pub fn with_case_sensitive(mut self, case_sensitive: bool) -> Self {
-        self.case_sensitive = case_sensitive;
-        self
-    }
-
-    /// With or without words in parentheses that may be missing.
-    #[must_use]
-    pub fn with_optional_words(mut self, optional_words: bool) -> Self {
-        self.optional_words = optional_words;
-        self
-    }
-
-    /// With or without fragments that match beginnings.
-    #[must_use]
-    pub fn with_fragments(mut self, fragments: bool) -> Self {
-        self.fragments = fragments;
-        self
-    }
-
-    /// With characters in the place of words, or not.
-    #[must_use]
-    pub fn with_characters(mut self, characters: bool) -> Self {
-        self.characters = characters;
-        self
     }
 
     /// Whether braces in a reference are alternatives.
