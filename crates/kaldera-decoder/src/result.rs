@@ -86,7 +86,7 @@ pub struct Segment {
     pub start: f64,
     /// Seconds at which it ends.
     pub end: f64,
-    /// How probable it is that it is right, where the decoder has computed that.
+    /// The probability that it is right; `None` if the decoder computes none.
     pub confidence: Option<f64>,
 }
 

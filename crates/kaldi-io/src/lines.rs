@@ -25,7 +25,7 @@ pub enum LineError {
     /// A line that is not UTF-8. The next one can be read.
     #[error("the line is not UTF-8: '{found}'")]
     NotUtf8 {
-        /// Its beginning, with other characters in place of what is none.
+        /// Its beginning; bytes that are not UTF-8 are replaced.
         found: String,
     },
     /// The text cannot be read on.

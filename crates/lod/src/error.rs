@@ -212,7 +212,7 @@ pub enum Error {
         found: usize,
     },
     /// An order of sequences that names one twice, or one that is not there.
-    #[error("the order of {size} sequences is wrong at position {position}: {found} comes again or is none of them")]
+    #[error("the order of {size} sequences is wrong at position {position}: {found} is repeated or out of range")]
     Permutation {
         /// Where the number stands.
         position: usize,

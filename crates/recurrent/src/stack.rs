@@ -59,7 +59,7 @@ pub struct Layer<C> {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Stack<C> {
-    /// From the one that takes the input to the one that gives the output.
+    /// The layers, from the input to the output.
     pub layers: Vec<Layer<C>>,
 }
 

@@ -198,7 +198,7 @@ impl LookAheadGraph {
     /// The composition as far as a stream has come.
     ///
     /// # Errors
-    /// [`Error::Binary`] if the stream comes from bytes and is none of this graph.
+    /// [`Error::Binary`] if the stream comes from bytes and was saved from another graph.
     pub(super) fn of_stream<'a>(&'a self, visited: &'a SharedVisited, search: &Search) -> Result<LookAhead<'a>, Error> {
         visited.restore(self, search)?;
         Ok(LookAhead { graph: self, visited: Cow::Borrowed(visited) })

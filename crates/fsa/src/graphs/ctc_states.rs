@@ -216,7 +216,7 @@ fn passed(fsa: &Fsa, entered: &Entered, modified: bool, limits: Limits) -> Resul
             }
         }
     }
-    // For each epsilon behind one, the pair that it leads to, and the one that it comes from.
+    // For each epsilon arc after another one: the pair that it enters and the pair that it leaves.
     let mut ways: Vec<(u32, u32)> = Vec::new();
     let mut at = 0;
     while at < pairs.len() {

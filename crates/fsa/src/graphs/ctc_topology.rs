@@ -111,19 +111,19 @@ impl CtcTopology {
     /// attributes of the graph come along, `aux_labels` among them; the tokens themselves become
     /// the attribute `inner_labels`, if it has a name.
     ///
-    /// Label 0 of the graph is epsilon, as on arcs that back off. It takes no frame, and the token
-    /// that came last is still the last one behind it: the same token again needs a blank between,
-    /// unless the topology is the modified one. Frames that stay in a token or in blank stay before
+    /// Label 0 of the graph is epsilon, as on arcs that back off. It takes no frame and does not
+    /// change the last token: the same token again needs a blank between, unless the topology is
+    /// the modified one. Frames that stay in a token or in blank stay before
     /// the epsilons that follow, so that each alignment of each path of the graph is one path of
     /// the result. With [`GraphLabels::Class`], in which 0 is blank, there must be no epsilons:
     /// k2's decoders know none.
     ///
     /// If the graph is connected, so is the result; if the arcs of its states are in the order of
     /// their labels, they are in that of the result too. O(states + arcs of the result), with
-    /// nothing but the result in memory that is as large as it. The states of the result are, for
-    /// each state of the graph, one after a blank and one for each token that enters it; and where
-    /// epsilons enter it one more, and one for each token that came before them and that an arc
-    /// takes which follows them.
+    /// nothing but the result in memory that is as large as it. The result has, for each state of
+    /// the graph, one state after a blank and one for each token that enters it. A state that
+    /// epsilon arcs enter has one more after a blank, and one for each token before the epsilons
+    /// that an arc after them takes again.
     ///
     /// ```
     /// use fsa::graphs::CtcTopology;

@@ -29,8 +29,8 @@ pub struct LexiconOptions {
     pub probabilities: Option<bool>,
     /// What becomes of words that are not in the table of words.
     pub words: OutOfVocabulary,
-    /// The word of the table that stands for those that it lacks, so that these are not what
-    /// `words` says. None: no word does.
+    /// The word that replaces words which the table lacks (`<UNK>`); `words` then has no effect on
+    /// them. `None`: no replacement.
     pub unknown_word: Option<String>,
     /// What becomes of pronunciations with tokens that are not in the table of tokens.
     pub tokens: OutOfVocabulary,

@@ -70,8 +70,8 @@ pub(crate) fn order(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
     Ok(order)
 }
 
-/// The states that wait for others each have one before them that waits: going back from any of
-/// them ends in a circle.
+/// Each state that is left has a predecessor that is left: following predecessors from any of them
+/// ends in a cycle.
 fn cycle(fsa: FsaView<'_>, waiting: &[u32]) -> Vec<i32> {
     let mut before = vec![-1; waiting.len()];
     for arc in fsa.arcs().iter().filter(|arc| arc.src_state != arc.dest_state) {

@@ -132,15 +132,14 @@ impl FeatureFile {
         Ok(Self { format: Format::create(path)?, path: path.to_owned(), run: None, keys: HashSet::new() })
     }
 
-    /// Goes on with a file that an earlier run has not completed. What is there is
-    /// [there](FeatureSink::has), but for a last matrix that was cut off.
+    /// Resumes a file that an earlier run has not completed. Keys that it has already count as
+    /// written ([`has`](FeatureSink::has)), but for a last matrix that was cut off.
     ///
     /// The unfinished file lies beside `path`, and is called `path.RUN.XXXXXX.part`. It is an
-    /// archive, whatever the format of the file: of formats that cannot be gone on with, all is
-    /// written once more in the end. `run` stands for whatever decides the values, so that features
-    /// of other options or inputs are never mixed in. Other than without resuming, it stays when a
-    /// run ends before its time. A finished file has a record beside it, `path.resume`, for
-    /// [`found`](Self::found).
+    /// archive, whatever the format of the file: of formats that cannot be resumed, all is written
+    /// once more in the end. It is kept when a run is interrupted. `run` stands for whatever
+    /// decides the values, so that features of other options or inputs are never mixed in. A
+    /// finished file has a record beside it, `path.resume`, for [`found`](Self::found).
     ///
     /// # Errors
     /// Those of [`create`](Self::create); [`Error::Write`] also when another process is writing it.

@@ -192,7 +192,8 @@ fn without_epsilons(graph: &Graph<Fsa>, limits: Limits) -> Result<Graph<Fsa>, Er
     made.with_aux_labels(Attribute::Ints { values: aux_labels.into(), filler: EPSILON })?.connect()
 }
 
-/// For each state those that are reached from it by epsilons, it too, if other arcs leave them.
+/// For each state its epsilon closure: the states, itself included, that epsilon arcs reach from
+/// it and that other arcs leave.
 struct Closures<'a> {
     fsa: &'a Fsa,
     words: &'a [i32],

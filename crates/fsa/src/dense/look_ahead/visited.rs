@@ -282,7 +282,7 @@ impl Visited {
     /// The same again, without a cache.
     ///
     /// # Errors
-    /// [`Error::Binary`] for what is none of this graph.
+    /// [`Error::Binary`] if it was saved from another graph.
     pub(super) fn restore(graph: &LookAheadGraph, saved: &Saved) -> Result<Self, Error> {
         let wrong = Error::Binary { offset: 0, what: "the states of a stream of another graph" };
         let mut made = Self::empty(graph.options.cache_bytes);

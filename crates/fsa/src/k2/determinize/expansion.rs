@@ -132,7 +132,7 @@ impl Search<'_> {
         }
     }
 
-    /// The arcs that leave these states, if each is a single one that is left by one arc.
+    /// The arcs of these states, if each is a single state with exactly one arc.
     fn leave_alone(&self, states: Range<usize>, made: &mut Expansion) -> bool {
         made.arcs.resize(states.len(), Arc::default());
         for (slot, place) in made.arcs.iter_mut().zip(states) {

@@ -9,7 +9,7 @@ use crate::pipeline::sink::partial::{self, Partial};
 use crate::pipeline::sink::resume::{self, Found, RunId};
 
 /// A file of texts, one or more lines for each recording. It appears complete or not at all, as a
-/// [`FeatureFile`](super::FeatureFile) does; one of single lines can be gone on with.
+/// [`FeatureFile`](super::FeatureFile) does; one of single lines can be resumed.
 ///
 /// ```
 /// use kaldera::pipeline::LineFile;
@@ -110,7 +110,7 @@ impl LineFile {
     /// Completes the file and gives it its name, which it returns.
     ///
     /// # Errors
-    /// When the rest cannot be written; nothing is left then, unless it can be gone on with.
+    /// When the rest cannot be written; nothing is left then, unless it can be resumed.
     pub fn finish(self) -> Result<PathBuf, Error> {
         let complete = self.file.complete()?;
         partial::publish(vec![complete], Some(&resume::record_of(&self.path)))?;

@@ -1,4 +1,4 @@
-//! A file that can be gone on with although its format does not allow it: an archive until it is
+//! A file that can be resumed although its format does not allow it: an archive until it is
 //! finished.
 
 use std::collections::HashSet;
