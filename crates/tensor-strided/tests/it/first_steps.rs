@@ -2,7 +2,7 @@
 
 use tensor_strided::{
     AxisIter, Buffer, Elements, Error, IndexSpec, Layout, Order, StridedSlice, Tensor, TensorCow, TensorView,
-    TensorViewMut, ix,
+    TensorViewMut, ix, stack, stack_into,
 };
 
 #[test]
@@ -66,6 +66,21 @@ fn shapes_change_in_c_order() {
     assert_eq!(x.reshape([-1, 2]).unwrap().shape(), &[3, 2]);
     assert_eq!(table.view().transpose().ravel().unwrap().view().to_vec(), [0, 3, 1, 4, 2, 5]);
     assert_eq!(x.reshape_order([2, 3], Order::F).unwrap().view().to_vec(), [0, 2, 4, 1, 3, 5]);
+}
+
+#[test]
+fn results_are_written_into_memory_that_is_there() {
+    let x = Tensor::from([[1, 2, 3], [4, 5, 6]]);
+    let mut doubled = Tensor::zeros([2, 3]).unwrap();
+    x.view().map_into(&mut doubled.view_mut(), |x| 2 * x).unwrap();
+    assert_eq!(doubled.to_vec(), [2, 4, 6, 8, 10, 12]);
+    let parts = [x.view(), doubled.view()];
+    let mut stacked = Tensor::zeros([2, 2, 3]).unwrap();
+    stack_into(&parts, 1, &mut stacked.view_mut()).unwrap();
+    assert_eq!(stacked, stack(&parts, 1).unwrap());
+    let mut other = Tensor::<i32>::zeros([3, 2]).unwrap();
+    assert!(x.view().map_into(&mut other.view_mut(), |&x| x).is_err());
+    assert!(stack_into(&parts, 1, &mut other.view_mut()).is_err());
 }
 
 #[test]

@@ -287,6 +287,12 @@ proptest! {
             prop_assert_eq!(view.shape(), &model.shape);
             prop_assert_eq!(slice.output_shape(&shape).unwrap(), &model.shape);
             prop_assert_eq!(view.to_vec(), model.elements(&shape));
+            let mut written = x.clone();
+            written.onnx_slice_mut(&slice).unwrap().fill(-1);
+            let changed: Vec<i32> = x.to_vec().into_iter().zip(written.to_vec()).filter(|(x, y)| x != y).map(|(x, _)| x).collect();
+            let mut picked = view.to_vec();
+            picked.sort_unstable();
+            prop_assert_eq!(changed, picked);
         }
     }
 
@@ -325,6 +331,9 @@ proptest! {
         let mut expected = vec![0; x.layout().len()];
         y.to_vec().iter().zip(1..).for_each(|(&at, value)| expected[usize::try_from(at).unwrap()] = value);
         prop_assert_eq!(dx.view().to_vec(), &expected[..]);
+        let mut copy = Tensor::from_vec(y.shape(), vec![-1; y.layout().len()]).unwrap();
+        x.view().strided_slice_into(&slice, &mut copy.view_mut()).unwrap();
+        prop_assert_eq!(copy.to_vec(), y.to_vec());
 
         let mut into = Tensor::from_vec(&shape, vec![99; expected.len()]).unwrap();
         dy.view().strided_slice_grad_into(&slice, &mut into.view_mut()).unwrap();
