@@ -4,13 +4,14 @@ use crate::core::arc::{Arc, EPSILON};
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::core::semiring::Semiring;
+use crate::core::view::FsaView;
 use crate::error::{Error, Operation};
 use crate::openfst::determinize::{DeterminizeOptions, determinize_parts, without_epsilons};
 use crate::openfst::machine::{Machine, aux_labels};
 use crate::openfst::push::{Pushed, push_to_start};
 use crate::openfst::strings::Strings;
 use crate::openfst::trim::{trim, trim_part};
-use crate::support::ids::number;
+use crate::support::ids::{narrow, number};
 
 /// Whether `a` and `b` accept the same strings with scores within `delta` of each other and, as
 /// transducers, have the same output labels.
@@ -29,9 +30,34 @@ pub(crate) fn is_exactly_equivalent(
     let mut strings = Strings::new();
     let as_transducers = a.attributes().get(crate::core::graph::AUX_LABELS).is_some()
         || b.attributes().get(crate::core::graph::AUX_LABELS).is_some();
-    let a = Canonical::new(0, a, as_transducers, semiring, &mut strings)?;
-    let b = Canonical::new(1, b, as_transducers, semiring, &mut strings)?;
+    let how = DeterminizeOptions::default().with_semiring(semiring);
+    let canonical = |fsa, graph: &Graph<Fsa>, strings: &mut Strings| {
+        let how = how.clone().with_delta(rounding(delta, graph.fsas().view()));
+        Canonical::new(fsa, graph, as_transducers, how, strings)
+    };
+    let a = canonical(0, a, &mut strings)?;
+    let b = canonical(1, b, &mut strings)?;
     Ok(same(&a, &b, delta))
+}
+
+/// How far f32 rounds the scores of a path that are added up and subtracted again, in proportion to
+/// their size.
+const ROUNDED_OFF: f32 = 8.0 * f32::EPSILON;
+
+/// The [`delta`](DeterminizeOptions::delta) with which to determinize what is compared up to
+/// `delta`. Each label of a string may add half of it to the error of the string's score, and a
+/// pushed score is the difference of two such. A string of an FSA without cycles has fewer labels
+/// than there are states; so the errors of both sides come to a quarter of `delta` at the most.
+///
+/// It is not finer than f32 rounds the scores, or costs that are equal but for rounding would never
+/// come back to a state that was there before. And it is `delta` divided by a power of two, so that
+/// multiples of a `delta` such as 1/1024 stay exact.
+fn rounding(delta: f32, fsa: FsaView<'_>) -> f32 {
+    const OF_A_LABEL: f64 = 1.0 / 8.0;
+    let most_labels = number(fsa.num_states()).next_power_of_two();
+    let sizes = fsa.arcs().iter().map(|arc| arc.score.abs()).filter(|size| size.is_finite());
+    let rounded_off = ROUNDED_OFF * sizes.fold(0.0, f32::max);
+    (delta * narrow(OF_A_LABEL / f64::from(most_labels))).max(rounded_off).min(delta)
 }
 
 /// A deterministic machine whose scores and labels stand as early as they can.
@@ -46,7 +72,7 @@ impl Canonical {
         fsa: usize,
         graph: &Graph<Fsa>,
         as_transducer: bool,
-        semiring: Semiring,
+        how: DeterminizeOptions,
         strings: &mut Strings,
     ) -> Result<Self, Error> {
         let view = graph.fsas().view();
@@ -67,10 +93,10 @@ impl Canonical {
         let mut builder = trimmed.builder;
         let epsilons = builder.arcs.iter().any(|arc| arc.label == EPSILON);
         if epsilons || !sort_rows(&mut builder.arcs, &builder.ends, outputs.as_deref_mut()) {
-            if epsilons && semiring == Semiring::Log {
+            if epsilons && how.semiring == Semiring::Log {
                 return Err(Error::LogSemiring { operation: Operation::EquivalenceWithEpsilons });
             }
-            let how = DeterminizeOptions::default().with_remove_epsilons(epsilons).with_semiring(semiring);
+            let how = how.with_remove_epsilons(epsilons);
             let determinize = if epsilons { without_epsilons } else { determinize_parts };
             let (made, made_outputs) = determinize(fsa, machine, &how, strings)?;
             let trimmed = trim_part(&made)?;
@@ -124,7 +150,7 @@ fn same(a: &Canonical, b: &Canonical, delta: f32) -> bool {
     if of_a == 0 || of_b == 0 {
         return of_a == of_b;
     }
-    let near = |x: f32, y: f32| (x - y).abs() <= delta + 8.0 * f32::EPSILON * x.abs().max(y.abs());
+    let near = |x: f32, y: f32| (x - y).abs() <= delta + ROUNDED_OFF * x.abs().max(y.abs());
     if a.before.1 != b.before.1 || !near(a.before.0, b.before.0) {
         return false;
     }

@@ -53,7 +53,9 @@ pub(crate) fn check_gradients(
 ) -> Result<(), TestCaseError> {
     let came = decode(graph, values);
     let (totals, saved) = total_scores_saved::<f64, _>(came.graph().fsas(), Semiring::Log).unwrap();
-    prop_assume!(totals[0].is_finite());
+    if totals[0] == f64::NEG_INFINITY {
+        return Ok(());
+    }
     let arcs = saved.backward(&[1.0]).unwrap();
     let value = |graph: &Fsa, values: &[f32]| total(decode(graph, values).graph().fsas(), Semiring::Log);
     let scores = graph.scores();

@@ -318,8 +318,9 @@ proptest! {
             }
             so_far.into_iter().for_each(|(strings, scores)| add(&mut right, strings, scores));
         }
-        prop_assume!(right.len() < 3000);
-        same(&right, &language(&replace_fsa(&src, &index, 2).unwrap().0), true)?;
+        if right.len() < 3000 {
+            same(&right, &language(&replace_fsa(&src, &index, 2).unwrap().0), true)?;
+        }
         let lengths = index.arcs().iter().map(|arc| usize::try_from(arc.label + 1).unwrap());
         let shape = RaggedShape::new([RowSplits::from_lengths(lengths).unwrap()]).unwrap();
         same(&language(&index), &language(&expand_arcs(&index, &[&shape]).unwrap().fsas), true)?;

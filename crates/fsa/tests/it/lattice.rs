@@ -283,15 +283,18 @@ proptest! {
     }
 
     #[test]
-    fn posteriors_are_the_gradient_of_the_total(lattice in lattice(), arc in 0..18_usize) {
-        prop_assume!(arc < lattice.fsas().num_arcs() && lattice.total_scores()[0].is_finite());
-        let moved = |by: f32| {
-            let mut acoustic = lattice.acoustic_scores().to_vec();
-            acoustic[arc] += by;
-            lattice.with_scores(lattice.graph_scores().to_vec(), acoustic).unwrap().total_scores()[0]
-        };
-        let difference = (moved(STEP) - moved(-STEP)) / (2.0 * f64::from(STEP));
-        prop_assert!((difference - lattice.arc_posteriors()[arc]).abs() < CURVATURE);
+    fn posteriors_are_the_gradient_of_the_total(lattice in lattice()) {
+        // Without a path there is no total that could move.
+        let arcs = if lattice.total_scores()[0].is_finite() { 0..lattice.fsas().num_arcs() } else { 0..0 };
+        for arc in arcs {
+            let moved = |by: f32| {
+                let mut acoustic = lattice.acoustic_scores().to_vec();
+                acoustic[arc] += by;
+                lattice.with_scores(lattice.graph_scores().to_vec(), acoustic).unwrap().total_scores()[0]
+            };
+            let difference = (moved(STEP) - moved(-STEP)) / (2.0 * f64::from(STEP));
+            prop_assert!((difference - lattice.arc_posteriors()[arc]).abs() < CURVATURE);
+        }
     }
 
     #[test]
