@@ -14,7 +14,7 @@ use crate::ragged::RaggedTensor;
 /// `RaggedTensor` with a list for each.
 pub(crate) fn attribute(value: &Bound<'_, PyAny>) -> PyResult<Attribute> {
     if let Ok(lists) = value.cast::<RaggedTensor>() {
-        return Ok(lists.get().ints()?.clone().into());
+        return Ok(lists.try_borrow()?.ints()?.clone().into());
     }
     let value = &aligned(value)?;
     if let Ok(numbers) = value.extract::<PyReadonlyArray1<'_, i32>>() {

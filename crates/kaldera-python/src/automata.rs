@@ -246,9 +246,8 @@ impl RaggedArc {
     }
 
     /// k2's property bits.
-    fn properties(&self, py: Python<'_>) -> PyResult<(u32, String)> {
-        let properties = threads::run(py, None, || self.vec().properties())?;
-        Ok((properties.bits(), properties.to_string()))
+    fn properties(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(threads::run(py, None, || self.vec().properties())?.bits())
     }
 
     /// The same with other scores, float32 [arcs].
@@ -558,7 +557,8 @@ pub(crate) fn cat_arcs(py: Python<'_>, arcs: Vec<PyRef<'_, RaggedArc>>) -> PyRes
 pub(crate) fn linear_fsa(labels: &Bound<'_, PyAny>) -> PyResult<RaggedArc> {
     let py = labels.py();
     if let Ok(lists) = labels.cast::<RaggedTensor>() {
-        let lists = lists.get().ints()?;
+        let lists = lists.try_borrow()?;
+        let lists = lists.ints()?;
         return Ok(threads::run(py, None, || linear_fsas(lists))?.map_err(exception)?.into());
     }
     let numbers = |labels: Vec<Int>| labels.into_iter().map(|Int(label)| label).collect::<Vec<i32>>();

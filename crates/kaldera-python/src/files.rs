@@ -1,6 +1,5 @@
 //! Kaldi's files: objects of any kind, by name, in order, and to write.
 
-use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -16,6 +15,7 @@ use kaldi_io::{
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arguments::aligned;
 use crate::errors::{exception, value_error};
@@ -226,11 +226,13 @@ pub(crate) fn refuse_pipe(name: &str, pipes: bool) -> PyResult<()> {
     Ok(())
 }
 
-/// Reads objects by name. The file of the last one stays open.
+/// Reads objects by name. The file of the last one stays open; `one_pass` reads it as it was when
+/// it was opened, otherwise a file that was written again is opened again.
 #[pyclass(module = "kaldera._kaldera")]
 pub(crate) struct ObjectReader {
     pipes: bool,
     kind: Kind,
+    one_pass: bool,
     last: Mutex<Option<LastFile>>,
 }
 
@@ -238,12 +240,10 @@ pub(crate) struct ObjectReader {
 struct LastFile {
     path: String,
     version: Version,
-    /// Of another process, a fork of which has the place in the file in common with it.
-    process: u32,
     reader: BufReader<Placed>,
 }
 
-/// A file that knows its place without a system call.
+/// A file with a place of its own: that of the system is shared with processes that were forked.
 struct Placed {
     file: File,
     at: u64,
@@ -251,7 +251,10 @@ struct Placed {
 
 impl Read for Placed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
+        #[cfg(unix)]
+        let read = std::os::unix::fs::FileExt::read_at(&self.file, buffer, self.at)?;
+        #[cfg(windows)]
+        let read = std::os::windows::fs::FileExt::seek_read(&self.file, buffer, self.at)?;
         self.at += read as u64;
         Ok(read)
     }
@@ -259,11 +262,12 @@ impl Read for Placed {
 
 impl Seek for Placed {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.at = self.file.seek(to)?;
-        Ok(self.at)
-    }
-
-    fn stream_position(&mut self) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(distance) => self.at.checked_add_signed(distance),
+            SeekFrom::End(distance) => self.file.metadata()?.len().checked_add_signed(distance),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.at)
     }
 }
@@ -295,9 +299,9 @@ const BUFFER: usize = 1 << 15;
 #[pymethods]
 impl ObjectReader {
     #[new]
-    #[pyo3(signature = (pipes, kind="auto"))]
-    fn new(pipes: bool, kind: &str) -> PyResult<Self> {
-        Ok(Self { pipes, kind: Kind::parse(kind)?, last: Mutex::new(None) })
+    #[pyo3(signature = (pipes, kind="auto", one_pass=false))]
+    fn new(pipes: bool, kind: &str, one_pass: bool) -> PyResult<Self> {
+        Ok(Self { pipes, kind: Kind::parse(kind)?, one_pass, last: Mutex::new(None) })
     }
 
     /// The object of a line of a script file: `feats.ark:123[0:9]`.
@@ -321,17 +325,18 @@ impl ObjectReader {
                 let open = |source| exception(Error::Open { name: path.to_owned(), source });
                 // Another thread may hold it, which a fork does not have: then there is no last file.
                 let taken = self.last.try_lock().ok().and_then(|mut last| last.take());
-                // The file may have been written again since.
-                let version = Version::of(&std::fs::metadata(path).map_err(open)?);
-                let process = std::process::id();
-                let same = |last: &LastFile| last.process == process && last.path == path && last.version == version;
-                let mut last = match taken.filter(same) {
-                    Some(last) => last,
-                    None => {
+                let taken = taken.filter(|last| last.path == path);
+                let is_current = |last: &LastFile| {
+                    let version = Version::of(&std::fs::metadata(path).map_err(open)?);
+                    Ok::<_, PyErr>(last.version == version)
+                };
+                let mut last = match taken {
+                    Some(last) if self.one_pass || is_current(&last)? => last,
+                    _ => {
                         let file = File::open(path).map_err(open)?;
                         let version = Version::of(&file.metadata().map_err(open)?);
                         let reader = BufReader::with_capacity(BUFFER, Placed { file, at: 0 });
-                        LastFile { path: path.to_owned(), version, process, reader }
+                        LastFile { path: path.to_owned(), version, reader }
                     }
                 };
                 // A file that was written twice within a tick of the clock looks the same: what was
@@ -381,31 +386,31 @@ fn read_file(input: &mut Input, kind: Kind) -> Result<Object, Error> {
     Ok(Object::Wave { samples, num_channels, samp_freq })
 }
 
-/// The lines of a script file: keys with the names of objects.
+/// The lines of a script file, in order: the name of the object of each key.
 #[pyfunction]
-pub(crate) fn read_scp(py: Python<'_>, name: &str, pipes: bool) -> PyResult<Vec<(String, String)>> {
+pub(crate) fn read_scp<'py>(py: Python<'py>, name: &str, pipes: bool) -> PyResult<Bound<'py, PyDict>> {
     refuse_pipe(name, pipes)?;
-    py.detach(|| {
+    let text = py.detach(|| {
         let mut text = String::new();
         let mut input = Input::open(name).map_err(exception)?;
         let read = input.read_to_string(&mut text);
         read.map_err(|source| exception(Error::Read { name: name.to_owned(), source }))?;
         input.finish().map_err(exception)?;
-        let mut seen: HashMap<&str, ()> = HashMap::new();
-        let mut lines = Vec::new();
-        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-            let parts = line.trim_ascii().split_once(|c: char| c.is_ascii_whitespace());
-            let Some((key, rest)) = parts.filter(|(key, _)| !key.is_empty()) else {
-                let found = line.chars().take(40).collect();
-                return Err(exception(Error::Script { name: name.to_owned(), line: number, found, archive: false }));
-            };
-            if seen.insert(key, ()).is_some() {
-                return Err(exception(Error::DuplicateKey { name: name.to_owned(), key: key.to_owned() }));
-            }
-            lines.push((key.to_owned(), rest.trim_ascii().to_owned()));
+        Ok::<_, PyErr>(text)
+    })?;
+    let files = PyDict::new(py);
+    for (before, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let parts = line.trim_ascii().split_once(|c: char| c.is_ascii_whitespace());
+        let Some((key, rest)) = parts.filter(|(key, _)| !key.is_empty()) else {
+            let (line, found) = (before as u64 + 1, line.chars().take(40).collect());
+            return Err(exception(Error::Script { name: name.to_owned(), line, found, archive: false }));
+        };
+        files.set_item(key, rest.trim_ascii())?;
+        if files.len() == before {
+            return Err(exception(Error::DuplicateKey { name: name.to_owned(), key: key.to_owned() }));
         }
-        Ok(lines)
-    })
+    }
+    Ok(files)
 }
 
 /// The objects of a table, one after the other.

@@ -7,11 +7,11 @@ use kaldera::ragged::{
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyList, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyList, PySlice, PyTuple};
 
 use crate::arguments::{Count, aligned, in_range, integers};
 use crate::errors::{exception, value_error};
-use crate::shape::{RaggedShape, check_axis, is_cpu, of_splits, row_at, splits_of};
+use crate::shape::{RaggedShape, check_cpu, is_cpu, of_splits, regular, row_at, splits_of};
 use crate::threads;
 
 /// Values of either type.
@@ -22,8 +22,8 @@ enum Values {
     F64(Ragged<f64>),
 }
 
-/// A list of lists, of any depth, with rows of any length.
-#[pyclass(frozen, eq, module = "kaldera._kaldera")]
+/// A list of lists, of any depth, with rows of any length. Only `sort_` changes it.
+#[pyclass(eq, module = "kaldera._kaldera")]
 #[derive(Clone, PartialEq)]
 pub(crate) struct RaggedTensor {
     values: Values,
@@ -51,6 +51,20 @@ macro_rules! made {
             },
         }
     };
+}
+
+/// A number for each innermost row, computed from an initial value where there is one.
+macro_rules! reduced {
+    ($this:ident, $py:ident, $initial:ident, $from:ident or $without:ident) => {{
+        let initial = $initial.map(|value| exact($this, "initial_value", value)).transpose()?;
+        each!($this, |ragged| {
+            let numbers = threads::run($py, None, || match initial {
+                Some(initial) => ragged.$from(initial.convert()),
+                None => ragged.$without(),
+            });
+            Ok(PyArray1::from_vec($py, numbers?).into_any())
+        })
+    }};
 }
 
 /// Rows, how often each was there, and where.
@@ -170,6 +184,38 @@ impl From<Ragged<i32>> for RaggedTensor {
     }
 }
 
+/// A number as k2's `object` arguments have it, which must be exact in the type of the values.
+fn exact(tensor: &RaggedTensor, name: &str, value: f64) -> PyResult<f64> {
+    if matches!(tensor.values, Values::I32(_)) && value.convert::<i32>().convert::<f64>() != value {
+        return Err(value_error(format!("{name}={value} can't be exactly int32")));
+    }
+    Ok(value)
+}
+
+/// The numbers of an array of one axis and of a type.
+fn numbers_of<T: numpy::Element + Copy>(values: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {
+    let values = aligned(&as_array(values)?)?;
+    let values = values.extract::<PyReadonlyArray1<'_, T>>();
+    let values =
+        values.map_err(|_| value_error(format!("this takes an array of one axis, of {dtype} as the tensor")))?;
+    Ok(values.as_array().to_vec())
+}
+
+/// NumPy's array of another library's, or of a list.
+fn as_array<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    values.py().import("numpy")?.call_method1("asarray", (values,))
+}
+
+/// Rows of one length, from an array of two axes or more.
+fn of_array(array: &Bound<'_, PyAny>) -> PyResult<RaggedTensor> {
+    let array = as_array(array)?;
+    let lengths: Vec<usize> = array.getattr("shape")?.extract()?;
+    if lengths.len() > MAX_AXES {
+        return Err(value_error(format!("a ragged tensor has at most {MAX_AXES} axes")));
+    }
+    of_values(regular(&lengths)?, &array.call_method1("reshape", (-1,))?)
+}
+
 /// Lists with the values of an array.
 fn of_values(shape: Shape, values: &Bound<'_, PyAny>) -> PyResult<RaggedTensor> {
     let values = &aligned(values)?;
@@ -188,13 +234,28 @@ fn of_values(shape: Shape, values: &Bound<'_, PyAny>) -> PyResult<RaggedTensor> 
 #[pymethods]
 impl RaggedTensor {
     #[new]
-    #[pyo3(signature = (data, dtype=None))]
-    fn new(data: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (data, dtype=None, device=None, *, value=None))]
+    fn new(
+        data: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        device: Option<&Bound<'_, PyAny>>,
+        value: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        if let Some(device) = device {
+            check_cpu(device)?;
+        }
         if let Ok(shape) = data.cast::<RaggedShape>() {
             // k2's second argument is then the values.
-            let values = dtype.ok_or_else(|| value_error("a shape needs the values: RaggedTensor(shape, values)"))?;
-            let values = values.py().import("numpy")?.call_method1("asarray", (values,))?;
-            return of_values(shape.get().shape.clone(), &values);
+            let values = value.or(dtype);
+            let values = values.ok_or_else(|| value_error("a shape needs the values: RaggedTensor(shape, values)"))?;
+            return of_values(shape.get().shape.clone(), &as_array(values)?);
+        }
+        if value.is_some() {
+            return Err(value_error("value= are the values of a shape: RaggedTensor(shape, value=...)"));
+        }
+        if data.getattr("ndim").and_then(|axes| axes.extract::<usize>()).is_ok_and(|axes| axes >= 2) {
+            let made = of_array(data)?;
+            return dtype.map_or(Ok(made.clone()), |dtype| made.to(dtype));
         }
         let dtype = dtype.map(|dtype| Ok::<_, PyErr>(dtype.str()?.to_string())).transpose()?;
         if let Ok(text) = data.extract::<String>() {
@@ -208,7 +269,9 @@ impl RaggedTensor {
             return Ok(Self { values });
         }
         if data.cast::<PyList>().is_err() && data.cast::<PyTuple>().is_err() {
-            return Err(PyTypeError::new_err("a ragged tensor is made of a list of lists or of k2's text"));
+            return Err(PyTypeError::new_err(
+                "a ragged tensor is made of a list of lists, of k2's text, or of an array of two axes or more",
+            ));
         }
         let (shape, values, all_int) = flatten(data)?;
         let ragged = Ragged::new(shape, values).map_err(exception)?;
@@ -245,46 +308,51 @@ impl RaggedTensor {
     /// How many axes: 2 for a list of lists.
     #[getter]
     fn num_axes(&self) -> usize {
-        self.shape_of().num_axes()
+        self.shape().num_axes()
     }
 
     /// Rows of axis 0.
     #[getter]
     fn dim0(&self) -> usize {
-        self.shape_of().dim0()
+        self.shape().dim0()
     }
 
     /// How many values.
     fn numel(&self) -> usize {
-        self.shape_of().num_elements()
+        self.shape().numel()
     }
 
     /// Elements of an axis, over all rows.
     fn tot_size(&self, axis: Count) -> PyResult<usize> {
-        check_axis(self.shape_of(), axis.0, 0)?;
-        Ok(self.shape_of().tot_size(axis.0))
+        self.shape().tot_size(axis)
     }
 
     fn __len__(&self) -> usize {
         self.dim0()
     }
 
+    /// Where the values are: `"cpu"`.
+    #[getter]
+    fn device(&self) -> &'static str {
+        self.shape().device()
+    }
+
+    /// Whether the values are on a GPU: they are not.
+    #[getter]
+    fn is_cuda(&self) -> bool {
+        false
+    }
+
+    /// A copy.
+    #[pyo3(name = "clone")]
+    fn copy(&self) -> Self {
+        self.clone()
+    }
+
     /// All values: [numel].
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         each!(self, |ragged| PyArray1::from_slice(py, ragged.values()).into_any())
-    }
-
-    /// Where each row of an axis begins, and the end: int32.
-    fn row_splits<'py>(&self, py: Python<'py>, axis: Count) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        check_axis(self.shape_of(), axis.0, 1)?;
-        Ok(PyArray1::from_slice(py, self.shape_of().row_splits(axis.0).as_ref()))
-    }
-
-    /// The row of each element of an axis: int32.
-    fn row_ids<'py>(&self, py: Python<'py>, axis: Count) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        check_axis(self.shape_of(), axis.0, 1)?;
-        Ok(PyArray1::from_slice(py, threads::run(py, None, || self.shape_of().row_ids(axis.0))?))
     }
 
     fn __str__(&self) -> String {
@@ -295,9 +363,31 @@ impl RaggedTensor {
         self.__str__()
     }
 
-    /// Row `i` of axis 0: an array of two axes' rows, a tensor with one axis fewer otherwise.
-    fn __getitem__<'py>(&self, py: Python<'py>, i: isize) -> PyResult<Bound<'py, PyAny>> {
-        let at = row_at(i, self.dim0())?;
+    /// All in one line.
+    fn to_str_simple(&self) -> String {
+        each!(self, |ragged| ragged.to_k2_string_compact())
+    }
+
+    /// Of an integer that row of axis 0: an array of two axes' rows, a tensor with one axis fewer
+    /// otherwise. Of a slice with the step 1, and of an int32 array, the tensor of those rows.
+    fn __getitem__<'py>(&self, py: Python<'py>, i: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(slice) = i.cast::<PySlice>() {
+            let rows = isize::try_from(self.dim0()).map_err(exception)?;
+            let ends = slice.indices(rows)?;
+            if ends.step != 1 {
+                return Err(value_error(format!("the step of a slice of rows is 1, and this one's is {}", ends.step)));
+            }
+            let [begin, end] = [ends.start, ends.stop.max(ends.start)];
+            let [begin, end] = [usize::try_from(begin).map_err(exception)?, usize::try_from(end).map_err(exception)?];
+            return Ok(self.arange(py, Count(0), Count(begin), Count(end))?.into_pyobject(py)?.into_any());
+        }
+        if i.getattr("ndim").and_then(|axes| axes.extract::<usize>()).is_ok_and(|axes| axes == 1) {
+            let rows = integers(&as_array(i)?)?;
+            let picked: PyResult<Self> =
+                threads::run(py, None, || Ok(made!(self, |ragged| ragged.index(0, &rows).map_err(exception)?.0)))?;
+            return Ok(picked?.into_pyobject(py)?.into_any());
+        }
+        let at = row_at(i.extract()?, self.dim0())?;
         if self.num_axes() == 2 {
             return Ok(each!(self, |ragged| PyArray1::from_slice(py, ragged.row(at)).into_any()));
         }
@@ -323,7 +413,8 @@ impl RaggedTensor {
         need_value_indexes: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(lists) = indexes.cast::<Self>() {
-            let lists = lists.get().ints()?;
+            let lists = lists.try_borrow()?;
+            let lists = lists.ints()?;
             let made: PyResult<Self> =
                 threads::run(py, None, || Ok(made!(self, |ragged| ragged.index_ragged(lists).map_err(exception)?)))?;
             return Ok(made?.into_pyobject(py)?.into_any());
@@ -361,32 +452,58 @@ impl RaggedTensor {
         threads::run(py, None, || made!(self, |ragged| ragged.remove_values(|&value| value.convert::<f64>() <= cutoff)))
     }
 
-    /// The sum of each innermost row.
-    fn sum<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        each!(self, |ragged| Ok(PyArray1::from_vec(py, threads::run(py, None, || ragged.sum())?).into_any()))
+    /// The values of each innermost row and `alpha` times the row's of `value`: [innermost rows].
+    fn add(&self, py: Python<'_>, value: &Bound<'_, PyAny>, alpha: f64) -> PyResult<Self> {
+        let (alpha, dtype) = (exact(self, "alpha", alpha)?, self.dtype());
+        Ok(made!(self, |ragged| {
+            let value = numbers_of(value, dtype)?;
+            threads::run(py, None, || ragged.add(&value, alpha.convert()))?.map_err(exception)?
+        }))
     }
 
-    /// The highest value of each innermost row; the lowest number of an empty one.
-    fn max<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        each!(self, |ragged| Ok(PyArray1::from_vec(py, threads::run(py, None, || ragged.max())?).into_any()))
+    /// The sum of each innermost row and `initial_value`.
+    #[pyo3(signature = (initial_value=0.0))]
+    fn sum<'py>(&self, py: Python<'py>, initial_value: f64) -> PyResult<Bound<'py, PyAny>> {
+        let initial = exact(self, "initial_value", initial_value)?;
+        each!(self, |ragged| {
+            let sums = threads::run(py, None, || ragged.sum_from(initial.convert()))?;
+            Ok(PyArray1::from_vec(py, sums).into_any())
+        })
     }
 
-    /// The lowest value of each innermost row; the highest number of an empty one.
-    fn min<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        each!(self, |ragged| Ok(PyArray1::from_vec(py, threads::run(py, None, || ragged.min())?).into_any()))
+    /// The highest value of each innermost row, `initial_value` if that is higher; without one, the
+    /// lowest number for an empty row.
+    #[pyo3(signature = (initial_value=None))]
+    fn max<'py>(&self, py: Python<'py>, initial_value: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        reduced!(self, py, initial_value, max_from or max)
     }
 
-    /// Where the highest value of each innermost row is, among all values; -1 for an empty one.
-    fn argmax<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        each!(self, |ragged| Ok(PyArray1::from_vec(py, threads::run(py, None, || ragged.argmax())?)))
+    /// The lowest value of each innermost row, `initial_value` if that is lower; without one, the
+    /// highest number for an empty row.
+    #[pyo3(signature = (initial_value=None))]
+    fn min<'py>(&self, py: Python<'py>, initial_value: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        reduced!(self, py, initial_value, min_from or min)
     }
 
-    /// The logarithm of the sum of exponentials of each innermost row.
-    fn logsumexp<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    /// Where the highest value of each innermost row is, among all values; -1 for an empty one, and
+    /// where all are below `initial_value`.
+    #[pyo3(signature = (initial_value=None))]
+    fn argmax<'py>(&self, py: Python<'py>, initial_value: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        reduced!(self, py, initial_value, argmax_from or argmax)
+    }
+
+    /// The logarithm of the sum of exponentials of each innermost row and of `initial_value`.
+    #[pyo3(signature = (initial_value=f64::NEG_INFINITY))]
+    fn logsumexp<'py>(&self, py: Python<'py>, initial_value: f64) -> PyResult<Bound<'py, PyAny>> {
         Ok(match &self.values {
             Values::I32(_) => return Err(no_floats()),
-            Values::F32(ragged) => PyArray1::from_vec(py, threads::run(py, None, || ragged.logsumexp())?).into_any(),
-            Values::F64(ragged) => PyArray1::from_vec(py, threads::run(py, None, || ragged.logsumexp())?).into_any(),
+            Values::F32(ragged) => {
+                let sums = threads::run(py, None, || ragged.logsumexp_from(initial_value.convert()))?;
+                PyArray1::from_vec(py, sums).into_any()
+            }
+            Values::F64(ragged) => {
+                PyArray1::from_vec(py, threads::run(py, None, || ragged.logsumexp_from(initial_value))?).into_any()
+            }
         })
     }
 
@@ -402,20 +519,37 @@ impl RaggedTensor {
         Ok(Self { values: values? })
     }
 
-    /// Each innermost row sorted, and where each value was: the tensor, and int32 [numel].
-    #[pyo3(signature = (descending=false))]
-    fn sort<'py>(&self, py: Python<'py>, descending: bool) -> PyResult<(Self, Bound<'py, PyArray1<i32>>)> {
+    /// Sorts each innermost row, in place; equal values keep their order. With `need_new2old_indexes`
+    /// where each value was: int32 [numel].
+    #[pyo3(signature = (descending=false, need_new2old_indexes=false))]
+    fn sort_<'py>(
+        slf: &Bound<'py, Self>,
+        descending: bool,
+        need_new2old_indexes: bool,
+    ) -> PyResult<Option<Bound<'py, PyArray1<i32>>>> {
+        let py = slf.py();
         let order = if descending { Order::Descending } else { Order::Ascending };
-        let (sorted, new2old) = threads::run(py, None, || {
-            let new2old;
-            let sorted = made!(self, |ragged| {
-                let mut sorted = ragged.clone();
-                new2old = sorted.sort_with_map(order);
-                sorted
-            });
-            (sorted, new2old)
-        })?;
-        Ok((sorted, PyArray1::from_vec(py, new2old)))
+        // Other threads may read meanwhile: what they have borrowed is replaced, not changed.
+        let (sorted, new2old) = {
+            let this = slf.try_borrow()?.clone();
+            threads::run(py, None, move || {
+                let new2old;
+                let sorted = made!(this, |ragged| {
+                    let mut sorted = ragged.clone();
+                    new2old = sorted.sort_with_map(order);
+                    sorted
+                });
+                (sorted, new2old)
+            })?
+        };
+        slf.try_borrow_mut()?.values = sorted.values;
+        Ok(need_new2old_indexes.then(|| PyArray1::from_vec(py, new2old)))
+    }
+
+    /// Tensors of one type joined along an axis.
+    #[staticmethod]
+    fn cat(py: Python<'_>, srcs: Vec<PyRef<'_, Self>>, axis: Count) -> PyResult<Self> {
+        ragged_cat(py, srcs, axis)
     }
 
     /// The different innermost rows of each list of them; how often each was there, and where at
@@ -441,9 +575,7 @@ impl RaggedTensor {
             "replicate" => PadMode::Replicate,
             _ => return Err(value_error(format!("mode='{mode}' can't be: it must be 'constant' or 'replicate'"))),
         };
-        if matches!(self.values, Values::I32(_)) && padding_value.convert::<i32>().convert::<f64>() != padding_value {
-            return Err(value_error(format!("padding_value={padding_value} can't be exactly int32")));
-        }
+        let padding_value = exact(self, "padding_value", padding_value)?;
         each!(self, |ragged| {
             let padded = threads::run(py, None, || ragged.pad(mode, PadSide::Right, padding_value.convert()))?;
             let padded = padded.map_err(exception)?;
@@ -469,7 +601,7 @@ impl RaggedTensor {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
-        let this = slf.get();
+        let this = slf.try_borrow()?;
         let splits = splits_of(this.shape_of());
         Ok((slf.get_type().getattr("from_row_splits")?, (splits, this.values(slf.py()))))
     }

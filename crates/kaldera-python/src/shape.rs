@@ -50,8 +50,28 @@ pub(crate) fn is_cpu(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(kind == "cpu")
 }
 
+/// An error for another device than `cpu`, and for what is none.
+pub(crate) fn check_cpu(device: &Bound<'_, PyAny>) -> PyResult<()> {
+    if is_cpu(device)? { Ok(()) } else { Err(value_error(format!("there is no device '{device}'"))) }
+}
+
+/// The shape of an array with axes of these lengths, two at least.
+pub(crate) fn regular(lengths: &[usize]) -> PyResult<Shape> {
+    let elements: usize = lengths.iter().product();
+    let mut rows = 1_usize;
+    let mut layers = Vec::new();
+    for ends in lengths.windows(2) {
+        // NumPy does not count its rows without elements either.
+        rows = rows.checked_mul(ends[0]).filter(|rows| rows.saturating_sub(elements) <= MAX_EMPTY_ROWS).ok_or_else(
+            || value_error(format!("an array of the shape {lengths:?} leaves more than {MAX_EMPTY_ROWS} rows empty")),
+        )?;
+        layers.push(RowSplits::from_lengths(std::iter::repeat_n(ends[1], rows)).map_err(exception)?);
+    }
+    Shape::new(layers).map_err(exception)
+}
+
 /// An axis from `first` on that there is.
-pub(crate) fn check_axis(shape: &Shape, axis: usize, first: usize) -> PyResult<()> {
+fn check_axis(shape: &Shape, axis: usize, first: usize) -> PyResult<()> {
     let axes = shape.num_axes();
     if (first..axes).contains(&axis) {
         return Ok(());
@@ -99,7 +119,13 @@ impl RaggedShape {
 
     /// The same: computations are on the CPU.
     fn to(&self, device: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if is_cpu(device)? { Ok(self.clone()) } else { Err(value_error(format!("there is no device '{device}'"))) }
+        check_cpu(device).map(|()| self.clone())
+    }
+
+    /// Where the shape is: `"cpu"`.
+    #[getter]
+    pub(crate) fn device(&self) -> &'static str {
+        "cpu"
     }
 
     /// `dim0` rows of `dim1` elements.
@@ -110,23 +136,23 @@ impl RaggedShape {
 
     /// How many axes: 2 for lists.
     #[getter]
-    fn num_axes(&self) -> usize {
+    pub(crate) fn num_axes(&self) -> usize {
         self.shape.num_axes()
     }
 
     /// Rows of axis 0.
     #[getter]
-    fn dim0(&self) -> usize {
+    pub(crate) fn dim0(&self) -> usize {
         self.shape.dim0()
     }
 
     /// Elements of the last axis.
-    fn numel(&self) -> usize {
+    pub(crate) fn numel(&self) -> usize {
         self.shape.num_elements()
     }
 
     /// Elements of an axis, over all rows.
-    fn tot_size(&self, axis: Count) -> PyResult<usize> {
+    pub(crate) fn tot_size(&self, axis: Count) -> PyResult<usize> {
         check_axis(&self.shape, axis.0, 0)?;
         Ok(self.shape.tot_size(axis.0))
     }

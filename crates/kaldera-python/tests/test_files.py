@@ -389,3 +389,20 @@ def test_audio_of_all_formats_is_read_from_paths_bytes_and_files(tmp_path):
             kaldera.read_audio(wrong)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         kaldera.read_audio("nowhere.flac")
+
+
+def test_passes_read_files_once_and_go_on_in_forks(tmp_path):
+    expected = {str(i): np.full((3, 500), i, np.float32) for i in range(40)}
+    kaldera.save_ark(tmp_path / "a.ark", expected, scp=tmp_path / "a.scp")
+    table = kaldera.load_scp(tmp_path / "a.scp")
+    items = iter(table.items())
+    assert next(items)[0] == "0" and ("1" in table.keys()) and len(table.items()) == 40
+    child = os.fork() if hasattr(os, "fork") else None
+    # Both read the rest, each from its own place.
+    right = all((value == float(key)).all() and value.shape == (3, 500) for key, value in items)
+    if child == 0:
+        os._exit(0 if right else 1)
+    assert right and (child is None or os.waitpid(child, 0)[1] == 0)
+    assert [value[0, 0] for value in table.values()] == list(range(40))
+    backwards = kaldera.files.LazyTable({key: table.file(key) for key in reversed([*table])})
+    assert_same(dict(backwards.items()), expected)

@@ -17,7 +17,7 @@ TEXT = "0 1 1 0.5\n0 1 2 1.5\n1 2 3 -0.25\n2 3 -1 0\n3"
 def test_texts_are_k2s():
     fsa = k2.Fsa.from_str(TEXT, acceptor=True)
     assert str(fsa).split() == TEXT.split()
-    assert (fsa.num_states, fsa.num_arcs, fsa.shape) == (4, 4, (4, None))
+    assert (fsa.num_arcs, fsa.shape) == (4, (4, None))
     assert fsa.arcs.values()[:, :3].tolist() == [[0, 1, 1], [0, 1, 2], [1, 2, 3], [2, 3, -1]]
     assert fsa.labels.tolist() == [1, 2, 3, -1] and fsa.scores.tolist() == [0.5, 1.5, -0.25, 0]
     assert not hasattr(fsa, "aux_labels") and "4 states" in repr(fsa)
@@ -58,7 +58,7 @@ def test_they_can_be_pickled_and_drawn():
     copy = pickle.loads(pickle.dumps(fst))
     assert copy.arcs.values().tolist() == fst.arcs.values().tolist() and copy.aux_labels.tolist() == fst.aux_labels.tolist()
     assert copy.shape == fst.shape
-    assert fst._repr_svg_().startswith("<svg") and "digraph" in fst.to_dot()
+    assert fst._repr_svg_().startswith("<svg") and "digraph" in k2.to_dot(fst)
 
 
 def test_algorithms_keep_the_language():
@@ -359,7 +359,7 @@ def test_attributes_of_different_types_are_not_joined():
 def test_fsas_without_epsilons_keep_their_attributes():
     fst = k2.Fsa.from_str("0 1 5 50 1\n0 2 6 60 1\n1 3 -1 -1 0\n3", acceptor=False)
     looped = k2.remove_epsilon_and_add_self_loops(fst)
-    assert looped.num_states == 4 and looped.labels.tolist() == k2.add_epsilon_self_loops(fst).labels.tolist()
+    assert looped.shape == (4, None) and looped.labels.tolist() == k2.add_epsilon_self_loops(fst).labels.tolist()
     assert isinstance(looped.aux_labels, np.ndarray)
 
 
@@ -400,9 +400,9 @@ from kaldera import k2
 rows = k2.RaggedTensor(k2.RaggedShape.regular_ragged_shape(60000, 10), np.arange(600000, dtype=np.float32))
 shape, places = rows.shape, np.arange(60000, dtype=np.int32)
 vec = k2.ctc_graph([[1, 2, 3] * 20] * 200)
-work = [rows.sum, rows.sort, lambda: rows.index(places), lambda: shape.index(0, places), lambda: rows.normalize(True),
+work = [rows.sum, rows.sort_, lambda: rows.index(places), lambda: shape.index(0, places), lambda: rows.normalize(True),
         lambda: rows.argmax(), lambda: k2.cat([rows, rows]), lambda: k2.cat([vec, vec]), lambda: vec.properties,
-        lambda: k2.index_fsa(vec, list(range(200))), lambda: k2.ragged.create_ragged_shape2(row_ids=rows.row_ids(1)),
+        lambda: k2.index_fsa(vec, list(range(200))), lambda: k2.ragged.create_ragged_shape2(row_ids=rows.shape.row_ids(1)),
         lambda: k2.ctc_graph([[1, 2, 3] * 20] * 200), lambda: k2.Fsa(vec.arcs.to_tensor()), lambda: k2.linear_fsa(rows.to("int32"))]
 def run(i):
     work[i]()
@@ -414,3 +414,87 @@ print("done")
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.stdout == "done\n", done.stderr
+
+
+def test_symbol_tables_give_numbers_and_symbols(tmp_path):
+    table = k2.SymbolTable.from_str("<eps> 0\n\nb\t2\na 1\n")
+    assert (table["a"], table[2], table.get(np.int64(1)), table.ids, table.symbols) == (1, "b", "a", [0, 1, 2], ["<eps>", "a", "b"])
+    assert table.add("a") == 1 and table.add("c") == 3 and table.add("e", 9) == 9 and table.add("f") == 10
+    assert "c" in table and 3 in table and 4 not in table and len(table) == 6
+    table.to_file(tmp_path / "words.txt")
+    assert k2.SymbolTable.from_file(tmp_path / "words.txt") == table and table.to_str().splitlines()[3] == "c 3"
+    assert k2.SymbolTable.from_str("x 1").merge(k2.SymbolTable.from_str("y 2")).to_str() == "<eps> 0\nx 1\ny 2\n"
+    assert k2.SymbolTable({0: "-", 1: ("a", "tuple")}).eps == "-" and len(k2.SymbolTable()) == 1
+    with pytest.raises(KeyError):
+        table["z"]
+    for wrong in [
+        lambda: table.add("g", 3),
+        lambda: k2.SymbolTable.from_str("a 1\na 2"),
+        lambda: k2.SymbolTable.from_str("a 1\nb 1"),
+        lambda: k2.SymbolTable.from_str("a 1 2"),
+        lambda: k2.SymbolTable.from_str("a -1"),
+        lambda: k2.SymbolTable.from_str("x 1").merge(k2.SymbolTable.from_str("x 2")),
+        lambda: k2.SymbolTable.from_str("x 1").merge(k2.SymbolTable.from_str("y 1")),
+        lambda: k2.SymbolTable.from_str("x 1").merge(k2.SymbolTable({0: "-"})),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_decoding_takes_three_calls():
+    rng = np.random.default_rng(0)
+    log_probs = np.log(rng.dirichlet(np.ones(4), (2, 6))).astype(np.float32)
+    lattice = k2.get_lattice(log_probs, [6, 5], k2.ctc_topo(3))
+    words = k2.get_aux_labels(k2.one_best_decoding(lattice))
+    for own, length, found in zip(log_probs, [6, 5], words):
+        best = own[:length].argmax(1).tolist()
+        assert found == [x for i, x in enumerate(best) if x and (i == 0 or x != best[i - 1])]
+    assert len(k2.get_lattice(log_probs, [6, 7], k2.ctc_topo(3), subsampling_factor=2)) == 2
+    assert len(k2.get_lattice(log_probs[:0], np.zeros(0, np.int32), k2.ctc_topo(3))) == 0
+    lists = k2.create_fsa_vec([k2.Fsa.from_str("0 1 1 0\n1 2 -1 0\n2")])
+    lists.aux_labels = k2.RaggedTensor([[5, 0, 6], [-1]])
+    assert k2.get_aux_labels(lists) == [[5, 6]]
+    for wrong in [
+        lambda: k2.get_lattice(log_probs, [6], k2.ctc_topo(3)),
+        lambda: k2.get_lattice(log_probs, [6, 7], k2.ctc_topo(3)),
+        lambda: k2.get_aux_labels(lists[0]),
+        lambda: k2.get_aux_labels(k2.linear_fsa([[1]])),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_functions_do_what_methods_do():
+    fst = k2.Fsa.from_str("0 1 7 70 0.5\n1 2 -1 -1 0\n2", acceptor=False)
+    fst.tone = np.array([1, 2], np.int32)
+    assert k2.to_str(fst) == fst.to_str() != k2.to_str_simple(fst)
+    assert k2.to_str_simple(fst).split()[:5] == ["0", "1", "7", "70", "0.5"]
+    assert np.array_equal(k2.to_tensor(fst), fst.arcs_as_tensor())
+    for fsa in [fst, k2.ctc_topo(2), k2.ctc_graph([[1, 0], []])]:
+        assert k2.properties_to_str(fsa.properties) == fsa.properties_str
+    assert k2.properties_to_str(k2.fsa_properties.ALL).count("|") == 8
+    fst.lists = k2.RaggedTensor([[2, 1], []])
+    copy = fst.clone()
+    copy.lists.sort_()
+    assert copy.lists.tolist() == [[1, 2], []] and fst.lists.tolist() == [[2, 1], []]
+    # Names that are not k2's are free.
+    fst.num_states = 5
+    assert fst.num_states == 5
+
+
+def test_arc_maps_compose_and_one_of_a_list_is_selected():
+    first, second = np.array([5, 6, 7], np.int32), np.array([2, -1, 0], np.int32)
+    assert k2.compose_arc_maps(first, second).tolist() == [7, -1, 5]
+    numbers, lists = np.array([0, 5, 0, 7], np.int32), k2.RaggedTensor([[0, 1], [2], [], [3]])
+    assert k2.simple_ragged_index_select(numbers, lists).tolist() == [5, 0, 0, 7]
+    with pytest.raises(ValueError, match="list 1"):
+        k2.simple_ragged_index_select(numbers, k2.RaggedTensor([[0, 1], [3, 3]]))
+
+
+def test_dense_fsas_become_fsas():
+    log_probs = np.log(np.random.default_rng(0).dirichlet(np.ones(3), (2, 4))).astype(np.float32)
+    dense = k2.DenseFsaVec(log_probs, [[0, 0, 4], [1, 1, 2], [1, 0, 0]])
+    fsas = k2.convert_dense_to_fsa_vec(dense)
+    assert [fsa.shape for fsa in fsas] == [(6, None), (4, None), (2, None)] and fsas.num_arcs == 3 * 6 + 3
+    np.testing.assert_allclose(fsas.get_tot_scores(True, False), [own.max(1).sum() for own in (log_probs[0], log_probs[1, 1:3], log_probs[0, :0])], rtol=1e-6)
+    assert fsas.labels[:4].tolist() == [0, 1, 2, 0]

@@ -40,7 +40,7 @@ def test_scores(args, expect):
 @cases("nbest", "random_paths")
 def test_random_paths(args, expect):
     paths = k2.random_paths(fsa_of(args), True, args["num_paths"])
-    assert [paths.row_splits(axis).tolist() for axis in (1, 2)] == expect["row_splits"]
+    assert [paths.shape.row_splits(axis).tolist() for axis in (1, 2)] == expect["row_splits"]
     assert paths.values.tolist() == expect["arcs"]
 
 

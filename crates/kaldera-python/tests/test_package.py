@@ -15,7 +15,7 @@ from kaldera import _kaldera
 HERE = pathlib.Path(__file__).resolve().parent.parent
 
 
-@pytest.mark.parametrize("name", ["features", "files", "k2.dense_fsa_vec", "k2.fsa", "k2.fsa_algo", "k2.nbest", "k2.ragged", "losses", "recognition"])
+@pytest.mark.parametrize("name", ["features", "files", "k2.decode", "k2.dense_fsa_vec", "k2.fsa", "k2.fsa_algo", "k2.fsa_properties", "k2.nbest", "k2.ragged", "k2.symbol_table", "losses", "recognition"])
 def test_examples_of_the_documentation_run(name):
     module = importlib.import_module(f"kaldera.{name}")
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

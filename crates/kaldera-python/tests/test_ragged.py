@@ -15,8 +15,6 @@ def test_lists_and_texts_are_the_same():
     tensor = k2.RaggedTensor(LISTS)
     assert (tensor.dtype, tensor.num_axes, tensor.dim0, len(tensor), tensor.numel()) == ("int32", 3, 3, 3, 6)
     assert tensor.tolist() == LISTS and tensor.values.tolist() == [1, 2, 3, 4, 4, 1]
-    assert tensor.row_splits(1).tolist() == [0, 3, 3, 4] and tensor.row_splits(2).tolist() == [0, 2, 2, 3, 6]
-    assert tensor.row_ids(2).tolist() == [0, 0, 2, 3, 3, 3]
     assert [tensor.tot_size(axis) for axis in range(3)] == [3, 4, 6]
     assert k2.RaggedTensor("[[[1 2] [] [3]] [] [[4 4 1]]]") == tensor
     assert k2.RaggedTensor.from_row_splits([[0, 3, 3, 4], [0, 2, 2, 3, 6]], tensor.values) == tensor
@@ -29,7 +27,7 @@ def test_lists_and_texts_are_the_same():
         with pytest.raises(ValueError):
             k2.RaggedTensor(wrong)
     with pytest.raises(ValueError, match="there is no axis 3"):
-        tensor.row_splits(3)
+        tensor.tot_size(3)
 
 
 def test_operations_on_rows_equal_those_on_lists():
@@ -42,9 +40,11 @@ def test_operations_on_rows_equal_those_on_lists():
         assert tensor.min().tolist() == [min(row) for row in lists]
         values = tensor.values
         assert [values[i] for i in tensor.argmax()] == [max(row) for row in lists]
-        ordered, new2old = tensor.sort(descending=True)
-        assert ordered.tolist() == [sorted(row, reverse=True) for row in lists]
+        ordered = tensor.clone()
+        new2old = ordered.sort_(descending=True, need_new2old_indexes=True)
+        assert ordered.tolist() == [sorted(row, reverse=True) for row in lists] and tensor.tolist() == lists
         np.testing.assert_array_equal(ordered.values, values[new2old])
+        assert ordered.sort_() is None and ordered.tolist() == [sorted(row) for row in lists]
         padded = tensor.pad("constant", -99)
         assert padded.shape == (20, max(map(len, lists))) and padded.dtype == np.dtype(dtype)
         assert [row[: len(own)].tolist() for row, own in zip(padded, lists)] == lists
@@ -55,8 +55,16 @@ def test_operations_on_rows_equal_those_on_lists():
         assert tensor.arange(0, 2, 5).tolist() == lists[2:5]
         assert k2.cat([tensor, tensor], axis=0).tolist() == lists + lists
         assert k2.cat([tensor, tensor], axis=1).tolist() == [row + row for row in lists]
-        assert tensor[-1].tolist() == lists[-1]
+        assert tensor[-1].tolist() == lists[-1] and tensor[2:5] == tensor.arange(0, 2, 5) == tensor[-18:-15]
+        assert tensor[np.array([3, 0], np.int32)].tolist() == [lists[3], lists[0]]
+        assert tensor.sum(initial_value=5).tolist() == [sum(row) + 5 for row in lists]
+        assert tensor.max(3).tolist() == [max(3, *row) for row in lists]
+        assert tensor.min(-3).tolist() == [min(-3, *row) for row in lists]
+        assert (tensor.argmax(3) >= 0).tolist() == [max(row) >= 3 for row in lists]
+        added = tensor.add(np.arange(20, dtype=dtype), -2).tolist()
+        assert added == [[value - 2 * i for value in row] for i, row in enumerate(lists)]
     floats = k2.RaggedTensor(lists, "float64")
+    np.testing.assert_allclose(floats.logsumexp(2), [np.log(np.exp([2, *row]).sum()) for row in lists])
     np.testing.assert_allclose(floats.logsumexp(), [np.log(np.exp(row).sum()) for row in lists])
     np.testing.assert_allclose(np.exp(floats.normalize(True).values), np.concatenate([np.exp(r) / np.exp(r).sum() for r in lists]))
     with pytest.raises(ValueError, match="float32"):
@@ -102,6 +110,28 @@ def test_numbers_are_kept_or_refused():
     assert halves.to(np.dtype("float64")).dtype == "float64"
 
 
+def test_rows_of_one_length_are_made_of_arrays():
+    array = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    assert k2.RaggedTensor(array).tolist() == array.tolist() and k2.RaggedTensor(array[:, ::-1, ::2]).num_axes == 3
+    assert k2.RaggedTensor(np.zeros((2, 0), np.float32)).tolist() == [[], []]
+    assert k2.RaggedTensor(np.zeros((0, 2, 3), np.float32)).tolist() == []
+    assert k2.RaggedTensor(array, np.float64).dtype == "float64"
+    shape = k2.RaggedTensor(array).shape
+    assert k2.RaggedTensor(shape, value=array.reshape(-1), device="cpu").tolist() == array.tolist()
+    for wrong in [
+        lambda: k2.RaggedTensor(np.zeros((2, 2), np.int64)),
+        lambda: k2.RaggedTensor(np.empty((2**40, 0), np.int32)),
+        lambda: k2.RaggedTensor([[1]], device="cuda:0"),
+        lambda: k2.RaggedTensor([[1]], value=[1]),
+        lambda: k2.RaggedTensor([[1], [2]])[::2],
+        lambda: k2.RaggedTensor([[1], [2]]).max(0.5),
+        lambda: k2.RaggedTensor([[1], [2]]).add(np.zeros(1, np.int32), 1),
+        lambda: k2.RaggedTensor([[1], [2]]).add(np.zeros(2), 1),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+
+
 def test_values_need_no_alignment():
     values = np.frombuffer(b"\0" + np.arange(3, dtype=np.float32).tobytes(), np.float32, offset=1)
     assert k2.RaggedTensor.from_row_splits([[0, 1, 3]], values).tolist() == [[0], [1, 2]]
@@ -136,7 +166,7 @@ def test_shapes_are_k2s():
         lambda: k2.ragged.create_ragged_shape2(row_ids=[2**31 - 2]),
         lambda: shape.tot_size(-1),
         lambda: shape.index(-1, [0]),
-        lambda: tensor.row_ids(-1),
+        lambda: shape.row_ids(-1),
         lambda: tensor.arange(0, -1, 2),
         lambda: k2.RaggedShape.regular_ragged_shape(-1, 2),
         lambda: k2.ragged.create_ragged_shape2(),

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 
 import kaldera
 import kaldera.torch as losses
+from kaldera import k2
 
 
 def batch(dtype=torch.float64):
@@ -37,7 +38,6 @@ def test_ctc_equals_pytorchs(reduction, dtype):
 
 
 def test_ctc_over_graphs_equals_that_of_labels():
-    from kaldera import k2
 
     logits, _, frames, labels = batch()
     symbols = [[1, 2, 2], [3], [5, 4]]
@@ -175,7 +175,6 @@ def test_pruned_rnnt_equals_k2s(kind):
 
 
 def test_lf_mmi_has_the_gradient_of_differences():
-    from kaldera import k2
 
     torch.manual_seed(5)
     logits = torch.randn(2, 6, 4, dtype=torch.float64, requires_grad=True)
@@ -199,7 +198,6 @@ def test_lf_mmi_has_the_gradient_of_differences():
 
 
 def test_gradients_go_through_all_algorithms():
-    from kaldera import k2
 
     text = "0 1 1 10 0.5\n0 1 0 20 0.25\n0 2 2 30 -1\n1 2 2 40 0.125\n1 3 -1 -1 0.75\n2 3 -1 -1 2\n3"
     one = k2.Fsa.from_str(text, acceptor=False)
@@ -247,7 +245,6 @@ def test_gradients_go_through_all_algorithms():
 
 
 def test_scores_are_tensors_once_they_are_set():
-    from kaldera import k2
 
     fsa = k2.Fsa.from_str("0 1 1 10 0.5\n1 2 -1 -1 0\n2", acceptor=False).requires_grad_(True)
     assert fsa.requires_grad and isinstance(fsa.labels, torch.Tensor) and isinstance(fsa.aux_labels, torch.Tensor)
@@ -271,7 +268,6 @@ def test_scores_are_tensors_once_they_are_set():
 
 def test_lf_mmi_and_attributes_equal_k2s():
     theirs = pytest.importorskip("k2")
-    from kaldera import k2
 
     torch.manual_seed(7)
     logits = torch.randn(2, 7, 5, requires_grad=True)
@@ -302,7 +298,6 @@ def test_lf_mmi_and_attributes_equal_k2s():
 
 def test_algorithms_on_attributes_equal_k2s():
     theirs = pytest.importorskip("k2")
-    from kaldera import k2
 
     text = "0 1 1 10 0.5\n0 1 0 0 0.25\n0 2 2 30 -1\n1 2 2 40 0.125\n1 3 -1 -1 0.75\n2 3 -1 -1 2\n3"
     found = []
@@ -337,7 +332,6 @@ def test_algorithms_on_attributes_equal_k2s():
 
 
 def test_gradients_of_graph_losses_are_those_of_the_forward_pass():
-    from kaldera import k2
     from kaldera.torch import k2_ctc_loss
 
     torch.manual_seed(0)
@@ -359,7 +353,6 @@ def test_gradients_of_graph_losses_are_those_of_the_forward_pass():
 
 
 def test_sums_at_no_index_are_0():
-    from kaldera import k2
 
     values = torch.tensor([5.0, 6.0], requires_grad=True)
     sums = k2.ragged.index_and_sum(values, k2.RaggedTensor([[-1, 0], [-1], [1, 1]]))
@@ -370,7 +363,6 @@ def test_sums_at_no_index_are_0():
 def test_copies_keep_gradients_and_share_no_scores():
     import copy
 
-    from kaldera import k2
 
     fst = k2.linear_fst([1, 2], [3, 4]).requires_grad_(True)
     assert copy.deepcopy(fst).requires_grad and not k2.arc_sort(fst.detach()).requires_grad
@@ -394,3 +386,13 @@ def test_boundaries_and_ranges_are_checked():
     grads = torch.zeros(1, 1, 4), torch.zeros(1, 2, 3)
     with pytest.raises(ValueError, match="-1 can't be: expected an integer from 0"):
         losses.get_rnnt_prune_ranges(*grads, torch.tensor([[0, 0, -1, 3]]), 1)
+
+
+def test_modules_are_the_functions():
+    logits = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0))
+    graph, dense = k2.ctc_graph([[1, 2], [3]]), k2.DenseFsaVec(logits.log_softmax(-1))
+    expected = losses.k2_ctc_loss(graph, dense, 8.0, 0.1, "mean", target_lengths=[2, 1])
+    assert torch.equal(losses.CtcLoss(8.0, "mean")(graph, dense, 0.1, [2, 1]), expected)
+    lattice = k2.intersect_dense(k2.ctc_topo(3), dense, 8.0)
+    expected = losses.mwer_loss(lattice, [[1], [2]], 0.5, 20, 2.0, reduction="none")
+    assert torch.equal(losses.MWERLoss(2.0, reduction="none")(lattice, [[1], [2]], 0.5, 20), expected)

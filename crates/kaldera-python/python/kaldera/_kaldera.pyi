@@ -55,7 +55,7 @@ class FeatureStream:
     def restore_state(self, state: bytes) -> None: ...
 
 class ObjectReader:
-    def __new__(cls, pipes: bool, kind: str = "auto") -> ObjectReader: ...
+    def __new__(cls, pipes: bool, kind: str = "auto", one_pass: bool = False) -> ObjectReader: ...
     def load(self, name: str) -> Any: ...
 
 class TableReader:
@@ -128,8 +128,8 @@ class RaggedArc:
     def scores(self) -> NDArray[np.float32]:
         """The score of each arc: float32 ``[arcs]``."""
 
-    def properties(self) -> tuple[int, str]:
-        """k2's property bits, and their names."""
+    def properties(self) -> int:
+        """k2's property bits."""
 
     def with_scores(self, scores: NDArray[np.float32]) -> RaggedArc:
         """The same with other scores, float32 ``[arcs]``."""
@@ -275,6 +275,10 @@ class RaggedShape:
     def to(self, device: Any) -> RaggedShape:
         """The same: computations are on the CPU."""
 
+    @property
+    def device(self) -> str:
+        """``"cpu"``."""
+
     def get_layer(self, layer: int) -> RaggedShape:
         """The two axes ``layer`` and ``layer + 1``."""
 
@@ -295,13 +299,13 @@ class RaggedShape:
 class RaggedTensor:
     """A list of lists, of any depth, with rows of any length, as k2 has it.
 
-    Made of a list of lists, of k2's text, or of a ``RaggedShape`` and its values; values are int32,
-    float32 or float64. Sums and the like are over the innermost rows, one number for each; of an
-    empty row 0 (``max``: the lowest number). ``numpy.from_dlpack`` and ``torch.from_dlpack`` take the
-    values.
+    Made of a list of lists, of k2's text, of an array with two axes or more, or of a ``RaggedShape``
+    and its values; values are int32, float32 or float64. Sums and the like are over the innermost
+    rows, one number for each. ``numpy.from_dlpack`` and ``torch.from_dlpack`` take the values. Only
+    ``sort_`` changes a tensor.
     """
 
-    def __new__(cls, data: Any, dtype: Any = None) -> RaggedTensor: ...
+    def __new__(cls, data: Any, dtype: Any = None, device: Any = None, *, value: Any = None) -> RaggedTensor: ...
     @staticmethod
     def from_row_splits(row_splits: Sequence[Sequence[int]], values: NDArray[Any]) -> RaggedTensor:
         """From where the rows of each axis but the first end, and the values, ``[numel]``."""
@@ -312,6 +316,17 @@ class RaggedTensor:
 
     def to(self, dtype: Any) -> RaggedTensor:
         """The same numbers of another type; what it can't hold is a ``ValueError``."""
+
+    def clone(self) -> RaggedTensor:
+        """A copy."""
+
+    @property
+    def device(self) -> str:
+        """``"cpu"``."""
+
+    @property
+    def is_cuda(self) -> bool:
+        """False."""
 
     @property
     def shape(self) -> RaggedShape:
@@ -336,13 +351,10 @@ class RaggedTensor:
     def values(self) -> NDArray[Any]:
         """All values, a copy: ``[numel]``."""
 
-    def row_splits(self, axis: int) -> NDArray[np.int32]:
-        """Where each row of an axis begins, and the end: int32 ``[rows + 1]``."""
+    def to_str_simple(self) -> str:
+        """``str(tensor)`` in one line."""
 
-    def row_ids(self, axis: int) -> NDArray[np.int32]:
-        """The row of each element of an axis: int32 ``[elements]``."""
-
-    def __getitem__(self, i: int) -> Any: ...
+    def __getitem__(self, i: Any) -> Any: ...
     def index(self, indexes: Any, axis: int = 0, need_value_indexes: bool = False) -> Any:
         """The rows of an axis at ``indexes``, int32 ``[rows]``, and which values they have, int32
         ``[numel]`` or None; of a ``RaggedTensor`` of indexes one tensor alone, with one axis more."""
@@ -359,27 +371,39 @@ class RaggedTensor:
     def remove_values_leq(self, cutoff: float) -> RaggedTensor:
         """Without the values that are ``cutoff`` or less."""
 
-    def sum(self) -> NDArray[Any]:
-        """The sum of each innermost row: ``[rows]``."""
+    def add(self, value: Any, alpha: float) -> RaggedTensor:
+        """The values of each innermost row and ``alpha`` times the row's of ``value``, ``[rows]``, of the same type."""
 
-    def max(self) -> NDArray[Any]:
-        """The highest value of each innermost row, ``[rows]``; the lowest number of an empty one."""
+    def sum(self, initial_value: float = 0) -> NDArray[Any]:
+        """The sum of each innermost row and ``initial_value``: ``[rows]``."""
 
-    def min(self) -> NDArray[Any]:
-        """The lowest value of each innermost row, ``[rows]``; the highest number of an empty one."""
+    def max(self, initial_value: float | None = None) -> NDArray[Any]:
+        """The highest value of each innermost row, ``[rows]``, ``initial_value`` if that is higher; without
+        one, the lowest number of an empty row."""
 
-    def argmax(self) -> NDArray[np.int32]:
-        """Where the highest value of each innermost row is among all values, int32 ``[rows]``; -1 of an
-        empty one."""
+    def min(self, initial_value: float | None = None) -> NDArray[Any]:
+        """The lowest value of each innermost row, ``[rows]``, ``initial_value`` if that is lower; without
+        one, the highest number of an empty row."""
 
-    def logsumexp(self) -> NDArray[Any]:
-        """The logarithm of the sum of exponentials of each innermost row: ``[rows]``."""
+    def argmax(self, initial_value: float | None = None) -> NDArray[np.int32]:
+        """Where the highest value of each innermost row is among all values, int32 ``[rows]``, the last of
+        several; -1 of an empty row, and where all are below ``initial_value``."""
+
+    def logsumexp(self, initial_value: float = ...) -> NDArray[Any]:
+        """The logarithm of the sum of exponentials of each innermost row and of ``initial_value``, -inf unless it
+        is set: ``[rows]``."""
 
     def normalize(self, use_log: bool) -> RaggedTensor:
         """Innermost rows that sum to 1, or whose exponentials do."""
 
-    def sort(self, descending: bool = False) -> tuple[RaggedTensor, NDArray[np.int32]]:
-        """Each innermost row sorted, and where each value was: int32 ``[numel]``."""
+    def sort_(self, descending: bool = False, need_new2old_indexes: bool = False) -> NDArray[np.int32] | None:
+        """Sorts each innermost row, in place; equal values keep their order. With
+        ``need_new2old_indexes`` where each value was: int32 ``[numel]``. A ``RuntimeError`` while another
+        thread computes with the tensor."""
+
+    @staticmethod
+    def cat(srcs: Sequence[RaggedTensor], axis: int) -> RaggedTensor:
+        """Tensors of one type joined along an axis."""
 
     def unique(
         self, need_num_repeats: bool = False, need_new2old_indexes: bool = False
@@ -420,7 +444,7 @@ class RecognizerStream:
     def _partial(self) -> list[_Guess]: ...
     def _finish(self) -> list[_Guess]: ...
 
-def read_scp(name: str, pipes: bool) -> list[tuple[str, str]]: ...
+def read_scp(name: str, pipes: bool) -> dict[str, str]: ...
 def save_object(path: Any, value: Any, compression_method: int, kind: str = "auto") -> None: ...
 def read_audio(source: Any, allow_truncated: bool) -> tuple[NDArray[Any], float]: ...
 def read_segments(name: str, pipes: bool) -> list[tuple[str, str, float, float | None, int | None]]: ...

@@ -24,7 +24,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import ItemsView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Tuple, Union
 
 from . import _kaldera
@@ -73,12 +73,15 @@ def load_scp(
     With a ``segments`` file of lines ``utterance recording begin end``, in seconds, and perhaps a channel,
     the script file lists recordings, and the mapping has the utterances: ``(rate, samples)``.
     """
-    table = LazyTable(dict(_kaldera.read_scp(os.fsdecode(name), pipes)), kind=kind, pipes=pipes)
+    table = LazyTable(_kaldera.read_scp(os.fsdecode(name), pipes), kind=kind, pipes=pipes)
     return table if segments is None else _Utterances(table, os.fsdecode(segments))
 
 
 class LazyTable(Mapping):
-    """Objects by key, read when they are asked for. It can be pickled, and read after a fork."""
+    """Objects by key, read when they are asked for. It can be pickled, and read after a fork.
+
+    ``items()`` and ``values()`` read in the order of the list, each file as it is when they open it.
+    """
 
     def __init__(self, files: Mapping[str, str], *, kind: str = "auto", pipes: bool = False):
         self._files = files
@@ -88,6 +91,19 @@ class LazyTable(Mapping):
 
     def __getitem__(self, key: str) -> Any:
         return self._load(self._files[key])
+
+    def items(self) -> ItemsView:
+        """Keys and objects, one at a time."""
+        return _Items(self)
+
+    def values(self) -> ValuesView:
+        """The objects, one at a time."""
+        return _Values(self)
+
+    def _pass(self) -> Iterator[Tuple[str, Any]]:
+        """Reads all objects in order."""
+        load = _kaldera.ObjectReader(self._pipes, self._kind, True).load
+        return ((key, load(name)) for key, name in self._files.items())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
@@ -107,6 +123,16 @@ class LazyTable(Mapping):
 
     def __repr__(self) -> str:
         return f"LazyTable of {len(self)} objects"
+
+
+class _Items(ItemsView):
+    def __iter__(self) -> Iterator[Tuple[str, Any]]:
+        return self._mapping._pass()
+
+
+class _Values(ValuesView):
+    def __iter__(self) -> Iterator[Any]:
+        return (value for _, value in self._mapping._pass())
 
 
 def _lazy_table(files: dict[str, str], kind: str, pipes: bool) -> LazyTable:
@@ -152,12 +178,15 @@ class _Utterances(LazyTable):
             part = part if part.ndim == 1 else part[:, channel]
         return rate, part.copy()
 
+    def _pass(self) -> Iterator[Tuple[str, Any]]:
+        return ((key, self[key]) for key in self)
+
     def __reduce__(self):
         return _Utterances, (self._recordings, self._name)
 
 
 def _paths_of_scp(name: str | os.PathLike) -> dict[str, str]:
-    files = dict(_kaldera.read_scp(os.fsdecode(name), False))
+    files = _kaldera.read_scp(os.fsdecode(name), False)
     for key, file in files.items():
         if file.endswith("|"):
             raise ValueError(f"{os.fsdecode(name)}: the command of '{key}' is not run")

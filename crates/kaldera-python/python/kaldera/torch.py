@@ -11,6 +11,7 @@ Tensors on other devices are copied to the CPU and gradients back.
 | ``k2.get_rnnt_prune_ranges``, ``do_rnnt_pruning`` | the same names |
 | ``k2.mutual_information_recursion``, ``joint_mutual_information_recursion`` | the same names |
 | ``k2.mwer_loss`` | :func:`mwer_loss` |
+| ``k2.CtcLoss``, ``k2.MWERLoss`` | the same names |
 | ``k2.Fsa.get_tot_scores``, ``k2.intersect_dense`` ... | :mod:`kaldera.k2`, with gradients where tensors are given; :func:`get_tot_scores` |
 
 LF-MMI is the difference of two totals::
@@ -28,11 +29,13 @@ import torch
 from torch import Tensor
 
 from . import _kaldera, k2
-from .k2._arrays import int32_of, numpy_of
+from .k2._arrays import floats_of, int32_of, numpy_of
 from .k2._autograd import log_softmax_of_rows
 from .losses import _counts, _labels
 
 __all__ = [
+    "CtcLoss",
+    "MWERLoss",
     "ctc_loss",
     "do_rnnt_pruning",
     "forced_align",
@@ -50,11 +53,6 @@ __all__ = [
 ]
 
 
-def _array(values: Tensor) -> Any:
-    values = values.detach().cpu()
-    return (values if values.dtype == torch.float64 else values.float()).contiguous().numpy()
-
-
 def _ints(lengths: Any) -> list[int]:
     return _counts(lengths.tolist() if isinstance(lengths, Tensor) else lengths, "lengths")
 
@@ -69,7 +67,7 @@ class _Loss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, compute: Any, keep: list, *inputs: Tensor) -> Tensor:
-        losses, saved = compute(*[_array(values) for values in inputs])
+        losses, saved = compute(*[floats_of(values) for values in inputs])
         keep.append(saved)
         ctx.saved = saved
         ctx.like = [(values.dtype, values.device) for values in inputs]
@@ -189,6 +187,42 @@ def mwer_loss(
     probs = log_softmax_of_rows(scores, utterances, highest).exp()
     terms = probs * torch.as_tensor(-aligned.get_tot_scores(True, False)).to(probs)
     return terms if reduction == "none" else terms.mean() if reduction == "mean" else terms.sum()
+
+
+class CtcLoss(torch.nn.Module):
+    """``k2.CtcLoss``: :func:`k2_ctc_loss` with options that are set once."""
+
+    def __init__(self, output_beam: float, reduction: str = "sum", use_double_scores: bool = True):
+        super().__init__()
+        self.output_beam = output_beam
+        self.reduction = reduction
+        self.use_double_scores = use_double_scores
+
+    def forward(
+        self,
+        decoding_graph: k2.Fsa,
+        dense_fsa_vec: k2.DenseFsaVec,
+        delay_penalty: float = 0.0,
+        target_lengths: Any = None,
+    ) -> Tensor:
+        """The loss: a scalar, or float32 ``[utterances]`` with the reduction ``"none"``."""
+        options = self.output_beam, delay_penalty, self.reduction, self.use_double_scores
+        return k2_ctc_loss(decoding_graph, dense_fsa_vec, *options, target_lengths)
+
+
+class MWERLoss(torch.nn.Module):
+    """``k2.MWERLoss``: :func:`mwer_loss` with options that are set once."""
+
+    def __init__(self, temperature: float = 1.0, use_double_scores: bool = True, reduction: str = "sum"):
+        super().__init__()
+        self.temperature = temperature
+        self.use_double_scores = use_double_scores
+        self.reduction = reduction
+
+    def forward(self, lattice: k2.Fsa, ref_texts: Any, nbest_scale: float, num_paths: int) -> Tensor:
+        """The loss: a scalar, or ``[paths]`` with the reduction ``"none"``."""
+        options = self.temperature, self.use_double_scores, self.reduction
+        return mwer_loss(lattice, ref_texts, nbest_scale, num_paths, *options)
 
 
 def rnnt_loss(

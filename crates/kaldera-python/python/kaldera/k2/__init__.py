@@ -9,9 +9,10 @@ gradients. Scores are natural logarithms, larger is better.
 """
 
 from .._kaldera import RaggedShape, RaggedTensor
-from . import ragged
-from ._arrays import index_add, index_select
-from .dense_fsa_vec import DenseFsaVec
+from . import fsa_properties, ragged
+from ._arrays import compose_arc_maps, index_add, index_select, simple_ragged_index_select
+from .decode import get_aux_labels, get_lattice, one_best_decoding
+from .dense_fsa_vec import DenseFsaVec, convert_dense_to_fsa_vec
 from .fsa import Fsa
 from .fsa_algo import (
     DeterminizeWeightPushingType,
@@ -50,7 +51,10 @@ from .fsa_algo import (
     trivial_graph,
     union,
 )
+from .fsa_properties import to_str as properties_to_str
 from .nbest import Nbest, whole_lattice_rescoring
+from .symbol_table import SymbolTable
+from .utils import to_dot, to_str, to_str_simple, to_tensor
 
 __all__ = [
     "DenseFsaVec",
@@ -59,17 +63,23 @@ __all__ = [
     "Nbest",
     "RaggedShape",
     "RaggedTensor",
+    "SymbolTable",
     "add_epsilon_self_loops",
     "arc_sort",
     "cat",
     "closure",
     "compose",
+    "compose_arc_maps",
     "connect",
+    "convert_dense_to_fsa_vec",
     "create_fsa_vec",
     "ctc_graph",
     "ctc_topo",
     "determinize",
     "expand_ragged_attributes",
+    "fsa_properties",
+    "get_aux_labels",
+    "get_lattice",
     "index_add",
     "index_fsa",
     "index_select",
@@ -84,6 +94,8 @@ __all__ = [
     "linear_fsa_with_self_loops",
     "linear_fst",
     "linear_fst_with_self_loops",
+    "one_best_decoding",
+    "properties_to_str",
     "prune_on_arc_post",
     "ragged",
     "random_paths",
@@ -93,6 +105,11 @@ __all__ = [
     "replace_fsa",
     "reverse",
     "shortest_path",
+    "simple_ragged_index_select",
+    "to_dot",
+    "to_str",
+    "to_str_simple",
+    "to_tensor",
     "top_sort",
     "trivial_graph",
     "union",

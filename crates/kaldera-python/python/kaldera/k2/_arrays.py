@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Tuple
 
 from .. import _kaldera
 from .._kaldera import RaggedTensor
@@ -20,10 +20,17 @@ def numpy_of(value: Any, dtype: Any = None) -> Any:
     import numpy as np
 
     if is_tensor(value):
-        value = value.detach().cpu().numpy()
+        value = value.detach().cpu()
+        # NumPy has no bfloat16.
+        value = (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
     elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         value = np.from_dlpack(value)
     return np.require(value, dtype, "CA")
+
+
+def floats_of(value: Any) -> Any:
+    """A contiguous float64 array of one, and float32 of other numbers."""
+    return numpy_of(value, "float64" if str(value.dtype).endswith("float64") else "float32")
 
 
 def int32_of(value: Any, what: str) -> Any:
@@ -99,11 +106,8 @@ def index_add(index: Any, value: Any, in_out: Any) -> None:
     import numpy as np
 
     if is_tensor(in_out):
-        import torch
-
-        index = torch.from_numpy(int32_of(index, "index")).long().to(in_out.device)
-        kept = index >= 0
-        in_out.index_add_(0, index[kept], value[kept])
+        elements, rows = elements_and_rows(int32_of(index, "index"), in_out.device)
+        in_out.index_add_(0, elements, value[rows])
     else:
         index = int32_of(index, "index")
         kept = index >= 0
@@ -124,11 +128,40 @@ def index_and_sum(src: Any, indexes: RaggedTensor) -> Any:
     """The sum of the elements at each list of indexes, -1 for none: ``[lists]``; gradients go through tensors."""
     if not is_tensor(src):
         return _kaldera.index_and_sum(numpy_of(src), indexes)
-    import torch
-
-    elements = torch.from_numpy(indexes.values).long().to(src.device)
-    rows = torch.from_numpy(indexes.row_ids(indexes.num_axes - 1)).long().to(src.device)
-    kept = elements >= 0
-    elements, rows = elements[kept], rows[kept]
+    elements, rows = elements_and_rows(indexes, src.device)
     sums = src.new_zeros(indexes.tot_size(indexes.num_axes - 2))
     return sums.index_add(0, rows, src.index_select(0, elements))
+
+
+def elements_and_rows(indexes: Any, device: Any) -> Tuple[Any, Any]:
+    """The elements that an int32 array or lists of indexes name, without -1, and the row of each, tensors."""
+    import numpy as np
+    import torch
+
+    lists = isinstance(indexes, RaggedTensor)
+    elements = indexes.values if lists else indexes
+    rows = indexes.shape.row_ids(indexes.num_axes - 1) if lists else np.arange(len(indexes))
+    kept = elements >= 0
+    return torch.from_numpy(elements[kept]).long().to(device), torch.from_numpy(rows[kept]).long().to(device)
+
+
+def simple_ragged_index_select(src: Any, indexes: RaggedTensor) -> Any:
+    """The one element that is not 0 of those at each list of indexes, 0 where there is none.
+
+    ``src`` are integers; several in one list that are not 0 are a ``ValueError``.
+    """
+    import numpy as np
+
+    if indexes.num_axes != 2:
+        raise ValueError(f"the indexes are lists, and have {indexes.num_axes} axes")
+    lists = index(int32_of(src, "src"), indexes).remove_values_eq(0)
+    counts = np.diff(lists.shape.row_splits(1))
+    if (counts > 1).any():
+        row = int(np.argmax(counts > 1))
+        raise ValueError(f"list {row} has several elements that are not 0: {lists[row].tolist()}")
+    return like(lists.sum(), src)
+
+
+def compose_arc_maps(step1_arc_map: Any, step2_arc_map: Any) -> Any:
+    """``step1_arc_map[step2_arc_map]``, int32, and -1 where that of the second step is -1."""
+    return index_select(step1_arc_map, step2_arc_map, default_value=-1)

@@ -7,7 +7,8 @@ from typing import Any, Sequence, Tuple
 import torch
 from torch import Tensor
 
-from .._kaldera import RaggedArc, RaggedTensor
+from .._kaldera import RaggedArc
+from ._arrays import elements_and_rows
 
 
 class Carry(torch.autograd.Function):
@@ -29,14 +30,8 @@ class Carry(torch.autograd.Function):
         grad = grad.double().cpu()
         gradients = []
         for arc_map, (shape, dtype, device) in zip(ctx.maps, ctx.like):
-            if isinstance(arc_map, RaggedTensor):
-                places = torch.from_numpy(arc_map.values).long()
-                values = grad[torch.from_numpy(arc_map.row_ids(1)).long()]
-            else:
-                places = torch.from_numpy(arc_map).long()
-                kept = places >= 0
-                places, values = places[kept], grad[kept]
-            sums = torch.zeros(shape.numel(), dtype=torch.float64).index_add_(0, places, values)
+            elements, arcs = elements_and_rows(arc_map, grad.device)
+            sums = torch.zeros(shape.numel(), dtype=torch.float64).index_add_(0, elements, grad[arcs])
             gradients.append(sums.reshape(shape).to(dtype=dtype, device=device))
         return (None, None, *gradients)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._arrays import is_tensor, numpy_of
+from .fsa import Fsa
 
 
 class DenseFsaVec:
@@ -122,3 +123,30 @@ class DenseFsaVec:
         return f"DenseFsaVec of {self.dim0()} utterances, {self.log_probs.shape[2]} classes"
 
     __repr__ = __str__
+
+
+def convert_dense_to_fsa_vec(dense_fsa_vec: DenseFsaVec) -> Fsa:
+    """A linear FSA for each utterance, with an arc of each class from frame to frame; without gradients.
+
+    >>> import numpy as np
+    >>> print(convert_dense_to_fsa_vec(DenseFsaVec(np.zeros((1, 1, 2))))[0])
+    0 1 0 0
+    0 1 1 0
+    1 2 -1 0
+    2
+    """
+    import numpy as np
+
+    from .fsa_algo import create_fsa_vec
+
+    scores = numpy_of(dense_fsa_vec.scores, np.float32)[:, 1:]
+    classes, first, made = scores.shape[1], 0, []
+    for frames in dense_fsa_vec.duration.tolist():
+        arcs = np.zeros((frames * classes + 1, 4), np.int32)
+        arcs[:, 0] = np.append(np.repeat(np.arange(frames), classes), frames)
+        arcs[:, 1] = arcs[:, 0] + 1
+        arcs[:, 2] = np.append(np.tile(np.arange(classes), frames), -1)
+        arcs[:-1, 3] = scores[first : first + frames].reshape(-1).view(np.int32)
+        made.append(Fsa(arcs))
+        first += frames + 1
+    return create_fsa_vec(made)

@@ -7,6 +7,7 @@ from typing import Any, Iterator, Sequence
 
 from .. import _kaldera
 from .._kaldera import RaggedArc, RaggedTensor
+from . import fsa_properties
 from ._arrays import index, index_and_sum, index_select, int32_of, is_float, is_tensor, like, numpy_of
 
 #: Names that are the class's own, and no attributes of arcs.
@@ -175,11 +176,6 @@ class Fsa:
         return (self._arcs.dim0(), *[None] * (self._arcs.num_axes() - 1))
 
     @property
-    def num_states(self) -> int:
-        """How many states there are, in all FSAs."""
-        return self._arcs.num_states()
-
-    @property
     def num_arcs(self) -> int:
         """How many arcs there are, in all FSAs."""
         return self._arcs.num_elements()
@@ -187,12 +183,12 @@ class Fsa:
     @property
     def properties(self) -> int:
         """k2's property bits, of all FSAs together."""
-        return self._arcs.properties()[0]
+        return self._arcs.properties()
 
     @property
     def properties_str(self) -> str:
         """The names of k2's properties."""
-        return self._arcs.properties()[1]
+        return fsa_properties.to_str(self.properties)
 
     def __len__(self) -> int:
         if self._arcs.num_axes() == 2:
@@ -305,23 +301,19 @@ class Fsa:
 
     def __repr__(self) -> str:
         kind = "Fsa" if self._arcs.num_axes() == 2 else f"FsaVec of {len(self)}"
-        return f"<{kind}, {self.num_states} states, {self.num_arcs} arcs>"
+        return f"<{kind}, {self._arcs.num_states()} states, {self.num_arcs} arcs>"
 
     def _repr_svg_(self) -> str:
         return self.arcs.to_svg(self._printable(), "")
 
-    def to_dot(self, title: str = "") -> str:
-        """A drawing for Graphviz."""
-        return self.arcs.to_dot(self._printable(), title)
-
-    def draw(self, filename: str | os.PathLike, title: str = "") -> None:
+    def draw(self, filename: str | os.PathLike, title: str | None = None) -> None:
         """Writes a drawing: ``.svg``, or ``.dot`` for Graphviz, which makes other formats of it."""
         name = os.fsdecode(filename)
         if not name.endswith((".svg", ".dot")):
             raise ValueError(f"{name}: drawings are .svg or .dot")
         draw = self.arcs.to_svg if name.endswith(".svg") else self.arcs.to_dot
         with open(name, "w", encoding="utf-8") as file:
-            file.write(draw(self._printable(), title))
+            file.write(draw(self._printable(), title or ""))
 
     def as_dict(self) -> dict[str, Any]:
         """The arcs as k2's tensor, and all attributes by name, for ``torch.save`` or ``pickle``."""
@@ -395,11 +387,11 @@ class Fsa:
 
     def clone(self) -> Fsa:
         """A copy; gradients go through it."""
+        import numpy as np
+
         made = Fsa(self.arcs)
         for name, value in self._tensor_attr.items():
-            if not isinstance(value, RaggedTensor):
-                value = value.clone() if is_tensor(value) else value.copy()
-            made._tensor_attr[name] = value
+            made._tensor_attr[name] = value.copy() if isinstance(value, np.ndarray) else value.clone()
         made._non_tensor_attr.update(self._non_tensor_attr)
         if is_tensor(self._scores):
             made._keep_scores(self._scores.clone())
@@ -472,7 +464,7 @@ class Fsa:
             from ._autograd import log_softmax_of_rows
 
             lists = RaggedTensor(self._arcs.shape(), self._arcs.scores())
-            rows = lists.row_ids(lists.num_axes - 1)
+            rows = lists.shape.row_ids(lists.num_axes - 1)
             self.scores = log_softmax_of_rows(self._scores, rows, lists.max())
         else:
             self.scores = self._arcs.scores_stochastic()

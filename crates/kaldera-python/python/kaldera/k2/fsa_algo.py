@@ -7,6 +7,7 @@ from typing import Any, Sequence
 
 from .. import _kaldera
 from .._kaldera import RaggedTensor
+from . import fsa_properties
 from ._arrays import check_cpu, index_and_sum, int32_of, is_tensor, like, numpy_of
 from .dense_fsa_vec import DenseFsaVec
 from .fsa import Fsa, _followed, _scores_of, concatenated, followed, met
@@ -21,10 +22,6 @@ class DeterminizeWeightPushingType(str, enum.Enum):
     kTropicalWeightPushing = "kTropicalWeightPushing"
     #: By the logarithm of the sum over all paths to the end.
     kLogWeightPushing = "kLogWeightPushing"
-
-
-#: k2's property: no arc has label 0.
-_EPSILON_FREE = 64
 
 
 def _lists(symbols: Any) -> RaggedTensor:
@@ -98,8 +95,8 @@ def linear_fst(labels: Any, aux_labels: Any) -> Fsa:
     written = _lists(aux_labels) if several else _lists([aux_labels])
     read = fsa.arcs.shape().remove_axis(1) if several else None
     lengths = [fsa.num_arcs - 1] if read is None else (np.diff(read.row_splits(1)) - 1).tolist()
-    if np.diff(written.row_splits(1)).tolist() != lengths:
-        raise ValueError(f"there are {lengths} labels, and {np.diff(written.row_splits(1)).tolist()} output labels")
+    if np.diff(written.shape.row_splits(1)).tolist() != lengths:
+        raise ValueError(f"there are {lengths} labels, and {np.diff(written.shape.row_splits(1)).tolist()} output labels")
     rows = [[*row, -1] for row in written.tolist()]
     fsa.aux_labels = np.array([label for row in rows for label in row], np.int32)
     return fsa
@@ -183,13 +180,9 @@ def levenshtein_alignment(refs: Any, hyps: Any, hyp_to_ref_map: Any, sorted_matc
     has there, 0 for nothing. ``sorted_match_ref`` changes nothing here.
     """
     del sorted_match_ref
-    refs, hyps = (_symbols_of(side) if isinstance(side, Fsa) else _lists(side) for side in (refs, hyps))
+    # Lists are those that Levenshtein graphs were made of.
+    refs, hyps = (_lists_of_labels(side) if isinstance(side, Fsa) else _lists(side) for side in (refs, hyps))
     return Fsa._of(*_kaldera.levenshtein_alignment(refs, hyps, int32_of(hyp_to_ref_map, "hyp_to_ref_map")))
-
-
-def _symbols_of(graphs: Fsa) -> RaggedTensor:
-    """The lists that Levenshtein graphs were made of."""
-    return RaggedTensor(graphs.arcs.shape().remove_axis(1), graphs.arcs.labels()).remove_values_leq(0)
 
 
 def arc_sort(fsa: Fsa, ret_arc_map: bool = False) -> Any:
@@ -229,7 +222,7 @@ def remove_epsilon(fsa: Fsa) -> Fsa:
 def remove_epsilon_and_add_self_loops(fsa: Fsa, remove_filler: bool = True) -> Fsa:
     """:func:`remove_epsilon`, then :func:`add_epsilon_self_loops`; ``remove_filler=False`` keeps
     fillers in the lists. Without arcs of label 0, only the second, and attributes stay what they are."""
-    if fsa.properties & _EPSILON_FREE:
+    if fsa.properties & fsa_properties.EPSILON_FREE:
         return add_epsilon_self_loops(fsa)
     return followed(fsa, *fsa.arcs.remove_epsilon_and_add_self_loops(), remove_filler=remove_filler)
 

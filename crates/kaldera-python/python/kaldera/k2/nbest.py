@@ -18,6 +18,18 @@ from .fsa_algo import (
 )
 
 
+def words_of(fsas: Fsa) -> RaggedTensor:
+    """The output labels of linear FSAs, or the labels of acceptors, without 0 and -1: int32 ``[fsa][word]``."""
+    words = fsas._tensor_attr.get("aux_labels")
+    arcs = fsas.arcs
+    shape = arcs.shape().remove_axis(1)
+    if isinstance(words, RaggedTensor):
+        words = words.remove_values_leq(0)
+        return RaggedTensor(shape.compose(words.shape).remove_axis(1), words.values)
+    words = arcs.labels() if words is None else int32_of(words, "aux_labels")
+    return RaggedTensor(shape, words).remove_values_leq(0)
+
+
 class Nbest:
     """For each utterance some paths: ``fsa`` is a vector of linear FSAs, ``shape`` is ``[utterance][path]``.
 
@@ -94,7 +106,7 @@ class Nbest:
         splits = self.shape.row_splits(1)
         if (splits[1:] == splits[:-1]).any():
             raise ValueError(f"some utterances have no paths: {self.shape}")
-        _, order = self.total_scores().sort(descending=True)
+        order = self.total_scores().sort_(descending=True, need_new2old_indexes=True)
         padded = RaggedTensor(self.shape, order).pad("replicate", -1)
         if k > padded.shape[1]:
             padded = padded[:, [*range(padded.shape[1]), *[-1] * (k - padded.shape[1])]]
@@ -104,14 +116,7 @@ class Nbest:
     def words(self) -> RaggedTensor:
         """The words of each path, int32 ``[path][word]``: its output labels, or its labels where there
         are none, without 0 and -1."""
-        words = self.fsa._tensor_attr.get("aux_labels")
-        arcs = self.fsa.arcs
-        shape = arcs.shape().remove_axis(1)
-        if isinstance(words, RaggedTensor):
-            words = words.remove_values_leq(0)
-            return RaggedTensor(shape.compose(words.shape).remove_axis(1), words.values)
-        words = arcs.labels() if words is None else int32_of(words, "aux_labels")
-        return RaggedTensor(shape, words).remove_values_leq(0)
+        return words_of(self.fsa)
 
     def build_levenshtein_graphs(self) -> Fsa:
         """The Levenshtein graph of the words of each path: a vector of FSAs."""
