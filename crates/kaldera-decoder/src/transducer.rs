@@ -10,10 +10,11 @@
 //! |---|---|
 //! | `greedy_search` | [`greedy_search`] |
 //! | `modified_beam_search`, `modified_beam_search_lm_shallow_fusion` | [`modified_beam_search`], [`Fusion`] |
-//! | `OnlineRecognizer` of sherpa-onnx | [`TransducerStream`] |
+//! | `OnlineRecognizer` of sherpa-onnx | [`TransducerStream`], [`GreedyStream`] |
 //! | `beam_search` with several symbols a frame | [`beam_search`] |
 //! | `fast_beam_search`, `k2.RnntDecodingStreams` | [`RnntStreams`] |
 //! | `GreedyTDTInfer`, `BeamTDTInfer` | [`tdt_greedy_search`], [`tdt_beam_search`] |
+//! | `rnnt_type` | [`TransducerTopology`] |
 
 mod align;
 mod beam;
@@ -23,11 +24,13 @@ mod joined;
 mod model;
 mod options;
 mod streams;
+mod topology;
 
 pub use align::forced_align;
 pub use beam::{TransducerStream, beam_search, modified_beam_search, tdt_beam_search};
 pub use fusion::Fusion;
-pub use greedy::{greedy_search, tdt_greedy_search};
+pub use greedy::{GreedyStream, greedy_search, tdt_greedy_search};
 pub use model::{EncoderOutput, StatelessModel, TransducerModel};
 pub use options::TransducerOptions;
 pub use streams::{RnntConfig, RnntLattice, RnntStream, RnntStreams};
+pub use topology::TransducerTopology;

@@ -215,15 +215,14 @@ impl Recognizer {
     ///
     /// # Errors
     /// [`Error::Recognition`] for a word that the tokens cannot spell, and for an utterance that is
-    /// too short for its transcript; what the features and the network refuse; [`Error::ModelFile`]
-    /// for a transducer that may have several tokens in a frame, or durations.
+    /// too short for its transcript; what the features and the network refuse.
     #[doc(alias = "forced alignment")]
     pub fn align(&self, audio: &Audio<'_>, transcript: &str) -> Result<Vec<Segment>, Error> {
         let rows = self.network_rows(std::slice::from_ref(audio))?;
         let words = transcript.split_whitespace().map(|word| self.decoder.spelled(&self.vocabulary, word));
         let words = words.collect::<Result<Vec<_>, _>>()?;
         if let Some(transducer) = self.decoder.transducer() {
-            return transducer.align(audio.key, rows.values(), &words);
+            return Ok(transducer.align(audio.key, rows.values(), &words)?);
         }
         let log_probs = LogProbs::new(audio.key, rows.values(), self.network.num_outputs())?;
         let options = AlignOptions::default()

@@ -112,10 +112,12 @@ mod with_onnx {
             bench.run(&["transcribe", &output, "in", "--nbest=2", "-o", &format!("{name}.jsonl")]).with(0);
         }
         bench.file("text", "a a a\n");
-        let aligned =
-            bench.run(&["align", "--text=text", "--format=ctm", "streaming-model", "in/a.wav"]).with(0).stdout;
-        assert_eq!(aligned.lines().count(), 2, "{aligned}");
-        bench.run(&["align", "--text=text", "tdt-model", "in/a.wav"]).with(1).tells(&["symbols-per-frame"]);
+        for model in ["streaming-model", "tdt-model"] {
+            let aligned = bench.run(&["align", "--text=text", "--format=ctm", model, "in/a.wav"]).with(0).stdout;
+            assert_eq!(aligned.lines().count(), 2, "{aligned}");
+            let ended = bench.run(&["transcribe", "--lm=text", model, "in/a.wav"]).with(1);
+            ended.tells(&["option --lm: a transducer", "--hotwords"]);
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::transducer::fusion::Fusion;
 use crate::transducer::joined::Joined;
 use crate::transducer::model::{EncoderOutput, TransducerModel};
 use crate::transducer::options::TransducerOptions;
+use crate::transducer::topology::TransducerTopology;
 
 /// Tokens, the last one and what is before.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +39,7 @@ const ROOT: u32 = 0;
 #[derive(Debug, Clone)]
 struct Hyp<S, L> {
     node: u32,
-    /// The frame that it looks at next; the number of frames if it has ended.
+    /// The frame that it looks at next.
     next: usize,
     total: f64,
     extra: Scores,
@@ -88,41 +89,6 @@ impl<S, L> Merged<S, L> {
     }
 }
 
-/// How many frames tokens take.
-#[derive(Debug, Clone, Copy)]
-enum Topology<'a> {
-    /// One; a blank too.
-    One,
-    /// None, until a blank ends the frame.
-    UntilBlank,
-    /// As many as the model says, of these; a blank takes one at least.
-    Durations(&'a [usize]),
-}
-
-impl Topology<'_> {
-    /// The durations of tokens, with their scores.
-    fn durations<'s>(&'s self, scores: &'s [f64]) -> impl Iterator<Item = (usize, f64)> + Clone + 's {
-        let (durations, scores): (&[usize], &[f64]) = match self {
-            Self::One => (&[1], &[0.0]),
-            Self::UntilBlank => (&[0], &[0.0]),
-            Self::Durations(durations) => (durations, scores),
-        };
-        durations.iter().copied().zip(scores.iter().copied())
-    }
-
-    /// The frames that a token takes where `taken` tokens have stayed in its frame, which may have
-    /// `most`: 0 if it stays there too; `None` if it is forbidden.
-    fn frames(&self, is_blank: bool, duration: usize, taken: usize, most: usize) -> Option<usize> {
-        match self {
-            _ if is_blank => Some(duration.max(1)),
-            Self::UntilBlank => (taken < most).then_some(0),
-            // The last token of a frame takes it.
-            _ if duration == 0 && taken.saturating_add(1) >= most => Some(1),
-            _ => Some(duration),
-        }
-    }
-}
-
 /// A token that a hypothesis may take.
 #[derive(Debug, Clone, Copy)]
 struct Step {
@@ -150,13 +116,12 @@ struct Search<'a, M: TransducerModel, L: LanguageModel> {
     model: &'a M,
     fusion: Fusion<'a, L>,
     options: &'a TransducerOptions,
-    topology: Topology<'a>,
+    topology: TransducerTopology,
+    durations: &'a [usize],
     utterance: String,
     joined: Joined,
     /// How many frames it has taken.
     num_frames: usize,
-    /// The frame before which the utterance ends.
-    end: usize,
     hyps: Vec<HypOf<M, L>>,
     nodes: Vec<Node>,
     children: FastMap<(u32, i32), u32>,
@@ -164,13 +129,12 @@ struct Search<'a, M: TransducerModel, L: LanguageModel> {
 }
 
 impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
-    /// A search before the first frame, in an utterance that ends before the frame `end`.
+    /// A search before the first frame.
     fn new(
         (model, fusion): (&'a M, &Fusion<'a, L>),
+        topology: TransducerTopology,
         options: &'a TransducerOptions,
-        topology: Topology<'a>,
         utterance: &str,
-        end: usize,
     ) -> Result<Self, Error> {
         let start = Hyp {
             node: ROOT,
@@ -187,10 +151,10 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
             fusion: Fusion { model: fusion.model, hot: fusion.hot },
             options,
             topology,
+            durations: topology.durations(model)?,
             utterance: utterance.to_owned(),
             joined: Joined::new(model, options),
             num_frames: 0,
-            end,
             hyps: vec![start],
             nodes: vec![Node { parent: ROOT, token: -1 }],
             children: FastMap::default(),
@@ -202,7 +166,8 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
     /// left there: of all steps that leave the frame, and of all that stay, as many as the beam
     /// holds. Then the best ones of all frames go on.
     fn accept(&mut self, rows: &EncoderOutput<'_>) -> Result<(), Error> {
-        let (most, topology) = (self.options.max_symbols_per_frame, self.topology);
+        let Self { topology, durations, .. } = *self;
+        let most = self.options.max_symbols_per_frame;
         for row in rows.frames() {
             let frame = self.num_frames;
             let (mut active, later): (Vec<_>, Vec<_>) =
@@ -214,13 +179,17 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
                 }
                 let (mut leaving, mut staying) = (vec![], vec![]);
                 for (place, hyp) in active.iter().enumerate() {
-                    let (tokens, durations) =
+                    let (tokens, duration_scores) =
                         self.joined.log_probs(self.model, row, &hyp.state, &self.utterance, frame)?;
                     for (token, score) in (0..).zip(tokens) {
                         let is_blank = self.options.takes_no_token(self.model.blank(), token);
-                        for (duration, duration_score) in topology.durations(durations) {
+                        for (duration, duration_score) in topology.steps(durations, duration_scores) {
                             let total = hyp.total + score + duration_score;
-                            let Some(frames) = topology.frames(is_blank, duration, taken, most) else { continue };
+                            let frames = match is_blank {
+                                true => Some(TransducerTopology::blank_frames(duration)),
+                                false => topology.token_frames(duration, taken, most),
+                            };
+                            let Some(frames) = frames else { continue };
                             if total > f64::NEG_INFINITY {
                                 let steps = if frames == 0 { &mut staying } else { &mut leaving };
                                 steps.push(Step { total, place, token, frames });
@@ -250,7 +219,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
 
     /// A hypothesis after a step.
     fn take(&mut self, from: &HypOf<M, L>, step: &Step, frame: usize) -> Result<HypOf<M, L>, Error> {
-        let mut new = Hyp { next: frame.saturating_add(step.frames).min(self.end), total: step.total, ..from.clone() };
+        let mut new = Hyp { next: frame.saturating_add(step.frames), total: step.total, ..from.clone() };
         let token = step.token;
         if self.options.takes_no_token(self.model.blank(), token) {
             return Ok(new);
@@ -283,12 +252,12 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
         Ok(new)
     }
 
-    /// The tokens of a hypothesis with their frames.
+    /// The tokens of a hypothesis with their frames, of which none is beyond the last one.
     fn tokens(&self, of: &HypOf<M, L>) -> Vec<(i32, Range<usize>)> {
         let (mut tokens, mut node, mut times) = (vec![], of.node, of.times);
         while node != ROOT {
             let Times { before, start, end } = self.times[times as usize];
-            tokens.push((self.nodes[node as usize].token, start as usize..end as usize));
+            tokens.push((self.nodes[node as usize].token, start as usize..self.num_frames.min(end as usize)));
             (node, times) = (self.nodes[node as usize].parent, before);
         }
         tokens.reverse();
@@ -297,7 +266,9 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
 
     #[expect(clippy::cast_precision_loss, reason = "hypotheses have fewer than 2^53 tokens")]
     fn result(&self, times: &FrameTimes, complete: bool) -> Recognition {
-        let mut hyps = self.hyps.clone();
+        // Those that look beyond the last frame end there.
+        let ended = self.hyps.iter().map(|hyp| Hyp { next: hyp.next.min(self.num_frames), ..hyp.clone() });
+        let mut hyps = Merged::new(ended).list;
         for hyp in &mut hyps {
             if let Some(hot) = self.fusion.hot.filter(|_| complete) {
                 let back = f64::from(hot.finalize(hyp.hot));
@@ -328,28 +299,30 @@ fn search<M: TransducerModel, L: LanguageModel>(
     fusion: &Fusion<'_, L>,
     options: &TransducerOptions,
     times: &FrameTimes,
-    topology: Topology<'_>,
+    topology: TransducerTopology,
 ) -> Result<Recognition, Error> {
-    encoder.check(model, options, times)?;
-    let mut search = Search::new((model, fusion), options, topology, encoder.utterance(), encoder.num_frames())?;
-    search.accept(encoder)?;
-    Ok(search.result(times, true))
+    let mut stream = TransducerStream::new(encoder.utterance(), model, fusion, topology, options, *times)?;
+    stream.accept(encoder)?;
+    Ok(stream.finish())
 }
 
-/// An utterance whose frames of the encoder come in chunks: [`modified_beam_search`], whose result
+/// A beam search of an utterance whose frames of the encoder come in chunks:
+/// [`modified_beam_search`], [`beam_search`] or [`tdt_beam_search`], by its topology, whose result
 /// [`finish`](Self::finish) returns whatever the chunks are.
 ///
 /// ```
 /// use kaldera_decoder::FrameTimes;
 /// use kaldera_decoder::transducer::{
-///     EncoderOutput, Fusion, StatelessModel, TransducerOptions, TransducerStream, modified_beam_search,
+///     EncoderOutput, Fusion, StatelessModel, TransducerOptions, TransducerStream, TransducerTopology,
+///     modified_beam_search,
 /// };
 ///
 /// let identity = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
 /// let model = StatelessModel::new(vec![], identity, vec![0.0; 3], 3, 0)?;
 /// let (options, times) = (TransducerOptions::default(), FrameTimes::default());
 /// let rows = [0.1, 2.0, 0.3, 2.0, 0.1, 0.1, 0.5, 0.4, 2.0];
-/// let mut stream = TransducerStream::new("utt-1", &model, &Fusion::NONE, &options, times)?;
+/// let topology = TransducerTopology::Modified;
+/// let mut stream = TransducerStream::new("utt-1", &model, &Fusion::NONE, topology, &options, times)?;
 /// for row in rows.chunks(3) {
 ///     stream.accept(&EncoderOutput::new("utt-1", row, 3)?)?;
 /// }
@@ -360,25 +333,25 @@ fn search<M: TransducerModel, L: LanguageModel>(
 pub struct TransducerStream<'a, M: TransducerModel, L: LanguageModel = NoModel> {
     search: Search<'a, M, L>,
     times: FrameTimes,
-    dim: Option<usize>,
 }
 
 impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
     /// A stream before its first frame.
     ///
     /// # Errors
-    /// [`Error::Option`], and what the model refuses.
+    /// [`Error::Option`]; [`Error::Size`] if the topology has durations and the model has none; what
+    /// the model refuses.
     pub fn new(
         utterance: &str,
         model: &'a M,
         fusion: &Fusion<'a, L>,
+        topology: TransducerTopology,
         options: &'a TransducerOptions,
         times: FrameTimes,
     ) -> Result<Self, Error> {
         options.check()?;
         times.check()?;
-        let search = Search::new((model, fusion), options, Topology::One, utterance, usize::MAX)?;
-        Ok(Self { search, times, dim: model.encoder_dim() })
+        Ok(Self { search: Search::new((model, fusion), topology, options, utterance)?, times })
     }
 
     /// Takes more frames: rows of as many values as the joiner takes.
@@ -386,13 +359,8 @@ impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
     /// # Errors
     /// As [`modified_beam_search`]; the stream cannot be used afterwards.
     pub fn accept(&mut self, chunk: &EncoderOutput<'_>) -> Result<(), Error> {
-        match self.dim {
-            Some(expected) if expected != chunk.dim() => {
-                let utterance = self.search.utterance.clone();
-                Err(Error::EncoderDim { utterance, expected, found: chunk.dim() })
-            }
-            _ => self.search.accept(chunk),
-        }
+        chunk.check_dim(self.search.model)?;
+        self.search.accept(chunk)
     }
 
     /// How many frames it has taken.
@@ -433,7 +401,7 @@ pub fn modified_beam_search<M: TransducerModel, L: LanguageModel>(
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Recognition, Error> {
-    search(model, encoder, fusion, options, times, Topology::One)
+    search(model, encoder, fusion, options, times, TransducerTopology::Modified)
 }
 
 /// Beam search in which a frame may have several tokens before its blank, up to
@@ -450,7 +418,7 @@ pub fn beam_search<M: TransducerModel, L: LanguageModel>(
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Recognition, Error> {
-    search(model, encoder, fusion, options, times, Topology::UntilBlank)
+    search(model, encoder, fusion, options, times, TransducerTopology::Regular)
 }
 
 /// Beam search of a token-and-duration transducer (Xu et al., 2023): a hypothesis takes a token and
@@ -513,16 +481,7 @@ pub fn tdt_beam_search<M: TransducerModel, L: LanguageModel>(
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Recognition, Error> {
-    let durations = durations_of(model)?;
-    search(model, encoder, fusion, options, times, Topology::Durations(durations))
-}
-
-/// The durations of a model, of which there must be some.
-pub(super) fn durations_of<M: TransducerModel>(model: &M) -> Result<&[usize], Error> {
-    match model.durations() {
-        [] => Err(Error::Size { what: "durations of the model", expected: 1, found: 0 }),
-        durations => Ok(durations),
-    }
+    search(model, encoder, fusion, options, times, TransducerTopology::Durations)
 }
 
 #[cfg(test)]

@@ -1,12 +1,184 @@
 //! The best token of each frame.
 
+use std::fmt;
+use std::ops::Range;
+
 use crate::ctc::best_of_row;
 use crate::error::Error;
-use crate::result::{FrameTimes, Hypothesis, Scores, Segment};
-use crate::transducer::beam::durations_of;
+use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
 use crate::transducer::joined::Joined;
 use crate::transducer::model::{EncoderOutput, TransducerModel};
 use crate::transducer::options::TransducerOptions;
+use crate::transducer::topology::TransducerTopology;
+
+/// A greedy search of an utterance whose frames of the encoder come in chunks: [`greedy_search`], or
+/// [`tdt_greedy_search`] with [`TransducerTopology::Durations`], whose result
+/// [`finish`](Self::finish) returns whatever the chunks are.
+///
+/// ```
+/// use kaldera_decoder::FrameTimes;
+/// use kaldera_decoder::transducer::{
+///     EncoderOutput, GreedyStream, StatelessModel, TransducerOptions, TransducerTopology, greedy_search,
+/// };
+///
+/// let identity = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+/// let model = StatelessModel::new(vec![], identity, vec![0.0; 3], 3, 0)?;
+/// let (options, times) = (TransducerOptions::default(), FrameTimes::default());
+/// let rows = [0.1, 2.0, 0.3, 2.0, 0.1, 0.1, 0.5, 0.4, 2.0];
+/// let mut stream = GreedyStream::new("utt-1", &model, TransducerTopology::Regular, &options, times)?;
+/// for row in rows.chunks(3) {
+///     stream.accept(&EncoderOutput::new("utt-1", row, 3)?)?;
+/// }
+/// let whole = EncoderOutput::new("utt-1", &rows, 3)?;
+/// assert_eq!(stream.finish().hypotheses, [greedy_search(&model, &whole, &options, &times)?]);
+/// # Ok::<(), kaldera_decoder::Error>(())
+/// ```
+pub struct GreedyStream<'a, M: TransducerModel> {
+    model: &'a M,
+    topology: TransducerTopology,
+    durations: &'a [usize],
+    options: &'a TransducerOptions,
+    times: FrameTimes,
+    utterance: String,
+    joined: Joined,
+    /// How many frames it has taken.
+    num_frames: usize,
+    /// The frame that it looks at next.
+    next: usize,
+    /// How many tokens have stayed in that frame.
+    taken: usize,
+    state: M::State,
+    tokens: Vec<Found>,
+    acoustic: f64,
+}
+
+/// A token, its frames, and its probability in the first of them.
+struct Found {
+    token: i32,
+    frames: Range<usize>,
+    confidence: f64,
+}
+
+impl<'a, M: TransducerModel> GreedyStream<'a, M> {
+    /// A stream before its first frame. With [`TransducerTopology::Modified`], a frame has one token
+    /// at most, whatever the options say.
+    ///
+    /// # Errors
+    /// [`Error::Option`]; [`Error::Size`] if the topology has durations and the model has none; what
+    /// the model refuses.
+    pub fn new(
+        utterance: &str,
+        model: &'a M,
+        topology: TransducerTopology,
+        options: &'a TransducerOptions,
+        times: FrameTimes,
+    ) -> Result<Self, Error> {
+        options.check()?;
+        times.check()?;
+        Ok(Self {
+            model,
+            topology,
+            durations: topology.durations(model)?,
+            options,
+            times,
+            utterance: utterance.to_owned(),
+            joined: Joined::new(model, options),
+            num_frames: 0,
+            next: 0,
+            taken: 0,
+            state: model.start()?,
+            tokens: vec![],
+            acoustic: 0.0,
+        })
+    }
+
+    /// Takes more frames: rows of as many values as the joiner takes.
+    ///
+    /// # Errors
+    /// As [`greedy_search`]; the stream cannot be used afterwards.
+    pub fn accept(&mut self, chunk: &EncoderOutput<'_>) -> Result<(), Error> {
+        chunk.check_dim(self.model)?;
+        for row in chunk.frames() {
+            while self.next == self.num_frames && self.tokens.len() < self.options.max_symbols {
+                self.step(row)?;
+            }
+            self.num_frames += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes the best token of a frame.
+    fn step(&mut self, row: &[f32]) -> Result<(), Error> {
+        let frame = self.next;
+        let (tokens, durations) = self.joined.log_probs(self.model, row, &self.state, &self.utterance, frame)?;
+        let (token, score) = best_of_row(tokens);
+        self.acoustic += score;
+        let mut steps = self.topology.steps(self.durations, durations);
+        let first = steps.next().unwrap_or((1, 0.0));
+        let (duration, duration_score) = steps.fold(first, |best, step| if step.1 > best.1 { step } else { best });
+        self.acoustic += duration_score;
+        let frames = if self.options.takes_no_token(self.model.blank(), token) {
+            TransducerTopology::blank_frames(duration)
+        } else {
+            let frames = frame..frame.saturating_add(duration.max(1));
+            self.tokens.push(Found { token, frames, confidence: score.exp() });
+            self.state = self.model.advance(&self.state, token)?;
+            self.taken += 1;
+            let is_last = duration == 0 && self.taken >= self.options.max_symbols_per_frame;
+            if is_last { 1 } else { duration }
+        };
+        if frames > 0 {
+            self.taken = 0;
+        }
+        self.next = frame.saturating_add(frames);
+        Ok(())
+    }
+
+    /// How many frames it has taken.
+    pub fn num_frames(&self) -> usize {
+        self.num_frames
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        let segment = |Found { token, frames, confidence }: &Found| {
+            let frames = frames.start..frames.end.min(self.num_frames);
+            Segment::new(*token, "", frames, &self.times).with_confidence(*confidence)
+        };
+        let scores = Scores { acoustic: self.acoustic, ..Scores::default() };
+        Hypothesis { tokens: self.tokens.iter().map(segment).collect(), scores, ..Hypothesis::default() }
+    }
+
+    /// The tokens so far: one hypothesis. More frames may follow.
+    pub fn partial(&self) -> Recognition {
+        Recognition::new(&*self.utterance, self.num_frames, vec![self.hypothesis()])
+    }
+
+    /// The tokens of the utterance: one hypothesis.
+    pub fn finish(self) -> Recognition {
+        self.partial()
+    }
+}
+
+impl<M: TransducerModel> fmt::Debug for GreedyStream<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { utterance, topology, num_frames, .. } = self;
+        let mut shown = f.debug_struct("GreedyStream");
+        shown.field("utterance", utterance).field("topology", topology).field("num_frames", num_frames);
+        shown.finish_non_exhaustive()
+    }
+}
+
+fn search<M: TransducerModel>(
+    model: &M,
+    encoder: &EncoderOutput<'_>,
+    topology: TransducerTopology,
+    options: &TransducerOptions,
+    times: &FrameTimes,
+) -> Result<Hypothesis, Error> {
+    let mut stream = GreedyStream::new(encoder.utterance(), model, topology, options, *times)?;
+    stream.accept(encoder)?;
+    Ok(stream.hypothesis())
+}
 
 /// Takes the best token in each frame until it is the blank, or
 /// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame) tokens have been taken. The
@@ -21,29 +193,7 @@ pub fn greedy_search<M: TransducerModel>(
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Hypothesis, Error> {
-    encoder.check(model, options, times)?;
-    let (mut state, mut joined) = (model.start()?, Joined::new(model, options));
-    let (mut tokens, mut acoustic) = (vec![], 0.0);
-    for (frame, row) in encoder.frames().enumerate() {
-        for _ in 0..options.max_symbols_per_frame {
-            let (log_probs, _) = joined.log_probs(model, row, &state, encoder.utterance(), frame)?;
-            let (token, score) = best_of_row(log_probs);
-            acoustic += score;
-            if options.takes_no_token(model.blank(), token) {
-                break;
-            }
-            tokens.push(Segment::new(token, "", frame..frame + 1, times).with_confidence(score.exp()));
-            if tokens.len() == options.max_symbols {
-                return Ok(Hypothesis { tokens, scores: of(acoustic), ..Hypothesis::default() });
-            }
-            state = model.advance(&state, token)?;
-        }
-    }
-    Ok(Hypothesis { tokens, scores: of(acoustic), ..Hypothesis::default() })
-}
-
-fn of(acoustic: f64) -> Scores {
-    Scores { acoustic, ..Scores::default() }
+    search(model, encoder, TransducerTopology::Regular, options, times)
 }
 
 /// The greedy search of a token-and-duration transducer (Xu et al., 2023): of each frame that is
@@ -59,34 +209,5 @@ pub fn tdt_greedy_search<M: TransducerModel>(
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Hypothesis, Error> {
-    encoder.check(model, options, times)?;
-    let durations = durations_of(model)?;
-    let (mut state, mut joined) = (model.start()?, Joined::new(model, options));
-    let (mut tokens, mut acoustic) = (vec![], 0.0);
-    let (mut frame, mut taken) = (0, 0);
-    let num_frames = encoder.num_frames();
-    while frame < num_frames && tokens.len() < options.max_symbols {
-        let (tokens_of_frame, durations_of_frame) =
-            joined.log_probs(model, encoder.frame(frame), &state, encoder.utterance(), frame)?;
-        let (token, score) = best_of_row(tokens_of_frame);
-        let (duration, duration_score) = best_of_row(durations_of_frame);
-        let mut duration = usize::try_from(duration).ok().and_then(|at| durations.get(at)).copied().unwrap_or(0);
-        acoustic += score + duration_score;
-        if options.takes_no_token(model.blank(), token) {
-            duration = duration.max(1);
-        } else {
-            let end = frame.saturating_add(duration.max(1)).min(num_frames);
-            tokens.push(Segment::new(token, "", frame..end, times).with_confidence(score.exp()));
-            state = model.advance(&state, token)?;
-            taken += 1;
-            if duration == 0 && taken >= options.max_symbols_per_frame {
-                duration = 1;
-            }
-        }
-        if duration > 0 {
-            taken = 0;
-        }
-        frame = frame.saturating_add(duration);
-    }
-    Ok(Hypothesis { tokens, scores: of(acoustic), ..Hypothesis::default() })
+    search(model, encoder, TransducerTopology::Durations, options, times)
 }

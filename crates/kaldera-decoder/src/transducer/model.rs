@@ -1,8 +1,6 @@
 //! What a transducer's networks must do for a search.
 
 use crate::error::Error;
-use crate::result::FrameTimes;
-use crate::transducer::options::TransducerOptions;
 
 /// The predictor and the joiner of a transducer, over plain slices.
 ///
@@ -140,15 +138,8 @@ impl<'a> EncoderOutput<'a> {
         &self.values[frame * self.dim..][..self.dim]
     }
 
-    /// Checks what a search is given.
-    pub(crate) fn check<M: TransducerModel>(
-        &self,
-        model: &M,
-        options: &TransducerOptions,
-        times: &FrameTimes,
-    ) -> Result<(), Error> {
-        options.check()?;
-        times.check()?;
+    /// Refuses rows that the joiner does not take.
+    pub(crate) fn check_dim<M: TransducerModel>(&self, model: &M) -> Result<(), Error> {
         match model.encoder_dim() {
             Some(expected) if expected != self.dim => {
                 Err(Error::EncoderDim { utterance: self.utterance.into(), expected, found: self.dim })

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kaldera_decoder::transducer::{
-    EncoderOutput, Fusion, TransducerModel, TransducerOptions, TransducerStream, beam_search, forced_align,
-    modified_beam_search, tdt_beam_search, tdt_greedy_search,
+    EncoderOutput, Fusion, GreedyStream, TransducerModel, TransducerOptions, TransducerStream, TransducerTopology,
+    beam_search, forced_align, greedy_search, modified_beam_search, tdt_beam_search, tdt_greedy_search,
 };
 use kaldera_decoder::{Error, FrameTimes};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ const TOKENS: usize = 3;
 /// Sums of a few dozen doubles.
 const TOLERANCE: f64 = 1e-9;
 
-/// The encoder's scores, and another bonus after each token.
+/// The encoder's scores, and a bonus that depends on all tokens before: on their sum.
 #[derive(Debug, Clone)]
 struct Model {
     durations: Vec<usize>,
@@ -39,17 +39,22 @@ impl TransducerModel for Model {
         Ok(0)
     }
 
-    fn advance(&self, _: &usize, token: i32) -> Result<usize, Error> {
-        Ok(usize::try_from(token).unwrap())
+    fn advance(&self, sum: &usize, token: i32) -> Result<usize, Error> {
+        Ok((sum + usize::try_from(token).unwrap()) % TOKENS)
     }
 
-    fn join(&self, encoder: &[f32], last: &usize, scores: &mut [f32]) -> Result<(), Error> {
+    fn join(&self, encoder: &[f32], sum: &usize, scores: &mut [f32]) -> Result<(), Error> {
         scores.copy_from_slice(encoder);
-        for (score, more) in scores.iter_mut().zip(&self.after[*last]) {
+        for (score, more) in scores.iter_mut().zip(&self.after[*sum]) {
             *score += more;
         }
         Ok(())
     }
+}
+
+/// The state after these tokens.
+fn state_after(tokens: &[i32]) -> usize {
+    usize::try_from(tokens.iter().sum::<i32>()).unwrap() % TOKENS
 }
 
 fn log_softmax(scores: &[f32]) -> Vec<f64> {
@@ -71,8 +76,7 @@ fn all_strings(model: &Model, encoder: &EncoderOutput<'_>, most: usize) -> BTree
             return;
         }
         let mut scores = vec![0.0; TOKENS + model.durations.len()];
-        let last = tokens.last().map_or(0, |&token| usize::try_from(token).unwrap());
-        model.join(encoder.frame(frame), &last, &mut scores).unwrap();
+        model.join(encoder.frame(frame), &state_after(tokens), &mut scores).unwrap();
         let (of_tokens, of_durations) = (log_softmax(&scores[..TOKENS]), log_softmax(&scores[TOKENS..]));
         for (token, of_token) in (0..).zip(&of_tokens) {
             for (place, &duration) in model.durations.iter().enumerate() {
@@ -107,8 +111,7 @@ fn all_of_frames(model: &Model, encoder: &EncoderOutput<'_>, most: usize, one: b
             let mut longer: BTreeMap<Vec<i32>, f64> = BTreeMap::new();
             for (string, sum) in sums {
                 let mut scores = [0.0; TOKENS];
-                let last = string.last().map_or(0, |&token| usize::try_from(token).unwrap());
-                model.join(row, &last, &mut scores).unwrap();
+                model.join(row, &state_after(&string), &mut scores).unwrap();
                 let scores = log_softmax(&scores);
                 *ended.entry(string.clone()).or_insert(0.0) += sum * scores[0].exp();
                 for (token, score) in (1..).zip(&scores[1..]) {
@@ -232,31 +235,46 @@ fn what_a_search_cannot_take_is_named() {
     assert!(matches!(refused, Err(Error::Option { name: "subsampling", .. })));
 }
 
-/// All alignments of a transcript with one token or none in each frame: the score of the best, and
-/// the frames of its tokens.
-fn best_alignment(model: &Model, encoder: &EncoderOutput<'_>, tokens: &[i32]) -> Option<(f64, Vec<usize>)> {
-    let num_frames = encoder.num_frames();
+const TOPOLOGIES: [TransducerTopology; 3] =
+    [TransducerTopology::Regular, TransducerTopology::Modified, TransducerTopology::Durations];
+
+/// The best of all alignments of the tokens that are left: its score, and the first frames of these.
+fn best_alignment(
+    model: &Model,
+    encoder: &EncoderOutput<'_>,
+    topology: TransducerTopology,
+    (frame, sum): (usize, usize),
+    tokens: &[i32],
+) -> Option<(f64, Vec<usize>)> {
+    if frame >= encoder.num_frames() {
+        return tokens.is_empty().then_some((0.0, vec![]));
+    }
+    let mut scores = vec![0.0; TOKENS + model.durations.len()];
+    model.join(encoder.frame(frame), &sum, &mut scores).unwrap();
+    let (of_tokens, of_durations) = (log_softmax(&scores[..TOKENS]), log_softmax(&scores[TOKENS..]));
+    // The frames of a blank, those of a token, and their score.
+    let steps: Vec<(usize, usize, f64)> = match topology {
+        TransducerTopology::Regular => vec![(1, 0, 0.0)],
+        TransducerTopology::Modified => vec![(1, 1, 0.0)],
+        TransducerTopology::Durations => {
+            model.durations.iter().zip(&of_durations).map(|(&frames, &score)| (frames.max(1), frames, score)).collect()
+        }
+    };
     let mut best: Option<(f64, Vec<usize>)> = None;
-    for chosen in 0_u32..1 << num_frames {
-        let frames: Vec<usize> = (0..num_frames).filter(|frame| chosen >> frame & 1 == 1).collect();
-        if frames.len() != tokens.len() {
-            continue;
+    let mut add = |score: f64, starts: Vec<usize>| {
+        if best.as_ref().is_none_or(|best| score > best.0) {
+            best = Some((score, starts));
         }
-        let (mut total, mut last, mut rest) = (0.0, 0, tokens);
-        for frame in 0..num_frames {
-            let mut scores = [0.0; TOKENS];
-            model.join(encoder.frame(frame), &last, &mut scores).unwrap();
-            let scores = log_softmax(&scores);
-            if frames.contains(&frame) {
-                last = usize::try_from(rest[0]).unwrap();
-                rest = &rest[1..];
-                total += scores[last];
-            } else {
-                total += scores[0];
-            }
+    };
+    for (of_blank, of_token, score) in steps {
+        if let Some((rest, starts)) = best_alignment(model, encoder, topology, (frame + of_blank, sum), tokens) {
+            add(rest + score + of_tokens[0], starts);
         }
-        if best.as_ref().is_none_or(|best| total > best.0) {
-            best = Some((total, frames));
+        let Some((&token, others)) = tokens.split_first() else { continue };
+        let token = usize::try_from(token).unwrap();
+        let next = (frame + of_token, (sum + token) % TOKENS);
+        if let Some((rest, starts)) = best_alignment(model, encoder, topology, next, others) {
+            add(rest + score + of_tokens[token], [vec![frame], starts].concat());
         }
     }
     best
@@ -265,41 +283,59 @@ fn best_alignment(model: &Model, encoder: &EncoderOutput<'_>, tokens: &[i32]) ->
 proptest! {
     #[test]
     fn a_stream_gives_what_the_whole_gives(
-        after in prop::array::uniform3(prop::array::uniform3(-1.0_f32..1.0)),
-        values in prop::collection::vec(-3.0_f32..3.0, 0..9 * TOKENS),
-        beam in 1..5_usize,
-        chunk in 1..5_usize,
+        model in model(0),
+        values in prop::collection::vec(-3.0_f32..3.0, 30),
+        (frames, chunk) in (0..9_usize, 1..5_usize),
+        (beam, most) in (1..5_usize, 1..4_usize),
         unk in prop::option::of(1..3_i32),
+        topology in prop::sample::select(&TOPOLOGIES[..]),
     ) {
-        let model = Model { durations: vec![], after };
-        let values = &values[..values.len() / TOKENS * TOKENS];
+        let dim = TOKENS + model.durations.len();
+        let values = encoder(&model, &values, frames);
         let (times, fusion) = (FrameTimes::default(), Fusion::NONE);
-        let options = TransducerOptions::default().with_beam(beam).with_n_best(beam).with_unk(unk);
-        let mut stream = TransducerStream::new("u", &model, &fusion, &options, times).unwrap();
-        for chunk in values.chunks(chunk * TOKENS) {
-            stream.accept(&EncoderOutput::new("u", chunk, TOKENS).unwrap()).unwrap();
+        let options = TransducerOptions::default().with_unk(unk).with_max_symbols_per_frame(most);
+        let (one, several) = (options.clone(), options.with_beam(beam).with_n_best(beam));
+        let searched = |encoder: &EncoderOutput<'_>| match topology {
+            TransducerTopology::Regular => beam_search(&model, encoder, &fusion, &several, &times),
+            TransducerTopology::Modified => modified_beam_search(&model, encoder, &fusion, &several, &times),
+            TransducerTopology::Durations => tdt_beam_search(&model, encoder, &fusion, &several, &times),
+        };
+        let greedy = |encoder: &EncoderOutput<'_>| match topology {
+            TransducerTopology::Regular => greedy_search(&model, encoder, &one, &times),
+            TransducerTopology::Modified => greedy_search(&model, encoder, &one.clone().with_max_symbols_per_frame(1), &times),
+            TransducerTopology::Durations => tdt_greedy_search(&model, encoder, &one, &times),
+        };
+        let mut beams = TransducerStream::new("u", &model, &fusion, topology, &several, times).unwrap();
+        let mut greedies = GreedyStream::new("u", &model, topology, &one, times).unwrap();
+        for chunk in values.chunks(chunk * dim) {
+            let chunk = EncoderOutput::new("u", chunk, dim).unwrap();
+            beams.accept(&chunk).unwrap();
+            greedies.accept(&chunk).unwrap();
             // Without hot words, nothing is added at the end.
-            let so_far = EncoderOutput::new("u", &values[..stream.num_frames() * TOKENS], TOKENS).unwrap();
-            let expected = modified_beam_search(&model, &so_far, &fusion, &options, &times).unwrap();
-            prop_assert_eq!(stream.partial(), expected);
+            let so_far = EncoderOutput::new("u", &values[..beams.num_frames() * dim], dim).unwrap();
+            prop_assert_eq!(beams.partial(), searched(&so_far).unwrap());
+            prop_assert_eq!(greedies.partial().hypotheses, [greedy(&so_far).unwrap()]);
         }
-        let whole = EncoderOutput::new("u", values, TOKENS).unwrap();
-        let expected = modified_beam_search(&model, &whole, &fusion, &options, &times).unwrap();
+        let whole = EncoderOutput::new("u", &values, dim).unwrap();
+        let expected = searched(&whole).unwrap();
         prop_assert!(expected.hypotheses.iter().all(|one| unk.is_none_or(|unk| !one.token_ids().contains(&unk))));
-        prop_assert_eq!(stream.finish(), expected);
+        prop_assert_eq!(beams.finish(), expected);
+        prop_assert_eq!((greedies.num_frames(), greedies.finish().hypotheses), (frames, vec![greedy(&whole).unwrap()]));
     }
 
     #[test]
     fn the_best_alignment_is_found(
-        after in prop::array::uniform3(prop::array::uniform3(-1.0_f32..1.0)),
-        values in prop::collection::vec(-3.0_f32..3.0, 0..6 * TOKENS),
-        tokens in prop::collection::vec(1..3_i32, 0..5),
+        model in model(0),
+        values in prop::collection::vec(-3.0_f32..3.0, 24),
+        frames in 0..5_usize,
+        tokens in prop::collection::vec(1..3_i32, 0..4),
+        topology in prop::sample::select(&TOPOLOGIES[..]),
     ) {
-        let model = Model { durations: vec![], after };
-        let values = &values[..values.len() / TOKENS * TOKENS];
-        let encoder = EncoderOutput::new("u", values, TOKENS).unwrap();
-        let found = forced_align(&model, &encoder, &tokens, &TransducerOptions::default(), &FrameTimes::default());
-        let Some((score, frames)) = best_alignment(&model, &encoder, &tokens) else {
+        let values = encoder(&model, &values, frames);
+        let encoder = EncoderOutput::new("u", &values, TOKENS + model.durations.len()).unwrap();
+        let options = TransducerOptions::default();
+        let found = forced_align(&model, &encoder, &tokens, topology, &options, &FrameTimes::default());
+        let Some((score, starts)) = best_alignment(&model, &encoder, topology, (0, 0), &tokens) else {
             let is_too_long = matches!(found, Err(Error::TooFewFrames { .. }));
             prop_assert!(is_too_long);
             return Ok(());
@@ -307,7 +343,8 @@ proptest! {
         let found = found.unwrap();
         prop_assert!((found.scores.acoustic - score).abs() < TOLERANCE, "{} {}", found.scores.acoustic, score);
         prop_assert_eq!(found.token_ids(), tokens);
-        prop_assert_eq!(found.tokens.iter().map(|token| token.frames.start).collect::<Vec<_>>(), frames);
+        prop_assert_eq!(found.tokens.iter().map(|token| token.frames.start).collect::<Vec<_>>(), starts);
+        prop_assert!(found.tokens.iter().all(|token| !token.frames.is_empty() && token.frames.end <= frames));
     }
 }
 
@@ -316,15 +353,31 @@ fn transcripts_that_cannot_be_aligned_are_refused() {
     let model = Model { durations: vec![], after: [[0.0; 3]; 3] };
     let encoder = EncoderOutput::new("u", &[0.0; 6], TOKENS).unwrap();
     let align = |tokens: &[i32], options: &TransducerOptions| {
-        forced_align(&model, &encoder, tokens, options, &FrameTimes::default()).unwrap_err()
+        forced_align(&model, &encoder, tokens, TransducerTopology::Modified, options, &FrameTimes::default())
+            .unwrap_err()
     };
     let options = TransducerOptions::default();
     assert!(matches!(align(&[1, 0], &options), Error::BlankLabel { position: 1, .. }));
     assert!(matches!(align(&[2], &options.clone().with_unk(Some(2))), Error::BlankLabel { blank: 2, .. }));
     assert!(matches!(align(&[1, 3], &options), Error::Label { label: 3, num_tokens: 3, .. }));
     assert!(matches!(align(&[1, 1, 1], &options), Error::TooFewFrames { needed: 3, num_frames: 2, .. }));
-    let with_durations = Model { durations: vec![1], ..model.clone() };
-    let encoder = EncoderOutput::new("u", &[0.0; 8], TOKENS + 1).unwrap();
-    let refused = forced_align(&with_durations, &encoder, &[1], &options, &FrameTimes::default());
-    assert!(matches!(refused, Err(Error::Size { expected: 0, found: 1, .. })));
+    let times = FrameTimes::default();
+    let refused = forced_align(&model, &encoder, &[1], TransducerTopology::Durations, &options, &times);
+    assert!(matches!(refused, Err(Error::Size { expected: 1, found: 0, .. })));
+    // Tokens of 2 frames at least, of which the last may be cut off.
+    let with_durations = Model { durations: vec![3, 2], ..model.clone() };
+    let encoder = EncoderOutput::new("u", &[0.0; 10], TOKENS + 2).unwrap();
+    let align = |tokens: &[i32]| {
+        forced_align(&with_durations, &encoder, tokens, TransducerTopology::Durations, &options, &times)
+    };
+    assert!(matches!(align(&[1, 2]), Err(Error::TooFewFrames { needed: 3, num_frames: 2, .. })));
+    assert_eq!(align(&[1]).unwrap().tokens[0].frames, 0..2);
+    // Any number of tokens is in a frame, but not in none.
+    let long = [1; 40];
+    let rows = EncoderOutput::new("u", &[0.0; 3], TOKENS).unwrap();
+    let found = forced_align(&model, &rows, &long, TransducerTopology::Regular, &options, &times).unwrap();
+    assert!(found.tokens.len() == 40 && found.tokens.iter().all(|token| token.frames == (0..1)));
+    let nothing = EncoderOutput::new("u", &[], TOKENS).unwrap();
+    let refused = forced_align(&model, &nothing, &long, TransducerTopology::Regular, &options, &times);
+    assert!(matches!(refused, Err(Error::TooFewFrames { needed: 1, num_frames: 0, .. })));
 }

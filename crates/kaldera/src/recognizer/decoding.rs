@@ -310,14 +310,12 @@ impl Decoder {
         })
     }
 
-    /// A stream; none for a search that needs whole utterances.
-    pub(super) fn stream(&self, utterance: &str) -> Result<Option<DecoderStream<'_>>, Error> {
+    /// An utterance before its first frame.
+    pub(super) fn stream(&self, utterance: &str) -> Result<DecoderStream<'_>, Error> {
         Ok(match &self.search {
-            Search::Ctc(decoder) => Some(DecoderStream::Ctc(Box::new(decoder.stream(utterance)))),
-            Search::Graph(recognizer) => Some(DecoderStream::Graph(recognizer, Box::new(recognizer.stream(utterance)))),
-            Search::Transducer(search) => {
-                search.stream(utterance)?.map(|stream| DecoderStream::Transducer(Box::new(stream)))
-            }
+            Search::Ctc(decoder) => DecoderStream::Ctc(Box::new(decoder.stream(utterance))),
+            Search::Graph(recognizer) => DecoderStream::Graph(recognizer, Box::new(recognizer.stream(utterance))),
+            Search::Transducer(search) => DecoderStream::Transducer(Box::new(search.stream(utterance)?)),
         })
     }
 

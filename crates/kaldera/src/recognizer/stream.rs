@@ -15,10 +15,9 @@ use crate::recognizer::front_end::FrontEndStream;
 ///
 /// What [`finish`](Self::finish) returns is what [`Recognizer::transcribe`] returns of the whole. A
 /// network with a state runs once over each chunk. One that needs the whole utterance, such as one
-/// with layers in both directions or of an ONNX file without states, features that are normalised
-/// over the utterance, and transducers with durations or several tokens in a frame: these run over
-/// all that has come whenever a result is asked for. Such utterances should
-/// end at an [endpoint](Recognizer::endpoint).
+/// with layers in both directions or of an ONNX file without states, and features that are normalised
+/// over the utterance: these run over all that has come whenever a result is asked for. Such
+/// utterances should end at an [endpoint](Recognizer::endpoint).
 pub struct RecognizerStream<'r> {
     recognizer: &'r Recognizer,
     utterance: String,
@@ -40,8 +39,8 @@ impl<'r> RecognizerStream<'r> {
         let reason = "log-probabilities of an archive belong to whole utterances: no stream".to_owned();
         let features = features.ok_or(Error::ModelFile { path: "model.toml".into(), reason })?;
         let network = recognizer.network.stream().ok().filter(|_| !recognizer.front_end.needs_utterance());
-        let network = network.zip(recognizer.decoder.stream(utterance)?);
-        let network = network.map(|(network, decoder)| Running { network, decoder });
+        let decoder = recognizer.decoder.stream(utterance)?;
+        let network = network.map(|network| Running { network, decoder });
         Ok(Self { recognizer, utterance: utterance.to_owned(), features, rows: vec![], network })
     }
 
@@ -96,9 +95,7 @@ impl<'r> RecognizerStream<'r> {
     /// frames would count as silence, and an endpoint could fall into it.
     fn so_far(&self) -> Result<Recognition, Error> {
         let rows = self.network_rows()?;
-        let Some(mut decoder) = self.recognizer.decoder.stream(&self.utterance)? else {
-            return self.recognizer.decoder.decode(&self.utterance, rows.values());
-        };
+        let mut decoder = self.recognizer.decoder.stream(&self.utterance)?;
         decoder.accept(&self.utterance, rows.values(), self.recognizer.network.num_outputs())?;
         decoder.partial()
     }

@@ -7,8 +7,8 @@ use fsa::graphs::ContextGraph;
 use kaldera_decoder::align::TranscriptWord;
 use kaldera_decoder::ctc::NoModel;
 use kaldera_decoder::transducer::{
-    EncoderOutput, Fusion, TransducerModel, TransducerOptions, TransducerStream, beam_search, forced_align,
-    greedy_search, modified_beam_search, tdt_beam_search, tdt_greedy_search,
+    EncoderOutput, Fusion, GreedyStream, TransducerModel, TransducerOptions, TransducerStream, TransducerTopology,
+    forced_align,
 };
 use kaldera_decoder::{Error as DecoderError, FrameTimes, Recognition, Segment, Vocabulary, WordUnits};
 use kaldera_network::{Error as NetworkError, Predictor, PredictorState};
@@ -98,7 +98,10 @@ impl Model {
             ("decoding.language-model", options.language_model.as_ref()),
         ];
         if let Some((key, _)) = idle.into_iter().find(|(_, file)| file.is_some()) {
-            return Err(self.refuse(key, "a transducer is decoded without it: leave it out"));
+            let reason = "a transducer is decoded without it: leave it out, and give the phrases that are to be \
+                          preferred as hot words (decoding.hotwords, --hotwords); graphs, lexicons and language \
+                          models are for kind = \"ctc\"";
+            return Err(self.refuse(key, reason));
         }
         let expected = predictor.encoder_dim();
         if expected != encoder_dim {
@@ -143,35 +146,31 @@ impl TransducerSearch {
         EncoderOutput::new(utterance, values, self.model.predictor.encoder_dim())
     }
 
-    /// Whether a frame has one token at most.
-    fn has_one_token_a_frame(&self) -> bool {
-        self.model.durations.is_empty() && self.options.max_symbols_per_frame == 1
-    }
-
-    /// The words for rows of the encoder.
-    pub(super) fn decode(&self, utterance: &str, values: &[f32]) -> Result<Recognition, DecoderError> {
-        let rows = self.rows(utterance, values)?;
-        let (model, options, times, fusion) = (&self.model, &self.options, &self.times, &self.fusion());
-        let one = |best| Recognition::new(utterance, rows.num_frames(), vec![best]);
-        let has_durations = !model.durations.is_empty();
-        let found = match (self.has_one_token_a_frame(), has_durations, self.is_greedy) {
-            // With a beam of 1 it takes the best token of each frame.
-            (true, _, _) => modified_beam_search(model, &rows, fusion, options, times)?,
-            (_, true, true) => one(tdt_greedy_search(model, &rows, options, times)?),
-            (_, true, false) => tdt_beam_search(model, &rows, fusion, options, times)?,
-            (_, false, true) => one(greedy_search(model, &rows, options, times)?),
-            (_, false, false) => beam_search(model, &rows, fusion, options, times)?,
-        };
-        Ok(self.spelled(found))
-    }
-
-    /// A stream; none where a frame may have several tokens, or none for several frames.
-    pub(super) fn stream(&self, utterance: &str) -> Result<Option<SearchStream<'_>>, DecoderError> {
-        if !self.has_one_token_a_frame() {
-            return Ok(None);
+    fn topology(&self) -> TransducerTopology {
+        match (self.model.durations.is_empty(), self.options.max_symbols_per_frame) {
+            (false, _) => TransducerTopology::Durations,
+            (true, 1) => TransducerTopology::Modified,
+            (true, _) => TransducerTopology::Regular,
         }
-        let stream = TransducerStream::new(utterance, &self.model, &self.fusion(), &self.options, self.times)?;
-        Ok(Some(SearchStream { search: self, stream }))
+    }
+
+    /// The words for rows of the encoder: a stream that comes at once.
+    pub(super) fn decode(&self, utterance: &str, values: &[f32]) -> Result<Recognition, DecoderError> {
+        let mut stream = self.stream(utterance)?;
+        stream.accept(utterance, values)?;
+        Ok(stream.finish())
+    }
+
+    /// An utterance before its first row.
+    pub(super) fn stream(&self, utterance: &str) -> Result<SearchStream<'_>, DecoderError> {
+        let (model, topology, options) = (&self.model, self.topology(), &self.options);
+        let stream = match self.is_greedy {
+            true => Running::Greedy(GreedyStream::new(utterance, model, topology, options, self.times)?),
+            false => {
+                Running::Beam(TransducerStream::new(utterance, model, &self.fusion(), topology, options, self.times)?)
+            }
+        };
+        Ok(SearchStream { search: self, stream })
     }
 
     /// With the texts of tokens, and words.
@@ -185,18 +184,14 @@ impl TransducerSearch {
         found
     }
 
-    /// Where the words of a transcript are; of several spellings of a word the first counts.
+    /// Where the words of a transcript are; of several spellings of a word the first counts. Words
+    /// overlap only if they begin in the same frame.
     pub(super) fn align(
         &self,
         utterance: &str,
         values: &[f32],
         words: &[TranscriptWord],
-    ) -> Result<Vec<Segment>, Error> {
-        if !self.has_one_token_a_frame() {
-            let reason = "transcripts are aligned with transducers of one token a frame, not with those that have \
-                          durations or several symbols-per-frame";
-            return Err(Error::ModelFile { path: "model.toml".into(), reason: reason.to_owned() });
-        }
+    ) -> Result<Vec<Segment>, DecoderError> {
         let rows = self.rows(utterance, values)?;
         let (mut tokens, mut places) = (vec![], vec![]);
         for word in words {
@@ -207,10 +202,13 @@ impl TransducerSearch {
             tokens.extend(word.pronunciations.first().into_iter().flatten());
             places.push(start..tokens.len());
         }
-        let found = forced_align(&self.model, &rows, &tokens, &self.options, &self.times)?.tokens;
+        let found = forced_align(&self.model, &rows, &tokens, self.topology(), &self.options, &self.times)?.tokens;
         let word = |(word, place): (&TranscriptWord, std::ops::Range<usize>)| {
             let (first, last) = (found.get(place.start)?, found.get(place.end.checked_sub(1)?)?);
-            Some(Segment::new(-1, word.text.clone(), first.frames.start..last.frames.end, &self.times))
+            // A token that takes no frame is in one that the next word may have, too.
+            let next = found.get(place.end).map_or(usize::MAX, |token| token.frames.start);
+            let end = last.frames.end.min(next.max(first.frames.start + 1));
+            Some(Segment::new(-1, word.text.clone(), first.frames.start..end, &self.times))
         };
         Ok(words.iter().zip(places).filter_map(word).collect())
     }
@@ -220,19 +218,35 @@ impl TransducerSearch {
 #[derive(Debug)]
 pub(super) struct SearchStream<'s> {
     search: &'s TransducerSearch,
-    stream: TransducerStream<'s, Predicting, NoModel>,
+    stream: Running<'s>,
+}
+
+#[derive(Debug)]
+enum Running<'s> {
+    Greedy(GreedyStream<'s, Predicting>),
+    Beam(TransducerStream<'s, Predicting, NoModel>),
 }
 
 impl SearchStream<'_> {
     pub(super) fn accept(&mut self, utterance: &str, values: &[f32]) -> Result<(), DecoderError> {
-        self.stream.accept(&self.search.rows(utterance, values)?)
+        let rows = self.search.rows(utterance, values)?;
+        match &mut self.stream {
+            Running::Greedy(stream) => stream.accept(&rows),
+            Running::Beam(stream) => stream.accept(&rows),
+        }
     }
 
     pub(super) fn partial(&self) -> Recognition {
-        self.search.spelled(self.stream.partial())
+        self.search.spelled(match &self.stream {
+            Running::Greedy(stream) => stream.partial(),
+            Running::Beam(stream) => stream.partial(),
+        })
     }
 
     pub(super) fn finish(self) -> Recognition {
-        self.search.spelled(self.stream.finish())
+        self.search.spelled(match self.stream {
+            Running::Greedy(stream) => stream.finish(),
+            Running::Beam(stream) => stream.finish(),
+        })
     }
 }

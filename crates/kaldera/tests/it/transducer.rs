@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kaldera::decoder::Recognition;
+use kaldera::decoder::{Recognition, Segment};
 use kaldera::feat::Audio;
 use kaldera::network::ParameterStore;
 use kaldera::recognizer::Recognizer;
@@ -56,6 +56,15 @@ fn samples(count: u16) -> Vec<f32> {
     (0..count).map(tone).collect()
 }
 
+/// What was found is where it was found, or where it is more probable.
+fn assert_aligned(recognizer: &Recognizer, audio: &Audio<'_>, found: &Recognition) {
+    let words = recognizer.align(audio, &found.text()).unwrap();
+    assert_eq!(words.iter().map(|word| &*word.text).collect::<Vec<_>>().join(" "), found.text());
+    assert!(words.iter().all(|word| !word.frames.is_empty() && word.frames.end <= found.num_frames));
+    let are_apart = |pair: &[Segment]| pair[0].frames.end <= pair[1].frames.start.max(pair[0].frames.start + 1);
+    assert!(words.windows(2).all(|pair| pair[0].frames.start <= pair[1].frames.start && are_apart(pair)));
+}
+
 /// The same in chunks of several lengths.
 fn assert_streams(recognizer: &Recognizer, samples: &[f32], samp_freq: f32, whole: &Recognition, keeps_state: bool) {
     for chunk in [170, 1999, samples.len()] {
@@ -90,9 +99,8 @@ fn a_transducer_transcribes_streams_and_aligns() {
         for error in [recognizer.log_probs(&[audio]).unwrap_err(), recognizer.decode("a", &[]).unwrap_err()] {
             assert!(error.to_string().contains("no log-probabilities of frames"), "{error}");
         }
-        // What was found is where it was found, or where it is more probable.
+        assert_aligned(&recognizer, &audio, &found);
         let words = recognizer.align(&audio, &found.text()).unwrap();
-        assert_eq!(words.iter().map(|word| &*word.text).collect::<Vec<_>>().join(" "), found.text());
         assert!(words.windows(2).all(|pair| pair[0].frames.end <= pair[1].frames.start));
         let error = recognizer.align(&audio, "three").unwrap_err().to_string();
         assert!(error.contains("'three' cannot be spelled"), "{error}");
@@ -102,7 +110,7 @@ fn a_transducer_transcribes_streams_and_aligns() {
 }
 
 #[test]
-fn several_tokens_in_a_frame_and_durations_need_whole_utterances() {
+fn several_tokens_in_a_frame_and_durations_stream_and_align() {
     let samples = samples(8000);
     let audio = Audio::new(&samples[..], 8000.0).with_key("a");
     // The last two scores are durations: of 1 and of 2 frames.
@@ -112,7 +120,7 @@ fn several_tokens_in_a_frame_and_durations_need_whole_utterances() {
         NETWORK.replace("stride = 4", "stride = 2")
     );
     for text in [format!("{HEAD}{NETWORK}[decoding]\nsymbols-per-frame = 3\n"), with_durations] {
-        for beam in ["", "beam = 3\n"] {
+        for beam in ["", "beam = 3\n", "hotwords = ['one']\n"] {
             let decoding = if text.contains("[decoding]") { beam.to_owned() } else { format!("[decoding]\n{beam}") };
             let folder = tempfile::tempdir().unwrap();
             fs::write(folder.path().join("few.txt"), "<blk> 0\n\u{2581}one 1\n<unk> 2\n").unwrap();
@@ -120,9 +128,8 @@ fn several_tokens_in_a_frame_and_durations_need_whole_utterances() {
             let recognizer = Recognizer::open(folder.path()).unwrap();
             let found = recognizer.transcribe(&audio).unwrap();
             assert!(!found.text().is_empty());
-            assert_streams(&recognizer, &samples, 8000.0, &found, false);
-            let error = recognizer.align(&audio, "one").unwrap_err().to_string();
-            assert!(error.contains("symbols-per-frame"), "{error}");
+            assert_streams(&recognizer, &samples, 8000.0, &found, true);
+            assert_aligned(&recognizer, &audio, &found);
         }
     }
 }
@@ -132,7 +139,7 @@ fn keys_that_do_not_fit_a_transducer_are_named() {
     let all = format!("{HEAD}{NETWORK}");
     for (text, said) in [
         (format!("{HEAD}graph = 'g.fst'\n{NETWORK}"), "key graph: a transducer is decoded without it"),
-        (format!("{HEAD}lexicon = 'tokens.txt'\n{NETWORK}"), "key lexicon"),
+        (format!("{HEAD}lexicon = 'tokens.txt'\n{NETWORK}"), "preferred as hot words (decoding.hotwords, --hotwords)"),
         (format!("{all}[decoding]\nlanguage-model = 'lm'\n"), "key decoding.language-model"),
         (format!("{all}outputs = 'o.txt'\n"), "key network.outputs"),
         (format!("{all}joiner = 'joiner.onnx'\n"), "key network.joiner: its tensors are in network.file"),
@@ -201,6 +208,33 @@ mod with_onnx {
         let recognizer = Recognizer::open(folder.path()).unwrap();
         let found = recognizer.transcribe(&audio).unwrap();
         assert_streams(&recognizer, &samples, 16_000.0, &found, true);
+    }
+
+    #[test]
+    fn predictors_with_states_stream_and_align() {
+        let samples = samples(16_000);
+        let audio = Audio::new(&samples[..], 16_000.0).with_key("a");
+        let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kaldera-onnx/tests/networks");
+        for (encoder, keeps_state) in [("tdt/encoder.onnx", false), ("streaming/encoder-epoch-1-avg-1.onnx", true)] {
+            for beam in ["", "beam = 3\n"] {
+                let folder = tempfile::tempdir().unwrap();
+                let paths = [encoder, "tdt/decoder.onnx", "tdt/joiner.onnx"];
+                for (path, part) in paths.into_iter().zip(["encoder", "decoder", "joiner"]) {
+                    fs::copy(networks.join(path), folder.path().join(format!("{part}.onnx"))).unwrap();
+                }
+                let lines = (0..5).map(|token| format!("\u{2581}w{token} {token}\n"));
+                fs::write(folder.path().join("tokens.txt"), lines.collect::<String>()).unwrap();
+                let head = HEAD.replace("8000", "16000").replace("unk = 2", "blank = 4");
+                let network = "file = 'encoder.onnx'\npredictor = 'decoder.onnx'\njoiner = 'joiner.onnx'\n";
+                let decoding = format!("symbols-per-frame = 3\n{beam}");
+                let text = format!("{head}[network]\n{network}durations = [0, 1, 2]\n[decoding]\n{decoding}");
+                fs::write(folder.path().join("model.toml"), text).unwrap();
+                let recognizer = Recognizer::open(folder.path()).unwrap();
+                let found = recognizer.transcribe(&audio).unwrap();
+                assert_streams(&recognizer, &samples, 16_000.0, &found, keeps_state);
+                assert_aligned(&recognizer, &audio, &found);
+            }
+        }
     }
 
     #[test]

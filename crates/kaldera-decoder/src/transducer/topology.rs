@@ -1,0 +1,70 @@
+//! How many frames tokens and blanks take.
+
+use crate::error::Error;
+use crate::transducer::model::TransducerModel;
+
+/// How many frames the tokens and the blanks of a transducer take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[doc(alias = "rnnt_type")]
+pub enum TransducerTopology {
+    /// A token takes none, and a blank ends the frame: Graves' RNN-T, k2's `regular`.
+    Regular,
+    /// A token takes one, as a blank does: k2's `modified`, as icefall's transducers are decoded.
+    Modified,
+    /// A token takes as many as its duration, and a blank one at least: token-and-duration
+    /// transducers (Xu et al., 2023), NeMo's TDT.
+    #[doc(alias = "TDT")]
+    Durations,
+}
+
+impl TransducerTopology {
+    /// The durations of the model, where they count: there must be some.
+    pub(super) fn durations<M: TransducerModel>(self, model: &M) -> Result<&[usize], Error> {
+        match (self, model.durations()) {
+            (Self::Regular | Self::Modified, _) => Ok(&[]),
+            (Self::Durations, []) => Err(Error::Size { what: "durations of the model", expected: 1, found: 0 }),
+            (Self::Durations, durations) => Ok(durations),
+        }
+    }
+
+    /// The durations that a token may have, with their scores, of [`durations`](Self::durations).
+    pub(super) fn steps<'s>(
+        self,
+        durations: &'s [usize],
+        scores: &'s [f64],
+    ) -> impl Iterator<Item = (usize, f64)> + Clone + 's {
+        let (durations, scores): (&[usize], &[f64]) = match self {
+            Self::Regular => (&[0], &[0.0]),
+            Self::Modified => (&[1], &[0.0]),
+            Self::Durations => (durations, scores),
+        };
+        durations.iter().copied().zip(scores.iter().copied())
+    }
+
+    /// The frames that a blank of this duration takes.
+    pub(super) fn blank_frames(duration: usize) -> usize {
+        duration.max(1)
+    }
+
+    /// The frames that a token takes where `taken` tokens have stayed in its frame, which may have
+    /// `most`: 0 if it stays there too; `None` if it is forbidden.
+    pub(super) fn token_frames(self, duration: usize, taken: usize, most: usize) -> Option<usize> {
+        match self {
+            Self::Regular => (taken < most).then_some(0),
+            // The last token of a frame takes it.
+            _ if duration == 0 && taken.saturating_add(1) >= most => Some(1),
+            _ => Some(duration),
+        }
+    }
+
+    /// The least frames of an utterance of so many tokens.
+    pub(super) fn frames_needed(self, durations: &[usize], labels: usize) -> usize {
+        let least = match self {
+            Self::Regular => 0,
+            Self::Modified => 1,
+            Self::Durations => durations.iter().copied().min().unwrap_or(0),
+        };
+        // What the last one takes beyond the end is cut off.
+        labels.checked_sub(1).map_or(0, |before| before.saturating_mul(least).saturating_add(1))
+    }
+}
