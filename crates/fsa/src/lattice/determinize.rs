@@ -76,8 +76,9 @@ const NEAR: f32 = 0.9;
 impl Lattice {
     /// Deterministic lattices: at most one arc a word in each state, none without a word, and so
     /// one path a word sequence, which has the scores and the alignment of its best path. Word
-    /// sequences below the beam are left out, as far as they share no arcs with others. The second
-    /// result is the beam of each lattice: below the one that was asked for if a limit was reached.
+    /// sequences below the beam are left out, as far as they share no arcs with others; what stays
+    /// of them is a path of the input, but the best one may have been left out. The second result is
+    /// the beam of each lattice: below the one that was asked for if a limit was reached.
     ///
     /// # Errors
     /// [`Error::Beam`]; [`Error::Limit`] if a limit leaves not even the best path;
