@@ -90,15 +90,14 @@ pub fn forced_align<M: TransducerModel>(
     let (mut best, mut before) = (vec![f64::NEG_INFINITY; pairs], vec![0_u32; pairs]);
     best[0] = 0.0;
     for (frame, row) in encoder.frames().enumerate() {
-        for count in 0..columns {
+        for (count, state) in states.iter().enumerate() {
             let pair = frame * columns + count;
             let score = best[pair];
             let can_end = topology.frames_needed(durations, labels - count) <= num_frames - frame;
             if score == f64::NEG_INFINITY || !can_end {
                 continue;
             }
-            let (log_probs, duration_scores) =
-                joined.log_probs(model, row, &states[count], encoder.utterance(), frame)?;
+            let (log_probs, duration_scores) = joined.log_probs(model, row, state, encoder.utterance(), frame)?;
             let stays = (0..).zip(log_probs).filter(|&(token, _)| options.takes_no_token(model.blank(), token));
             let stay = stays.fold(f64::NEG_INFINITY, |sum, (_, &score)| kaldera_base::math::log_add(sum, score));
             let own = tokens.get(count).map(|&token| probability_of(log_probs, token));
