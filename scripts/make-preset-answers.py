@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """Writes the known answers of crates/kaldi-feat/tests/it/presets.rs: what the packages' own extractors give for signals that the test makes again.
 
-    pip install asrfront==0.2.2 transformers==5.24.0 onnx-asr==0.12.0 onnxruntime snfa==0.3.0 numpy
+    pip install asrfront==0.2.2 transformers==5.24.0 onnx-asr==0.12.0 onnxruntime snfa==0.3.0 librosa==0.11.0 \
+        kaldi-native-fbank==1.23.0 openai-whisper==20250625 numpy
     python3 scripts/make-preset-answers.py > crates/kaldi-feat/tests/it/presets/answers.txt
     python3 scripts/make-preset-answers.py --compare target/release/kaldera [WAV...]
 
 With --compare it prints a table of how far all rows of the command are from those of the packages, for these signals and for
 recordings of 16 kHz, 16 bit and one channel.
 
-Extractors are constructed with their defaults; what a model's configuration sets beside them stands here. torch is not needed:
-transformers then computes Whisper's features with NumPy, in double precision. NeMo's features are those of onnx-asr, whose graphs and
-NumPy code were made after NeMo's `AudioToMelSpectrogramPreprocessor`; `Parakeet` of transformers is added where torch is installed.
+Extractors are constructed with their defaults; what a model's configuration sets beside them stands here. Only openai-whisper needs
+torch, of any version; where transformers does not find one that is new enough, it computes Whisper's features with NumPy, in double
+precision, and its `Parakeet` is left out. NeMo's features are those of onnx-asr and of kaldi-native-fbank, which were made after NeMo's
+`AudioToMelSpectrogramPreprocessor`, and librosa's transform and filters, put together in double precision as NeMo puts torch's together.
 Rows that an attention mask leaves out are left out, too. Silero's rows are what its `OnnxWrapper` hands to its network.
+
+kaldi-native-fbank's `OnlineWhisperFbank` is not here: its frames lie where Kaldi's do without `snip_edges`, half a shift, 80 samples, after
+Whisper's. After 80 zeros before the signal, all but its first frames are librosa's within 2e-6 of the largest value of the frame.
 """
-import importlib.util
 import logging
 import os
 import subprocess
@@ -23,8 +27,12 @@ import wave
 
 import answer_signal
 import asrfront
+import kaldi_native_fbank as knf
+import librosa
 import numpy as np
 import snfa.stft
+import transformers
+import whisper as openai_whisper
 from onnx_asr.preprocessors.numpy_preprocessor import KaldiPreprocessorNumpy, NemoPreprocessorNumpy
 from onnx_asr.preprocessors.preprocessor import OnnxPreprocessor
 from transformers import Gemma4AudioFeatureExtractor, Wav2Vec2FeatureExtractor, WhisperFeatureExtractor
@@ -72,6 +80,67 @@ def parakeet(y, bins):
     return np.asarray(found.input_features[0])[np.asarray(found.attention_mask[0])]
 
 
+def whisper_of_openai(y, bins, pad=False):
+    return openai_whisper.log_mel_spectrogram(openai_whisper.pad_or_trim(y) if pad else y, n_mels=bins).numpy().T
+
+
+def whisper_of_librosa(y, bins, pad=False):
+    y = openai_whisper.pad_or_trim(y) if pad else y
+    stft = librosa.stft(y.astype(np.float64), n_fft=400, hop_length=160, pad_mode="reflect")
+    mel = librosa.filters.mel(sr=RATE, n_fft=400, n_mels=bins).astype(np.float64) @ np.abs(stft[:, :-1]) ** 2
+    log = np.log10(np.maximum(mel, 1e-10))
+    return ((np.maximum(log, log.max() - 8.0) + 4.0) / 4.0).T
+
+
+def per_feature(rows):
+    """NeMo's normalisation."""
+    rows = rows.astype(np.float64)
+    return (rows - rows.mean(0)) / (rows.std(0, ddof=1) + 1e-5)
+
+
+def nemo_of_librosa(y, bins):
+    y = y.astype(np.float64)
+    y = np.concatenate([y[:1], y[1:] - 0.97 * y[:-1]])
+    # NeMo's window is symmetric.
+    stft = librosa.stft(y, n_fft=512, hop_length=160, win_length=400, window=np.hanning(400), pad_mode="constant")
+    mel = librosa.filters.mel(sr=RATE, n_fft=512, n_mels=bins).astype(np.float64) @ np.abs(stft) ** 2
+    return per_feature(np.log(mel + 2.0**-24)[:, : len(y) // 160].T)
+
+
+def nemo_of_knf(y, bins):
+    stream = knf.OnlineNemoFbank(knf.NemoFbankOptions(num_mel_bins=bins))
+    stream.accept_waveform(RATE, y.tolist())
+    stream.input_finished()
+    return per_feature(np.array(stream.get_frames(0, stream.num_frames_ready, True)[0]))
+
+
+def fbank_of_knf(y, change):
+    options = knf.FbankOptions()
+    options.frame_opts.dither = 0.0
+    options.mel_opts.num_bins = 80
+    change(options)
+    stream = knf.OnlineFbank(options)
+    stream.accept_waveform(RATE, y.tolist())
+    stream.input_finished()
+    return np.stack([stream.get_frame(i) for i in range(stream.num_frames_ready)])
+
+
+def as_icefall(options):
+    options.frame_opts.snip_edges = False
+    options.mel_opts.high_freq = -400.0
+
+
+def as_funasr(options):
+    options.frame_opts.window_type = "hamming"
+
+
+def low_frame_rate(rows, m=7, n=6):
+    """Row i has m rows from n * i on, after (m - 1) / 2 times the first; the last one is repeated."""
+    rows = np.concatenate([np.repeat(rows[:1], (m - 1) // 2, 0), rows])
+    places = np.minimum(np.arange(0, len(rows) - (m - 1) // 2, n)[:, None] + np.arange(m), len(rows) - 1)
+    return rows[places].reshape(len(places), -1)
+
+
 def silero(y, frame, context):
     y = np.concatenate([np.zeros(context, np.float32), y, np.zeros(-len(y) % frame, np.float32)])
     return np.stack([y[i : i + context + frame] for i in range(0, len(y) - context, frame)])
@@ -79,24 +148,33 @@ def silero(y, frame, context):
 
 def cases():
     """Preset, package, function of the signal, and the lengths of signals."""
-    lengths = (24159, 8321, 700)
+    lengths, few = (24159, 8321, 700), (24159, 700)
     for bins, preset in ((80, "whisper-30s"), (128, "whisper-large-v3")):
         yield preset, "asrfront", lambda y, bins=bins: asrfront.whisper.log_mel(y, n_mels=bins).T, (24159, 700, 485000)
         yield preset, "transformers", lambda y, bins=bins: whisper(y, bins), (24159, 700, 485000)
+        yield preset, "openai-whisper", lambda y, bins=bins: whisper_of_openai(y, bins, True), (24159, 485000)
+        yield preset, "librosa", lambda y, bins=bins: whisper_of_librosa(y, bins, True), (24159, 485000)
     yield "whisper", "asrfront", lambda y: asrfront.whisper.log_mel(y, pad_or_trim=False).T, lengths
+    yield "whisper", "openai-whisper", lambda y: whisper_of_openai(y, 80), few
+    yield "qwen3-asr", "openai-whisper", lambda y: whisper_of_openai(y, 128), few
+    yield "qwen3-asr", "librosa", lambda y: whisper_of_librosa(y, 128), few
     yield "qwen3-asr", "asrfront", lambda y: asrfront.qwen3_asr.log_mel(y).T, lengths
     yield "qwen3-asr", "transformers", lambda y: whisper(y, 128, padding=True, truncation=False), lengths
     yield "sensevoice", "asrfront", asrfront.sensevoice.fbank, lengths
+    yield "sensevoice", "kaldi-native-fbank", lambda y: low_frame_rate(fbank_of_knf(y * 32768, as_funasr)), few
     yield "paraformer", "asrfront-cmvn", lambda y: asrfront.sensevoice.fbank(y, cmvn=(SHIFT, SCALE)), lengths
     for bins in (80, 128):
         graph, code = OnnxPreprocessor(f"nemo{bins}", {}), NemoPreprocessorNumpy(f"nemo{bins}")
         yield f"nemo-{bins}", "onnx-asr-graph", lambda y, graph=graph: masked(graph)(y, True), lengths
         yield f"nemo-{bins}", "onnx-asr", lambda y, code=code: masked(code)(y, True), lengths
-        if importlib.util.find_spec("torch"):
+        yield f"nemo-{bins}", "librosa", lambda y, bins=bins: nemo_of_librosa(y, bins), few
+        yield f"nemo-{bins}", "kaldi-native-fbank", lambda y, bins=bins: nemo_of_knf(y, bins), few
+        if transformers.is_torch_available():
             yield f"nemo-{bins}", "transformers", lambda y, bins=bins: parakeet(y, bins), lengths
     yield "gemma4", "asrfront", lambda y: asrfront.gemma4.log_mel(y)[: asrfront.gemma4.num_frames(len(y))], (*lengths, 485000)
     yield "gemma4", "transformers", gemma4, (*lengths, 485000)
     yield "zipformer", "onnx-asr", lambda y: masked(KaldiPreprocessorNumpy("kaldi"))(y, False), lengths
+    yield "zipformer", "kaldi-native-fbank", lambda y: fbank_of_knf(y, as_icefall), few
     for preset, normalize in (("wav2vec2", True), ("moonshine", False)):
         extract = Wav2Vec2FeatureExtractor(do_normalize=normalize)
         yield preset, "transformers", lambda y, extract=extract: np.asarray(extract(y, sampling_rate=RATE).input_values[0])[:, None], lengths

@@ -13,6 +13,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "unk",
             "jobs",
             "channel",
+            "num-channels",
             "min-duration",
             "allow-truncated",
             "no-pipes",

@@ -32,6 +32,20 @@ pub(crate) enum Tensor {
     Integer(Vec<usize>, Vec<i64>),
 }
 
+/// Integers for an input of 32 bits.
+///
+/// # Errors
+/// With the first one that needs more.
+pub(crate) fn narrow(values: Vec<i64>) -> Result<Vec<i32>, String> {
+    let narrow = |value: i64| i32::try_from(value).map_err(|_| format!("{value} needs more than 32 bits"));
+    values.into_iter().map(narrow).collect()
+}
+
+/// Where a name or a node of `kind`, "input" or "output", is not in the file.
+pub(crate) fn at<'t, T>(kind: &str, all: &'t [T], at: usize) -> Result<&'t T, String> {
+    all.get(at).ok_or_else(|| format!("the file has no {kind} {at}"))
+}
+
 /// A file that a runtime has loaded.
 pub(crate) trait Session: Send + Sync {
     /// What it says of itself.

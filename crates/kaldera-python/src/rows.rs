@@ -1,7 +1,7 @@
 //! What comes after extraction: rows of features to rows of features, and resampling.
 
 use kaldi_feat::{
-    self, CmvnStats, DeltaFeaturesOptions, LinearResample, ProcessPitchOptions, SlidingWindowCmnOptions,
+    self, CmvnStats, DeltaFeaturesOptions, LinearResample, ProcessPitchOptions, Resamplers, SlidingWindowCmnOptions,
     VadEnergyOptions,
 };
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut};
@@ -135,20 +135,29 @@ pub(crate) fn resample<'py>(
     audio: &Bound<'py, PyAny>,
     from_rate: f32,
     to_rate: f32,
+    method: &str,
 ) -> PyResult<Bound<'py, PyArray1<f32>>> {
     for (name, rate) in [("from_rate", from_rate), ("to_rate", to_rate)] {
         if !(rate > 0.0 && rate.is_finite()) {
             return Err(value_error(format!("{name}={rate} can't be: it must be above 0, in Hz")));
         }
     }
+    let as_kaldi = match method {
+        "kaldi" => true,
+        "polyphase" => false,
+        other => return Err(value_error(format!("method={other:?} can't be: it is \"polyphase\" or \"kaldi\""))),
+    };
     let channel = Channel::new(audio, 1.0)?;
     let samples = channel.samples()?;
     let values = py.detach(|| {
-        let samples = samples.to_f32();
         if from_rate == to_rate {
-            return Ok(samples);
+            Ok(samples.to_f32())
+        } else if as_kaldi {
+            LinearResample::for_waveform(from_rate, to_rate).map(|resampler| resampler.resample(&samples.to_f32()))
+        } else {
+            let resampler = Resamplers::new(to_rate).get(from_rate)?;
+            Ok(resampler.map_or_else(|| samples.to_f32(), |resampler| resampler.resample(samples)))
         }
-        LinearResample::for_waveform(from_rate, to_rate).map(|resampler| resampler.resample(&samples))
     });
     Ok(PyArray1::from_vec(py, values.map_err(exception)?))
 }

@@ -206,11 +206,16 @@ def test_rows_after_extraction():
 def test_resampling_keeps_tones():
     time = np.arange(8000) / 8000
     tone = (1000 * np.sin(2 * np.pi * 440 * time)).astype(np.float32)
-    up = kaldera.resample(tone, 8000, 16000)
     expected = 1000 * np.sin(2 * np.pi * 440 * np.arange(16000) / 16000)
-    assert up.dtype == np.float32 and len(up) == 16000
-    np.testing.assert_allclose(up[200:-200], expected[200:-200], atol=10)
-    np.testing.assert_array_equal(kaldera.resample(tone, 8000, 8000), tone)
+    for method, tolerance in [("kaldi", 10), ("polyphase", 0.2)]:
+        up = kaldera.resample(tone, 8000, 16000, method=method)
+        assert up.dtype == np.float32 and len(up) == 16000
+        np.testing.assert_allclose(up[200:-200], expected[200:-200], atol=tolerance)
+        np.testing.assert_array_equal(kaldera.resample(tone, 8000, 8000, method=method), tone)
+    np.testing.assert_array_equal(kaldera.resample(tone, 8000, 16000), up)
+    np.testing.assert_array_equal(up[::2], tone)  # of the samples there none changes
+    with pytest.raises(ValueError, match="sinc.*polyphase.*kaldi"):
+        kaldera.resample(tone, 8000, 16000, method="sinc")
 
 
 def write_wav(path, channels, rate=RATE):

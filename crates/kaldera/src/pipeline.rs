@@ -12,6 +12,7 @@
 //! - What is done to the features: pitch beside them, normalisation, deltas, the choice of voiced frames, in that order.
 
 mod batches;
+mod channel;
 #[cfg(feature = "symphonia")]
 mod decode;
 mod extract;
@@ -38,6 +39,7 @@ use kaldi_feat::{Audio, DeltaFeaturesOptions, PitchWorkspace, Resamplers, Sample
 use kaldi_matrix::{Matrix, MatrixBase, StorageMut, SubMatrix, SubMatrixMut, Vector};
 
 pub use self::batches::{Batch, Batches};
+pub use self::channel::ChannelChoice;
 pub use self::extract::FeatureExtractor;
 pub use self::inputs::{Inputs, Shard, Source, Span, Utterance};
 pub use self::merge::{merge, shards_of};
@@ -70,7 +72,7 @@ use crate::Error;
 pub struct Pipeline<'a, E> {
     extractor: E,
     jobs: usize,
-    channel: Option<usize>,
+    channel: ChannelChoice,
     min_seconds: f32,
     vtln_warp: f32,
     subtract_mean: bool,
@@ -89,7 +91,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self {
             extractor,
             jobs,
-            channel: None,
+            channel: ChannelChoice::First,
             min_seconds: 0.0,
             vtln_warp: 1.0,
             subtract_mean: false,
@@ -107,11 +109,12 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { jobs, ..self }
     }
 
-    /// Takes this channel of each recording, counted from 0, unless its [`Utterance`] says which.
-    /// Otherwise it is the first one, with a warning if there are more.
+    /// Takes this channel of each recording, counted from 0, or the [mean](ChannelChoice::Mean) of
+    /// all, unless its [`Utterance`] says which. Otherwise it is the first one, with a warning if
+    /// there are more.
     #[must_use]
-    pub fn channel(self, channel: usize) -> Self {
-        Self { channel: Some(channel), ..self }
+    pub fn channel(self, channel: impl Into<ChannelChoice>) -> Self {
+        Self { channel: channel.into(), ..self }
     }
 
     /// Lets recordings shorter than this many seconds fail.
@@ -327,8 +330,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         if seconds < self.min_seconds {
             return Err(Error::TooShort { seconds, min_seconds: self.min_seconds });
         }
-        let channel = choose_channel(utterance, self.channel, recording.num_channels())?;
-        let channel = recording.cut(channel, range);
+        let channel = recording.channel_of(utterance, self.channel, range)?;
         let mut audio =
             Audio::new(channel.samples(), samp_freq).with_key(&utterance.key).with_vtln_warp(self.vtln_warp);
         let resampled;
@@ -351,20 +353,6 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         }
         check_finite(features, frames)?;
         Ok(Extent { frames, seconds })
-    }
-}
-
-/// The channel that an utterance names, or else this one, or else the first.
-pub(crate) fn choose_channel(utterance: &Utterance, channel: Option<usize>, channels: usize) -> Result<usize, Error> {
-    match utterance.channel.or(channel) {
-        Some(channel) if channel >= channels => Err(Error::NoSuchChannel { channel, channels }),
-        Some(channel) => Ok(channel),
-        None => {
-            if channels > 1 {
-                tracing::warn!("{} has {channels} channels; taking the first", utterance.key);
-            }
-            Ok(0)
-        }
     }
 }
 

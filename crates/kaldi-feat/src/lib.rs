@@ -54,7 +54,7 @@
 //! | `Fbank fbank(opts)` | [`Fbank::new(options)?`](Extractor::new) |
 //! | `fbank.ComputeFeatures(wave, freq, warp, &out)` | `fbank.compute(&Audio::new(&wave, freq).with_vtln_warp(warp))?`: [`compute`](Extractor::compute), [`compute_into`](Extractor::compute_into) |
 //! | `ResampleWaveform` | done by `compute` when `allow_downsample` or `allow_upsample` is set; [`LinearResample::for_waveform`] |
-//! | `LinearResample`, `ArbitraryResample` | the same names; what `LinearResample` remembers between chunks is a [`ResampleStream`] |
+//! | `LinearResample`, `ArbitraryResample` | the same names; a signal that comes in chunks goes through a [`ResampleStream`] |
 //! | ffmpeg's `swr_convert`, with its default filter | [`PolyphaseResample`], [`PolyphaseStream`] |
 //! | `MelBanks` | [`MelBanks`] |
 //! | `Plp`, `Spectrogram` and their options | the same names |

@@ -6,6 +6,8 @@ pub(crate) mod polyphase;
 mod products;
 mod sinc;
 
+use std::sync::Arc;
+
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::audio::samples::Samples;
 use crate::error::Error;
@@ -59,6 +61,18 @@ pub struct LinearResample {
     filters: Filters,
 }
 
+/// Refuses rates that are no numbers from 1 to 10 million.
+fn check_rates(samp_rate_in: f32, samp_rate_out: f32) -> Result<(), Error> {
+    let is_wrong = |found: &f32| !(1.0..=MAX_SAMPLE_RATE).contains(found);
+    [samp_rate_in, samp_rate_out].into_iter().find(is_wrong).map_or(Ok(()), |found| Err(Error::BadSampleRate { found }))
+}
+
+/// Refuses rates of which one is more than a thousand times the other.
+fn check_factor(from: u32, to: u32) -> Result<(), Error> {
+    let is_wrong = u64::from(from.max(to)) > u64::from(from.min(to)) * u64::from(MAX_FACTOR);
+    if is_wrong { Err(Error::ResamplingFactor { from, to, limit: MAX_FACTOR }) } else { Ok(()) }
+}
+
 fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
@@ -72,10 +86,7 @@ impl LinearResample {
     /// [`Error::BadFilter`] when there can be no such filter, or it would take more than 2²⁶
     /// weights.
     pub fn new(samp_rate_in: u32, samp_rate_out: u32, filter_cutoff: f32, num_zeros: i32) -> Result<Self, Error> {
-        let (lower, higher) = (samp_rate_in.min(samp_rate_out), samp_rate_in.max(samp_rate_out));
-        if u64::from(higher) > u64::from(lower) * u64::from(MAX_FACTOR) {
-            return Err(Error::ResamplingFactor { from: samp_rate_in, to: samp_rate_out, limit: MAX_FACTOR });
-        }
+        check_factor(samp_rate_in, samp_rate_out)?;
         let sinc = WindowedSinc::new(filter_cutoff, num_zeros)?;
         let slower = samp_rate_in.min(samp_rate_out);
         if f64::from(filter_cutoff) * 2.0 > f64::from(slower) {
@@ -118,11 +129,7 @@ impl LinearResample {
     /// When a rate is not a number from 1 to 10 million, or as [`new`](Self::new).
     #[doc(alias = "ResampleWaveform")]
     pub fn for_waveform(samp_rate_in: f32, samp_rate_out: f32) -> Result<Self, Error> {
-        for found in [samp_rate_in, samp_rate_out] {
-            if !(1.0..=MAX_SAMPLE_RATE).contains(&found) {
-                return Err(Error::BadSampleRate { found });
-            }
-        }
+        check_rates(samp_rate_in, samp_rate_out)?;
         let cutoff = (0.99 * 0.5 * f64::from(samp_rate_in.min(samp_rate_out))) as f32;
         Self::new(samp_rate_in as u32, samp_rate_out as u32, cutoff, NUM_ZEROS)
     }
@@ -158,9 +165,9 @@ impl LinearResample {
     /// As [`resample`](Self::resample); `out` is overwritten.
     pub fn resample_into(&self, signal: &[f32], out: &mut Vec<f32>) {
         out.clear();
-        let mut stream = ResampleStream::new(self);
-        stream.resample(self, signal, out);
-        stream.flush(self, out);
+        let mut state = ResampleState::new(self);
+        state.resample(self, Samples::F32(signal), out);
+        state.flush(self, out);
     }
 
     /// The first input sample, from the signal's start, that output sample `i` depends on; before 0
@@ -174,25 +181,88 @@ impl LinearResample {
 /// Input samples that are taken at once: their buffer stays in the first-level cache.
 const CHUNK: usize = 4096;
 
-/// The state of a signal that is resampled in chunks: what comes out does not depend on how the
-/// signal is cut.
+/// A signal that is resampled in chunks: what comes out does not depend on how the signal is cut.
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use kaldi_feat::{LinearResample, ResampleStream};
 ///
-/// let halve = LinearResample::for_waveform(16000.0, 8000.0)?;
+/// let halve = Arc::new(LinearResample::for_waveform(16000.0, 8000.0)?);
 /// let signal: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.1).sin()).collect();
 ///
-/// let (mut stream, mut out) = (ResampleStream::new(&halve), Vec::new());
+/// let (mut stream, mut out) = (ResampleStream::new(Arc::clone(&halve)), Vec::new());
 /// for chunk in signal.chunks(77) {
-///     stream.resample(&halve, chunk, &mut out); // what is sure by now
+///     stream.resample(chunk, &mut out); // what is sure by now
 /// }
-/// stream.flush(&halve, &mut out);               // the rest, as if silence followed
+/// stream.flush(&mut out); // the rest, as if silence followed
 /// assert_eq!(out, halve.resample(&signal));
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResampleStream {
+    resampler: Arc<LinearResample>,
+    state: ResampleState,
+}
+
+impl ResampleStream {
+    /// Before the first sample. `resampler` is a [`LinearResample`] or an `Arc` of one, which any
+    /// number of streams share.
+    pub fn new(resampler: impl Into<Arc<LinearResample>>) -> Self {
+        let resampler = resampler.into();
+        Self { state: ResampleState::new(&resampler), resampler }
+    }
+
+    /// What it resamples with.
+    pub fn resampler(&self) -> &LinearResample {
+        &self.resampler
+    }
+
+    /// Takes the next samples of the signal, and appends to `out` the output samples that no later
+    /// input can change.
+    pub fn resample<'a>(&mut self, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
+        self.state.resample(&self.resampler, chunk.into(), out);
+    }
+
+    /// Ends the signal: appends the output samples that are left, and goes back to the state before
+    /// the first sample.
+    pub fn flush(&mut self, out: &mut Vec<f32>) {
+        self.state.flush(&self.resampler, out);
+    }
+
+    /// Goes back to the state before the first sample, in the memory that it has.
+    pub(crate) fn restart(&mut self) {
+        self.state.restart(&self.resampler);
+    }
+
+    /// Input samples taken so far.
+    pub fn num_input_samples(&self) -> usize {
+        self.state.num_in
+    }
+
+    /// Output samples given so far.
+    pub fn num_output_samples(&self) -> usize {
+        self.state.num_out
+    }
+
+    pub(crate) fn save(&self, state: &mut StateWriter) {
+        self.state.save(state);
+    }
+
+    /// What [`save`](Self::save) wrote of a stream through the same resampler.
+    ///
+    /// # Errors
+    /// [`Error::BadState`] when it could not have.
+    pub(crate) fn restored(&self, state: &mut StateReader<'_>) -> Result<Self, Error> {
+        let resampler = Arc::clone(&self.resampler);
+        Ok(Self { state: ResampleState::restore(&resampler, state)?, resampler })
+    }
+}
+
+/// What a signal has come to so far, where the resampler is elsewhere. All calls are with one
+/// resampler.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ResampleState {
     num_in: usize,
     num_out: usize,
     /// The number, in the input, of the first sample of `buffer`.
@@ -200,25 +270,22 @@ pub struct ResampleStream {
     buffer: Vec<f32>,
 }
 
-impl ResampleStream {
+impl ResampleState {
     /// The state before the first sample.
-    pub fn new(resampler: &LinearResample) -> Self {
+    pub(crate) fn new(resampler: &LinearResample) -> Self {
         let before = resampler.filters.lowest().min(0);
         Self { num_in: 0, num_out: 0, base: before, buffer: vec![0.0; before.unsigned_abs()] }
     }
 
-    /// Takes the next samples of the signal, and appends to `out` the output samples that no later
-    /// input can change.
-    pub fn resample<'a>(&mut self, resampler: &LinearResample, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
-        for part in chunk.into().chunks(CHUNK) {
+    pub(crate) fn resample(&mut self, resampler: &LinearResample, chunk: Samples<'_>, out: &mut Vec<f32>) {
+        for part in chunk.chunks(CHUNK) {
             part.append_to(&mut self.buffer);
             self.take(resampler, part.len(), out);
         }
     }
 
-    /// Ends the signal: appends the output samples that are left, and goes back to the state before
-    /// the first sample.
-    pub fn flush(&mut self, resampler: &LinearResample, out: &mut Vec<f32>) {
+    /// Ends the signal, as [`ResampleStream::flush`].
+    pub(crate) fn flush(&mut self, resampler: &LinearResample, out: &mut Vec<f32>) {
         self.produce(resampler, true, out);
         self.restart(resampler);
     }
@@ -229,16 +296,6 @@ impl ResampleStream {
         (*num_in, *num_out, *base) = (0, 0, resampler.filters.lowest().min(0));
         buffer.clear();
         buffer.resize(base.unsigned_abs(), 0.0);
-    }
-
-    /// Input samples taken so far.
-    pub fn num_input_samples(&self) -> usize {
-        self.num_in
-    }
-
-    /// Output samples given so far.
-    pub fn num_output_samples(&self) -> usize {
-        self.num_out
     }
 
     pub(crate) fn save(&self, state: &mut StateWriter) {
@@ -380,17 +437,18 @@ mod tests {
         ) {
             let resampler = LinearResample::new(rate_in, rate_out, cutoff, zeros).unwrap();
             let whole = resampler.resample(&signal);
-            let (mut stream, mut out, mut rest) = (ResampleStream::new(&resampler), Vec::new(), &signal[..]);
+            let mut stream = ResampleStream::new(resampler.clone());
+            let (mut out, mut rest) = (Vec::new(), &signal[..]);
             for cut in cuts {
                 let chunk;
                 (chunk, rest) = rest.split_at(cut.min(rest.len()));
-                stream.resample(&resampler, chunk, &mut out);
+                stream.resample(chunk, &mut out);
                 prop_assert_eq!(out.len(), resampler.num_output_samples(signal.len() - rest.len(), false));
             }
-            stream.resample(&resampler, rest, &mut out);
-            stream.flush(&resampler, &mut out);
+            stream.resample(rest, &mut out);
+            stream.flush(&mut out);
             prop_assert_eq!(&out, &whole);
-            prop_assert_eq!(&stream, &ResampleStream::new(&resampler));
+            prop_assert_eq!(&stream, &ResampleStream::new(resampler.clone()));
 
             // Times are rounded to single precision: relative to the filter's length that moves a
             // weight by 1e-6 of the largest.

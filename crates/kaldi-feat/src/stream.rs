@@ -9,7 +9,7 @@ use kaldera_base::simd::MAX_LANES;
 use crate::audio::samples::Samples;
 use crate::error::Error;
 use crate::extractor::{Extractor, Job, Kind};
-use crate::resample::{LinearResample, ResampleStream};
+use crate::resample::ResampleStream;
 use crate::rows::queue::RowQueue;
 use crate::spectrum::frames::Signal;
 use crate::spectrum::workspace::Workspace;
@@ -57,7 +57,7 @@ pub struct FeatureStream<K: Kind> {
     key: String,
     vtln_warp: f32,
     dither: Philox,
-    resampling: Option<(Arc<LinearResample>, ResampleStream)>,
+    resampling: Option<ResampleStream>,
     /// The samples that frames to come need, after resampling.
     samples: RowQueue,
     /// The rows that were computed and not discarded.
@@ -113,10 +113,7 @@ impl<K: Kind> FeatureStream<K> {
     /// As [`Extractor::compute`], when that is not the sample rate of the options and resampling is
     /// not allowed.
     pub fn with_sample_rate(mut self, samp_freq: f32) -> Result<Self, Error> {
-        self.resampling = self.extractor.resampler(samp_freq)?.map(|resampler| {
-            let stream = ResampleStream::new(&resampler);
-            (resampler, stream)
-        });
+        self.resampling = self.extractor.resampler(samp_freq)?.map(ResampleStream::new);
         self.samp_freq = samp_freq;
         Ok(self.restarted())
     }
@@ -141,8 +138,8 @@ impl<K: Kind> FeatureStream<K> {
 
     /// The same stream before its first sample.
     fn restarted(mut self) -> Self {
-        if let Some((resampler, stream)) = &mut self.resampling {
-            *stream = ResampleStream::new(resampler);
+        if let Some(stream) = &mut self.resampling {
+            stream.restart();
         }
         (self.samples, self.rows) = (RowQueue::new(1), RowQueue::new(self.extractor.dim()));
         (self.ready, self.finished) = (0, false);
@@ -172,9 +169,9 @@ impl<K: Kind> FeatureStream<K> {
         let samples = samples.into();
         match &mut self.resampling {
             None => hold(&mut self.samples, samples, &self.extractor),
-            Some((resampler, stream)) => {
+            Some(stream) => {
                 self.resampled.clear();
-                stream.resample(resampler, samples, &mut self.resampled);
+                stream.resample(samples, &mut self.resampled);
                 hold(&mut self.samples, Samples::F32(&self.resampled), &self.extractor);
             }
         }
@@ -193,9 +190,9 @@ impl<K: Kind> FeatureStream<K> {
         if self.finished {
             return;
         }
-        if let Some((resampler, stream)) = &mut self.resampling {
+        if let Some(stream) = &mut self.resampling {
             self.resampled.clear();
-            stream.flush(resampler, &mut self.resampled);
+            stream.flush(&mut self.resampled);
             hold(&mut self.samples, Samples::F32(&self.resampled), &self.extractor);
         }
         self.finished = true;
@@ -350,7 +347,7 @@ impl<K: Kind> FeatureStream<K> {
     pub fn save_state(&self) -> Vec<u8> {
         let mut state = StateWriter::new(*b"features", &self.identity());
         state.u64(self.finished.into());
-        if let Some((_, stream)) = &self.resampling {
+        if let Some(stream) = &self.resampling {
             stream.save(&mut state);
         }
         self.samples.save(&mut state);
@@ -369,7 +366,7 @@ impl<K: Kind> FeatureStream<K> {
         let finished = state.bool()?;
         let resampling = match &self.resampling {
             None => None,
-            Some((resampler, _)) => Some((Arc::clone(resampler), ResampleStream::restore(resampler, &mut state)?)),
+            Some(stream) => Some(stream.restored(&mut state)?),
         };
         let samples = RowQueue::restore(1, &mut state)?;
         let rows = RowQueue::restore(self.dim(), &mut state)?;

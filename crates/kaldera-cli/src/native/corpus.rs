@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use kaldera::Error;
 use kaldera::feat::options::{OptionSet, Registry};
-use kaldera::pipeline::{Found, Inputs, ReadOptions, Shard, Summary};
+use kaldera::pipeline::{ChannelChoice, Found, Inputs, ReadOptions, Shard, Summary};
 
 use super::{Trouble, print};
 use crate::interrupt;
@@ -20,6 +20,9 @@ use crate::parse_options::ParseOptions;
 
 /// How often a run that has no terminal tells how far it is.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
+
+/// What the help says about `--channel`.
+pub(super) const CHANNEL: &str = "Channel to take (-1 -> the first, 0 -> left, 1 -> right), or mean: that of all";
 
 /// The options that do not decide what the results are.
 pub(super) const NOT_OF_RESULTS: [&str; 6] = ["output", "format", "jobs", "shard", "resume", "no-pipes"];
@@ -31,7 +34,7 @@ pub(super) struct CorpusOptions {
     jobs: u64,
     pub(super) shard: String,
     pub(super) resume: bool,
-    channel: i32,
+    pub(super) channel: ChannelChoice,
     allow_truncated: bool,
     no_pipes: bool,
     about_output: &'static str,
@@ -44,7 +47,7 @@ impl OptionSet for CorpusOptions {
         registry.add("jobs", &mut self.jobs, "Number of threads; 0 is one per processor");
         registry.add("shard", &mut self.shard, "Which part of the inputs to do, as 2/8 for the second of eight");
         registry.add("resume", &mut self.resume, self.about_resume);
-        registry.add("channel", &mut self.channel, "Channel to extract (-1 -> the first, 0 -> left, 1 -> right)");
+        registry.add("channel", &mut self.channel, CHANNEL);
         registry.add(
             "allow-truncated",
             &mut self.allow_truncated,
@@ -57,22 +60,13 @@ impl OptionSet for CorpusOptions {
 impl CorpusOptions {
     /// The options of a command, with what its help says about `--output` and `--resume`.
     pub(super) fn new(about_output: &'static str, about_resume: &'static str) -> Self {
-        Self { channel: -1, about_output, about_resume, ..Self::default() }
+        Self { about_output, about_resume, ..Self::default() }
     }
 
     /// The letters of options that are registered.
     pub(super) fn letters(parser: &mut ParseOptions<'_>) {
         parser.letter('o', "output");
         parser.letter('j', "jobs");
-    }
-
-    /// The channel, counted from 0; the pipeline's choice without.
-    pub(super) fn channel(&self) -> Result<Option<usize>, Trouble> {
-        match usize::try_from(self.channel) {
-            Ok(channel) => Ok(Some(channel)),
-            Err(_) if self.channel == -1 => Ok(None),
-            Err(_) => Err(Trouble::Usage(format!("option --channel: {} is not -1, 0, 1, ...", self.channel))),
-        }
     }
 
     /// Number of threads; 0 is one per processor.

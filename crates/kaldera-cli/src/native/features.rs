@@ -539,14 +539,12 @@ fn pipeline<'a, E: FeatureExtractor>(
         .min_seconds(options.min_duration)
         .vtln_warp(options.vtln_warp)
         .subtract_mean(options.subtract_mean)
+        .channel(options.corpus.channel)
         .reading(options.corpus.reading())
         .stop_when(options.corpus.stop(TOOL));
     let jobs = options.corpus.jobs();
     if jobs > 0 {
         pipeline = pipeline.jobs(jobs);
-    }
-    if let Some(channel) = options.corpus.channel()? {
-        pipeline = pipeline.channel(channel);
     }
     if let Some(pitch) = pitch {
         pipeline = pipeline.with_pitch(pitch);

@@ -20,17 +20,18 @@ use kaldera::io::overwrite::{self, ExistingFiles};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::matrix::Matrix;
 use kaldera::pipeline::{
-    FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures, ReadOptions, Utterance, read_features,
+    ChannelChoice, FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures, Utterance,
+    read_features,
 };
 use plotters::coord::Shift;
 use plotters::prelude::{
     BitMapBackend, DrawingArea, DrawingAreaErrorKind, DrawingBackend, IntoDrawingArea as _, SVGBackend,
 };
 
-use crate::native::corpus::duration;
+use crate::native::corpus::{CHANNEL, duration};
 use crate::native::heat_map::{self, DIMENSIONS, HeatMap, PitchTrack, SIZE};
 use crate::native::lettering::Lettered;
-use crate::native::spoken::{Posteriors, Spoken};
+use crate::native::spoken::{Posteriors, Spoken, Taking};
 use crate::native::words::Word;
 use crate::native::{Trouble, arguments, print, text_picture};
 use crate::parse_options::{ParseOptions, Syntax};
@@ -74,7 +75,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut output, mut frame_shift, mut is_pitch, mut no_pipes) = (String::new(), 10.0_f64, false, false);
-    let (mut words, mut model) = (String::new(), String::new());
+    let (mut words, mut model, mut taking) = (String::new(), String::new(), Taking::default());
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "The image to write, .png or .svg");
     parser.add("frame-shift", &mut frame_shift, "Frame shift in milliseconds; 0 counts frames instead of seconds");
@@ -82,9 +83,11 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     parser.add("no-pipes", &mut no_pipes, "Run no command of a list: a matrix that needs one cannot be shown");
     parser.add("words", &mut words, "Words with times, over the spectrogram: .ctm, .TextGrid, .jsonl or .json");
     parser.add("model", &mut model, "Model whose posteriors are below the spectrogram, and whose words are over it");
+    parser.add("channel", &mut taking.channel, CHANNEL);
     parser.letter('o', "output");
     let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let quiet = parser.quiet();
+    drop(parser);
     if !(0.0..f64::INFINITY).contains(&frame_shift) {
         return Err(Trouble::Usage(format!("option --frame-shift: {frame_shift} is not 0 or more")));
     }
@@ -92,6 +95,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     if is_spoken && (frame_shift == 0.0 || is_pitch) {
         return Err(Trouble::Usage("--words and --model need an axis in seconds, and no --pitch".to_owned()));
     }
+    taking.reading = taking.reading.with_pipes(!no_pipes);
     let format = if output.is_empty() { None } else { Some(Format::of(&output)?) };
     let stop = interrupt::watch(TOOL, "nothing was drawn");
     if format.is_some() {
@@ -100,8 +104,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     }
     let picture = match arguments.as_slice() {
         [recording] if is_recording(recording) && is_spoken => {
-            let reading = ReadOptions::default().with_pipes(!no_pipes);
-            let spoken = Spoken::open(Path::new(recording), &words, &model, &reading)?;
+            let spoken = Spoken::open(Path::new(recording), &words, &model, &taking)?;
             if format.is_some() {
                 refuse_overwriting(&spoken.files, &output)?;
             }
@@ -111,8 +114,10 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
             return Err(Trouble::Usage("--words and --model are for a RECORDING, and this is none".to_owned()));
         }
         [recording] if is_recording(recording) => {
-            let reading = ReadOptions::default().with_pipes(!no_pipes);
-            Picture::of_recording(Path::new(recording), frame_shift / 1000.0, &reading)?
+            Picture::of_recording(Path::new(recording), frame_shift / 1000.0, &taking)?
+        }
+        [_, ..] if taking.channel != ChannelChoice::First => {
+            return Err(Trouble::Usage("--channel is for a RECORDING, and this is none".to_owned()));
         }
         [feats, key @ ..] if key.len() <= 1 => {
             let text = |argument: &OsString| match argument.to_str() {
@@ -226,24 +231,24 @@ impl Picture {
         Ok(picture)
     }
 
-    fn of_recording(path: &Path, frame_shift: f64, reading: &ReadOptions) -> Result<Self, Trouble> {
+    fn of_recording(path: &Path, frame_shift: f64, taking: &Taking) -> Result<Self, Trouble> {
         let inputs = Inputs::from_paths([path]).map_err(|error| Trouble::failed(&error))?;
         let [utterance] = inputs.utterances() else {
             return Err(Trouble::Usage(format!("{} is more than one recording", path.display())));
         };
         let failed = |error| Trouble::Failed(format!("{}: {}", path.display(), log::one_line(&error)));
         let key = utterance.key.clone();
-        let (spectra, frame) = spectrogram(&inputs, frame_shift, reading, &key).map_err(failed)?;
+        let (spectra, frame) = spectrogram(&inputs, frame_shift, taking, &key).map_err(failed)?;
         let mut fbank = FbankOptions { frame: frame.clone(), ..FbankOptions::default() };
         fbank.mel.num_bins = 40;
-        let bank = features_of(&inputs, Fbank::new(fbank), reading).map_err(failed)?;
+        let bank = features_of(&inputs, Fbank::new(fbank), taking).map_err(failed)?;
         let pitch = PitchExtractionOptions {
             samp_freq: frame.samp_freq,
             frame_shift_ms: frame.frame_shift_ms,
             ..PitchExtractionOptions::default()
         };
         let pitch = PitchFeatures::new(pitch, ProcessPitchOptions::default()).map(NccfAndPitch);
-        let pitch = features_of(&inputs, pitch, reading).map_err(failed)?;
+        let pitch = features_of(&inputs, pitch, taking).map_err(failed)?;
 
         let title = format!("{key}: fbank");
         let bank = Map { title, features: bank, frame_shift, upwards: DIMENSIONS, names: vec![] };
@@ -256,7 +261,7 @@ impl Picture {
         let seconds = f64::from(recording.duration());
         let failed = |error| Trouble::Failed(format!("{key}: {}", log::one_line(&error)));
         let inputs = Inputs::new(vec![Utterance::new(&key, recording)]).map_err(failed)?;
-        let (spectra, _) = spectrogram(&inputs, frame_shift, &ReadOptions::default(), &key).map_err(failed)?;
+        let (spectra, _) = spectrogram(&inputs, frame_shift, &Taking::default(), &key).map_err(failed)?;
         let mut maps = vec![spectra];
         if let Some(Posteriors { probabilities, frame_shift, tokens }) = posteriors {
             let title = format!("{key}: posteriors");
@@ -341,7 +346,7 @@ impl Picture {
 fn spectrogram(
     inputs: &Inputs,
     frame_shift: f64,
-    reading: &ReadOptions,
+    taking: &Taking,
     key: &str,
 ) -> Result<(Map, FrameExtractionOptions), Error> {
     let mut options = SpectrogramOptions::default();
@@ -350,10 +355,10 @@ fn spectrogram(
         options.frame.frame_shift_ms = (frame_shift * 1000.0) as f32;
     }
     let plan = |options: &SpectrogramOptions| Spectrogram::new(options.clone());
-    let spectra = match features_of(inputs, plan(&options), reading) {
+    let spectra = match features_of(inputs, plan(&options), taking) {
         Err(Error::Feat(FeatError::SampleRateMismatch { found, .. })) => {
             options.frame.samp_freq = found;
-            features_of(inputs, plan(&options), reading)
+            features_of(inputs, plan(&options), taking)
         }
         spectra => spectra,
     }?;
@@ -369,10 +374,12 @@ fn spectrogram(
 fn features_of<E: FeatureExtractor>(
     inputs: &Inputs,
     extractor: Result<E, FeatError>,
-    reading: &ReadOptions,
+    taking: &Taking,
 ) -> Result<Matrix<f32>, Error> {
     let mut features = Vec::new();
-    let mut summary = Pipeline::new(&extractor?).jobs(1).reading(reading.clone()).run(inputs, &mut features)?;
+    let extractor = extractor?;
+    let pipeline = Pipeline::new(&extractor).jobs(1).channel(taking.channel).reading(taking.reading.clone());
+    let mut summary = pipeline.run(inputs, &mut features)?;
     match (features.pop(), summary.failures.pop()) {
         (Some((_, features)), _) => Ok(features),
         (None, Some(failure)) => Err(failure.source),

@@ -1,17 +1,41 @@
 //! A recording with its words, and what a model makes of it.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::Path;
 
 use kaldera::decoder::Hypothesis;
 use kaldera::matrix::Matrix;
-use kaldera::pipeline::{Inputs, ReadOptions};
+use kaldera::pipeline::{ChannelChoice, Inputs, ReadOptions};
 use kaldera::recognizer::{PauseOptions, Recognizer};
 use kaldera::{Error, Recording};
 
 use super::Trouble;
 use super::words::{self, Word};
 use crate::log;
+
+/// How a recording is read, and what is taken of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Taking {
+    pub(super) reading: ReadOptions,
+    pub(super) channel: ChannelChoice,
+}
+
+impl Taking {
+    /// The one channel that is looked at.
+    fn channel_of(&self, recording: &Recording, name: &dyn Display) -> Result<Recording, Error> {
+        match self.channel {
+            ChannelChoice::Mean => Ok(recording.mean()),
+            ChannelChoice::One(channel) => recording.channel(channel),
+            _ => {
+                if recording.num_channels() > 1 {
+                    tracing::warn!("{name}: the first of {} channels is taken", recording.num_channels());
+                }
+                recording.channel(0)
+            }
+        }
+    }
+}
 
 /// A recording and its words.
 pub(super) struct Spoken {
@@ -34,18 +58,15 @@ pub(super) struct Posteriors {
 
 impl Spoken {
     /// The recording of a file, with the words of the file `words`, or else those that `model` finds.
-    pub(super) fn open(path: &Path, words: &str, model: &str, reading: &ReadOptions) -> Result<Self, Trouble> {
+    pub(super) fn open(path: &Path, words: &str, model: &str, taking: &Taking) -> Result<Self, Trouble> {
         let failed = |error: &Error| Trouble::Failed(format!("{}: {}", path.display(), log::one_line(error)));
         let inputs = Inputs::from_paths([path]).map_err(|error| Trouble::failed(&error))?;
         let [utterance] = inputs.utterances() else {
             return Err(Trouble::Usage(format!("{} is more than one recording", path.display())));
         };
         let key = utterance.key.clone();
-        let recording = Recording::open_with(path, reading).map_err(|error| Trouble::failed(&error))?;
-        if recording.num_channels() > 1 {
-            tracing::warn!("{}: the first of {} channels is taken", path.display(), recording.num_channels());
-        }
-        let recording = recording.channel(0).map_err(|error| failed(&error))?;
+        let recording = Recording::open_with(path, &taking.reading).map_err(|error| Trouble::failed(&error))?;
+        let recording = taking.channel_of(&recording, &path.display()).map_err(|error| failed(&error))?;
         let mut spoken = Self { key, recording, words: vec![], posteriors: None, files: vec![] };
         if !words.is_empty() {
             spoken.words = words::read(words, &spoken.key)?;

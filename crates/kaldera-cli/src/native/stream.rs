@@ -7,12 +7,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kaldera::Error;
 use kaldera::decoder::graph::EndpointRules;
 use kaldera::decoder::{FrameTimes, Recognition};
+use kaldera::feat::Interleaved;
 use kaldera::feat::options::{OptionSet as _, Registry as _};
-use kaldera::io::wave::WaveInfo;
+use kaldera::io::wave::{WaveInfo, check_layout};
+use kaldera::pipeline::ChannelChoice;
 use kaldera::recognizer::Recognizer;
 
+use super::corpus::CHANNEL;
 use super::live_line::LiveLine;
 use super::transcribe::{Decoding, take_model};
 use super::{Trouble, arguments, print};
@@ -26,23 +30,28 @@ Recognise speech while it comes from standard input.
 
 Usage: kaldera stream [OPTIONS] MODEL < AUDIO
 
-AUDIO is 16-bit WAV, or raw samples: 16 bits, little-endian, one channel, of --sample-frequency (the
-model's unless it is given). Each utterance ends at a pause (Kaldi's endpoint rules) and is a line;
-with --partial, and on a terminal, its words so far are shown after each chunk. A network that keeps
-no state runs over the whole utterance each time: there they are shown, and its end is looked for,
-whenever it has grown by an eighth or by a second, and each tenth of a second while the last half
-second is quiet. At the end stderr tells how long it took from a chunk to its words. Ctrl-C ends the
-last utterance.
+AUDIO is 16-bit WAV, or raw samples: 16 bits, little-endian, of --num-channels (1 unless given) and
+--sample-frequency (the model's unless given). Of several channels the first is taken, unless
+--channel names another one or mean. Each utterance ends at a pause (Kaldi's endpoint rules) and is a
+line; with --partial, and on a terminal, its words so far are shown after each chunk. A network that
+keeps no state runs over the whole utterance each time: there they are shown, and its end is looked
+for, whenever it has grown by an eighth or by a second, and each tenth of a second while the last
+half second is quiet. At the end stderr tells how long it took from a chunk to its words. Ctrl-C ends
+the last utterance.
 
 Examples:
   kaldera stream model/ < hello.wav
   arecord -q -f S16_LE -r 16000 -c 1 | kaldera stream model/
+  kaldera stream --channel=mean model/ < stereo.wav
 
 Exit status: 0 the end of the audio, 1 it cannot be used, 2 wrong usage, 130 stopped by Ctrl-C, 143
 by SIGTERM.";
 
-/// The most samples that a chunk may have.
+/// The most samples that a chunk may have, of all channels.
 const MAX_CHUNK: usize = 1 << 24;
+
+/// The most channels, as of recordings.
+const MAX_CHANNELS: usize = 256;
 
 /// So many bytes may wait, or four chunks, if that is more: what comes while a chunk is recognised
 /// must not stay in the pipe, where Ctrl-C would lose it.
@@ -94,9 +103,12 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut decoding, mut samp_freq, mut chunk_ms, mut partial) = (Decoding::default(), 0.0_f32, 100.0_f32, false);
+    let (mut num_channels, mut channel) = (1_u64, ChannelChoice::default());
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     decoding.register(&mut parser);
     parser.add("sample-frequency", &mut samp_freq, "Samples per second of raw audio; 0: the model's");
+    parser.add("num-channels", &mut num_channels, "Channels of raw audio, the samples of a moment side by side");
+    parser.add("channel", &mut channel, CHANNEL);
     parser.add("chunk", &mut chunk_ms, "Milliseconds of audio that are taken at once");
     parser.add("partial", &mut partial, "Write the words so far as lines 'partial: WORDS'");
     let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
@@ -107,15 +119,20 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
         return Err(Trouble::Usage("expected MODEL alone: audio comes from standard input".to_owned()));
     }
     let recognizer = decoding.open(&model)?;
-    let source = Source::begin(&mut io::stdin().lock(), &recognizer, samp_freq)?;
+    let Some(raw) = usize::try_from(num_channels).ok().filter(|count| (1..=MAX_CHANNELS).contains(count)) else {
+        return Err(Trouble::Usage(format!("option --num-channels: {num_channels} is not 1 to {MAX_CHANNELS}")));
+    };
+    let raw = Frames { big_endian: false, num_channels: raw, channel };
+    let source = Source::begin(&mut io::stdin().lock(), &recognizer, samp_freq, raw)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a number of samples, which saturates and is checked"
     )]
     let chunk = (source.samp_freq * chunk_ms / 1000.0) as usize;
-    if !(1..=MAX_CHUNK).contains(&chunk) {
-        return Err(Trouble::Usage(format!("option --chunk: {chunk_ms} ms are {chunk} samples, not 1 to {MAX_CHUNK}")));
+    let max_chunk = MAX_CHUNK / source.frames.num_channels;
+    if !(1..=max_chunk).contains(&chunk) {
+        return Err(Trouble::Usage(format!("option --chunk: {chunk_ms} ms are {chunk} samples, not 1 to {max_chunk}")));
     }
     let show = if partial {
         Show::Lines
@@ -148,28 +165,73 @@ struct Source {
     head: Vec<u8>,
     /// Bytes of samples, if the header tells; what follows them is other chunks.
     bytes: Option<u64>,
-    big_endian: bool,
+    frames: Frames,
 }
 
 impl Source {
-    fn begin(input: &mut impl Read, recognizer: &Recognizer, samp_freq: f32) -> Result<Self, Trouble> {
+    /// `raw` is what holds without a header.
+    fn begin(input: &mut impl Read, recognizer: &Recognizer, samp_freq: f32, raw: Frames) -> Result<Self, Trouble> {
         let cannot = |error: &dyn std::fmt::Display| Trouble::Failed(format!("standard input: {error}"));
         let mut head = vec![];
         input.take(4).read_to_end(&mut head).map_err(|error| cannot(&error))?;
         if matches!(&head[..], b"RIFF" | b"RIFX") {
             let big_endian = head == b"RIFX";
             let info = WaveInfo::read((&head[..]).chain(input)).map_err(|error| cannot(&error))?;
-            if info.num_channels != 1 {
-                return Err(cannot(&format_args!("{} channels, where one is needed", info.num_channels)));
-            }
-            let bytes = info.num_samples.map(|samples| 2 * u64::from(samples));
-            return Ok(Self { samp_freq: info.samp_freq, head: vec![], bytes, big_endian });
+            let frames = Frames { big_endian, num_channels: info.num_channels, ..raw };
+            check_layout("WAV", frames.num_channels as u64, info.samp_freq.into()).map_err(|error| cannot(&error))?;
+            frames.check().map_err(|error| cannot(&error))?;
+            let bytes = info.num_samples.map(|samples| frames.bytes() as u64 * u64::from(samples));
+            return Ok(Self { samp_freq: info.samp_freq, head: vec![], bytes, frames });
         }
+        raw.check().map_err(|error| Trouble::Usage(format!("option --channel: {error}")))?;
         let samp_freq = if samp_freq == 0.0 { recognizer.samp_freq().unwrap_or(0.0) } else { samp_freq };
         if !(samp_freq > 0.0 && samp_freq.is_finite()) {
             return Err(Trouble::Usage(format!("option --sample-frequency: {samp_freq} is no number of samples")));
         }
-        Ok(Self { samp_freq, head, bytes: None, big_endian: false })
+        Ok(Self { samp_freq, head, bytes: None, frames: raw })
+    }
+}
+
+/// How samples stand in bytes, and which of them are taken.
+#[derive(Debug, Clone, Copy)]
+struct Frames {
+    big_endian: bool,
+    num_channels: usize,
+    channel: ChannelChoice,
+}
+
+impl Frames {
+    /// Bytes of a sample of each channel.
+    fn bytes(self) -> usize {
+        2 * self.num_channels
+    }
+
+    /// Refuses a channel that is not there; warns of those that are not taken.
+    fn check(self) -> Result<(), Error> {
+        match (self.channel, self.num_channels) {
+            (ChannelChoice::One(channel), channels) if channel >= channels => {
+                return Err(Error::NoSuchChannel { channel, channels });
+            }
+            (ChannelChoice::First, 2..) => {
+                tracing::warn!("standard input has {} channels; taking the first", self.num_channels);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The samples that are taken of whole frames; what is left at the end is none.
+    fn samples(self, bytes: &[u8]) -> Vec<f32> {
+        let whole = bytes.len() - bytes.len() % self.bytes();
+        let sample =
+            |&pair: &[u8; 2]| if self.big_endian { i16::from_be_bytes(pair) } else { i16::from_le_bytes(pair) };
+        let all: Vec<i16> = bytes[..whole].as_chunks().0.iter().map(sample).collect();
+        let of = |channel: usize| all.iter().skip(channel).step_by(self.num_channels).map(|&x| f32::from(x)).collect();
+        match self.channel {
+            ChannelChoice::One(channel) => of(channel),
+            ChannelChoice::Mean => Interleaved::new(&all, self.num_channels).expect("whole frames").mean(),
+            _ => of(0),
+        }
     }
 }
 
@@ -267,14 +329,14 @@ struct Chunks {
     inbox: Arc<Inbox>,
     /// Bytes of a chunk.
     size: usize,
-    big_endian: bool,
+    frames: Frames,
     stop: &'static AtomicBool,
 }
 
 impl Chunks {
     fn begin(source: Source, chunk: usize, stop: &'static AtomicBool) -> Result<Self, Trouble> {
-        let Source { head, bytes, big_endian, .. } = source;
-        let (inbox, size) = (Arc::new(Inbox::default()), 2 * chunk);
+        let Source { head, bytes, frames, .. } = source;
+        let (inbox, size) = (Arc::new(Inbox::default()), frames.bytes() * chunk);
         let fill = {
             let inbox = Arc::clone(&inbox);
             move || {
@@ -283,7 +345,7 @@ impl Chunks {
             }
         };
         thread::Builder::new().name("audio".to_owned()).spawn(fill).map_err(|error| Trouble::failed(&error))?;
-        Ok(Self { inbox, size, big_endian, stop })
+        Ok(Self { inbox, size, frames, stop })
     }
 
     /// The next chunk. The last one is what had come when the audio ended or the process was stopped.
@@ -301,10 +363,7 @@ impl Chunks {
         }
         // What comes from now on is not waited for, while that which had come is recognised.
         waiting.closed |= self.stop.load(Ordering::Relaxed);
-        let sample = |&pair: &[u8; 2]| {
-            f32::from(if self.big_endian { i16::from_be_bytes(pair) } else { i16::from_le_bytes(pair) })
-        };
-        let samples = waiting.bytes[..count].as_chunks().0.iter().map(sample).collect();
+        let samples = self.frames.samples(&waiting.bytes[..count]);
         waiting.bytes.drain(..count);
         self.inbox.changed.notify_all();
         Ok(Chunk { samples, last: count < self.size })
@@ -318,7 +377,7 @@ fn recognise(
     show: Show,
     stop: &'static AtomicBool,
 ) -> Result<Latency, Trouble> {
-    let failed = |error: kaldera::Error| Trouble::failed(&error);
+    let failed = |error: Error| Trouble::failed(&error);
     let samp_freq = source.samp_freq;
     let mut stream = recognizer.stream("utt-1", samp_freq).map_err(failed)?;
     let chunks = Chunks::begin(source, chunk, stop)?;
@@ -470,6 +529,25 @@ mod tests {
             }
         }
         found
+    }
+
+    #[test]
+    fn the_chosen_channel_is_taken_of_whole_frames() {
+        let bytes: Vec<u8> = [1_i16, -3, 300, 500, i16::MAX, i16::MIN].iter().flat_map(|x| x.to_be_bytes()).collect();
+        let taken = |num_channels, channel, len: usize| {
+            Frames { big_endian: true, num_channels, channel }.samples(&bytes[..len])
+        };
+        assert_eq!(taken(1, ChannelChoice::Mean, 7), [1.0, -3.0, 300.0]);
+        assert_eq!(taken(2, ChannelChoice::First, 12), [1.0, 300.0, 32_767.0]);
+        // Half a frame is left over.
+        for len in 8..=11 {
+            assert_eq!(taken(2, ChannelChoice::One(1), len), [-3.0, 500.0]);
+            assert_eq!(taken(2, ChannelChoice::Mean, len), [-1.0, 400.0]);
+        }
+        assert_eq!(taken(3, ChannelChoice::One(2), 12), [300.0, -32_768.0]);
+        assert_eq!(taken(7, ChannelChoice::First, 12), [0.0; 0]);
+        let check = |channel| Frames { big_endian: false, num_channels: 2, channel }.check();
+        assert!(check(ChannelChoice::One(1)).is_ok() && check(ChannelChoice::One(2)).is_err());
     }
 
     #[test]

@@ -219,7 +219,6 @@ impl TranscriptOptions {
         job: &mut Job<'_>,
     ) -> Result<ExitCode, Trouble> {
         let corpus = &self.corpus;
-        let channel = corpus.channel()?;
         let run = corpus.run(tool, paths, quiet)?;
         let (inputs, output) = (&run.inputs, &run.output);
         inputs.refuse_overwriting(std::slice::from_ref(output)).map_err(trouble)?;
@@ -254,7 +253,7 @@ impl TranscriptOptions {
         let earlier = file.as_ref().map(|file| file.earlier().clone());
         let options = AllOptions::default()
             .with_jobs(corpus.jobs())
-            .with_channel(channel)
+            .with_channel(corpus.channel)
             .with_reading(corpus.reading())
             .with_earlier(earlier.as_ref())
             .with_stop(corpus.stop(tool));

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
+use kaldera::io::wave::WaveData;
 use kaldera::matrix::Matrix;
 use kaldera::network::ParameterStore;
 use kaldera::pipeline::{FeatureFile, FeatureSink as _};
@@ -290,8 +291,57 @@ fn a_stream_gives_what_transcribe_gives() {
     let more = [&wave[..], b"LIST\x40\x1f\0\0", &[77; 8000]].concat();
     assert_eq!(stream(&bench, &["model"], &more).with(0).stdout, expected);
     stream(&bench, &["model", "--chunk=0"], &[]).with(2);
-    bench.stereo("s.wav");
-    stream(&bench, &["model"], &fs::read(bench.path("s.wav")).unwrap()).with(1).tells(&["2 channels"]);
+}
+
+#[test]
+fn one_channel_is_taken_or_the_mean_of_all() {
+    let bench = Bench::new();
+    random_model(&bench);
+    let wave = WaveData::read(&bench.wav("a.wav", 12_000, 8000.0)[..]).unwrap();
+    let whole = bench.run(&["transcribe", "model", "a.wav"]).with(0).stdout;
+    let words = whole.trim().strip_prefix("a ").unwrap();
+    let of = |name: &str, frame: &dyn Fn(i16) -> [i16; 2]| {
+        let samples = wave.samples.iter().flat_map(|&sample| frame(sample)).collect();
+        let mut bytes = vec![];
+        WaveData { samp_freq: 8000.0, num_channels: 2, samples }.write(&mut bytes).unwrap();
+        fs::write(bench.path(name), &bytes).unwrap();
+        bytes
+    };
+    let (right, both) = (of("right.wav", &|sample| [0, sample]), of("both.wav", &|sample| [sample; 2]));
+    for (option, name, bytes) in [("--channel=1", "right", &right), ("--channel=mean", "both", &both)] {
+        let file = format!("{name}.wav");
+        let found = bench.run(&["transcribe", option, "model", &file]).with(0);
+        assert_eq!((found.stdout.trim(), &*found.stderr), (&*format!("{name} {words}"), ""));
+        assert_eq!(stream(&bench, &[option, "model"], bytes).with(0).stdout.trim(), words);
+        let raw = stream(&bench, &["--num-channels=2", option, "model"], &bytes[44..]).with(0);
+        assert_eq!(raw.stdout.trim(), words);
+        bench.file("text", &format!("{name} one"));
+        bench.run(&["align", option, "--text=text", "model", &file]).with(0);
+        bench.run(&["plot", option, "--model=model", &file]).with(0);
+        bench.run(&["features", "--kind=fbank", option, "-q", "--sample-frequency=8000", "-o", "x.ark", &file]).with(0);
+        bench.run(&["features", "--kind=fbank", "-q", "--sample-frequency=8000", "-o", "y.ark", "a.wav"]).with(0);
+        let [x, y] = ["x.ark", "y.ark"].map(|file| fs::read(bench.path(file)).unwrap());
+        assert!(x[name.len()..] == y[1..], "{option}");
+    }
+    stream(&bench, &["model"], &both).with(0).tells(&["2 channels; taking the first"]);
+    stream(&bench, &["--channel=2", "model"], &both).with(1).tells(&["no channel 2 among its 2"]);
+    stream(&bench, &["--channel=1", "model"], &[]).with(2).tells(&["--channel", "no channel 1"]);
+    stream(&bench, &["--num-channels=0", "model"], &[]).with(2).tells(&["--num-channels"]);
+    bench
+        .run(&["features", "--kind=fbank", "--channel=left", "-o", "x.ark", "both.wav"])
+        .with(2)
+        .tells(&["-1, 0, 1, ... or mean"]);
+    bench.run(&["plot", "--channel=1", "x.ark"]).with(2).tells(&["--channel is for a RECORDING"]);
+}
+
+/// 8 kHz are 80 samples for each of 100 Hz.
+#[test]
+fn a_rate_that_makes_far_too_many_samples_is_refused_by_align() {
+    let bench = Bench::new();
+    random_model(&bench);
+    bench.wav("slow.wav", 3_400_000, 100.0);
+    bench.file("text", "slow one");
+    bench.run(&["align", "--text=text", "model", "slow.wav"]).with(1).tells(&["3400000 samples", "272000000"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use ort::value::{DynValue, Outlet, Tensor as OrtTensor, TensorElementType, Value
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
 use crate::guard::guarded;
-use crate::session::{Runtime, Session, Tensor};
+use crate::session::{Runtime, Session, Tensor, at, narrow};
 
 /// Names the library.
 const VARIABLE: &str = "ORT_DYLIB_PATH";
@@ -38,18 +38,12 @@ impl OrtSession {
         Ok(Self { loaded: Mutex::new(loaded), description, narrow })
     }
 
-    fn name_of<'t>(kind: &str, tensors: &'t [TensorInfo], at: usize) -> Result<&'t str, String> {
-        tensors.get(at).map(|tensor| &*tensor.name).ok_or_else(|| format!("the file has no {kind} {at}"))
-    }
-
-    fn input(&self, at: usize, tensor: Tensor) -> Result<SessionInputValue<'static>, String> {
+    fn input(&self, number: usize, tensor: Tensor) -> Result<SessionInputValue<'static>, String> {
         let failed = |error: ort::Error| error.to_string();
         Ok(match tensor {
             Tensor::Float(shape, values) => OrtTensor::from_array((shape, values)).map_err(failed)?.into(),
-            Tensor::Integer(shape, values) if self.narrow.get(at) == Some(&true) => {
-                let narrow = |value: i64| i32::try_from(value).map_err(|_| format!("{value} needs more than 32 bits"));
-                let values = values.into_iter().map(narrow).collect::<Result<Vec<_>, _>>()?;
-                OrtTensor::from_array((shape, values)).map_err(failed)?.into()
+            Tensor::Integer(shape, values) if self.narrow.get(number) == Some(&true) => {
+                OrtTensor::from_array((shape, narrow(values)?)).map_err(failed)?.into()
             }
             Tensor::Integer(shape, values) => OrtTensor::from_array((shape, values)).map_err(failed)?.into(),
         })
@@ -63,14 +57,15 @@ impl Session for OrtSession {
 
     fn run(&self, inputs: Vec<(usize, Tensor)>, outputs: &[usize]) -> Result<Vec<Tensor>, String> {
         guarded(|| {
-            let inputs = inputs.into_iter().map(|(at, tensor)| {
-                Ok::<_, String>((Self::name_of("input", &self.description.inputs, at)?, self.input(at, tensor)?))
+            let inputs = inputs.into_iter().map(|(number, tensor)| {
+                let name = &*at("input", &self.description.inputs, number)?.name;
+                Ok::<_, String>((name, self.input(number, tensor)?))
             });
             let inputs: Vec<(&str, SessionInputValue<'_>)> = inputs.collect::<Result<_, _>>()?;
             let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
             let found = loaded.run(inputs).map_err(|error| error.to_string())?;
-            let tensor_of = |&at: &usize| {
-                let name = Self::name_of("output", &self.description.outputs, at)?;
+            let tensor_of = |&number: &usize| {
+                let name = &*at("output", &self.description.outputs, number)?.name;
                 tensor(found.get(name).ok_or_else(|| format!("there is no output {name}"))?)
             };
             outputs.iter().map(tensor_of).collect::<Result<Vec<_>, _>>()

@@ -9,7 +9,7 @@ use rten_tensor::Layout as _;
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
 use crate::guard::guarded;
-use crate::session::{Session, Tensor};
+use crate::session::{Session, Tensor, at, narrow};
 
 pub(super) struct RtenSession {
     model: Model,
@@ -53,15 +53,13 @@ impl Session for RtenSession {
     }
 
     fn run(&self, inputs: Vec<(usize, Tensor)>, outputs: &[usize]) -> Result<Vec<Tensor>, String> {
-        let node = |kind: &str, nodes: &[NodeId], at: usize| {
-            nodes.get(at).copied().ok_or_else(|| format!("the file has no {kind} {at}"))
-        };
-        let inputs = inputs.into_iter().map(|(at, tensor)| {
-            Ok::<(NodeId, ValueOrView<'_>), String>((node("input", self.model.input_ids(), at)?, value(tensor)?.into()))
+        let inputs = inputs.into_iter().map(|(number, tensor)| {
+            let node = *at("input", self.model.input_ids(), number)?;
+            Ok::<(NodeId, ValueOrView<'_>), String>((node, value(tensor)?.into()))
         });
         let inputs = inputs.collect::<Result<_, _>>()?;
-        let outputs =
-            outputs.iter().map(|&at| node("output", self.model.output_ids(), at)).collect::<Result<Vec<_>, _>>()?;
+        let outputs = outputs.iter().map(|&number| at("output", self.model.output_ids(), number).copied());
+        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let found = guarded(|| self.model.run(inputs, &outputs, Some(self.options.clone())))?;
         found.into_iter().map(tensor).collect()
     }
@@ -72,9 +70,7 @@ fn value(tensor: Tensor) -> Result<Value, String> {
         Tensor::Float(shape, values) => Value::from_shape(shape, values).map_err(|error| error.to_string()),
         Tensor::Integer(shape, values) => {
             // Integers of 64 bits are of 32 there.
-            let narrow = |value: i64| i32::try_from(value).map_err(|_| format!("{value} needs more than 32 bits"));
-            let values = values.into_iter().map(narrow).collect::<Result<Vec<_>, _>>()?;
-            Value::from_shape(shape, values).map_err(|error| error.to_string())
+            Value::from_shape(shape, narrow(values)?).map_err(|error| error.to_string())
         }
     }
 }

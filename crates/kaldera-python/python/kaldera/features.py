@@ -361,9 +361,17 @@ def vad(features: ArrayLike, **options: Any) -> NDArray[np.bool_]:
     return _kaldera.vad(_rows(features), options)
 
 
-def resample(audio: ArrayLike, from_rate: float, to_rate: float) -> NDArray[np.float32]:
-    """Samples at another rate in Hz, by Kaldi's ``LinearResample``: float32 ``[samples]``."""
-    return _kaldera.resample(audio, from_rate, to_rate)
+def resample(
+    audio: ArrayLike, from_rate: float, to_rate: float, *, method: str = "polyphase"
+) -> NDArray[np.float32]:
+    """Samples at another rate in Hz: float32 ``[samples]``.
+
+    ``method="polyphase"`` has the quality of ffmpeg's default, as ``kaldera features --resample`` and the
+    audio that a :class:`Recognizer` gets. ``method="kaldi"`` is Kaldi's ``LinearResample``, as the options
+    ``allow_downsample`` and ``allow_upsample`` use it: a third of the taps. Rates that are no whole numbers
+    are rounded by the first and cut off by the second.
+    """
+    return _kaldera.resample(audio, from_rate, to_rate, method)
 
 
 def read_audio(

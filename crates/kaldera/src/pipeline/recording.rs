@@ -10,15 +10,16 @@ use std::sync::Arc;
 
 #[cfg(feature = "opus")]
 use kaldera_base::panics;
-use kaldi_feat::{Audio, PolyphaseResample, Resamplers, Samples};
+use kaldi_feat::{Audio, Interleaved, PolyphaseResample, Resamplers, Samples};
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
 
 use crate::Error;
+use crate::pipeline::channel::ChannelChoice;
 #[cfg(feature = "symphonia")]
 use crate::pipeline::decode;
 use crate::pipeline::formats::{self, Format};
-use crate::pipeline::inputs::{Source, Span};
+use crate::pipeline::inputs::{Source, Span, Utterance};
 use crate::pipeline::limits::check_resampled;
 #[cfg(feature = "opus")]
 use crate::pipeline::opus;
@@ -176,13 +177,40 @@ impl Recording {
         if self.num_channels <= 1 {
             return self.clone();
         }
-        let whole = self.num_samples() * self.num_channels;
+        Self::from_f32(self.mean_of(0..self.num_samples()), self.samp_freq)
+    }
+
+    /// The mean of the channels within `range`, which must be there.
+    fn mean_of(&self, range: Range<usize>) -> Vec<f32> {
+        let range = range.start * self.num_channels..range.end * self.num_channels;
         let samples = match &self.samples {
-            WaveSamples::I16(samples) => Samples::I16(&samples[..whole]),
-            WaveSamples::F32(samples) => Samples::F32(&samples[..whole]),
+            WaveSamples::I16(samples) => Samples::I16(&samples[range]),
+            WaveSamples::F32(samples) => Samples::F32(&samples[range]),
         };
-        let channels = kaldi_feat::Interleaved::new(samples, self.num_channels).expect("whole frames");
-        Self::from_f32(channels.mean(), self.samp_freq)
+        Interleaved::new(samples, self.num_channels).expect("whole frames").mean()
+    }
+
+    /// The samples within `range`, which must be there, of the channel that `utterance` names, or
+    /// else of `choice`.
+    pub(crate) fn channel_of(
+        &self,
+        utterance: &Utterance,
+        choice: ChannelChoice,
+        range: Range<usize>,
+    ) -> Result<Channel<'_>, Error> {
+        let channels = self.num_channels;
+        match utterance.channel.map_or(choice, ChannelChoice::One) {
+            ChannelChoice::One(channel) if channel >= channels => Err(Error::NoSuchChannel { channel, channels }),
+            ChannelChoice::One(channel) => Ok(self.cut(channel, range)),
+            ChannelChoice::Mean if channels > 1 => Ok(Channel::F32(Cow::Owned(self.mean_of(range)))),
+            ChannelChoice::Mean => Ok(self.cut(0, range)),
+            ChannelChoice::First => {
+                if channels > 1 {
+                    tracing::warn!("{} has {channels} channels; taking the first", utterance.key);
+                }
+                Ok(self.cut(0, range))
+            }
+        }
     }
 
     /// The recording at `samp_freq` Hz, each channel resampled with the quality of ffmpeg's default
@@ -444,7 +472,7 @@ fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording
 }
 
 /// The samples at the other rate, unless they are too many.
-pub(super) fn resample(resampler: &PolyphaseResample, samples: Samples<'_>) -> Result<Vec<f32>, Error> {
+pub(crate) fn resample(resampler: &PolyphaseResample, samples: Samples<'_>) -> Result<Vec<f32>, Error> {
     /// The resampler computes whole groups, and cuts off the end.
     const GROUP: usize = 64;
     let num_resampled = resampler.num_output_samples(samples.len());
@@ -622,6 +650,25 @@ mod tests {
         }
         assert_eq!(both.resample(16_000.0).unwrap(), both);
         assert!(both.resample(1.0).is_err());
+    }
+
+    #[test]
+    fn a_choice_takes_a_channel_or_the_mean_unless_the_utterance_names_one() {
+        let recording = Recording::interleaved(vec![1.0, -1.0, 2.0, -4.0, 3.0, -9.0], 2, 8000.0);
+        let taken = |utterance: &Utterance, choice: ChannelChoice| {
+            recording.channel_of(utterance, choice, 1..3).map(|channel| channel.samples().to_f32())
+        };
+        let mut utterance = Utterance::new("a", recording.clone());
+        assert_eq!(taken(&utterance, ChannelChoice::First).unwrap(), [2.0, 3.0]);
+        assert_eq!(taken(&utterance, ChannelChoice::One(1)).unwrap(), [-4.0, -9.0]);
+        assert_eq!(taken(&utterance, ChannelChoice::Mean).unwrap(), [-1.0, -3.0]);
+        assert_eq!(recording.mean().samples()[1..], [-1.0, -3.0]);
+        assert!(matches!(
+            taken(&utterance, ChannelChoice::One(2)),
+            Err(Error::NoSuchChannel { channel: 2, channels: 2 })
+        ));
+        utterance.channel = Some(1);
+        assert_eq!(taken(&utterance, ChannelChoice::Mean).unwrap(), [-4.0, -9.0]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use kaldi_feat::{
 use toml::{Table, Value};
 
 use crate::Error;
+use crate::pipeline::recording;
 
 /// What turns samples into rows of the network's input: none where the network looks at names alone.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Features {
 /// The features of an utterance whose samples come in chunks.
 #[derive(Debug)]
 pub(super) struct FrontEndStream {
-    resampling: Option<(Arc<PolyphaseResample>, PolyphaseStream)>,
+    resampling: Option<PolyphaseStream>,
     /// What has come of the resampler.
     own: Vec<f32>,
     rows: kaldi_feat::FrontEndStream,
@@ -51,9 +52,9 @@ impl FrontEndStream {
     pub(super) fn accept(&mut self, samples: &[f32], rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
         match &mut self.resampling {
             None => self.rows.accept_waveform(samples)?,
-            Some((resampler, stream)) => {
+            Some(stream) => {
                 self.own.clear();
-                stream.resample(resampler, samples, &mut self.own);
+                stream.resample(samples, &mut self.own);
                 self.rows.accept_waveform(&self.own)?;
             }
         }
@@ -63,9 +64,9 @@ impl FrontEndStream {
 
     /// Appends the last rows.
     pub(super) fn finish(&mut self, rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
-        if let Some((resampler, stream)) = &mut self.resampling {
+        if let Some(stream) = &mut self.resampling {
             self.own.clear();
-            stream.flush(resampler, &mut self.own);
+            stream.flush(&mut self.own);
             self.rows.accept_waveform(&self.own)?;
         }
         self.rows.input_finished();
@@ -150,7 +151,8 @@ impl FrontEnd {
     /// Appends the rows of an utterance, and says how many they are.
     pub(super) fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, Error> {
         let Some(features) = self.0.as_ref().filter(|_| !audio.samples.is_empty()) else { return Ok(0) };
-        let resampled = features.resampler(audio.samp_freq)?.map(|resampler| resampler.resample(audio.samples));
+        let resampler = features.resampler(audio.samp_freq)?;
+        let resampled = resampler.map(|resampler| recording::resample(&resampler, audio.samples)).transpose()?;
         let audio = match &resampled {
             None => *audio,
             Some(samples) => {
@@ -178,7 +180,7 @@ impl FrontEnd {
     /// A stream; none without features. Its rows lack what depends on the whole utterance.
     pub(super) fn stream(&self, key: &str, samp_freq: f32) -> Result<Option<FrontEndStream>, Error> {
         let Some(features) = &self.0 else { return Ok(None) };
-        let resampling = features.resampler(samp_freq)?.map(|resampler| (resampler, PolyphaseStream::new()));
+        let resampling = features.resampler(samp_freq)?.map(PolyphaseStream::new);
         let rows = features.front_end.unfinished_stream(key, features.front_end.samp_freq())?;
         Ok(Some(FrontEndStream { resampling, own: vec![], rows }))
     }

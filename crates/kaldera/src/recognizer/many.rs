@@ -9,7 +9,7 @@ use kaldi_feat::Audio;
 use crate::Error;
 use crate::pipeline::ordered::{self, Weighed};
 use crate::pipeline::recording::Reader;
-use crate::pipeline::{Failure, Inputs, ReadOptions, Summary, Utterance, choose_channel};
+use crate::pipeline::{ChannelChoice, Failure, Inputs, ReadOptions, Summary, Utterance};
 use crate::recognizer::Recognizer;
 use crate::recognizer::parts::Parts;
 use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
@@ -32,8 +32,8 @@ pub struct Transcript {
 pub struct AllOptions<'a> {
     /// Threads; 0 for one per processor.
     pub jobs: usize,
-    /// The channel, unless an utterance says which; the first, with a warning if there are more.
-    pub channel: Option<usize>,
+    /// The channel, unless an utterance says which.
+    pub channel: ChannelChoice,
     /// How recordings are read.
     pub reading: ReadOptions,
     /// Where long ones are cut.
@@ -53,8 +53,8 @@ impl<'a> AllOptions<'a> {
 
     /// Sets [`channel`](Self::channel).
     #[must_use]
-    pub fn with_channel(self, channel: Option<usize>) -> Self {
-        Self { channel, ..self }
+    pub fn with_channel(self, channel: impl Into<ChannelChoice>) -> Self {
+        Self { channel: channel.into(), ..self }
     }
 
     /// Sets [`reading`](Self::reading).
@@ -201,8 +201,7 @@ fn with_audio<T>(
         reader.read(&utterance.source, utterance.span, &options.reading)?
     };
     let range = recording.samples_of(utterance.span)?;
-    let channel = choose_channel(utterance, options.channel, recording.num_channels())?;
-    let channel = recording.cut(channel, range);
+    let channel = recording.channel_of(utterance, options.channel, range)?;
     work(&Audio::new(channel.samples(), recording.samp_freq()).with_key(&utterance.key))
 }
 

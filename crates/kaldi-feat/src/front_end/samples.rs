@@ -122,7 +122,7 @@ impl SampleRowStream {
 /// Samples that come in chunks, resampled, scaled and filtered.
 #[derive(Debug)]
 pub(crate) struct SampleStream {
-    resampling: Option<(LinearResample, ResampleStream)>,
+    resampling: Option<ResampleStream>,
     scale: f32,
     preemphasis: f32,
     /// The last sample before the filter.
@@ -131,11 +131,7 @@ pub(crate) struct SampleStream {
 
 impl SampleStream {
     pub(crate) fn new(resampler: Option<LinearResample>) -> Self {
-        let resampling = resampler.map(|resampler| {
-            let stream = ResampleStream::new(&resampler);
-            (resampler, stream)
-        });
-        Self { resampling, scale: 1.0, preemphasis: 0.0, previous: 0.0 }
+        Self { resampling: resampler.map(ResampleStream::new), scale: 1.0, preemphasis: 0.0, previous: 0.0 }
     }
 
     fn scaled(self, scale: f32) -> Self {
@@ -159,7 +155,7 @@ impl SampleStream {
     pub(crate) fn accept(&mut self, samples: Samples<'_>, out: &mut Vec<f32>) {
         let begin = out.len();
         match &mut self.resampling {
-            Some((resampler, stream)) => stream.resample(resampler, samples, out),
+            Some(stream) => stream.resample(samples, out),
             None => {
                 out.resize(begin + samples.len(), 0.0);
                 samples.copy_first(&mut out[begin..]);
@@ -171,8 +167,8 @@ impl SampleStream {
     /// Appends what comes out after the last sample.
     pub(crate) fn finish(&mut self, out: &mut Vec<f32>) {
         let begin = out.len();
-        if let Some((resampler, stream)) = &mut self.resampling {
-            stream.flush(resampler, out);
+        if let Some(stream) = &mut self.resampling {
+            stream.flush(out);
         }
         self.change(&mut out[begin..]);
     }

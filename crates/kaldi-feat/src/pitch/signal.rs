@@ -3,13 +3,13 @@
 use crate::audio::samples::Samples;
 use crate::error::Error;
 use crate::pitch::grid::Grid;
-use crate::resample::{LinearResample, ResampleStream};
+use crate::resample::{LinearResample, ResampleState};
 use crate::state::{StateReader, StateWriter};
 
 /// The part of the resampled signal that frames to come may need.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Signal {
-    resampler: ResampleStream,
+    resampling: ResampleState,
     wave: Vec<f32>,
     /// The number of the first sample of `wave`.
     start: usize,
@@ -17,12 +17,12 @@ pub(super) struct Signal {
 
 impl Signal {
     pub(super) fn new(resampler: &LinearResample) -> Self {
-        Self { resampler: ResampleStream::new(resampler), wave: Vec::new(), start: 0 }
+        Self { resampling: ResampleState::new(resampler), wave: Vec::new(), start: 0 }
     }
 
     /// Goes back to where nothing is there, in the memory that it has.
     pub(super) fn restart(&mut self, resampler: &LinearResample) {
-        self.resampler.restart(resampler);
+        self.resampling.restart(resampler);
         self.wave.clear();
         self.start = 0;
     }
@@ -30,8 +30,8 @@ impl Signal {
     /// Resamples the next samples; without any, the rest.
     pub(super) fn append(&mut self, resampler: &LinearResample, samples: Option<Samples<'_>>) {
         match samples {
-            Some(samples) => self.resampler.resample(resampler, samples, &mut self.wave),
-            None => self.resampler.flush(resampler, &mut self.wave),
+            Some(samples) => self.resampling.resample(resampler, samples, &mut self.wave),
+            None => self.resampling.flush(resampler, &mut self.wave),
         }
     }
 
@@ -80,13 +80,13 @@ impl Signal {
     }
 
     pub(super) fn save(&self, state: &mut StateWriter) {
-        self.resampler.save(state);
+        self.resampling.save(state);
         state.u64(self.start as u64);
         state.f32s(&self.wave);
     }
 
     pub(super) fn restore(resampler: &LinearResample, state: &mut StateReader<'_>) -> Result<Self, Error> {
-        Ok(Self { resampler: ResampleStream::restore(resampler, state)?, start: state.usize()?, wave: state.f32s()? })
+        Ok(Self { resampling: ResampleState::restore(resampler, state)?, start: state.usize()?, wave: state.f32s()? })
     }
 }
 

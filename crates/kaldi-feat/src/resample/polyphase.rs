@@ -6,9 +6,10 @@ mod phases;
 mod ratio;
 mod resamplers;
 
+use std::sync::Arc;
+
 use kaldera_base::simd::Lines;
 
-use crate::audio::MAX_SAMPLE_RATE;
 use crate::audio::samples::Samples;
 use crate::error::Error;
 use crate::resample::polyphase::interpolated::Interpolated;
@@ -16,7 +17,7 @@ use crate::resample::polyphase::kaiser::Prototype;
 use crate::resample::polyphase::phases::{GROUP, Phases};
 use crate::resample::polyphase::ratio::Ratio;
 pub use crate::resample::polyphase::resamplers::Resamplers;
-use crate::resample::{MAX_FACTOR, gcd};
+use crate::resample::{check_factor, check_rates, gcd};
 
 /// The most weights that phases of their own may have, 1 MiB; beyond that they are interpolated.
 const MAX_WEIGHTS: usize = 1 << 18;
@@ -80,15 +81,9 @@ impl PolyphaseResample {
     /// [`Error::BadSampleRate`] when a rate is not a number from 1 to 10 million,
     /// [`Error::ResamplingFactor`] when one is more than a thousand times the other.
     pub fn new(samp_rate_in: f32, samp_rate_out: f32) -> Result<Self, Error> {
-        for found in [samp_rate_in, samp_rate_out] {
-            if !(1.0..=MAX_SAMPLE_RATE).contains(&found) {
-                return Err(Error::BadSampleRate { found });
-            }
-        }
+        check_rates(samp_rate_in, samp_rate_out)?;
         let (rate_in, rate_out) = (samp_rate_in.round() as u32, samp_rate_out.round() as u32);
-        if u64::from(rate_in.max(rate_out)) > u64::from(rate_in.min(rate_out)) * u64::from(MAX_FACTOR) {
-            return Err(Error::ResamplingFactor { from: rate_in, to: rate_out, limit: MAX_FACTOR });
-        }
+        check_factor(rate_in, rate_out)?;
         let divisor = gcd(rate_in, rate_out);
         let ratio = Ratio { input: rate_in / divisor, output: rate_out / divisor };
         let prototype = Prototype::new(rate_in, rate_out);
@@ -135,9 +130,9 @@ impl PolyphaseResample {
         out.clear();
         // Whole groups, of which the end is cut off.
         out.reserve(self.num_output_samples(signal.len()) + GROUP);
-        let mut stream = PolyphaseStream::new();
-        stream.resample(self, signal, out);
-        stream.flush(self, out);
+        let mut state = State::default();
+        state.resample(self, signal, out);
+        state.flush(self, out);
     }
 
     /// Taps before the last input sample that is not after an output sample.
@@ -157,25 +152,69 @@ impl PolyphaseResample {
     }
 }
 
-/// The state of a signal that is resampled in chunks: what comes out does not depend, to the bit, on
-/// how the signal is cut.
+/// A signal that is resampled in chunks: what comes out does not depend, to the bit, on how the
+/// signal is cut.
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use kaldi_feat::{PolyphaseResample, PolyphaseStream};
 ///
-/// let resampler = PolyphaseResample::new(48_000.0, 16_000.0)?;
+/// let resampler = Arc::new(PolyphaseResample::new(48_000.0, 16_000.0)?);
 /// let signal: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.1).sin()).collect();
 ///
-/// let (mut stream, mut out) = (PolyphaseStream::new(), Vec::new());
+/// let (mut stream, mut out) = (PolyphaseStream::new(Arc::clone(&resampler)), Vec::new());
 /// for chunk in signal.chunks(77) {
-///     stream.resample(&resampler, chunk, &mut out); // what no later sample changes
+///     stream.resample(chunk, &mut out); // what no later sample changes
 /// }
-/// stream.flush(&resampler, &mut out); // the rest
+/// stream.flush(&mut out); // the rest
 /// assert_eq!(out, resampler.resample(&signal));
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct PolyphaseStream {
+    resampler: Arc<PolyphaseResample>,
+    state: State,
+}
+
+impl PolyphaseStream {
+    /// Before the first sample. `resampler` is a [`PolyphaseResample`] or an `Arc` of one, which any
+    /// number of streams share.
+    pub fn new(resampler: impl Into<Arc<PolyphaseResample>>) -> Self {
+        Self { resampler: resampler.into(), state: State::default() }
+    }
+
+    /// What it resamples with.
+    pub fn resampler(&self) -> &PolyphaseResample {
+        &self.resampler
+    }
+
+    /// Takes the next samples of the signal, and appends to `out` the output samples that no later
+    /// input can change.
+    pub fn resample<'a>(&mut self, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
+        self.state.resample(&self.resampler, chunk.into(), out);
+    }
+
+    /// Ends the signal: appends the output samples that are left, and goes back to the state before
+    /// the first sample.
+    pub fn flush(&mut self, out: &mut Vec<f32>) {
+        self.state.flush(&self.resampler, out);
+    }
+
+    /// Input samples taken so far.
+    pub fn num_input_samples(&self) -> usize {
+        self.state.num_in
+    }
+
+    /// Output samples given so far.
+    pub fn num_output_samples(&self) -> usize {
+        self.state.num_out
+    }
+}
+
+/// What a signal has come to so far. All calls up to [`flush`](Self::flush) are with one resampler.
+#[derive(Debug, Clone, Default)]
+struct State {
     num_in: usize,
     num_out: usize,
     /// The number, in the input, of the first sample of `buffer`: below 0 once the samples before
@@ -185,24 +224,15 @@ pub struct PolyphaseStream {
     scratch: Lines,
 }
 
-impl PolyphaseStream {
-    /// The state before the first sample.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Takes the next samples of the signal, and appends to `out` the output samples that no later
-    /// input can change. All calls up to [`flush`](Self::flush) are with one resampler.
-    pub fn resample<'a>(&mut self, resampler: &PolyphaseResample, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
-        for part in chunk.into().chunks(CHUNK) {
+impl State {
+    fn resample(&mut self, resampler: &PolyphaseResample, chunk: Samples<'_>, out: &mut Vec<f32>) {
+        for part in chunk.chunks(CHUNK) {
             part.append_to(&mut self.buffer);
             self.take(resampler, part.len(), out);
         }
     }
 
-    /// Ends the signal: appends the output samples that are left, and goes back to the state before
-    /// the first sample.
-    pub fn flush(&mut self, resampler: &PolyphaseResample, out: &mut Vec<f32>) {
+    fn flush(&mut self, resampler: &PolyphaseResample, out: &mut Vec<f32>) {
         if self.num_in <= resampler.center() && self.num_in > 0 {
             self.mirror_begin(resampler);
         }
@@ -221,16 +251,6 @@ impl PolyphaseStream {
         }
         (self.num_in, self.num_out, self.base) = (0, 0, 0);
         self.buffer.clear();
-    }
-
-    /// Input samples taken so far.
-    pub fn num_input_samples(&self) -> usize {
-        self.num_in
-    }
-
-    /// Output samples given so far.
-    pub fn num_output_samples(&self) -> usize {
-        self.num_out
     }
 
     /// Has got `num_samples` more in its buffer.
@@ -366,15 +386,16 @@ mod tests {
             let resampler = PolyphaseResample::new(rate_in as f32, rate_out as f32).unwrap();
             let whole = resampler.resample(&signal);
             prop_assert_eq!(whole.len(), resampler.num_output_samples(signal.len()));
-            let (mut stream, mut out, mut rest) = (PolyphaseStream::new(), Vec::new(), &signal[..]);
+            let mut stream = PolyphaseStream::new(resampler.clone());
+            let (mut out, mut rest) = (Vec::new(), &signal[..]);
             for cut in cuts {
                 let chunk;
                 (chunk, rest) = rest.split_at(cut.min(rest.len()));
-                stream.resample(&resampler, chunk, &mut out);
+                stream.resample(chunk, &mut out);
                 prop_assert_eq!(out.len(), resampler.num_ready(signal.len() - rest.len()));
             }
-            stream.resample(&resampler, rest, &mut out);
-            stream.flush(&resampler, &mut out);
+            stream.resample(rest, &mut out);
+            stream.flush(&mut out);
             let bits = |samples: &[f32]| samples.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             prop_assert_eq!(bits(&out), bits(&whole));
             prop_assert_eq!((stream.num_input_samples(), stream.num_output_samples()), (0, 0));
@@ -399,9 +420,9 @@ mod tests {
             let whole = resampler.resample(&signal);
             let integers: Vec<i16> = signal.iter().map(|&x| x as i16).collect();
             assert_eq!(resampler.resample(&integers), whole);
-            let (mut stream, mut out) = (PolyphaseStream::new(), Vec::new());
-            signal.chunks(4410).for_each(|chunk| stream.resample(&resampler, chunk, &mut out));
-            stream.flush(&resampler, &mut out);
+            let (mut stream, mut out) = (PolyphaseStream::new(resampler.clone()), Vec::new());
+            signal.chunks(4410).for_each(|chunk| stream.resample(chunk, &mut out));
+            stream.flush(&mut out);
             assert_eq!(out, whole);
             let expected = naive(&resampler, &signal, STEP);
             let tolerance = 32_768.0 * tolerance(&resampler);

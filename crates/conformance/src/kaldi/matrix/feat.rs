@@ -1,5 +1,7 @@
 //! What Kaldi's features are made of: frames, windows, mel filters, linear prediction, resampling.
 
+use std::sync::Arc;
+
 use kaldera::base::Real;
 use kaldera::feat::options::{OptionError, OptionValue};
 use kaldera::feat::{
@@ -142,21 +144,21 @@ fn lpc<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
 /// The whole signal at once, and in three chunks.
 fn resample<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     let given = &record.given;
-    let plan = LinearResample::new(
+    let plan = Arc::new(LinearResample::new(
         given.plain("rate_in")?,
         given.plain("rate_out")?,
         given.plain("cutoff")?,
         given.plain("num_zeros")?,
-    )?;
+    )?);
     let x: Vec<f32> = given.plain("x")?;
     let mut answer = Answer::new().numbers("one_shot_flush", &as_given(&plan.resample(&x)));
-    let mut stream = ResampleStream::new(&plan);
+    let mut stream = ResampleStream::new(Arc::clone(&plan));
     for (name, from, to) in [("chunk_0_70", 0, 70), ("chunk_70_131", 70, 131), ("chunk_131_200_flush", 131, 200)] {
         let chunk = x.get(from..to).ok_or_else(|| Stop::Damaged(format!("x: fewer than {to} samples")))?;
         let mut out = Vec::new();
-        stream.resample(&plan, chunk, &mut out);
+        stream.resample(chunk, &mut out);
         if to == x.len() {
-            stream.flush(&plan, &mut out);
+            stream.flush(&mut out);
         }
         answer = answer.numbers(name, &as_given(&out));
     }
