@@ -24,11 +24,15 @@ case $found in
     */*) kaldera=$PWD/$found ;;
 esac
 "$kaldera" --version || { echo "no command '$kaldera': set KALDERA, or install it with --features onnx" >&2; exit 1; }
+# Of a build without ONNX this is all that it says.
+if "$kaldera" model import "$1/nothing" -o "$1/none" 2>&1 | grep -e '--features onnx' >&2; then exit 1; fi
 mkdir -p "$1/model" "$1/results"
 cd "$1"
 python=packages/bin/python
+step() { echo "$(date +%H:%M:%S) $*"; }
 
 if [ ! -e packages/done ]; then
+    step "fetching hama, pocketsphinx, onnxruntime and numpy"
     rm -f model/lexicon.txt
     python3 -m venv packages
     packages/bin/pip install --quiet --no-deps hama==1.3.13 pocketsphinx==5.1.1
@@ -37,13 +41,16 @@ if [ ! -e packages/done ]; then
 fi
 
 if [ ! -e model/lexicon.txt ]; then
+    step "reading the language model"
     rm -f model/lm.arpa.gz
     lm=$($python -c 'import importlib.resources as r; print(r.files("pocketsphinx").joinpath("model/en-us/en-us.lm.bin"))')
     "$kaldera" lm convert "$lm" en-us.arpa
+    step "spelling the words of the lexicon"
     $python "$here/demo-model/prepare.py" en-us.arpa model
 fi
 
 if [ ! -e model/lm.arpa.gz ]; then
+    step "restricting and pruning the language model"
     rm -f model/HLG.fst
     "$kaldera" lm restrict --vocab=model/words.txt en-us.arpa restricted.bin
     # Pruning compares models whose histories sum to 1.
@@ -54,6 +61,7 @@ if [ ! -e model/lm.arpa.gz ]; then
 fi
 
 if [ ! -e model/HLG.fst ]; then
+    step "building HLG"
     "$kaldera" fst make-hlg --word-boundary='<wb>' --no-boundary-at-end --tokens=model/tokens.txt \
         model/lexicon.txt model/lm.arpa.gz part.fst
     mv part.fst.words.txt model/graph-words.txt
@@ -85,6 +93,7 @@ TOML
 "$kaldera" model check model
 
 if [ ! -e testdata/usr ]; then
+    step "fetching the recordings"
     mkdir -p testdata
     (cd testdata && apt-get download pocketsphinx-testdata && dpkg -x pocketsphinx-testdata_*.deb .) || {
         echo "the recordings were left out: they are in Debian's package pocketsphinx-testdata" >&2
@@ -95,6 +104,7 @@ librivox=testdata/usr/share/pocketsphinx/test/data/librivox
 
 # Lines '<s> WORDS </s> (KEY)' to 'KEY WORDS'. The dictionary has mister as mr.
 sed -n 's/^<s> \(.*\) <\/s> (\(.*\))$/\2 \1/p' "$librivox/transcription" | sed 's/ mister / mr /g' >results/text
+step "transcribing"
 begin=$(date +%s.%N)
 "$kaldera" transcribe --jobs=1 -o results/words.jsonl model "$librivox" &
 pid=$!
@@ -114,3 +124,4 @@ seconds=$(wc -c "$librivox"/*.wav | awk 'END { printf "%.1f", $1 / 32000 }')
 awk -v b="$begin" -v e="$end" -v s="$seconds" -v p="$peak" 'BEGIN {
     printf "%s s of audio in %.1f s with reading the model: %.3f times real time; peak memory %.0f MB\n", s, e - b, (e - b) / s, p / 1000
 }'
+step "done: the model is $PWD/model, its results are in $PWD/results"

@@ -82,6 +82,16 @@ pub enum Error {
         /// What went wrong.
         reason: String,
     },
+    /// A [model](Error::Model) that cannot be run, and where.
+    #[error("{utterance}: {}{source}", frame.map_or_else(String::new, |frame| format!("frame {frame}: ")))]
+    ModelAt {
+        /// The utterance.
+        utterance: String,
+        /// The frame, counted from 0; none before the first one, and of a transcript.
+        frame: Option<usize>,
+        /// What went wrong.
+        source: Box<Error>,
+    },
     /// An option that makes no sense.
     #[error("{name} = {value}: {reason}")]
     Option {
@@ -180,6 +190,21 @@ pub enum Error {
         /// How many frames it needs.
         needed: usize,
     },
+    /// A transcript that is too long for its utterance to be aligned by a transducer.
+    #[error(
+        "{utterance}: {num_frames} frames and {labels} labels make more than {most} pairs of both: cut the \
+         recording, as a file `segments` does"
+    )]
+    TooManyPairs {
+        /// The utterance.
+        utterance: String,
+        /// How many frames there are.
+        num_frames: usize,
+        /// How many labels the transcript has.
+        labels: usize,
+        /// How many pairs there may be.
+        most: usize,
+    },
     /// A transcript with probability 0.
     #[error("{utterance}: no alignment of its {labels} labels has a probability above 0")]
     NoAlignment {
@@ -220,4 +245,14 @@ pub enum Error {
     /// What the automata refuse.
     #[error(transparent)]
     Fsa(#[from] fsa::Error),
+}
+
+impl Error {
+    /// Of a model that does not know where it was run: with the utterance and the frame.
+    pub(crate) fn at(self, utterance: &str, frame: Option<usize>) -> Self {
+        match self {
+            Self::Model { .. } => Self::ModelAt { utterance: utterance.to_owned(), frame, source: Box::new(self) },
+            error => error,
+        }
+    }
 }

@@ -128,7 +128,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Their sum, by which hypotheses are ordered.
+    /// Their sum, by which hypotheses are ordered, unless an option of the decoder says otherwise.
     pub fn total(&self) -> f64 {
         self.acoustic + self.extra()
     }

@@ -30,6 +30,7 @@ mod sentencepiece;
 
 use std::sync::Arc;
 
+pub(crate) use sentencepiece::byte_of;
 pub use sentencepiece::{ModelType, SentencePiece};
 
 use crate::error::Error;

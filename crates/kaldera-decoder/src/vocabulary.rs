@@ -9,7 +9,7 @@ use fsa::io::SymbolTable;
 use crate::ctc::{Placed, phrase_graph};
 use crate::error::Error;
 use crate::result::{FrameTimes, Hypothesis, Segment};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Tokenizer, byte_of};
 
 /// What makes words of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,7 +21,8 @@ pub enum WordUnits {
     None,
     /// A token of its own stands between words: the space of characters, or `|`.
     Separator,
-    /// The character `▁` before or after a token's text is a boundary: SentencePiece.
+    /// The character `▁` before or after a token's text is a boundary: SentencePiece. Tokens such as
+    /// `<0xE7>` are bytes of UTF-8.
     Marker,
     /// Tokens that begin with `##` continue a word: WordPiece.
     Continuation,
@@ -255,12 +256,26 @@ impl Vocabulary {
                 Some((found.filter(|&token| token != self.blank)?, end))
             });
             let Some((token, end)) = longest else {
-                return Err(Error::Untokenizable { phrase: phrase.into(), part: rest.chars().take(1).collect() });
+                let part: String = rest.chars().take(1).collect();
+                let bytes: Option<Vec<i32>> = part.bytes().map(|byte| self.token_of_byte(byte)).collect();
+                rest = &rest[part.len()..];
+                tokens.extend(bytes.ok_or_else(|| Error::Untokenizable { phrase: phrase.into(), part })?);
+                continue;
             };
             tokens.push(token);
             rest = &rest[end..];
         }
         Ok(())
+    }
+
+    /// The token of a byte of what no other token spells: SentencePiece's byte fallback.
+    fn token_of_byte(&self, byte: u8) -> Option<i32> {
+        self.number(&format!("<0x{byte:02X}>")).filter(|_| self.words == WordUnits::Marker)
+    }
+
+    /// The byte that a token is.
+    fn byte(&self, token: i32) -> Option<u8> {
+        byte_of(self.text(token)).filter(|_| self.words == WordUnits::Marker)
     }
 
     /// What a token does to the word: whether it ends the one before, the text that it adds, and
@@ -311,14 +326,17 @@ impl Vocabulary {
         hypothesis
     }
 
-    /// The words that tokens spell, each with its frames.
+    /// The words that tokens spell, each with its frames. Bytes of SentencePiece are decoded as it
+    /// does, run by run: each byte that is not UTF-8 is U+FFFD. Bytes of white space end a word.
     pub(crate) fn spell(&self, tokens: &[Placed], times: &FrameTimes) -> Vec<Segment> {
         let mut words = vec![];
         if self.words == WordUnits::None {
             return words;
         }
         let (mut word, mut frames): (String, Option<Range<usize>>) = (String::new(), None);
-        let mut close = |word: &mut String, frames: &mut Option<Range<usize>>| {
+        let mut bytes = vec![];
+        let mut close = |word: &mut String, bytes: &mut Vec<u8>, frames: &mut Option<Range<usize>>| {
+            append_utf8(word, bytes);
             if let Some(frames) = frames.take().filter(|_| !word.is_empty()) {
                 words.push(Segment::new(-1, std::mem::take(word), frames, times));
             }
@@ -326,11 +344,22 @@ impl Vocabulary {
         };
         for placed in tokens {
             let (before, text, after) = self.piece(placed.token);
-            if before {
-                close(&mut word, &mut frames);
+            let byte = self.byte(placed.token);
+            let is_space = byte.is_some_and(|byte| byte.is_ascii_whitespace());
+            if before || is_space {
+                close(&mut word, &mut bytes, &mut frames);
+            }
+            if is_space {
+                continue;
             }
             if self.separator() != Some(placed.token) {
-                word.push_str(text);
+                match byte {
+                    Some(byte) => bytes.push(byte),
+                    None => {
+                        append_utf8(&mut word, &mut bytes);
+                        word.push_str(text);
+                    }
+                }
                 let start = frames.as_ref().map_or(placed.start, |frames| frames.start);
                 frames = Some(start..placed.end);
             }
@@ -338,12 +367,21 @@ impl Vocabulary {
                 continue;
             }
             if after {
-                close(&mut word, &mut frames);
+                close(&mut word, &mut bytes, &mut frames);
             }
         }
-        close(&mut word, &mut frames);
+        close(&mut word, &mut bytes, &mut frames);
         words
     }
+}
+
+/// Moves bytes to the end of a text.
+fn append_utf8(text: &mut String, bytes: &mut Vec<u8>) {
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    bytes.clear();
 }
 
 #[cfg(test)]
@@ -376,6 +414,31 @@ mod tests {
         assert!(Vocabulary::new(["a", "a"], 0).is_err());
         assert!(Vocabulary::new(["a"], 1).is_err());
         assert!(Vocabulary::pyctcdecode(["a"]).is_err());
+    }
+
+    #[test]
+    fn bytes_of_sentencepiece_are_decoded() {
+        let bytes = (0..256).map(|byte| format!("<0x{byte:02X}>"));
+        let tokens = ["<blk>", "▁", "▁a", "b", "</s>"].map(str::to_owned).into_iter().chain(bytes);
+        let vocabulary = Vocabulary::new(tokens, 0).unwrap().with_words(WordUnits::Marker);
+        let spelled = |tokens: &[i32]| {
+            let placed = (0..).zip(tokens).map(|(start, &token)| Placed { token, word: -1, start, end: start + 1 });
+            let words = vocabulary.spell(&placed.collect::<Vec<_>>(), &FrameTimes::default());
+            words.into_iter().map(|word| (word.text, word.frames)).collect::<Vec<_>>()
+        };
+        let number = |byte: u8| i32::from(byte) + 5;
+        let run = |bytes: &[u8]| bytes.iter().map(|&byte| number(byte)).collect::<Vec<_>>();
+        for text in ["爿b", "aé爿 b", "🦀 ▁b"] {
+            let found = spelled(&vocabulary.tokenize(text).unwrap());
+            assert_eq!(found.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" "), text.replace('▁', ""));
+        }
+        assert_eq!(spelled(&[&[2][..], &run("爿".as_bytes()), &[3]].concat()), [("a爿b".to_owned(), 0..5)]);
+        // Each byte that is none of UTF-8 is U+FFFD, as in SentencePiece.
+        assert_eq!(spelled(&[&run(&[0xE7, 0x88])[..], &[3]].concat()), [("\u{FFFD}\u{FFFD}b".to_owned(), 0..3)]);
+        assert_eq!(spelled(&run(b"x\ny")), [("x".to_owned(), 0..1), ("y".to_owned(), 2..3)]);
+        let few = Vocabulary::new(["<blk>", "▁", "<0xE7>"], 0).unwrap().with_words(WordUnits::Marker);
+        let refused = Error::Untokenizable { phrase: "爿".into(), part: "爿".into() };
+        assert_eq!(few.tokenize("爿"), Err(refused));
     }
 
     #[test]

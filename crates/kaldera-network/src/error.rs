@@ -108,7 +108,7 @@ pub enum Error {
         /// How many a row has.
         num_tokens: usize,
     },
-    /// What a runtime from elsewhere refuses.
+    /// What a runtime from elsewhere refuses; of a stream, without the utterance.
     #[error("{utterance}: the network cannot be run: {reason}")]
     Runtime {
         /// The utterance.
@@ -154,4 +154,31 @@ pub enum Error {
     /// Sequences that `lod` refuses.
     #[error(transparent)]
     Lod(#[from] lod::Error),
+}
+
+impl Error {
+    /// With the name of the utterance, where there is none: a stream does not know it.
+    #[must_use]
+    pub fn of_utterance(mut self, name: &str) -> Self {
+        if let Self::Runtime { utterance, .. } | Self::NoToken { utterance, .. } = &mut self
+            && utterance.is_empty()
+        {
+            name.clone_into(utterance);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_streams_get_the_name_of_the_utterance_once() {
+        let of = |utterance: &str| Error::NoToken { utterance: utterance.to_owned(), frame: 3 };
+        assert_eq!(of("").of_utterance("a").of_utterance("b"), of("a"));
+        let error = Error::Runtime { utterance: String::new(), reason: "row 2: NaN is not finite".to_owned() };
+        assert_eq!(error.of_utterance("a").to_string(), "a: the network cannot be run: row 2: NaN is not finite");
+        assert_eq!(Error::NoLayers.of_utterance("a"), Error::NoLayers);
+    }
 }

@@ -32,7 +32,7 @@ pub enum Error {
     },
     /// An input that is neither features, nor samples, nor lengths.
     #[error(
-        "input {input}: neither features [N, T, F], nor samples [N, T], nor lengths [N], nor a state, which has an output of its name after new_ or next_, or before _next"
+        "input {input}: neither features [N, T, F], nor samples [N, T], nor lengths [N], nor a state, which has an output of its name after new_ or next_, or with _next in it"
     )]
     Input {
         /// Its name and shape.
@@ -54,9 +54,21 @@ pub enum Error {
         /// The name and shape of the first state.
         input: String,
     },
+    /// What comes after an utterance's rows is no rows.
+    #[error(
+        "{found} values come after the rows of an utterance, of which {finite} are finite: rows of {width} finite values are needed, one at least"
+    )]
+    Tail {
+        /// How many values a row has.
+        width: usize,
+        /// How many values there are.
+        found: usize,
+        /// How many of them are finite.
+        finite: usize,
+    },
     /// Chunks of no length, or of too many rows.
     #[error(
-        "chunks of {rows} rows each {shift} rows: a chunk has from 1 to {most} rows, and the next begins in it or after it"
+        "a chunk of {rows} rows and a shift of {shift}: a chunk has from 1 to {most} rows, and the shift is from 1 to as many"
     )]
     Chunk {
         /// How many rows a chunk has.

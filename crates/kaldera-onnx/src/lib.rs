@@ -36,6 +36,7 @@ mod predictor;
 mod session;
 mod states;
 mod stream;
+mod weights;
 
 pub use description::{Axis, Description, Element, TensorInfo};
 pub use error::Error;
@@ -45,3 +46,4 @@ pub use network::{OnnxNetwork, OnnxOptions};
 pub use predictor::{OnnxPredictor, PredictorOptions};
 pub use session::Runtime;
 pub use states::Chunk;
+pub use weights::weight_files;

@@ -11,9 +11,9 @@ use crate::error::Error;
 use crate::layout::{Inputs, Layout, Outputs};
 use crate::session::{Runtime, Session, Tensor, load};
 use crate::states::{Chunk, State};
-use crate::stream::{Carried, ChunkStream};
+use crate::stream::{Carried, ChunkStream, usual_tail};
 
-/// What a file may not say of its network.
+/// What the file of a network may leave open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OnnxOptions {
@@ -63,8 +63,8 @@ impl OnnxOptions {
 ///
 /// A network with states, inputs that take what an output gave for the chunk before, runs over chunks
 /// of the length that its metadata say. It has streams; an utterance is one that comes at once. After
-/// the last row come 0.3 s of silence and what fills the last chunk. A file without a state needs
-/// whole utterances.
+/// the last row come 0.3 s of silence ([`with_tail`](Self::with_tail)) and what fills the last chunk. A
+/// file without a state needs whole utterances.
 ///
 /// An [encoder](OnnxOptions::encoder) gives rows `[N, T, D]`, or as NeMo's does `[N, D, T]` where
 /// the features are `[N, F, T]`; nothing is normalised.
@@ -77,6 +77,8 @@ pub struct OnnxNetwork {
     num_outputs: usize,
     subsampling: usize,
     is_encoder: bool,
+    /// Rows after those of an utterance; none without states.
+    tail: Vec<f32>,
 }
 
 impl fmt::Debug for OnnxNetwork {
@@ -117,9 +119,27 @@ impl OnnxNetwork {
             return Err(Error::NoSubsampling);
         }
         let (num_outputs, subsampling, is_encoder) = (0, 1, options.encoder);
-        let mut network = Self { session, description, inputs, outputs, width, num_outputs, subsampling, is_encoder };
+        let tail = inputs.chunk.map_or(vec![], |_| usual_tail(inputs.layout, width));
+        let mut network =
+            Self { session, description, inputs, outputs, width, num_outputs, subsampling, is_encoder, tail };
         network.measure(options.subsampling)?;
         Ok(network)
+    }
+
+    /// The rows that come after those of an utterance, and the last of them as often as the last chunk
+    /// needs it: of a network with states alone. Unless it is called these are 0.3 s of silence of
+    /// Kaldi's filterbank each 10 ms, -15.94, or of samples of 16 kHz, 0. Other features have other
+    /// values of silence, and other times from row to row.
+    ///
+    /// # Errors
+    /// [`Error::Tail`] if these are no rows, or not finite.
+    pub fn with_tail(self, rows: Vec<f32>) -> Result<Self, Error> {
+        let (width, found) = (self.width, rows.len());
+        let finite = rows.iter().filter(|value| value.is_finite()).count();
+        match found > 0 && found.is_multiple_of(width) && finite == found {
+            true => Ok(Self { tail: rows, ..self }),
+            false => Err(Error::Tail { width, found, finite }),
+        }
     }
 
     /// What the file says of the network.
@@ -130,6 +150,10 @@ impl OnnxNetwork {
     /// How it takes an utterance, if it has states.
     pub fn chunk(&self) -> Option<Chunk> {
         self.inputs.chunk
+    }
+
+    pub(crate) fn tail(&self) -> &[f32] {
+        &self.tail
     }
 
     pub(crate) fn width(&self) -> usize {

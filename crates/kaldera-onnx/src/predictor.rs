@@ -17,7 +17,7 @@ const MAX_WIDTH: usize = 1 << 16;
 const PREDICTOR: &str = "predictor";
 const JOINER: &str = "joiner";
 
-/// What files may not say of a predictor and a joiner.
+/// What the files of a predictor and a joiner may leave open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PredictorOptions {

@@ -13,7 +13,8 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Runtime {
-    /// [RTen](https://docs.rs/rten), which is a part of this crate. An utterance has one thread.
+    /// [RTen](https://docs.rs/rten), which is a part of this crate. Each utterance has one thread
+    /// of its own.
     #[default]
     Rten,
     /// ONNX Runtime, with the feature `ort`: for what RTen cannot read, such as files of int4. Its

@@ -17,20 +17,27 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The input and the output at these positions; symbolic axes are of utterances, of which there
-    /// is one.
+    /// The input and the output at these positions. The first symbolic axis is of utterances, of which
+    /// there is one; sizes of others are in the metadata, as `cache_last_channel_dim2` of NeMo's.
     pub(crate) fn new(description: &Description, input: usize, output: usize) -> Result<Self, Error> {
         let info = &description.inputs[input];
         let refuse = |reason: &str| Error::State { input: info.to_string(), reason: reason.to_owned() };
         let axes = info.axes.as_deref().ok_or_else(|| refuse("the file does not tell its shape"))?;
-        if axes.iter().filter(|axis| matches!(axis, Axis::Symbolic(_))).count() > 1 {
-            return Err(refuse("more than one of its axes is dynamic: export it with that of utterances alone"));
-        }
-        let size = |axis: &Axis| match axis {
-            Axis::Fixed(size) => *size,
-            Axis::Symbolic(_) => 1,
+        let utterances = axes.iter().position(|axis| matches!(axis, Axis::Symbolic(_)));
+        let size = |(at, axis): (usize, &Axis)| match axis {
+            Axis::Fixed(size) => Ok(*size),
+            Axis::Symbolic(_) if utterances == Some(at) => Ok(1),
+            Axis::Symbolic(_) => {
+                let key = format!("{}_dim{at}", info.name);
+                let said = description.metadata(&key).and_then(|size| size.trim().parse().ok());
+                said.ok_or_else(|| {
+                    let reason =
+                        "more than one of its axes is dynamic: export it with that of utterances alone, or with";
+                    refuse(&format!("{reason} the size {key} in the metadata"))
+                })
+            }
         };
-        let shape: Vec<usize> = axes.iter().map(size).collect();
+        let shape = axes.iter().enumerate().map(size).collect::<Result<Vec<usize>, _>>()?;
         let values = shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size));
         if values.is_none_or(|values| values > MAX_VALUES) {
             return Err(refuse("it has more than 2^26 values"));
@@ -44,12 +51,14 @@ impl State {
     }
 
     /// The states of a file: pairs of an input NAME and an output `new_NAME` or `next_NAME`, as
-    /// icefall names them, or `NAME_next`, as NeMo does.
+    /// icefall names them, or `NAME_next`, as NeMo does, whose `cache_last_channel_len` becomes
+    /// `cache_last_channel_next_len`.
     pub(crate) fn all(description: &Description) -> Result<Vec<Self>, Error> {
         let pairs = description.inputs.iter().enumerate().filter_map(|(input, info)| {
             let is_next = |output: &TensorInfo| {
                 let own = output.name.strip_prefix("new_").or_else(|| output.name.strip_prefix("next_"));
-                own.or_else(|| output.name.strip_suffix("_next")) == Some(&info.name)
+                let around = output.name.split_once("_next").filter(|(_, end)| end.is_empty() || end.starts_with('_'));
+                own == Some(&info.name) || around.is_some_and(|(begin, end)| info.name.strip_prefix(begin) == Some(end))
             };
             Some((input, description.outputs.iter().position(is_next)?))
         });
@@ -140,7 +149,7 @@ mod tests {
         assert!(found[0].check(&Tensor::Float(vec![1, 2], vec![1.0; 2])).unwrap_err().contains("[2, 1]"));
         assert!(found[0].check(&Tensor::Integer(vec![2, 1], vec![1; 2])).is_err());
         for (axes, element, said) in [
-            (vec![utterances(), utterances()], Element::Float, "more than one"),
+            (vec![utterances(), utterances()], Element::Float, "the size h0_dim1 in the metadata"),
             (vec![Axis::Fixed(1 << 40), Axis::Fixed(1 << 40)], Element::Float, "2^26"),
             (vec![utterances()], Element::Byte, "integers of 32"),
         ] {
@@ -148,6 +157,24 @@ mod tests {
             let error = State::all(&description).unwrap_err().to_string();
             assert!(error.contains("h0 [") && error.contains(said), "{error}");
         }
+    }
+
+    #[test]
+    fn sizes_of_dynamic_axes_are_in_the_metadata() {
+        let dynamic = |name: &str| Axis::Symbolic(name.to_owned());
+        let channel = [dynamic("axes_1"), Axis::Fixed(17), dynamic("axes_2"), Axis::Fixed(512)];
+        let inputs = vec![
+            tensor("cache_last_channel", &channel, Element::Float),
+            tensor("cache_last_channel_len", &[dynamic("axes_1")], Element::Integer),
+        ];
+        let outputs = vec![
+            tensor("cache_last_channel_next_len", &[dynamic("axes_1")], Element::Integer),
+            tensor("cache_last_channel_next", &channel, Element::Float),
+        ];
+        let metadata = vec![("cache_last_channel_dim2".to_owned(), "70".to_owned())];
+        let found = State::all(&Description::new(inputs, outputs, metadata)).unwrap();
+        let all: Vec<_> = found.iter().map(|state| (state.input, state.output, state.shape.clone())).collect();
+        assert_eq!(all, [(0, 1, vec![1, 17, 70, 512]), (1, 0, vec![1])]);
     }
 
     #[test]

@@ -2,17 +2,27 @@
 
 use kaldera_network::{Error as NetworkError, NetworkStream};
 
+use crate::layout::Layout;
 use crate::network::OnnxNetwork;
 use crate::session::Tensor;
 use crate::states::Chunk;
 
-/// Rows of silence after the last one: networks that see little of what comes write a token late, and
-/// icefall's `onnx_pretrained-streaming.py` adds 0.3 s of silence.
-const TAIL: usize = 30;
+/// 0.3 s of rows each 10 ms, and of samples of 16 kHz.
+const TAIL_ROWS: usize = 30;
+const TAIL_SAMPLES: usize = 4800;
 
 /// A value of features of digital silence: the logarithm of the smallest energy of Kaldi's filterbank,
 /// 2^-23.
 const SILENCE: f32 = -15.942_385;
+
+/// What comes after an utterance unless the caller says: networks that see little of what comes write
+/// a token late, and icefall's `onnx_pretrained-streaming.py` adds 0.3 s of silence.
+pub(crate) fn usual_tail(layout: Layout, width: usize) -> Vec<f32> {
+    match layout.takes_samples() {
+        true => vec![0.0; TAIL_SAMPLES],
+        false => vec![SILENCE; TAIL_ROWS * width],
+    }
+}
 
 /// What a network carries from one chunk to the next.
 #[derive(Debug)]
@@ -85,13 +95,14 @@ impl NetworkStream for ChunkStream<'_> {
         self.push(rows)?;
         let mut results = self.run().map_err(refused)?;
         if self.first > 0 || !self.rows.is_empty() {
-            let width = self.network.width();
-            let silence = if self.network.layout().takes_samples() { 0.0 } else { SILENCE };
+            let (width, tail) = (self.network.width(), self.network.tail());
+            self.rows.extend_from_slice(tail);
             // The next chunk begins in what is left and the tail: chunks up to that which has its end.
-            let left = self.rows.len() / width + TAIL;
+            let left = self.rows.len() / width;
             let chunks = left.div_ceil(self.chunk.shift);
             let rows = (chunks - 1) * self.chunk.shift + self.chunk.rows;
-            self.rows.resize(rows * width, silence);
+            let silence = &tail[tail.len() - width..];
+            self.rows.extend(silence.iter().cycle().take((rows - left) * width));
             results.append(&mut self.run().map_err(refused)?);
         }
         *self = Self::new(self.network, self.chunk);

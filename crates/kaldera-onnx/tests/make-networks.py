@@ -101,6 +101,14 @@ def samples():
          [weights("half.weight", TOKENS, 1, 200, dtype=np.float16), constant("one", [1])], {})
 
 
+def beside():
+    """Weights in a file beside the network, whose name does not begin with its own."""
+    model = onnx.load(FOLDER / "icefall.onnx")
+    (FOLDER / "beside").mkdir(exist_ok=True)
+    (FOLDER / "beside" / "weights.data").unlink(missing_ok=True)
+    onnx.save(model, FOLDER / "beside" / "model.onnx", save_as_external_data=True, location="weights.data", size_threshold=0)
+
+
 def streaming():
     """A network with a state, as streaming exports have it: refused."""
     nodes = [helper.make_node("Add", ["x", "cached_len_0"], ["log_probs"])]
@@ -141,7 +149,7 @@ def of_samples(length):
 
 def main():
     FOLDER.mkdir(exist_ok=True)
-    for network in (icefall, nemo, samples, streaming):
+    for network in (icefall, beside, nemo, samples, streaming):
         network()
     found = {
         "icefall": answers("icefall", of_icefall, "log_probs", (7, 1, 12)),

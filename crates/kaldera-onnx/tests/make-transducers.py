@@ -26,6 +26,7 @@ INT32 = base.TensorProto.INT32
 node, weights, constant, save = helper.make_node, base.weights, base.constant, base.save
 base.random = np.random.default_rng(8)
 BLANK, UNK, CONTEXT, DURATIONS = 0, 2, 2, 3
+NEMO_WINDOW, NEMO_SHIFT = 9, 8
 T, SHIFT, TAIL, SILENCE = 8, 6, 30, np.float32(np.log(np.finfo(np.float32).eps))
 # Scores of random weights differ little: these make tokens of them.
 SHARP = 4
@@ -127,6 +128,72 @@ def streaming():
     save("streaming/encoder-epoch-1-avg-1", *chunked("encoder_out", True), {"model_type": "zipformer2", **chunk})
     predictor_and_joiner("streaming", "-epoch-1-avg-1")
     save("streaming-ctc", *chunked("log_probs", False), {"model_type": "zipformer2_ctc", **chunk})
+
+
+def nemo_streaming():
+    """A cache-aware CTC network, as sherpa-onnx's scripts/nemo/fast-conformer-hybrid-transducer-ctc have it: two axes
+    of its caches are dynamic, and their sizes are in the metadata."""
+    window, shift, memory = NEMO_WINDOW, NEMO_SHIFT, 3
+    nodes = [
+        node("Conv", ["audio_signal", "conv1.weight"], ["conv1"], strides=[2], pads=[0, 0], dilations=[1], group=1, kernel_shape=[3]),
+        node("Gather", ["cache_last_time", "zero"], ["time_0"], axis=1),
+        node("Concat", ["time_0", "conv1"], ["with_last"], axis=2),
+        node("Conv", ["with_last", "conv2.weight"], ["conv2"], strides=[1], pads=[0, 0], dilations=[1], group=1, kernel_shape=[3]),
+        node("Slice", ["with_last", "minus_two", "far", "two"], ["next_0"]),
+        node("Slice", ["conv2", "minus_two", "far", "two"], ["next_1"]),
+        node("Unsqueeze", ["next_0", "one"], ["next_0_4"]),
+        node("Unsqueeze", ["next_1", "one"], ["next_1_4"]),
+        node("Concat", ["next_0_4", "next_1_4"], ["cache_last_time_next"], axis=1),
+        node("ReduceMean", ["cache_last_channel"], ["mean"], axes=[1, 2], keepdims=0),
+        node("Unsqueeze", ["mean", "one"], ["mean_3"]),
+        node("Transpose", ["conv2"], ["rows"], perm=[0, 2, 1]),
+        node("Add", ["rows", "mean_3"], ["both"]),
+        node("Cast", ["cache_last_channel_len"], ["count"], to=FLOAT),
+        node("Mul", ["count", "little"], ["drift"]),
+        node("Add", ["both", "drift"], ["drifted"]),
+        node("Tanh", ["drifted"], ["tanh"]),
+        node("MatMul", ["tanh", "head.weight"], ["logprobs"]),
+        node("Slice", ["tanh", "minus_one", "far", "one"], ["last"]),
+        node("Unsqueeze", ["last", "one"], ["last_4"]),
+        node("Concat", ["last_4", "last_4"], ["last_of_layers"], axis=1),
+        node("Slice", ["cache_last_channel", "one", "far", "two"], ["kept"]),
+        node("Concat", ["kept", "last_of_layers"], ["cache_last_channel_next"], axis=2),
+        node("Add", ["cache_last_channel_len", "one"], ["more"]),
+        node("Min", ["more", "three"], ["cache_last_channel_next_len"]),
+    ] + base.halved("length_2", "encoded_lengths")
+    nodes.insert(0, node("Sub", ["length", "two"], ["length_2"]))
+    a, b = "cache_last_channel_dynamic_axes_1", "cache_last_channel_dynamic_axes_2"
+    c, d = "cache_last_time_dynamic_axes_1", "cache_last_time_dynamic_axes_2"
+    channel, time = [a, 2, b, HIDDEN], [c, 2, HIDDEN, d]
+    metadata = {"model_type": "EncDecHybridRNNTCTCBPEModel", "version": "1", "model_author": "NeMo", "vocab_size": str(TOKENS - 1),
+                "window_size": str(window), "chunk_shift": str(shift), "subsampling_factor": "2", "normalize_type": "NA",
+                "cache_last_channel_dim1": "2", "cache_last_channel_dim2": str(memory), "cache_last_channel_dim3": str(HIDDEN),
+                "cache_last_time_dim1": "2", "cache_last_time_dim2": str(HIDDEN), "cache_last_time_dim3": "2"}
+    little = base.numpy_helper.from_array(np.array([0.05], dtype=np.float32), "little")
+    zero = base.numpy_helper.from_array(np.array(0, dtype=np.int64), "zero")
+    save("nemo-streaming", nodes,
+         [("audio_signal", FLOAT, ["B", WIDTH, "T"]), ("length", INT64, ["B"]), ("cache_last_channel", FLOAT, channel),
+          ("cache_last_time", FLOAT, time), ("cache_last_channel_len", INT64, [a])],
+         [("logprobs", FLOAT, ["B", "T_out", TOKENS]), ("encoded_lengths", INT64, ["B"]), ("cache_last_channel_next", FLOAT, channel),
+          ("cache_last_time_next", FLOAT, time), ("cache_last_channel_next_len", INT64, [a])],
+         [sharp("conv1.weight", HIDDEN, WIDTH, 3), sharp("conv2.weight", HIDDEN, HIDDEN, 3), sharp("head.weight", HIDDEN, TOKENS), little,
+          zero, *(constant(name, [value]) for name, value in
+                  [("one", 1), ("two", 2), ("three", memory), ("minus_one", -1), ("minus_two", -2), ("far", 1 << 30)])], metadata)
+
+
+def nemo_in_chunks(rows, tail):
+    """As sherpa-onnx's OnlineNeMoCtcModel runs it, with rows after the last one, whose last fills the last chunk."""
+    network, names = session("nemo-streaming"), ("cache_last_channel", "cache_last_time", "cache_last_channel_len")
+    states = dict(zip(names, (np.zeros((1, 2, 3, HIDDEN), dtype=np.float32), np.zeros((1, 2, HIDDEN, 2), dtype=np.float32),
+                              np.zeros(1, dtype=np.int64))))
+    padded = np.concatenate([rows, tail, np.repeat(tail[-1:], NEMO_WINDOW, axis=0)])
+    results = []
+    for start in range(0, len(rows) + len(tail), NEMO_SHIFT):
+        chunk = np.ascontiguousarray(padded[start:start + NEMO_WINDOW].T[None])
+        found = network.run(None, {"audio_signal": chunk, "length": np.array([NEMO_WINDOW]), **states})
+        results.append(found[0][0, :int(found[1][0])])
+        states = dict(zip(names, found[2:]))
+    return log_softmax(np.concatenate(results))
 
 
 def nemo():
@@ -290,6 +357,11 @@ def main():
     rows = base.rows(60, WIDTH)
     encoded = session("tdt/encoder").run(None, {"audio_signal": np.ascontiguousarray(rows.T[None]), "length": np.array([len(rows)])})[0][0].T
     found["tdt"] = {"rows": flat(rows, 4), "greedy": tdt_greedy(np.ascontiguousarray(encoded), 10)}
+    # A generator of its own: all else stays as it is.
+    base.random = np.random.default_rng(9)
+    nemo_streaming()
+    rows, tail = base.rows(29, WIDTH), base.rows(5, WIDTH)
+    found["nemo-streaming"] = {"rows": flat(rows, 4), "tail": flat(tail, 4), "log_probs": flat(nemo_in_chunks(rows, tail))}
     for name, answers in found.items():
         print(name, answers.get("greedy"), answers.get("best"))
     (FOLDER / "transducers.json").write_text(json.dumps(found, separators=(",", ":")) + "\n")

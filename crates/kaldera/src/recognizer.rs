@@ -24,7 +24,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldera_decoder::align::{AlignOptions, Topology, align_words};
-use kaldera_decoder::graph::{EndpointRules, EndpointState};
 use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Segment, Vocabulary};
 use kaldera_network::{Batch, Network};
 use kaldi_feat::Audio;
@@ -184,9 +183,14 @@ impl Recognizer {
     fn refuse_transducer(&self) -> Result<(), Error> {
         let reason = "the scores of a transducer depend on the tokens before: it has no log-probabilities of frames";
         match self.is_transducer() {
-            true => Err(Error::ModelFile { path: "model.toml".into(), reason: reason.to_owned() }),
+            true => Err(self.refused(reason)),
             false => Ok(()),
         }
+    }
+
+    /// The error of a description that does not allow what was asked for.
+    fn refused(&self, reason: &str) -> Error {
+        Error::ModelFile { path: self.files.first().cloned().unwrap_or_default(), reason: reason.to_owned() }
     }
 
     /// The network's output of utterances: log-probabilities, or the rows of a transducer's encoder.
@@ -211,7 +215,8 @@ impl Recognizer {
     }
 
     /// Where the words of a transcript are in an utterance. Of the spellings of a word, the one that
-    /// fits best counts; a separator may stand between words and at both ends.
+    /// fits best counts; a separator may stand between words and at both ends. Of a transducer the
+    /// first spelling counts; the separator, if there is one, stands between words, not at the ends.
     ///
     /// # Errors
     /// [`Error::Recognition`] for a word that the tokens cannot spell, and for an utterance that is
@@ -239,18 +244,6 @@ impl Recognizer {
     pub fn stream(&self, utterance: &str, samp_freq: f32) -> Result<RecognizerStream<'_>, Error> {
         self.tell_resampling(samp_freq);
         RecognizerStream::new(self, utterance, samp_freq)
-    }
-
-    /// The first of these rules, by which the utterance of a result has ended.
-    ///
-    /// # Errors
-    /// [`Error::Recognition`] for a rule that makes no sense.
-    pub fn endpoint(&self, so_far: &Recognition, rules: &EndpointRules) -> Result<Option<usize>, Error> {
-        let spoken = so_far.best().and_then(|best| best.tokens.last()).map_or(0, |last| last.frames.end);
-        let silence = so_far.num_frames.saturating_sub(spoken);
-        #[expect(clippy::cast_possible_truncation, reason = "endpoints are detected in single precision")]
-        let shift = (self.times.seconds(1) - self.times.seconds(0)) as f32;
-        Ok(rules.detect(&EndpointState::new(so_far.num_frames, silence, shift, 0.0))?)
     }
 
     /// Says once that audio is resampled.

@@ -43,9 +43,9 @@ pub struct HlgOptions {
     /// equal tokens.
     pub modified: bool,
     /// Whether L o G is minimized after it has been determinized. Its scores are pushed towards the
-    /// start, unless words can go round a cycle whose score is above 0: back-off weights above 1 make
-    /// such, as a model of few words of a large one has them. Then they stay where determinization
-    /// has put them, as always in Kaldi's graphs (`fstminimizeencoded`).
+    /// start, unless a cycle of words has a score above 0, as back-off weights above 1 can make one (a
+    /// large model that was reduced to few words has such weights). Scores then stay where
+    /// determinization has put them, as always in Kaldi's graphs (`fstminimizeencoded`).
     pub minimize: bool,
     /// Whether epsilons are removed, as k2's decoders need it, which know none. Each history of the
     /// model then has the arcs of the shorter histories that it backs off to as well: several times

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, OptionValue as _, Registry};
 use kaldera::feat::{
-    DeltaFeaturesOptions, FeatureKind, FeatureOptions, FrontEnd, FrontEndOptions, GlobalCmvn, PitchExtractionOptions,
-    Preset, ProcessPitchOptions, SlidingWindowCmnOptions, VadEnergyOptions,
+    DeltaFeaturesOptions, FeatureKind, FeatureOptions, FrontEnd, FrontEndOptions, GlobalCmvn, Normalize,
+    PitchExtractionOptions, Preset, ProcessPitchOptions, SlidingWindowCmnOptions, VadEnergyOptions,
 };
 use kaldera::pipeline::{Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Pipeline, PitchFeatures, RunId};
 
@@ -274,6 +274,16 @@ trait KindOptions: OptionSet {
         false
     }
 
+    /// Whether rows are normalised by the front end itself.
+    fn normalizes(&self) -> bool {
+        false
+    }
+
+    /// Whether a warp factor does something.
+    fn has_warp(&self) -> bool {
+        false
+    }
+
     /// Whether there is a row for each frame, beside which its pitch can stand.
     fn has_row_per_frame(&self) -> bool {
         true
@@ -296,6 +306,14 @@ impl KindOptions for FrontEndOptions {
             FeatureOptions::Spectrogram(options) => !options.return_raw_fft,
             _ => false,
         }
+    }
+
+    fn normalizes(&self) -> bool {
+        self.normalize != Normalize::None
+    }
+
+    fn has_warp(&self) -> bool {
+        matches!(self.features.kind(), FeatureKind::Fbank | FeatureKind::Mfcc | FeatureKind::Plp)
     }
 
     fn has_row_per_frame(&self) -> bool {
@@ -387,7 +405,7 @@ impl OptionSet for Options {
         self.corpus.register(registry);
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
         registry.add("resample", &mut self.resample, "Resample recordings of another rate, with ffmpeg's quality");
-        registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor");
+        registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor, of fbank, mfcc and plp");
         registry.add("subtract-mean", &mut self.subtract_mean, "Subtract the mean of each dimension per recording");
         registry.add("with-pitch", &mut self.with_pitch, "Put pitch beside the features");
         registry.add(
@@ -475,6 +493,27 @@ impl OfKind<'_> {
         };
         let settings = parser.settings(&NOT_OF_RESULTS);
         let quiet = parser.quiet();
+        let preset = self.preset.map_or("", Preset::name);
+        for (name, used, found) in [("kind", self.kind, &options.kind), ("preset", preset, &options.preset)] {
+            if !found.is_empty() && found != used {
+                return Err(Trouble::Usage(format!(
+                    "--{name} decides what other options there are: give --{name}={found} on the command line, in small \
+                     letters, not in a file of --config"
+                )));
+            }
+        }
+        if options.select_voiced && (of_kind.normalizes() || !options.cmvn_file.is_empty()) {
+            return Err(Trouble::Usage(
+                "--vad needs a log energy that is not normalised: it goes with no --normalize and no --cmvn-file"
+                    .to_owned(),
+            ));
+        }
+        if options.vtln_warp != 1.0 && !of_kind.has_warp() {
+            return Err(Trouble::Usage(format!(
+                "--vtln-warp is for Kaldi's filters: it goes with the kinds fbank, mfcc and plp, not with {}",
+                self.kind
+            )));
+        }
         if options.select_voiced && !of_kind.begins_with_energy() {
             return Err(Trouble::Usage(
                 "--vad needs a log energy in column 0: --kind mfcc has one, and others with --use-energy".to_owned(),
@@ -497,7 +536,8 @@ impl OfKind<'_> {
         if options.resample {
             pipeline = pipeline.resample(samp_freq);
         }
-        extract(&pipeline, &options.corpus, &settings, &paths, quiet)
+        let cmvn_file = (!options.cmvn_file.is_empty()).then_some(&options.cmvn_file);
+        extract(&pipeline, &options.corpus, &settings, cmvn_file, &paths, quiet)
     }
 
     fn usage(self) -> String {
@@ -565,12 +605,13 @@ fn extract<E: FeatureExtractor>(
     pipeline: &Pipeline<'_, E>,
     corpus: &CorpusOptions,
     settings: &str,
+    cmvn_file: Option<&String>,
     paths: &[OsString],
     quiet: bool,
 ) -> Result<ExitCode, Trouble> {
     let run = corpus.run(TOOL, paths, quiet)?;
     let file = if corpus.resume {
-        let id = RunId::new(settings, &run.inputs);
+        let id = RunId::new(settings, &run.inputs).with_files(cmvn_file).map_err(trouble)?;
         if let Some(code) = run.complete(FeatureFile::found(&run.output, id).map_err(trouble)?)? {
             return Ok(code);
         }

@@ -34,6 +34,8 @@ mod import;
 mod import {
     use std::path::Path;
 
+    use kaldera::Recognizer;
+
     use super::Trouble;
 
     pub(super) fn import(
@@ -41,7 +43,7 @@ mod import {
         _tokens: Option<&Path>,
         _runtime: &str,
         _output: &Path,
-    ) -> Result<(), Trouble> {
+    ) -> Result<Option<Recognizer>, Trouble> {
         let how = "cargo install --path crates/kaldera-cli --features onnx";
         Err(Trouble::Failed(format!("this build reads no ONNX files: build with the feature `onnx`, as in '{how}'")))
     }
@@ -50,12 +52,13 @@ mod import {
 use std::path::Path;
 use std::process::ExitCode;
 
+use kaldera::Recognizer;
 use kaldera::feat::options::Registry as _;
 
 use super::transcribe::Decoding;
 use super::{Trouble, arguments, print};
-use crate::Call;
 use crate::parse_options::{ParseOptions, Syntax};
+use crate::{Call, interrupt};
 
 const TOOL: &str = "model";
 const USAGE: &str = "\
@@ -81,7 +84,8 @@ Examples:
   kaldera model check model/
   kaldera model import sherpa-onnx-zipformer-ctc/model.onnx -o model/
 
-Exit status: 0 the model can be used or was written, 1 it cannot or was not, 2 wrong usage.";
+Exit status: 0 the model can be used or was written, 1 it cannot or was not, 2 wrong usage, 130 stopped by Ctrl-C,
+143 by SIGTERM.";
 
 /// Answers a call of `kaldera model`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
@@ -102,8 +106,11 @@ fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
         [operation, folder] if operation == "check" && output.is_empty() && no_import => check(Path::new(folder)),
         [operation, source] if operation == "import" && !output.is_empty() => {
             let output = Path::new(&output);
-            import::import(Path::new(source), (!tokens.is_empty()).then(|| Path::new(&tokens)), &runtime, output)?;
-            check(output)
+            let tokens = (!tokens.is_empty()).then(|| Path::new(&tokens));
+            match import::import(Path::new(source), tokens, &runtime, output)? {
+                Some(recognizer) => report(&recognizer, output),
+                None => Ok(interrupt::stopped()),
+            }
         }
         [operation] if operation == "digits" && !output.is_empty() && no_import => digits::write(Path::new(&output)),
         _ => {
@@ -114,12 +121,16 @@ fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
 }
 
 fn check(folder: &Path) -> Result<ExitCode, Trouble> {
-    let recognizer = Decoding::default().open(folder)?;
+    report(&Decoding::default().open(folder)?, folder)
+}
+
+fn report(recognizer: &Recognizer, folder: &Path) -> Result<ExitCode, Trouble> {
     let times = recognizer.times();
     let shift = (times.seconds(1) - times.seconds(0)) * 1000.0;
     let audio = match recognizer.samp_freq() {
         Some(samp_freq) => {
-            let streams = match recognizer.stream("check", samp_freq).is_ok_and(|stream| stream.keeps_state()) {
+            let stream = recognizer.stream("check", samp_freq).map_err(|error| Trouble::failed(&error))?;
+            let streams = match stream.keeps_state() {
                 true => "streams keep a state",
                 false => "it needs whole utterances: streams compute a sentence again for each result",
             };

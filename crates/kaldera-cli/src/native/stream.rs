@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kaldera::Error;
-use kaldera::decoder::graph::EndpointRules;
+use kaldera::decoder::graph::{EndpointRule, EndpointRules};
 use kaldera::decoder::{FrameTimes, Recognition};
 use kaldera::feat::Interleaved;
 use kaldera::feat::options::{OptionSet as _, Registry as _};
@@ -33,11 +33,12 @@ Usage: kaldera stream [OPTIONS] MODEL < AUDIO
 AUDIO is 16-bit WAV, or raw samples: 16 bits, little-endian, of --num-channels (1 unless given) and
 --sample-frequency (the model's unless given). Of several channels the first is taken, unless
 --channel names another one or mean. Each utterance ends at a pause (Kaldi's endpoint rules) and is a
-line; with --partial, and on a terminal, its words so far are shown after each chunk. A network that
-keeps no state runs over the whole utterance each time: there they are shown, and its end is looked
-for, whenever it has grown by an eighth or by a second, and each tenth of a second while the last
-half second is quiet. At the end stderr tells how long it took from a chunk to its words. Ctrl-C ends
-the last utterance.
+line; with --partial, and on a terminal, its words so far are shown after each chunk. Its end is
+looked for each tenth of a second of audio, however long chunks are. A network that keeps no state
+runs over the whole utterance each time: there words are shown, and its end is looked for, whenever it
+has grown by an eighth or by a second, and each tenth of a second while the last half second is quiet.
+When the audio has ended, stderr tells how long it took from a chunk to its words. Ctrl-C ends the
+last utterance.
 
 Examples:
   kaldera stream model/ < hello.wav
@@ -62,6 +63,13 @@ const READ: usize = 1 << 14;
 
 /// How often a stream without audio looks whether it is stopped.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// The end of an utterance is looked for each time after so many seconds of audio: utterances must not
+/// depend on the length of chunks.
+const LOOK_FOR_END: f64 = 0.1;
+
+/// Blanks of fewer seconds are silence only where the audio is quiet: a long sound has them, too.
+const SURE_SILENCE: f32 = 1.0;
 
 /// So many seconds of the silence that ends an utterance begin the next one, too: a word whose first
 /// token has not come may have begun in them.
@@ -382,6 +390,7 @@ fn recognise(
     let mut stream = recognizer.stream("utt-1", samp_freq).map_err(failed)?;
     let chunks = Chunks::begin(source, chunk, stop)?;
     let rules = EndpointRules::kaldi();
+    let of_sounds = without_short_silence(&rules);
     let (mut latency, mut number, mut line) = (Latency::default(), 1, LiveLine::default());
     #[expect(
         clippy::cast_possible_truncation,
@@ -392,6 +401,9 @@ fn recognise(
     // The last samples that have come.
     let mut recent: Vec<f32> = vec![];
     let (pause, most_growth) = (samples_of(PAUSE), samples_of(MOST_GROWTH));
+    let look_for_end = samples_of(LOOK_FOR_END).max(1);
+    // Samples that come before the next time.
+    let mut before_look = look_for_end;
     let mut due = Due::new(pause, most_growth);
     // When the first chunk came that no result so far has.
     let mut waits = None;
@@ -402,40 +414,66 @@ fn recognise(
         #[expect(clippy::cast_precision_loss, reason = "a chunk has at most 2^24 samples")]
         let seconds = samples.len() as f64 / f64::from(samp_freq);
         latency.seconds += seconds;
-        stream.accept(&samples).map_err(failed)?;
-        due.add(&samples);
+        // What to show of the chunk.
+        let mut so_far = None;
+        let mut rest = &samples[..];
+        while !rest.is_empty() {
+            let part = rest.split_off(..before_look.min(rest.len())).unwrap_or_default();
+            stream.accept(part).map_err(failed)?;
+            due.add(part);
+            recent.extend(part);
+            recent.drain(..recent.len().saturating_sub(pause));
+            before_look -= part.len();
+            let look = before_look == 0;
+            if look {
+                before_look = look_for_end;
+            }
+            let shown = rest.is_empty() && stream.keeps_state() && !last;
+            let looked = look && (stream.keeps_state() || due.is_now(&recent));
+            if !(shown || looked) {
+                continue;
+            }
+            let found = stream.partial().map_err(failed)?;
+            let rules = if due.is_quiet(&recent) { &rules } else { &of_sounds };
+            if !(looked && stream.endpoint(&found, rules).map_err(failed)?.is_some()) {
+                so_far = Some(found);
+                continue;
+            }
+            number += 1;
+            let next = recognizer.stream(&format!("utt-{number}"), samp_freq).map_err(failed)?;
+            let utterance = std::mem::replace(&mut stream, next).finish().map_err(failed)?;
+            print(&ended(&utterance.text(), show, &mut line))?;
+            let again = samples_of(overlap(&utterance, recognizer.times(), due.seconds(samp_freq)));
+            let again = &recent[recent.len().saturating_sub(again)..];
+            stream.accept(again).map_err(failed)?;
+            due = Due::new(pause, most_growth);
+            due.add(again);
+            latency.add(begin);
+            (so_far, waits) = (None, None);
+        }
         if last {
             let text = stream.finish().map_err(failed)?.text();
             print(&ended(&text, show, &mut line))?;
             latency.add(begin);
             return Ok(latency);
         }
-        recent.extend(samples);
-        recent.drain(..recent.len().saturating_sub(pause));
-        if !(stream.keeps_state() || due.is_now(&recent)) {
-            continue;
-        }
-        let so_far = stream.partial().map_err(failed)?;
-        if recognizer.endpoint(&so_far, &rules).map_err(failed)?.is_some() {
-            number += 1;
-            let next = recognizer.stream(&format!("utt-{number}"), samp_freq).map_err(failed)?;
-            let utterance = std::mem::replace(&mut stream, next).finish().map_err(failed)?;
-            print(&ended(&utterance.text(), show, &mut line))?;
-            let again = samples_of(overlap(&utterance, recognizer.times()));
-            let again = &recent[recent.len().saturating_sub(again)..];
-            stream.accept(again).map_err(failed)?;
-            due = Due::new(pause, most_growth);
-            due.add(again);
-        } else {
+        if let Some(so_far) = so_far {
             match show {
                 Show::Nothing => {}
                 Show::Lines => print(&format!("partial: {}\n", so_far.text()))?,
                 Show::Terminal => print(&line.show(&so_far.text(), width()))?,
             }
+            latency.add(begin);
+            waits = None;
         }
-        latency.add(begin);
-        waits = None;
     }
+}
+
+/// The rules that hold where the audio is not quiet.
+fn without_short_silence(rules: &EndpointRules) -> EndpointRules {
+    let of_sounds =
+        |rule: &&EndpointRule| rule.min_trailing_silence == 0.0 || rule.min_trailing_silence >= SURE_SILENCE;
+    EndpointRules::new(rules.rules.iter().filter(of_sounds).copied().collect())
 }
 
 /// When the next result so far is due, of a network that keeps no state. Lengths are in samples.
@@ -480,6 +518,12 @@ impl Due {
         now
     }
 
+    /// How long the utterance is.
+    #[expect(clippy::cast_precision_loss, reason = "a number of samples")]
+    fn seconds(&self, samp_freq: f32) -> f64 {
+        self.length as f64 / f64::from(samp_freq)
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "numbers of samples")]
     fn is_quiet(&self, recent: &[f32]) -> bool {
         self.length > recent.len() && QUIET * self.energy * recent.len() as f64 > energy(recent) * self.length as f64
@@ -491,10 +535,11 @@ fn energy(samples: &[f32]) -> f64 {
     samples.iter().map(|&sample| f64::from(sample).powi(2)).sum()
 }
 
-/// How many seconds of the end of an utterance begin the next one.
-fn overlap(ended: &Recognition, times: &FrameTimes) -> f64 {
+/// How many seconds of the end of an utterance begin the next one. A network that gets silence after
+/// its audio has frames beyond the end, which are none of the silence that has come.
+fn overlap(ended: &Recognition, times: &FrameTimes, seconds: f64) -> f64 {
     let spoken = ended.best().and_then(|best| best.tokens.last()).map_or(0, |last| last.frames.end);
-    let silence = times.seconds(ended.num_frames) - times.seconds(spoken);
+    let silence = times.seconds(ended.num_frames).min(seconds) - times.seconds(spoken);
     (silence - AFTER_LAST).clamp(0.0, OVERLAP)
 }
 
@@ -514,6 +559,7 @@ fn ended(text: &str, show: Show, line: &mut LiveLine) -> String {
 
 #[cfg(test)]
 mod tests {
+    use kaldera::decoder::graph::EndpointState;
     use kaldera::decoder::{Hypothesis, Segment};
 
     use super::*;
@@ -583,15 +629,32 @@ mod tests {
     }
 
     #[test]
+    fn half_a_second_of_blanks_in_a_sound_is_no_pause() {
+        let rules = EndpointRules::kaldi();
+        let of_sounds = without_short_silence(&rules);
+        let found = |frames, silence| {
+            let state = EndpointState::new(frames, silence, 0.01, 0.0);
+            [&rules, &of_sounds].map(|rules| rules.detect(&state).unwrap().is_some())
+        };
+        assert_eq!((found(300, 40), found(300, 60), found(300, 110)), ([false, false], [true, false], [true, true]));
+        assert_eq!(found(2100, 0), [true, true]);
+    }
+
+    #[test]
     fn an_utterance_begins_in_the_silence_before_it() {
         let times = FrameTimes::new(0.01);
         let after = |silence: usize| {
             let mut best = Hypothesis::default();
             best.tokens = vec![Segment::new(1, "a", 10..20, &times)];
-            overlap(&Recognition::new("utt-1", 20 + silence, vec![best]), &times)
+            let whole = Recognition::new("utt-1", 20 + silence, vec![best]);
+            // 0.3 s more of frames than of audio.
+            let padded = Recognition::new("utt-1", whole.num_frames + 30, whole.hypotheses.clone());
+            let seconds = times.seconds(whole.num_frames);
+            assert_eq!(overlap(&padded, &times, seconds), overlap(&whole, &times, seconds));
+            overlap(&whole, &times, seconds + 0.01)
         };
         assert_eq!((after(0), after(20), after(60)), (0.0, 0.0, OVERLAP));
         assert!((after(30) - 0.1).abs() < 1e-9, "{}", after(30));
-        assert_eq!(overlap(&Recognition::new("utt-1", 500, vec![]), &times), OVERLAP);
+        assert_eq!(overlap(&Recognition::new("utt-1", 500, vec![]), &times, 5.0), OVERLAP);
     }
 }

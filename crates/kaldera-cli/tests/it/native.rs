@@ -279,6 +279,8 @@ fn presets_are_defaults_that_options_override() {
     fs::write(bench.path("am.mvn"), mvn).unwrap();
     assert_eq!(dims(&["--preset=paraformer", "--cmvn-file=am.mvn"]), (17, 560));
     assert!(features(&bench.path("x.ark")).remove(0).1.data().iter().all(|&x| x == 0.0));
+    fs::write(bench.path("front.conf"), "--preset=lhotse\n").unwrap();
+    assert_eq!(dims(&["--kind=fbank", "--preset=torchaudio", "--config=front.conf"]), (98, 23));
     for (args, words) in [
         (&["--kind=fbank", "--preset=lhotze"][..], &["'lhotze'", "did you mean 'lhotse'?"][..]),
         (&["--kind=fbank", "--preset=whisper"], &["no fbank of whisper"]),
@@ -291,6 +293,13 @@ fn presets_are_defaults_that_options_override() {
         (&["--preset=sensevoice", "--lfr-n=0"], &["--lfr-n=0 can't be"]),
         (&["--preset=gemma4", "--pad-to=480000"], &["--max-samples=480000 can't be"]),
         (&["--kind=pitch", "--cmvn-file=am.mvn"], &["--cmvn-file is a model's"]),
+        (&["--kind=fbank", "--config=front.conf"], &["give --preset=lhotse on the command line"]),
+        (&["--kind=fbank", "--PRESET=lhotse"], &["give --preset=lhotse on the command line, in small letters"]),
+        (&["--kind=fbank", "--Kind=mfcc"], &["give --kind=mfcc on the command line"]),
+        (&["--preset=nemo-80", "--vtln-warp=0.9"], &["--vtln-warp is for Kaldi's filters", "not with log-mel"]),
+        (&["--kind=spectrogram", "--vtln-warp=1.1"], &["--vtln-warp", "not with spectrogram"]),
+        (&["--kind=mfcc", "--vad", "--normalize=per_feature"], &["--vad needs a log energy that is not normalised"]),
+        (&["--kind=mfcc", "--vad", "--cmvn-file=am.mvn"], &["--vad needs a log energy that is not normalised"]),
     ] {
         bench.run(&[&["features", "-o", "x.ark", "a.wav"], args].concat()).with(2).tells(words);
     }

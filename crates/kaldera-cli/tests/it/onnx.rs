@@ -121,6 +121,36 @@ mod with_onnx {
     }
 
     #[test]
+    fn weights_and_tokens_of_real_exports_are_understood() {
+        let bench = Bench::new();
+        bench.wav("in/a.wav", 24_000, 16_000.0);
+        // icefall's lists end in disambiguation symbols, some of NeMo's have a <pad> before the blank.
+        let tokens = "<pad> 0\n\u{2581}a 1\nb 2\nc 3\n<blk> 4\n#0 5\n#1 6\n";
+        export(&bench, "nemo-streaming", "nemo-streaming", tokens);
+        let ended = bench.run(&["model", "import", "nemo-streaming", "-o", "m"]).with(0);
+        assert!(ended.stdout.contains("5 tokens") && ended.stdout.contains("keep a state"), "{ended:?}");
+        let toml = fs::read_to_string(bench.path("m/model.toml")).unwrap();
+        for line in ["blank = 4", "normalize = \"none\"", "preset = \"nemo-80\""] {
+            assert!(toml.lines().any(|own| own == line), "no '{line}' in {toml}");
+        }
+        let whole = bench.shell("$K transcribe m in/a.wav").with(0).stdout;
+        let streamed = bench.shell("$K stream --chunk=2000 m <in/a.wav").with(0).stdout;
+        assert_eq!(format!("a {streamed}").trim(), whole.trim());
+
+        export(&bench, "beside", "beside/model", "<blk> 0\na 1\nb 2\nc 3\nd 4\n");
+        fs::copy(network("beside/weights.data"), bench.path("beside/weights.data")).unwrap();
+        bench.file("beside/model.onnx.bak", "this is no part of it");
+        bench.run(&["model", "import", "beside", "-o", "n"]).with(0);
+        let mut names: Vec<_> =
+            fs::read_dir(bench.path("n")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["model.onnx", "model.toml", "tokens.txt", "weights.data"]);
+        fs::remove_file(bench.path("beside/weights.data")).unwrap();
+        bench.run(&["model", "import", "beside", "-o", "x"]).with(1).tells(&["model.onnx", "weights.data"]);
+        assert!(!bench.names().iter().any(|name| name.starts_with('x')), "{:?}", bench.names());
+    }
+
+    #[test]
     fn of_a_transducer_the_files_that_belong_together_are_taken() {
         let bench = Bench::new();
         let tokens = "<blk> 0\n\u{2581}a 1\n<unk> 2\nb 3\n\u{2581}c 4\n";

@@ -184,6 +184,16 @@ fn resuming_believes_no_file_of_another_run() {
         run(&["wav.scp"]).with(0);
         bench.wav("b.wav", 9000, 16_000.0);
         is_anew(run(&["wav.scp"]), "other options or inputs");
+        let mvn = |number: &str| {
+            let numbers = format!("23 23\n<LearnRateCoef> 0 [ {}]\n", format!("{number} ").repeat(23));
+            fs::write(bench.path("am.mvn"), format!("<Nnet>\n<AddShift> {numbers}<Rescale> {numbers}</Nnet>\n"))
+                .unwrap();
+        };
+        mvn("1.5");
+        run(&["--cmvn-file=am.mvn", "wav.scp"]).with(0);
+        is_believed(&["--cmvn-file=am.mvn", "wav.scp"]);
+        mvn("2.5");
+        is_anew(run(&["--cmvn-file=am.mvn", "wav.scp"]), "other options or inputs");
         run(&["wav.scp"]).with(0);
         let last = fs::read(bench.path(out)).unwrap();
 

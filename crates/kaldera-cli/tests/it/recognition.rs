@@ -344,6 +344,49 @@ fn a_rate_that_makes_far_too_many_samples_is_refused_by_align() {
     bench.run(&["align", "--text=text", "model", "slow.wav"]).with(1).tells(&["3400000 samples", "272000000"]);
 }
 
+/// A model of audio of 1000 Hz with a graph of `one two`, which may end after `one`, but for a cost of 5.
+/// High samples are `one`, low ones are `two`, others are blanks.
+fn graph_model(bench: &Bench, weight: f32, features: &str) {
+    fs::create_dir_all(bench.path("model")).unwrap();
+    let mut weights = ParameterStore::new();
+    weights.insert("output.weight", &[4, 1], vec![0.0, weight, -weight, 0.0]).unwrap();
+    weights.insert("output.bias", &[4], vec![0.0, -15.0, -15.0, -50.0]).unwrap();
+    weights.save(bench.path("model/network.safetensors")).unwrap();
+    bench.file("model/tokens.txt", TOKENS);
+    bench.file("model/words.txt", "<eps> 0\none 1\ntwo 2\n");
+    bench.file(
+        "model/graph.txt",
+        "0 0 1 0\n0 1 2 1\n0 3 3 2\n1 1 2 0\n1 2 1 0\n2 2 1 0\n2 3 3 2\n3 3 3 0\n3 4 1 0\n4 4 1 0\n\
+         0\n1 5\n2 5\n3\n4\n",
+    );
+    bench.file(
+        "model/model.toml",
+        &format!(
+            "kind = 'ctc'\ntokens = 'tokens.txt'\ngraph = 'graph.txt'\ngraph-words = 'words.txt'\n\
+             features = {{ kind = 'samples', sample-frequency = 1000{features} }}\n\
+             [network]\nfile = 'network.safetensors'\n\
+             layers = [{{ kind = 'linear', name = 'output' }}, {{ kind = 'log-softmax' }}]\n"
+        ),
+    );
+}
+
+#[test]
+fn utterances_end_where_the_graph_may_end_however_long_chunks_are() {
+    let bench = Bench::new();
+    let parts =
+        [(0, 500), (1000, 100), (0, 730), (-1000, 100), (0, 900), (1000, 100), (0, 1370), (-1000, 100), (0, 300)];
+    let samples: Vec<u8> = parts.iter().flat_map(|&(value, count)| i16::to_le_bytes(value).repeat(count)).collect();
+    // With a state; and without one, as the whole utterance is normalised.
+    for (weight, features) in [(1000.0, ""), (10.0, ", normalize = 'samples'")] {
+        graph_model(&bench, weight, features);
+        for chunk in ["--chunk=30", "--chunk=100", "--chunk=270", "--chunk=1000", "--chunk=9000"] {
+            let ended = stream(&bench, &["model", chunk], &samples).with(0);
+            // A pause of 0.73 s does not end what is likely to go on, one of 1.37 s does.
+            assert_eq!(ended.stdout, "one two\none\ntwo\n", "{features} {chunk}");
+        }
+    }
+}
+
 #[test]
 fn recordings_of_nothing_and_of_no_speech_are_no_trouble() {
     let bench = Bench::new();

@@ -367,6 +367,18 @@ impl<M: LanguageModel> CtcStream<'_, M> {
         self.result(false)
     }
 
+    /// How much worse the best hypothesis that can end here, with what the end of a sentence adds, is
+    /// than the best one so far; infinite if each is within a word of the lexicon. 0 where there is
+    /// neither a lexicon nor a language model.
+    #[doc(alias = "FinalRelativeCost")]
+    pub fn final_relative_cost(&mut self) -> f64 {
+        match &mut self.search {
+            Running::Tokens(search) => search.final_relative_cost(),
+            Running::Words(search) => search.final_relative_cost(),
+            Running::Lexicon(search) => search.final_relative_cost(),
+        }
+    }
+
     /// The hypotheses of the utterance.
     pub fn finish(mut self) -> Recognition {
         self.result(true)

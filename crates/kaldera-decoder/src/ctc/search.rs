@@ -534,6 +534,18 @@ impl<P: Prefixes> Search<P> {
         }
     }
 
+    /// How much worse the best hypothesis that can end here is than the best one; infinite if none can.
+    pub(crate) fn final_relative_cost(&mut self) -> f64 {
+        let mut best = |complete| {
+            let ended = self.beam.iter().filter_map(|hypothesis| {
+                let (_, scores, _) = self.prefixes.finish(hypothesis, complete)?;
+                Some(hypothesis.scores.acoustic + scores.extra())
+            });
+            ended.fold(f64::NEG_INFINITY, f64::max)
+        };
+        (best(false) - best(true)).max(0.0)
+    }
+
     /// The hypotheses, complete or so far, from the best one down. If none can end, all are taken
     /// as they are.
     pub(crate) fn finish(&mut self, options: &CtcDecoderOptions, complete: bool) -> Vec<Finished> {

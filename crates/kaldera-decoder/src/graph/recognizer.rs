@@ -262,14 +262,31 @@ impl GraphRecognizer {
         let Some((_, best)) = self.best_path(stream, Ending::Active)? else { return Ok(None) };
         let silent = |&&class: &&i32| self.options.silence.contains(&(class - 1));
         let silence = best.alignment.iter().rev().take_while(silent).count();
-        let relative = match self.best_path(stream, Ending::Final)? {
-            Some((_, ended)) => (scores(&best).total() - scores(&ended).total()).max(0.0),
-            None => f64::INFINITY,
-        };
+        let relative = self.cost_of_ending(stream, &best)?;
         let times = &self.options.times;
         let shift = narrow(times.frame_shift * f64::from(times.subsampling));
         let state = EndpointState::new(best.alignment.len(), silence, shift, narrow(relative));
         self.options.endpoints.detect(&state)
+    }
+
+    /// How much worse the best path that ends in a final state is than the best path; infinite if
+    /// there is none, or no path at all.
+    ///
+    /// # Errors
+    /// Those of the lattice.
+    #[doc(alias = "FinalRelativeCost")]
+    pub fn final_relative_cost(&self, stream: &GraphStream) -> Result<f64, Error> {
+        match self.best_path(stream, Ending::Active)? {
+            Some((_, best)) => self.cost_of_ending(stream, &best),
+            None => Ok(f64::INFINITY),
+        }
+    }
+
+    fn cost_of_ending(&self, stream: &GraphStream, best: &LatticePath) -> Result<f64, Error> {
+        Ok(match self.best_path(stream, Ending::Final)? {
+            Some((_, ended)) => (scores(best).total() - scores(&ended).total()).max(0.0),
+            None => f64::INFINITY,
+        })
     }
 
     /// The best path so far, in the lattice that holds nothing else.

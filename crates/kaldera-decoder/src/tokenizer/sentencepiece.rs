@@ -143,7 +143,7 @@ impl Pieces {
 }
 
 /// The byte that `<0x41>` stands for.
-fn byte_of(text: &str) -> Option<u8> {
+pub(crate) fn byte_of(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
     if digits.len() == 2 { u8::from_str_radix(digits, 16).ok() } else { None }
 }

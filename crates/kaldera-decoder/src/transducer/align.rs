@@ -45,8 +45,8 @@ const MOST_PAIRS: u32 = 1 << 24;
 /// # Errors
 /// [`Error::Option`], [`Error::EncoderDim`], [`Error::Value`]; [`Error::Label`] and
 /// [`Error::BlankLabel`] for a transcript of other tokens; [`Error::TooFewFrames`];
-/// [`Error::NoAlignment`]; [`Error::Size`] if the topology has durations and the model has none, and
-/// for more than 2^24 pairs of a frame and a token.
+/// [`Error::NoAlignment`]; [`Error::Size`] if the topology has durations and the model has none;
+/// [`Error::TooManyPairs`] for more than 2^24 pairs of a frame and a token.
 pub fn forced_align<M: TransducerModel>(
     model: &M,
     encoder: &EncoderOutput<'_>,
@@ -63,7 +63,7 @@ pub fn forced_align<M: TransducerModel>(
     let utterance = || encoder.utterance().to_owned();
     let num_tokens = model.num_tokens();
     for (position, &label) in tokens.iter().enumerate() {
-        if options.takes_no_token(model.blank(), label) {
+        if options.is_blank(model.blank(), label) {
             return Err(Error::BlankLabel { utterance: utterance(), position, blank: label });
         }
         if usize::try_from(label).map_or(true, |label| label >= num_tokens) {
@@ -77,12 +77,12 @@ pub fn forced_align<M: TransducerModel>(
     let columns = labels + 1;
     let pairs = (num_frames + 1).saturating_mul(columns);
     if !u32::try_from(pairs).is_ok_and(|pairs| pairs <= MOST_PAIRS) {
-        let what = "pairs of a frame and a token of the transcript";
-        return Err(Error::Size { what, expected: MOST_PAIRS as usize, found: pairs });
+        return Err(Error::TooManyPairs { utterance: utterance(), num_frames, labels, most: MOST_PAIRS as usize });
     }
-    let mut states = vec![model.start()?];
+    let named = |error: Error| error.at(encoder.utterance(), None);
+    let mut states = vec![model.start().map_err(named)?];
     for &token in tokens {
-        states.push(model.advance(&states[states.len() - 1], token)?);
+        states.push(model.advance(&states[states.len() - 1], token).map_err(named)?);
     }
     let mut joined = Joined::new(model, options);
     // A pair is its number, frame * columns + tokens: the best score of the ways to it, and the pair
@@ -98,7 +98,7 @@ pub fn forced_align<M: TransducerModel>(
                 continue;
             }
             let (log_probs, duration_scores) = joined.log_probs(model, row, state, encoder.utterance(), frame)?;
-            let stays = (0..).zip(log_probs).filter(|&(token, _)| options.takes_no_token(model.blank(), token));
+            let stays = (0..).zip(log_probs).filter(|&(token, _)| options.is_blank(model.blank(), token));
             let stay = stays.fold(f64::NEG_INFINITY, |sum, (_, &score)| kaldera_base::math::log_add(sum, score));
             let own = tokens.get(count).map(|&token| probability_of(log_probs, token));
             let mut reach = |frames: usize, count: usize, total: f64| {

@@ -141,7 +141,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
             next: 0,
             total: 0.0,
             extra: Scores::default(),
-            state: model.start()?,
+            state: model.start().map_err(|error| error.at(utterance, None))?,
             model: fusion.model.map(LanguageModel::start),
             hot: ContextState::default(),
             times: ROOT,
@@ -182,7 +182,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
                     let (tokens, duration_scores) =
                         self.joined.log_probs(self.model, row, &hyp.state, &self.utterance, frame)?;
                     for (token, score) in (0..).zip(tokens) {
-                        let is_blank = self.options.takes_no_token(self.model.blank(), token);
+                        let is_blank = self.options.is_blank(self.model.blank(), token);
                         for (duration, duration_score) in topology.steps(durations, duration_scores) {
                             let total = hyp.total + score + duration_score;
                             let frames = match is_blank {
@@ -221,14 +221,15 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
     fn take(&mut self, from: &HypOf<M, L>, step: &Step, frame: usize) -> Result<HypOf<M, L>, Error> {
         let mut new = Hyp { next: frame.saturating_add(step.frames), total: step.total, ..from.clone() };
         let token = step.token;
-        if self.options.takes_no_token(self.model.blank(), token) {
+        if self.options.is_blank(self.model.blank(), token) {
             return Ok(new);
         }
         new.node = *self.children.entry((from.node, token)).or_insert_with(|| {
             self.nodes.push(Node { parent: from.node, token });
             number(self.nodes.len() - 1)
         });
-        new.state = self.model.advance(&from.state, token)?;
+        let advanced = self.model.advance(&from.state, token);
+        new.state = advanced.map_err(|error| error.at(&self.utterance, Some(frame)))?;
         if let (Some(model), Some(state)) = (self.fusion.model, from.model) {
             // A token that the model does not know is forbidden, whatever the weight is: 0 times
             // minus infinity would be NaN.

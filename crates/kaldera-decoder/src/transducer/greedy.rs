@@ -86,7 +86,7 @@ impl<'a, M: TransducerModel> GreedyStream<'a, M> {
             num_frames: 0,
             next: 0,
             taken: 0,
-            state: model.start()?,
+            state: model.start().map_err(|error| error.at(utterance, None))?,
             tokens: vec![],
             acoustic: 0.0,
         })
@@ -117,12 +117,13 @@ impl<'a, M: TransducerModel> GreedyStream<'a, M> {
         let first = steps.next().unwrap_or((1, 0.0));
         let (duration, duration_score) = steps.fold(first, |best, step| if step.1 > best.1 { step } else { best });
         self.acoustic += duration_score;
-        let frames = if self.options.takes_no_token(self.model.blank(), token) {
+        let frames = if self.options.is_blank(self.model.blank(), token) {
             TransducerTopology::blank_frames(duration)
         } else {
             let frames = frame..frame.saturating_add(duration.max(1));
             self.tokens.push(Found { token, frames, confidence: score.exp() });
-            self.state = self.model.advance(&self.state, token)?;
+            let advanced = self.model.advance(&self.state, token);
+            self.state = advanced.map_err(|error| error.at(&self.utterance, Some(frame)))?;
             self.taken += 1;
             let is_last = duration == 0 && self.taken >= self.options.max_symbols_per_frame;
             if is_last { 1 } else { duration }

@@ -38,7 +38,7 @@ impl Joined {
         utterance: &str,
         frame: usize,
     ) -> Result<(&[f64], &[f64]), Error> {
-        model.join(row, state, &mut self.scores)?;
+        model.join(row, state, &mut self.scores).map_err(|error| error.at(utterance, Some(frame)))?;
         if let Some(token) = self.scores.iter().position(|score| score.is_nan() || *score == f32::INFINITY) {
             let value = self.scores[token];
             return Err(Error::Value { utterance: utterance.into(), frame, token, value });

@@ -74,12 +74,16 @@ impl TransducerOptions {
     /// looks at all hypotheses of a frame for each of them.
     pub const MOST_SYMBOLS_PER_FRAME: usize = 1000;
 
-    /// Whether a hypothesis stays as it is where it takes this token.
-    pub(crate) fn takes_no_token(&self, blank: i32, token: i32) -> bool {
+    /// Whether this token counts as the blank: a hypothesis that takes it has no token more.
+    pub(crate) fn is_blank(&self, blank: i32, token: i32) -> bool {
         token == blank || Some(token) == self.unk
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Refuses what no search takes, as each search does.
+    ///
+    /// # Errors
+    /// [`Error::Option`] with the option.
+    pub fn check(&self) -> Result<(), Error> {
         let refuse = |name, value, reason| Err(Error::Option { name, value, reason });
         let counts = [
             ("beam", self.beam),

@@ -7,3 +7,4 @@ mod language_models;
 mod scoring;
 mod tokenizer;
 mod transducer;
+mod transducer_errors;

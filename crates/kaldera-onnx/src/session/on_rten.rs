@@ -1,7 +1,7 @@
 //! RTen.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rten::{DataType, Dimension, Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView, ValueType};
 use rten_tensor::Layout as _;
@@ -10,19 +10,40 @@ use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
 use crate::guard::guarded;
 use crate::session::{Session, Tensor, at, narrow};
+use crate::weights::weight_files;
+
+/// What to do about weights in files of other names, which RTen refuses.
+const REMEDY: &str = "RTen reads weights beside a network from files *.data and *.onnx_data alone: save the network \
+                      with such a name (onnx.save with location=...), or take ONNX Runtime (runtime = \"ort\")";
 
 pub(super) struct RtenSession {
     model: Model,
-    options: RunOptions,
+}
+
+/// Pools of one thread that no run uses. Runs of the same pool wait for each other.
+static IDLE: Mutex<Vec<Arc<ThreadPool>>> = Mutex::new(vec![]);
+
+/// Calls with a pool of one thread, which nobody else uses until the call ends.
+fn with_pool<T>(call: impl FnOnce(&Arc<ThreadPool>) -> T) -> T {
+    let idle = || IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = idle().pop();
+    let pool = found.unwrap_or_else(|| Arc::new(ThreadPool::with_num_threads(1)));
+    let result = call(&pool);
+    idle().push(pool);
+    result
 }
 
 impl RtenSession {
     pub(super) fn load(path: &Path) -> Result<Self, Error> {
         let model = guarded(|| Model::load_file(path));
-        let model = model.map_err(|reason| Error::Load { path: path.to_owned(), reason })?;
-        // Utterances run at the same time: in each there is one thread.
-        let pool = Arc::new(ThreadPool::with_num_threads(1));
-        Ok(Self { model, options: RunOptions::default().with_thread_pool(Some(pool)) })
+        let model = model.map_err(|reason| {
+            let reason = match weight_files(path) {
+                Ok(files) if !files.iter().all(|file| is_read(file)) => format!("{reason}; {REMEDY}"),
+                _ => reason,
+            };
+            Error::Load { path: path.to_owned(), reason }
+        })?;
+        Ok(Self { model })
     }
 
     fn info(&self, id: NodeId) -> TensorInfo {
@@ -60,9 +81,18 @@ impl Session for RtenSession {
         let inputs = inputs.collect::<Result<_, _>>()?;
         let outputs = outputs.iter().map(|&number| at("output", self.model.output_ids(), number).copied());
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
-        let found = guarded(|| self.model.run(inputs, &outputs, Some(self.options.clone())))?;
+        let found = with_pool(|pool| {
+            let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
+            guarded(|| self.model.run(inputs, &outputs, Some(options)))
+        })?;
         found.into_iter().map(tensor).collect()
     }
+}
+
+/// Whether RTen reads weights of such a name.
+fn is_read(file: &Path) -> bool {
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ending.starts_with("data") || ending.starts_with("onnx_data"))
 }
 
 fn value(tensor: Tensor) -> Result<Value, String> {
@@ -83,5 +113,40 @@ fn tensor(value: Value) -> Result<Tensor, String> {
             Ok(Tensor::Integer(shape, tensor.into_data().into_iter().map(i64::from).collect()))
         }
         other => Err(format!("an output of {}, and floating point or integers are read", other.dtype())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Longer than threads need to begin on a busy machine.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn runs_of_several_threads_overlap_and_each_has_one_thread() {
+        let (told, tells) = channel();
+        let barrier = Arc::new(Barrier::new(3));
+        for _ in 0..3 {
+            let (told, barrier) = (told.clone(), Arc::clone(&barrier));
+            thread::spawn(move || {
+                // Passes if all are in it at the same time.
+                let name = with_pool(|pool| {
+                    pool.run(|| {
+                        barrier.wait();
+                        thread::current().name().map(str::to_owned)
+                    })
+                });
+                told.send(name)
+            });
+        }
+        for _ in 0..3 {
+            assert_eq!(tells.recv_timeout(PATIENCE).unwrap().as_deref(), Some("rten-0"));
+        }
     }
 }

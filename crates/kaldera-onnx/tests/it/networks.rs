@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use kaldera_network::{Batch, Error as NetworkError, LodTensor, Network};
-use kaldera_onnx::{Description, Error, Layout, OnnxNetwork, OnnxOptions, Runtime};
+use kaldera_onnx::{Description, Error, Layout, OnnxNetwork, OnnxOptions, Runtime, weight_files};
 use serde_json::Value;
 
 /// Sums of some ten products of single precision, in another order.
@@ -141,6 +141,34 @@ fn metadata_and_shapes_are_those_of_the_file() {
     let shown: Vec<String> = description.inputs.iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["audio_signal [B, 8, T]", "length [B]"]);
     assert_eq!(description.outputs[0].name, "logprobs");
+}
+
+#[test]
+fn weights_may_be_in_files_of_any_name() {
+    let network = network("beside/model");
+    let rows = LodTensor::from_lengths(&[20], 8, vec![0.5; 160]).unwrap();
+    let run = |network: &OnnxNetwork| network.log_probs(&Batch::new(&["a"], &rows).unwrap()).unwrap();
+    assert_eq!(run(&network), run(&self::network("icefall")));
+    assert_eq!(weight_files(path("beside/model.onnx")).unwrap(), [path("beside/weights.data")]);
+    assert!(weight_files(path("icefall.onnx")).unwrap().is_empty());
+
+    // A name that RTen does not take.
+    let folder = std::env::temp_dir().join(format!("kaldera-onnx-beside-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let whole = std::fs::read(path("beside/model.onnx")).unwrap();
+    let (old, new) = (b"weights.data", b"data.weights");
+    let mut renamed = whole.clone();
+    for at in 0..whole.len() - old.len() {
+        if whole[at..].starts_with(old) {
+            renamed[at..at + new.len()].copy_from_slice(new);
+        }
+    }
+    std::fs::write(folder.join("model.onnx"), renamed).unwrap();
+    std::fs::copy(path("beside/weights.data"), folder.join("data.weights")).unwrap();
+    assert_eq!(weight_files(folder.join("model.onnx")).unwrap(), [folder.join("data.weights")]);
+    let error = OnnxNetwork::open(folder.join("model.onnx"), &OnnxOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("*.data and *.onnx_data") && error.contains("\"ort\""), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

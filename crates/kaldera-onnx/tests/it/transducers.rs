@@ -167,6 +167,30 @@ fn networks_with_states_give_in_any_chunks_what_onnx_runtime_gives() {
 }
 
 #[test]
+fn cache_aware_networks_of_nemo_give_in_any_chunks_what_onnx_runtime_gives() {
+    let answer = answers("nemo-streaming");
+    let network = OnnxNetwork::open(path("nemo-streaming.onnx"), &OnnxOptions::default()).unwrap();
+    let Chunk { rows, shift, .. } = network.chunk().unwrap();
+    assert_eq!((rows, shift, network.subsampling(), network.num_outputs()), (9, 8, 2, 5));
+    let network = network.with_tail(values(&answer["tail"])).unwrap();
+    let rows = values(&answer["rows"]);
+    let whole = run(&network, &rows);
+    assert_close(&whole, &values(&answer["log_probs"]));
+    let mut stream = network.stream().unwrap();
+    for chunk in [1, 7, 8, 9, 100] {
+        let mut found = vec![];
+        for rows in rows.chunks(chunk * WIDTH) {
+            found.extend(stream.accept(rows).unwrap());
+        }
+        found.extend(stream.finish(&[]).unwrap());
+        assert_eq!(found, whole, "{chunk}");
+    }
+    drop(stream);
+    let error = network.with_tail(vec![0.0; WIDTH + 1]).unwrap_err();
+    assert_eq!(error, Error::Tail { width: WIDTH, found: WIDTH + 1, finite: WIDTH + 1 });
+}
+
+#[test]
 fn tokens_and_durations_are_those_of_onnx_runtime() {
     let answer = answers("tdt");
     let options = PredictorOptions::default().with_blank(4);

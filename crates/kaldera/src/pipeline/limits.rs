@@ -51,7 +51,7 @@ pub(super) fn check_resampled(samples: usize, resampled: usize) -> Result<(), Er
     if resampled as u64 > limit { Err(Error::TooManyResampled { samples, resampled, limit }) } else { Ok(()) }
 }
 
-/// The error of what would become more.
+/// The error for a member above the limit.
 pub(super) fn swells(limit: u64) -> io::Error {
     io::Error::other(format!("it decompresses to more than {limit} bytes, which is the limit for its size"))
 }

@@ -19,6 +19,9 @@ use crate::Error;
 use crate::recognizer::description::{Description, Model, ModelKind, Words};
 use crate::recognizer::transducer::{SearchStream, TransducerSearch};
 
+/// Hypotheses in each frame of a search without a graph, where the description does not say how many.
+const BEAM: usize = 20;
+
 /// How a [`Recognizer`](super::Recognizer) searches: the table `decoding` of a `model.toml`, and
 /// what a program changes of it. Paths are relative to the model's folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,8 +29,8 @@ use crate::recognizer::transducer::{SearchStream, TransducerSearch};
 #[non_exhaustive]
 pub struct DecodingOptions {
     /// How many hypotheses are kept in each frame. Without it, and without a language model, hot
-    /// words and more than one hypothesis, the best token of each frame is taken; 20 otherwise, and 4
-    /// of a transducer.
+    /// words and more than one hypothesis, the best token of each frame is taken; otherwise there are
+    /// 20, and 4 of a transducer, or [`n_best`](Self::n_best) if that is more.
     pub beam: Option<usize>,
     /// How many hypotheses are returned.
     pub n_best: usize,
@@ -36,6 +39,7 @@ pub struct DecodingOptions {
     /// What each word adds.
     pub word_score: f64,
     /// How many tokens a frame may have, of a transducer.
+    #[doc(alias("max_sym_per_frame", "max_symbols"))]
     pub symbols_per_frame: usize,
     /// Phrases that are more probable than the model thinks.
     pub hotwords: Vec<String>,
@@ -105,6 +109,11 @@ fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)
         ("beam", has_graph && options.beam.is_some(), OF_GRAPH),
         ("lm-weight", has_graph && options.lm_weight != plain.lm_weight, OF_GRAPH),
         ("word-score", has_graph && options.word_score != plain.word_score, OF_GRAPH),
+        (
+            "n-best",
+            !has_graph && options.beam.is_some_and(|beam| beam < options.n_best),
+            "there are as many hypotheses as beam, which is smaller",
+        ),
         ("acoustic-scale", !has_graph && options.acoustic_scale != plain.acoustic_scale, NO_GRAPH),
         ("search-beam", !has_graph && options.search_beam != plain.search_beam, NO_GRAPH),
         ("lattice-beam", !has_graph && options.lattice_beam != plain.lattice_beam, NO_GRAPH),
@@ -255,7 +264,7 @@ impl Model {
             ctc.with_beam_size(1).with_beam_size_token(Some(1)).with_log_add(false).with_word_score(0.0)
         } else {
             let word_score = if model.is_some() { options.word_score } else { 0.0 };
-            ctc.with_beam_size(options.beam.unwrap_or(20)).with_word_score(word_score)
+            ctc.with_beam_size(options.beam.unwrap_or(BEAM.max(options.n_best))).with_word_score(word_score)
         };
         let mut symbols = match &model {
             Some(model) => model.symbols().map_err(|error| self.refuse("language-model", error.to_string()))?,
@@ -379,6 +388,16 @@ impl DecoderStream<'_> {
         })
     }
 
+    /// How much worse the best path that can end here is than the best one. A transducer can end
+    /// anywhere.
+    pub(super) fn final_relative_cost(&mut self) -> Result<f64, Error> {
+        Ok(match self {
+            Self::Ctc(stream) => stream.final_relative_cost(),
+            Self::Graph(recognizer, stream) => recognizer.final_relative_cost(stream)?,
+            Self::Transducer(_) => 0.0,
+        })
+    }
+
     pub(super) fn finish(self) -> Result<Recognition, Error> {
         Ok(match self {
             Self::Ctc(stream) => stream.finish(),
@@ -403,6 +422,8 @@ mod tests {
         assert_eq!(idle("", ""), nothing);
         assert_eq!(idle("", "beam = 5\nword-score = 0.5\nlm-weight = 3.5"), ["lm-weight", "word-score"]);
         assert_eq!(idle("language-model = 'lm'", "word-score = 0.5\nlm-weight = 3.5"), nothing);
+        assert_eq!(idle("", "beam = 5\nn-best = 6"), ["n-best"]);
+        assert_eq!(idle("", "n-best = 60"), nothing);
         assert_eq!(idle("graph = 'g'", "beam = 5\nmax-active = 7\nlm-weight = 3.5"), ["beam", "lm-weight"]);
         assert_eq!(idle("", "acoustic-scale = 0.1\nmax-active = 7"), ["acoustic-scale", "max-active"]);
         assert_eq!(idle("", "hotword-weight = 3.25"), ["hotword-weight"]);

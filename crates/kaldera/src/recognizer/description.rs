@@ -28,6 +28,11 @@ const FILE: &str = "model.toml";
 /// The largest description.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// Seconds of silence after an utterance for a network with states, as icefall's
+/// `onnx_pretrained-streaming.py` adds them.
+#[cfg(feature = "onnx")]
+const TAIL_SECONDS: f64 = 0.3;
+
 #[cfg(not(feature = "onnx"))]
 const NO_ONNX: &str = "this build reads no ONNX files: build with the feature `onnx`, as in \
                        'cargo install --path crates/kaldera-cli --features onnx'";
@@ -248,10 +253,12 @@ impl Model {
         if outputs.is_some() {
             return Err(self.refuse("network.outputs", "a transducer's outputs are not merged: leave it out"));
         }
+        // The predictor begins with the blank.
+        self.check_blank(self.token_texts()?.len())?;
         let made: Box<dyn Predictor> = match file.extension().and_then(|ending| ending.to_str()) {
             Some("onnx") => {
-                let missing = |key: &str, names: &str| {
-                    self.refuse(key, format!("it is missing: an .onnx file, which exporters call {names}"))
+                let missing = |key: &str, name: &str| {
+                    self.refuse(key, format!("the {name}, as exporters call it, is missing: an .onnx file"))
                 };
                 let predictor = predictor.as_ref().ok_or_else(|| missing("network.predictor", "decoder"))?;
                 let joiner = joiner.as_ref().ok_or_else(|| missing("network.joiner", "joiner"))?;
@@ -314,7 +321,7 @@ impl Model {
             Some("onnx") if !layers.is_empty() => {
                 Err(self.refuse("network.layers", "an ONNX file has its layers inside: leave them out"))
             }
-            Some("onnx") => self.onnx(&path, dim),
+            Some("onnx") => self.onnx(&path, front_end),
             Some("safetensors") => {
                 let weights =
                     ParameterStore::load(&path).map_err(|error| self.refuse("network.file", error.to_string()))?;
@@ -337,13 +344,18 @@ impl Model {
     }
 
     #[cfg(feature = "onnx")]
-    fn onnx(&self, path: &Path, dim: usize) -> Result<Box<dyn Network>, Error> {
+    fn onnx(&self, path: &Path, front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
         use kaldera_onnx::{OnnxNetwork, OnnxOptions};
 
-        let options = OnnxOptions::default().with_inputs(dim).with_subsampling(self.description.subsampling);
+        let options = OnnxOptions::default().with_inputs(front_end.dim());
+        let options = options.with_subsampling(self.description.subsampling);
         let options = options.with_encoder(self.description.kind == ModelKind::Transducer);
-        let network = OnnxNetwork::open(path, &options.with_runtime(self.runtime()));
-        Ok(Box::new(network.map_err(|error| self.of_onnx("network.file", &error))?))
+        let failed = |error| self.of_onnx("network.file", &error);
+        let mut network = OnnxNetwork::open(path, &options.with_runtime(self.runtime())).map_err(failed)?;
+        if network.chunk().is_some() {
+            network = network.with_tail(front_end.silence(TAIL_SECONDS)?).map_err(failed)?;
+        }
+        Ok(Box::new(network))
     }
 
     #[cfg(feature = "onnx")]
@@ -381,7 +393,7 @@ impl Model {
     }
 
     #[cfg(not(feature = "onnx"))]
-    fn onnx(&self, path: &Path, _dim: usize) -> Result<Box<dyn Network>, Error> {
+    fn onnx(&self, path: &Path, _front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
         Err(self.refuse("network.file", format!("{}: {NO_ONNX}", path.display())))
     }
 
@@ -440,17 +452,26 @@ impl Model {
         Ok(FrameTimes::new(shift).with_subsampling(subsampling))
     }
 
+    fn check_blank(&self, num_tokens: usize) -> Result<(), Error> {
+        match self.description.blank {
+            blank if blank < num_tokens => Ok(()),
+            blank => Err(self.refuse("blank", format!("it is {blank}, and there are {num_tokens} tokens, from 0 on"))),
+        }
+    }
+
     /// The tokens, of which there must be one for each column of the network's output.
     pub(super) fn vocabulary(&self, columns: usize) -> Result<Vocabulary, Error> {
         let Description { tokens, blank, words, separator, .. } = &self.description;
-        let texts = self.token_texts()?;
+        let mut texts = self.token_texts()?;
+        // icefall's lists end in the disambiguation symbols of its lexicons, which are no outputs.
+        if texts.get(columns..).is_some_and(|rest| rest.iter().all(|text| is_disambiguation(text))) {
+            texts.truncate(columns);
+        }
         if texts.len() != columns {
             let reason = format!("there are {} tokens, and the network gives {columns} scores", texts.len());
             return Err(self.in_file("tokens", tokens, &reason));
         }
-        if *blank >= columns {
-            return Err(self.refuse("blank", format!("it is {blank}, and there are {columns} tokens, from 0 on")));
-        }
+        self.check_blank(columns)?;
         let vocabulary = Vocabulary::new(texts, *blank).map_err(|error| self.in_file("tokens", tokens, &error))?;
         match (words, separator) {
             (Words::Separator, separator) => {
@@ -469,21 +490,22 @@ impl Model {
     }
 }
 
-/// The files beside an ONNX file whose names begin with its name: weights are there if its own
-/// format, of at most 2 GiB, is too small for them (`model.onnx.data`, `model.onnx_data`).
+/// The files beside an ONNX file in which it has weights, such as `model.onnx.data`.
+#[cfg(feature = "onnx")]
 fn weights_beside(network: &Path) -> Vec<PathBuf> {
-    let (Some(name), Some(folder)) = (network.file_name(), network.parent()) else { return vec![] };
-    // No folder: the network cannot be read either.
-    let Ok(entries) = fs::read_dir(folder) else { return vec![] };
-    let bytes = name.as_encoded_bytes();
-    let own = entries.flatten().map(|entry| entry.file_name());
-    let mut own: Vec<PathBuf> = own
-        .filter(|own| own != name && own.as_encoded_bytes().starts_with(bytes))
-        .map(|own| network.with_file_name(own))
-        .filter(|path| path.is_file())
-        .collect();
-    own.sort();
-    own
+    // A file that cannot be read is no network either, which is said when it is opened.
+    kaldera_onnx::weight_files(network).unwrap_or_default()
+}
+
+#[cfg(not(feature = "onnx"))]
+fn weights_beside(_network: &Path) -> Vec<PathBuf> {
+    vec![]
+}
+
+/// Whether a token is one of `#0`, `#1` ..., which tell words of a lexicon apart.
+fn is_disambiguation(text: &str) -> bool {
+    let number = text.strip_prefix('#').unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The tokens of lines `OUTPUT TOKEN`, one for each output of a network; `-` is none.
@@ -517,16 +539,36 @@ mod tests {
         assert!(merged("a A\nb\n").unwrap_err().contains("line 2, 'b'"));
     }
 
+    #[cfg(feature = "onnx")]
     #[test]
     fn weights_beside_an_onnx_file_belong_to_the_model() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let text = "kind = 'ctc'\ntokens = 'tokens.txt'\nnetwork = { file = 'model.onnx' }";
-        for name in ["model.onnx", "model.onnx.data", "model.onnx_data", "other.onnx", FILE] {
-            fs::write(at(name), text).unwrap();
-        }
+        fs::write(at(FILE), "kind = 'ctc'\ntokens = 'tokens.txt'\nnetwork = { file = 'model.onnx' }").unwrap();
+        // A graph of a tensor whose external_data have a location.
+        let field = |number: u8, bytes: &[u8]| [&[8 * number + 2, u8::try_from(bytes.len()).unwrap()], bytes].concat();
+        let tensor = |file: &[u8]| field(5, &field(13, &[field(1, b"location"), field(2, file)].concat()));
+        fs::write(at("model.onnx"), field(7, &[tensor(b"w.weights"), tensor(b"w.data")].concat())).unwrap();
         let files = Model::open(folder.path()).unwrap().files();
-        assert_eq!(files, [FILE, "tokens.txt", "model.onnx", "model.onnx.data", "model.onnx_data"].map(at));
+        assert_eq!(files, [FILE, "tokens.txt", "model.onnx", "w.data", "w.weights"].map(at));
+    }
+
+    #[test]
+    fn disambiguation_symbols_are_no_outputs() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(FILE), "kind = 'ctc'\ntokens = 'tokens.txt'\nnetwork = { file = 'x.ark' }")
+            .unwrap();
+        let model = Model::open(folder.path()).unwrap();
+        let count = |tokens: &str| {
+            fs::write(folder.path().join("tokens.txt"), tokens).unwrap();
+            model.vocabulary(3).map(|vocabulary| vocabulary.len()).map_err(|error| error.to_string())
+        };
+        assert_eq!(count("<blk> 0\na 1\n#2 2\n#0 3\n#1 4\n"), Ok(3));
+        assert_eq!(count("<blk> 0\na 1\n#2 2\n"), Ok(3));
+        for tokens in ["<blk> 0\na 1\nb 2\n#0 3\nc 4\n", "<blk> 0\na 1\nb 2\n# 3\n", "<blk> 0\n#0 1\n"] {
+            let error = count(tokens).unwrap_err();
+            assert!(error.contains("the network gives 3 scores"), "{error}");
+        }
     }
 
     #[test]

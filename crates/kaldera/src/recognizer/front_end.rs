@@ -75,6 +75,14 @@ impl FrontEndStream {
     }
 }
 
+/// The most samples and rows of silence.
+#[cfg(feature = "onnx")]
+const MAX_SILENCE: f64 = 1e6;
+
+/// Of a quotient of times, which may be a little more than a whole number.
+#[cfg(feature = "onnx")]
+const ROUNDING: f64 = 1e-6;
+
 /// The keys of the table `features` that are no options.
 const KEYS: [&str; 3] = ["kind", "preset", "cmvn"];
 
@@ -165,6 +173,23 @@ impl FrontEnd {
         Ok(count)
     }
 
+    /// The row of digital silence, as often as rows begin in so many seconds, once at least. Where rows
+    /// are normalised over their utterance, it is what silence among silence is.
+    #[cfg(feature = "onnx")]
+    pub(super) fn silence(&self, seconds: f64) -> Result<Vec<f32>, Error> {
+        let (Some(samp_freq), Some(shift)) = (self.samp_freq(), self.frame_shift()) else { return Ok(vec![]) };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "both are positive and bounded")]
+        let (samples, count) = (
+            f64::from(samp_freq).min(MAX_SILENCE) as usize,
+            (seconds / shift - ROUNDING).ceil().clamp(1.0, MAX_SILENCE) as usize,
+        );
+        let mut rows = vec![];
+        let found = self.append_rows(&Audio::new(&vec![0.0; samples], samp_freq), &mut rows)?;
+        // The first and the last ones may be others: they see what is no audio.
+        let row = rows.get(found / 2 * self.dim()..).and_then(|rows| rows.get(..self.dim()));
+        Ok(row.map_or_else(|| vec![0.0; self.dim()], <[f32]>::to_vec).repeat(count))
+    }
+
     /// Whether each row depends on all rows of its utterance.
     pub(super) fn needs_utterance(&self) -> bool {
         self.front_end().is_some_and(kaldi_feat::FrontEnd::needs_utterance)
@@ -253,6 +278,23 @@ mod tests {
 
     fn front_end(table: &str) -> FrontEnd {
         of_table(table).unwrap()
+    }
+
+    #[cfg(feature = "onnx")]
+    #[test]
+    fn silence_is_what_a_silent_recording_has() {
+        let kaldi = front_end("kind = 'fbank'").silence(0.3).unwrap();
+        assert_eq!(kaldi.len(), 30 * 23);
+        assert!(kaldi.iter().all(|value| (value - f32::EPSILON.ln()).abs() < 1e-5), "{kaldi:?}");
+        assert_eq!(front_end("kind = 'samples'\nsample-frequency = 8000").silence(0.3).unwrap(), vec![0.0; 2400]);
+        for preset in Preset::ALL {
+            let front_end = front_end(&format!("preset = '{}'", preset.name()));
+            let rows = front_end.silence(0.3).unwrap();
+            let count = rows.len() / front_end.dim();
+            assert!((count as f64 + 0.5) * front_end.frame_shift().unwrap() > 0.3, "{}: {count} rows", preset.name());
+            assert!(rows.iter().all(|value| value.is_finite()), "{}", preset.name());
+            assert!(rows.chunks(front_end.dim()).all(|row| row == &rows[..front_end.dim()]));
+        }
     }
 
     #[test]

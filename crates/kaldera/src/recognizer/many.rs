@@ -99,8 +99,9 @@ impl Recognizer {
         for part in parts {
             let own =
                 Audio::new(&samples[part.clone()], audio.samp_freq).with_key(audio.key).with_vtln_warp(audio.vtln_warp);
-            let times = seconds_of(part.start, audio.samp_freq)..seconds_of(part.end, audio.samp_freq);
-            whole.push(times, self.transcribe(&own)?);
+            // The frames of an archive are not those of these samples.
+            let end = if self.by_key() { f64::INFINITY } else { seconds_of(part.end, audio.samp_freq) };
+            whole.push(seconds_of(part.start, audio.samp_freq)..end, self.transcribe(&own)?);
         }
         Ok(Transcript { recognition: whole.finish(audio.key), seconds })
     }

@@ -40,10 +40,15 @@ impl Parts {
         Self { n_best: n_best.max(1), max_words: MAX_WORDS, parts: vec![] }
     }
 
-    /// Adds the next part, which has these times within the recording. O(n log n) for n hypotheses.
+    /// Adds the next part, which has these times within the recording, where that of the last one
+    /// ends. O(n log n) for n hypotheses.
     pub(super) fn push(&mut self, times: Range<f64>, mut recognition: Recognition) {
         if recognition.hypotheses.is_empty() {
             recognition.hypotheses.push(Hypothesis::default());
+        }
+        for hypothesis in &mut recognition.hypotheses {
+            end_at(&mut hypothesis.tokens, times.end - times.start);
+            end_at(&mut hypothesis.words, times.end - times.start);
         }
         let start = [Way { score: 0.0, before: 0, own: 0 }];
         let before = self.parts.last().map_or(&start[..], |part| &part.ways);
@@ -118,17 +123,14 @@ impl Parts {
                 let mut segment = segment.clone();
                 segment.frames = segment.frames.start + first_frame..segment.frames.end + first_frame;
                 segment.start += part.times.start;
-                segment.end += part.times.start;
-                // The last frame may reach beyond the last sample.
-                if segment.start < part.times.end {
-                    segment.end = segment.end.min(part.times.end);
-                }
+                // Not beyond it by rounding.
+                segment.end = (segment.end + part.times.start).min(part.times.end);
                 segment
             };
             if way == 0 {
-                append(&mut whole.tokens, hypothesis.tokens.iter().map(moved));
+                whole.tokens.extend(hypothesis.tokens.iter().map(moved));
             }
-            append(&mut whole.words, hypothesis.words.iter().map(moved));
+            whole.words.extend(hypothesis.words.iter().map(moved));
             whole.scores.acoustic += hypothesis.scores.acoustic;
             whole.scores.language_model += hypothesis.scores.language_model;
             whole.scores.insertion += hypothesis.scores.insertion;
@@ -150,18 +152,27 @@ fn falling_scores(hypotheses: &[Hypothesis]) -> Vec<f64> {
     .collect()
 }
 
-/// Appends the segments of the next part. A frame that begins beyond the last sample of its part is
-/// within the next one: the two segments there meet in the middle.
-fn append(all: &mut Vec<Segment>, own: impl Iterator<Item = Segment>) {
-    let first = all.len();
-    all.extend(own);
-    let (before, after) = all.split_at_mut(first);
-    let (Some(last), Some(next)) = (before.last_mut(), after.first_mut()) else { return };
-    if last.end > next.start {
-        if last.start >= next.start {
-            next.start = last.end.min(f64::midpoint(last.start, next.end));
-        }
-        last.end = next.start;
+/// Ends segments where their audio does, after so many seconds. The last frame may reach beyond the
+/// last sample, and a network that gets silence after it may find tokens there: these share their own
+/// number of frames before the end, and take no more than half of the segment before them.
+#[expect(clippy::cast_precision_loss, reason = "an utterance has fewer than 2^53 frames and segments")]
+fn end_at(segments: &mut [Segment], seconds: f64) {
+    let inside = segments.iter().position(|segment| segment.start >= seconds).unwrap_or(segments.len());
+    let (inside, beyond) = segments.split_at_mut(inside);
+    for segment in inside.iter_mut() {
+        segment.end = segment.end.min(seconds);
+    }
+    let Some(first) = beyond.first() else { return };
+    let frame = first.duration() / first.frames.len().max(1) as f64;
+    let earliest = inside.last().map_or(0.0, |last| last.end.min(f64::midpoint(last.start, seconds)));
+    let start = (seconds - frame * beyond.len() as f64).max(earliest);
+    for segment in inside.iter_mut() {
+        segment.end = segment.end.min(start);
+    }
+    let each = (seconds - start) / beyond.len() as f64;
+    for (number, segment) in beyond.iter_mut().enumerate() {
+        segment.start = start + each * number as f64;
+        segment.end = (start + each * (number + 1) as f64).min(seconds);
     }
 }
 
@@ -251,18 +262,49 @@ mod tests {
         assert_eq!(combined(5), combined(8)[..2]);
     }
 
+    /// Words of a frame each, of 0.5 s.
+    fn frames_of(frames: &[usize]) -> Recognition {
+        let mut made = Hypothesis::default();
+        let word = |&frame: &usize| Segment::new(1, "a", frame..frame + 1, &FrameTimes::new(0.5));
+        made.words = frames.iter().map(word).collect();
+        made.tokens.clone_from(&made.words);
+        Recognition::new("u", 9, vec![made])
+    }
+
     #[test]
     fn segments_that_begin_beyond_their_part_have_a_length_and_do_not_overlap() {
-        let mut parts = Parts::new(1);
-        // The second word has the frame from 0.5 to 1 s, and the part ends at 0.4 s.
-        let mut beyond = hypothesis("a", -1.0);
-        beyond.words =
-            vec![Segment::new(1, "a", 0..1, &FrameTimes::new(0.5)), Segment::new(2, "b", 1..2, &FrameTimes::new(0.5))];
-        parts.push(0.0..0.4, Recognition::new("u", 2, vec![beyond]));
-        parts.push(0.4..2.0, recognition(1, &[-1.0]));
-        let found = parts.finish("u");
-        let words: Vec<_> = found.hypotheses[0].words.iter().map(|word| (word.start, word.end)).collect();
-        assert_eq!(words, [(0.0, 0.4), (0.5, 0.95), (0.95, 1.4)]);
+        let times = |frames: &[usize], seconds: f64| {
+            let mut parts = Parts::new(1);
+            parts.push(0.0..seconds, frames_of(frames));
+            let found = parts.finish("u").hypotheses.remove(0);
+            assert_eq!(found.tokens, found.words);
+            found.words.iter().map(|word| (word.start, word.end)).collect::<Vec<_>>()
+        };
+        // The second word has the frame from 0.5 to 1 s.
+        assert_eq!(times(&[0, 1], 0.4), [(0.0, 0.2), (0.2, 0.4)]);
+        assert_eq!(times(&[0, 2, 4], 1.0), [(0.0, 0.5), (0.5, 0.75), (0.75, 1.0)]);
+        assert_eq!(times(&[3], 1.0), [(0.5, 1.0)]);
+        assert_eq!(times(&[], 1.0), []);
+    }
+
+    proptest! {
+        #[test]
+        fn segments_are_within_their_parts_and_do_not_overlap(
+            frames in prop::collection::vec(prop::collection::btree_set(0..9_usize, 0..6), 1..4),
+            seconds in 0.1..5.0_f64,
+        ) {
+            let (mut parts, mut start) = (Parts::new(1), 0.0);
+            for frames in &frames {
+                parts.push(start..start + seconds, frames_of(&frames.iter().copied().collect::<Vec<_>>()));
+                start += seconds;
+            }
+            let found = parts.finish("u").hypotheses.remove(0);
+            prop_assert_eq!(found.words.len(), frames.iter().map(std::collections::BTreeSet::len).sum::<usize>());
+            for words in [&found.words, &found.tokens] {
+                prop_assert!(words.iter().all(|word| word.start < word.end && word.end <= start), "{words:?}");
+                prop_assert!(words.windows(2).all(|pair| pair[0].end <= pair[1].start + 1e-9), "{words:?}");
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use kaldera_decoder::Recognition;
+use kaldera_decoder::graph::{EndpointRules, EndpointState};
 use kaldera_network::{Batch, NetworkStream};
 use lod::LodTensor;
 
@@ -17,31 +18,27 @@ use crate::recognizer::front_end::FrontEndStream;
 /// network with a state runs once over each chunk. One that needs the whole utterance, such as one
 /// with layers in both directions or of an ONNX file without states, and features that are normalised
 /// over the utterance: these run over all that has come whenever a result is asked for. Such
-/// utterances should end at an [endpoint](Recognizer::endpoint).
+/// utterances should end at an [endpoint](Self::endpoint).
 pub struct RecognizerStream<'r> {
     recognizer: &'r Recognizer,
     utterance: String,
     features: FrontEndStream,
     /// Rows that the network has not taken.
     rows: Vec<f32>,
-    network: Option<Running<'r>>,
-}
-
-/// A network with a state, and the search behind it.
-struct Running<'r> {
-    network: Box<dyn NetworkStream + 'r>,
+    /// Of a network with a state.
+    network: Option<Box<dyn NetworkStream + 'r>>,
+    /// The search behind it; of a network without a state, that of the last result so far.
     decoder: DecoderStream<'r>,
 }
 
 impl<'r> RecognizerStream<'r> {
     pub(super) fn new(recognizer: &'r Recognizer, utterance: &str, samp_freq: f32) -> Result<Self, Error> {
         let features = recognizer.front_end.stream(utterance, samp_freq)?;
-        let reason = "log-probabilities of an archive belong to whole utterances: no stream".to_owned();
-        let features = features.ok_or(Error::ModelFile { path: "model.toml".into(), reason })?;
+        let reason = "log-probabilities of an archive belong to whole utterances: no stream";
+        let features = features.ok_or_else(|| recognizer.refused(reason))?;
         let network = recognizer.network.stream().ok().filter(|_| !recognizer.front_end.needs_utterance());
         let decoder = recognizer.decoder.stream(utterance)?;
-        let network = network.map(|network| Running { network, decoder });
-        Ok(Self { recognizer, utterance: utterance.to_owned(), features, rows: vec![], network })
+        Ok(Self { recognizer, utterance: utterance.to_owned(), features, rows: vec![], network, decoder })
     }
 
     /// Whether the network keeps a state, and takes each chunk once.
@@ -55,10 +52,10 @@ impl<'r> RecognizerStream<'r> {
     /// What the features, the network and the decoder refuse.
     pub fn accept(&mut self, samples: &[f32]) -> Result<(), Error> {
         self.features.accept(samples, &mut self.rows)?;
-        if let Some(running) = &mut self.network {
-            let rows = running.network.accept(&self.rows)?;
+        if let Some(network) = &mut self.network {
+            let rows = network.accept(&self.rows).map_err(|error| error.of_utterance(&self.utterance))?;
             self.rows.clear();
-            running.decoder.accept(&self.utterance, &rows, self.recognizer.network.num_outputs())?;
+            self.decoder.accept(&self.utterance, &rows, self.recognizer.network.num_outputs())?;
         }
         Ok(())
     }
@@ -68,9 +65,29 @@ impl<'r> RecognizerStream<'r> {
     /// # Errors
     /// As [`accept`](Self::accept).
     pub fn partial(&mut self) -> Result<Recognition, Error> {
-        match &mut self.network {
-            Some(running) => running.decoder.partial(),
+        match self.network {
+            Some(_) => self.decoder.partial(),
             None => self.so_far(),
+        }
+    }
+
+    /// The first of these rules by which the utterance has ended, where `so_far` is its last
+    /// [result](Self::partial).
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] for a rule that makes no sense; those of the decoder.
+    #[doc(alias = "EndpointDetected")]
+    pub fn endpoint(&mut self, so_far: &Recognition, rules: &EndpointRules) -> Result<Option<usize>, Error> {
+        let spoken = so_far.best().and_then(|best| best.tokens.last()).map_or(0, |last| last.frames.end);
+        let silence = so_far.num_frames.saturating_sub(spoken);
+        let times = self.recognizer.times();
+        let shift = times.seconds(1) - times.seconds(0);
+        #[expect(clippy::cast_possible_truncation, reason = "endpoints are detected in single precision")]
+        let at = |cost: f64| EndpointState::new(so_far.num_frames, silence, shift as f32, cost as f32);
+        // The cost is computed where it decides.
+        match rules.detect(&at(0.0))? {
+            Some(_) => Ok(rules.detect(&at(self.decoder.final_relative_cost()?))?),
+            None => Ok(None),
         }
     }
 
@@ -80,10 +97,10 @@ impl<'r> RecognizerStream<'r> {
     /// As [`accept`](Self::accept).
     pub fn finish(mut self) -> Result<Recognition, Error> {
         self.features.finish(&mut self.rows)?;
-        let Some(mut running) = self.network.take() else { return self.whole() };
-        let rows = running.network.finish(&self.rows)?;
-        running.decoder.accept(&self.utterance, &rows, self.recognizer.network.num_outputs())?;
-        running.decoder.finish()
+        let Some(mut network) = self.network.take() else { return self.whole() };
+        let rows = network.finish(&self.rows).map_err(|error| error.of_utterance(&self.utterance))?;
+        self.decoder.accept(&self.utterance, &rows, self.recognizer.network.num_outputs())?;
+        self.decoder.finish()
     }
 
     /// The words of all rows, of which the network has taken none.
@@ -93,11 +110,12 @@ impl<'r> RecognizerStream<'r> {
 
     /// The same while more may come. The end of an utterance drops a word that is not complete: its
     /// frames would count as silence, and an endpoint could fall into it.
-    fn so_far(&self) -> Result<Recognition, Error> {
+    fn so_far(&mut self) -> Result<Recognition, Error> {
         let rows = self.network_rows()?;
         let mut decoder = self.recognizer.decoder.stream(&self.utterance)?;
         decoder.accept(&self.utterance, rows.values(), self.recognizer.network.num_outputs())?;
-        decoder.partial()
+        self.decoder = decoder;
+        self.decoder.partial()
     }
 
     /// The network's output of all rows.

@@ -126,11 +126,25 @@ impl Model {
             }
         };
         let is_greedy = options.beam.is_none() && options.n_best == 1 && hot.is_none();
+        let has_one_token_a_frame = description.network.durations.is_empty() && options.symbols_per_frame == 1;
+        // icefall's modified_beam_search counts the tokens that the predictor starts with, too.
+        let length_norm = match predictor.start() {
+            Ok(state) => has_one_token_a_frame.then_some(state.tokens.len()),
+            Err(error) => return Err(self.refuse("network.predictor", error.to_string())),
+        };
         let search = TransducerOptions::default()
-            .with_beam(if is_greedy { 1 } else { options.beam.unwrap_or(BEAM) })
+            .with_beam(if is_greedy { 1 } else { options.beam.unwrap_or(BEAM.max(options.n_best)) })
+            .with_length_norm(length_norm)
             .with_unk(unk)
             .with_max_symbols_per_frame(options.symbols_per_frame)
             .with_n_best(options.n_best);
+        search.check().map_err(|error| match error {
+            DecoderError::Option { name, value, reason } => {
+                let key = name.trim_start_matches("max_").replace('_', "-");
+                self.refuse(&format!("decoding.{key}"), format!("it is {value}: {reason}"))
+            }
+            error => self.refuse("decoding", error.to_string()),
+        })?;
         let durations = description.network.durations.clone();
         let model = Predicting { predictor, num_tokens: vocabulary.len(), durations, blank };
         Ok(TransducerSearch { model, vocabulary: vocabulary.clone(), hot, options: search, times, is_greedy })
@@ -199,18 +213,19 @@ impl TransducerSearch {
                 tokens.push(separator);
             }
             let start = tokens.len();
-            tokens.extend(word.pronunciations.first().into_iter().flatten());
+            let spelling = word.pronunciations.first().filter(|spelling| !spelling.is_empty());
+            tokens.extend(spelling.ok_or_else(|| DecoderError::EmptyPhrase { phrase: word.text.clone() })?);
             places.push(start..tokens.len());
         }
         let found = forced_align(&self.model, &rows, &tokens, self.topology(), &self.options, &self.times)?.tokens;
         let word = |(word, place): (&TranscriptWord, std::ops::Range<usize>)| {
-            let (first, last) = (found.get(place.start)?, found.get(place.end.checked_sub(1)?)?);
+            let (first, last) = (&found[place.start], &found[place.end - 1]);
             // A token that takes no frame is in one that the next word may have, too.
             let next = found.get(place.end).map_or(usize::MAX, |token| token.frames.start);
             let end = last.frames.end.min(next.max(first.frames.start + 1));
-            Some(Segment::new(-1, word.text.clone(), first.frames.start..end, &self.times))
+            Segment::new(-1, word.text.clone(), first.frames.start..end, &self.times)
         };
-        Ok(words.iter().zip(places).filter_map(word).collect())
+        Ok(words.iter().zip(places).map(word).collect())
     }
 }
 

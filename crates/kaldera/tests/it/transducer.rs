@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kaldera::decoder::{Recognition, Segment};
+use kaldera::decoder::{Hypothesis, Recognition, Segment};
 use kaldera::feat::Audio;
 use kaldera::network::ParameterStore;
 use kaldera::recognizer::Recognizer;
@@ -110,6 +110,18 @@ fn a_transducer_transcribes_streams_and_aligns() {
 }
 
 #[test]
+fn hypotheses_are_ordered_as_those_of_icefall() {
+    let samples = samples(16_000);
+    let audio = Audio::new(&samples[..], 8000.0).with_key("a");
+    let found = opened(&format!("{HEAD}{NETWORK}[decoding]\nn-best = 9\n")).unwrap().transcribe(&audio).unwrap();
+    assert_eq!(found.hypotheses.len(), 9);
+    // The two tokens that the predictor starts with count.
+    let by_length = |of: &Hypothesis| of.scores.total() / f64::from(u8::try_from(of.tokens.len() + 2).unwrap());
+    let falls = |score: &dyn Fn(&Hypothesis) -> f64| found.hypotheses.is_sorted_by(|a, b| score(a) >= score(b));
+    assert!(falls(&by_length) && !falls(&|of| of.scores.total()), "{found:?}");
+}
+
+#[test]
 fn several_tokens_in_a_frame_and_durations_stream_and_align() {
     let samples = samples(8000);
     let audio = Audio::new(&samples[..], 8000.0).with_key("a");
@@ -146,7 +158,7 @@ fn keys_that_do_not_fit_a_transducer_are_named() {
         (format!("{all}durations = [1, 1, 1, 1, 1]\n"), "key network.durations: there are 5 of them, and 5 scores"),
         (format!("{all}durations = [1]\n"), "there are 5 tokens, and the network gives 4 scores"),
         (all.replace("unk = 2", "unk = 5"), "key unk: it is 5, and there are 5 tokens"),
-        (all.replace("unk = 2", "blank = 5"), "blank = 5"),
+        (all.replace("unk = 2", "blank = 5"), "key blank: it is 5, and there are 5 tokens, from 0 on"),
         (all.replace("'transducer'", "'ctc'"), "key unk: it is for kind = \"transducer\""),
         (all.replace(".safetensors", ".ark"), "key network.file"),
         (all.replace("name = 'joiner.encoder_proj'", "name = 'joiner.output_linear'"), "joiner.output_linear.weight"),
@@ -155,6 +167,10 @@ fn keys_that_do_not_fit_a_transducer_are_named() {
             "the joiner takes rows of 6 values, and the encoder gives 32",
         ),
         (format!("{all}[decoding]\nhotwords = ['four']\n"), "key decoding.hotwords"),
+        (format!("{all}[decoding]\nsymbols-per-frame = 0\n"), "key decoding.symbols-per-frame: it is 0: it must be 1"),
+        (format!("{all}[decoding]\nsymbols-per-frame = 5000\n"), "it is 5000: it must be 1000 or less"),
+        (format!("{all}[decoding]\nbeam = 0\n"), "key decoding.beam: it is 0"),
+        (format!("{all}[decoding]\nn-best = 0\n"), "key decoding.n-best: it is 0"),
     ] {
         let error = opened(&text).unwrap_err();
         assert!(error.contains(said), "{said}: {error}");
@@ -254,6 +270,10 @@ mod with_onnx {
         model(folder.path(), "transducer", PARTS, "");
         let text = fs::read_to_string(folder.path().join("model.toml")).unwrap();
         fs::write(folder.path().join("model.toml"), text.replace(&format!("joiner = '{}'", PARTS[2]), "")).unwrap();
-        assert!(refused().contains("key network.joiner: it is missing"), "{}", refused());
+        assert!(
+            refused().contains("key network.joiner: the joiner, as exporters call it, is missing"),
+            "{}",
+            refused()
+        );
     }
 }

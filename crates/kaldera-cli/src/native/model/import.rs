@@ -1,17 +1,24 @@
 //! Model folders of what icefall, sherpa-onnx and NeMo export.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use kaldera::Recognizer;
 use kaldera::feat::Preset;
-use kaldera_onnx::{Description, Layout, OnnxPredictor, Predictor as _, PredictorOptions, Runtime};
+use kaldera_onnx::{Description, Layout, OnnxPredictor, Predictor as _, PredictorOptions, Runtime, weight_files};
 
 use super::super::Trouble;
 use super::super::transcribe::Decoding;
+use super::TOOL;
+use crate::interrupt;
 use crate::log::say;
 
-/// What a token of nothing is called: icefall, sherpa-onnx and NeMo; WeNet; ESPnet; wav2vec 2.0.
+/// What a token of nothing is called: icefall, sherpa-onnx and NeMo; WeNet; ESPnet; wav2vec 2.0. Of
+/// several the first of these is it.
 const BLANKS: [&str; 5] = ["<blk>", "<blank>", "<eps>", "[blank]", "<pad>"];
 
 /// How the names of the parts of a transducer begin.
@@ -19,6 +26,9 @@ const PARTS: [&str; 3] = ["encoder", "decoder", "joiner"];
 
 /// In the names of files whose weights are of another precision than in training.
 const QUANTISED: [&str; 3] = ["int8", "int4", "fp16"];
+
+/// Bytes that are copied between two looks at whether a signal has come.
+const PIECE: u64 = 1 << 26;
 
 /// NeMo's transducers may have so many tokens in a frame: its `max_symbols`.
 const NEMO_SYMBOLS: usize = 10;
@@ -34,8 +44,14 @@ struct Export {
 /// The runtimes, under their names in a `model.toml`.
 const RUNTIMES: [(&str, Runtime); 3] = [("rten", Runtime::Rten), ("ort", Runtime::Ort), ("ort-cuda", Runtime::OrtCuda)];
 
-/// Makes the folder `output`, whose network is computed by the runtime of this name, or by the usual one.
-pub(super) fn import(source: &Path, tokens: Option<&Path>, runtime: &str, output: &Path) -> Result<(), Trouble> {
+/// Makes the folder `output`, whose network is computed by the runtime of this name, or by the usual
+/// one. Returns what was made of it; none if a signal asked to stop.
+pub(super) fn import(
+    source: &Path,
+    tokens: Option<&Path>,
+    runtime: &str,
+    output: &Path,
+) -> Result<Option<Recognizer>, Trouble> {
     let runtime = if runtime.is_empty() { RUNTIMES[0].0 } else { runtime };
     let Some(&runtime) = RUNTIMES.iter().find(|(name, _)| *name == runtime) else {
         let names = RUNTIMES.map(|(name, _)| name).join(", ");
@@ -57,14 +73,38 @@ pub(super) fn import(source: &Path, tokens: Option<&Path>, runtime: &str, output
     let output = &output.with_file_name(&part);
     part.push(format!(".{}.part", std::process::id()));
     let part = output.with_file_name(part);
-    let made = write(&part, &export, &text, &toml)
-        .and_then(|()| Decoding::default().open(&part).map(|_| ()))
-        .and_then(|()| fs::rename(&part, output).map_err(|error| failed(output, &error)));
-    if made.is_err() {
-        // What is left of it is no model.
-        let _ = fs::remove_dir_all(&part);
+    // Networks have gigabytes: a signal must not leave half of one behind.
+    let stop = interrupt::watch_flag(TOOL, "nothing was written");
+    let made = write(&part, &export, (&text, &toml), stop)
+        .and_then(|()| unless(stop, || Decoding::default().open(&part)))
+        .and_then(|made| unless(stop, || publish(&part, output).map(|()| made)));
+    match made {
+        Ok(recognizer) => Ok(Some(recognizer)),
+        Err(end) => {
+            // What is left of it is no model.
+            let _ = fs::remove_dir_all(&part);
+            end.map_or(Ok(None), Err)
+        }
     }
-    made
+}
+
+/// Why a folder is not made: a trouble, or none if a signal asked to stop.
+type End = Option<Trouble>;
+
+/// Does a step, unless a signal asked to stop.
+fn unless<T>(stop: &AtomicBool, step: impl FnOnce() -> Result<T, Trouble>) -> Result<T, End> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(None);
+    }
+    step().map_err(Some)
+}
+
+/// Gives the finished folder its name.
+fn publish(part: &Path, output: &Path) -> Result<(), Trouble> {
+    sync_folder(part);
+    fs::rename(part, output).map_err(|error| failed(output, &error))?;
+    sync_folder(folder_of(output));
+    Ok(())
 }
 
 fn failed(path: &Path, error: &dyn std::fmt::Display) -> Trouble {
@@ -79,11 +119,7 @@ fn file_name(path: &Path) -> Result<String, Trouble> {
 /// The files of an export: those of a folder, or those that belong to this one.
 fn export_of(source: &Path) -> Result<Export, Trouble> {
     let is_folder = fs::metadata(source).map_err(|error| failed(source, &error))?.is_dir();
-    let folder = match source.parent() {
-        _ if is_folder => source,
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
+    let folder = if is_folder { source } else { folder_of(source) };
     let mut names = vec![];
     for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
         let path = entry.map_err(|error| failed(folder, &error))?.path();
@@ -146,41 +182,44 @@ fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String,
 }
 
 /// Writes the folder: networks with their files of weights, the tokens and the description.
-fn write(folder: &Path, export: &Export, tokens: &str, toml: &str) -> Result<(), Trouble> {
-    fs::create_dir(folder).map_err(|error| failed(folder, &error))?;
+fn write(folder: &Path, export: &Export, (tokens, toml): (&str, &str), stop: &AtomicBool) -> Result<(), End> {
+    unless(stop, || fs::create_dir(folder).map_err(|error| failed(folder, &error)))?;
+    let mut files = BTreeSet::new();
     for network in std::iter::once(&export.network).chain(export.parts.iter().flatten()) {
-        copy(network, folder)?;
+        files.insert(network.clone());
+        files.extend(weight_files(network).map_err(|error| Some(Trouble::failed(&error)))?);
+    }
+    let source = folder_of(&export.network);
+    for from in files {
+        // Weights may be in a folder below.
+        let to = folder.join(from.strip_prefix(source).unwrap_or(&from));
+        copy(&from, &to, stop)?;
     }
     for (own, text) in [("tokens.txt", tokens), ("model.toml", toml)] {
         let path = folder.join(own);
-        fs::write(&path, text).map_err(|error| failed(&path, &error))?;
-        sync(&path)?;
+        let write = || fs::write(&path, text).and_then(|()| fs::File::open(&path)?.sync_all());
+        unless(stop, || write().map_err(|error| failed(&path, &error)))?;
     }
     Ok(())
 }
 
-/// Copies a network with its files of weights.
-fn copy(network: &Path, folder: &Path) -> Result<(), Trouble> {
-    let name = file_name(network)?;
-    let beside = match network.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    for entry in fs::read_dir(beside).map_err(|error| failed(beside, &error))? {
-        let path = entry.map_err(|error| failed(beside, &error))?.path();
-        // Weights beside the network: `model.onnx.data`, `model.onnx_data`.
-        let own = path.file_name().and_then(|own| own.to_str());
-        if let Some(own) = own.filter(|own| own.starts_with(&name) && path.is_file()) {
-            fs::copy(&path, folder.join(own)).map_err(|error| failed(&path, &error))?;
-            sync(&folder.join(own))?;
-        }
-    }
-    Ok(())
+/// Copies a file in pieces, until a signal asks to stop.
+fn copy(from: &Path, to: &Path, stop: &AtomicBool) -> Result<(), End> {
+    let open = || fs::create_dir_all(folder_of(to)).and_then(|()| Ok((fs::File::open(from)?, fs::File::create(to)?)));
+    let (source, mut copied) = unless(stop, || open().map_err(|error| failed(from, &error)))?;
+    let mut piece = || io::copy(&mut (&source).take(PIECE), &mut copied).map_err(|error| failed(from, &error));
+    while unless(stop, &mut piece)? > 0 {}
+    unless(stop, || copied.sync_all().map_err(|error| failed(to, &error)))
 }
 
-/// Waits until a file is on the disk.
-fn sync(path: &Path) -> Result<(), Trouble> {
-    fs::File::open(path).and_then(|file| file.sync_all()).map_err(|error| failed(path, &error))
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Waits until the names in a folder are on the disk, where that is possible.
+fn sync_folder(folder: &Path) {
+    let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 /// The description of a network; `tokens` are a file and its text.
@@ -196,7 +235,8 @@ fn model_toml(
     let kind = if export.parts.is_some() { "transducer" } else { "ctc" };
     let mut toml = format!("kind = \"{kind}\"\ntokens = \"tokens.txt\"\n");
     let texts: Vec<(&str, &str)> = text.lines().filter_map(|line| line.trim_end().rsplit_once([' ', '\t'])).collect();
-    let blank = texts.iter().find(|(text, _)| BLANKS.contains(&text.trim()));
+    // In the order of the names: of NeMo's lists some have a <pad> before the blank.
+    let blank = BLANKS.iter().find_map(|blank| texts.iter().find(|(text, _)| text.trim() == *blank));
     let blank: usize = match blank {
         Some((_, number)) => {
             number.parse().map_err(|_| failed(tokens, &format!("the blank's number is '{number}'")))?
