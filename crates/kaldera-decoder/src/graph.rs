@@ -7,6 +7,8 @@
 
 mod endpoint;
 mod recognizer;
+mod word_spellings;
 
 pub use endpoint::{EndpointRule, EndpointRules, EndpointState};
 pub use recognizer::{GraphOptions, GraphRecognizer, GraphStream};
+pub use word_spellings::WordSpellings;

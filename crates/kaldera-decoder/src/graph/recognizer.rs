@@ -13,6 +13,7 @@ use kaldera_base::setters;
 
 use crate::error::Error;
 use crate::graph::endpoint::{EndpointRules, EndpointState};
+use crate::graph::word_spellings::WordSpellings;
 use crate::ids::narrow;
 use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
@@ -97,6 +98,7 @@ setters! {
 pub struct GraphRecognizer {
     decoder: OnlineDecoder,
     words: Option<SymbolTable>,
+    spellings: WordSpellings,
     options: GraphOptions,
 }
 
@@ -130,7 +132,16 @@ impl GraphRecognizer {
         }
         options.times.check()?;
         let decoder = OnlineDecoder::new(graph, options.search.clone())?;
-        Ok(Self { decoder, words, options })
+        Ok(Self { decoder, words, spellings: WordSpellings::default(), options })
+    }
+
+    /// With spellings by which words begin and end with their tokens. Without them, and where a path's
+    /// tokens are other ones, a word begins with the arc that has it: in a determinized graph that is
+    /// where it is known which word it is.
+    #[must_use]
+    pub fn with_spellings(mut self, spellings: WordSpellings) -> Self {
+        self.spellings = spellings;
+        self
     }
 
     /// The options.
@@ -368,9 +379,12 @@ impl GraphRecognizer {
         Segment::new(word, text, frames, &self.options.times)
     }
 
-    /// The frames of each word of a path: from the first frame of its arc on, up to the next word
-    /// without the silence before that; at least one.
+    /// The frames of each word of a path: those of its spelling; or else from the first frame of its
+    /// arc on, up to the next word without the silence before that; at least one.
     fn word_frames(&self, lattice: &Lattice, path: &LatticePath) -> Vec<Range<usize>> {
+        if let Some(frames) = self.spellings.frames(&path.words, &self.sounds(&path.alignment)) {
+            return frames;
+        }
         let arcs = lattice.graph().fsas().arcs();
         let (mut starts, mut frame) = (vec![], 0);
         for arc in path.arcs.iter().filter_map(|&arc| usize::try_from(arc).ok()) {
@@ -431,15 +445,19 @@ impl GraphRecognizer {
         Some(self.word_frames(lattice, &path))
     }
 
-    /// The runs of classes that are not silence.
-    fn tokens(&self, alignment: &[i32]) -> Vec<Segment> {
+    /// The runs of classes that are not silence, with their frames.
+    fn sounds(&self, alignment: &[i32]) -> Vec<(i32, Range<usize>)> {
         let mut start = 0;
         let runs = alignment.chunk_by(|a, b| a == b).map(|run| {
             start += run.len();
             (run[0] - 1, start - run.len()..start)
         });
-        let sounds = runs.filter(|(class, _)| !self.options.silence.contains(class));
-        sounds.map(|(class, frames)| Segment::new(class, "", frames, &self.options.times)).collect()
+        runs.filter(|(class, _)| !self.options.silence.contains(class)).collect()
+    }
+
+    fn tokens(&self, alignment: &[i32]) -> Vec<Segment> {
+        let segment = |(class, frames)| Segment::new(class, "", frames, &self.options.times);
+        self.sounds(alignment).into_iter().map(segment).collect()
     }
 }
 

@@ -1,8 +1,11 @@
 //! Recognition with the smallest graph: CTC's topology, in which every token is a word.
 
-use fsa::dense::DenseOptions;
+use std::collections::HashMap;
+
+use fsa::dense::{DenseOptions, GraphLabels};
 use fsa::graphs::ctc_topo;
-use kaldera_decoder::graph::{EndpointRule, EndpointRules, GraphOptions, GraphRecognizer};
+use fsa::io::OpenFstText;
+use kaldera_decoder::graph::{EndpointRule, EndpointRules, GraphOptions, GraphRecognizer, WordSpellings};
 use kaldera_decoder::{Error, FrameTimes, Hypothesis, LogProbs, Segment, ctc};
 use proptest::prelude::*;
 
@@ -64,6 +67,29 @@ fn words_of_every_hypothesis_are_in_the_frames_of_its_own_alignment() {
         let frames = |segments: &[Segment]| segments.iter().map(|one| one.frames.clone()).collect::<Vec<_>>();
         assert_eq!(frames(&hypothesis.words), frames(&hypothesis.tokens), "{:?}", hypothesis.word_ids());
     }
+}
+
+#[test]
+fn words_begin_with_their_first_token_wherever_the_graph_has_them() {
+    // Word 1 is the tokens 1 2, word 2 is 1 3: determinized, the graph has each with its second token.
+    let graph =
+        OpenFstText::default().read("0 0 1 0\n0 1 2 0\n1 1 1 0\n1 2 3 1\n1 2 4 2\n2 2 1 0\n2 1 2 0\n2\n").unwrap();
+    let search = DenseOptions::default().with_labels(GraphLabels::ClassPlusOne);
+    let recognizer = GraphRecognizer::new(graph, None, GraphOptions::default().with_search(search)).unwrap();
+    let best_tokens = [0, 1, 0, 2, 2, 0, 0, 1, 3];
+    let values: Vec<f32> = best_tokens
+        .iter()
+        .flat_map(|&best| (0..TOKENS).map(move |token| if token == best { -0.1 } else { -9.0 }))
+        .collect();
+    let frames = |recognizer: &GraphRecognizer| {
+        let result = recognizer.decode(&LogProbs::new("u", &values, TOKENS).unwrap()).unwrap();
+        let words = &result.best().unwrap().words;
+        words.iter().map(|word| (word.id, word.frames.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(frames(&recognizer), [(1, 3..8), (2, 8..9)]);
+    let spellings = HashMap::from([(1, vec![vec![1, 2]]), (2, vec![vec![1, 3]])]);
+    let recognizer = recognizer.with_spellings(WordSpellings::new(spellings, None));
+    assert_eq!(frames(&recognizer), [(1, 1..5), (2, 7..9)]);
 }
 
 #[test]

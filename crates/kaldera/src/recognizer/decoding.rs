@@ -10,7 +10,7 @@ use fsa::{Fsa, Graph, GraphLabels};
 use kaldera_base::setters;
 use kaldera_decoder::align::TranscriptWord;
 use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, CtcStream, SpellingTree, WordModel};
-use kaldera_decoder::graph::{GraphOptions, GraphRecognizer, GraphStream};
+use kaldera_decoder::graph::{GraphOptions, GraphRecognizer, GraphStream, WordSpellings};
 use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Vocabulary, WordUnits};
 use kaldera_network::Predictor;
 use serde::{Deserialize, Serialize};
@@ -176,15 +176,15 @@ impl Model {
             let idle: Vec<String> = idle.into_iter().map(|(name, why)| format!("{name} ({why})")).collect();
             tracing::warn!("options that do nothing here: {}", idle.join(", "));
         }
+        let spellings = lexicon.as_deref().map(|text| spellings(text, vocabulary)).transpose();
+        let spellings = spellings.map_err(|error| self.refuse("lexicon", error.to_string()))?.unwrap_or_default();
         let search = match (predictor, graph.or(description.graph.as_ref().map(|file| ("graph", file)))) {
             (Some(predictor), _) => {
                 Search::Transducer(Box::new(self.transducer(predictor, columns, vocabulary, times)?))
             }
-            (None, Some((key, file))) => self.graph_search(key, file, vocabulary, times)?,
+            (None, Some((key, file))) => self.graph_search(key, file, vocabulary, &spellings, times)?,
             (None, None) => self.ctc_search(lexicon.as_deref(), vocabulary, times)?,
         };
-        let spellings = lexicon.as_deref().map(|text| spellings(text, vocabulary)).transpose();
-        let spellings = spellings.map_err(|error| self.refuse("lexicon", error.to_string()))?.unwrap_or_default();
         Ok(Decoder { search, spellings, columns })
     }
 
@@ -193,6 +193,7 @@ impl Model {
         key: &str,
         file: &std::path::Path,
         vocabulary: &Vocabulary,
+        spellings: &HashMap<String, Vec<Vec<i32>>>,
         times: FrameTimes,
     ) -> Result<Search, Error> {
         let options = &self.description.decoding;
@@ -235,8 +236,10 @@ impl Model {
             .with_silence(vec![vocabulary.blank()])
             .with_times(times)
             .with_n_best(options.n_best);
+        let numbers = spellings.iter().filter_map(|(word, spelled)| Some((words.find(word)?, spelled.clone())));
+        let spellings = WordSpellings::new(numbers.collect(), vocabulary.separator());
         let recognizer = GraphRecognizer::new(graph, Some(words), graph_options).map_err(|error| failed(&error))?;
-        Ok(Search::Graph(Box::new(recognizer)))
+        Ok(Search::Graph(Box::new(recognizer.with_spellings(spellings))))
     }
 
     fn ctc_search(&self, lexicon: Option<&str>, vocabulary: &Vocabulary, times: FrameTimes) -> Result<Search, Error> {
