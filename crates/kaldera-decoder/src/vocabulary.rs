@@ -274,7 +274,7 @@ impl Vocabulary {
     }
 
     /// The byte that a token is.
-    fn byte(&self, token: i32) -> Option<u8> {
+    pub(crate) fn byte(&self, token: i32) -> Option<u8> {
         byte_of(self.text(token)).filter(|_| self.words == WordUnits::Marker)
     }
 
@@ -286,6 +286,7 @@ impl Vocabulary {
             WordUnits::None => (false, text, false),
             WordUnits::Separator if self.separator == Some(token) => (true, "", false),
             WordUnits::Separator => (false, text, false),
+            WordUnits::Marker if self.byte(token).is_some_and(|byte| byte.is_ascii_whitespace()) => (true, "", true),
             WordUnits::Marker => {
                 let opened = text.strip_prefix(MARKER);
                 let rest = opened.unwrap_or(text);

@@ -17,25 +17,23 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The input and the output at these positions. The first symbolic axis is of utterances, of which
-    /// there is one; sizes of others are in the metadata, as `cache_last_channel_dim2` of NeMo's.
+    /// The input and the output at these positions. Sizes of symbolic axes are in the metadata, as
+    /// `cache_last_channel_dim2` of NeMo's; the first one without is of utterances, of which there is one.
     pub(crate) fn new(description: &Description, input: usize, output: usize) -> Result<Self, Error> {
         let info = &description.inputs[input];
         let refuse = |reason: &str| Error::State { input: info.to_string(), reason: reason.to_owned() };
         let axes = info.axes.as_deref().ok_or_else(|| refuse("the file does not tell its shape"))?;
-        let utterances = axes.iter().position(|axis| matches!(axis, Axis::Symbolic(_)));
+        let key = |at: usize| format!("{}_dim{at}", info.name);
+        let said = |at: usize| description.metadata(&key(at)).and_then(|size| size.trim().parse().ok());
+        let is_open = |(at, axis): (usize, &Axis)| matches!(axis, Axis::Symbolic(_)) && said(at).is_none();
+        let utterances = axes.iter().enumerate().position(is_open);
         let size = |(at, axis): (usize, &Axis)| match axis {
             Axis::Fixed(size) => Ok(*size),
             Axis::Symbolic(_) if utterances == Some(at) => Ok(1),
-            Axis::Symbolic(_) => {
-                let key = format!("{}_dim{at}", info.name);
-                let said = description.metadata(&key).and_then(|size| size.trim().parse().ok());
-                said.ok_or_else(|| {
-                    let reason =
-                        "more than one of its axes is dynamic: export it with that of utterances alone, or with";
-                    refuse(&format!("{reason} the size {key} in the metadata"))
-                })
-            }
+            Axis::Symbolic(_) => said(at).ok_or_else(|| {
+                let reason = "more than one of its axes is dynamic: export it with that of utterances alone, or with";
+                refuse(&format!("{reason} the size {} in the metadata", key(at)))
+            }),
         };
         let shape = axes.iter().enumerate().map(size).collect::<Result<Vec<usize>, _>>()?;
         let values = shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size));

@@ -57,9 +57,11 @@ pub fn weight_files(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
     });
     let names = names.map_err(|error| failed(error.to_string()))?;
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    let beside = |name: String| match Path::new(&name).components().all(is_plain) {
+    let beside = |name: String| match !name.is_empty() && Path::new(&name).components().all(is_plain) {
         true => Ok(path.with_file_name(name)),
-        false => Err(failed(format!("its weights are in {name}, which is not beside it"))),
+        false => Err(failed(format!(
+            "its weights are in '{name}', which is not beside it: save it with them there (onnx.save with location=...)"
+        ))),
     };
     names.into_iter().map(beside).collect()
 }
@@ -107,8 +109,11 @@ impl<R: BufRead + Seek> Walk<R> {
                 return Err(invalid(format!("byte {begin}: a field of {size} bytes, and {left} are left")));
             }
             match (message, tag >> 3, tag & 7) {
-                (Message::Entry, 1, 2) if size <= MAX_NAME => key = self.text(size)?,
-                (Message::Entry, 2, 2) if size <= MAX_NAME => value = self.text(size)?,
+                (Message::Entry, 1 | 2, 2) if size > MAX_NAME => {
+                    return Err(invalid(format!("byte {begin}: a name of {size} bytes, and {MAX_NAME} are the most")));
+                }
+                (Message::Entry, 1, 2) => key = self.text(size)?,
+                (Message::Entry, 2, 2) => value = self.text(size)?,
                 (_, field, 2) => match message.inner(field) {
                     Some(inner) => self.message(inner, self.at + size, depth + 1)?,
                     None => self.skip(size)?,

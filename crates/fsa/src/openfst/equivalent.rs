@@ -57,7 +57,11 @@ fn rounding(delta: f32, fsa: FsaView<'_>) -> f32 {
     let most_labels = number(fsa.num_states()).next_power_of_two();
     let sizes = fsa.arcs().iter().map(|arc| arc.score.abs()).filter(|size| size.is_finite());
     let rounded_off = ROUNDED_OFF * sizes.fold(0.0, f32::max);
-    (delta * narrow(OF_A_LABEL / f64::from(most_labels))).max(rounded_off).min(delta)
+    let mut step = delta * narrow(OF_A_LABEL / f64::from(most_labels));
+    while step < rounded_off && step < delta {
+        step *= 2.0;
+    }
+    step.min(delta)
 }
 
 /// A deterministic machine whose scores and labels stand as early as they can.

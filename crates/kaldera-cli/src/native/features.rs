@@ -436,14 +436,16 @@ impl Options {
     }
 
     /// What `--cmvn-file` has.
-    fn global_cmvn(&self) -> Result<Option<GlobalCmvn>, Trouble> {
+    /// What `--cmvn-file` has, and its text, which belongs to what a run was asked for: a pipe can be read once.
+    fn global_cmvn(&self) -> Result<(Option<GlobalCmvn>, String), Trouble> {
         if self.cmvn_file.is_empty() {
-            return Ok(None);
+            return Ok((None, String::new()));
         }
         let wrong =
             |error: &dyn std::fmt::Display| Trouble::Usage(format!("option --cmvn-file: {}: {error}", self.cmvn_file));
         let text = std::fs::read_to_string(&self.cmvn_file).map_err(|error| wrong(&error))?;
-        GlobalCmvn::from_text(&text).map(Some).map_err(|error| wrong(&error))
+        let cmvn = GlobalCmvn::from_text(&text).map_err(|error| wrong(&error))?;
+        Ok((Some(cmvn), text))
     }
 
     fn cmvn(&self) -> Result<Option<Cmvn>, Trouble> {
@@ -531,13 +533,14 @@ impl OfKind<'_> {
         let wrong = |error| Trouble::Usage(log::one_line(&error));
         let samp_freq = pitch.extraction.samp_freq;
         let pitch = if options.with_pitch { Some(pitch.plan().map_err(wrong)?) } else { None };
-        let extractor = plan(of_kind, options.global_cmvn()?).map_err(wrong)?;
+        let (cmvn, text) = options.global_cmvn()?;
+        let settings = format!("{settings}\n{text}");
+        let extractor = plan(of_kind, cmvn).map_err(wrong)?;
         let mut pipeline = pipeline(&extractor, pitch.as_ref(), &options)?;
         if options.resample {
             pipeline = pipeline.resample(samp_freq);
         }
-        let cmvn_file = (!options.cmvn_file.is_empty()).then_some(&options.cmvn_file);
-        extract(&pipeline, &options.corpus, &settings, cmvn_file, &paths, quiet)
+        extract(&pipeline, &options.corpus, &settings, &paths, quiet)
     }
 
     fn usage(self) -> String {
@@ -605,13 +608,12 @@ fn extract<E: FeatureExtractor>(
     pipeline: &Pipeline<'_, E>,
     corpus: &CorpusOptions,
     settings: &str,
-    cmvn_file: Option<&String>,
     paths: &[OsString],
     quiet: bool,
 ) -> Result<ExitCode, Trouble> {
     let run = corpus.run(TOOL, paths, quiet)?;
     let file = if corpus.resume {
-        let id = RunId::new(settings, &run.inputs).with_files(cmvn_file).map_err(trouble)?;
+        let id = RunId::new(settings, &run.inputs);
         if let Some(code) = run.complete(FeatureFile::found(&run.output, id).map_err(trouble)?)? {
             return Ok(code);
         }

@@ -32,13 +32,14 @@ Usage: kaldera stream [OPTIONS] MODEL < AUDIO
 
 AUDIO is 16-bit WAV, or raw samples: 16 bits, little-endian, of --num-channels (1 unless given) and
 --sample-frequency (the model's unless given). Of several channels the first is taken, unless
---channel names another one or mean. Each utterance ends at a pause (Kaldi's endpoint rules) and is a
-line; with --partial, and on a terminal, its words so far are shown after each chunk. Its end is
-looked for each tenth of a second of audio, however long chunks are. A network that keeps no state
-runs over the whole utterance each time: there words are shown, and its end is looked for, whenever it
-has grown by an eighth or by a second, and each tenth of a second while the last half second is quiet.
-When the audio has ended, stderr tells how long it took from a chunk to its words. Ctrl-C ends the
-last utterance.
+--channel names another one or mean. Each utterance ends at a pause (Kaldi's endpoint rules; less than
+a second without words is one only where the audio is 6 dB quieter than the utterance) and is a line;
+with --partial, and on a terminal, its words so far are shown after each chunk. Its end is looked for
+each tenth of a second of audio, however long chunks are. A network that keeps no state runs over the
+whole utterance each time: from half a second on words are shown, and its end is looked for, whenever
+it has grown by an eighth or by a second, and each tenth of a second while the last half second is
+quiet. When the audio has ended, stderr tells how long it took from a chunk to its words. Ctrl-C ends
+the last utterance.
 
 Examples:
   kaldera stream model/ < hello.wav
@@ -410,16 +411,17 @@ fn recognise(
     loop {
         let Chunk { samples, last } = chunks.next()?;
         let begin = *waits.get_or_insert_with(Instant::now);
-        latency.chunks += 1;
+        latency.chunks += u32::from(!samples.is_empty());
         #[expect(clippy::cast_precision_loss, reason = "a chunk has at most 2^24 samples")]
         let seconds = samples.len() as f64 / f64::from(samp_freq);
         latency.seconds += seconds;
-        // What to show of the chunk.
-        let mut so_far = None;
+        // What to show of the chunk, and whether the last result has all of it.
+        let (mut so_far, mut covered) = (None, true);
         let mut rest = &samples[..];
         while !rest.is_empty() {
             let part = rest.split_off(..before_look.min(rest.len())).unwrap_or_default();
             stream.accept(part).map_err(failed)?;
+            covered = false;
             due.add(part);
             recent.extend(part);
             recent.drain(..recent.len().saturating_sub(pause));
@@ -434,6 +436,7 @@ fn recognise(
                 continue;
             }
             let found = stream.partial().map_err(failed)?;
+            covered = true;
             let rules = if due.is_quiet(&recent) { &rules } else { &of_sounds };
             if !(looked && stream.endpoint(&found, rules).map_err(failed)?.is_some()) {
                 so_far = Some(found);
@@ -449,7 +452,7 @@ fn recognise(
             due = Due::new(pause, most_growth);
             due.add(again);
             latency.add(begin);
-            (so_far, waits) = (None, None);
+            so_far = None;
         }
         if last {
             let text = stream.finish().map_err(failed)?.text();
@@ -464,6 +467,8 @@ fn recognise(
                 Show::Terminal => print(&line.show(&so_far.text(), width()))?,
             }
             latency.add(begin);
+        }
+        if covered {
             waits = None;
         }
     }
@@ -495,7 +500,8 @@ struct Due {
 
 impl Due {
     fn new(pause: usize, most_growth: usize) -> Self {
-        Self { length: 0, energy: 0.0, at_result: 0, step: 0, work: 0, most_growth, pause }
+        // No shorter silence ends an utterance.
+        Self { length: 0, energy: 0.0, at_result: 0, step: pause, work: 0, most_growth, pause }
     }
 
     /// Takes more samples of the utterance.

@@ -144,6 +144,8 @@ struct Text<L> {
 /// The beginning of a word, by its last character and what is before.
 #[derive(Debug, Clone)]
 struct Spelling {
+    /// Tokens may be single bytes of characters.
+    bytes: Vec<u8>,
     text: String,
     /// What it adds: as unknown, or as the beginning of a hot word.
     extra: Scores,
@@ -167,7 +169,7 @@ pub(crate) struct WordPrefixes<'d, M: LanguageModel> {
     next_texts: FastMap<(u32, u32), u32>,
     spellings: Vec<Spelling>,
     longer: FastMap<(u32, i32), u32>,
-    by_text: HashMap<String, u32>,
+    by_bytes: HashMap<Vec<u8>, u32>,
     histories: FastMap<Vec<u32>, u32>,
 }
 
@@ -178,7 +180,7 @@ impl<M: LanguageModel> Clone for WordPrefixes<'_, M> {
             next_texts: self.next_texts.clone(),
             spellings: self.spellings.clone(),
             longer: self.longer.clone(),
-            by_text: self.by_text.clone(),
+            by_bytes: self.by_bytes.clone(),
             histories: self.histories.clone(),
             ..*self
         }
@@ -206,7 +208,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
             hot_words: 0.0,
             history: 0,
         };
-        let empty = Spelling { text: String::new(), extra: Scores::default() };
+        let empty = Spelling { bytes: vec![], text: String::new(), extra: Scores::default() };
         Self {
             options,
             vocabulary,
@@ -216,7 +218,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
             next_texts: FastMap::default(),
             spellings: vec![empty],
             longer: FastMap::default(),
-            by_text: HashMap::from_iter([(String::new(), NOTHING)]),
+            by_bytes: HashMap::from_iter([(vec![], NOTHING)]),
             histories: FastMap::from_iter([(vec![], 0)]),
         }
     }
@@ -293,14 +295,20 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
         if let Some(&known) = self.longer.get(&(spelling, token)) {
             return known;
         }
-        let (_, added, _) = self.vocabulary.piece(token);
-        let text = format!("{}{added}", self.spellings[spelling as usize].text);
-        let number = match self.by_text.entry(text) {
+        let mut bytes = self.spellings[spelling as usize].bytes.clone();
+        match self.vocabulary.byte(token) {
+            Some(byte) if byte.is_ascii_whitespace() => {}
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(self.vocabulary.piece(token).1.as_bytes()),
+        }
+        let number = match self.by_bytes.entry(bytes) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => {
                 let number = number(self.spellings.len());
-                let extra = partial(self.options, self.model, self.hot, place.key());
-                self.spellings.push(Spelling { text: place.key().clone(), extra });
+                let bytes = place.key().clone();
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                let extra = partial(self.options, self.model, self.hot, &text);
+                self.spellings.push(Spelling { bytes, text, extra });
                 *place.insert(number)
             }
         };
@@ -423,7 +431,7 @@ impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
         self.texts = texts.nodes().iter().map(renumbered).collect();
         self.spellings = spellings.nodes().iter().map(|&old| self.spellings[old as usize].clone()).collect();
         self.longer.clear();
-        self.by_text = self.spellings.iter().map(|spelling| spelling.text.clone()).zip(0..).collect();
+        self.by_bytes = self.spellings.iter().map(|spelling| spelling.bytes.clone()).zip(0..).collect();
         let following = (0..).zip(&self.texts).skip(1);
         self.next_texts = following.map(|(number, text)| ((text.parent, text.word), number)).collect();
         if self.options.prune_history {

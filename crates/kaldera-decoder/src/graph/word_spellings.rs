@@ -63,15 +63,18 @@ mod tests {
         let spellings = WordSpellings::new(by_word, Some(9));
         let frames = |words: &[i32], tokens: &[i32]| {
             let tokens: Vec<_> = (0..).zip(tokens).map(|(at, &token)| (token, 3 * at..3 * at + 2)).collect();
-            spellings.frames(words, &tokens)
+            let pairs = |frames: Vec<Range<usize>>| {
+                frames.into_iter().map(|frames| (frames.start, frames.end)).collect::<Vec<_>>()
+            };
+            spellings.frames(words, &tokens).map(pairs)
         };
         assert_eq!(frames(&[], &[]), Some(vec![]));
         assert_eq!(frames(&[], &[9]), Some(vec![]));
-        assert_eq!(frames(&[1], &[1]), Some(vec![0..2]));
-        assert_eq!(frames(&[1], &[9, 1, 2, 9, 9]), Some(vec![3..8]));
-        assert_eq!(frames(&[1, 1], &[1, 2, 9, 1]), Some(vec![0..5, 9..11]));
+        assert_eq!(frames(&[1], &[1]), Some(vec![(0, 2)]));
+        assert_eq!(frames(&[1], &[9, 1, 2, 9, 9]), Some(vec![(3, 8)]));
+        assert_eq!(frames(&[1, 1], &[1, 2, 9, 1]), Some(vec![(0, 5), (9, 11)]));
         // A boundary ends a word: `1 | 2 3`, and not `1 2 | 3`.
-        assert_eq!(frames(&[1, 2], &[1, 9, 2, 3]), Some(vec![0..2, 6..11]));
+        assert_eq!(frames(&[1, 2], &[1, 9, 2, 3]), Some(vec![(0, 2), (6, 11)]));
         for (words, tokens) in
             [(&[1][..], &[2][..]), (&[1], &[]), (&[], &[1]), (&[1], &[1, 3]), (&[3], &[]), (&[4], &[1])]
         {

@@ -13,8 +13,8 @@ use crate::session::{Session, Tensor, at, narrow};
 use crate::weights::weight_files;
 
 /// What to do about weights in files of other names, which RTen refuses.
-const REMEDY: &str = "RTen reads weights beside a network from files *.data and *.onnx_data alone: save the network \
-                      with such a name (onnx.save with location=...), or take ONNX Runtime (runtime = \"ort\")";
+const REMEDY: &str = "RTen reads weights from files *.data and *.onnx_data in the network's own folder alone: save \
+                      the network with such a name (onnx.save with location=...), or take ONNX Runtime (runtime = \"ort\")";
 
 pub(super) struct RtenSession {
     model: Model,
@@ -38,7 +38,7 @@ impl RtenSession {
         let model = guarded(|| Model::load_file(path));
         let model = model.map_err(|reason| {
             let reason = match weight_files(path) {
-                Ok(files) if !files.iter().all(|file| is_read(file)) => format!("{reason}; {REMEDY}"),
+                Ok(files) if !files.iter().all(|file| is_read(path, file)) => format!("{reason}; {REMEDY}"),
                 _ => reason,
             };
             Error::Load { path: path.to_owned(), reason }
@@ -90,8 +90,8 @@ impl Session for RtenSession {
 }
 
 /// Whether RTen reads weights of such a name.
-fn is_read(file: &Path) -> bool {
-    let ending = file.extension().and_then(|ending| ending.to_str());
+fn is_read(network: &Path, file: &Path) -> bool {
+    let ending = file.extension().and_then(|ending| ending.to_str()).filter(|_| file.parent() == network.parent());
     ending.is_some_and(|ending| ending.starts_with("data") || ending.starts_with("onnx_data"))
 }
 

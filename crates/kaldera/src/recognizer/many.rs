@@ -11,7 +11,7 @@ use crate::pipeline::ordered::{self, Weighed};
 use crate::pipeline::recording::Reader;
 use crate::pipeline::{ChannelChoice, Failure, Inputs, ReadOptions, Summary, Utterance};
 use crate::recognizer::Recognizer;
-use crate::recognizer::parts::Parts;
+use crate::recognizer::parts::{Parts, end_at};
 use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
 
 /// The words of a recording.
@@ -139,8 +139,11 @@ impl Recognizer {
             let transcript = text(audio.key).ok_or_else(|| Error::NoTranscript { utterance: audio.key.to_owned() })?;
             let mut hypothesis = Hypothesis::default();
             hypothesis.words = self.align(audio, transcript)?;
-            let recognition = Recognition::new(audio.key, 0, vec![hypothesis]);
-            Ok(Transcript { recognition, seconds: seconds_of(audio.samples.len(), audio.samp_freq) })
+            let seconds = seconds_of(audio.samples.len(), audio.samp_freq);
+            if !self.by_key() {
+                end_at(&mut hypothesis.words, seconds);
+            }
+            Ok(Transcript { recognition: Recognition::new(audio.key, 0, vec![hypothesis]), seconds })
         };
         run(inputs, options, align, take, progress)
     }

@@ -156,7 +156,7 @@ fn falling_scores(hypotheses: &[Hypothesis]) -> Vec<f64> {
 /// last sample, and a network that gets silence after it may find tokens there: these share their own
 /// number of frames before the end, and take no more than half of the segment before them.
 #[expect(clippy::cast_precision_loss, reason = "an utterance has fewer than 2^53 frames and segments")]
-fn end_at(segments: &mut [Segment], seconds: f64) {
+pub(super) fn end_at(segments: &mut [Segment], seconds: f64) {
     let inside = segments.iter().position(|segment| segment.start >= seconds).unwrap_or(segments.len());
     let (inside, beyond) = segments.split_at_mut(inside);
     for segment in inside.iter_mut() {

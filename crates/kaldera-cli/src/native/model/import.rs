@@ -205,9 +205,11 @@ fn write(folder: &Path, export: &Export, (tokens, toml): (&str, &str), stop: &At
 
 /// Copies a file in pieces, until a signal asks to stop.
 fn copy(from: &Path, to: &Path, stop: &AtomicBool) -> Result<(), End> {
-    let open = || fs::create_dir_all(folder_of(to)).and_then(|()| Ok((fs::File::open(from)?, fs::File::create(to)?)));
-    let (source, mut copied) = unless(stop, || open().map_err(|error| failed(from, &error)))?;
-    let mut piece = || io::copy(&mut (&source).take(PIECE), &mut copied).map_err(|error| failed(from, &error));
+    let source = unless(stop, || fs::File::open(from).map_err(|error| failed(from, &error)))?;
+    let create = || fs::create_dir_all(folder_of(to)).and_then(|()| fs::File::create(to));
+    let mut copied = unless(stop, || create().map_err(|error| failed(to, &error)))?;
+    let both = |error: io::Error| Trouble::Failed(format!("{} to {}: {error}", from.display(), to.display()));
+    let mut piece = || io::copy(&mut (&source).take(PIECE), &mut copied).map_err(both);
     while unless(stop, &mut piece)? > 0 {}
     unless(stop, || copied.sync_all().map_err(|error| failed(to, &error)))
 }

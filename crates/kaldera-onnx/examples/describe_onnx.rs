@@ -4,7 +4,7 @@ use kaldera_network::Network;
 use kaldera_onnx::{Description, Layout, OnnxNetwork, OnnxOptions, Runtime};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let Some(path) = std::env::args_os().nth(1) else { return Err("usage: describe FILE.onnx".into()) };
+    let Some(path) = std::env::args_os().nth(1) else { return Err("usage: describe_onnx FILE.onnx".into()) };
     let description = Description::read(&path, Runtime::default())?;
     for input in &description.inputs {
         println!("input  {input}");
