@@ -48,11 +48,18 @@ pub(crate) fn aligned<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
     value.py().import("numpy")?.call_method1("require", (array, array.dtype(), "CA"))
 }
 
-/// Integers from an int32 array, or from anything that has a length and integers.
+/// Integers from an int32 array, or from anything that has a length and integers. A mask of truth
+/// values is refused: its elements would be taken for 0 and 1.
 pub(crate) fn integers(values: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
     let values = &aligned(values)?;
     if let Ok(array) = values.extract::<PyReadonlyArray1<'_, i32>>() {
         return Ok(array.as_array().to_vec());
+    }
+    let is_mask = |dtype: Bound<'_, PyAny>| Ok::<_, PyErr>(matches!(&*dtype.str()?.to_cow()?, "bool" | "torch.bool"));
+    if values.getattr_opt("dtype")?.map_or(Ok(false), is_mask)? {
+        return Err(value_error(
+            "these are integers, and the array is bool: numpy.flatnonzero has the places of a mask",
+        ));
     }
     Ok(values.extract::<Vec<Int>>()?.into_iter().map(|Int(value)| value).collect())
 }

@@ -226,8 +226,8 @@ pub(crate) fn refuse_pipe(name: &str, pipes: bool) -> PyResult<()> {
     Ok(())
 }
 
-/// Reads objects by name. The file of the last one stays open; `one_pass` reads it as it was when
-/// it was opened, otherwise a file that was written again is opened again.
+/// Reads objects by name. The file of the last one stays open; one that was written again is opened
+/// again, except with `one_pass`, which does not look whether it was.
 #[pyclass(module = "kaldera._kaldera")]
 pub(crate) struct ObjectReader {
     pipes: bool,

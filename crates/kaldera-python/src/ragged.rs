@@ -201,9 +201,15 @@ fn numbers_of<T: numpy::Element + Copy>(values: &Bound<'_, PyAny>, dtype: &str) 
     Ok(values.as_array().to_vec())
 }
 
-/// NumPy's array of another library's, or of a list.
+/// NumPy's array of another library's on any device, or of a list.
 fn as_array<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    values.py().import("numpy")?.call_method1("asarray", (values,))
+    if let Some(requires_grad) = values.getattr_opt("requires_grad")?
+        && requires_grad.is_truthy()?
+    {
+        return Err(value_error("ragged tensors have no gradients: pass .detach()"));
+    }
+    // At a call the module is there: it imports this library, and makes no tensor while it is imported.
+    values.py().import("kaldera.k2._arrays")?.call_method1("numpy_of", (values,))
 }
 
 /// Rows of one length, from an array of two axes or more.
@@ -529,7 +535,8 @@ impl RaggedTensor {
     ) -> PyResult<Option<Bound<'py, PyArray1<i32>>>> {
         let py = slf.py();
         let order = if descending { Order::Descending } else { Order::Ascending };
-        // Other threads may read meanwhile: what they have borrowed is replaced, not changed.
+        // Other threads may begin to read while this sorts; while one computes with the tensor, it
+        // cannot be replaced, and that is a RuntimeError.
         let (sorted, new2old) = {
             let this = slf.try_borrow()?.clone();
             threads::run(py, None, move || {

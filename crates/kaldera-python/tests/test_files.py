@@ -347,6 +347,10 @@ def test_segments_are_parts_of_recordings(tmp_path):
         for (key, (hertz, part)), (other, (theirs_hertz, theirs_part)) in zip(ours, theirs):
             assert (key, hertz) == (other, theirs_hertz)
             np.testing.assert_array_equal(part, theirs_part)
+    # A pass reads again what was written again.
+    assert table["u3"][1][0] == 6000
+    kaldera.save_ark(tmp_path / "wav.ark", {"r": (rate, samples + 1), "s": (rate, -samples)})
+    assert [(key, part[0]) for key, (_, part) in table.items()] == [("u1", 2001), ("u2", -4000), ("u3", 6001)]
     for line, match in [
         ("u r 0.5 1.6", "u"),
         ("u r 1 -1", "u"),

@@ -187,7 +187,18 @@ def test_indexing_by_lists_equals_that_of_lists():
     into = np.zeros(2)
     k2.index_add(np.array([1, -1, 1]), np.array([1.0, 2.0, 3.0]), into)
     assert into.tolist() == [0, 4]
+    for places, match in [([1], "there are 1 indexes, and 3 values"), ([0, -2, 1], "index -2 can't be")]:
+        with pytest.raises(ValueError, match=match):
+            k2.index_add(np.array(places), np.array([1.0, 2.0, 3.0]), into)
     assert k2.index_select(numbers, np.array([-1, 2], np.int32), -3).tolist() == [-3, 7]
+
+
+def test_masks_are_no_indexes():
+    tensor, mask = k2.RaggedTensor([[1], [2], [3]]), np.array([False, False, True])
+    for wrong in [lambda: tensor[mask], lambda: tensor.index(mask)]:
+        with pytest.raises(ValueError, match="the array is bool: numpy.flatnonzero has the places of a mask"):
+            wrong()
+    assert tensor[np.flatnonzero(mask)].tolist() == [[3]]
 
 
 def test_values_go_through_dlpack():

@@ -396,3 +396,48 @@ def test_modules_are_the_functions():
     lattice = k2.intersect_dense(k2.ctc_topo(3), dense, 8.0)
     expected = losses.mwer_loss(lattice, [[1], [2]], 0.5, 20, 2.0, reduction="none")
     assert torch.equal(losses.MWERLoss(2.0, reduction="none")(lattice, [[1], [2]], 0.5, 20), expected)
+
+
+def test_ragged_tensors_take_tensors_without_gradients():
+    values = torch.arange(4.0, requires_grad=True)
+    shape = k2.RaggedTensor([[0, 1], [2, 3]]).shape
+    for wrong in [lambda: k2.RaggedTensor(shape, values), lambda: k2.RaggedTensor(values.reshape(2, 2))]:
+        with pytest.raises(ValueError, match="ragged tensors have no gradients: pass .detach()"):
+            wrong()
+    tensor = k2.RaggedTensor(shape, values.detach())
+    assert tensor.tolist() == k2.RaggedTensor(values.detach().reshape(2, 2)).tolist() == [[0, 1], [2, 3]]
+    assert tensor[torch.tensor([1])].tolist() == [[2, 3]]
+    with pytest.raises(ValueError, match="the array is bool"):
+        tensor[torch.tensor([False, True])]
+    with pytest.raises(ValueError, match="the array is bool"):
+        tensor.index(torch.tensor([False, True]))
+
+
+def test_rows_are_added_at_indexes_that_fit():
+    into = torch.zeros(2)
+    k2.index_add(torch.tensor([1, -1, 1]), torch.tensor([1.0, 2.0, 3.0]), into)
+    assert into.tolist() == [0, 4]
+    for places, match in [([1], "there are 1 indexes, and 3 values"), ([0, -2, 1], "index -2 can't be")]:
+        with pytest.raises(ValueError, match=match):
+            k2.index_add(torch.tensor(places), torch.tensor([1.0, 2.0, 3.0]), into)
+
+
+def test_fsas_of_tensors_have_tensors():
+    log_probs = torch.randn(2, 3, 4).log_softmax(-1)
+    fsas = k2.convert_dense_to_fsa_vec(k2.DenseFsaVec(log_probs))
+    assert isinstance(fsas.scores, torch.Tensor)
+    torch.testing.assert_close(fsas[1].scores[:-1], log_probs[1].reshape(-1))
+
+
+def test_fsas_on_a_device_share_nothing_with_their_sources():
+    fst = k2.linear_fst([1, 2], [3, 4])
+    fst.cost = torch.ones(3)
+    fst.names = k2.RaggedTensor([[3], [2, 1], []])
+    for source in [fst, fst.clone().requires_grad_(False)]:
+        moved = source.to("cpu")
+        moved.cost[:] = 5
+        moved.aux_labels[:] = 7
+        moved.names.sort_()
+        moved.scores += 1
+        assert source.cost.tolist() == [1, 1, 1] and source.aux_labels.tolist() == [3, 4, -1]
+        assert source.names.tolist() == [[3], [2, 1], []] and source.scores.tolist() == [0, 0, 0]

@@ -72,8 +72,9 @@ fn words_of_every_hypothesis_are_in_the_frames_of_its_own_alignment() {
 #[test]
 fn words_begin_with_their_first_token_wherever_the_graph_has_them() {
     // Word 1 is the tokens 1 2, word 2 is 1 3: determinized, the graph has each with its second token.
-    let graph =
-        OpenFstText::default().read("0 0 1 0\n0 1 2 0\n1 1 1 0\n1 2 3 1\n1 2 4 2\n2 2 1 0\n2 1 2 0\n2\n").unwrap();
+    let graph = OpenFstText::default()
+        .read("0 0 1 0\n0 1 2 0\n1 1 1 0\n1 2 3 1\n1 2 4 2\n2 2 1 0\n2 2 3 0\n2 1 2 0\n2\n")
+        .unwrap();
     let search = DenseOptions::default().with_labels(GraphLabels::ClassPlusOne);
     let recognizer = GraphRecognizer::new(graph, None, GraphOptions::default().with_search(search)).unwrap();
     let best_tokens = [0, 1, 0, 2, 2, 0, 0, 1, 3];

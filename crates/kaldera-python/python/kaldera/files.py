@@ -80,7 +80,8 @@ def load_scp(
 class LazyTable(Mapping):
     """Objects by key, read when they are asked for. It can be pickled, and read after a fork.
 
-    ``items()`` and ``values()`` read in the order of the list, each file as it is when they open it.
+    ``items()`` and ``values()`` read in the order of the list, each file as it is when they open it:
+    they do not look whether it was written again while it is open.
     """
 
     def __init__(self, files: Mapping[str, str], *, kind: str = "auto", pipes: bool = False):
@@ -161,12 +162,18 @@ class _Utterances(LazyTable):
         super().__init__({key: recordings.file(place[0]) for key, place in self._segments.items()})
 
     def __getitem__(self, key: str) -> Any:
+        # Other threads may replace the last recording meanwhile.
+        part, self._last = self._cut(key, self._last)
+        return part
+
+    def _cut(self, key: str, last: Tuple[str, Any]) -> Tuple[Any, Tuple[str, Any]]:
+        """An utterance, and the name and content of its recording, which is read if it is not the last."""
         recording, begin, end, channel = self._segments[key]
-        if self._last[0] != recording:
-            self._last = recording, self._recordings[recording]
-        if not isinstance(self._last[1], tuple):
+        if last[0] != recording:
+            last = recording, self._recordings[recording]
+        if not isinstance(last[1], tuple):
             raise ValueError(f"{self._name}: '{recording}' is no recording")
-        rate, samples = self._last[1]
+        rate, samples = last[1]
         length = len(samples) / rate
         if begin >= length or (end is not None and end > length + _MAX_OVERSHOOT):
             raise ValueError(f"{self._name}: '{key}', {begin} s to {end} s, is not in '{recording}' of {length} s")
@@ -176,10 +183,13 @@ class _Utterances(LazyTable):
             if channel >= channels:
                 raise ValueError(f"{self._name}: '{key}': there is no channel {channel}: there are {channels}")
             part = part if part.ndim == 1 else part[:, channel]
-        return rate, part.copy()
+        return (rate, part.copy()), last
 
     def _pass(self) -> Iterator[Tuple[str, Any]]:
-        return ((key, self[key]) for key in self)
+        last: Tuple[str, Any] = ("", None)
+        for key in self:
+            part, last = self._cut(key, last)
+            yield key, part
 
     def __reduce__(self):
         return _Utterances, (self._recordings, self._name)

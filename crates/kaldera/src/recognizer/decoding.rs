@@ -176,6 +176,8 @@ impl Model {
             let idle: Vec<String> = idle.into_iter().map(|(name, why)| format!("{name} ({why})")).collect();
             tracing::warn!("options that do nothing here: {}", idle.join(", "));
         }
+        // A transducer refuses a lexicon.
+        let lexicon = lexicon.filter(|_| predictor.is_none());
         let spellings = lexicon.as_deref().map(|text| spellings(text, vocabulary)).transpose();
         let spellings = spellings.map_err(|error| self.refuse("lexicon", error.to_string()))?.unwrap_or_default();
         let search = match (predictor, graph.or(description.graph.as_ref().map(|file| ("graph", file)))) {

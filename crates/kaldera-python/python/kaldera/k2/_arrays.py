@@ -25,7 +25,7 @@ def numpy_of(value: Any, dtype: Any = None) -> Any:
         value = (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
     elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         value = np.from_dlpack(value)
-    return np.require(value, dtype, "CA")
+    return np.require(value, dtype, "CAE")
 
 
 def floats_of(value: Any) -> Any:
@@ -105,11 +105,15 @@ def index_add(index: Any, value: Any, in_out: Any) -> None:
     """``in_out[index[i]] += value[i]``, in place, except where ``index[i]`` is -1."""
     import numpy as np
 
+    index = int32_of(index, "index")
+    if len(index) != len(value):
+        raise ValueError(f"there are {len(index)} indexes, and {len(value)} values")
+    if (index < -1).any():
+        raise ValueError(f"index {index.min()} can't be: it must be -1, for none, or more")
     if is_tensor(in_out):
-        elements, rows = elements_and_rows(int32_of(index, "index"), in_out.device)
+        elements, rows = elements_and_rows(index, in_out.device)
         in_out.index_add_(0, elements, value[rows])
     else:
-        index = int32_of(index, "index")
         kept = index >= 0
         np.add.at(in_out, index[kept], numpy_of(value)[kept])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._arrays import is_tensor, numpy_of
+from ._arrays import is_tensor, like, numpy_of
 from .fsa import Fsa
 
 
@@ -128,6 +128,8 @@ class DenseFsaVec:
 def convert_dense_to_fsa_vec(dense_fsa_vec: DenseFsaVec) -> Fsa:
     """A linear FSA for each utterance, with an arc of each class from frame to frame; without gradients.
 
+    The scores are a tensor where the log-probabilities are one.
+
     >>> import numpy as np
     >>> print(convert_dense_to_fsa_vec(DenseFsaVec(np.zeros((1, 1, 2))))[0])
     0 1 0 0
@@ -147,6 +149,6 @@ def convert_dense_to_fsa_vec(dense_fsa_vec: DenseFsaVec) -> Fsa:
         arcs[:, 1] = arcs[:, 0] + 1
         arcs[:, 2] = np.append(np.tile(np.arange(classes), frames), -1)
         arcs[:-1, 3] = scores[first : first + frames].reshape(-1).view(np.int32)
-        made.append(Fsa(arcs))
+        made.append(Fsa(like(arcs, dense_fsa_vec.log_probs)))
         first += frames + 1
     return create_fsa_vec(made)

@@ -21,8 +21,8 @@ class Fsa:
     natural logarithms, larger is better.
 
     An array, a tensor or a ``RaggedTensor`` that is assigned to any name is an attribute of the arcs,
-    and has a row for each; anything else belongs to the whole. Results of algorithms are new FSAs
-    with the attributes of the arcs that their arcs come from. Where an arc comes from several,
+    and has a row for each; anything else belongs to the whole. Results are new FSAs, or the FSA itself
+    where nothing changes, with the attributes of the arcs that their arcs come from. Where an arc comes from several,
     floating-point attributes are summed and integers become lists; where it comes from none, an
     attribute ``foo`` has the value ``foo_filler``, 0 unless it is set. Where two FSAs meet and both
     have an attribute, floating-point ones are summed; others of one name are a ``ValueError``.
@@ -379,9 +379,8 @@ class Fsa:
         import torch
 
         made = self.clone()
-        scores = torch.as_tensor(self.scores).to(device)
-        made._keep_scores(scores)
-        for name, value in self._tensor_attr.items():
+        made._keep_scores(torch.as_tensor(made.scores).to(device))
+        for name, value in made._tensor_attr.items():
             made._tensor_attr[name] = value.to(device) if is_tensor(value) else value
         return made
 

@@ -1,4 +1,5 @@
-"""k2's algorithms. Results are new, with the attributes of the arcs, and with gradients where the scores have them."""
+"""k2's algorithms. Results are new FSAs, or the FSA itself where nothing changes, with the attributes
+of the arcs, and with gradients where the scores have them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 //! Resamplers that are made once.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::error::Error;
 use crate::resample::polyphase::PolyphaseResample;
@@ -9,6 +9,9 @@ use crate::resample::polyphase::PolyphaseResample;
 const MAX_KEPT: usize = 8;
 
 /// The rates from and to which each one resamples, and it: the weights take milliseconds.
+///
+/// Nobody waits for the lock, nor designs a filter under it: a process that is forked while another
+/// thread holds it keeps it locked for ever. It then designs its own.
 static KEPT: Mutex<Vec<([f32; 2], Arc<PolyphaseResample>)>> = Mutex::new(Vec::new());
 
 /// The resamplers to one rate, each made when the first signal of its rate comes. The process shares
@@ -48,14 +51,18 @@ impl Resamplers {
             return Ok(None);
         }
         let rates = [samp_rate_in, self.samp_rate_out];
-        // No call leaves the list half changed.
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, found)) = kept.iter().find(|(of, _)| *of == rates) {
+        if let Ok(kept) = KEPT.try_lock()
+            && let Some((_, found)) = kept.iter().find(|(of, _)| *of == rates)
+        {
             return Ok(Some(Arc::clone(found)));
         }
         let made = Arc::new(PolyphaseResample::new(samp_rate_in, self.samp_rate_out)?);
-        kept.truncate(MAX_KEPT - 1);
-        kept.insert(0, (rates, Arc::clone(&made)));
+        if let Ok(mut kept) = KEPT.try_lock() {
+            // Another thread may have designed the same.
+            kept.retain(|(of, _)| *of != rates);
+            kept.truncate(MAX_KEPT - 1);
+            kept.insert(0, (rates, Arc::clone(&made)));
+        }
         Ok(Some(made))
     }
 }
@@ -77,6 +84,10 @@ mod tests {
         }
         assert!(KEPT.lock().unwrap().len() <= MAX_KEPT);
         assert_eq!(get(48_000.0, 16_000.0), first);
+        // A child of a fork finds the lock held by a thread that it does not have.
+        let held = KEPT.lock().unwrap();
+        assert_eq!(get(48_000.0, 16_000.0), first);
+        drop(held);
         assert!(Resamplers::new(16_000.0).get(f32::NAN).is_err());
     }
 }
