@@ -40,7 +40,7 @@ const CHUNK: usize = 1 << 16;
 ///
 /// Output sample n is the value at n / [`samp_rate_out`](Self::samp_rate_out) seconds: there is no
 /// delay in the signal. Beyond its ends the signal is mirrored, as in ffmpeg. Samples agree with
-/// ffmpeg's within the rounding of single precision; ffmpeg may give one less at the end.
+/// ffmpeg's within the rounding of single precision, and there are as many.
 ///
 /// Rates whose ratio has more than 1024 phases, such as 44101 to 16000 Hz, share a table of weights,
 /// between which is interpolated: 120 dB below the signal. No ratio takes more than 1 MiB.
@@ -105,10 +105,10 @@ impl PolyphaseResample {
         self.samp_rate_out
     }
 
-    /// How many output samples `num_samples` input samples give: those whose time lies before that
-    /// of the input sample that would follow.
+    /// How many output samples `num_samples` input samples give: the number whose duration is
+    /// nearest to theirs, the larger one of two, as in ffmpeg.
     pub fn num_output_samples(&self, num_samples: usize) -> usize {
-        self.ratio.outputs_before(num_samples)
+        self.ratio.nearest_outputs(num_samples)
     }
 
     /// Input samples after the time of an output sample that it depends on: 46, which are 1.04 ms,
@@ -336,7 +336,7 @@ mod tests {
             };
             usize::try_from(i).ok().and_then(|i| signal.get(i)).map_or(0.0, |&x| f64::from(x))
         };
-        (0..(signal.len() as f64 * rate_out / rate_in - 1e-9).ceil() as usize)
+        (0..(signal.len() as f64 * rate_out / rate_in + 0.5 + 1e-9).floor() as usize)
             .step_by(step)
             .map(|n| {
                 let t = n as f64 * rate_in / rate_out;
@@ -467,6 +467,19 @@ mod tests {
             let found = gain(rate_in, rate_out, 3000);
             assert!(found.abs() < RIPPLE_DB, "{rate_in} to {rate_out}: {found} dB");
         }
+    }
+
+    #[test]
+    fn lengths_are_those_of_ffmpeg() {
+        // Of ffmpeg 5.1, by `-ar 16000`.
+        let lengths = |rate: f32, of: [usize; 6]| {
+            let resampler = PolyphaseResample::new(rate, 16_000.0).unwrap();
+            of.map(|num_samples| resampler.resample(&vec![1.0; num_samples]).len())
+        };
+        assert_eq!(lengths(44_100.0, [1, 2, 3, 17, 442, 44_103]), [0, 1, 1, 6, 160, 16_001]);
+        assert_eq!(lengths(48_000.0, [1, 2, 10, 442, 1_000, 44_104]), [0, 1, 3, 147, 333, 14_701]);
+        assert_eq!(lengths(32_000.0, [0, 1, 2, 3, 4, 5]), [0, 1, 1, 2, 2, 3]);
+        assert_eq!(lengths(44_101.0, [1, 3, 17, 1_001, 4_413, 44_102]), [0, 1, 6, 363, 1_601, 16_000]);
     }
 
     #[test]

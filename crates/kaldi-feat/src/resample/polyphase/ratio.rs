@@ -22,4 +22,10 @@ impl Ratio {
         let ticks = (num_samples as u128 * u128::from(self.output)).div_ceil(u128::from(self.input));
         usize::try_from(ticks).unwrap_or(usize::MAX)
     }
+
+    /// How many output samples are as long as `num_samples` input samples: the nearest number.
+    pub(super) fn nearest_outputs(self, num_samples: usize) -> usize {
+        let (input, output) = (u128::from(self.input), u128::from(self.output));
+        usize::try_from((2 * num_samples as u128 * output + input) / (2 * input)).unwrap_or(usize::MAX)
+    }
 }
