@@ -15,11 +15,13 @@ use kaldera::fsa::paths::{
     ArcPosteriorsSaved, BackwardScoresSaved, ForwardScoresSaved, Nbest, TotalScoresSaved, arc_posteriors_saved,
     backward_scores_saved, forward_scores_saved, levenshtein_alignment as align, random_paths, total_scores_saved,
 };
-use kaldera::fsa::{AUX_LABELS, Arc, Attribute, Attributes, Error, FsaOrVec, FsaVec, Fsas, Graph, Ragged, Semiring};
+use kaldera::fsa::{
+    AUX_LABELS, Arc, Attribute, Attributes, Error, FsaOrVec, FsaVec, Fsas, Graph, Properties, Ragged, Semiring,
+};
 use kaldera::ragged::{RaggedShape as Shape, index_select};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 
 use crate::arguments::{Count, Int, integers};
 use crate::attributes::{attribute, dictionary, graph, lists_to_python, to_python};
@@ -570,6 +572,12 @@ pub(crate) fn linear_fsa(labels: &Bound<'_, PyAny>) -> PyResult<RaggedArc> {
     }
     let labels = numbers(labels.extract()?);
     Ok(threads::run(py, None, || linear_fsa_of(&labels))?.map_err(exception)?.into())
+}
+
+/// The bits of `properties` by k2's names, from the lowest.
+#[pyfunction]
+pub(crate) fn fsa_properties(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    Properties::ALL.iter_names().map(|(name, property)| (name, property.bits())).into_py_dict(py)
 }
 
 /// CTC's topology.

@@ -44,6 +44,7 @@ fn _kaldera(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<automata::RaggedArc>()?;
     module.add_class::<automata::ScoresSaved>()?;
     module.add_function(wrap_pyfunction!(automata::cat_arcs, module)?)?;
+    module.add_function(wrap_pyfunction!(automata::fsa_properties, module)?)?;
     module.add_function(wrap_pyfunction!(automata::linear_fsa, module)?)?;
     module.add_function(wrap_pyfunction!(automata::ctc_topo, module)?)?;
     module.add_function(wrap_pyfunction!(automata::ctc_graph, module)?)?;

@@ -472,7 +472,6 @@ def test_functions_do_what_methods_do():
     assert np.array_equal(k2.to_tensor(fst), fst.arcs_as_tensor())
     for fsa in [fst, k2.ctc_topo(2), k2.ctc_graph([[1, 0], []])]:
         assert k2.properties_to_str(fsa.properties) == fsa.properties_str
-    assert k2.properties_to_str(k2.fsa_properties.ALL).count("|") == 8
     fst.lists = k2.RaggedTensor([[2, 1], []])
     copy = fst.clone()
     copy.lists.sort_()
@@ -480,6 +479,18 @@ def test_functions_do_what_methods_do():
     # Names that are not k2's are free.
     fst.num_states = 5
     assert fst.num_states == 5
+
+
+def test_properties_are_k2s_bits():
+    names = ["VALID", "NONEMPTY", "TOPSORTED", "TOPSORTED_AND_ACYCLIC", "ARC_SORTED", "ARC_SORTED_AND_DETERMINISTIC"]
+    names += ["EPSILON_FREE", "ACCESSIBLE", "COACCESSIBLE"]
+    assert [getattr(k2.fsa_properties, name) for name in names] == [1 << bit for bit in range(9)]
+    assert k2.fsa_properties.ALL == 511
+    assert k2.properties_to_str(0x1FF) == (
+        '"Valid|Nonempty|TopSorted|TopSortedAndAcyclic|ArcSorted|ArcSortedAndDeterministic'
+        '|EpsilonFree|MaybeAccessible|MaybeCoaccessible"'
+    )
+    assert k2.properties_to_str(0x40 | 0x1000) == '"EpsilonFree"'
 
 
 def test_arc_maps_compose_and_one_of_a_list_is_selected():

@@ -72,6 +72,19 @@ impl Properties {
         Self(self.0 & !others.0)
     }
 
+    /// Each property of the set with k2's name, from the lowest bit.
+    ///
+    /// ```
+    /// use fsa::Properties;
+    ///
+    /// let names: Vec<_> = (Properties::VALID | Properties::EPSILON_FREE).iter_names().collect();
+    /// assert_eq!(names, [("Valid", Properties::VALID), ("EpsilonFree", Properties::EPSILON_FREE)]);
+    /// ```
+    pub fn iter_names(self) -> impl Iterator<Item = (&'static str, Self)> {
+        let named = Self::NAMES.into_iter().enumerate().map(|(bit, name)| (name, Self(1 << bit)));
+        named.filter(move |&(_, property)| self.contains(property))
+    }
+
     /// Looks at each arc of a valid FSA once. O(states + arcs).
     #[doc(alias = "GetFsaBasicProperties")]
     pub(crate) fn of(fsa: FsaView<'_>) -> Self {
@@ -172,8 +185,7 @@ impl BitAnd for Properties {
 /// k2's words: `"Valid|Nonempty|..."`, without the quotes.
 impl fmt::Display for Properties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let held = Self::NAMES.iter().enumerate().filter(|&(bit, _)| self.0 & 1 << bit != 0);
-        for (i, (_, name)) in held.enumerate() {
+        for (i, (name, _)) in self.iter_names().enumerate() {
             write!(f, "{}{name}", if i > 0 { "|" } else { "" })?;
         }
         Ok(())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .. import _kaldera
+
 __all__ = [
     "ACCESSIBLE",
     "ALL",
@@ -16,29 +18,19 @@ __all__ = [
     "to_str",
 ]
 
-VALID = 0x01
-NONEMPTY = 0x02
-TOPSORTED = 0x04
-TOPSORTED_AND_ACYCLIC = 0x08
-ARC_SORTED = 0x10
-ARC_SORTED_AND_DETERMINISTIC = 0x20
-EPSILON_FREE = 0x40
-ACCESSIBLE = 0x80
-COACCESSIBLE = 0x0100
-ALL = 0x01FF
+#: The bits by k2's names, from the lowest.
+_BITS = _kaldera.fsa_properties()
 
-#: k2's names of the bits, from the lowest.
-_NAMES = (
-    "Valid",
-    "Nonempty",
-    "TopSorted",
-    "TopSortedAndAcyclic",
-    "ArcSorted",
-    "ArcSortedAndDeterministic",
-    "EpsilonFree",
-    "MaybeAccessible",
-    "MaybeCoaccessible",
-)
+VALID = _BITS["Valid"]
+NONEMPTY = _BITS["Nonempty"]
+TOPSORTED = _BITS["TopSorted"]
+TOPSORTED_AND_ACYCLIC = _BITS["TopSortedAndAcyclic"]
+ARC_SORTED = _BITS["ArcSorted"]
+ARC_SORTED_AND_DETERMINISTIC = _BITS["ArcSortedAndDeterministic"]
+EPSILON_FREE = _BITS["EpsilonFree"]
+ACCESSIBLE = _BITS["MaybeAccessible"]
+COACCESSIBLE = _BITS["MaybeCoaccessible"]
+ALL = sum(_BITS.values())
 
 
 def to_str(p: int) -> str:
@@ -47,4 +39,4 @@ def to_str(p: int) -> str:
     >>> to_str(NONEMPTY | TOPSORTED)
     '"Nonempty|TopSorted"'
     """
-    return '"' + "|".join(name for i, name in enumerate(_NAMES) if p >> i & 1) + '"'
+    return '"' + "|".join(name for name, bit in _BITS.items() if p & bit) + '"'
