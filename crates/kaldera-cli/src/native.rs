@@ -4,6 +4,7 @@
 pub(crate) mod align;
 mod corpus;
 pub(crate) mod features;
+mod files;
 pub(crate) mod fst;
 mod heat_map;
 pub(crate) mod info;

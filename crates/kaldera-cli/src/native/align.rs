@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use kaldera::feat::options::{OptionSet as _, Registry as _};
 
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS};
-use super::fst::files::read_text;
+use super::files::read_text;
 use super::score::keyed;
 use super::transcribe::{Decoding, TranscriptOptions, take_model};
 use super::transcripts::{FORMATS, about_formats};

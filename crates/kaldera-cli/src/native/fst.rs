@@ -1,25 +1,25 @@
 //! `kaldera fst`: FSAs in files, with the names and options of OpenFst's programs.
 
-pub(crate) mod files;
+mod files;
 mod graphs;
 mod graphviz;
 mod operations;
 mod options;
 mod tables;
 
-use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::process::ExitCode;
 
 use kaldera::fsa::io::SymbolTable;
 use kaldera::fsa::{Fsa, Graph};
 
-use self::files::{Format, FstFile, is_standard, write_bytes};
+use self::files::{Format, FstFile};
 use self::operations::OPERATIONS;
 use self::options::Options;
 use self::tables::Tables;
 use crate::layout::wrap;
 use crate::native::Trouble;
+use crate::native::files::{refuse_terminal, write_bytes};
 use crate::native::operation::{Inputs, OperationTool, refuse_overwriting};
 use crate::{Call, threads};
 
@@ -86,7 +86,7 @@ fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Tr
         file.format = output_format(&options.output, &options.format, file.format)?;
         file.set_fst_type(&options.fst_type)?;
         if file.format == Format::Binary {
-            refuse_terminal(&options.output)?;
+            refuse_terminal(&options.output, "--format=text")?;
         }
     }
     let made = match &operation.work {
@@ -143,16 +143,6 @@ fn drawing_format(output: &str, format: &str) -> Result<&'static str, Trouble> {
 
 fn ending(output: &str) -> Option<&str> {
     Path::new(output).extension().and_then(|ending| ending.to_str())
-}
-
-/// Binary files are not for eyes, and may change the state of a terminal.
-fn refuse_terminal(output: &str) -> Result<(), Trouble> {
-    if is_standard(output) && io::stdout().is_terminal() {
-        return Err(Trouble::Usage(
-            "the result is binary, and standard output is a terminal: name a file, or add --format=text".to_owned(),
-        ));
-    }
-    Ok(())
 }
 
 /// What `kaldera fst --help` shows.

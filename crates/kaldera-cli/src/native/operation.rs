@@ -7,7 +7,7 @@ use clap::Command;
 use kaldera::io::overwrite::ExistingFiles;
 
 use crate::layout::columns;
-use crate::native::fst::files::is_standard;
+use crate::native::files::is_standard;
 use crate::native::{Trouble, arguments, end, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::similar::did_you_mean;

@@ -9,7 +9,7 @@ use kaldera::decoder::score::{
 };
 use kaldera::feat::options::Registry as _;
 
-use super::fst::files::{is_standard, read_text};
+use super::files::{is_standard, read_text};
 use super::{Trouble, arguments, print};
 use crate::Call;
 use crate::parse_options::{ParseOptions, Syntax};

@@ -11,7 +11,7 @@ use kaldera::pipeline::{Inputs, LineFile, RunId, Summary, Utterance};
 use kaldera::recognizer::{AllOptions, DecodingOptions, PauseOptions, Recognizer, Transcript};
 
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
-use super::fst::files::read_text;
+use super::files::read_text;
 use super::operation::refuse_overwriting;
 use super::transcripts::{FORMATS, Format, about_formats, key_of};
 use super::{Trouble, arguments};

@@ -7,7 +7,7 @@ use kaldera::decoder::score::read_ctm;
 use serde_json::Value;
 
 use super::Trouble;
-use super::fst::files::read_bytes;
+use super::files::read_bytes;
 
 /// The endings that tell the format of a file.
 pub(super) const ENDINGS: &str = ".ctm, .TextGrid, .jsonl or .json";

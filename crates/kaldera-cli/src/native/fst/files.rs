@@ -1,16 +1,10 @@
 //! Files of FSTs in any of the formats, told by what is in them.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Cursor, Read, Write};
-use std::path::Path;
-
-use flate2::read::MultiGzDecoder;
 use kaldera::fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
-use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, Limits, Semiring};
-use kaldera::io::rxfilename::Input;
-use kaldera::pipeline::PartialFile;
+use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, Semiring};
 
 use super::Trouble;
+use crate::native::files::{NotWritten, in_file, read_bytes, read_text, shown, write_bytes, write_pieces};
 use crate::similar::did_you_mean;
 
 /// How a file holds an FST.
@@ -59,85 +53,12 @@ pub(super) struct FstFile {
     pub(super) output_symbols: Option<SymbolTable>,
 }
 
-/// Whether a name stands for standard input or output.
-pub(crate) fn is_standard(name: &str) -> bool {
-    matches!(name, "" | "-")
-}
-
-/// A file, standard input, or what a command writes (`gunzip -c lm.arpa.gz |`); uncompressed if it
-/// is compressed with gzip.
-pub(crate) fn open(name: &str) -> Result<Box<dyn BufRead>, Trouble> {
-    let cannot = |error: &dyn std::fmt::Display| Trouble::Failed(format!("cannot read {}: {error}", shown(name)));
-    let mut input: Box<dyn Read> = if is_standard(name) {
-        Box::new(io::stdin())
-    } else if name.trim_end().ends_with('|') {
-        Box::new(Command(Some(Input::open(name.trim()).map_err(|error| cannot(&error))?)))
-    } else {
-        Box::new(File::open(name).map_err(|error| cannot(&error))?)
-    };
-    let mut start = Vec::new();
-    input.by_ref().take(GZIP.len() as u64).read_to_end(&mut start).map_err(|error| cannot(&error))?;
-    let compressed = start == GZIP;
-    let input = Cursor::new(start).chain(input);
-    Ok(if compressed { Box::new(BufReader::new(MultiGzDecoder::new(input))) } else { Box::new(BufReader::new(input)) })
-}
-
-/// The first bytes of what gzip has compressed.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-/// What a command writes, which must end well.
-struct Command(Option<Input>);
-
-impl Read for Command {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(input) = &mut self.0 else { return Ok(0) };
-        let read = input.read(buffer)?;
-        if read == 0
-            && !buffer.is_empty()
-            && let Some(input) = self.0.take()
-        {
-            input.finish().map_err(io::Error::other)?;
-        }
-        Ok(read)
-    }
-}
-
-/// All bytes of what is opened.
-pub(crate) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
-    let (mut bytes, limit) = (Vec::new(), Limits::half_of_memory());
-    // What is compressed may be much larger than its file.
-    let read = open(name)?.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);
-    match read {
-        Ok(_) if bytes.len() > limit => {
-            Err(Trouble::Failed(format!("{} has more than {limit} bytes, half of the memory there is", shown(name))))
-        }
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(Trouble::Failed(format!("cannot read {}: {error}", shown(name)))),
-    }
-}
-
-/// A name in a message.
-pub(crate) fn shown(name: &str) -> String {
-    if is_standard(name) { "standard input".to_owned() } else { format!("'{name}'") }
-}
-
-/// The text of a file.
-pub(crate) fn read_text(name: &str) -> Result<String, Trouble> {
-    String::from_utf8(read_bytes(name)?).map_err(|_| Trouble::Failed(format!("{} is not UTF-8", shown(name))))
-}
-
 /// A table of symbols, if a file is named.
-pub(crate) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, Trouble> {
+pub(super) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, Trouble> {
     if name.is_empty() {
         return Ok(None);
     }
     read_text(name)?.parse().map(Some).map_err(|error| in_file(name, &error))
-}
-
-/// An error with the file that it is in. The place in a text stands on lines of its own.
-pub(crate) fn in_file(name: &str, error: &kaldera::fsa::Error) -> Trouble {
-    let name = if is_standard(name) { "standard input" } else { name };
-    Trouble::Failed(format!("{name}: {error}"))
 }
 
 impl FstFile {
@@ -208,68 +129,6 @@ impl FstFile {
             }
         }
     }
-}
-
-/// Why a file was not written.
-enum NotWritten {
-    Io(io::Error),
-    Fst(kaldera::fsa::Error),
-}
-
-impl From<kaldera::fsa::Error> for NotWritten {
-    fn from(error: kaldera::fsa::Error) -> Self {
-        Self::Fst(error)
-    }
-}
-
-impl From<io::Error> for NotWritten {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-/// Writes a file, which appears complete or not at all, or to standard output, whose reader may
-/// stop listening.
-pub(crate) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
-    write_with(name, |out| out.write_all(bytes))
-}
-
-/// As [`write_bytes`], with what `write` writes.
-pub(crate) fn write_with(name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Trouble> {
-    write_pieces(name, |out| write(out).map_err(NotWritten::Io))
-}
-
-/// As [`write_bytes`], what `write` writes, piece by piece.
-fn write_pieces(name: &str, write: impl FnOnce(&mut dyn Write) -> Result<(), NotWritten>) -> Result<(), Trouble> {
-    let write_to = |out: &mut dyn Write| {
-        let mut out = BufWriter::with_capacity(1 << 16, out);
-        write(&mut out)?;
-        out.flush().map_err(NotWritten::Io)
-    };
-    let failed = |error: NotWritten| match error {
-        NotWritten::Io(error) if is_standard(name) => {
-            Trouble::Failed(format!("cannot write to standard output: {error}"))
-        }
-        NotWritten::Io(error) => Trouble::Failed(format!("cannot write '{name}': {error}")),
-        NotWritten::Fst(error) => in_file(name, &error),
-    };
-    if is_standard(name) {
-        return match write_to(&mut io::stdout().lock()) {
-            Err(NotWritten::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(failed),
-        };
-    }
-    // What is no regular file, such as /dev/null or a FIFO, cannot be replaced: it receives the
-    // bytes.
-    if fs::metadata(name).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        let mut file = OpenOptions::new().write(true).open(name).map_err(|error| failed(error.into()))?;
-        return write_to(&mut file).map_err(failed);
-    }
-    let (mut file, partial) = PartialFile::create(Path::new(name)).map_err(|error| Trouble::failed(&error))?;
-    write_to(&mut file).map_err(failed)?;
-    drop(file);
-    partial.finish().map_err(|error| Trouble::failed(&error))?;
-    Ok(())
 }
 
 /// Without output labels, if they are the input labels.

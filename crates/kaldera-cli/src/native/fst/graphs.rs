@@ -8,11 +8,12 @@ use kaldera::fsa::graphs::{
 };
 use kaldera::fsa::io::SymbolTable;
 
-use super::files::{Format, is_standard, open, read_symbols, shown, write_bytes};
+use super::files::{Format, read_symbols};
 use super::operations::failed;
 use super::options::Options;
 use super::{Inputs, Made, Operation, Trouble, Work, output_format};
 use crate::memory::{megabytes, peak_memory};
+use crate::native::files::{is_standard, open, shown, write_bytes};
 
 /// Counts and names what was left out. As a macro, so that each call is a warning of its own: the
 /// log shows the first of each kind.

@@ -12,7 +12,8 @@ use kaldera::fsa::{
     Semiring, k2, openfst,
 };
 
-use crate::native::fst::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
+use crate::native::files::{in_file, read_text};
+use crate::native::fst::files::{Format, FstFile, as_transducer, read_symbols};
 use crate::native::fst::options::Options;
 use crate::native::fst::tables::{Tables, arc_type};
 use crate::native::fst::{DRAW, Inputs, Made, Operation, Trouble, Work, graphs, graphviz, output_format};

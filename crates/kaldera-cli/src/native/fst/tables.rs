@@ -3,8 +3,9 @@
 use kaldera::fsa::Semiring;
 use kaldera::fsa::io::SymbolTable;
 
+use crate::native::files::shown;
 use crate::native::fst::Trouble;
-use crate::native::fst::files::{FstFile, shown};
+use crate::native::fst::files::FstFile;
 use crate::native::fst::operations::project_side;
 use crate::native::fst::options::Options;
 use kaldera::fsa::openfst::Side;

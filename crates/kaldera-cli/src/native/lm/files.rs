@@ -10,7 +10,7 @@ use kaldera::fsa::graphs::{ArpaOptions, NgramModel};
 
 use super::steps::{Step, sizes};
 use super::{Options, Trouble};
-use crate::native::fst::files::{in_file, is_standard, open, read_text, shown, write_with};
+use crate::native::files::{in_file, is_standard, open, read_text, refuse_terminal, shown, write_with};
 
 /// How a file holds a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,15 +43,10 @@ impl Format {
 
 /// What is wrong with the output is told before the work.
 pub(super) fn check_output(options: &Options) -> Result<(), Trouble> {
-    if Format::of(options)? == Format::Binary
-        && is_standard(&options.output)
-        && io::IsTerminal::is_terminal(&io::stdout())
-    {
-        return Err(Trouble::Usage(
-            "the result is binary, and standard output is a terminal: name a file, or add --format=arpa".to_owned(),
-        ));
+    match Format::of(options)? {
+        Format::Binary => refuse_terminal(&options.output, "--format=arpa"),
+        Format::Arpa | Format::ArpaGz => Ok(()),
     }
-    Ok(())
 }
 
 /// Reads a model of any format, and tells its sizes and what was left out.

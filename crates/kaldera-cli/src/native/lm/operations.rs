@@ -7,7 +7,7 @@ use kaldera::fsa::graphs::{NgramModel, Perplexity};
 use super::files::{check_output, for_each_line, read, read_vocabulary, words, write};
 use super::steps::{Step, sizes};
 use super::{Inputs, Operation, Options, Trouble, print};
-use crate::native::fst::files::{in_file, is_standard, shown};
+use crate::native::files::{in_file, is_standard, shown};
 
 /// The operations in the order in which help shows them.
 pub(super) const OPERATIONS: &[Operation] = &[
