@@ -59,6 +59,10 @@ impl Bench {
         fs::write(self.path(name), text).unwrap();
     }
 
+    pub(crate) fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
     /// Runs a line of shell in which `$K` is the command.
     pub(crate) fn shell(&self, line: &str) -> Ended {
         let mut command = Command::new("sh");

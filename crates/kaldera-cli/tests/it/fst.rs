@@ -1,62 +1,48 @@
 //! `kaldera fst`: files of all formats through the operations, their words and exit status.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::ops::Deref;
 
-use tempfile::TempDir;
+use crate::bench::{self, Ended};
 
-/// A folder to run the command in.
-pub(crate) struct Bench(TempDir);
+/// A folder with a lexicon and a grammar.
+pub(crate) struct Bench(bench::Bench);
 
-pub(crate) struct Ended {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+impl Deref for Bench {
+    type Target = bench::Bench;
+
+    fn deref(&self) -> &bench::Bench {
+        &self.0
+    }
 }
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        let bench = Self(tempfile::tempdir().unwrap());
+        let bench = Self(bench::Bench::new());
         // Two words, each twice, and a language model of both.
-        bench.put("words", "<eps> 0\nyes 1\nno 2\n");
-        bench.put("tokens", "<eps> 0\ny 1\ne 2\ns 3\nn 4\no 5\n");
+        bench.file("words", "<eps> 0\nyes 1\nno 2\n");
+        bench.file("tokens", "<eps> 0\ny 1\ne 2\ns 3\nn 4\no 5\n");
+        bench.file(
+            "lexicon.txt",
+            "0 1 y yes\n1 2 e <eps>\n2 3 s <eps>\n0 4 n no 0.5\n4 3 o <eps>\n3 0 <eps> <eps>\n3\n",
+        );
+        bench.file("grammar.txt", "0 1 yes yes 0.25\n0 1 no no 1\n1\n");
         bench
-            .put("lexicon.txt", "0 1 y yes\n1 2 e <eps>\n2 3 s <eps>\n0 4 n no 0.5\n4 3 o <eps>\n3 0 <eps> <eps>\n3\n");
-        bench.put("grammar.txt", "0 1 yes yes 0.25\n0 1 no no 1\n1\n");
-        bench
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    pub(crate) fn put(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
     }
 
     pub(crate) fn fst(&self, line: &str) -> Ended {
-        self.fst_args(&line.split(' ').collect::<Vec<_>>())
+        self.line(&format!("fst {line}"))
     }
 
     /// Arguments that may have blanks in them.
     pub(crate) fn fst_args(&self, args: &[&str]) -> Ended {
-        let line = args.join(" ");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kaldera"));
-        command.current_dir(self.0.path()).arg("fst").args(args).stdin(Stdio::null());
-        let output = command.output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let ended = Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
-        assert!(!ended.stderr.contains("panicked"), "{line}: {}", ended.stderr);
-        ended
+        self.run(&[&["fst"], args].concat())
     }
 
     /// Runs what must succeed, and returns what it prints.
     #[track_caller]
     pub(crate) fn made(&self, line: &str) -> String {
-        let Ended { code, stdout, stderr } = self.fst(line);
-        assert_eq!(code, Some(0), "{line}: {stderr}");
-        stdout
+        self.fst(line).with(0).stdout
     }
 
     /// Lexicon and grammar as binary files.
@@ -105,9 +91,9 @@ fn a_lexicon_and_a_grammar_become_a_graph() {
 #[test]
 fn formats_are_told_by_what_is_in_them() {
     let bench = Bench::new();
-    bench.put("k2.txt", "0 1 7 0.5\n1 2 -1 0\n2\n");
-    bench.put("openfst.txt", "0 1 7 -0.5\n1\n");
-    bench.put("transducer.txt", "0 1 7 70 -0.5\n1\n");
+    bench.file("k2.txt", "0 1 7 0.5\n1 2 -1 0\n2\n");
+    bench.file("openfst.txt", "0 1 7 -0.5\n1\n");
+    bench.file("transducer.txt", "0 1 7 70 -0.5\n1\n");
     assert_eq!(bench.made("convert --format=text k2.txt"), "0\t1\t7\t-0.5\n1\n");
     assert_eq!(bench.made("convert --format=k2 openfst.txt"), "0 1 7 0.5\n1 2 -1 0\n2\n");
     assert_eq!(bench.fst("equivalent k2.txt openfst.txt").code, Some(0));
@@ -128,27 +114,24 @@ fn formats_are_told_by_what_is_in_them() {
 #[test]
 fn a_language_model_becomes_a_grammar() {
     let bench = Bench::new();
-    bench.put(
+    bench.file(
         "lm.arpa",
         "\\data\\\nngram 1=3\nngram 2=1\n\\1-grams:\n-99 <s> -0.5\n-0.25 </s>\n-1 yes\n\\2-grams:\n-0.125 <s> yes\n\\end\\\n",
     );
     bench.made("arpa2fst --write-symbol-table=lm.words lm.arpa lm.fst");
-    assert!(fs::read_to_string(bench.path("lm.words")).unwrap().contains("yes"));
+    assert!(bench.text("lm.words").contains("yes"));
     assert!(bench.made("info lm.fst").contains("arcs                  5\n"));
-    bench.put("lexicon", "yes y e s\nno n o\n");
+    bench.file("lexicon", "yes y e s\nno n o\n");
     let made = bench.fst("make-hlg --write-words=w --write-tokens=t lexicon lm.arpa HLG.fst");
     assert!(made.code == Some(0) && made.stderr.contains("L o G"), "{}", made.stderr);
-    let tokens = fs::read_to_string(bench.path("t")).unwrap();
+    let tokens = bench.text("t");
     let token =
         |name: &str| tokens.lines().find_map(|line| line.strip_prefix(&format!("{name}\t"))).unwrap().to_owned();
     let lines: Vec<_> =
         ["y", "e", "s"].iter().enumerate().map(|(i, name)| format!("{i} {} {}\n", i + 1, token(name))).collect();
-    bench.put("frames.txt", &(lines.concat() + "3\n"));
+    bench.file("frames.txt", &(lines.concat() + "3\n"));
     assert!(bench.made("compose frames.txt HLG.fst yes.txt").is_empty());
-    assert!(
-        fs::read_to_string(bench.path("yes.txt")).unwrap().lines().count() >= 4,
-        "the frames of a word give the word"
-    );
+    assert!(bench.text("yes.txt").lines().count() >= 4, "the frames of a word give the word");
     let broken = bench.fst("arpa2fst grammar.txt");
     assert!(broken.code == Some(1) && broken.stderr.contains("line"), "{}", broken.stderr);
 }
@@ -156,8 +139,8 @@ fn a_language_model_becomes_a_grammar() {
 #[test]
 fn mistakes_are_told() {
     let bench = Bench::compiled();
-    bench.put("bad.txt", "0 1 yes yes\n1 2 maybe yes\n2\n");
-    bench.put("T.txt", "0 1 1 2 0.5\n1\n");
+    bench.file("bad.txt", "0 1 yes yes\n1 2 maybe yes\n2\n");
+    bench.file("T.txt", "0 1 1 2 0.5\n1\n");
     let wrong = bench.fst("compile --isymbols=words --osymbols=words bad.txt out.fst");
     assert_eq!(wrong.code, Some(1));
     assert!(wrong.stderr.contains("bad.txt: line 2, column 5: a symbol that is not in the table"), "{}", wrong.stderr);
@@ -208,28 +191,24 @@ fn graphviz_draws_if_it_is_there() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let bench = Bench::compiled();
-    bench.put("dot", "#!/bin/sh\necho \"<svg $1\"\nexec /bin/cat\n");
+    bench.file("dot", "#!/bin/sh\necho \"<svg $1\"\nexec /bin/cat\n");
     fs::set_permissions(bench.path("dot"), fs::Permissions::from_mode(0o755)).unwrap();
-    let draw = |path: &std::path::Path| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kaldera"));
-        command.current_dir(bench.0.path()).args(["fst", "draw", "--layout=graphviz", "L.fst"]);
-        command.stdin(Stdio::null()).env("PATH", path).output().unwrap()
+    let draw = |folder: &str| {
+        let mut command = bench.command(&["fst", "draw", "--layout=graphviz", "L.fst"]);
+        Ended::from(command.env("PATH", bench.path(folder)).output().unwrap())
     };
-    let drawn = draw(bench.0.path());
-    let text = String::from_utf8(drawn.stdout).unwrap();
-    assert!(drawn.status.success() && text.starts_with("<svg -Tsvg\ndigraph") && text.ends_with("}\n"), "{text}");
-    let none = draw(&bench.path("nowhere"));
-    assert_eq!(none.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&none.stderr).contains("cannot run 'dot' of Graphviz: it is not installed"));
+    let text = draw("").with(0).stdout;
+    assert!(text.starts_with("<svg -Tsvg\ndigraph") && text.ends_with("}\n"), "{text}");
+    draw("nowhere").with(1).tells(&["cannot run 'dot' of Graphviz: it is not installed"]);
 }
 
 #[test]
 fn repetitions_are_of_whole_strings() {
     let bench = Bench::new();
     // Any number of 1 and then 2, so that the start is entered.
-    bench.put("loop.txt", "0 0 1 1\n0 1 2 2\n1\n");
-    bench.put("half.txt", "0 1 1 1\n1\n");
-    bench.put("whole.txt", "0 1 1 1\n1 2 2 2\n2\n");
+    bench.file("loop.txt", "0 0 1 1\n0 1 2 2\n1\n");
+    bench.file("half.txt", "0 1 1 1\n1\n");
+    bench.file("whole.txt", "0 1 1 1\n1 2 2 2\n2\n");
     bench.made("closure --format=binary loop.txt star.fst");
     let accepts = |string: &str| !bench.made(&format!("info {string}")).contains("final states          0\n");
     for (string, accepted) in [("half", false), ("whole", true)] {
@@ -241,8 +220,8 @@ fn repetitions_are_of_whole_strings() {
 #[test]
 fn the_examples_of_help_work() {
     let bench = Bench::compiled();
-    bench.put("lexicon", "yes y e s\nno n o\n");
-    bench.put("lm.arpa", "\\data\\\nngram 1=4\n\\1-grams:\n-99 <s>\n-1 </s>\n-0.3 yes\n-0.5 no\n\\end\\\n");
+    bench.file("lexicon", "yes y e s\nno n o\n");
+    bench.file("lm.arpa", "\\data\\\nngram 1=4\n\\1-grams:\n-99 <s>\n-1 </s>\n-0.3 yes\n-0.5 no\n\\end\\\n");
     let overview = bench.made("--help");
     let names = overview.lines().skip_while(|line| *line != "Operations:").skip(1).take_while(|line| !line.is_empty());
     let mut operations = 0;

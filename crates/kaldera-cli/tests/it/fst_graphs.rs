@@ -7,7 +7,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::fst::{Bench, Ended};
+use crate::fst::Bench;
 
 const ARPA: &str = "\\data\\\nngram 1=6\nngram 2=9\n\n\\1-grams:\n-99 <s> -0.3\n-0.5 </s>\n-0.6 A -0.1\n-0.7 B\n-0.8 C\n-1 D\n\n\\2-grams:\n\
     -0.2 <s> A\n-0.4 A B\n-0.9 D A\n\n\\end\\\n";
@@ -15,32 +15,16 @@ const LEXICON: &str = "A x\nB y\nC x x\nE y x\n";
 
 fn bench() -> Bench {
     let bench = Bench::new();
-    bench.put("lm.arpa", ARPA);
-    bench.put("lexicon", LEXICON);
-    bench.put("xy", "<blk> 0\nx 1\ny 2\n");
+    bench.file("lm.arpa", ARPA);
+    bench.file("lexicon", LEXICON);
+    bench.file("xy", "<blk> 0\nx 1\ny 2\n");
     bench
-}
-
-impl Ended {
-    #[track_caller]
-    fn refused(self, words: &[&str]) {
-        assert_eq!(self.code, Some(1), "{}", self.stderr);
-        for words in words {
-            assert!(self.stderr.contains(words), "{words:?} is not in: {}", self.stderr);
-        }
-    }
-}
-
-impl Bench {
-    fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
 }
 
 #[test]
 fn a_grammar_is_that_of_kaldi() {
     let bench = bench();
-    bench.put("given", "<eps> 0\n<s> 1\n</s> 2\nA 3\nB 4\nC 5\n#0 6\n");
+    bench.file("given", "<eps> 0\n<s> 1\n</s> 2\nA 3\nB 4\nC 5\n#0 6\n");
     let ended =
         bench.fst("arpa2fst --disambig-symbol=#0 --read-symbol-table=given --write-symbol-table=written lm.arpa G.fst");
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -61,22 +45,25 @@ fn a_grammar_is_that_of_kaldi() {
     for (options, missing) in [("--disambig-symbol=#1", "'#1'"), ("--eos-symbol=END", "'END'")] {
         bench
             .fst(&format!("arpa2fst {options} --read-symbol-table=given lm.arpa x.fst"))
-            .refused(&["'given' has no symbol", missing]);
+            .with(1)
+            .tells(&["'given' has no symbol", missing]);
     }
 }
 
 #[test]
 fn tables_that_are_given_are_never_extended() {
     let bench = bench();
-    bench.put("abc", "<eps> 0\n<unk> 1\nA 2\nB 3\nC 4\n");
-    bench.put("oov", &format!("{LEXICON}C zz x\n"));
+    bench.file("abc", "<eps> 0\n<unk> 1\nA 2\nB 3\nC 4\n");
+    bench.file("oov", &format!("{LEXICON}C zz x\n"));
     bench
         .fst("make-hlg --tokens=xy --write-tokens=t oov lm.arpa H.fst")
-        .refused(&["lexicon, line 5: a token that the table of tokens does not have: zz"]);
+        .with(1)
+        .tells(&["lexicon, line 5: a token that the table of tokens does not have: zz"]);
     assert!(!bench.path("t").exists() && !bench.path("H.fst").exists());
     bench
         .fst("make-hlg --tokens=xy --words=abc lexicon lm.arpa H.fst")
-        .refused(&["lexicon, line 4: a word that the table of words does not have: E"]);
+        .with(1)
+        .tells(&["lexicon, line 4: a word that the table of words does not have: E"]);
     let ended = bench
         .fst("make-hlg --tokens=xy --words=abc --unk=<unk> --write-tokens=t --write-words=w lexicon lm.arpa H.fst");
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -90,7 +77,8 @@ fn tables_that_are_given_are_never_extended() {
     assert_eq!(bench.text("t"), "<eps>\t0\n<blk>\t1\nx\t2\ny\t3\n");
     bench
         .fst("make-hlg --tokens=xy --words=abc --unk=none lexicon lm.arpa H.fst")
-        .refused(&["there is no symbol \"none\""]);
+        .with(1)
+        .tells(&["there is no symbol \"none\""]);
     assert_eq!(bench.fst("make-hlg --unk=<unk> lexicon lm.arpa H.fst").code, Some(2));
     // Without tables, what no path outputs is told.
     let ended = bench.fst("make-hlg lexicon lm.arpa H.fst");
@@ -106,7 +94,7 @@ fn cost(bench: &Bench, graph: &str, frames: &[&str], options: &str) -> f64 {
         lines += &format!("{at} {} {} 0\n", at + 1, label(frame));
     }
     let last = frames.len();
-    bench.put("frames.txt", &format!("{lines}{last} {} -1 0\n{}\n", last + 1, last + 1));
+    bench.file("frames.txt", &format!("{lines}{last} {} -1 0\n{}\n", last + 1, last + 1));
     bench.made(&format!("compose {options} --format=k2 frames.txt {graph} composed.txt"));
     let composed = bench.text("composed.txt");
     // The score of a path is the sum of those of its arcs; words count in no label.
@@ -180,7 +168,7 @@ fn decoding_graphs_in_files_decode_by_what_their_labels_mean() {
 #[test]
 fn one_boundary_stands_between_words() {
     let bench = bench();
-    bench.put("xyw", "<blk> 0\n<wb> 1\nx 2\ny 3\n");
+    bench.file("xyw", "<blk> 0\n<wb> 1\nx 2\ny 3\n");
     for more in ["", " --modified", " --remove-epsilon"] {
         for (ends, [start, end]) in [
             ("", [true, true]),
@@ -220,7 +208,10 @@ fn one_boundary_stands_between_words() {
     for none in ["x SIL y", "x | SIL y", "| SIL x", "x | SIL"] {
         assert!(cost(none).is_infinite(), "{none}");
     }
-    bench.fst("make-hlg --word-boundary=| --tokens=xyw lexicon lm.arpa x.fst").refused(&["there is no symbol \"|\""]);
+    bench
+        .fst("make-hlg --word-boundary=| --tokens=xyw lexicon lm.arpa x.fst")
+        .with(1)
+        .tells(&["there is no symbol \"|\""]);
 }
 
 #[test]
@@ -293,7 +284,7 @@ fn texts_may_be_compressed_or_come_from_commands() {
         ("L.fst", vec!["arcsort"], vec!["x.fst"]),
     ] {
         if name == "words" {
-            bench.put("words", "<eps> 0\n<s> 1\n</s> 2\nA 3\n");
+            bench.file("words", "<eps> 0\n<s> 1\n</s> 2\nA 3\n");
         }
         let mut results = vec![];
         for variant in variants(name) {
@@ -313,12 +304,12 @@ fn texts_may_be_compressed_or_come_from_commands() {
         }
         assert!(results.iter().all(|result| *result == results[0]), "{name} as {before:?}");
         if name == "words" {
-            bench.put("words", "<eps> 0\nyes 1\nno 2\n");
+            bench.file("words", "<eps> 0\nyes 1\nno 2\n");
         }
     }
     // A command that fails is no empty text.
     let ended = bench.fst_args(&text(&["arcsort", "cat L.fst; exit 3 |"]));
-    ended.refused(&["exit 3", "exit status: 3"]);
+    ended.with(1).tells(&["exit 3", "exit status: 3"]);
     // What is cut off is told, without its bytes.
     let cut = gzip(ARPA.as_bytes());
     fs::write(bench.path("cut.gz"), &cut[..cut.len() / 2]).unwrap();
@@ -331,28 +322,21 @@ fn texts_may_be_compressed_or_come_from_commands() {
 #[test]
 fn what_grows_without_bounds_has_a_limit() {
     let bench = bench();
-    bench.put("loop.txt", "0 0 1 1\n0 1 2 2\n1\n");
-    bench.put("line.txt", "0 1 2 2\n1\n");
+    bench.file("loop.txt", "0 0 1 1\n0 1 2 2\n1\n");
+    bench.file("line.txt", "0 1 2 2\n1\n");
     // Two cycles that weigh the same label differently: determinization never ends.
-    bench.put("twins.txt", "0 1 1 1\n0 2 1 1\n1 1 2 2 0.1\n2 2 2 2 0.3\n1 3 3 3\n2 3 4 4\n3\n");
+    bench.file("twins.txt", "0 1 1 1\n0 2 1 1\n1 1 2 2 0.1\n2 2 2 2 0.3\n1 3 3 3\n2 3 4 4\n3\n");
     for (line, words) in [
         ("shortestpath --nshortest=1000000000 loop.txt x.txt", "finding the best paths needs"),
         ("randgen --npath=1000000000 line.txt x.txt", "drawing random paths needs"),
     ] {
-        bench.fst(line).refused(&[words, "bytes or more", "arcs", "its limit is"]);
+        bench.fst(line).with(1).tells(&[words, "bytes or more", "arcs", "its limit is"]);
     }
     // As many as there are.
     assert_eq!(bench.made("shortestpath --nshortest=1000000000 line.txt"), "0\t1\t2\t2\n1\n");
     // Half of what the process may have.
-    let shell = |line: &str| {
-        let script = format!("ulimit -v 1600000; exec \"$K\" fst {line}");
-        let mut command = std::process::Command::new("sh");
-        command.args(["-c", &script]).current_dir(bench.path("")).env("K", env!("CARGO_BIN_EXE_kaldera"));
-        let output = command.stdin(std::process::Stdio::null()).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
-    };
     for line in ["determinize twins.txt x.txt", "equivalent twins.txt twins.txt"] {
-        shell(line).refused(&["determinization stopped at its limit of 819200000 bytes", "states"]);
+        let ended = bench.shell(&format!("ulimit -v 1600000; exec \"$K\" fst {line}"));
+        ended.with(1).tells(&["determinization stopped at its limit of 819200000 bytes", "states"]);
     }
 }

@@ -8,9 +8,9 @@ use crate::fst::Bench;
 /// S, a lexicon without cycles from 6 tokens to 3 words, and G, a grammar of words.
 fn bench() -> Bench {
     let bench = Bench::compiled();
-    bench.put("S.txt", "0 1 y yes\n1 2 e <eps>\n2 3 s <eps>\n0 4 n no 0.5\n4 3 o <eps>\n3\n");
+    bench.file("S.txt", "0 1 y yes\n1 2 e <eps>\n2 3 s <eps>\n0 4 n no 0.5\n4 3 o <eps>\n3\n");
     bench.made("compile --isymbols=tokens --osymbols=words --keep_isymbols --keep_osymbols S.txt S.fst");
-    bench.put("one.txt", "0 1 yes yes\n1\n");
+    bench.file("one.txt", "0 1 yes yes\n1\n");
     bench.made("compile --isymbols=words --osymbols=words --keep_isymbols --keep_osymbols one.txt one.fst");
     bench
 }
@@ -81,8 +81,8 @@ fn every_operation_carries_swaps_or_merges_tables() {
 fn operations_on_two_files_refuse_other_tables_and_arcs() {
     let bench = bench();
     // The same symbols in another order; other symbols; no table; other arcs.
-    bench.put("same", "no 2\nyes 1\n<eps> 0\n");
-    bench.put("other", "<eps> 0\nno 1\nyes 2\n");
+    bench.file("same", "no 2\nyes 1\n<eps> 0\n");
+    bench.file("other", "<eps> 0\nno 1\nyes 2\n");
     for (file, options) in [
         ("same", "--isymbols=same --osymbols=same --keep_isymbols --keep_osymbols"),
         ("other", "--isymbols=other --osymbols=other --keep_isymbols --keep_osymbols"),
@@ -115,7 +115,7 @@ fn operations_on_two_files_refuse_other_tables_and_arcs() {
         }
     }
     // Texts say nothing of their arcs, and are as the other file is.
-    bench.put("plain.txt", "0 1 1 0.5\n1\n");
+    bench.file("plain.txt", "0 1 1 0.5\n1\n");
     bench.made("compose --format=binary plain.txt log.fst out.fst");
     assert!(bench.made("info out.fst").contains("arc type              log\n"));
 }
@@ -126,7 +126,7 @@ fn operations_on_two_files_refuse_other_tables_and_arcs() {
 fn arcs_of_the_type_log_are_summed_or_refused() {
     let bench = bench();
     // Two paths with the same labels, whose sum is 0.5 - ln 2.
-    bench.put("twice.txt", "0 1 1 1 0.5\n0 2 1 1 0.5\n1 3 2 2\n2 3 2 2\n3\n");
+    bench.file("twice.txt", "0 1 1 1 0.5\n0 2 1 1 0.5\n1 3 2 2\n2 3 2 2\n3\n");
     bench.made("compile --arc-type=log twice.txt log.fst");
     bench.made("compile twice.txt standard.fst");
     let names = OPERATIONS.iter().map(|(line, _)| line.split(' ').next().unwrap()).chain(["equivalent"]);
@@ -175,7 +175,7 @@ fn arcs_of_the_type_log_are_summed_or_refused() {
 fn info_counts_as_fstinfo() {
     let bench = Bench::new();
     let counts = |text: &str| {
-        bench.put("x.txt", text);
+        bench.file("x.txt", text);
         bench.made("compile x.txt x.fst");
         let info = bench.made("info x.fst");
         let of = |name: &str| {

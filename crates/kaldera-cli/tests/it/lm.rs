@@ -2,55 +2,43 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::ops::Deref;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tempfile::TempDir;
+
+use crate::bench::{self, Ended};
 
 /// <s> and a have seen words, b backs off.
 const ARPA: &str = "\\data\\\nngram 1=5\nngram 2=2\n\n\\1-grams:\n-0.60206\t</s>\n-99\t<s>\t-0.30103\n-0.90309\t<unk>\n-0.60206\ta\t0\n-0.4259687\tb\n\n\
     \\2-grams:\n-0.2041200\t<s> a\n-0.60206\ta b\n\n\\end\\\n";
 
-struct Ended {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
+/// A folder with a model.
+struct Bench(bench::Bench);
 
-struct Bench(TempDir);
+impl Deref for Bench {
+    type Target = bench::Bench;
+
+    fn deref(&self) -> &bench::Bench {
+        &self.0
+    }
+}
 
 impl Bench {
     fn new() -> Self {
-        let bench = Self(tempfile::tempdir().unwrap());
-        fs::write(bench.path().join("lm.arpa"), ARPA).unwrap();
+        let bench = Self(bench::Bench::new());
+        bench.file("lm.arpa", ARPA);
         bench
     }
 
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
     fn lm(&self, args: &[&str]) -> Ended {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kaldera"));
-        let output = command.current_dir(self.path()).arg("lm").args(args).stdin(Stdio::null()).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let ended = Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
-        assert!(!ended.stderr.contains("panicked"), "{args:?}: {}", ended.stderr);
-        ended
+        self.run(&[&["lm"], args].concat())
     }
 
     /// Runs what must succeed, and returns what it prints.
     #[track_caller]
     fn made(&self, line: &str) -> String {
-        let ended = self.lm(&line.split(' ').collect::<Vec<_>>());
-        assert_eq!(ended.code, Some(0), "{line}: {}", ended.stderr);
-        ended.stdout
-    }
-
-    fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.path().join(name)).unwrap()
+        self.line(&format!("lm {line}")).with(0).stdout
     }
 }
 
@@ -61,11 +49,11 @@ fn a_model_goes_through_all_formats() {
     assert_eq!(plain.replace("-0.20412\t", "-0.2041200\t"), ARPA.replace("a\t0\n", "a\n"));
     bench.made("convert lm.arpa lm.bin");
     bench.made("convert lm.bin lm.arpa.gz");
-    assert!(fs::read(bench.path().join("lm.arpa.gz")).unwrap().starts_with(&[0x1f, 0x8b]));
+    assert!(fs::read(bench.path("lm.arpa.gz")).unwrap().starts_with(&[0x1f, 0x8b]));
     bench.made("convert --format=binary lm.arpa.gz again");
-    assert_eq!(fs::read(bench.path().join("again")).unwrap(), fs::read(bench.path().join("lm.bin")).unwrap());
-    let mut out = GzEncoder::new(fs::File::create(bench.path().join("lm.bin.gz")).unwrap(), Compression::fast());
-    out.write_all(&fs::read(bench.path().join("lm.bin")).unwrap()).unwrap();
+    assert_eq!(fs::read(bench.path("again")).unwrap(), fs::read(bench.path("lm.bin")).unwrap());
+    let mut out = GzEncoder::new(fs::File::create(bench.path("lm.bin.gz")).unwrap(), Compression::fast());
+    out.write_all(&fs::read(bench.path("lm.bin")).unwrap()).unwrap();
     out.finish().unwrap();
     for input in ["lm.bin", "lm.arpa.gz", "lm.bin.gz", "cat lm.bin |", "gunzip -c lm.arpa.gz|"] {
         let ended = bench.lm(&["convert", input]);
@@ -96,7 +84,7 @@ fn steps_tell_sizes_time_and_memory() {
 #[test]
 fn models_become_smaller_normalized_and_mixed() {
     let bench = Bench::new();
-    fs::write(bench.path().join("words.txt"), "<eps> 0\na 1\n").unwrap();
+    bench.file("words.txt", "<eps> 0\na 1\n");
     bench.made("restrict --vocab=words.txt lm.arpa small.arpa");
     let small = bench.text("small.arpa");
     assert!(small.contains("ngram 1=4\nngram 2=1\n") && !small.contains('b'), "{small}");
@@ -115,7 +103,7 @@ fn models_become_smaller_normalized_and_mixed() {
 #[test]
 fn perplexity_is_told_as_srilm_does() {
     let bench = Bench::new();
-    fs::write(bench.path().join("text"), "a b\n\nx a\n").unwrap();
+    bench.file("text", "a b\n\nx a\n");
     // log10: <s> a -0.20412, a b -0.60206, b </s> -0.60206; x is unknown, a -0.60206, </s>
     // -0.60206.
     let logprob: f64 = -0.20412 - 4.0 * 0.60206;
@@ -137,12 +125,12 @@ fn perplexity_is_told_as_srilm_does() {
 #[test]
 fn what_makes_no_sense_is_refused_and_leaves_nothing() {
     let bench = Bench::new();
-    fs::write(bench.path().join("broken.arpa"), "\\data\\\nngram 1=1\n\\1-grams:\nx a\n").unwrap();
+    bench.file("broken.arpa", "\\data\\\nngram 1=1\n\\1-grams:\nx a\n");
     bench.made("convert lm.arpa lm.bin");
-    let mut damaged = fs::read(bench.path().join("lm.bin")).unwrap();
+    let mut damaged = fs::read(bench.path("lm.bin")).unwrap();
     let last = damaged.len() - 1;
     damaged[last] ^= 1;
-    fs::write(bench.path().join("damaged.bin"), damaged).unwrap();
+    fs::write(bench.path("damaged.bin"), damaged).unwrap();
     for (code, args, message) in [
         (2, &["convert", "lm.arpa", "out.xyz"][..], "the ending must tell the format"),
         (2, &["convert", "lm.arpa", "lm.arpa"], "would overwrite the input"),
@@ -159,9 +147,7 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
         (1, &["convert", "damaged.bin", "out.bin"], "damaged.bin: byte 32: the n-gram model is damaged"),
         (1, &["convert", "cat lm.bin; exit 3 |", "out.bin"], "3"),
     ] {
-        let ended = bench.lm(args);
-        assert_eq!(ended.code, Some(code), "{args:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(message), "{args:?}: {}", ended.stderr);
-        assert!(!bench.path().join("out.bin").exists(), "{args:?}");
+        bench.lm(args).with(code).tells(&[message]);
+        assert!(!bench.path("out.bin").exists(), "{args:?}");
     }
 }
