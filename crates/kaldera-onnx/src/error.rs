@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::session::Runtime;
+
 /// Why a file is no network that can be used here.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -13,6 +15,12 @@ pub enum Error {
         path: PathBuf,
         /// What the runtime says.
         reason: String,
+    },
+    /// A name that no runtime has.
+    #[error("'{name}' is not one of {}", Runtime::ALL.map(Runtime::name).join(", "))]
+    UnknownRuntime {
+        /// What was given.
+        name: String,
     },
     /// This build has RTen alone.
     #[error(

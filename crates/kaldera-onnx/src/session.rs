@@ -5,6 +5,7 @@ mod on_ort;
 mod on_rten;
 
 use std::path::Path;
+use std::str::FromStr;
 
 use crate::description::Description;
 use crate::error::Error;
@@ -24,6 +25,32 @@ pub enum Runtime {
     Ort,
     /// The same on the first GPU, which needs a library of ONNX Runtime that was built with CUDA.
     OrtCuda,
+}
+
+impl Runtime {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Rten, Self::Ort, Self::OrtCuda];
+
+    /// Its name in a model folder and on the command line: `rten`, `ort` or `ort-cuda`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rten => "rten",
+            Self::Ort => "ort",
+            Self::OrtCuda => "ort-cuda",
+        }
+    }
+}
+
+impl FromStr for Runtime {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::UnknownRuntime`].
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|runtime| runtime.name() == name);
+        found.ok_or_else(|| Error::UnknownRuntime { name: name.to_owned() })
+    }
 }
 
 /// A tensor: its shape, and its values row by row.

@@ -92,8 +92,7 @@ pub(super) enum Words {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct NetworkFile {
     file: PathBuf,
-    #[serde(default)]
-    runtime: RuntimeName,
+    runtime: Option<String>,
     inputs: Option<usize>,
     #[serde(default)]
     layers: Vec<LayerOptions>,
@@ -102,16 +101,6 @@ pub(super) struct NetworkFile {
     joiner: Option<PathBuf>,
     #[serde(default)]
     pub(super) durations: Vec<usize>,
-}
-
-/// What computes a network from an ONNX file.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum RuntimeName {
-    #[default]
-    Rten,
-    Ort,
-    OrtCuda,
 }
 
 /// A folder and its description.
@@ -311,7 +300,7 @@ impl Model {
         }
         let path = self.path(file);
         let ending = path.extension().and_then(|ending| ending.to_str());
-        if *runtime != RuntimeName::default() && ending != Some("onnx") {
+        if runtime.is_some() && ending != Some("onnx") {
             return Err(self.refuse("network.runtime", "only ONNX files have a runtime: leave it out"));
         }
         match ending {
@@ -351,7 +340,7 @@ impl Model {
         let options = options.with_subsampling(self.description.subsampling);
         let options = options.with_encoder(self.description.kind == ModelKind::Transducer);
         let failed = |error| self.of_onnx("network.file", &error);
-        let mut network = OnnxNetwork::open(path, &options.with_runtime(self.runtime())).map_err(failed)?;
+        let mut network = OnnxNetwork::open(path, &options.with_runtime(self.runtime()?)).map_err(failed)?;
         if network.chunk().is_some() {
             network = network.with_tail(front_end.silence(TAIL_SECONDS)?).map_err(failed)?;
         }
@@ -363,7 +352,7 @@ impl Model {
         use kaldera_onnx::{Error as OnnxError, OnnxPredictor, PredictorOptions};
 
         let (predictor, joiner) = (self.path(predictor), self.path(joiner));
-        let options = PredictorOptions::default().with_blank(self.description.blank).with_runtime(self.runtime());
+        let options = PredictorOptions::default().with_blank(self.description.blank).with_runtime(self.runtime()?);
         Ok(Box::new(OnnxPredictor::open(predictor, &joiner, &options).map_err(|error| match &error {
             OnnxError::Load { path, .. } | OnnxError::Part { path, .. } if *path == joiner => {
                 self.of_onnx("network.joiner", &error)
@@ -373,12 +362,9 @@ impl Model {
     }
 
     #[cfg(feature = "onnx")]
-    fn runtime(&self) -> kaldera_onnx::Runtime {
-        match self.description.network.runtime {
-            RuntimeName::Rten => kaldera_onnx::Runtime::Rten,
-            RuntimeName::Ort => kaldera_onnx::Runtime::Ort,
-            RuntimeName::OrtCuda => kaldera_onnx::Runtime::OrtCuda,
-        }
+    fn runtime(&self) -> Result<kaldera_onnx::Runtime, Error> {
+        let runtime = self.description.network.runtime.as_ref().map(|name| name.parse()).transpose();
+        Ok(runtime.map_err(|error| self.of_onnx("network.runtime", &error))?.unwrap_or_default())
     }
 
     /// The error of an ONNX file that this key names.
@@ -574,16 +560,19 @@ mod tests {
     #[test]
     fn a_runtime_is_one_of_onnx_files() {
         let folder = tempfile::tempdir().unwrap();
-        let refused = |network: &str| {
+        let model = |network: &str| {
             let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.1\nnetwork = {network}");
             fs::write(folder.path().join(FILE), text).unwrap();
-            let opened = Model::open(folder.path()).and_then(|model| model.network(&FrontEnd::none()).map(|_| ()));
-            opened.unwrap_err().to_string()
+            Model::open(folder.path()).unwrap()
         };
-        let error = refused("{ file = 'x.ark', runtime = 'ort' }");
+        let opened = model("{ file = 'x.ark', runtime = 'ort' }").network(&FrontEnd::none()).map(|_| ());
+        let error = opened.unwrap_err().to_string();
         assert!(error.contains("key network.runtime") && error.contains("only ONNX files"), "{error}");
-        let error = refused("{ file = 'x.onnx', runtime = 'tract' }");
-        assert!(error.contains("`rten`, `ort`, `ort-cuda`"), "{error}");
+        #[cfg(feature = "onnx")]
+        {
+            let error = model("{ file = 'x.onnx', runtime = 'tract' }").runtime().unwrap_err().to_string();
+            assert!(error.contains("key network.runtime: 'tract' is not one of rten, ort, ort-cuda"), "{error}");
+        }
     }
 
     #[test]

@@ -41,9 +41,6 @@ struct Export {
     parts: Option<[PathBuf; 2]>,
 }
 
-/// The runtimes, under their names in a `model.toml`.
-const RUNTIMES: [(&str, Runtime); 3] = [("rten", Runtime::Rten), ("ort", Runtime::Ort), ("ort-cuda", Runtime::OrtCuda)];
-
 /// Makes the folder `output`, whose network is computed by the runtime of this name, or by the usual
 /// one. Returns what was made of it; none if a signal asked to stop.
 pub(super) fn import(
@@ -52,17 +49,16 @@ pub(super) fn import(
     runtime: &str,
     output: &Path,
 ) -> Result<Option<Recognizer>, Trouble> {
-    let runtime = if runtime.is_empty() { RUNTIMES[0].0 } else { runtime };
-    let Some(&runtime) = RUNTIMES.iter().find(|(name, _)| *name == runtime) else {
-        let names = RUNTIMES.map(|(name, _)| name).join(", ");
-        return Err(Trouble::Usage(format!("option --runtime: '{runtime}' is not one of {names}")));
+    let runtime = match runtime {
+        "" => Runtime::default(),
+        name => name.parse().map_err(|error| Trouble::Usage(format!("option --runtime: {error}")))?,
     };
     let export = export_of(source)?;
     let network = &export.network;
     let beside = network.parent().unwrap_or(Path::new("")).join("tokens.txt");
     let tokens = tokens.unwrap_or(&beside);
     let text = fs::read_to_string(tokens).map_err(|error| failed(tokens, &error))?;
-    let description = Description::read(network, runtime.1).map_err(|error| Trouble::failed(&error))?;
+    let description = Description::read(network, runtime).map_err(|error| Trouble::failed(&error))?;
     let layout = Layout::of(&description).map_err(|error| failed(network, &error))?;
     let toml = model_toml(&description, layout, (tokens, &text), &export, runtime)?;
     if output.symlink_metadata().is_ok() {
@@ -230,7 +226,7 @@ fn model_toml(
     layout: Layout,
     tokens: (&Path, &str),
     export: &Export,
-    (runtime_name, runtime): (&str, Runtime),
+    runtime: Runtime,
 ) -> Result<String, Trouble> {
     let (tokens, text) = tokens;
     let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
@@ -280,7 +276,7 @@ fn model_toml(
     toml.push_str("\n[network]\n");
     line(&mut toml, "file", format_args!("{:?}", file_name(&export.network)?));
     if runtime != Runtime::default() {
-        line(&mut toml, "runtime", format_args!("{runtime_name:?}"));
+        line(&mut toml, "runtime", format_args!("{:?}", runtime.name()));
     }
     if let Some([predictor, joiner]) = &export.parts {
         line(&mut toml, "predictor", format_args!("{:?}", file_name(predictor)?));
