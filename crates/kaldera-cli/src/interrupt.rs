@@ -5,6 +5,8 @@
 //! FIFO does not look at flags: a thread waits for the signal, too, and ends the process if it has
 //! not ended by itself.
 
+#[cfg(feature = "onnx")]
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -20,6 +22,10 @@ use crate::log::say;
 /// How long work that looks at the flag has to end in order.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_millis(150);
+
+/// How often a folder is removed that others may change meanwhile.
+#[cfg(all(unix, feature = "onnx"))]
+const REMOVALS: usize = 3;
 
 /// The stack of a thread that only waits.
 #[cfg(unix)]
@@ -46,7 +52,7 @@ static TOLD: OnceLock<(&str, &str)> = OnceLock::new();
 /// line that says that `tool` was stopped and what is `left`. Who asks a second time is not made to
 /// wait.
 pub(crate) fn watch(tool: &'static str, left: &'static str) -> &'static AtomicBool {
-    if begin(tool, left) {
+    if begin(tool, left, true) {
         #[cfg(unix)]
         if let Err(error) = end_if_the_work_does_not() {
             tracing::debug!("Ctrl-C will not end this while it waits for a pipe: {error}");
@@ -57,23 +63,38 @@ pub(crate) fn watch(tool: &'static str, left: &'static str) -> &'static AtomicBo
 
 /// As [`watch`], for work that always looks at the flag: it takes its time to end.
 pub(crate) fn watch_flag(tool: &'static str, left: &'static str) -> &'static AtomicBool {
-    begin(tool, left);
+    begin(tool, left, true);
     &WATCH.stop
 }
 
-/// Makes signals set the flag, and says whether nobody had done that.
-fn begin(tool: &'static str, left: &'static str) -> bool {
+/// As [`watch_flag`], for work that makes `folder`: who asks a second time ends the process when the
+/// folder is removed.
+#[cfg(feature = "onnx")]
+pub(crate) fn watch_folder(tool: &'static str, left: &'static str, folder: PathBuf) -> &'static AtomicBool {
+    let watched = remove_at_the_second(folder);
+    if let Err(error) = &watched {
+        tracing::debug!("a second Ctrl-C will leave a temporary folder: {error}");
+    }
+    begin(tool, left, watched.is_err());
+    &WATCH.stop
+}
+
+/// Makes signals set the flag, and the second one end the process `at_once`; says whether nobody had
+/// done that.
+fn begin(tool: &'static str, left: &'static str, at_once: bool) -> bool {
     let is_first = TOLD.set((tool, left)).is_ok();
-    if is_first && let Err(error) = register(SIGINT).and_then(|()| register(SIGTERM)) {
+    if is_first && let Err(error) = register(SIGINT, at_once).and_then(|()| register(SIGTERM, at_once)) {
         tracing::warn!("Ctrl-C will end this at once, and may leave temporary files: {error}");
     }
     is_first
 }
 
-fn register(signal: i32) -> io::Result<()> {
+fn register(signal: i32, at_once: bool) -> io::Result<()> {
     let status = 128 + signal;
     // In this order: what the first signal sets, the second finds.
-    flag::register_conditional_shutdown(signal, status, Arc::clone(&WATCH.stop))?;
+    if at_once {
+        flag::register_conditional_shutdown(signal, status, Arc::clone(&WATCH.stop))?;
+    }
     let status = usize::try_from(status).map_err(io::Error::other)?;
     flag::register_usize(signal, Arc::clone(&WATCH.status), status)?;
     flag::register(signal, Arc::clone(&WATCH.stop)).map(drop)
@@ -82,19 +103,46 @@ fn register(signal: i32) -> io::Result<()> {
 /// Starts the thread that ends the process if the work does not.
 #[cfg(unix)]
 fn end_if_the_work_does_not() -> io::Result<()> {
+    use kaldera::pipeline::PartialFile;
+
+    end_after(1, || {
+        thread::sleep(GRACE);
+        PartialFile::remove_all();
+    })
+}
+
+/// Starts the thread that ends the process at the second signal, and removes `folder` before.
+#[cfg(all(unix, feature = "onnx"))]
+fn remove_at_the_second(folder: PathBuf) -> io::Result<()> {
+    end_after(2, move || {
+        // The work may still write a file into it, or be removing it, too.
+        for _ in 0..REMOVALS {
+            if std::fs::remove_dir_all(&folder).is_ok() {
+                break;
+            }
+        }
+    })
+}
+
+#[cfg(all(not(unix), feature = "onnx"))]
+fn remove_at_the_second(_folder: PathBuf) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Starts a thread that ends the process after so many signals, when `prepare` has run.
+#[cfg(unix)]
+fn end_after(signals: usize, prepare: impl FnOnce() + Send + 'static) -> io::Result<()> {
     use std::io::Read as _;
     use std::os::unix::net::UnixStream;
 
-    use kaldera::pipeline::PartialFile;
     use signal_hook::low_level::pipe;
 
     let (mut told, tell) = UnixStream::pair()?;
     pipe::register(SIGINT, tell.try_clone()?)?;
     pipe::register(SIGTERM, tell)?;
     let wait = move || {
-        if told.read_exact(&mut [0]).is_ok() {
-            thread::sleep(GRACE);
-            PartialFile::remove_all();
+        if told.read_exact(&mut vec![0; signals]).is_ok() {
+            prepare();
             std::process::exit(i32::from(end()));
         }
     };

@@ -114,7 +114,7 @@ impl Recognizer {
         let scores = predictor.as_ref().map_or(columns, |predictor| predictor.num_scores() - durations);
         let vocabulary = model.vocabulary(scores)?;
         let decoder = model.decoder(&vocabulary, times, columns, predictor)?;
-        let (files, topology, n_best) = (model.files(), model.topology(), model.description.decoding.n_best);
+        let (files, topology, n_best) = (model.files()?, model.topology(), model.description.decoding.n_best);
         let resampling_told = AtomicBool::new(false);
         Ok(Self { vocabulary, front_end, network, decoder, topology, n_best, times, files, resampling_told })
     }

@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+#[cfg(all(unix, feature = "onnx"))]
+use std::process::Stdio;
 
 use crate::bench::Bench;
+#[cfg(all(unix, feature = "onnx"))]
+use crate::bench::Ended;
 
 /// Small random networks, as exporters name things.
 fn network(name: &str) -> PathBuf {
@@ -190,7 +194,8 @@ mod with_onnx {
         export(&bench, "no-blank", "icefall", "a 0\nb 1\n");
         bench.run(&["model", "import", "no-blank", "-o", "x"]).with(1).tells(&["tokens.txt", "<blk>"]);
         export(&bench, "few", "icefall", "<blk> 0\na 1\n");
-        bench.run(&["model", "import", "few", "-o", "x"]).with(1).tells(&["2 tokens", "5 scores"]);
+        let ended = bench.run(&["model", "import", "few", "-o", "x"]).with(1);
+        ended.tells(&["the new model.toml: key tokens: few/tokens.txt: there are 2 tokens", "5 scores"]);
         export(&bench, "transducer", "icefall", tokens);
         bench.file("transducer/joiner-epoch-99.onnx", "");
         let ended = bench.run(&["model", "import", "transducer", "-o", "x"]).with(1);
@@ -207,6 +212,26 @@ mod with_onnx {
         bench.run(&["model", "import", "two/model.onnx", "-o", ".."]).with(1).tells(&["..: it exists"]);
         let names = bench.names();
         assert_eq!(names, ["few", "no-blank", "streaming", "transducer", "two", "x", "z"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_second_ctrl_c_leaves_no_folder() {
+        use std::time::{Duration, Instant};
+
+        let bench = Bench::new();
+        export_parts(&bench, "transducer", "<blk> 0\n\u{2581}a 1\n<unk> 2\nb 3\n\u{2581}c 4\n");
+        // A network that takes forever to read.
+        bench.shell("cd transducer && rm decoder-*.onnx && mkfifo decoder-epoch-1-avg-1.onnx").with(0);
+        let mut command = bench.command(&["model", "import", "transducer", "-o", "x"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let began = Instant::now();
+        while !bench.names().iter().any(|name| name.ends_with(".part")) && began.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        bench.shell(&format!("kill -INT {0}; sleep 0.3; kill -INT {0}", child.id())).with(0);
+        Ended::from(child.wait_with_output().unwrap()).with(130).tells(&["stopped; nothing was written"]);
+        assert_eq!(bench.names(), ["transducer"]);
     }
 
     /// The most words of 71 that may be wrong: pocketsphinx has 20, FasterDecoder over such a graph 9 to 10.

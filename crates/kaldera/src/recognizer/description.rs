@@ -140,16 +140,25 @@ impl Model {
     }
 
     /// The files that the recogniser is read from.
-    pub(super) fn files(&self) -> Vec<PathBuf> {
+    ///
+    /// # Errors
+    /// With the key of an ONNX file whose files of weights cannot be told.
+    pub(super) fn files(&self) -> Result<Vec<PathBuf>, Error> {
         let Description { tokens, network, graph, graph_words, lexicon, language_model, decoding, .. } =
             &self.description;
         let graph = decoding.graph.as_ref().or(graph.as_ref());
         let words = graph_words.as_ref().filter(|_| graph.is_some());
         let language_model = decoding.language_model.as_ref().or(language_model.as_ref());
-        let parts = [network.predictor.as_ref(), network.joiner.as_ref()];
+        let networks = [
+            ("network.file", Some(&network.file)),
+            ("network.predictor", network.predictor.as_ref()),
+            ("network.joiner", network.joiner.as_ref()),
+        ];
+        let networks = networks.into_iter().filter_map(|(key, file)| Some((key, file?)));
         let others =
             [network.outputs.as_ref(), lexicon.as_ref(), graph, words, language_model.filter(|_| graph.is_none())];
-        let named = [tokens, &network.file].into_iter().chain(parts.into_iter().chain(others).flatten());
+        let named =
+            std::iter::once(tokens).chain(networks.clone().map(|(_, file)| file)).chain(others.into_iter().flatten());
         let mut files: Vec<PathBuf> =
             std::iter::once(self.folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
         let cmvn = self.description.features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
@@ -162,10 +171,22 @@ impl Model {
             files.extend(list.utterances().iter().filter_map(|one| path_of(&one.source)).map(Path::to_owned));
             files.dedup();
         }
-        let is_onnx = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "onnx");
-        let networks = std::iter::once(&self.description.network.file).chain(parts.into_iter().flatten());
-        files.extend(networks.filter(is_onnx).flat_map(|file| weights_beside(&self.path(file))));
-        files
+        for (key, file) in networks.filter(|(_, file)| file.extension().is_some_and(|ending| ending == "onnx")) {
+            files.extend(self.weights_beside(key, file)?);
+        }
+        Ok(files)
+    }
+
+    /// The files beside an ONNX file in which it has weights, such as `model.onnx.data`.
+    #[cfg(feature = "onnx")]
+    fn weights_beside(&self, key: &str, file: &Path) -> Result<Vec<PathBuf>, Error> {
+        kaldera_onnx::weight_files(self.path(file)).map_err(|error| self.of_onnx(key, &error))
+    }
+
+    #[cfg(not(feature = "onnx"))]
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "no ONNX file is opened")]
+    fn weights_beside(&self, _key: &str, _file: &Path) -> Result<Vec<PathBuf>, Error> {
+        Ok(vec![])
     }
 
     /// The error of a file that a key names.
@@ -476,18 +497,6 @@ impl Model {
     }
 }
 
-/// The files beside an ONNX file in which it has weights, such as `model.onnx.data`.
-#[cfg(feature = "onnx")]
-fn weights_beside(network: &Path) -> Vec<PathBuf> {
-    // A file that cannot be read is no network either, which is said when it is opened.
-    kaldera_onnx::weight_files(network).unwrap_or_default()
-}
-
-#[cfg(not(feature = "onnx"))]
-fn weights_beside(_network: &Path) -> Vec<PathBuf> {
-    vec![]
-}
-
 /// Whether a token is one of `#0`, `#1` ..., which tell words of a lexicon apart.
 fn is_disambiguation(text: &str) -> bool {
     let number = text.strip_prefix('#').unwrap_or_default();
@@ -535,8 +544,14 @@ mod tests {
         let field = |number: u8, bytes: &[u8]| [&[8 * number + 2, u8::try_from(bytes.len()).unwrap()], bytes].concat();
         let tensor = |file: &[u8]| field(5, &field(13, &[field(1, b"location"), field(2, file)].concat()));
         fs::write(at("model.onnx"), field(7, &[tensor(b"w.weights"), tensor(b"w.data")].concat())).unwrap();
-        let files = Model::open(folder.path()).unwrap().files();
-        assert_eq!(files, [FILE, "tokens.txt", "model.onnx", "w.data", "w.weights"].map(at));
+        let model = Model::open(folder.path()).unwrap();
+        assert_eq!(model.files().unwrap(), [FILE, "tokens.txt", "model.onnx", "w.data", "w.weights"].map(at));
+        // A file that cannot be read is an error, not fewer files.
+        for broken in [&[0xff; 20][..], &field(7, &tensor(b"../w.data"))] {
+            fs::write(at("model.onnx"), broken).unwrap();
+            let error = model.files().unwrap_err().to_string();
+            assert!(error.contains("key network.file") && error.contains("model.onnx"), "{error}");
+        }
     }
 
     #[test]

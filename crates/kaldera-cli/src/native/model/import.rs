@@ -1,6 +1,7 @@
 //! Model folders of what icefall, sherpa-onnx and NeMo export.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _};
@@ -41,6 +42,12 @@ struct Export {
     parts: Option<[PathBuf; 2]>,
 }
 
+impl Export {
+    fn networks(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.network).chain(self.parts.iter().flatten())
+    }
+}
+
 /// Makes the folder `output`, whose network is computed by the runtime of this name, or by the usual
 /// one. Returns what was made of it; none if a signal asked to stop.
 pub(super) fn import(
@@ -70,16 +77,16 @@ pub(super) fn import(
     part.push(format!(".{}.part", std::process::id()));
     let part = output.with_file_name(part);
     // Networks have gigabytes: a signal must not leave half of one behind.
-    let stop = interrupt::watch_flag(TOOL, "nothing was written");
+    let stop = interrupt::watch_folder(TOOL, "nothing was written", part.clone());
     let made = write(&part, &export, (&text, &toml), stop)
-        .and_then(|()| unless(stop, || Decoding::default().open(&part)))
+        .and_then(|()| unless(stop, || check(&part, &export, tokens)))
         .and_then(|made| unless(stop, || publish(&part, output).map(|()| made)));
     match made {
         Ok(recognizer) => Ok(Some(recognizer)),
         Err(end) => {
-            // What is left of it is no model.
+            // What is left of it is no model, and nobody knows its name.
             let _ = fs::remove_dir_all(&part);
-            end.map_or(Ok(None), Err)
+            end.map_or(Ok(None), |trouble| Err(renamed(trouble, &part, output)))
         }
     }
 }
@@ -93,6 +100,25 @@ fn unless<T>(stop: &AtomicBool, step: impl FnOnce() -> Result<T, Trouble>) -> Re
         return Err(None);
     }
     step().map_err(Some)
+}
+
+/// Opens the folder as a recogniser does. Errors name the files that it was made of.
+fn check(folder: &Path, export: &Export, tokens: &Path) -> Result<Recognizer, Trouble> {
+    Decoding::default().open(folder).map_err(|trouble| {
+        let networks = export.networks().map(|path| (path.file_name().unwrap_or_default(), &**path));
+        let others = [("tokens.txt".as_ref(), tokens), ("model.toml".as_ref(), "the new model.toml".as_ref())];
+        let named = |trouble, (own, name): (&OsStr, &Path)| renamed(trouble, &folder.join(own), name);
+        networks.chain(others).fold(trouble, named)
+    })
+}
+
+/// A trouble with `name` in place of a path.
+fn renamed(trouble: Trouble, path: &Path, name: &Path) -> Trouble {
+    let rename = |text: String| text.replace(&*path.to_string_lossy(), &name.to_string_lossy());
+    match trouble {
+        Trouble::Usage(text) => Trouble::Usage(rename(text)),
+        Trouble::Failed(text) => Trouble::Failed(rename(text)),
+    }
 }
 
 /// Gives the finished folder its name.
@@ -181,7 +207,7 @@ fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String,
 fn write(folder: &Path, export: &Export, (tokens, toml): (&str, &str), stop: &AtomicBool) -> Result<(), End> {
     unless(stop, || fs::create_dir(folder).map_err(|error| failed(folder, &error)))?;
     let mut files = BTreeSet::new();
-    for network in std::iter::once(&export.network).chain(export.parts.iter().flatten()) {
+    for network in export.networks() {
         files.insert(network.clone());
         files.extend(weight_files(network).map_err(|error| Some(Trouble::failed(&error)))?);
     }
