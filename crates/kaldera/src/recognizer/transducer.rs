@@ -98,9 +98,9 @@ impl Model {
             ("decoding.language-model", options.language_model.as_ref()),
         ];
         if let Some((key, _)) = idle.into_iter().find(|(_, file)| file.is_some()) {
-            let reason = "a transducer is decoded without it: leave it out, and give the phrases that are to be \
-                          preferred as hot words (decoding.hotwords, --hotwords); graphs, lexicons and language \
-                          models are for kind = \"ctc\"";
+            let reason = "a transducer is decoded without it: leave it out, and give phrases that the decoder should \
+                          prefer as hot words (decoding.hotwords, --hotwords); graphs, lexicons and language models \
+                          are for kind = \"ctc\"";
             return Err(self.refuse(key, reason));
         }
         let expected = predictor.encoder_dim();

@@ -151,7 +151,7 @@ fn keys_that_do_not_fit_a_transducer_are_named() {
     let all = format!("{HEAD}{NETWORK}");
     for (text, said) in [
         (format!("{HEAD}graph = 'g.fst'\n{NETWORK}"), "key graph: a transducer is decoded without it"),
-        (format!("{HEAD}lexicon = 'tokens.txt'\n{NETWORK}"), "preferred as hot words (decoding.hotwords, --hotwords)"),
+        (format!("{HEAD}lexicon = 'tokens.txt'\n{NETWORK}"), "prefer as hot words (decoding.hotwords, --hotwords)"),
         (format!("{all}[decoding]\nlanguage-model = 'lm'\n"), "key decoding.language-model"),
         (format!("{all}outputs = 'o.txt'\n"), "key network.outputs"),
         (format!("{all}joiner = 'joiner.onnx'\n"), "key network.joiner: its tensors are in network.file"),
