@@ -2,20 +2,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The tokens of words, with which a path's tokens are divided among its words, as Kaldi's
 /// `lattice-align-words-lexicon` does.
 #[derive(Debug, Clone, Default)]
 #[doc(alias = "WordAlignLatticeLexicon")]
 pub struct WordSpellings {
-    by_word: HashMap<i32, Vec<Vec<i32>>>,
+    by_word: HashMap<i32, Arc<[Vec<i32>]>>,
     boundary: Option<i32>,
 }
 
 impl WordSpellings {
-    /// Spellings by the number that a word has in the graph, in tokens of the network. The boundary
-    /// is a token that may stand before and after words.
-    pub fn new(by_word: HashMap<i32, Vec<Vec<i32>>>, boundary: Option<i32>) -> Self {
+    /// Spellings by the number that a word has in the graph, in tokens of the network. They may be
+    /// shared with what else has the lexicon. The boundary is a token that may stand before and after
+    /// words.
+    pub fn new<S: Into<Arc<[Vec<i32>]>>>(by_word: impl IntoIterator<Item = (i32, S)>, boundary: Option<i32>) -> Self {
+        let by_word = by_word.into_iter().map(|(word, spellings)| (word, spellings.into())).collect();
         Self { by_word, boundary }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use fsa::dense::DenseOptions;
 use fsa::graphs::{ArpaOptions, NgramModel};
@@ -134,12 +135,14 @@ fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)
     all.into_iter().filter(|(_, idle, _)| *idle).map(|(name, _, why)| (name, why)).collect()
 }
 
+/// The spellings of the lexicon, by words.
+type Spellings = HashMap<String, Arc<[Vec<i32>]>>;
+
 /// A decoder of one of the kinds.
 #[derive(Debug)]
 pub(super) struct Decoder {
     search: Search,
-    /// The spellings of the lexicon, by words.
-    spellings: HashMap<String, Vec<Vec<i32>>>,
+    spellings: Spellings,
     /// Values of a row of the network's output.
     columns: usize,
 }
@@ -195,7 +198,7 @@ impl Model {
         key: &str,
         file: &std::path::Path,
         vocabulary: &Vocabulary,
-        spellings: &HashMap<String, Vec<Vec<i32>>>,
+        spellings: &Spellings,
         times: FrameTimes,
     ) -> Result<Search, Error> {
         let options = &self.description.decoding;
@@ -238,8 +241,8 @@ impl Model {
             .with_silence(vec![vocabulary.blank()])
             .with_times(times)
             .with_n_best(options.n_best);
-        let numbers = spellings.iter().filter_map(|(word, spelled)| Some((words.find(word)?, spelled.clone())));
-        let spellings = WordSpellings::new(numbers.collect(), vocabulary.separator());
+        let numbers = spellings.iter().filter_map(|(word, spelled)| Some((words.find(word)?, Arc::clone(spelled))));
+        let spellings = WordSpellings::new(numbers, vocabulary.separator());
         let recognizer = GraphRecognizer::new(graph, Some(words), graph_options).map_err(|error| failed(&error))?;
         Ok(Search::Graph(Box::new(recognizer.with_spellings(spellings))))
     }
@@ -344,7 +347,7 @@ impl Decoder {
     /// A word with all spellings of the lexicon, or what the tokens spell.
     pub(super) fn spelled(&self, vocabulary: &Vocabulary, word: &str) -> Result<TranscriptWord, Error> {
         let spellings = match (self.spellings.get(word), vocabulary.words()) {
-            (Some(spellings), _) => spellings.clone(),
+            (Some(spellings), _) => spellings.to_vec(),
             (None, WordUnits::None) => {
                 let missing = || kaldera_decoder::Error::Untokenizable { phrase: word.into(), part: word.into() };
                 let number = vocabulary.number(word).filter(|&number| number != vocabulary.blank());
@@ -357,7 +360,7 @@ impl Decoder {
 }
 
 /// The spellings of words in a lexicon of lines `WORD TOKEN...`.
-fn spellings(lexicon: &str, vocabulary: &Vocabulary) -> Result<HashMap<String, Vec<Vec<i32>>>, kaldera_decoder::Error> {
+fn spellings(lexicon: &str, vocabulary: &Vocabulary) -> Result<Spellings, kaldera_decoder::Error> {
     let mut by_word: HashMap<String, Vec<Vec<i32>>> = HashMap::new();
     for line in lexicon.lines() {
         let mut fields = line.split_whitespace();
@@ -369,7 +372,7 @@ fn spellings(lexicon: &str, vocabulary: &Vocabulary) -> Result<HashMap<String, V
             own.push(spelling);
         }
     }
-    Ok(by_word)
+    Ok(by_word.into_iter().map(|(word, spellings)| (word, spellings.into())).collect())
 }
 
 impl DecoderStream<'_> {
