@@ -7,13 +7,13 @@ use std::ops::Range;
 #[non_exhaustive]
 pub enum Error {
     /// Rows without values.
-    #[error("{utterance}: log-probabilities of no tokens; a row needs a value for each token")]
+    #[error("{utterance}: rows of no values")]
     NoTokens {
         /// The utterance.
         utterance: String,
     },
     /// Values that are not whole rows.
-    #[error("{utterance}: {values} values are no rows of {num_tokens} tokens each")]
+    #[error("{utterance}: {values} values are no rows of {num_tokens} each")]
     Rows {
         /// The utterance.
         utterance: String,
@@ -22,14 +22,14 @@ pub enum Error {
         /// How many a row has.
         num_tokens: usize,
     },
-    /// A log-probability that is none.
-    #[error("{utterance}: frame {frame}, token {token}: {value} is no log-probability")]
+    /// A value that is NaN or infinite. Minus infinity is only refused in an encoder's output.
+    #[error("{utterance}: frame {frame}, column {token}: {value} is not finite")]
     Value {
         /// The utterance.
         utterance: String,
         /// The frame, counted from 0.
         frame: usize,
-        /// The token, counted from 0.
+        /// The token, or the column of an encoder's output, counted from 0.
         token: usize,
         /// The value.
         value: f32,

@@ -47,6 +47,7 @@ mod hash;
 mod ids;
 mod log_probs;
 mod result;
+mod rows;
 pub mod score;
 pub mod tokenizer;
 pub mod transducer;

@@ -3,17 +3,14 @@
 use kaldera_base::math;
 
 use crate::error::Error;
+use crate::rows::Rows;
 
 /// The log-probabilities of an utterance, or of a chunk of it: a row a frame, a column a token.
 ///
 /// Values are natural logarithms. They may be minus infinity, and rows need not sum to 1; NaN and
 /// plus infinity are refused. The name is that of the utterance in every error.
 #[derive(Debug, Clone, Copy)]
-pub struct LogProbs<'a> {
-    utterance: &'a str,
-    values: &'a [f32],
-    num_tokens: usize,
-}
+pub struct LogProbs<'a>(Rows<'a>);
 
 impl<'a> LogProbs<'a> {
     /// Rows of `num_tokens` values each.
@@ -22,44 +19,33 @@ impl<'a> LogProbs<'a> {
     /// [`Error::NoTokens`] for rows of no values, [`Error::Rows`] if the values are not whole rows,
     /// [`Error::Value`] with the frame and the token of a value that is NaN or plus infinity.
     pub fn new(utterance: &'a str, values: &'a [f32], num_tokens: usize) -> Result<Self, Error> {
-        if num_tokens == 0 {
-            return Err(Error::NoTokens { utterance: utterance.into() });
-        }
-        if !values.len().is_multiple_of(num_tokens) {
-            return Err(Error::Rows { utterance: utterance.into(), values: values.len(), num_tokens });
-        }
         // NaN is not below infinity either.
-        let refused = |value: &f32| value.is_nan() || *value == f32::INFINITY;
-        if let Some(at) = values.iter().position(refused) {
-            let (frame, token) = (at / num_tokens, at % num_tokens);
-            return Err(Error::Value { utterance: utterance.into(), frame, token, value: values[at] });
-        }
-        Ok(Self { utterance, values, num_tokens })
+        Rows::new(utterance, values, num_tokens, |value| value < f32::INFINITY).map(Self)
     }
 
     /// The name of the utterance.
     pub fn utterance(&self) -> &'a str {
-        self.utterance
+        self.0.utterance
     }
 
     /// How many rows there are.
     pub fn num_frames(&self) -> usize {
-        self.values.len() / self.num_tokens
+        self.0.num_frames()
     }
 
     /// How many values a row has.
     pub fn num_tokens(&self) -> usize {
-        self.num_tokens
+        self.0.width
     }
 
     /// The rows, one after another.
     pub fn values(&self) -> &'a [f32] {
-        self.values
+        self.0.values
     }
 
     /// The rows.
     pub fn frames(&self) -> std::slice::ChunksExact<'a, f32> {
-        self.values.chunks_exact(self.num_tokens)
+        self.0.frames()
     }
 
     /// A row.
@@ -67,7 +53,7 @@ impl<'a> LogProbs<'a> {
     /// # Panics
     /// If there are fewer.
     pub fn frame(&self, frame: usize) -> &'a [f32] {
-        &self.values[frame * self.num_tokens..][..self.num_tokens]
+        self.0.frame(frame)
     }
 
     /// The rows of a range of frames.
@@ -77,26 +63,27 @@ impl<'a> LogProbs<'a> {
     pub fn slice(&self, frames: std::ops::Range<usize>) -> Result<Self, Error> {
         let num_frames = self.num_frames();
         if frames.start > frames.end || frames.end > num_frames {
-            return Err(Error::Frames { utterance: self.utterance.into(), frames, num_frames });
+            return Err(Error::Frames { utterance: self.utterance().into(), frames, num_frames });
         }
-        Ok(Self { values: &self.values[frames.start * self.num_tokens..frames.end * self.num_tokens], ..*self })
+        let Rows { values, width, .. } = self.0;
+        Ok(Self(Rows { values: &values[frames.start * width..frames.end * width], ..self.0 }))
     }
 
     /// Checks a label that must have a column.
     pub(crate) fn column(&self, label: i32) -> Result<usize, Error> {
-        usize::try_from(label).ok().filter(|&label| label < self.num_tokens).ok_or_else(|| Error::Label {
-            utterance: self.utterance.into(),
+        usize::try_from(label).ok().filter(|&label| label < self.num_tokens()).ok_or_else(|| Error::Label {
+            utterance: self.utterance().into(),
             label,
-            num_tokens: self.num_tokens,
+            num_tokens: self.num_tokens(),
         })
     }
 
     /// Checks that there is a column for each token of a decoder.
     pub(crate) fn check_columns(&self, expected: usize) -> Result<(), Error> {
-        if self.num_tokens == expected {
+        if self.num_tokens() == expected {
             return Ok(());
         }
-        Err(Error::Columns { utterance: self.utterance.into(), expected, found: self.num_tokens })
+        Err(Error::Columns { utterance: self.utterance().into(), expected, found: self.num_tokens() })
     }
 }
 
@@ -115,8 +102,8 @@ mod tests {
     #[test]
     fn bad_values_are_named() {
         let named = |values: &[f32], num_tokens| LogProbs::new("utt-7", values, num_tokens).unwrap_err().to_string();
-        assert!(named(&[0.0, f32::NAN], 1).contains("utt-7: frame 1, token 0"));
-        assert!(named(&[0.0, f32::INFINITY], 2).contains("frame 0, token 1"));
+        assert!(named(&[0.0, f32::NAN], 1).contains("utt-7: frame 1, column 0"));
+        assert!(named(&[0.0, f32::INFINITY], 2).contains("frame 0, column 1"));
         assert!(named(&[0.0; 3], 2).contains("utt-7"));
         assert!(named(&[], 0).contains("utt-7"));
         assert!(LogProbs::new("", &[f32::NEG_INFINITY], 1).is_ok());

@@ -1,6 +1,7 @@
 //! What a transducer's networks must do for a search.
 
 use crate::error::Error;
+use crate::rows::Rows;
 
 /// The predictor and the joiner of a transducer, over plain slices.
 ///
@@ -85,11 +86,7 @@ pub trait TransducerModel {
 
 /// The encoder's output of an utterance, a row a frame.
 #[derive(Debug, Clone, Copy)]
-pub struct EncoderOutput<'a> {
-    utterance: &'a str,
-    values: &'a [f32],
-    dim: usize,
-}
+pub struct EncoderOutput<'a>(Rows<'a>);
 
 impl<'a> EncoderOutput<'a> {
     /// Rows of `dim` values each.
@@ -97,37 +94,27 @@ impl<'a> EncoderOutput<'a> {
     /// # Errors
     /// [`Error::NoTokens`], [`Error::Rows`], and [`Error::Value`] for a value that is not finite.
     pub fn new(utterance: &'a str, values: &'a [f32], dim: usize) -> Result<Self, Error> {
-        if dim == 0 {
-            return Err(Error::NoTokens { utterance: utterance.into() });
-        }
-        if !values.len().is_multiple_of(dim) {
-            return Err(Error::Rows { utterance: utterance.into(), values: values.len(), num_tokens: dim });
-        }
-        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-            let (frame, token) = (at / dim, at % dim);
-            return Err(Error::Value { utterance: utterance.into(), frame, token, value: values[at] });
-        }
-        Ok(Self { utterance, values, dim })
+        Rows::new(utterance, values, dim, f32::is_finite).map(Self)
     }
 
     /// The name of the utterance.
     pub fn utterance(&self) -> &'a str {
-        self.utterance
+        self.0.utterance
     }
 
     /// How many rows there are.
     pub fn num_frames(&self) -> usize {
-        self.values.len() / self.dim
+        self.0.num_frames()
     }
 
     /// How many values a row has.
     pub fn dim(&self) -> usize {
-        self.dim
+        self.0.width
     }
 
     /// The rows.
     pub fn frames(&self) -> std::slice::ChunksExact<'a, f32> {
-        self.values.chunks_exact(self.dim)
+        self.0.frames()
     }
 
     /// A row.
@@ -135,14 +122,14 @@ impl<'a> EncoderOutput<'a> {
     /// # Panics
     /// If there are fewer.
     pub fn frame(&self, frame: usize) -> &'a [f32] {
-        &self.values[frame * self.dim..][..self.dim]
+        self.0.frame(frame)
     }
 
     /// Refuses rows that the joiner does not take.
     pub(crate) fn check_dim<M: TransducerModel>(&self, model: &M) -> Result<(), Error> {
         match model.encoder_dim() {
-            Some(expected) if expected != self.dim => {
-                Err(Error::EncoderDim { utterance: self.utterance.into(), expected, found: self.dim })
+            Some(expected) if expected != self.dim() => {
+                Err(Error::EncoderDim { utterance: self.utterance().into(), expected, found: self.dim() })
             }
             _ => Ok(()),
         }

@@ -123,5 +123,5 @@ fn every_decoder_names_the_utterance_that_it_cannot_take() {
         assert_eq!((nothing.num_frames, nothing.text()), (0, String::new()));
     }
     let refused = LogProbs::new("utt-7", &[-1.0, f32::NAN], 2).unwrap_err();
-    assert_eq!(refused.to_string(), "utt-7: frame 0, token 1: NaN is no log-probability");
+    assert_eq!(refused.to_string(), "utt-7: frame 0, column 1: NaN is not finite");
 }
