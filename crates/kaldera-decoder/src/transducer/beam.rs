@@ -1,13 +1,11 @@
 //! Beam search: hypotheses of tokens, those of equal tokens merged.
 
-use std::fmt;
 use std::ops::Range;
 
 use fsa::graphs::ContextState;
 use fsa::lattice::LanguageModel;
 use kaldera_base::math::log_add;
 
-use crate::ctc::NoModel;
 use crate::error::Error;
 use crate::hash::FastMap;
 use crate::ids::number;
@@ -16,6 +14,7 @@ use crate::transducer::fusion::Fusion;
 use crate::transducer::joined::Joined;
 use crate::transducer::model::{EncoderOutput, TransducerModel};
 use crate::transducer::options::TransducerOptions;
+use crate::transducer::stream::TransducerStream;
 use crate::transducer::topology::TransducerTopology;
 
 /// Tokens, the last one and what is before.
@@ -112,16 +111,16 @@ fn best_of(mut all: Vec<Step>, count: usize) -> Vec<Step> {
 }
 
 /// All that a search has met.
-struct Search<'a, M: TransducerModel, L: LanguageModel> {
-    model: &'a M,
+pub(super) struct Search<'a, M: TransducerModel, L: LanguageModel> {
+    pub(super) model: &'a M,
     fusion: Fusion<'a, L>,
     options: &'a TransducerOptions,
     topology: TransducerTopology,
     durations: &'a [usize],
-    utterance: String,
+    pub(super) utterance: String,
     joined: Joined,
     /// How many frames it has taken.
-    num_frames: usize,
+    pub(super) num_frames: usize,
     hyps: Vec<HypOf<M, L>>,
     nodes: Vec<Node>,
     children: FastMap<(u32, i32), u32>,
@@ -130,7 +129,7 @@ struct Search<'a, M: TransducerModel, L: LanguageModel> {
 
 impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
     /// A search before the first frame.
-    fn new(
+    pub(super) fn new(
         (model, fusion): (&'a M, &Fusion<'a, L>),
         topology: TransducerTopology,
         options: &'a TransducerOptions,
@@ -165,7 +164,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
     /// Goes from frame to frame. In each, the hypotheses that look at it take tokens until none is
     /// left there: of all steps that leave the frame, and of all that stay, as many as the beam
     /// holds. Then the best ones of all frames go on.
-    fn accept(&mut self, rows: &EncoderOutput<'_>) -> Result<(), Error> {
+    pub(super) fn accept(&mut self, rows: &EncoderOutput<'_>) -> Result<(), Error> {
         let Self { topology, durations, .. } = *self;
         let most = self.options.max_symbols_per_frame;
         for row in rows.frames() {
@@ -266,7 +265,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "hypotheses have fewer than 2^53 tokens")]
-    fn result(&self, times: &FrameTimes, complete: bool) -> Recognition {
+    pub(super) fn result(&self, times: &FrameTimes, complete: bool) -> Recognition {
         // Those that look beyond the last frame end there.
         let ended = self.hyps.iter().map(|hyp| Hyp { next: hyp.next.min(self.num_frames), ..hyp.clone() });
         let mut hyps = Merged::new(ended).list;
@@ -305,87 +304,6 @@ fn search<M: TransducerModel, L: LanguageModel>(
     let mut stream = TransducerStream::new(encoder.utterance(), model, fusion, topology, options, *times)?;
     stream.accept(encoder)?;
     Ok(stream.finish())
-}
-
-/// A beam search of an utterance whose frames of the encoder come in chunks:
-/// [`modified_beam_search`], [`beam_search`] or [`tdt_beam_search`], by its topology, whose result
-/// [`finish`](Self::finish) returns whatever the chunks are.
-///
-/// ```
-/// use kaldera_decoder::FrameTimes;
-/// use kaldera_decoder::transducer::{
-///     EncoderOutput, Fusion, StatelessModel, TransducerOptions, TransducerStream, TransducerTopology,
-///     modified_beam_search,
-/// };
-///
-/// let identity = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-/// let model = StatelessModel::new(vec![], identity, vec![0.0; 3], 3, 0)?;
-/// let (options, times) = (TransducerOptions::default(), FrameTimes::default());
-/// let rows = [0.1, 2.0, 0.3, 2.0, 0.1, 0.1, 0.5, 0.4, 2.0];
-/// let topology = TransducerTopology::Modified;
-/// let mut stream = TransducerStream::new("utt-1", &model, &Fusion::NONE, topology, &options, times)?;
-/// for row in rows.chunks(3) {
-///     stream.accept(&EncoderOutput::new("utt-1", row, 3)?)?;
-/// }
-/// let whole = EncoderOutput::new("utt-1", &rows, 3)?;
-/// assert_eq!(stream.finish(), modified_beam_search(&model, &whole, &Fusion::NONE, &options, &times)?);
-/// # Ok::<(), kaldera_decoder::Error>(())
-/// ```
-pub struct TransducerStream<'a, M: TransducerModel, L: LanguageModel = NoModel> {
-    search: Search<'a, M, L>,
-    times: FrameTimes,
-}
-
-impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
-    /// A stream before its first frame.
-    ///
-    /// # Errors
-    /// [`Error::Option`]; [`Error::Size`] if the topology has durations and the model has none; what
-    /// the model refuses.
-    pub fn new(
-        utterance: &str,
-        model: &'a M,
-        fusion: &Fusion<'a, L>,
-        topology: TransducerTopology,
-        options: &'a TransducerOptions,
-        times: FrameTimes,
-    ) -> Result<Self, Error> {
-        options.check()?;
-        times.check()?;
-        Ok(Self { search: Search::new((model, fusion), topology, options, utterance)?, times })
-    }
-
-    /// Takes more frames: rows of as many values as the joiner takes.
-    ///
-    /// # Errors
-    /// As [`modified_beam_search`]; the stream cannot be used afterwards.
-    pub fn accept(&mut self, chunk: &EncoderOutput<'_>) -> Result<(), Error> {
-        chunk.check_dim(self.search.model)?;
-        self.search.accept(chunk)
-    }
-
-    /// How many frames it has taken.
-    pub fn num_frames(&self) -> usize {
-        self.search.num_frames
-    }
-
-    /// The hypotheses so far; beginnings of hot words have their bonus. More frames may follow.
-    pub fn partial(&self) -> Recognition {
-        self.search.result(&self.times, false)
-    }
-
-    /// The hypotheses of the utterance.
-    pub fn finish(self) -> Recognition {
-        self.search.result(&self.times, true)
-    }
-}
-
-impl<M: TransducerModel, L: LanguageModel> fmt::Debug for TransducerStream<'_, M, L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Search { utterance, num_frames, .. } = &self.search;
-        let mut shown = f.debug_struct("TransducerStream");
-        shown.field("utterance", utterance).field("num_frames", num_frames).finish_non_exhaustive()
-    }
 }
 
 /// icefall's modified beam search: each frame has one token or none, and the

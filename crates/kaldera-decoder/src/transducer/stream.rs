@@ -1,0 +1,95 @@
+//! Beam search while the frames of an utterance come.
+
+use std::fmt;
+
+use fsa::lattice::LanguageModel;
+
+use crate::ctc::NoModel;
+use crate::error::Error;
+use crate::result::{FrameTimes, Recognition};
+use crate::transducer::beam::Search;
+use crate::transducer::fusion::Fusion;
+use crate::transducer::model::{EncoderOutput, TransducerModel};
+use crate::transducer::options::TransducerOptions;
+use crate::transducer::topology::TransducerTopology;
+
+/// A beam search of an utterance whose frames of the encoder come in chunks:
+/// [`modified_beam_search`], [`beam_search`] or [`tdt_beam_search`], by its topology, whose result
+/// [`finish`](Self::finish) returns whatever the chunks are.
+///
+/// ```
+/// use kaldera_decoder::FrameTimes;
+/// use kaldera_decoder::transducer::{
+///     EncoderOutput, Fusion, StatelessModel, TransducerOptions, TransducerStream, TransducerTopology,
+///     modified_beam_search,
+/// };
+///
+/// let identity = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+/// let model = StatelessModel::new(vec![], identity, vec![0.0; 3], 3, 0)?;
+/// let (options, times) = (TransducerOptions::default(), FrameTimes::default());
+/// let rows = [0.1, 2.0, 0.3, 2.0, 0.1, 0.1, 0.5, 0.4, 2.0];
+/// let topology = TransducerTopology::Modified;
+/// let mut stream = TransducerStream::new("utt-1", &model, &Fusion::NONE, topology, &options, times)?;
+/// for row in rows.chunks(3) {
+///     stream.accept(&EncoderOutput::new("utt-1", row, 3)?)?;
+/// }
+/// let whole = EncoderOutput::new("utt-1", &rows, 3)?;
+/// assert_eq!(stream.finish(), modified_beam_search(&model, &whole, &Fusion::NONE, &options, &times)?);
+/// # Ok::<(), kaldera_decoder::Error>(())
+/// ```
+pub struct TransducerStream<'a, M: TransducerModel, L: LanguageModel = NoModel> {
+    search: Search<'a, M, L>,
+    times: FrameTimes,
+}
+
+impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
+    /// A stream before its first frame.
+    ///
+    /// # Errors
+    /// [`Error::Option`]; [`Error::Size`] if the topology has durations and the model has none; what
+    /// the model refuses.
+    pub fn new(
+        utterance: &str,
+        model: &'a M,
+        fusion: &Fusion<'a, L>,
+        topology: TransducerTopology,
+        options: &'a TransducerOptions,
+        times: FrameTimes,
+    ) -> Result<Self, Error> {
+        options.check()?;
+        times.check()?;
+        Ok(Self { search: Search::new((model, fusion), topology, options, utterance)?, times })
+    }
+
+    /// Takes more frames: rows of as many values as the joiner takes.
+    ///
+    /// # Errors
+    /// As [`modified_beam_search`]; the stream cannot be used afterwards.
+    pub fn accept(&mut self, chunk: &EncoderOutput<'_>) -> Result<(), Error> {
+        chunk.check_dim(self.search.model)?;
+        self.search.accept(chunk)
+    }
+
+    /// How many frames it has taken.
+    pub fn num_frames(&self) -> usize {
+        self.search.num_frames
+    }
+
+    /// The hypotheses so far; beginnings of hot words have their bonus. More frames may follow.
+    pub fn partial(&self) -> Recognition {
+        self.search.result(&self.times, false)
+    }
+
+    /// The hypotheses of the utterance.
+    pub fn finish(self) -> Recognition {
+        self.search.result(&self.times, true)
+    }
+}
+
+impl<M: TransducerModel, L: LanguageModel> fmt::Debug for TransducerStream<'_, M, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Search { utterance, num_frames, .. } = &self.search;
+        let mut shown = f.debug_struct("TransducerStream");
+        shown.field("utterance", utterance).field("num_frames", num_frames).finish_non_exhaustive()
+    }
+}
