@@ -6,6 +6,7 @@ mod keys;
 mod lines;
 mod npz;
 mod partial;
+mod renames;
 mod resume;
 mod safetensors;
 mod staged;

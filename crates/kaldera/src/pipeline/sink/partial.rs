@@ -31,6 +31,7 @@ use tempfile::TempPath;
 
 use crate::Error;
 use crate::pipeline::sink::hash::Hash;
+use crate::pipeline::sink::renames::{Step, not_supported_is_fine, run};
 use crate::pipeline::sink::resume::RunId;
 
 /// Enough for a few utterances per system call.
@@ -288,19 +289,6 @@ pub(super) fn publish(files: Vec<PartialFile>, record: Option<&Path>) -> Result<
     Ok(())
 }
 
-/// A change in a folder.
-#[derive(Debug)]
-enum Step {
-    Rename {
-        from: PathBuf,
-        to: PathBuf,
-    },
-    /// What was renamed before it is on the disk before what is renamed after it.
-    Sync {
-        folder: PathBuf,
-    },
-}
-
 /// The steps of [`publish`], and the names that old files are set aside under, which are removed
 /// when dropped.
 fn steps(files: &[PartialFile], record: Option<&Path>) -> io::Result<(Vec<Step>, Vec<TempPath>)> {
@@ -324,49 +312,6 @@ fn steps(files: &[PartialFile], record: Option<&Path>) -> io::Result<(Vec<Step>,
         steps.push(Step::Sync { folder: folder_of(&file.path).to_owned() });
     }
     Ok((steps, aside))
-}
-
-fn run(steps: &[Step]) -> io::Result<()> {
-    for (i, step) in steps.iter().enumerate() {
-        let done = match step {
-            Step::Rename { from, to } => fs::rename(from, to),
-            Step::Sync { folder } => sync_folder(folder),
-        };
-        if let Err(error) = done {
-            for step in steps[..i].iter().rev() {
-                if let Step::Rename { from, to } = step {
-                    // The first error is the one to report.
-                    let _ = fs::rename(to, from);
-                }
-            }
-            return Err(error);
-        }
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    match File::open(folder) {
-        Ok(folder) => not_supported_is_fine(folder.sync_all()),
-        // A folder may be open to writing and not to reading.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "folders cannot be opened here")]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-/// Some file systems have nothing to sync.
-fn not_supported_is_fine(synced: io::Result<()>) -> io::Result<()> {
-    match synced {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
-        synced => synced,
-    }
 }
 
 pub(super) fn write_error(path: &Path, source: io::Error) -> Error {
