@@ -65,6 +65,27 @@ impl OptionValue for bool {
     }
 }
 
+/// Options of an enum, whose variants `ALL` have a `name`.
+macro_rules! option_of_names {
+    ($t:ty) => {
+        impl crate::options::OptionValue for $t {
+            fn set(&mut self, text: &str) -> Result<(), crate::options::OptionError> {
+                let found = Self::ALL.into_iter().find(|one| one.name() == text);
+                let expected = || format!("one of {}", Self::ALL.map(Self::name).join(", "));
+                *self = found.ok_or_else(|| crate::options::OptionError::new(text, expected()))?;
+                Ok(())
+            }
+            fn show(&self) -> String {
+                self.name().to_owned()
+            }
+            fn type_name(&self) -> &'static str {
+                "string"
+            }
+        }
+    };
+}
+pub(crate) use option_of_names;
+
 macro_rules! impl_number {
     ($t:ty, $name:literal, $expected:literal) => {
         impl OptionValue for $t {

@@ -8,7 +8,7 @@ use crate::kinds::log_mel::LogMelOptions;
 use crate::kinds::mfcc::MfccOptions;
 use crate::kinds::plp::PlpOptions;
 use crate::kinds::spectrogram::SpectrogramOptions;
-use crate::options::{OptionError, OptionValue};
+use crate::options::option_of_names;
 use crate::rows::normalize::Normalize;
 use crate::spectrum::window::{FrameExtractionOptions, WindowType};
 
@@ -286,20 +286,7 @@ impl Preset {
     }
 }
 
-impl OptionValue for Preset {
-    fn set(&mut self, text: &str) -> Result<(), OptionError> {
-        let found = Self::ALL.into_iter().find(|preset| preset.name() == text);
-        let names = || Self::ALL.map(Self::name).join(", ");
-        *self = found.ok_or_else(|| OptionError::new(text, format!("one of {}", names())))?;
-        Ok(())
-    }
-    fn show(&self) -> String {
-        self.name().to_owned()
-    }
-    fn type_name(&self) -> &'static str {
-        "string"
-    }
-}
+option_of_names!(Preset);
 
 impl FbankOptions {
     /// The defaults of a toolkit or model; none if its features are of another kind, or more than
@@ -336,6 +323,7 @@ impl LogMelOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::OptionValue;
     use crate::{Audio, Error, Fbank, FrontEnd};
 
     #[test]

@@ -388,7 +388,7 @@ mod tests {
             ("kind = 'fbank'\npreemphasis = 2", "a number from 0 to 1"),
             ("kind = 'fbank'\npreemphasis = nan", "a number from 0 to 1"),
             ("kind = 'fbank'\npreemphasis = true", "'true' is not a number"),
-            ("kind = 'fbank'\nnormalize = 1", "'1' is not none, samples or per_feature"),
+            ("kind = 'fbank'\nnormalize = 1", "'1' is not one of none, samples, per_feature"),
             ("kind = 3", "'3' is not fbank, mfcc"),
             ("preset = 'kaldy'", "'kaldy' is not one of kaldi"),
             ("num-mel-bins = 80", "it is missing: one of fbank, mfcc"),

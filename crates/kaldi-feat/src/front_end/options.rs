@@ -8,7 +8,7 @@ use crate::kinds::log_mel::LogMelOptions;
 use crate::kinds::mfcc::MfccOptions;
 use crate::kinds::plp::PlpOptions;
 use crate::kinds::spectrogram::SpectrogramOptions;
-use crate::options::{OptionError, OptionSet, OptionValue, Registry};
+use crate::options::{OptionSet, Registry, option_of_names};
 use crate::rows::normalize::Normalize;
 use crate::spectrum::window::FrameExtractionOptions;
 
@@ -49,19 +49,7 @@ impl FeatureKind {
     }
 }
 
-impl OptionValue for FeatureKind {
-    fn set(&mut self, text: &str) -> Result<(), OptionError> {
-        let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
-        *self = found.ok_or_else(|| OptionError::new(text, "fbank, mfcc, plp, spectrogram, log-mel or samples"))?;
-        Ok(())
-    }
-    fn show(&self) -> String {
-        self.name().to_owned()
-    }
-    fn type_name(&self) -> &'static str {
-        "string"
-    }
-}
+option_of_names!(FeatureKind);
 
 /// The options of one kind of features.
 #[derive(Debug, Clone, PartialEq)]

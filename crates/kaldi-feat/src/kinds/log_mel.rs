@@ -9,7 +9,7 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::error::Error;
 use crate::extractor::{Compute, Extractor, Kind};
-use crate::options::{OptionError, OptionValue};
+use crate::options::option_of_names;
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{Edges, EnergyOf, Framing};
@@ -33,23 +33,21 @@ pub enum MelLog {
 }
 
 impl MelLog {
-    const NAMES: [(&'static str, Self); 4] =
-        [("none", Self::None), ("natural", Self::Natural), ("log10", Self::Log10), ("decibels", Self::Decibels)];
+    /// All there are.
+    pub const ALL: [Self; 4] = [Self::None, Self::Natural, Self::Log10, Self::Decibels];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Natural => "natural",
+            Self::Log10 => "log10",
+            Self::Decibels => "decibels",
+        }
+    }
 }
 
-impl OptionValue for MelLog {
-    fn set(&mut self, text: &str) -> Result<(), OptionError> {
-        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
-        *self = found.ok_or_else(|| OptionError::new(text, "one of none, natural, log10, decibels"))?.1;
-        Ok(())
-    }
-    fn show(&self) -> String {
-        Self::NAMES.iter().find(|(_, log)| log == self).map_or("", |(name, _)| name).to_owned()
-    }
-    fn type_name(&self) -> &'static str {
-        "string"
-    }
-}
+option_of_names!(MelLog);
 
 /// Options of log-mel spectrograms. The defaults are [Whisper's](Self::whisper) with 80 filters.
 #[derive(Debug, Clone, PartialEq)]

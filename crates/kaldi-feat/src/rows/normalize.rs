@@ -1,6 +1,6 @@
 //! Mean 0 and variance 1 over an utterance, as models with such rows were trained.
 
-use crate::options::{OptionError, OptionValue};
+use crate::options::option_of_names;
 
 /// What is normalised over the rows of an utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,8 +21,17 @@ pub enum Normalize {
 }
 
 impl Normalize {
-    const NAMES: [(&'static str, Self); 3] =
-        [("none", Self::None), ("samples", Self::Samples), ("per_feature", Self::PerFeature)];
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::None, Self::Samples, Self::PerFeature];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Samples => "samples",
+            Self::PerFeature => "per_feature",
+        }
+    }
 
     /// Normalises the rows of an utterance, of `dim` values each, that lie one after the other. Sums
     /// are of double precision, in the order of the rows. A single row becomes 0
@@ -60,23 +69,12 @@ fn columns(rows: &mut [f32], dim: usize, divisor: impl Fn(f64, f64) -> f64) {
     }
 }
 
-impl OptionValue for Normalize {
-    fn set(&mut self, text: &str) -> Result<(), OptionError> {
-        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
-        *self = found.ok_or_else(|| OptionError::new(text, "none, samples or per_feature"))?.1;
-        Ok(())
-    }
-    fn show(&self) -> String {
-        Self::NAMES.iter().find(|(_, own)| own == self).map_or("", |(name, _)| name).to_owned()
-    }
-    fn type_name(&self) -> &'static str {
-        "string"
-    }
-}
+option_of_names!(Normalize);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::OptionValue;
 
     /// Of single precision.
     const TOLERANCE: f32 = 1e-6;
@@ -107,10 +105,10 @@ mod tests {
     #[test]
     fn names_are_read_and_shown() {
         let mut normalize = Normalize::None;
-        for (name, expected) in Normalize::NAMES {
+        for (name, expected) in Normalize::ALL.map(|one| (one.name(), one)) {
             normalize.set(name).unwrap();
             assert_eq!((normalize, normalize.show().as_str()), (expected, name));
         }
-        assert_eq!(normalize.set("all").unwrap_err().to_string(), "'all' is not none, samples or per_feature");
+        assert_eq!(normalize.set("all").unwrap_err().to_string(), "'all' is not one of none, samples, per_feature");
     }
 }

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::error::Error;
-use crate::options::{OptionError, OptionValue};
+use crate::options::option_of_names;
 
 /// The shape of the window over a frame of N samples, with a = 2π / (N - 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,31 +26,24 @@ pub enum WindowType {
 }
 
 impl WindowType {
-    const NAMES: [(&'static str, Self); 6] = [
-        ("hamming", Self::Hamming),
-        ("hanning", Self::Hanning),
-        ("povey", Self::Povey),
-        ("rectangular", Self::Rectangular),
-        ("sine", Self::Sine),
-        ("blackman", Self::Blackman),
-    ];
+    /// All there are.
+    pub const ALL: [Self; 6] =
+        [Self::Hamming, Self::Hanning, Self::Povey, Self::Rectangular, Self::Sine, Self::Blackman];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hamming => "hamming",
+            Self::Hanning => "hanning",
+            Self::Povey => "povey",
+            Self::Rectangular => "rectangular",
+            Self::Sine => "sine",
+            Self::Blackman => "blackman",
+        }
+    }
 }
 
-impl OptionValue for WindowType {
-    fn set(&mut self, text: &str) -> Result<(), OptionError> {
-        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
-        *self = found
-            .ok_or_else(|| OptionError::new(text, "one of hamming, hanning, povey, rectangular, sine, blackman"))?
-            .1;
-        Ok(())
-    }
-    fn show(&self) -> String {
-        Self::NAMES.iter().find(|(_, window)| window == self).map_or("", |(name, _)| name).to_owned()
-    }
-    fn type_name(&self) -> &'static str {
-        "string"
-    }
-}
+option_of_names!(WindowType);
 
 /// Options of the step from waveform to frames. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
