@@ -11,6 +11,7 @@ use fsa::io::SymbolTable;
 use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Graph, GraphLabels, Limits, LookAheadProblem, Operation};
 use proptest::prelude::*;
 
+use crate::decoding;
 use crate::graphs::{Entries, WORDS, arpa, entries, lexicon_of, lexicon_text};
 
 /// Blank, the tokens X and Y, and silence.
@@ -88,8 +89,7 @@ impl Parts {
 }
 
 fn frames() -> impl Strategy<Value = Vec<f32>> {
-    let score = prop_oneof![9 => (-256..64_i32).prop_map(|x| x as f32 / 64.0), 1 => Just(f32::NEG_INFINITY)];
-    (0_usize..7).prop_flat_map(move |frames| prop::collection::vec(score.clone(), frames * CLASSES))
+    decoding::frames(7, CLASSES)
 }
 
 fn dense(values: &[f32]) -> DenseFsaVec<'_> {

@@ -1,17 +1,13 @@
 //! Small random networks, beside what ONNX Runtime computes of them: `tests/make-networks.py`.
 
-use std::path::PathBuf;
-
 use kaldera_network::{Batch, Error as NetworkError, LodTensor, Network};
 use kaldera_onnx::{Description, Error, Layout, OnnxNetwork, OnnxOptions, Runtime, weight_files};
 use serde_json::Value;
 
+use crate::{path, values};
+
 /// Sums of some ten products of single precision, in another order.
 const TOLERANCE: f32 = 1e-5;
-
-fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/networks").join(name)
-}
 
 fn network(name: &str) -> OnnxNetwork {
     network_on(Runtime::Rten, name)
@@ -29,10 +25,6 @@ fn runtimes() -> Vec<Runtime> {
     }
     println!("left out: ONNX Runtime, which needs the feature `ort` and its library in ORT_DYLIB_PATH");
     vec![Runtime::Rten]
-}
-
-fn values(of: &Value) -> Vec<f32> {
-    of.as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32).collect()
 }
 
 #[test]

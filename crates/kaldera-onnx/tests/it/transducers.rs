@@ -1,7 +1,7 @@
 //! Small random transducers and networks with states, beside what ONNX Runtime and the searches of
 //! `tests/make-transducers.py` find.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use kaldera_decoder::transducer::{
     EncoderOutput, Fusion, TransducerModel, TransducerOptions, modified_beam_search, tdt_greedy_search,
@@ -11,22 +11,16 @@ use kaldera_network::{Batch, Error as NetworkError, LodTensor, Network, Predicto
 use kaldera_onnx::{Chunk, Error, OnnxNetwork, OnnxOptions, OnnxPredictor, PredictorOptions};
 use serde_json::Value;
 
+use crate::{path, values};
+
 /// Sums of some ten products of single precision, in another order, over a few layers.
 const TOLERANCE: f32 = 1e-4;
 
 const WIDTH: usize = 8;
 
-fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/networks").join(name)
-}
-
 fn answers(name: &str) -> Value {
     let all: Value = serde_json::from_slice(&std::fs::read(path("transducers.json")).unwrap()).unwrap();
     all[name].clone()
-}
-
-fn values(of: &Value) -> Vec<f32> {
-    of.as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32).collect()
 }
 
 fn integers<T: TryFrom<i64>>(of: &Value) -> Vec<T> {

@@ -3,13 +3,14 @@
 
 use std::f64::consts::PI;
 
-use kaldera_base::random::Philox;
 use kaldi_feat::options::OptionValue;
 use kaldi_feat::{
     Audio, Fbank, FbankOptions, FrameExtractionOptions, Mfcc, MfccOptions, Plp, PlpOptions, Spectrogram,
     SpectrogramOptions, WindowType, Workspace,
 };
 use proptest::prelude::*;
+
+use crate::streams::noise;
 
 /// One frame as it goes into the Fourier transform, and Σ x² before preemphasis and after the
 /// window.
@@ -113,12 +114,6 @@ fn frame_options() -> impl Strategy<Value = FrameExtractionOptions> {
         })
 }
 
-fn samples(len: usize, seed: u64) -> Vec<i16> {
-    let mut noise = vec![0.0; len];
-    Philox::new(seed).add_gaussian(3000.0, 0, &mut noise);
-    noise.iter().map(|&x| x as i16).collect()
-}
-
 fn num_frames(options: &FrameExtractionOptions, n: usize) -> usize {
     let size = (f64::from(options.samp_freq) * 0.001 * f64::from(options.frame_length_ms)) as usize;
     let shift = (f64::from(options.samp_freq) * 0.001 * f64::from(options.frame_shift_ms)) as usize;
@@ -141,7 +136,7 @@ proptest! {
         options.mel.low_freq = low;
         options.mel.high_freq = high;
         let Ok(fbank) = Fbank::new(options.clone()) else { return Err(TestCaseError::reject("no such filters")) };
-        let samples = samples(len, seed);
+        let samples = noise(len, seed);
         let features = fbank.compute(&Audio::new(&samples, options.frame.samp_freq)).unwrap();
         prop_assert_eq!(features.num_rows(), num_frames(&options.frame, len));
         let size = options.frame.padded_window_size();
@@ -181,7 +176,7 @@ proptest! {
         let mut fbank_options = FbankOptions { frame: options.frame.clone(), mel: options.mel.clone(), use_energy: true, ..Default::default() };
         fbank_options.htk_compat = false;
         let (Ok(mfcc), Ok(fbank)) = (Mfcc::new(options.clone()), Fbank::new(fbank_options)) else { return Err(TestCaseError::reject("no such filters")) };
-        let samples = samples(len, seed);
+        let samples = noise(len, seed);
         let audio = Audio::new(&samples, options.frame.samp_freq);
         let (cepstra, logs) = (mfcc.compute(&audio).unwrap(), fbank.compute(&audio).unwrap());
         prop_assert_eq!(cepstra.num_rows(), logs.num_rows());
@@ -217,7 +212,7 @@ proptest! {
         (len, seed) in (0_usize..1200, any::<u64>()),
     ) {
         let options = SpectrogramOptions { frame: frame_options, raw_energy, return_raw_fft, ..Default::default() };
-        let samples = samples(len, seed);
+        let samples = noise(len, seed);
         let audio = Audio::new(&samples, options.frame.samp_freq);
         let rows = Spectrogram::new(options.clone()).unwrap().compute(&audio).unwrap();
         prop_assert_eq!(rows.num_rows(), num_frames(&options.frame, len));
@@ -274,7 +269,7 @@ proptest! {
         let mut fbank_options = FbankOptions { frame, use_energy: true, ..Default::default() };
         fbank_options.use_log_fbank = false;
         let banks = kaldi_feat::MelBanks::new(&options.mel, &options.frame, 1.0).unwrap();
-        let samples = samples(len, seed);
+        let samples = noise(len, seed);
         let audio = Audio::new(&samples, 16000.0);
         let energies = Fbank::new(fbank_options).unwrap().compute(&audio).unwrap();
         let rows = Plp::new(options).unwrap().compute(&audio).unwrap();
@@ -342,7 +337,7 @@ proptest! {
             options
         };
         let fbank = Fbank::new(options(seed)).unwrap();
-        let samples = samples(len, 1);
+        let samples = noise(len, 1);
         let audio = |key| Audio::new(&samples, 16000.0).with_key(key);
         let one = fbank.compute(&audio("a")).unwrap();
         let (mut workspace, mut rows) = (Workspace::default(), Vec::new());
@@ -361,7 +356,7 @@ proptest! {
 
 #[test]
 fn floats_and_integers_give_the_same_bits() {
-    let samples = samples(5000, 4);
+    let samples = noise(5000, 4);
     let floats: Vec<f32> = samples.iter().map(|&x| f32::from(x)).collect();
     let fbank = Fbank::new(FbankOptions::default()).unwrap();
     let of_integers = fbank.compute(&Audio::new(&samples, 16000.0)).unwrap();

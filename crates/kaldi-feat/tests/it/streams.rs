@@ -14,7 +14,7 @@ use kaldi_matrix::Matrix;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-fn noise(len: usize, seed: u64) -> Vec<i16> {
+pub(crate) fn noise(len: usize, seed: u64) -> Vec<i16> {
     let mut noise = vec![0.0; len];
     Philox::new(seed).add_gaussian(3000.0, 0, &mut noise);
     noise.iter().map(|&x| x as i16).collect()

@@ -17,7 +17,7 @@ use kaldi_matrix::{
     CompressedMatrix, CompressionMethod, GeneralMatrix, Matrix, SpMatrix, SparseMatrix, SparseVector, TpMatrix, Vector,
 };
 
-fn input(bytes: &[u8]) -> Input {
+pub(crate) fn input(bytes: &[u8]) -> Input {
     Input::from_reader("fuzz", std::io::Cursor::new(bytes.to_vec()))
 }
 

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use kaldera_fuzz::fuzz;
 use kaldi_io::lattice::{CompactLattice, CompactLatticeWeight, Lattice, LatticeArc, LatticeState, LatticeWeight};
-use kaldi_io::rxfilename::Input;
 use kaldi_io::{Holder, SequentialReader};
 use proptest::prelude::*;
+
+use crate::fuzz::input;
 
 fn written<T: Holder>(object: &T, binary: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -201,10 +202,6 @@ proptest! {
             prop_assert!(a.is_err());
         }
     }
-}
-
-fn input(bytes: &[u8]) -> Input {
-    Input::from_reader("fuzz", std::io::Cursor::new(bytes.to_vec()))
 }
 
 /// What there is of objects in an archive is written as it was read.
