@@ -325,7 +325,7 @@ impl Network for OnnxNetwork {
                 continue;
             }
             let wrong = |reason: String| NetworkError::Runtime { utterance: name.to_owned(), reason };
-            // Operators such as Relu may make a number of what is none.
+            // Relu and others may turn NaN into a number.
             if let Some(at) = own.iter().position(|x| !x.is_finite()) {
                 return Err(wrong(format!("row {}: {} is not finite", at / self.width, own[at])));
             }

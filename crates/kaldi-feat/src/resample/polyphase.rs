@@ -111,8 +111,8 @@ impl PolyphaseResample {
         self.ratio.nearest_outputs(num_samples)
     }
 
-    /// Input samples after the time of an output sample that it depends on: 46, which are 1.04 ms,
-    /// from 44.1 to 16 kHz. So long a stream holds it back, and up to three output samples more.
+    /// The number of input samples after the time of an output sample that it depends on: 46, which
+    /// are 1.04 ms, from 44.1 to 16 kHz. A stream is late by that, and by up to three output samples.
     pub fn num_lookahead_samples(&self) -> usize {
         self.num_taps / 2
     }
