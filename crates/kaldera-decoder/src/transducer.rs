@@ -24,6 +24,7 @@ mod joined;
 mod model;
 mod options;
 mod rnnt_streams;
+mod search;
 mod stream;
 mod topology;
 

@@ -7,10 +7,10 @@ use fsa::lattice::LanguageModel;
 use crate::ctc::NoModel;
 use crate::error::Error;
 use crate::result::{FrameTimes, Recognition};
-use crate::transducer::beam::Search;
 use crate::transducer::fusion::Fusion;
 use crate::transducer::model::{EncoderOutput, TransducerModel};
 use crate::transducer::options::TransducerOptions;
+use crate::transducer::search::Search;
 use crate::transducer::topology::TransducerTopology;
 
 /// A beam search of an utterance whose frames of the encoder come in chunks:
