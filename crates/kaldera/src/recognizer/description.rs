@@ -184,7 +184,6 @@ impl Model {
     }
 
     #[cfg(not(feature = "onnx"))]
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "no ONNX file is opened")]
     fn weights_beside(&self, _key: &str, _file: &Path) -> Result<Vec<PathBuf>, Error> {
         Ok(vec![])
     }
