@@ -44,12 +44,15 @@ def make(folder: Path, files: int) -> Path:
     return scp
 
 
+STEREO = "aecho=0.8:0.7:9:0.3,pan=stereo|c0=c0|c1=0.5*c0"
+"""Two channels that differ, so that a wrong one is seen."""
+
 FORMATS = {
     "WAV, 16 kHz": ("wav", ["-c", "copy"]),
-    "WAV, 44.1 kHz stereo": ("wav", ["-ar", "44100", "-ac", "2", "-af", "aecho=0.8:0.7:9:0.3"]),
+    "WAV, 44.1 kHz stereo": ("wav", ["-ar", "44100", "-af", STEREO]),
     "WAV, 48 kHz": ("wav", ["-ar", "48000"]),
     "FLAC, 16 kHz": ("flac", []),
-    "MP3, 44.1 kHz stereo": ("mp3", ["-ar", "44100", "-ac", "2", "-b:a", "128k"]),
+    "MP3, 44.1 kHz stereo": ("mp3", ["-ar", "44100", "-af", STEREO, "-b:a", "128k"]),
 }
 """Formats of the same audio: an ending, and what makes ffmpeg write it."""
 

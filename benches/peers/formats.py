@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Compares the samples that ours and asrfront read from files of every format, written by ffmpeg and sox.
+"""Compares the samples that ours, asrfront and ffmpeg read from files of every format, written by ffmpeg, sox and soundfile.
 
-    python3 benches/peers/formats.py [--binary audio_load] [--python a Python with asrfront and numpy]
+    python3 benches/peers/formats.py [--binary audio_load] [--python a Python with asrfront, numpy and perhaps soundfile]
 
-One line a file: how many samples more ours has, the largest and the RMS difference in units of 16 bits. asrfront rounds to these, so that
-0.50 is equality where a file is wider, mixed down or resampled. Without --binary ours is built.
+One line a file, one channel at 16 kHz from all: against each program how many samples more ours has, the largest and the RMS difference
+in units of 16 bits. asrfront rounds to these, so that 0.5 is equality where a file is wider, mixed down or resampled, and 1 where it cuts
+off. Ends with 1 if a file is not read or differs by more. Without --binary ours is built. What a program cannot write is left out by name.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -18,41 +20,72 @@ import run
 
 NOISE = "anoisesrc=r={rate}:d=2:a=0.2:seed=7,aformat=channel_layouts=mono"
 STEREO = "anoisesrc=r={rate}:d=2:a=0.2:seed=7[l];sine=f=440:r={rate}:d=2[r];[l][r]amerge"
+MEAN = {1: "anull", 2: "aformat=sample_fmts=flt,pan=mono|c0=0.5*c0+0.5*c1"}
+LIMITS = {"asrfront": 1.0, "ffmpeg": 0.1}
+"""The largest differences of equality: to round to 16 bits, and what a resampler in single precision does."""
 
-# Ending, codec, what ffmpeg writes it from.
-OF_FFMPEG = [
-    *[("wav", codec, 16000, 1) for codec in "pcm_u8 pcm_s16le pcm_s24le pcm_s32le pcm_f32le pcm_f64le pcm_alaw pcm_mulaw adpcm_ima_wav adpcm_ms".split()],
-    *[("w64", codec, 16000, 1) for codec in "pcm_s16le pcm_s24le pcm_f32le pcm_mulaw".split()],
-    *[("aiff", codec, 16000, 1) for codec in "pcm_s8 pcm_s16be pcm_s24be pcm_s32be pcm_s16le pcm_f32be pcm_f64be pcm_alaw pcm_mulaw adpcm_ima_qt".split()],
-    *[("caf", codec, 16000, 1) for codec in "pcm_s8 pcm_s16be pcm_s24be pcm_s16le pcm_f32be pcm_alaw pcm_mulaw adpcm_ima_qt".split()],
-    *[("flac", "flac", rate, channels) for rate, channels in ((16000, 1), (44100, 2))],
-    *[("mp3", "libmp3lame", rate, channels) for rate, channels in ((16000, 1), (44100, 2))],
-    *[("wav", "pcm_s16le", rate, channels) for rate in (8000, 11025, 22050, 32000, 44100, 44101, 48000, 96000) for channels in (1, 2)],
-]  # fmt: skip
+OF_FFMPEG = {
+    "wav": "pcm_u8 pcm_s16le pcm_s24le pcm_s32le pcm_f32le pcm_f64le pcm_alaw pcm_mulaw adpcm_ima_wav adpcm_ms",
+    "w64": "pcm_s16le pcm_s24le pcm_f32le pcm_mulaw",
+    "aiff": "pcm_s8 pcm_s16be pcm_s24be pcm_s32be pcm_s16le pcm_f32be pcm_f64be pcm_alaw pcm_mulaw adpcm_ima_qt",
+    "caf": "pcm_s8 pcm_s16be pcm_s24be pcm_s16le pcm_f32be pcm_alaw pcm_mulaw adpcm_ima_qt",
+    "au": "pcm_s8 pcm_s16be pcm_s24be pcm_s32be pcm_f32be pcm_f64be pcm_alaw pcm_mulaw",
+    "flac": "flac",
+    "mp3": "libmp3lame",
+}
+RATES = (8000, 11025, 22050, 32000, 44100, 44101, 48000, 96000)
 # Arguments of sox for the output.
-OF_SOX = [["-b", "16", "-t", "sph"], ["-e", "mu-law", "-t", "sph"], ["-e", "a-law", "-t", "sph"]]
+OF_SOX = [
+    *(f"-b {bits} -t {kind}" for kind in ("wav", "w64", "aiff", "caf", "au", "sph") for bits in (8, 16, 24, 32)),
+    *(f"-e {encoding} -t {kind}" for encoding in ("a-law", "mu-law") for kind in ("wav", "w64", "aifc", "caf", "au", "sph")),
+    *(f"-e {encoding} -t wav" for encoding in ("ima-adpcm", "ms-adpcm", "floating-point -b 32", "floating-point -b 64")),
+    "-B -t sph", "-L -t sph", "-t flac", "-t ogg",
+]  # fmt: skip
+OF_SOUNDFILE = """
+import json, sys
+import numpy as np, soundfile
+folder, kinds = sys.argv[1], "WAV WAVEX RF64 W64 AIFF CAF AU NIST FLAC MP3 OGG"
+subtypes = "PCM_U8 PCM_S8 PCM_16 PCM_24 PCM_32 FLOAT DOUBLE ULAW ALAW IMA_ADPCM MS_ADPCM MPEG_LAYER_III VORBIS"
+noise, written = np.random.default_rng(7).normal(0, 0.1, (32000, 2)).clip(-1, 1), []
+for kind in kinds.split():
+    for subtype in set(subtypes.split()) & set(soundfile.available_subtypes(kind)):
+        for channels in (1, 2):
+            path = f"{folder}/soundfile-{kind}-{subtype}-{channels}"
+            try:
+                soundfile.write(path, noise[:, :channels], 16000, subtype, format=kind)
+                written.append([f"soundfile: {kind}, {subtype}, {channels} channel(s)", path, channels])
+            except soundfile.LibsndfileError as error:
+                print(path, error, file=sys.stderr)
+print(json.dumps(sorted(written)))
+"""
 
 
-def write(folder: Path) -> list:
-    """(name, path) of each file; what a program cannot write is left out."""
+def write(folder: Path, python: Path) -> list:
+    """(name, path, number of channels) of each file."""
+    encodings = [(ending, codec, 16000, channels) for ending, codecs in OF_FFMPEG.items() for codec in codecs.split() for channels in (1, 2)]
+    encodings += [(ending, codec, 44100, 2) for ending, codec in (("flac", "flac"), ("mp3", "libmp3lame"))]
+    encodings += [("wav", "pcm_s16le", rate, channels) for rate in RATES for channels in (1, 2)]
     files = []
-    for ending, codec, rate, channels in OF_FFMPEG:
+    for ending, codec, rate, channels in encodings:
         path = folder / f"{codec}-{rate}-{channels}.{ending}"
         source = (STEREO if channels == 2 else NOISE).format(rate=rate)
         command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-c:a", codec, path]
-        files.append((f"{ending}, {codec}, {rate} Hz, {channels} channel(s)", path, command))
-    plain = folder / "pcm_s16le-16000-1.wav"
+        files.append((f"ffmpeg: {ending}, {codec}, {rate} Hz, {channels} channel(s)", path, channels, command))
     for number, arguments in enumerate(OF_SOX):
-        path = folder / f"sox-{number}.sph"
-        files.append((" ".join(arguments), path, ["sox", "-D", plain, *arguments, path]))
+        for channels in (1, 2):
+            path, plain = folder / f"sox-{number}-{channels}", folder / f"pcm_s16le-16000-{channels}.wav"
+            files.append((f"sox: {arguments}, {channels} channel(s)", path, channels, ["sox", "-D", plain, *arguments.split(), path]))
     written = []
-    for name, path, command in files:
+    for name, path, channels, command in files:
         done = subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True)
         if done.returncode == 0:
-            written.append((name, path))
+            written.append((name, path, channels))
         else:
             print(f"{name}: not written: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
-    return written
+    done = subprocess.run([python, "-c", OF_SOUNDFILE, folder], check=False, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        print("soundfile's files are left out", file=sys.stderr)
+    return written + (json.loads(done.stdout) if done.returncode == 0 else [])
 
 
 def main() -> None:
@@ -63,19 +96,36 @@ def main() -> None:
     if chosen.binary is None:
         subprocess.run([*load.BUILD, "--bin", "audio_load"], cwd=run.ROOT, check=True)
     ours = (chosen.binary or load.BINARY).resolve()
+    files, worse = 0, 0
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for name, path in write(folder):
-            scp, outs = folder / "wav.scp", [folder / "ours.f32", folder / "asrfront.f32"]
+        scp, outs = folder / "wav.scp", {name: folder / f"{name}.f32" for name in ("ours", *LIMITS)}
+        print(f"{'':55} {' | '.join(LIMITS)}")
+        for name, path, channels in write(folder, chosen.python):
             scp.write_text(f"a {path}\n")
-            peer = [chosen.python, run.HERE / "peer_asrfront.py", "load", scp, outs[1]]
-            found = []
-            for command in ([ours, scp, outs[0]], peer):
+            commands = {
+                "ours": [ours, scp, outs["ours"]],
+                "asrfront": [chosen.python, run.HERE / "peer_asrfront.py", "load", scp, outs["asrfront"]],
+                # "-ac 1" makes floating-point samples 3 dB louder.
+                "ffmpeg": ["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", path, "-af", MEAN[channels], "-ar", "16000", "-f", "f32le", outs["ffmpeg"]],
+            }
+            failed = {}
+            for program, command in commands.items():
                 done = subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True)
                 if done.returncode != 0:
-                    found = [(done.stderr.strip().splitlines() or ["failed"])[-1]]
-                    break
-            print(f"{name:45}", *(found or run.output_of(chosen.python, "-c", load.DIFFERENCES, *outs).split()), flush=True)
+                    failed[program] = (done.stderr.strip().splitlines() or ["failed"])[-1]
+            found, equal = [], "ours" not in failed
+            for program, limit in LIMITS.items():
+                if failed.keys() & {"ours", program}:
+                    found.append(f"not read: {failed.get('ours') or failed[program]}")
+                    continue
+                more, largest, rms = run.output_of(chosen.python, "-c", load.DIFFERENCES, outs["ours"], outs[program]).split()
+                found.append(f"{more} {float(largest):.3f} {float(rms):.3f}")
+                equal &= more == "0" and float(largest) <= limit
+            files, worse = files + 1, worse + (not equal)
+            print(f"{name:55} {' | '.join(found)}{'' if equal else '   <--'}", flush=True)
+    print(f"{files - worse} of {files} files equal")
+    sys.exit(worse > 0)
 
 
 if __name__ == "__main__":

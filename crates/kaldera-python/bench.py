@@ -11,6 +11,7 @@ measures ours and the peers in turn; times are the least of the rounds.
 
 import argparse
 import contextlib
+import functools
 import importlib.util
 import os
 import pathlib
@@ -40,6 +41,12 @@ def seconds(function):
     result = function()
     took = time.process_time() - began
     return result if isinstance(result, float) else took
+
+
+def each(function, arguments):
+    """Calls a function with each of its arguments, and keeps no result."""
+    for argument in arguments:
+        function(argument)
 
 
 def milliseconds(value):
@@ -92,6 +99,16 @@ def features(table, library):
 
         peers["asrfront"] = lambda: asrfront.sensevoice.fbank_raw(unit)
     table.row("fbank-80 of an hour, one array", lambda: fbank.compute(hour), peers)
+    one_by_one = {
+        "fbank-80": (kaldera.Fbank(num_mel_bins=80, dither=0, window_type="hamming"), lambda: asrfront.sensevoice.fbank_raw),
+        "Whisper-80": (kaldera.LogMel(preset="whisper"), lambda: functools.partial(asrfront.whisper.log_mel, pad_or_trim=False)),
+        "Qwen3-ASR: 128": (kaldera.LogMel(preset="qwen3-asr"), lambda: asrfront.qwen3_asr.log_mel),
+        "Gemma 4: 128": (kaldera.LogMel(preset="gemma4"), lambda: asrfront.gemma4.log_mel),
+    }
+    units = np.split(unit, 360)
+    for name, (ours, peer) in one_by_one.items():
+        beside = {"asrfront": lambda compute=peer: each(compute(), units)} if has("asrfront") else {}
+        table.row(f"{name} of an hour, 360 recordings one by one", lambda ours=ours: each(ours.compute, parts), beside)
     slow = {}
     if has("kaldi_native_fbank"):
         import kaldi_native_fbank as knf

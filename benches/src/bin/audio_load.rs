@@ -20,18 +20,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let paths: Vec<String> = std::env::args().skip(1).collect();
     let [list, out] = &paths[..] else { return Err("expected LIST OUT".into()) };
     let mut out = fs::File::create(out)?;
+    let mut bytes = Vec::new();
     for line in fs::read_to_string(list)?.lines() {
         let (_, path) = line.split_once(' ').ok_or("a line without a path")?;
-        let mut recording = Recording::open(path)?;
-        if recording.num_channels() > 1 {
-            recording = recording.mean();
-        }
-        if recording.samp_freq() != SAMP_FREQ {
-            recording = recording.resample(SAMP_FREQ)?;
-        }
-        let samples: Vec<[u8; 4]> =
-            recording.samples().iter().map(|sample| (sample / FULL_SCALE).to_le_bytes()).collect();
-        out.write_all(samples.as_flattened())?;
+        let recording = Recording::open(path)?.into_mono(SAMP_FREQ)?;
+        bytes.clear();
+        bytes.extend(recording.samples().iter().flat_map(|sample| (sample / FULL_SCALE).to_le_bytes()));
+        out.write_all(&bytes)?;
     }
     Ok(())
 }

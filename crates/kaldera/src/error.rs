@@ -153,6 +153,16 @@ pub enum Error {
     /// A file that ends early, where nothing tells how long it should be.
     #[error("truncated: it ends before its end; copy it again, or set `allow_truncated` to take what is there")]
     NoEnd,
+    /// A recording with samples that are NaN or infinite, as damaged floating-point files have them.
+    #[error("sample {sample} of channel {channel} (both counted from 0) is {value}: damaged; copy or record it again")]
+    NotFiniteSample {
+        /// Within its channel.
+        sample: usize,
+        /// Of which.
+        channel: usize,
+        /// What it is.
+        value: f32,
+    },
     /// A recording whose header, or caller, says what cannot be.
     #[error("it has {channels} channels at {samp_freq} Hz: damaged, or no audio")]
     NoRate {
@@ -305,7 +315,7 @@ pub enum Error {
         min_seconds: f32,
     },
     /// A recording that is shorter than a frame.
-    #[error("{samples} samples at {samp_freq} Hz are too few for one frame of `frame.frame_length_ms`")]
+    #[error("{samples} samples at {samp_freq} Hz are too few for one frame")]
     NoFrames {
         /// Samples per channel.
         samples: usize,
@@ -314,7 +324,7 @@ pub enum Error {
     },
     /// Features with NaN or infinite values, which nothing could use.
     #[error(
-        "{rows} of its {frames} rows have values that are not finite, the first is row {first} (counted from 0): its samples, or an option such as `floor`, cause that"
+        "{rows} of its {frames} rows have values that are not finite, the first is row {first} (counted from 0): samples far beyond full scale, or an option, cause that"
     )]
     NotFinite {
         /// Rows with such a value.

@@ -20,6 +20,7 @@ mod formats;
 mod inputs;
 pub(crate) mod limits;
 mod merge;
+pub(crate) mod one_channel;
 #[cfg(feature = "opus")]
 mod opus;
 pub(crate) mod ordered;
@@ -331,15 +332,15 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             return Err(Error::TooShort { seconds, min_seconds: self.min_seconds });
         }
         let channel = recording.channel_of(utterance, self.channel, range)?;
-        let mut audio =
-            Audio::new(channel.samples(), samp_freq).with_key(&utterance.key).with_vtln_warp(self.vtln_warp);
-        let resampled;
-        if let Some(resamplers) = &self.resamplers
+        let (samples, samp_freq) = if let Some(resamplers) = &self.resamplers
             && let Some(resampler) = resamplers.get(samp_freq)?
         {
-            resampled = recording::resample(&resampler, audio.samples)?;
-            (audio.samples, audio.samp_freq) = (Samples::F32(&resampled), resamplers.samp_rate_out());
-        }
+            channel.resample_into(&resampler, &mut worker.samples)?;
+            (Samples::F32(&worker.samples), resamplers.samp_rate_out())
+        } else {
+            (channel.samples(&mut worker.samples), samp_freq)
+        };
+        let audio = Audio::new(samples, samp_freq).with_key(&utterance.key).with_vtln_warp(self.vtln_warp);
         let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, features)?;
         if frames == 0 {
             return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq: audio.samp_freq });
@@ -404,6 +405,8 @@ struct Worker<W> {
     workspace: W,
     pitch: PitchWorkspace,
     reader: Reader,
+    /// Those of one channel of a recording.
+    samples: Vec<f32>,
 }
 
 /// The features of one recording, or why there are none.

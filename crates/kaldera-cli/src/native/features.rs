@@ -25,7 +25,8 @@ Usage: kaldera features --kind KIND [OPTIONS] -o OUT INPUTS...
        kaldera features --kind KIND --help   shows the options of a kind";
 const INPUTS: &str = "\
 Inputs:
-  FILE            Audio; its key is its name without the ending
+  FILE            Audio, told by its contents: WAV, AIFF, AU, CAF, Wave64, SPHERE, and as this build has
+                  them FLAC, MP3, Ogg Vorbis and Opus; its key is its name without the ending
   FOLDER          Every audio file below, sorted; the key is the path below the folder, with - for /
   DATA            A data folder of Kaldi, with wav.scp, and perhaps segments and utt2spk
   FILE.scp        Lines 'KEY FILE' or 'KEY COMMAND |'
@@ -317,7 +318,11 @@ impl KindOptions for FrontEndOptions {
     }
 
     fn has_row_per_frame(&self) -> bool {
-        self.lfr_n == 1 && self.features.kind() != FeatureKind::Samples
+        self.lfr_n == 1
+            && match &self.features {
+                FeatureOptions::LogMel(options) => options.pad_to == 0 && options.max_samples == 0,
+                features => features.kind() != FeatureKind::Samples,
+            }
     }
 
     fn align(&self, pitch: &mut PitchExtractionOptions) {
@@ -330,8 +335,13 @@ impl KindOptions for FrontEndOptions {
         match &self.features {
             FeatureOptions::LogMel(options) => {
                 pitch.samp_freq = options.samp_freq;
-                pitch.frame_shift_ms = options.hop as f32 / options.samp_freq * 1000.0;
+                let milliseconds = |samples: i32| samples as f32 / options.samp_freq * 1000.0;
+                pitch.frame_shift_ms = milliseconds(options.hop);
                 pitch.snip_edges = options.snip_edges;
+                if options.snip_edges {
+                    // Else frames are centred on the same times, whatever their length.
+                    pitch.frame_length_ms = milliseconds(options.fft_size);
+                }
             }
             // There is no pitch of samples: their rows are not those of frames.
             FeatureOptions::Samples(options) => pitch.samp_freq = options.samp_freq,
@@ -435,8 +445,8 @@ impl Options {
         Self { corpus, vtln_warp: 1.0, ..Self::default() }
     }
 
-    /// What `--cmvn-file` has.
-    /// What `--cmvn-file` has, and its text, which belongs to what a run was asked for: a pipe can be read once.
+    /// What `--cmvn-file` has, and its text, which belongs to what a run was asked for: a pipe can be
+    /// read once.
     fn global_cmvn(&self) -> Result<(Option<GlobalCmvn>, String), Trouble> {
         if self.cmvn_file.is_empty() {
             return Ok((None, String::new()));
@@ -523,7 +533,9 @@ impl OfKind<'_> {
         }
         if options.with_pitch && !of_kind.has_row_per_frame() {
             return Err(Trouble::Usage(
-                "--with-pitch needs a row for each frame: it goes with no --kind samples and no --lfr-n".to_owned(),
+                "--with-pitch needs a row for each frame of a recording: it goes with no --kind samples, --lfr-n, --pad-to \
+                 or --max-samples"
+                    .to_owned(),
             ));
         }
         if self.kind == "pitch" && !options.cmvn_file.is_empty() {

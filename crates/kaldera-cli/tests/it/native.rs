@@ -135,7 +135,7 @@ fn errors_name_options() {
     bench.wav("b.wav", 300, 16_000.0);
     let fbank = |args: &[&str]| bench.run(&[&["features", "--kind=fbank", "-o", "x.ark"], args].concat());
     fbank(&["--min-duration=2", "a.wav"]).with(1).tells(&["0.5 s long", "--min-duration"]);
-    fbank(&["b.wav"]).with(1).tells(&["300 samples", "--frame-length"]);
+    fbank(&["b.wav"]).with(1).tells(&["300 samples", "too few for one frame"]);
     fbank(&["--low-freq=9000", "a.wav"]).with(2).tells(&["--low-freq"]);
     fbank(&["--use-energy", "--vad", "--vad-energy-threshold=99", "a.wav"]).with(1).tells(&["--vad-energy-threshold"]);
 }

@@ -33,7 +33,7 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 /// | path | recordings | key |
 /// |---|---|---|
 /// | a folder with a `wav.scp`: Kaldi's data folder | its lines, or the parts of them that the lines of `segments` name; speakers by `utt2spk` | as given |
-/// | another folder | each `*.wav` (or `wave`) in it and below, sorted by key; with the feature `symphonia` also `*.flac`, `*.mp3`, `*.ogg`, `*.oga`, with `opus` `*.opus`, `*.ogg`, `*.oga` | path below the folder without ending, `/` as `-`: `spk1/a.wav` is `spk1-a` |
+/// | another folder | each `*.wav` (or `wave`, `aif`, `aifc`, `aiff`, `au`, `caf`, `nist`, `snd`, `sph`, `w64`) in it and below, sorted by key; with the feature `symphonia` also `*.flac`, `*.mp3`, `*.ogg`, `*.oga`, with `opus` `*.opus`, `*.ogg`, `*.oga` | path below the folder without ending, `/` as `-`: `spk1/a.wav` is `spk1-a` |
 /// | `*.scp` | each line `KEY FILE`, or `KEY COMMAND \|`, in its order | as given |
 /// | `*.jsonl`, `*.jsonl.gz` | lhotse's recordings or cuts, in their order; speakers by the first supervision | `id` |
 /// | any other file | itself | name without ending |

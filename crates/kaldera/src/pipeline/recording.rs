@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "opus")]
 use kaldera_base::panics;
-use kaldi_feat::{Audio, Interleaved, PolyphaseResample, Resamplers, Samples};
+use kaldi_feat::{Audio, PolyphaseResample, Resamplers, Samples};
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
 
@@ -21,6 +21,7 @@ use crate::pipeline::decode;
 use crate::pipeline::formats::{self, Format};
 use crate::pipeline::inputs::{Source, Span, Utterance};
 use crate::pipeline::limits::check_resampled;
+use crate::pipeline::one_channel::OneChannel;
 #[cfg(feature = "opus")]
 use crate::pipeline::opus;
 
@@ -96,18 +97,27 @@ impl Recording {
         Self::interleaved(samples, 1, samp_freq)
     }
 
-    /// Several channels, the samples of a moment side by side.
+    /// Several channels, interleaved.
     pub(super) fn interleaved(samples: Vec<f32>, num_channels: usize, samp_freq: f32) -> Self {
         Self { samples: WaveSamples::F32(samples), num_channels, samp_freq }
     }
 
-    /// What no header should say, and no caller.
+    /// What no file should have, and no caller give.
     fn check(&self) -> Result<(), Error> {
         let Self { num_channels, samp_freq, .. } = *self;
-        if num_channels > 0 && samp_freq > 0.0 && samp_freq.is_finite() {
-            return Ok(());
+        if num_channels == 0 || samp_freq <= 0.0 || !samp_freq.is_finite() {
+            return Err(Error::NoRate { channels: num_channels, samp_freq });
         }
-        Err(Error::NoRate { channels: num_channels, samp_freq })
+        match &self.samples {
+            WaveSamples::F32(samples) => match samples.iter().position(|sample| !sample.is_finite()) {
+                Some(i) => {
+                    let (sample, channel) = (i / num_channels, i % num_channels);
+                    Err(Error::NotFiniteSample { sample, channel, value: samples[i] })
+                }
+                None => Ok(()),
+            },
+            WaveSamples::I16(_) => Ok(()),
+        }
     }
 
     /// Samples per second, Hz.
@@ -135,8 +145,7 @@ impl Recording {
         self.num_samples() as f32 / self.samp_freq
     }
 
-    /// All samples, those of a moment side by side: sample `i` of channel `c` is at `i *
-    /// num_channels + c`.
+    /// All samples, interleaved: sample `i` of channel `c` is at `i * num_channels + c`.
     #[must_use]
     pub fn samples(&self) -> Cow<'_, [f32]> {
         match &self.samples {
@@ -163,31 +172,62 @@ impl Recording {
         if channel >= self.num_channels {
             return Err(Error::NoSuchChannel { channel, channels: self.num_channels });
         }
-        let samples = match self.cut(channel, 0..self.num_samples()) {
-            Channel::I16(samples) => WaveSamples::I16(samples.into_owned()),
-            Channel::F32(samples) => WaveSamples::F32(samples.into_owned()),
+        let samples = match &self.samples {
+            WaveSamples::I16(samples) => WaveSamples::I16(pick(samples, self.num_channels, channel)),
+            WaveSamples::F32(samples) => WaveSamples::F32(pick(samples, self.num_channels, channel)),
         };
         Ok(Self { samples, num_channels: 1, samp_freq: self.samp_freq })
     }
 
     /// The channels mixed down to one: the mean of the samples of each moment.
     #[must_use]
-    #[doc(alias = "mono")]
     pub fn mean(&self) -> Self {
         if self.num_channels <= 1 {
             return self.clone();
         }
-        Self::from_f32(self.mean_of(0..self.num_samples()), self.samp_freq)
+        let mut mean = Vec::new();
+        self.one(None, 0..self.num_samples()).samples(&mut mean);
+        Self::from_f32(mean, self.samp_freq)
     }
 
-    /// The mean of the channels within `range`, which must be there.
-    fn mean_of(&self, range: Range<usize>) -> Vec<f32> {
+    /// What most models take: the [`mean`](Self::mean) of the channels, [resampled](Self::resample)
+    /// to `samp_freq` Hz. It takes less time and memory than one after the other.
+    ///
+    /// ```
+    /// use kaldera::Recording;
+    /// use kaldera::io::wave::WaveData;
+    ///
+    /// let stereo = WaveData { samp_freq: 44_100.0, num_channels: 2, samples: vec![100; 88_200] };
+    /// let mono = Recording::from(stereo).into_mono(16_000.0)?;
+    /// assert_eq!((mono.num_channels(), mono.num_samples()), (1, 16_000));
+    /// # Ok::<(), kaldera::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`resample`](Self::resample).
+    #[doc(alias = "load")]
+    pub fn into_mono(self, samp_freq: f32) -> Result<Self, Error> {
+        match Resamplers::new(samp_freq).get(self.samp_freq)? {
+            Some(resampler) => self.resampled_mean(&resampler),
+            None if self.num_channels == 1 => Ok(self),
+            None => Ok(self.mean()),
+        }
+    }
+
+    fn resampled_mean(&self, resampler: &Arc<PolyphaseResample>) -> Result<Self, Error> {
+        let mut samples = Vec::new();
+        self.one(None, 0..self.num_samples()).resample_into(resampler, &mut samples)?;
+        Ok(Self::from_f32(samples, resampler.samp_rate_out() as f32))
+    }
+
+    /// A channel within `range`, or the mean of all; both must be there.
+    fn one(&self, channel: Option<usize>, range: Range<usize>) -> OneChannel<'_> {
         let range = range.start * self.num_channels..range.end * self.num_channels;
         let samples = match &self.samples {
             WaveSamples::I16(samples) => Samples::I16(&samples[range]),
             WaveSamples::F32(samples) => Samples::F32(&samples[range]),
         };
-        Interleaved::new(samples, self.num_channels).expect("whole frames").mean()
+        OneChannel::new(samples, self.num_channels, channel)
     }
 
     /// The samples within `range`, which must be there, of the channel that `utterance` names, or
@@ -197,20 +237,22 @@ impl Recording {
         utterance: &Utterance,
         choice: ChannelChoice,
         range: Range<usize>,
-    ) -> Result<Channel<'_>, Error> {
+    ) -> Result<OneChannel<'_>, Error> {
         let channels = self.num_channels;
-        match utterance.channel.map_or(choice, ChannelChoice::One) {
-            ChannelChoice::One(channel) if channel >= channels => Err(Error::NoSuchChannel { channel, channels }),
-            ChannelChoice::One(channel) => Ok(self.cut(channel, range)),
-            ChannelChoice::Mean if channels > 1 => Ok(Channel::F32(Cow::Owned(self.mean_of(range)))),
-            ChannelChoice::Mean => Ok(self.cut(0, range)),
+        let channel = match utterance.channel.map_or(choice, ChannelChoice::One) {
+            ChannelChoice::One(channel) if channel >= channels => {
+                return Err(Error::NoSuchChannel { channel, channels });
+            }
+            ChannelChoice::One(channel) => Some(channel),
+            ChannelChoice::Mean => None,
             ChannelChoice::First => {
                 if channels > 1 {
                     tracing::warn!("{} has {channels} channels; taking the first", utterance.key);
                 }
-                Ok(self.cut(0, range))
+                Some(0)
             }
-        }
+        };
+        Ok(self.one(channel, range))
     }
 
     /// The recording at `samp_freq` Hz, each channel resampled with the quality of ffmpeg's default
@@ -233,23 +275,22 @@ impl Recording {
     pub fn resample(&self, samp_freq: f32) -> Result<Self, Error> {
         let Self { num_channels, .. } = *self;
         let Some(resampler) = Resamplers::new(samp_freq).get(self.samp_freq)? else { return Ok(self.clone()) };
-        let (all, samp_freq) = (0..self.num_samples(), resampler.samp_rate_out() as f32);
         if num_channels == 1 {
-            let samples = resample(&resampler, self.cut(0, all).samples())?;
-            return Ok(Self::from_f32(samples, samp_freq));
+            return self.resampled_mean(&resampler);
         }
-        let num_resampled = resampler.num_output_samples(all.len()).saturating_mul(num_channels);
-        check_resampled(all.len() * num_channels, num_resampled)?;
-        let mut samples = Vec::new();
+        let num_samples = self.num_samples();
+        let num_resampled = resampler.num_output_samples(num_samples).saturating_mul(num_channels);
+        check_resampled(num_samples * num_channels, num_resampled)?;
+        let (mut samples, mut resampled) = (Vec::new(), Vec::new());
         samples.try_reserve_exact(num_resampled).map_err(|_| Error::NoMemory { samples: num_resampled })?;
         samples.resize(num_resampled, 0.0);
         for channel in 0..num_channels {
-            let resampled = resample(&resampler, self.cut(channel, all.clone()).samples())?;
-            for (to, from) in samples.iter_mut().skip(channel).step_by(num_channels).zip(resampled) {
+            self.one(Some(channel), 0..num_samples).resample_into(&resampler, &mut resampled)?;
+            for (to, &from) in samples.iter_mut().skip(channel).step_by(num_channels).zip(&resampled) {
                 *to = from;
             }
         }
-        Ok(Self::interleaved(samples, num_channels, samp_freq))
+        Ok(Self::interleaved(samples, num_channels, resampler.samp_rate_out() as f32))
     }
 
     /// What features are computed from.
@@ -265,14 +306,6 @@ impl Recording {
             WaveSamples::I16(samples) => Audio::new(samples.as_slice(), self.samp_freq),
             WaveSamples::F32(samples) => Audio::new(samples.as_slice(), self.samp_freq),
         })
-    }
-
-    /// The samples of the channel within `range`; both must be there.
-    pub(crate) fn cut(&self, channel: usize, range: Range<usize>) -> Channel<'_> {
-        match &self.samples {
-            WaveSamples::I16(samples) => Channel::I16(pick(samples, self.num_channels, channel, range)),
-            WaveSamples::F32(samples) => Channel::F32(pick(samples, self.num_channels, channel, range)),
-        }
     }
 
     /// The samples that `span` is about; all without one. As with Kaldi's `extract-segments`, up to
@@ -339,29 +372,9 @@ fn whole(sample: f32) -> Option<i16> {
     (f32::from(rounded) == sample).then_some(rounded)
 }
 
-fn pick<T: Copy>(samples: &[T], num_channels: usize, channel: usize, range: Range<usize>) -> Cow<'_, [T]> {
-    let frames = &samples[range.start * num_channels..range.end * num_channels];
-    if num_channels == 1 {
-        Cow::Borrowed(frames)
-    } else {
-        // There may be no frame at all.
-        Cow::Owned(frames.iter().skip(channel).step_by(num_channels).copied().collect())
-    }
-}
-
-/// The samples of one channel, borrowed if it is the only one.
-pub(crate) enum Channel<'a> {
-    I16(Cow<'a, [i16]>),
-    F32(Cow<'a, [f32]>),
-}
-
-impl Channel<'_> {
-    pub(crate) fn samples(&self) -> Samples<'_> {
-        match self {
-            Self::I16(samples) => Samples::I16(samples),
-            Self::F32(samples) => Samples::F32(samples),
-        }
-    }
+/// The samples of one channel, which is there.
+fn pick<T: Copy>(samples: &[T], num_channels: usize, channel: usize) -> Vec<T> {
+    samples.iter().skip(channel).step_by(num_channels).copied().collect()
 }
 
 /// How recordings are read.
@@ -471,20 +484,6 @@ fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording
     Ok(recording)
 }
 
-/// The samples at the other rate, unless they are too many.
-pub(crate) fn resample(resampler: &PolyphaseResample, samples: Samples<'_>) -> Result<Vec<f32>, Error> {
-    /// The resampler computes whole groups, and cuts off the end.
-    const GROUP: usize = 64;
-    let num_resampled = resampler.num_output_samples(samples.len());
-    check_resampled(samples.len(), num_resampled)?;
-    let mut resampled = Vec::new();
-    resampled
-        .try_reserve_exact(num_resampled.saturating_add(GROUP))
-        .map_err(|_| Error::NoMemory { samples: num_resampled })?;
-    resampler.resample_into(samples, &mut resampled);
-    Ok(resampled)
-}
-
 fn read_any(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
     let mut head = Vec::new();
     reader.take(formats::HEAD as u64).read_to_end(&mut head).map_err(|source| Error::Open { source })?;
@@ -584,16 +583,15 @@ struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    /// No longer are headers up to the format of the samples. From here on nothing is kept.
+    /// No longer are headers up to the format of the samples.
     const MOST: usize = 1 << 16;
 }
 
 impl Read for Kept<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = if self.head.is_empty() { self.reader.read(buffer)? } else { self.head.read(buffer)? };
-        if self.bytes.len() < Self::MOST {
-            self.bytes.extend_from_slice(&buffer[..read]);
-        }
+        let room = Self::MOST - self.bytes.len();
+        self.bytes.extend_from_slice(&buffer[..read.min(room)]);
         Ok(read)
     }
 }
@@ -631,6 +629,18 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_that_is_not_finite_is_refused_with_its_place() {
+        let read = |recording| Reader::default().read(&Source::from(recording), None, &ReadOptions::default());
+        for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut samples = vec![0.0; 100];
+            samples[33] = value;
+            let error = read(Recording::interleaved(samples, 2, 8000.0)).unwrap_err();
+            assert!(matches!(error, Error::NotFiniteSample { sample: 16, channel: 1, .. }), "{error}");
+        }
+        assert!(read(Recording::from_f32(vec![f32::MAX], 8000.0)).is_ok());
+    }
+
+    #[test]
     fn a_recording_without_a_frame_has_empty_channels() {
         let recording = Recording::interleaved(Vec::new(), 2, 8000.0);
         assert_eq!(recording.channel(1).unwrap().num_samples(), 0);
@@ -649,6 +659,9 @@ mod tests {
             assert_eq!(both.channel(channel).unwrap(), alone);
         }
         assert_eq!(both.resample(16_000.0).unwrap(), both);
+        for samp_freq in [16_000.0, 44_100.0] {
+            assert_eq!(both.clone().into_mono(samp_freq).unwrap(), both.mean().resample(samp_freq).unwrap());
+        }
         assert!(both.resample(1.0).is_err());
     }
 
@@ -656,7 +669,7 @@ mod tests {
     fn a_choice_takes_a_channel_or_the_mean_unless_the_utterance_names_one() {
         let recording = Recording::interleaved(vec![1.0, -1.0, 2.0, -4.0, 3.0, -9.0], 2, 8000.0);
         let taken = |utterance: &Utterance, choice: ChannelChoice| {
-            recording.channel_of(utterance, choice, 1..3).map(|channel| channel.samples().to_f32())
+            recording.channel_of(utterance, choice, 1..3).map(|channel| channel.samples(&mut vec![]).to_f32())
         };
         let mut utterance = Utterance::new("a", recording.clone());
         assert_eq!(taken(&utterance, ChannelChoice::First).unwrap(), [2.0, 3.0]);
@@ -669,13 +682,5 @@ mod tests {
         ));
         utterance.channel = Some(1);
         assert_eq!(taken(&utterance, ChannelChoice::Mean).unwrap(), [-4.0, -9.0]);
-    }
-
-    #[test]
-    fn channels_lie_side_by_side() {
-        let recording = Recording::interleaved(vec![1.0, -1.0, 2.0, -2.0, 3.0, -3.0], 2, 8000.0);
-        assert_eq!(recording.num_samples(), 3);
-        let Channel::F32(right) = recording.cut(1, 1..3) else { panic!("floats stay floats") };
-        assert_eq!(&right[..], [-2.0, -3.0]);
     }
 }

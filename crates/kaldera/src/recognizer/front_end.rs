@@ -11,7 +11,7 @@ use kaldi_feat::{
 use toml::{Table, Value};
 
 use crate::Error;
-use crate::pipeline::recording;
+use crate::pipeline::one_channel::OneChannel;
 
 /// What turns samples into rows of the network's input: none where the network looks at names alone.
 #[derive(Debug)]
@@ -159,14 +159,12 @@ impl FrontEnd {
     /// Appends the rows of an utterance, and says how many they are.
     pub(super) fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, Error> {
         let Some(features) = self.0.as_ref().filter(|_| !audio.samples.is_empty()) else { return Ok(0) };
-        let resampler = features.resampler(audio.samp_freq)?;
-        let resampled = resampler.map(|resampler| recording::resample(&resampler, audio.samples)).transpose()?;
-        let audio = match &resampled {
-            None => *audio,
-            Some(samples) => {
-                Audio::new(samples, features.front_end.samp_freq()).with_key(audio.key).with_vtln_warp(audio.vtln_warp)
-            }
-        };
+        let mut audio = *audio;
+        let mut resampled = vec![];
+        if let Some(resampler) = features.resampler(audio.samp_freq)? {
+            OneChannel::from(audio.samples).resample_into(&resampler, &mut resampled)?;
+            (audio.samples, audio.samp_freq) = (resampled.as_slice().into(), features.front_end.samp_freq());
+        }
         let mut own = vec![];
         let count = features.front_end.compute_into(&mut FrontEndWorkspace::default(), &audio, &mut own)?;
         rows.append(&mut own);

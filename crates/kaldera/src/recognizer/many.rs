@@ -206,7 +206,8 @@ fn with_audio<T>(
     };
     let range = recording.samples_of(utterance.span)?;
     let channel = recording.channel_of(utterance, options.channel, range)?;
-    work(&Audio::new(channel.samples(), recording.samp_freq()).with_key(&utterance.key))
+    let mut samples = vec![];
+    work(&Audio::new(channel.samples(&mut samples), recording.samp_freq()).with_key(&utterance.key))
 }
 
 /// The result of one recording.

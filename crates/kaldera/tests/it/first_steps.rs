@@ -210,7 +210,7 @@ fn errors_of_the_pipeline_name_fields() {
         assert!(error.contains(field) && !error.contains("--"), "{error}");
     };
     let fbank = || Pipeline::fbank(quiet()).unwrap();
-    fails(fbank(), "`frame.frame_length_ms`");
+    fails(fbank(), "too few for one frame");
     fails(fbank().min_seconds(1.0), "`min_seconds`");
     fails(fbank().channel(1), "no channel 1");
 }

@@ -1,5 +1,7 @@
 //! Audio of several channels.
 
+use std::ops::Range;
+
 use kaldera_base::kernel;
 use kaldera_base::simd::dispatch;
 
@@ -59,41 +61,77 @@ impl<'a> Interleaved<'a> {
         self.samples.len() / self.num_channels
     }
 
+    /// The samples of all channels.
+    pub fn samples(&self) -> Samples<'a> {
+        self.samples
+    }
+
+    /// The frames of these numbers.
+    ///
+    /// # Panics
+    /// If they are not there.
+    #[must_use]
+    pub fn frames(&self, range: Range<usize>) -> Self {
+        let samples = range.start * self.num_channels..range.end * self.num_channels;
+        Self { samples: self.samples.range(samples), num_channels: self.num_channels }
+    }
+
     /// The samples of one channel, counted from 0.
     ///
     /// # Errors
     /// [`Error::NoSuchChannel`].
     pub fn channel(&self, channel: usize) -> Result<Vec<f32>, Error> {
+        let mut samples = Vec::new();
+        self.channel_into(channel, &mut samples)?;
+        Ok(samples)
+    }
+
+    /// As [`channel`](Self::channel); `out` is overwritten.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchChannel`].
+    pub fn channel_into(&self, channel: usize, out: &mut Vec<f32>) -> Result<(), Error> {
         let num_channels = self.num_channels;
         if channel >= num_channels {
             return Err(Error::NoSuchChannel { channel, num_channels });
         }
-        Ok(self.map_frames(|frame| frame[channel].into(), |frame| frame[channel]))
+        self.map_frames(|frame| frame[channel].into(), |frame| frame[channel], out);
+        Ok(())
     }
 
     /// The mean of all channels, sample by sample.
     pub fn mean(&self) -> Vec<f32> {
+        let mut mean = Vec::new();
+        self.mean_into(&mut mean);
+        mean
+    }
+
+    /// As [`mean`](Self::mean); `out` is overwritten.
+    pub fn mean_into(&self, out: &mut Vec<f32>) {
         if self.num_channels == 2 {
-            return mean_of_two(self.samples);
+            return mean_of_two(self.samples, out);
         }
         let num_channels = self.num_channels as f32;
         self.map_frames(
             |frame| frame.iter().map(|&x| f32::from(x)).sum::<f32>() / num_channels,
             |frame| frame.iter().sum::<f32>() / num_channels,
-        )
+            out,
+        );
     }
 
-    fn map_frames(&self, of_i16: impl Fn(&[i16]) -> f32, of_f32: impl Fn(&[f32]) -> f32) -> Vec<f32> {
+    fn map_frames(&self, of_i16: impl Fn(&[i16]) -> f32, of_f32: impl Fn(&[f32]) -> f32, out: &mut Vec<f32>) {
+        out.clear();
         match self.samples {
-            Samples::I16(samples) => samples.chunks_exact(self.num_channels).map(of_i16).collect(),
-            Samples::F32(samples) => samples.chunks_exact(self.num_channels).map(of_f32).collect(),
+            Samples::I16(samples) => out.extend(samples.chunks_exact(self.num_channels).map(of_i16)),
+            Samples::F32(samples) => out.extend(samples.chunks_exact(self.num_channels).map(of_f32)),
         }
     }
 }
 
 /// The mean of two channels: half of their sum, which is what a division by 2 gives.
-fn mean_of_two(samples: Samples<'_>) -> Vec<f32> {
-    let mut mean = vec![0.0; samples.len() / 2];
+fn mean_of_two(samples: Samples<'_>, mean: &mut Vec<f32>) {
+    mean.clear();
+    mean.resize(samples.len() / 2, 0.0);
     dispatch(kernel!(<'a>(s: S, samples: Samples<'a>, mean: &'a mut [f32] = &mut mean[..]) {
         let half = s.splat(0.5);
         let whole = mean.len() - mean.len() % S::LANES;
@@ -116,7 +154,6 @@ fn mean_of_two(samples: Samples<'_>) -> Vec<f32> {
             *mean = (samples.get(2 * i) + samples.get(2 * i + 1)) * 0.5;
         }
     }));
-    mean
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl Common {
     }
 }
 
-/// How samples of a type of compression are spelled, and whether big-endian.
+/// The encoding of samples of a type of compression, and whether big-endian.
 fn encoding(kind: [u8; 4], bits: u16) -> Result<(Encoding, bool), WaveError> {
     let integers = || Encoding::of_bits(u64::from(bits));
     let (encoding, big_endian) = match &kind {

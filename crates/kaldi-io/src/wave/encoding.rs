@@ -5,7 +5,7 @@ use crate::wave::audio::WaveSamples;
 use crate::wave::error::WaveError;
 use crate::wave::reserve;
 
-/// How samples are spelled.
+/// How samples are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     U8,
@@ -32,7 +32,7 @@ impl Encoding {
         }
     }
 
-    /// Bytes of the samples of a moment; `None` if they lie in blocks.
+    /// Bytes of a frame, one sample of each channel; `None` if they lie in blocks.
     pub(super) fn frame_bytes(self, num_channels: usize) -> Option<usize> {
         let bytes = match self {
             Self::U8 | Self::I8 | Self::ALaw | Self::MuLaw => 1,

@@ -80,12 +80,12 @@ pub enum WaveError {
         /// The parts.
         what: String,
     },
-    /// Samples that are spelled in a way that is not read.
+    /// Samples of an encoding that is not read.
     #[error("{container} with {encoding}, which is not read; convert it, e.g. with 'ffmpeg -i IN OUT.wav'")]
     UnreadEncoding {
         /// The format of the file.
         container: &'static str,
-        /// How the samples are spelled.
+        /// The encoding of the samples.
         encoding: String,
     },
     /// Bytes where a block of ADPCM should begin.

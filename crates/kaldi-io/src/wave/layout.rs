@@ -63,7 +63,7 @@ impl Layout {
         }
     }
 
-    /// Bytes of the samples of a moment; `None` if they lie in blocks.
+    /// Bytes of a frame, one sample of each channel; `None` if they lie in blocks.
     pub(super) fn frame_bytes(&self) -> Option<usize> {
         self.encoding.frame_bytes(self.num_channels)
     }

@@ -79,7 +79,7 @@ impl Format {
 }
 
 impl Encoding {
-    /// How the samples behind a `fmt ` chunk are spelled.
+    /// How the samples behind a `fmt ` chunk are encoded.
     pub(super) fn of(format: &Format, container: &'static str) -> Result<Self, WaveError> {
         let Format { tag, channels, sample_rate, byte_rate, block_align, bits, .. } = *format;
         let frames = |bytes: u16| u32::from(channels) * u32::from(bytes);
