@@ -1,43 +1,102 @@
-//! Audio files of every format that the command reads.
+//! Audio files of every format that the command reads, and where they are.
 
 use std::path::PathBuf;
 
 use kaldera::Recording;
-use kaldera::pipeline::ReadOptions;
+use kaldera::pipeline::{Inputs, ReadOptions, Source};
 use kaldi_io::wave::WaveSamples;
 use kaldi_io::{Segments, rxfilename::Input};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::errors::exception;
+use crate::errors::{exception, value_error};
 use crate::files::{refuse_pipe, samples_of};
 
+/// What is taken of the channels of a recording.
+#[derive(Clone, Copy)]
+enum Channels {
+    All,
+    /// Counted from 0.
+    One(usize),
+    Mean,
+}
+
+impl Channels {
+    fn of(channel: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(channel) = channel else { return Ok(Self::All) };
+        if let Ok(number) = channel.extract::<usize>() {
+            return Ok(Self::One(number));
+        }
+        if channel.extract::<String>().is_ok_and(|text| text == "mean") {
+            return Ok(Self::Mean);
+        }
+        Err(value_error(format!("channel={} can't be: it must be a number from 0, or 'mean'", channel.repr()?)))
+    }
+
+    /// These of a recording, resampled if there is a rate in Hz.
+    fn take(self, recording: Recording, sample_rate: Option<f32>) -> Result<Recording, kaldera::Error> {
+        let chosen = match (self, sample_rate) {
+            (Self::Mean, Some(sample_rate)) => return recording.into_mono(sample_rate),
+            (Self::Mean, None) if recording.num_channels() > 1 => recording.mean(),
+            (Self::One(channel), _) if channel > 0 || recording.num_channels() > 1 => recording.channel(channel)?,
+            _ => recording,
+        };
+        match sample_rate {
+            Some(sample_rate) => chosen.resample(sample_rate),
+            None => Ok(chosen),
+        }
+    }
+}
+
 /// The samples of an audio file, [samples] or [samples, channels], and its sample rate in Hz; of a
-/// path, or of the bytes.
+/// path, or of the bytes. With `as_floats` they are float32 whatever the file has.
 #[pyfunction]
+#[pyo3(signature = (source, allow_truncated, channel=None, sample_rate=None, as_floats=false))]
 pub(crate) fn read_audio<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     allow_truncated: bool,
+    channel: Option<&Bound<'py, PyAny>>,
+    sample_rate: Option<f32>,
+    as_floats: bool,
 ) -> PyResult<(Bound<'py, PyAny>, f32)> {
     let options = ReadOptions::default().with_allow_truncated(allow_truncated);
+    let channels = Channels::of(channel)?;
+    let convert = |recording| channels.take(recording, sample_rate);
     let recording = match source.cast::<PyBytes>() {
         Ok(bytes) => {
             let bytes = bytes.as_bytes();
-            py.detach(|| Recording::read(bytes, &options))
+            py.detach(|| Recording::read(bytes, &options).and_then(convert))
         }
         Err(_) => {
             let path: PathBuf = source.extract()?;
-            py.detach(|| Recording::open_with(path, &options))
+            let in_file = |source| kaldera::Error::Recording { path: path.clone(), source: Box::new(source) };
+            py.detach(|| Recording::open_with(&path, &options).and_then(|whole| convert(whole).map_err(in_file)))
         }
     };
     let recording = recording.map_err(exception)?;
-    let samples = match recording.samples_i16() {
-        // Borrowed: of a file of up to 16 bits.
-        Some(std::borrow::Cow::Borrowed(samples)) => WaveSamples::I16(samples.to_vec()),
-        _ => WaveSamples::F32(recording.samples().into_owned()),
+    let (num_channels, samp_freq) = (recording.num_channels(), recording.samp_freq());
+    let samples = match WaveSamples::from(recording) {
+        WaveSamples::I16(samples) if as_floats => WaveSamples::F32(samples.into_iter().map(f32::from).collect()),
+        samples => samples,
     };
-    Ok((samples_of(py, samples, recording.num_channels())?, recording.samp_freq()))
+    Ok((samples_of(py, samples, num_channels)?, samp_freq))
+}
+
+/// The recordings of a folder: keys and paths, sorted by key.
+#[pyfunction]
+pub(crate) fn list_recordings(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<(String, std::ffi::OsString)>> {
+    let inputs = py.detach(|| Inputs::from_paths([folder])).map_err(exception)?;
+    if let Some(first) = inputs.rejected().first() {
+        let more = inputs.rejected().len() - 1;
+        let more = if more == 0 { String::new() } else { format!(" (and {more} more such files)") };
+        return Err(value_error(format!("{first}{more}")));
+    }
+    let listed = inputs.into_iter().filter_map(|utterance| match utterance.source {
+        Source::File(path) => Some((utterance.key, path.into_os_string())),
+        _ => None,
+    });
+    Ok(listed.collect())
 }
 
 /// Utterance, recording, begin and end in seconds, and channel.

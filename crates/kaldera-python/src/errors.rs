@@ -1,5 +1,5 @@
 //! Our errors as Python's: `OSError` where the system failed, `KeyError` for a key that a table
-//! does not have, `ValueError` otherwise, always with our text.
+//! does not have, `ValueError` otherwise, such as for what is wrong in a file; always with our text.
 
 use std::error::Error;
 use std::io;
@@ -12,7 +12,9 @@ pub(crate) fn exception<E: Error + 'static>(error: E) -> PyErr {
     let text = error.to_string();
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     while let Some(current) = cause {
-        if let Some(failed) = current.downcast_ref::<io::Error>() {
+        if let Some(failed) = current.downcast_ref::<io::Error>()
+            && failed.kind() != io::ErrorKind::InvalidData
+        {
             // Python has a class for each kind: FileNotFoundError, PermissionError ...
             return io::Error::new(failed.kind(), text).into();
         }

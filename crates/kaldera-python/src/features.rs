@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldi_feat::options::OptionSet;
 use kaldi_feat::{
-    Audio, Error, Extractor, FbankOptions, FeatureStream, Kind, LogMelOptions, MfccOptions, OnlinePitch,
-    PitchExtractionOptions, PitchExtractor, PitchWorkspace, PlpOptions, Preset, Samples, SpectrogramOptions, Workspace,
+    Audio, Error, Extractor, FbankOptions, FeatureKind, FeatureStream, FrontEnd, FrontEndStream, FrontEndWorkspace,
+    GlobalCmvn, Kind, LogMelOptions, MfccOptions, OnlinePitch, PitchExtractionOptions, PitchExtractor, PitchWorkspace,
+    PlpOptions, Preset, Samples, SpectrogramOptions, Workspace,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -25,6 +26,7 @@ use crate::threads;
 struct Buffers {
     frames: Workspace,
     pitch: PitchWorkspace,
+    front_end: FrontEndWorkspace,
 }
 
 /// An extractor of any kind.
@@ -43,7 +45,7 @@ trait AnyStream: Send + Sync {
     fn is_finished(&self) -> bool;
     fn num_frames_ready(&self) -> usize;
     fn take(&mut self, out: &mut Vec<f32>) -> usize;
-    fn save(&self) -> Vec<u8>;
+    fn save(&self) -> Result<Vec<u8>, Error>;
     fn restore(&mut self, state: &[u8]) -> Result<(), Error>;
 }
 
@@ -87,8 +89,8 @@ impl<K: Kind> AnyStream for FeatureStream<K> {
     fn take(&mut self, out: &mut Vec<f32>) -> usize {
         self.take_rows(out)
     }
-    fn save(&self) -> Vec<u8> {
-        self.save_state()
+    fn save(&self) -> Result<Vec<u8>, Error> {
+        Ok(self.save_state())
     }
     fn restore(&mut self, state: &[u8]) -> Result<(), Error> {
         self.restore_state(state)
@@ -148,11 +150,11 @@ impl AnyStream for PitchFrames {
         self.stream.discard_frames(self.taken);
         self.taken - before
     }
-    fn save(&self) -> Vec<u8> {
+    fn save(&self) -> Result<Vec<u8>, Error> {
         // Frames that were taken are known by their number alone.
         let mut state = (self.taken as u64).to_le_bytes().to_vec();
         state.extend(self.stream.save_state());
-        state
+        Ok(state)
     }
     fn restore(&mut self, state: &[u8]) -> Result<(), Error> {
         let short = Error::BadState { reason: "it is too short" };
@@ -170,6 +172,68 @@ impl AnyStream for PitchFrames {
     }
 }
 
+impl AnyExtractor for FrontEnd {
+    fn dim(&self) -> usize {
+        FrontEnd::dim(self)
+    }
+    fn sample_rate(&self) -> f32 {
+        self.samp_freq()
+    }
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        options::get(py, FrontEnd::options(self))
+    }
+    fn compute(&self, buffers: &mut Buffers, audio: &Audio<'_>, out: &mut Vec<f32>) -> Result<usize, Error> {
+        self.compute_into(&mut buffers.front_end, audio, out)
+    }
+    fn stream(&self, sample_rate: Option<f32>, key: &str, vtln_warp: f32) -> Result<Box<dyn AnyStream>, Error> {
+        if vtln_warp != 1.0 {
+            let expected = "1, as the stream of a front end has no warp factor".to_owned();
+            return Err(Error::BadOption { field: "vtln_warp", value: vtln_warp.to_string(), expected });
+        }
+        let stream = FrontEnd::stream(self, key, sample_rate.unwrap_or_else(|| self.samp_freq()))?;
+        Ok(Box::new(FrontEndRows { stream, ready: Vec::new(), taken: 0 }))
+    }
+}
+
+struct FrontEndRows {
+    stream: FrontEndStream,
+    /// Rows that were not taken.
+    ready: Vec<f32>,
+    taken: usize,
+}
+
+impl AnyStream for FrontEndRows {
+    fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error> {
+        self.stream.accept_waveform(samples)?;
+        self.stream.take_rows(&mut self.ready);
+        Ok(())
+    }
+    fn finish(&mut self) {
+        self.stream.input_finished();
+        self.stream.take_rows(&mut self.ready);
+    }
+    fn is_finished(&self) -> bool {
+        self.stream.is_finished()
+    }
+    fn num_frames_ready(&self) -> usize {
+        self.taken + self.ready.len() / self.stream.dim()
+    }
+    fn take(&mut self, out: &mut Vec<f32>) -> usize {
+        let rows = self.ready.len() / self.stream.dim();
+        out.append(&mut self.ready);
+        self.taken += rows;
+        rows
+    }
+    fn save(&self) -> Result<Vec<u8>, Error> {
+        Err(NO_STATE)
+    }
+    fn restore(&mut self, _: &[u8]) -> Result<(), Error> {
+        Err(NO_STATE)
+    }
+}
+
+const NO_STATE: Error = Error::BadState { reason: "streams of a front end have none" };
+
 /// The preset of a name; none for none.
 fn preset(name: Option<&str>) -> PyResult<Option<Preset>> {
     let Some(name) = name else { return Ok(None) };
@@ -184,10 +248,17 @@ fn preset(name: Option<&str>) -> PyResult<Option<Preset>> {
 fn base<T: Default>(kind: &str, wanted: Option<Preset>, of: impl Fn(Preset) -> Option<T>) -> PyResult<T> {
     let Some(wanted) = wanted else { return Ok(T::default()) };
     of(wanted).ok_or_else(|| {
+        let name = wanted.name();
+        let own = |found: FeatureKind| found.name().replace('-', "_") == kind;
+        if wanted.kinds().iter().any(|&found| own(found) || found == FeatureKind::Samples) {
+            return value_error(format!(
+                "the preset '{name}' is a whole front end and not {kind} alone: use kaldera.FrontEnd('{name}')"
+            ));
+        }
         let with: Vec<&str> =
             Preset::ALL.into_iter().filter(|&preset| of(preset).is_some()).map(Preset::name).collect();
         let with = if with.is_empty() { "none".to_owned() } else { with.join(", ") };
-        value_error(format!("the preset '{}' has no {kind}: presets with {kind}: {with}", wanted.name()))
+        value_error(format!("the preset '{name}' has no {kind}: presets with {kind}: {with}"))
     })
 }
 
@@ -213,8 +284,8 @@ pub(crate) struct FeatureExtractor {
 #[pymethods]
 impl FeatureExtractor {
     #[new]
-    #[pyo3(signature = (kind, preset_name, options))]
-    fn new(kind: &str, preset_name: Option<&str>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+    #[pyo3(signature = (kind, preset_name, options, cmvn=None))]
+    fn new(kind: &str, preset_name: Option<&str>, options: &Bound<'_, PyDict>, cmvn: Option<&str>) -> PyResult<Self> {
         use kaldi_feat::{FbankKind, LogMelKind, MfccKind, PlpKind, SpectrogramKind};
         let wanted = preset(preset_name)?;
         let kaldi_alone = |preset| preset == Preset::Kaldi;
@@ -235,6 +306,16 @@ impl FeatureExtractor {
                 let mut chosen = base(kind, wanted, of)?;
                 options::set(&mut chosen, options)?;
                 Arc::new(Pitch(PitchExtractor::new(chosen).map_err(named)?))
+            }
+            "front_end" => {
+                let mut chosen = wanted.unwrap_or_default().front_end();
+                options::set(&mut chosen, options)?;
+                let mut front_end = FrontEnd::new(chosen).map_err(named)?;
+                if let Some(text) = cmvn {
+                    let cmvn = GlobalCmvn::from_text(text);
+                    front_end = cmvn.and_then(|cmvn| front_end.with_cmvn(cmvn)).map_err(named)?;
+                }
+                Arc::new(front_end)
             }
             _ => {
                 return Err(value_error(format!(
@@ -453,8 +534,8 @@ impl Stream {
     }
 
     /// What it takes to go on from here, in this process or another.
-    fn save_state(&self) -> Vec<u8> {
-        self.stream.save()
+    fn save_state(&self) -> PyResult<Vec<u8>> {
+        self.stream.save().map_err(named)
     }
 
     /// Goes on where a stream with the same options was saved.

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use kaldi_io::rxfilename::{Input, Rxfilename, classify};
+use kaldera::Recording;
+use kaldera::pipeline::{FORMAT_HEAD, ReadOptions, format_name};
+use kaldi_io::rxfilename::{Input, Rxfilename, Skip, classify};
 use kaldi_io::specifier::{Rspecifier, TableKind, WriteTo, Wspecifier};
 use kaldi_io::table::TableWriter;
 use kaldi_io::wave::WaveSamples;
@@ -43,10 +45,9 @@ pub(crate) enum Object {
 /// The longest beginning of an object that says what it is, in bytes.
 const HEAD: usize = 6;
 
-impl Holder for Object {
-    const WHAT: &'static str = "matrices, vectors, lists of integers and recordings";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
+impl Object {
+    /// An object after which others may follow.
+    fn read_one(reader: &mut dyn BufRead) -> Result<Self, Error> {
         let mut head = Vec::with_capacity(HEAD);
         // A byte first: text may be shorter than what begins a binary object.
         (&mut *reader).take(1).read_to_end(&mut head)?;
@@ -63,10 +64,7 @@ impl Holder for Object {
                     _ => Self::General(GeneralMatrix::read(whole)?),
                 })
             }
-            Some(b'R') => {
-                let WaveAudio { samples, num_channels, samp_freq, .. } = WaveAudio::read((&head[..]).chain(reader))?;
-                Ok(Self::Wave { samples, num_channels, samp_freq })
-            }
+            Some(b'R') => Ok(Recording::from(WaveAudio::read_whole((&head[..]).chain(reader))?).into()),
             _ => {
                 reader.read_until(b'\n', &mut head)?;
                 let line = head.trim_ascii();
@@ -79,6 +77,34 @@ impl Holder for Object {
                 })
             }
         }
+    }
+}
+
+impl From<Recording> for Object {
+    fn from(recording: Recording) -> Self {
+        let (num_channels, samp_freq) = (recording.num_channels(), recording.samp_freq());
+        Self::Wave { samples: recording.into(), num_channels, samp_freq }
+    }
+}
+
+impl Holder for Object {
+    const WHAT: &'static str = "matrices, vectors, lists of integers and recordings";
+
+    /// In place of an object of a table, a file may be audio of any format.
+    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
+        let mut head = Vec::with_capacity(FORMAT_HEAD);
+        (&mut *reader).take(FORMAT_HEAD as u64).read_to_end(&mut head)?;
+        let is_audio = format_name(&head).is_some();
+        let whole = &mut (&head[..]).chain(reader);
+        if !is_audio {
+            return Self::read_one(whole);
+        }
+        let recording = Recording::read(whole, &ReadOptions::default());
+        Ok(recording.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?.into())
+    }
+
+    fn read_in_archive(reader: &mut dyn Skip) -> Result<Self, Error> {
+        Self::read_one(reader)
     }
 
     fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error> {
@@ -125,7 +151,7 @@ impl Object {
             Self::General(matrix) => array(py, py.detach(|| matrix.get_matrix()))?.into_any(),
             Self::Integers(list) => PyArray1::from_vec(py, list).into_any(),
             Self::Wave { samples, num_channels, samp_freq } => {
-                (rate_of(samp_freq), samples_of(py, samples, num_channels)?).into_pyobject(py)?.into_any()
+                (rate_of(py, samp_freq)?, samples_of(py, samples, num_channels)?).into_pyobject(py)?.into_any()
             }
             Self::Special(object) => object.into_python(py)?,
         })
@@ -195,9 +221,13 @@ fn copy<T: kaldi_matrix::Real + numpy::Element>(matrix: &PyReadonlyArray2<'_, T>
 }
 
 /// Hz: an integer where it is one.
-fn rate_of(rate: f32) -> i64 {
-    // Headers have 32-bit integers.
-    f64::from(rate).round() as i64
+fn rate_of(py: Python<'_>, rate: f32) -> PyResult<Bound<'_, PyAny>> {
+    // Headers have at most 2 MHz.
+    Ok(if rate.fract() == 0.0 {
+        (rate as i64).into_pyobject(py)?.into_any()
+    } else {
+        rate.into_pyobject(py)?.into_any()
+    })
 }
 
 /// Samples of one channel [samples] or of several [samples, channels], on the scale of 16 bits.
@@ -356,7 +386,7 @@ impl ObjectReader {
             _ => {
                 refuse_pipe(file, self.pipes)?;
                 let mut input = Input::open(file).map_err(exception)?;
-                let object = read_file(&mut input, self.kind);
+                let object = self.kind.read(&mut input);
                 // A command that failed is why there is no object.
                 input.finish().map_err(exception)?;
                 object.map_err(place)?
@@ -367,23 +397,6 @@ impl ObjectReader {
             None => Ok(object),
         }
     }
-}
-
-/// The object of a whole file: in place of one of a table also audio of any format.
-fn read_file(input: &mut Input, kind: Kind) -> Result<Object, Error> {
-    // No text of numbers begins so, and no binary object.
-    let name = input.name().to_owned();
-    let head = input.fill_buf().map_err(|source| Error::Read { name: name.clone(), source })?.first();
-    let is_audio = head.is_some_and(|&byte| byte != 0 && byte != b'R' && !b" \t\n[-+.0123456789ni".contains(&byte));
-    if kind != Kind::Auto || !is_audio {
-        return kind.read(input);
-    }
-    let recording = kaldera::Recording::read(&mut *input, &kaldera::pipeline::ReadOptions::default());
-    let recording = recording
-        .map_err(|error| Error::Read { name, source: std::io::Error::new(std::io::ErrorKind::InvalidData, error) })?;
-    let samples = WaveSamples::F32(recording.samples().into_owned());
-    let (num_channels, samp_freq) = (recording.num_channels(), recording.samp_freq());
-    Ok(Object::Wave { samples, num_channels, samp_freq })
 }
 
 /// The lines of a script file, in order: the name of the object of each key.

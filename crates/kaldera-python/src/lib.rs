@@ -32,6 +32,7 @@ fn _kaldera(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(files::read_scp, module)?)?;
     module.add_function(wrap_pyfunction!(files::save_object, module)?)?;
     module.add_function(wrap_pyfunction!(audio::read_audio, module)?)?;
+    module.add_function(wrap_pyfunction!(audio::list_recordings, module)?)?;
     module.add_function(wrap_pyfunction!(audio::read_segments, module)?)?;
     module.add_function(wrap_pyfunction!(rows::add_deltas, module)?)?;
     module.add_function(wrap_pyfunction!(rows::splice, module)?)?;

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import kaldera
+from recordings import aiff
 
 RATE = 16000
 # Single precision over sums of some 500 terms, then a logarithm.
@@ -242,8 +243,8 @@ def test_files_and_folders(tmp_path):
     mean, _ = kaldera.read_audio(tmp_path / "stereo.WAV", channel="mean")
     np.testing.assert_array_equal(mean, both.mean(axis=1).astype(np.float32))
     found = kaldera.find_recordings(tmp_path)
-    assert sorted(found) == ["a", "b", "stereo"]
-    of_paths = kaldera.fbank([found["a"], found["b"]], allow_upsample=True, dither=0)
+    assert list(found) == ["a", "deep-b", "stereo"]
+    of_paths = kaldera.fbank([found["a"], found["deep-b"]], allow_upsample=True, dither=0)
     np.testing.assert_array_equal(of_paths[0], kaldera.fbank(speech(3000, 1), dither=0))
     np.testing.assert_array_equal(
         of_paths[1], kaldera.Fbank(allow_upsample=True, dither=0).compute(speech(4000, 2), 8000)
@@ -255,6 +256,172 @@ def test_files_and_folders(tmp_path):
     (tmp_path / "bad.wav").write_bytes(b"RIFFxxxxWAVE")
     with pytest.raises((ValueError, OSError), match="bad.wav"):
         kaldera.read_audio(tmp_path / "bad.wav")
+
+
+def test_folders_are_searched_for_all_formats(tmp_path):
+    write_wav(tmp_path / "a.wav", speech(100))
+    (tmp_path / "spk 1").mkdir()
+    (tmp_path / "spk 1" / "b.aiff").write_bytes(aiff(speech(200), RATE))
+    (tmp_path / "text").write_text("a three two\n")
+    found = kaldera.find_recordings(tmp_path)
+    assert found == {"a": str(tmp_path / "a.wav"), "spk_1-b": str(tmp_path / "spk 1" / "b.aiff")}
+    np.testing.assert_array_equal(kaldera.read_audio(found["spk_1-b"])[0], speech(200))
+    (tmp_path / "a.aif").write_bytes(aiff(speech(100), RATE))
+    with pytest.raises(ValueError, match="a.aif: its key 'a' is that of .*a.wav"):
+        kaldera.find_recordings(tmp_path)
+    (tmp_path / "c.amr").write_bytes(b"#!AMR\n")
+    (tmp_path / "a.aif").unlink()
+    with pytest.raises(ValueError, match="c.amr: AMR, which is not read here.*ffmpeg"):
+        kaldera.find_recordings(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="no recordings"):
+        kaldera.find_recordings(tmp_path / "empty")
+
+
+def test_files_have_a_rate_and_a_scale_of_their_own(tmp_path):
+    path = wav(tmp_path / "a.wav", speech(4000), 8000)
+    fbank = kaldera.Fbank(8000)
+    expected = fbank.compute(path)
+    np.testing.assert_array_equal(fbank.compute(path, 8000), expected)
+    np.testing.assert_array_equal(fbank.compute([path, speech(4000)], 8000)[0], expected)
+    for compute in [
+        lambda: fbank.compute(path, 16000),
+        lambda: fbank.compute([path], [16000]),
+        lambda: kaldera.Fbank(16000).compute([speech(400), path], 16000),
+    ]:
+        with pytest.raises(ValueError, match="a.wav: it has 8000 Hz, and not sample_rate=16000"):
+            compute()
+    for compute in [lambda: fbank.compute(path, scale=32768), lambda: kaldera.fbank([speech(400), path], 8000, scale=2)]:
+        with pytest.raises(ValueError, match="a.wav: scale=.* is of arrays"):
+            compute()
+
+
+def test_one_channel_is_taken_or_the_mean_of_all(tmp_path):
+    write_wav(tmp_path / "mono.wav", speech(3000, 1))
+    write_wav(tmp_path / "stereo.wav", [speech(3000, 2), speech(3000, 3)])
+    mono, stereo = tmp_path / "mono.wav", tmp_path / "stereo.wav"
+    both = kaldera.read_audio(stereo)[0]
+    fbank = kaldera.Fbank(dither=0)
+    for compute in [lambda: fbank.compute(stereo), lambda: fbank.compute([mono, stereo]), lambda: kaldera.fbank(stereo)]:
+        with pytest.raises(ValueError, match="stereo.wav: it has 2 channels: pass channel=0 for the first, or channel='mean'"):
+            compute()
+    for channel, samples in [(0, both[:, 0]), (1, both[:, 1]), ("mean", both.mean(axis=1, dtype=np.float32))]:
+        expected = fbank.compute(samples)
+        np.testing.assert_array_equal(fbank.compute(stereo, channel=channel), expected)
+        np.testing.assert_array_equal(fbank.compute(both, channel=channel), expected)
+        np.testing.assert_array_equal(kaldera.fbank([stereo], dither=0, channel=channel)[0], expected)
+    for channel in [0, "mean"]:
+        np.testing.assert_array_equal(fbank.compute([mono], channel=channel)[0], fbank.compute(mono))
+    for recording in [stereo, both, mono]:
+        with pytest.raises(ValueError, match="no channel 2"):
+            fbank.compute(recording, channel=2)
+        for wrong in ["left", -1]:
+            with pytest.raises(ValueError, match=f"channel={wrong!r} can't be"):
+                fbank.compute(recording, channel=wrong)
+
+
+def test_audio_is_read_as_networks_take_it(tmp_path):
+    channels = [speech(44100, 1), speech(44100, 2)]
+    write_wav(tmp_path / "a.wav", channels, rate=44100)
+    path, both = tmp_path / "a.wav", np.stack(channels, axis=1).astype(np.float32)
+    expected = kaldera.resample(both.mean(axis=1), 44100, 16000)
+    for source in [path, path.read_bytes(), path.open("rb")]:
+        samples, rate = kaldera.read_audio(source, sample_rate=16000, mono=True)
+        assert (samples.dtype, rate) == (np.float32, 16000)
+        np.testing.assert_array_equal(samples, expected)
+    right, rate = kaldera.read_audio(path, sample_rate=16000, channel=1)
+    np.testing.assert_array_equal(right, kaldera.resample(both[:, 1], 44100, 16000))
+    np.testing.assert_array_equal(kaldera.read_audio(path, sample_rate=16000, channel=1, mono=True)[0], right)
+    whole, rate = kaldera.read_audio(path, sample_rate=16000)
+    assert whole.shape == (16000, 2) and rate == 16000
+    np.testing.assert_array_equal(whole[:, 1], right)
+    np.testing.assert_array_equal(kaldera.read_audio(path, mono=True)[0], both.mean(axis=1))
+    same, _ = kaldera.read_audio(path, sample_rate=44100)
+    assert same.dtype == np.float32
+    np.testing.assert_array_equal(same, both)
+    for wrong in [-1, 0, float("nan"), 1e9]:
+        with pytest.raises(ValueError, match="sample_rate=.* can't be"):
+            kaldera.read_audio(path, sample_rate=wrong)
+    path.write_bytes(path.read_bytes()[:50000])
+    with pytest.raises(ValueError, match="a.wav: truncated"):
+        kaldera.read_audio(path, sample_rate=16000, mono=True)
+    part, _ = kaldera.read_audio(path, sample_rate=44100, mono=True, allow_truncated=True)
+    np.testing.assert_array_equal(part, both.mean(axis=1)[: len(part)])
+    assert len(part) > 12000
+
+
+def low_frame_rate(rows, m=7, n=6):
+    """FunASR's: m frames in a row, every n; the first one repeated before it, the last one after it."""
+    rows = np.concatenate([rows[:1]] * (m // 2) + [rows] + [rows[-1:]] * m)
+    count = -(-(len(rows) - m - m // 2) // n)
+    return np.stack([rows[n * i : n * i + m].reshape(-1) for i in range(count)])
+
+
+def test_front_ends_are_those_of_their_definitions(tmp_path):
+    audio = speech(8001)
+    frames = kaldera.fbank(audio, num_mel_bins=80, window_type="hamming", dither=0)
+    rows = kaldera.FrontEnd("sensevoice").compute(audio)
+    np.testing.assert_array_equal(rows, low_frame_rate(frames))
+    for preset in ["whisper-30s", "qwen3-asr", "gemma4", "snfa"]:
+        expected = kaldera.LogMel(preset=preset).compute(audio)
+        np.testing.assert_array_equal(kaldera.FrontEnd(preset=preset).compute(audio), expected)
+    samples = audio / 32768
+    expected = (samples - samples.mean()) / np.sqrt(samples.var() + 1e-7)
+    np.testing.assert_allclose(kaldera.FrontEnd("wav2vec2").compute(audio)[:, 0], expected, atol=1e-5)
+    normal = kaldera.FrontEnd("nemo-80").compute(audio)
+    np.testing.assert_allclose(normal.mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(normal.std(axis=0, ddof=1), 1, atol=1e-2)
+    shift, scale = np.arange(560) / 8 - 9, 1 / (1 + np.arange(560) / 256)
+    (tmp_path / "am.mvn").write_text(
+        "<Nnet>\n"
+        f"<AddShift> 560 560\n<LearnRateCoef> 0 [ {' '.join(map(str, shift))} ]\n"
+        f"<Rescale> 560 560\n<LearnRateCoef> 0 [ {' '.join(map(str, scale))} ]\n</Nnet>\n"
+    )
+    with_cmvn = kaldera.FrontEnd("sensevoice", cmvn=tmp_path / "am.mvn")
+    np.testing.assert_allclose(with_cmvn.compute(audio), (rows + shift) * scale, atol=1e-4)
+    copy = pickle.loads(pickle.dumps(with_cmvn))
+    np.testing.assert_array_equal(copy.compute(audio), with_cmvn.compute(audio))
+    assert repr(copy) == "FrontEnd('sensevoice')" and copy.options["lfr_m"] == 7
+
+
+def test_batches_streams_and_files_of_front_ends_equal_recordings(tmp_path):
+    front_end = kaldera.FrontEnd("sensevoice")
+    recordings = [speech(samples, samples) for samples in (8000, 0, 5000)]
+    alone = [front_end.compute(audio) for audio in recordings]
+    assert front_end.dim == 560 and front_end.sample_rate == 16000
+    values, splits = front_end.compute(recordings, output="flat")
+    assert splits.tolist() == [0, *np.cumsum([len(rows) for rows in alone])]
+    np.testing.assert_array_equal(values, np.concatenate(alone))
+    np.testing.assert_array_equal(front_end.compute(wav(tmp_path / "a.wav", recordings[0], 16000)), alone[0])
+    np.testing.assert_allclose(front_end.compute(recordings[0] / 32768, scale=32768), alone[0], atol=TOLERANCE)
+    stream, parts = front_end.stream(), []
+    for chunk in np.array_split(recordings[0], 7):
+        stream.accept_waveform(chunk)
+        parts.append(stream.get_frames())
+    stream.input_finished()
+    parts.append(stream.get_frames())
+    np.testing.assert_array_equal(np.concatenate(parts), alone[0])
+    assert stream.is_finished and stream.num_frames_ready == len(alone[0])
+    for refused in [stream.save_state, lambda: stream.restore_state(b""), lambda: front_end.stream(vtln_warp=0.9)]:
+        with pytest.raises(ValueError, match="front end"):
+            refused()
+    with pytest.raises(ValueError, match="utterance"):
+        kaldera.FrontEnd("nemo-80").stream()
+    with pytest.raises(ValueError, match="no preset 'kaldi-asr'"):
+        kaldera.FrontEnd("kaldi-asr")
+    with pytest.raises(ValueError, match="no option 'lfr'.*lfr_m"):
+        kaldera.FrontEnd("sensevoice", lfr=7)
+
+
+def test_presets_of_whole_front_ends_are_named_as_such():
+    for compute, preset in [
+        (kaldera.Fbank, "sensevoice"),
+        (kaldera.LogMel, "nemo-80"),
+        (kaldera.Fbank, "wav2vec2"),
+        (kaldera.Mfcc, "silero-vad"),
+    ]:
+        with pytest.raises(ValueError, match=f"the preset '{preset}' is a whole front end.*FrontEnd.'{preset}'"):
+            compute(preset=preset)
 
 
 def test_python_runs_while_features_are_computed():

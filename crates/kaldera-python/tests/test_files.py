@@ -3,11 +3,13 @@
 import os
 import pathlib
 import pickle
+import struct
 
 import numpy as np
 import pytest
 
 import kaldera
+from recordings import aiff
 
 kaldiio = pytest.importorskip("kaldiio")
 RNG = np.random.default_rng(1)
@@ -136,6 +138,35 @@ def test_recordings_in_tables(tmp_path):
     rate, found = dict(kaldiio.load_ark(str(tmp_path / "wav.ark")))["a"]
     assert rate == 8000
     np.testing.assert_array_equal(found, samples)
+
+
+def test_lists_name_recordings_of_any_format_and_all_are_read_alike(tmp_path):
+    samples = (np.arange(1000) % 77 - 30).astype(np.int16)
+    head = [24, 2000, 3, 8000, 1]
+    files = {
+        "aiff": aiff(samples, 8000),
+        "au": b".snd" + struct.pack(">5L", *head) + samples.astype(">i2").tobytes(),
+        "little": b"dns." + struct.pack("<5L", *head) + samples.tobytes(),
+        "wav": b"RIFF" + struct.pack("<L", 2036) + b"WAVEfmt " + struct.pack("<LHHLLHH", 16, 1, 1, 8000, 16000, 2, 16)
+        + b"data" + struct.pack("<L", 2000) + samples.tobytes(),
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+        (tmp_path / f"cut-{name}").write_bytes(data[:-100])
+    scp = tmp_path / "wav.scp"
+    scp.write_text("".join(f"{name} {tmp_path / name}\n" for name in files))
+    for found in [dict(kaldera.load_scp(scp).items()), dict(kaldera.load_scp_sequential(scp))]:
+        for name in files:
+            rate, read = found[name]
+            assert (rate, type(rate), read.dtype) == (8000, int, np.int16), name
+            np.testing.assert_array_equal(read, samples)
+    for name in files:
+        scp.write_text(f"a {tmp_path / f'cut-{name}'}\n")
+        for read in [lambda: kaldera.load_scp(scp)["a"], lambda: list(kaldera.load_scp_sequential(scp))]:
+            with pytest.raises(ValueError, match=f"cut-{name}.*truncated"):
+                read()
+    (tmp_path / "odd.aiff").write_bytes(aiff(samples, 22254.5))
+    assert kaldera.load_mat(tmp_path / "odd.aiff")[0] == 22254.5
 
 
 def test_lazy_tables_are_mappings_that_can_be_pickled(tmp_path):

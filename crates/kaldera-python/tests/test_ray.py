@@ -68,6 +68,12 @@ def test_paths_are_read_and_kept(batch, tmp_path):
     assert np.array_equal(named["features"][0], from_bytes["features"][0]) and "wav" in named
 
 
+def test_front_ends_of_models_are_a_kind(batch):
+    mapped = kaldera.ray.ExtractFeatures("front_end", preset="sensevoice")(batch)
+    assert np.array_equal(mapped["features"][0], kaldera.FrontEnd("sensevoice").compute(samples(8000, 8000)))
+    assert mapped["features"][1].shape == (0, 560)
+
+
 def test_keys_decide_the_dither(batch):
     mapped = kaldera.ray.ExtractFeatures("fbank", key="key", dither=1)(batch)
     assert np.array_equal(mapped["features"][3], kaldera.fbank(samples(4000, 4000), dither=1, key="d"))

@@ -125,3 +125,29 @@ def test_a_stream_may_be_used_by_several_threads(model):
 def test_rates_fit_recordings(model):
     with pytest.raises(ValueError, match="1 sample rates for 2 recordings"):
         kaldera.Recognizer(model).transcribe([audio(), audio()], [16000])
+
+
+def test_files_have_rates_scales_and_channels_of_their_own(model, tmp_path):
+    import wave
+
+    samples = np.stack([audio(1), audio(2)], axis=1)
+    path = tmp_path / "stereo.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setparams((2, 2, 16000, len(samples), "NONE", ""))
+        file.writeframes(samples.tobytes())
+    recognizer = kaldera.Recognizer(model)
+    for channel, alone in [(0, samples[:, 0]), (1, samples[:, 1]), ("mean", samples.mean(axis=1))]:
+        expected = recognizer.transcribe(alone)
+        assert recognizer.transcribe(path, channel=channel) == expected
+        assert recognizer.transcribe([path, samples], channel=channel) == [expected, expected]
+        words = recognizer.align(alone, "yes no")
+        assert recognizer.align(path, "yes no", channel=channel) == words
+    for arguments, message in [
+        ({}, "it has 2 channels: pass channel=0"),
+        ({"channel": 2}, "no channel 2"),
+        ({"channel": 0, "sample_rate": 8000}, "it has 16000 Hz, and not sample_rate=8000"),
+        ({"channel": 0, "scale": 32768}, "scale=32768 is of arrays"),
+    ]:
+        for use in [recognizer.transcribe, lambda path, **rest: recognizer.align(path, "yes no", **rest)]:
+            with pytest.raises(ValueError, match=f"stereo.wav: .*{message}"):
+                use(path, **arguments)

@@ -42,6 +42,7 @@ use kaldi_matrix::{Matrix, MatrixBase, StorageMut, SubMatrix, SubMatrixMut, Vect
 pub use self::batches::{Batch, Batches};
 pub use self::channel::ChannelChoice;
 pub use self::extract::FeatureExtractor;
+pub use self::formats::{HEAD as FORMAT_HEAD, format_name};
 pub use self::inputs::{Inputs, Shard, Source, Span, Utterance};
 pub use self::merge::{merge, shards_of};
 pub use self::pitch::{NccfAndPitch, PitchFeatures};

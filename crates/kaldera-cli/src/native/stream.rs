@@ -1,5 +1,6 @@
 //! `kaldera stream`: words while speech comes from standard input.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Read};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use kaldera::decoder::{FrameTimes, Recognition};
 use kaldera::feat::Interleaved;
 use kaldera::feat::options::{OptionSet as _, Registry as _};
 use kaldera::io::wave::{WaveInfo, check_layout};
-use kaldera::pipeline::ChannelChoice;
+use kaldera::pipeline::{ChannelChoice, FORMAT_HEAD, format_name};
 use kaldera::recognizer::Recognizer;
 
 use super::corpus::CHANNEL;
@@ -31,7 +32,7 @@ Recognise speech while it comes from standard input.
 Usage: kaldera stream [OPTIONS] MODEL < AUDIO
 
 AUDIO is 16-bit WAV, or raw samples: 16 bits, little-endian, of --num-channels (1 unless given) and
---sample-frequency (the model's unless given). Of several channels the first is taken, unless
+--sample-frequency (the model's unless given). Other formats are refused by name. Of several channels the first is taken, unless
 --channel names another one or mean. Each utterance ends at a pause (Kaldi's endpoint rules; less than
 a second without words is one only where the audio is 6 dB quieter than the utterance) and is a line;
 with --partial, and on a terminal, its words so far are shown after each chunk. Its end is looked for
@@ -45,6 +46,7 @@ Examples:
   kaldera stream model/ < hello.wav
   arecord -q -f S16_LE -r 16000 -c 1 | kaldera stream model/
   kaldera stream --channel=mean model/ < stereo.wav
+  ffmpeg -v error -i talk.mp3 -f s16le -ar 16000 -ac 1 - | kaldera stream --sample-frequency=16000 model/
 
 Exit status: 0 the end of the audio, 1 it cannot be used, 2 wrong usage, 130 stopped by Ctrl-C, 143
 by SIGTERM.";
@@ -112,11 +114,11 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut decoding, mut samp_freq, mut chunk_ms, mut partial) = (Decoding::default(), 0.0_f32, 100.0_f32, false);
-    let (mut num_channels, mut channel) = (1_u64, ChannelChoice::default());
+    let (mut num_channels, mut channel) = (0_u64, ChannelChoice::default());
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     decoding.register(&mut parser);
     parser.add("sample-frequency", &mut samp_freq, "Samples per second of raw audio; 0: the model's");
-    parser.add("num-channels", &mut num_channels, "Channels of raw audio, the samples of a moment side by side");
+    parser.add("num-channels", &mut num_channels, "Channels of raw audio, which is interleaved; 0: one");
     parser.add("channel", &mut channel, CHANNEL);
     parser.add("chunk", &mut chunk_ms, "Milliseconds of audio that are taken at once");
     parser.add("partial", &mut partial, "Write the words so far as lines 'partial: WORDS'");
@@ -128,11 +130,11 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
         return Err(Trouble::Usage("expected MODEL alone: audio comes from standard input".to_owned()));
     }
     let recognizer = decoding.open(&model)?;
-    let Some(raw) = usize::try_from(num_channels).ok().filter(|count| (1..=MAX_CHANNELS).contains(count)) else {
+    let Some(num_channels) = usize::try_from(num_channels).ok().filter(|&count| count <= MAX_CHANNELS) else {
         return Err(Trouble::Usage(format!("option --num-channels: {num_channels} is not 1 to {MAX_CHANNELS}")));
     };
-    let raw = Frames { big_endian: false, num_channels: raw, channel };
-    let source = Source::begin(&mut io::stdin().lock(), &recognizer, samp_freq, raw)?;
+    let given = Given { samp_freq, num_channels, channel };
+    let source = Source::begin(&mut io::stdin().lock(), recognizer.samp_freq(), given)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -167,7 +169,34 @@ enum Show {
     Terminal,
 }
 
+/// What options say of the audio; a rate or number of channels of 0 was not given.
+#[derive(Debug, Clone, Copy)]
+struct Given {
+    samp_freq: f32,
+    num_channels: usize,
+    channel: ChannelChoice,
+}
+
+impl Given {
+    /// Refuses what the header of a WAV file contradicts.
+    fn check(self, info: &WaveInfo) -> Result<(), Trouble> {
+        let contradicts = |option: &str, given: &dyn Display, found: &dyn Display| {
+            let text =
+                format!("option --{option}: {given}, and the WAV header says {found}; it is for raw audio alone");
+            Err(Trouble::Usage(text))
+        };
+        if self.samp_freq != 0.0 && self.samp_freq != info.samp_freq {
+            return contradicts("sample-frequency", &self.samp_freq, &info.samp_freq);
+        }
+        if self.num_channels != 0 && self.num_channels != info.num_channels {
+            return contradicts("num-channels", &self.num_channels, &info.num_channels);
+        }
+        Ok(())
+    }
+}
+
 /// What comes before the samples.
+#[derive(Debug)]
 struct Source {
     samp_freq: f32,
     /// Bytes of samples that were read already.
@@ -178,26 +207,37 @@ struct Source {
 }
 
 impl Source {
-    /// `raw` is what holds without a header.
-    fn begin(input: &mut impl Read, recognizer: &Recognizer, samp_freq: f32, raw: Frames) -> Result<Self, Trouble> {
-        let cannot = |error: &dyn std::fmt::Display| Trouble::Failed(format!("standard input: {error}"));
+    /// Reads the header of WAV; without one, samples are as `given`, at the model's rate if that is open.
+    fn begin(input: &mut impl Read, model_rate: Option<f32>, given: Given) -> Result<Self, Trouble> {
+        let cannot = |error: &dyn Display| Trouble::Failed(format!("standard input: {error}"));
+        let channel = given.channel;
         let mut head = vec![];
-        input.take(4).read_to_end(&mut head).map_err(|error| cannot(&error))?;
-        if matches!(&head[..], b"RIFF" | b"RIFX") {
-            let big_endian = head == b"RIFX";
-            let info = WaveInfo::read((&head[..]).chain(input)).map_err(|error| cannot(&error))?;
-            let frames = Frames { big_endian, num_channels: info.num_channels, ..raw };
+        input.take(FORMAT_HEAD as u64).read_to_end(&mut head).map_err(|error| cannot(&error))?;
+        if head.starts_with(b"RIFF") || head.starts_with(b"RIFX") {
+            let big_endian = head.starts_with(b"RIFX");
+            let mut whole = (&head[..]).chain(input);
+            let info = WaveInfo::read(&mut whole).map_err(|error| cannot(&error))?;
+            let head = whole.into_inner().0.to_vec();
+            let frames = Frames { big_endian, num_channels: info.num_channels, channel };
             check_layout("WAV", frames.num_channels as u64, info.samp_freq.into()).map_err(|error| cannot(&error))?;
+            given.check(&info)?;
             frames.check().map_err(|error| cannot(&error))?;
             let bytes = info.num_samples.map(|samples| frames.bytes() as u64 * u64::from(samples));
-            return Ok(Self { samp_freq: info.samp_freq, head: vec![], bytes, frames });
+            return Ok(Self { samp_freq: info.samp_freq, head, bytes, frames });
         }
-        raw.check().map_err(|error| Trouble::Usage(format!("option --channel: {error}")))?;
-        let samp_freq = if samp_freq == 0.0 { recognizer.samp_freq().unwrap_or(0.0) } else { samp_freq };
+        let samp_freq = if given.samp_freq == 0.0 { model_rate.unwrap_or(0.0) } else { given.samp_freq };
         if !(samp_freq > 0.0 && samp_freq.is_finite()) {
             return Err(Trouble::Usage(format!("option --sample-frequency: {samp_freq} is no number of samples")));
         }
-        Ok(Self { samp_freq, head, bytes: None, frames: raw })
+        if let Some(name) = format_name(&head) {
+            return Err(cannot(&format_args!(
+                "it is {name}, and a stream is 16-bit WAV or raw samples; convert it in a pipe: \
+                 'ffmpeg -i - -f s16le -ar {samp_freq} -ac 1 - | kaldera stream --sample-frequency={samp_freq} MODEL'"
+            )));
+        }
+        let frames = Frames { big_endian: false, num_channels: given.num_channels.max(1), channel };
+        frames.check().map_err(|error| Trouble::Usage(format!("option --channel: {error}")))?;
+        Ok(Self { samp_freq, head, bytes: None, frames })
     }
 }
 
@@ -567,6 +607,7 @@ fn ended(text: &str, show: Show, line: &mut LiveLine) -> String {
 mod tests {
     use kaldera::decoder::graph::EndpointState;
     use kaldera::decoder::{Hypothesis, Segment};
+    use kaldera::io::wave::WaveData;
 
     use super::*;
 
@@ -600,6 +641,63 @@ mod tests {
         assert_eq!(taken(7, ChannelChoice::First, 12), [0.0; 0]);
         let check = |channel| Frames { big_endian: false, num_channels: 2, channel }.check();
         assert!(check(ChannelChoice::One(1)).is_ok() && check(ChannelChoice::One(2)).is_err());
+    }
+
+    /// What a stream of the bytes is, with what options give; the model's rate is 8000 Hz.
+    fn begin(mut bytes: &[u8], samp_freq: f32, num_channels: usize) -> Result<Source, String> {
+        let given = Given { samp_freq, num_channels, channel: ChannelChoice::Mean };
+        let mut source = Source::begin(&mut bytes, Some(8000.0), given).map_err(|trouble| match trouble {
+            Trouble::Usage(text) => format!("usage: {text}"),
+            Trouble::Failed(text) => text,
+        })?;
+        source.head.extend_from_slice(bytes);
+        Ok(source)
+    }
+
+    #[test]
+    fn other_formats_are_refused_by_name_and_raw_samples_are_not() {
+        for (bytes, name) in [
+            (&b"fLaC\0\0\0\x22"[..], "FLAC"),
+            (b"FORM\0\0\0\x10AIFFCOMM", "AIFF"),
+            (b".snd\0\0\0\x18", "AU"),
+            (b"caff\0\x01\0\0desc", "CAF"),
+            (b"ID3\x04\0\0\0\0", "MP3"),
+            (b"OggS\0\x02", "Ogg"),
+            (b"RF64\xff\xff\xff\xffWAVEds64", "RF64"),
+            (b"\x1A\x45\xDF\xA3", "Matroska or WebM"),
+        ] {
+            let long = [bytes, &[7; 4000]].concat();
+            for bytes in [bytes, &long] {
+                let error = begin(bytes, 0.0, 0).unwrap_err();
+                assert!(error.starts_with(&format!("standard input: it is {name}, ")), "{error}");
+                assert!(error.contains("ffmpeg -i - -f s16le -ar 8000 -ac 1 - |"), "{error}");
+            }
+        }
+        for len in [0, 1, 4, 63, 64, 65, 4000] {
+            let raw = vec![0x11; len];
+            let source = begin(&raw, 0.0, 0).unwrap();
+            assert_eq!((source.head, source.samp_freq, source.frames.num_channels), (raw, 8000.0, 1));
+        }
+    }
+
+    #[test]
+    fn options_of_raw_audio_may_not_contradict_a_header() {
+        let samples: Vec<i16> = (0..2000).collect();
+        let body: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+        let mut wave = vec![];
+        WaveData { samp_freq: 16_000.0, num_channels: 2, samples }.write(&mut wave).unwrap();
+        for (samp_freq, num_channels) in [(0.0, 0), (16_000.0, 0), (0.0, 2), (16_000.0, 2)] {
+            let source = begin(&wave, samp_freq, num_channels).unwrap();
+            assert_eq!((source.samp_freq, source.frames.num_channels, &source.head), (16_000.0, 2, &body));
+            assert_eq!(source.bytes, Some(4000));
+        }
+        for (samp_freq, num_channels, expected) in [
+            (4000.0, 0, "usage: option --sample-frequency: 4000, and the WAV header says 16000"),
+            (0.0, 1, "usage: option --num-channels: 1, and the WAV header says 2"),
+        ] {
+            let error = begin(&wave, samp_freq, num_channels).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ thread of this module outlives a fork.
 from ._kaldera import FeatureStream, __version__
 from .features import (
     Fbank,
+    FrontEnd,
     LogMel,
     Mfcc,
     Pitch,
@@ -56,6 +57,7 @@ __all__ = [
     "ErrorCounts",
     "Fbank",
     "FeatureStream",
+    "FrontEnd",
     "Hypothesis",
     "LazyTable",
     "LogMel",

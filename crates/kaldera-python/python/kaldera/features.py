@@ -68,7 +68,7 @@ class _Features(_kaldera.FeatureExtractor):
     ``sample_frequency``, in Hz. ``preset`` names the toolkit whose defaults they begin with:
     ``kaldi``, ``torchaudio``, ``lhotse``, ``whisper``, ``librosa``, or a model whose features are
     all that it takes: ``zipformer``, ``whisper-30s``, ``whisper-large-v3``, ``qwen3-asr``,
-    ``gemma4``, ``snfa``. ``config`` is a dict of options, the text of a Kaldi configuration, or its
+    ``gemma4``, ``snfa``; :class:`FrontEnd` has those of all models. ``config`` is a dict of options, the text of a Kaldi configuration, or its
     path; options go before it.
 
     Raises ValueError for an option that does not exist, listing those that do, and for values that
@@ -101,6 +101,7 @@ class _Features(_kaldera.FeatureExtractor):
         key: str | Sequence[str] | None = None,
         vtln_warp: float | Sequence[float] | None = None,
         scale: float = 1.0,
+        channel: int | str | None = None,
         threads: int | None = None,
         output: str = "list",
         padding_value: float = 0.0,
@@ -108,9 +109,12 @@ class _Features(_kaldera.FeatureExtractor):
         """Features of a recording, float32 ``[frames, dim]``, or of a list of recordings.
 
         A recording is an array of samples of one channel, or the path of a file. int16 and float32
-        arrays are not copied. Samples are multiplied by ``scale``: 32768 for audio in [-1, 1].
-        ``sample_rate`` in Hz is that of the options if it is left out; another one needs the option
-        ``allow_downsample`` or ``allow_upsample``. ``key`` decides the dither, and ``vtln_warp`` is
+        arrays are not copied, and their samples are multiplied by ``scale``: 32768 for audio in [-1, 1].
+        Of a file, or array ``[samples, channels]``, with several channels ``channel`` says which is
+        taken: ``channel=0``, or ``"mean"`` for the mean of all.
+        ``sample_rate`` in Hz is that of the file, or that of the options, if it is left out; audio of
+        another rate than the options' needs the option ``allow_downsample`` or ``allow_upsample``, or
+        :func:`read_audio` with a ``sample_rate``. ``key`` decides the dither, and ``vtln_warp`` is
         the speaker's warp factor; both may be one for each recording.
 
         A list is computed on ``threads`` threads (all processors by default), and the result is
@@ -128,11 +132,11 @@ class _Features(_kaldera.FeatureExtractor):
         if not _is_batch(given):
             name: Any = "" if key is None else key
             warp: Any = 1.0 if vtln_warp is None else vtln_warp
-            return self._compute(*_one(given, sample_rate), name, warp, scale)
+            return self._compute(*_one(given, sample_rate, channel, scale), name, warp, scale)
         recordings, number = list(given), len(given)
         rates = _each("sample rates", sample_rate, number) or [None] * number
         for i, recording in enumerate(recordings):
-            recordings[i], rate = _one(recording, rates[i])
+            recordings[i], rate = _one(recording, rates[i], channel, scale)
             rates[i] = self.sample_rate if rate is None else rate
         keys, warps = _each("keys", key, number), _each("warp factors", vtln_warp, number)
         return self._compute_batch(recordings, rates, keys, warps, scale, threads, output, padding_value)
@@ -147,12 +151,36 @@ class _Features(_kaldera.FeatureExtractor):
         return f"{type(self).__name__}({options})"
 
 
-def _one(recording: Any, sample_rate: Any) -> Tuple[Any, Any]:
-    """The samples of a recording and their rate, none for that of the options."""
+def _one(recording: Any, sample_rate: Any, channel: int | str | None, scale: float) -> Tuple[Any, Any]:
+    """The samples of one channel of a recording, and their rate, none for that of the options."""
     if not _is_path(recording):
-        return recording, sample_rate
-    samples, rate = read_audio(recording)
-    return samples, rate if sample_rate is None else sample_rate
+        return recording if channel is None else _channel(recording, channel), sample_rate
+    name = os.fsdecode(recording)
+    if scale != 1:
+        raise ValueError(f"{name}: scale={scale} is of arrays: what is read from files is on the scale of 16-bit integers")
+    samples, rate = _kaldera.read_audio(name, False, channel)
+    if sample_rate is not None and sample_rate != rate:
+        raise ValueError(f"{name}: it has {rate:g} Hz, and not sample_rate={sample_rate:g}: leave sample_rate out for files")
+    if samples.ndim > 1:
+        raise ValueError(f"{name}: it has {samples.shape[1]} channels: pass channel=0 for the first, or channel='mean'")
+    return samples, rate
+
+
+def _channel(samples: Any, channel: int | str) -> Any:
+    """One channel, or the mean, of an array ``[samples, channels]``, or ``[samples]`` of one channel."""
+    import numpy as np
+
+    array = np.asarray(samples)
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2:
+        raise ValueError(f"audio is [samples] or [samples, channels], and this array has the shape {array.shape}")
+    if channel == "mean":
+        return array.mean(axis=1, dtype=np.float32) if array.shape[1] != 1 else array[:, 0]
+    if isinstance(channel, str) or channel < 0:
+        raise ValueError(f"channel={channel!r} can't be: it must be a number from 0, or 'mean'")
+    if channel >= array.shape[1]:
+        raise ValueError(f"there is no channel {channel}: the recording has {array.shape[1]}")
+    return array[:, channel]
 
 
 def _each(what: str, value: Any, number: int) -> list | None:
@@ -211,13 +239,57 @@ class Pitch(_Features):
     _kind = "pitch"
 
 
+class FrontEnd(_Features):
+    """The whole front end of a model: from audio to the rows that its network takes.
+
+    ``preset`` is ``whisper-30s``, ``whisper-large-v3``, ``qwen3-asr``, ``gemma4``, ``sensevoice``,
+    ``paraformer``, ``nemo-80``, ``nemo-128`` (Parakeet, Canary), ``zipformer``, ``wav2vec2``,
+    ``moonshine``, ``silero-vad``, ``silero-vad-8k``, ``snfa``, or a toolkit's. ``cmvn`` is the path of
+    the normalisation that comes with a model, FunASR's ``am.mvn``. ``options`` are those of its
+    features, and ``preemphasis``, ``lfr_m``, ``lfr_n``, ``normalize``.
+
+    Audio is as for :class:`Fbank`, on the scale of 16-bit integers, at ``sample_rate`` Hz:
+
+    >>> import numpy as np
+    >>> FrontEnd("sensevoice").compute(np.zeros(16000, np.int16)).shape
+    (17, 560)
+
+    Rows of whole recordings and of batches; :meth:`stream` where rows do not depend on the whole
+    recording. Its streams cannot be saved.
+    """
+
+    _kind = "front_end"
+
+    def __new__(
+        cls,
+        preset: str,
+        *,
+        cmvn: str | os.PathLike | None = None,
+        config: Mapping[str, Any] | str | os.PathLike | None = None,
+        **options: Any,
+    ):
+        return cls._of(preset, None if cmvn is None else Path(cmvn).read_text(), {**_config(config), **options})
+
+    @classmethod
+    def _of(cls, preset: str, cmvn: str | None, options: dict[str, Any]) -> FrontEnd:
+        made = _kaldera.FeatureExtractor.__new__(cls, cls._kind, preset, options, cmvn)
+        made._preset, made._cmvn = preset, cmvn
+        return made
+
+    def __reduce__(self):
+        return FrontEnd._of, (self._preset, self._cmvn, self.options)
+
+    def __repr__(self) -> str:
+        return f"FrontEnd({self._preset!r})"
+
+
 @functools.lru_cache(maxsize=32)
 def _planned(kind: type, preset: str | None, options: tuple) -> _Features:
     return kind(preset=preset, **dict(options))
 
 
 _OUTPUTS = ("list", "padded", "flat")
-_COMPUTE = ("key", "vtln_warp", "scale", "threads", "output", "padding_value")
+_COMPUTE = ("key", "vtln_warp", "scale", "channel", "threads", "output", "padding_value")
 
 
 def _one_call(kind: type, audio: Any, sample_rate: float | None, preset: str | None, options: dict[str, Any]) -> Any:
@@ -240,7 +312,7 @@ def fbank(
     """Kaldi's log mel filterbank of one recording or a list: float32 ``[frames, num_mel_bins]``.
 
     ``options`` are Kaldi's (``num_mel_bins=80, dither=0, snip_edges=False`` ...) and the arguments of
-    :meth:`Fbank.compute` (``scale``, ``output``, ``threads`` ...). ``sample_rate`` is that of the
+    :meth:`Fbank.compute` (``scale``, ``channel``, ``output``, ``threads`` ...). ``sample_rate`` is that of the
     samples in Hz, and of the options unless they or ``config`` have a ``sample_frequency``; without
     it samples have that of the options. A file has its own.
 
@@ -375,7 +447,12 @@ def resample(
 
 
 def read_audio(
-    source: Any, *, channel: int | str | None = None, allow_truncated: bool = False
+    source: Any,
+    *,
+    channel: int | str | None = None,
+    sample_rate: float | None = None,
+    mono: bool = False,
+    allow_truncated: bool = False,
 ) -> Tuple[NDArray[np.int16] | NDArray[np.float32], float]:
     """The samples of an audio file, and its sample rate in Hz.
 
@@ -384,6 +461,11 @@ def read_audio(
     of 16-bit integers: int16 of uncompressed files of up to 16 bits, float32 of others. ``[samples]`` of
     one channel, ``[samples, channels]`` of several; ``channel=0`` takes one, ``channel="mean"`` mixes
     them. A file that ends early is a ``ValueError``, or with ``allow_truncated`` what there is.
+
+    With ``mono=True`` there is one channel, the mean of all unless ``channel`` says which, and with a
+    ``sample_rate`` in Hz the audio is resampled to it with the quality of ffmpeg's default
+    (:func:`resample`); samples are then float32. ``read_audio(path, sample_rate=16000, mono=True)`` is
+    what ``librosa.load`` and ``asrfront.load`` give, times 32768.
     """
     name = "audio"
     if hasattr(source, "read"):
@@ -391,22 +473,26 @@ def read_audio(
     if isinstance(source, (bytearray, memoryview)):
         source = bytes(source)
     if not isinstance(source, bytes):
-        name = os.fsdecode(source)
-    samples, rate = _kaldera.read_audio(source, allow_truncated)
-    if channel is None or (samples.ndim == 1 and channel in (0, "mean")):
-        return samples, rate
-    if channel == "mean":
-        return samples.astype("float32").mean(axis=1), rate
-    channels = 1 if samples.ndim == 1 else samples.shape[1]
-    if not isinstance(channel, int) or not 0 <= channel < channels:
-        raise ValueError(f"{name}: there is no channel {channel!r}: it has {channels}, counted from 0")
-    return samples[:, channel].copy(), rate
+        return _kaldera.read_audio(os.fsdecode(source), allow_truncated, *_conversion(channel, sample_rate, mono))
+    try:
+        return _kaldera.read_audio(source, allow_truncated, *_conversion(channel, sample_rate, mono))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _conversion(channel: int | str | None, sample_rate: float | None, mono: bool) -> tuple:
+    """What is done to the samples of a file: channel, rate, and whether they become float32."""
+    if sample_rate is not None and not 1 <= sample_rate <= 10_000_000:
+        raise ValueError(f"sample_rate={sample_rate} can't be: it must be from 1 to 10000000 Hz")
+    return ("mean" if mono and channel is None else channel), sample_rate, mono or sample_rate is not None
 
 
 def find_recordings(folder: str | os.PathLike) -> dict[str, str]:
-    """The WAV files of a folder and of those in it: their paths by their names without ``.wav``.
+    """The audio files of a folder and of those in it: their paths by keys, in the order of the keys.
 
-    A folder with a ``wav.scp`` has the recordings of this list; commands in it are refused.
+    The key of ``spk1/a.flac`` is ``spk1-a``, as in the command. Files of formats that are not read,
+    and two files with one key, are a ``ValueError``; what is no audio is passed over. A folder with a
+    ``wav.scp`` has the recordings of this list; commands in it are refused.
     """
     from .files import _paths_of_scp
 
@@ -415,12 +501,4 @@ def find_recordings(folder: str | os.PathLike) -> dict[str, str]:
         return _paths_of_scp(folder / "wav.scp")
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
-    found: dict[str, str] = {}
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() == ".wav" and path.is_file():
-            if path.stem in found:
-                raise ValueError(f"{path} and {found[path.stem]} have the same name: a recording's name is its key")
-            found[path.stem] = str(path)
-    if not found:
-        raise ValueError(f"no recordings in {folder}: it has no WAV files and no wav.scp")
-    return found
+    return dict(_kaldera.list_recordings(os.fspath(folder)))

@@ -20,8 +20,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
-import numpy as np
-
 from . import _kaldera
 from . import features as _features
 from .recognition import Recognizer, Transcript
@@ -40,6 +38,7 @@ _KINDS = {
         _features.Spectrogram,
         _features.LogMel,
         _features.Pitch,
+        _features.FrontEnd,
     )
 }
 
@@ -84,20 +83,15 @@ class _OfRecordings:
             recording = Path(recording).read_bytes()
         if not isinstance(recording, bytes):
             raise ValueError(f"a recording is the bytes of a file or a path, and not {type(recording).__name__}")
-        samples, rate = _kaldera.read_audio(recording, False)
-        if self._channel == "mean":
-            return samples if samples.ndim == 1 else samples.mean(axis=1, dtype=np.float32), rate
-        channels = samples.reshape(len(samples), -1)
-        if self._channel >= channels.shape[1]:
-            raise ValueError(f"there is no channel {self._channel}: the recording has {channels.shape[1]}")
-        return np.ascontiguousarray(channels[:, self._channel]), rate
+        return _kaldera.read_audio(recording, False, self._channel)
 
 
 class ExtractFeatures(_OfRecordings):
     """Features of recordings: the columns ``features``, float32 ``[frames, dim]``, and ``error``.
 
-    ``kind`` is ``fbank``, ``mfcc``, ``plp``, ``spectrogram``, ``log_mel`` or ``pitch``, and
-    ``options`` and ``preset`` are those of :class:`kaldera.Fbank`. ``column`` is that of the audio:
+    ``kind`` is ``fbank``, ``mfcc``, ``plp``, ``spectrogram``, ``log_mel``, ``pitch``, or ``front_end``
+    with the ``preset`` of a model; ``options`` and ``preset`` are those of :class:`kaldera.Fbank`, or of
+    :class:`kaldera.FrontEnd`. ``column`` is that of the audio:
     ``bytes`` or ``path`` if it is left out. Of recordings with several channels the first one counts,
     or that of ``channel``, or their ``"mean"``. The column ``key`` decides the dither. A recording
     that cannot be used has no frames.

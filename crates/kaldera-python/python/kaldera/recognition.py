@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _kaldera
-from .features import _each, _is_batch, _is_path, _one, read_audio
+from .features import _each, _is_batch, _one
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -99,13 +99,16 @@ class Recognizer(_kaldera.Recognizer):
         *,
         key: str | Sequence[str] | None = None,
         scale: float = 1.0,
+        channel: int | str | None = None,
         threads: int | None = None,
     ) -> Any:
         """The words of a recording, or of each of a list on ``threads`` threads.
 
-        A recording is an array of samples of one channel, on the scale of 16-bit integers times
-        ``scale``, or the path of a file. ``sample_rate`` in Hz is the model's if it is left out;
-        audio of another rate is resampled. Long recordings are cut at pauses.
+        A recording is an array of samples of one channel, which times ``scale`` are on the scale of
+        16-bit integers, or the path of a file. Of a file, or array ``[samples, channels]``, with
+        several channels ``channel`` says which is taken: ``channel=0``, or ``"mean"`` for the mean of
+        all. ``sample_rate`` in Hz is that of the file, or the model's, if it is left out; audio of
+        another rate than the model's is resampled. Long recordings are cut at pauses.
 
         Returns a :class:`Transcript`, or a list of them.
         """
@@ -115,20 +118,27 @@ class Recognizer(_kaldera.Recognizer):
         rates = _each("sample rates", sample_rate, number) or [None] * number
         keys = _each("keys", key, number) or [""] * number
         for i, recording in enumerate(recordings):
-            if _is_path(recording):
-                recordings[i], rate = read_audio(recording)
-                rates[i] = rate if rates[i] is None else rates[i]
-            else:
-                rates[i] = self._rate_of(rates[i])
+            recordings[i], rate = _one(recording, rates[i], channel, scale)
+            rates[i] = self._rate_of(rate)
         found = self._transcribe(recordings, rates, keys, scale, threads)
         transcripts = [_transcript(name, guesses) for name, guesses in zip(keys, found)]
         return transcripts if several else transcripts[0]
 
     def align(
-        self, audio: Any, text: str, sample_rate: float | None = None, *, key: str = "", scale: float = 1.0
+        self,
+        audio: Any,
+        text: str,
+        sample_rate: float | None = None,
+        *,
+        key: str = "",
+        scale: float = 1.0,
+        channel: int | str | None = None,
     ) -> list[Segment]:
-        """Where the words of ``text`` are in a recording, with times in seconds and confidences."""
-        samples, rate = _one(audio, sample_rate)
+        """Where the words of ``text`` are in a recording, with times in seconds and confidences.
+
+        The other arguments are those of :meth:`transcribe`.
+        """
+        samples, rate = _one(audio, sample_rate, channel, scale)
         return _segments(self._align(samples, self._rate_of(rate), key, scale, text))
 
     def stream(self, sample_rate: float | None = None, *, key: str = "") -> RecognizerStream:

@@ -3,7 +3,36 @@
 use crate::Error;
 
 /// Bytes that tell all of these formats.
-pub(super) const HEAD: usize = 64;
+pub const HEAD: usize = 64;
+
+/// The name of the format of a file that begins with `head`, such as `WAV`, `FLAC` or `gzip`, whether
+/// this build reads it or not; `None` for raw samples, text, and what else has no known beginning.
+///
+/// `head` should have the first [`FORMAT_HEAD`](super::FORMAT_HEAD) bytes, or all if there are fewer.
+///
+/// ```
+/// use kaldera::pipeline::format_name;
+///
+/// assert_eq!(format_name(b"fLaC\0\0\0\x22"), Some("FLAC"));
+/// assert_eq!(format_name(&[0; 64]), None);
+/// ```
+#[must_use]
+pub fn format_name(head: &[u8]) -> Option<&'static str> {
+    match (Format::of(head), head) {
+        (Format::Wave, [b'F', ..]) => Some("AIFF"),
+        (Format::Wave, [b'r', ..]) => Some("Wave64"),
+        (Format::Wave, [b'.' | b'd' | 0, ..]) => Some("AU"),
+        (Format::Wave, [b'N', ..]) => Some("NIST SPHERE"),
+        (Format::Wave, [b'c', ..]) => Some("CAF"),
+        (Format::Wave, [_, _, b'6', b'4', ..]) => Some("RF64"),
+        (Format::Wave, _) => Some("WAV"),
+        #[cfg(feature = "opus")]
+        (Format::Opus, _) => Some("Opus"),
+        (Format::Unread { name, .. }, _) if name.starts_with("Opus") => Some("Opus"),
+        (Format::Other { name } | Format::Unread { name, .. }, _) => Some(name),
+        (Format::Unknown, _) => None,
+    }
+}
 
 /// What converts nearly everything.
 const FFMPEG: &str = "ffmpeg -i FILE -f wav - |";
@@ -146,24 +175,28 @@ mod tests {
             assert_eq!(opus, "Opus (a build with the feature opus reads it): ffmpeg -i FILE -f wav - |");
         }
         assert_eq!(name(b"\0\0\0\x1cftypM4A "), "MP4 (M4A): ffmpeg -i FILE -f wav - |");
-        for wave in [
-            &b"RIFF....WAVE"[..],
-            b"RIFX....WAVE",
-            b"RF64....WAVE",
-            b"BW64....WAVE",
-            b"riff\x2E\x91\xCF\x11",
-            b"FORM....AIFF",
-            b"FORM....AIFC",
-            b".snd",
-            b"dns.",
-            b"\0ds.",
-            b"caff",
-            b"NIST_1A\n   1024\n",
+        for (wave, name) in [
+            (&b"RIFF....WAVE"[..], "WAV"),
+            (b"RIFX....WAVE", "WAV"),
+            (b"RF64....WAVE", "RF64"),
+            (b"BW64....WAVE", "RF64"),
+            (b"riff\x2E\x91\xCF\x11", "Wave64"),
+            (b"FORM....AIFF", "AIFF"),
+            (b"FORM....AIFC", "AIFF"),
+            (b".snd", "AU"),
+            (b"dns.", "AU"),
+            (b"\0ds.", "AU"),
+            (b"caff", "CAF"),
+            (b"NIST_1A\n   1024\n", "NIST SPHERE"),
         ] {
-            assert_eq!(Format::of(wave), Format::Wave, "{wave:?}");
+            assert_eq!((Format::of(wave), format_name(wave)), (Format::Wave, Some(name)), "{wave:?}");
+        }
+        let begins = [(&b"fLaC"[..], "FLAC"), (b"ID3\x04", "MP3"), (b"wvpk", "WavPack"), (b"\x1F\x8B\x08", "gzip")];
+        for (begin, name) in begins {
+            assert_eq!(format_name(begin), Some(name));
         }
         for unknown in [&b""[..], b"R", b"RIFF....WEBP", b"KEY a.wav\n", b"\xFF\xFE1\0"] {
-            assert_eq!(Format::of(unknown), Format::Unknown, "{unknown:?}");
+            assert_eq!((Format::of(unknown), format_name(unknown)), (Format::Unknown, None), "{unknown:?}");
         }
     }
 }

@@ -365,6 +365,14 @@ impl From<WaveData> for Recording {
     }
 }
 
+/// The samples as they are held, which are not copied: integers of an uncompressed file of up to 16
+/// bits.
+impl From<Recording> for WaveSamples {
+    fn from(recording: Recording) -> Self {
+        recording.samples
+    }
+}
+
 /// A sample as the integer that it is.
 fn whole(sample: f32) -> Option<i16> {
     // Saturates, and makes 0 of NaN: what is no such integer differs then.

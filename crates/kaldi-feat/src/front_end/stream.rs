@@ -12,7 +12,7 @@ use crate::rows::stream::RowStream as _;
 use crate::stream::FeatureStream;
 
 /// A stream of features of any kind.
-pub(super) trait AnyStream: Debug + Send {
+pub(super) trait AnyStream: Debug + Send + Sync {
     fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error>;
     fn finish(&mut self);
     fn take_rows(&mut self, out: &mut Vec<f32>);
