@@ -67,7 +67,9 @@ pub(crate) fn one_line(error: &dyn Error) -> String {
         cause = error.source();
     }
     // The pipeline's own names for what are options here.
-    let line = line.replace("`min_seconds`", "--min-duration").replace("`allow_truncated`", "--allow-truncated");
+    let own =
+        [("`min_seconds`", "--min-duration"), ("`allow_truncated`", "--allow-truncated"), ("`resample`", "--resample")];
+    let line = own.iter().fold(line, |line, (field, option)| line.replace(field, option));
     printable(&fields_to_options(&line))
 }
 

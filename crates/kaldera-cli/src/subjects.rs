@@ -60,6 +60,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "last-frame",
             "reflect",
             "pad-to",
+            "min-samples",
             "max-samples",
             "frame-samples",
             "context-samples",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldi_feat::options::OptionSet;
+use kaldi_feat::options::{OptionSet, OptionValue as _};
 use kaldi_feat::{
     Audio, Error, Extractor, FbankOptions, FeatureKind, FeatureStream, FrontEnd, FrontEndStream, FrontEndWorkspace,
     GlobalCmvn, Kind, LogMelOptions, MfccOptions, OnlinePitch, PitchExtractionOptions, PitchExtractor, PitchWorkspace,
@@ -237,11 +237,29 @@ const NO_STATE: Error = Error::BadState { reason: "streams of a front end have n
 /// The preset of a name; none for none.
 fn preset(name: Option<&str>) -> PyResult<Option<Preset>> {
     let Some(name) = name else { return Ok(None) };
-    let found = Preset::ALL.into_iter().find(|preset| preset.name() == name);
-    found.map(Some).ok_or_else(|| {
-        let names: Vec<&str> = Preset::ALL.iter().map(|preset| preset.name()).collect();
-        value_error(format!("there is no preset '{name}': there are {}", names.join(", ")))
-    })
+    let mut found = Preset::default();
+    found.set(name).map(|()| Some(found)).map_err(|error| value_error(format!("preset: {error}")))
+}
+
+/// The presets: names, with the models that they are for and what differs from Kaldi's defaults.
+#[pyfunction]
+pub(crate) fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
+    Preset::ALL.map(|preset| (preset.name(), preset.models(), preset.differences())).to_vec()
+}
+
+/// The front end of a model, with the text of an `am.mvn`.
+fn front_end(
+    wanted: Option<Preset>,
+    cmvn: Option<&str>,
+    by_name: &Bound<'_, PyDict>,
+) -> PyResult<Arc<dyn AnyExtractor>> {
+    let mut chosen = wanted.unwrap_or_default().front_end();
+    options::set(&mut chosen, by_name)?;
+    let planned = FrontEnd::new(chosen).map_err(named)?;
+    Ok(Arc::new(match cmvn {
+        None => planned,
+        Some(text) => GlobalCmvn::from_text(text).and_then(|cmvn| planned.with_cmvn(cmvn)).map_err(named)?,
+    }))
 }
 
 /// The options that a preset begins with: those of `of`, or the defaults without a preset.
@@ -307,16 +325,7 @@ impl FeatureExtractor {
                 options::set(&mut chosen, options)?;
                 Arc::new(Pitch(PitchExtractor::new(chosen).map_err(named)?))
             }
-            "front_end" => {
-                let mut chosen = wanted.unwrap_or_default().front_end();
-                options::set(&mut chosen, options)?;
-                let mut front_end = FrontEnd::new(chosen).map_err(named)?;
-                if let Some(text) = cmvn {
-                    let cmvn = GlobalCmvn::from_text(text);
-                    front_end = cmvn.and_then(|cmvn| front_end.with_cmvn(cmvn)).map_err(named)?;
-                }
-                Arc::new(front_end)
-            }
+            "front_end" => front_end(wanted, cmvn, options)?,
             _ => {
                 return Err(value_error(format!(
                     "there are no features '{kind}': there are fbank, mfcc, plp, spectrogram, log_mel, pitch"

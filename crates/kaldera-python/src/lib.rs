@@ -29,6 +29,7 @@ fn _kaldera(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<files::ObjectReader>()?;
     module.add_class::<files::TableReader>()?;
     module.add_class::<files::ObjectWriter>()?;
+    module.add_function(wrap_pyfunction!(features::presets, module)?)?;
     module.add_function(wrap_pyfunction!(files::read_scp, module)?)?;
     module.add_function(wrap_pyfunction!(files::save_object, module)?)?;
     module.add_function(wrap_pyfunction!(audio::read_audio, module)?)?;

@@ -149,14 +149,18 @@ pub(crate) fn resample<'py>(
     };
     let channel = Channel::new(audio, 1.0)?;
     let samples = channel.samples()?;
-    let values = py.detach(|| {
+    let values = py.detach(|| -> Result<_, kaldi_feat::Error> {
         if from_rate == to_rate {
             Ok(samples.to_f32())
         } else if as_kaldi {
-            LinearResample::for_waveform(from_rate, to_rate).map(|resampler| resampler.resample(&samples.to_f32()))
+            let mut resampled = Vec::new();
+            LinearResample::for_waveform(from_rate, to_rate)?.try_resample_into(samples, &mut resampled)?;
+            Ok(resampled)
         } else {
-            let resampler = Resamplers::new(to_rate).get(from_rate)?;
-            Ok(resampler.map_or_else(|| samples.to_f32(), |resampler| resampler.resample(samples)))
+            let Some(resampler) = Resamplers::new(to_rate).get(from_rate)? else { return Ok(samples.to_f32()) };
+            let mut resampled = Vec::new();
+            resampler.try_resample_into(samples, &mut resampled)?;
+            Ok(resampled)
         }
     });
     Ok(PyArray1::from_vec(py, values.map_err(exception)?))

@@ -131,7 +131,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A file that is of no format that is known.
-    #[error("not audio: it begins with {found}")]
+    #[error("not audio of a format that is known: it begins with {found}; remove it, or copy it again")]
     NotAudio {
         /// Its first bytes.
         found: String,
@@ -151,8 +151,13 @@ pub enum Error {
         unit: &'static str,
     },
     /// A file that ends early, where nothing tells how long it should be.
-    #[error("truncated: it ends before its end; copy it again, or set `allow_truncated` to take what is there")]
-    NoEnd,
+    #[error(
+        "truncated: the {format} ends before its end; copy it again, or set `allow_truncated` to take what is there"
+    )]
+    NoEnd {
+        /// The format of the file.
+        format: &'static str,
+    },
     /// A recording with samples that are NaN or infinite, as damaged floating-point files have them.
     #[error("sample {sample} of channel {channel} (both counted from 0) is {value}: damaged; copy or record it again")]
     NotFiniteSample {
@@ -183,19 +188,6 @@ pub enum Error {
         /// The most samples, of all channels.
         limit: u64,
     },
-    /// A sample rate that is so low that resampling makes far too many samples.
-    #[error(
-        "resampling makes {resampled} of {samples} samples, where the limit is {limit}: the sample rate in its header \
-         is probably wrong; copy or record it again"
-    )]
-    TooManyResampled {
-        /// How many there are, of all channels.
-        samples: usize,
-        /// How many there would be.
-        resampled: usize,
-        /// The most that there may be.
-        limit: u64,
-    },
     /// The system has no memory for a recording.
     #[error("there is no memory for {samples} samples")]
     NoMemory {
@@ -203,9 +195,14 @@ pub enum Error {
         samples: usize,
     },
     /// A file that a decoder cannot cope with.
-    #[error("damaged: the decoder gave up ({message})")]
+    #[error(
+        "damaged, or {format} of a kind that is not read: {message}; copy it again, or in a wav.scp write \
+         'ffmpeg -i FILE -f wav - |' in its place"
+    )]
     Decoder {
-        /// Its last words.
+        /// The format of the file.
+        format: &'static str,
+        /// What the decoder says.
         message: String,
     },
     /// A recording that cannot be opened.
@@ -314,6 +311,19 @@ pub enum Error {
         /// The least duration.
         min_seconds: f32,
     },
+    /// A recording of another sample rate than the features, which nothing allows to resample.
+    #[error(
+        "waveform and config sample frequency mismatch: {found} .vs {expected} (use `samp_freq`={found}, or `resample` \
+         for recordings of any rate, or `allow_{direction}sample`=true to resample the waveform as Kaldi does)"
+    )]
+    SampleRate {
+        /// The sample rate of the recording, Hz.
+        found: f32,
+        /// That of the features, Hz.
+        expected: f32,
+        /// `up` or `down`: how it would have to be resampled.
+        direction: &'static str,
+    },
     /// A recording that is shorter than a frame.
     #[error("{samples} samples at {samp_freq} Hz are too few for one frame")]
     NoFrames {
@@ -340,10 +350,6 @@ pub enum Error {
     /// A table or another file of Kaldi's that cannot be opened, read or written.
     #[error(transparent)]
     Io(#[from] kaldi_io::Error),
-    /// A file that is not WAV, and that symphonia cannot decode.
-    #[cfg(feature = "symphonia")]
-    #[error("cannot decode it: {0}")]
-    Decode(#[from] symphonia::core::errors::Error),
     /// Options of features that cannot be, or audio that they cannot be computed from.
     #[error(transparent)]
     Feat(#[from] kaldi_feat::Error),

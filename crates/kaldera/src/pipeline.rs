@@ -342,7 +342,13 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             (channel.samples(&mut worker.samples), samp_freq)
         };
         let audio = Audio::new(samples, samp_freq).with_key(&utterance.key).with_vtln_warp(self.vtln_warp);
-        let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, features)?;
+        let extracted = self.extractor.compute_into(&mut worker.workspace, &audio, features);
+        let mut frames = extracted.map_err(|error| match error {
+            kaldi_feat::Error::SampleRateMismatch { found, expected, direction } => {
+                Error::SampleRate { found, expected, direction }
+            }
+            error => error.into(),
+        })?;
         if frames == 0 {
             return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq: audio.samp_freq });
         }

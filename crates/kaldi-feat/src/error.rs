@@ -42,6 +42,27 @@ pub enum Error {
         found: f32,
     },
 
+    /// A sample rate that is so low that resampling makes far too many samples.
+    #[error(
+        "resampling makes {resampled} of {samples} samples, where the limit is {limit}: the sample rate in its header \
+         is probably wrong; copy or record it again"
+    )]
+    TooManyResampled {
+        /// How many there are, of all channels.
+        samples: usize,
+        /// How many there would be.
+        resampled: usize,
+        /// The most that there may be.
+        limit: u64,
+    },
+
+    /// The system has no memory for a signal.
+    #[error("there is no memory for {samples} samples")]
+    NoMemory {
+        /// How many there were to be.
+        samples: usize,
+    },
+
     /// The sample rates are too far from each other.
     #[error("can't resample from {from} Hz to {to} Hz: the limit is a factor of {limit}")]
     ResamplingFactor {

@@ -13,6 +13,7 @@ use crate::audio::MAX_SAMPLE_RATE;
 use crate::audio::samples::Samples;
 use crate::error::Error;
 use crate::resample::LinearResample;
+use crate::resample::limit::check_resampled;
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, BandsOf, ComputeBands, ComputeSingleFrame, Filters, StoreRows};
 use crate::spectrum::frames::{EnergyOf, Framing, Signal};
@@ -178,7 +179,7 @@ impl<K: Kind> Extractor<K> {
     /// When its sample rate is not the one of the options and resampling is not allowed.
     pub fn num_frames(&self, audio: &Audio<'_>) -> Result<usize, Error> {
         let resampler = self.resampler(audio.samp_freq)?;
-        let num_samples = resampler.map_or(audio.samples.len(), |r| r.num_output_samples(audio.samples.len(), true));
+        let num_samples = num_resampled(audio, resampler.as_deref())?;
         Ok(self.framing.num_frames(num_samples as u64) as usize)
     }
 
@@ -231,7 +232,7 @@ impl<K: Kind> Extractor<K> {
         let mut resampled = std::mem::take(&mut workspace.resampled);
         let samples = match resampler {
             Some(resampler) => {
-                resampler.resample_into(&audio.samples.to_f32(), &mut resampled);
+                resampler.try_resample_into(audio.samples, &mut resampled)?;
                 Samples::F32(&resampled)
             }
             None => audio.samples,
@@ -287,6 +288,14 @@ impl<K: Kind> Extractor<K> {
         }
         cached(&self.resamplers, found, || LinearResample::for_waveform(found, expected)).map(Some)
     }
+}
+
+/// How many samples `audio` has after the resampler, if there is one.
+pub(crate) fn num_resampled(audio: &Audio<'_>, resampler: Option<&LinearResample>) -> Result<usize, Error> {
+    let samples = audio.samples.len();
+    let Some(resampler) = resampler else { return Ok(samples) };
+    let resampled = resampler.num_output_samples(samples, true);
+    check_resampled(samples, resampled).map(|()| resampled)
 }
 
 /// Whether audio of `found` Hz is resampled to `expected` Hz.

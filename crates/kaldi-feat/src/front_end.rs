@@ -13,7 +13,7 @@ use kaldi_matrix::Matrix;
 use crate::audio::Audio;
 use crate::batch::FeatureBatch;
 use crate::error::Error;
-use crate::extractor::{Extractor, Kind};
+use crate::extractor::{Extractor, Kind, num_resampled};
 use crate::front_end::options::{FeatureOptions, FrontEndOptions};
 use crate::front_end::samples::{SampleRows, SampleStream};
 use crate::front_end::stream::{AnyStream, FrontEndStream};
@@ -149,11 +149,11 @@ impl AnyFeatures for SampleRows {
 
     fn num_rows(&self, audio: &Audio<'_>) -> Result<usize, Error> {
         let resampler = AnyFeatures::resampler(self, audio.samp_freq)?;
-        let samples = audio.samples.len();
-        Ok(resampler.map_or(samples, |r| r.num_output_samples(samples, true)).div_ceil(self.frame))
+        Ok(num_resampled(audio, resampler.as_ref())?.div_ceil(self.frame))
     }
 
     fn compute(&self, _: &mut Workspace, audio: &Audio<'_>, out: &mut Vec<f32>) -> Result<(), Error> {
+        AnyFeatures::num_rows(self, audio)?;
         let mut stream = SampleRows::stream(self, audio.samp_freq)?;
         stream.accept(audio.samples);
         stream.finish();
@@ -265,6 +265,7 @@ impl FrontEnd {
         let audio = if self.options.preemphasis == 0.0 {
             *audio
         } else {
+            self.features.num_rows(audio)?;
             samples.clear();
             let mut stream = self.emphasized(audio.samp_freq)?;
             stream.accept(audio.samples, samples);

@@ -136,6 +136,7 @@ pub use pitch::process::{PitchProcessor, ProcessPitchStream, process_pitch};
 pub use pitch::stream::OnlinePitch;
 pub use presets::Preset;
 pub use resample::arbitrary::ArbitraryResample;
+pub use resample::limit::check_resampled;
 pub use resample::polyphase::{PolyphaseResample, PolyphaseStream, Resamplers};
 pub use resample::{LinearResample, ResampleStream};
 pub use rows::cmvn::{CmvnStats, apply_cmvn, apply_cmvn_reverse};

@@ -8,13 +8,13 @@ use crate::kinds::log_mel::LogMelOptions;
 use crate::kinds::mfcc::MfccOptions;
 use crate::kinds::plp::PlpOptions;
 use crate::kinds::spectrogram::SpectrogramOptions;
-use crate::options::option_of_names;
+use crate::options::{OptionError, OptionValue};
 use crate::rows::normalize::Normalize;
 use crate::spectrum::window::{FrameExtractionOptions, WindowType};
 
-/// Defines the presets: names, and what differs from Kaldi's defaults.
+/// Defines the presets: names, the models that they are for, and what differs from Kaldi's defaults.
 macro_rules! presets {
-    ($($(#[$attribute:meta])* $variant:ident, $name:literal, $differences:literal;)+) => {
+    ($($(#[$attribute:meta])* $variant:ident, $name:literal, $models:literal, $differences:literal;)+) => {
         /// Whose features to make: a toolkit's, with its defaults, or those that a model takes.
         ///
         /// | toolkit | kaldi | torchaudio | lhotse | whisper | librosa |
@@ -36,7 +36,7 @@ macro_rules! presets {
         /// | zipformer | 80 | 10 ms | yes | `lhotse.Fbank`, kaldi-native-fbank with `snip_edges = false`, `high_freq = -400` |
         /// | whisper-30s | 80 | 10 ms | no | transformers' `WhisperFeatureExtractor`, `whisper.pad_or_trim` |
         /// | whisper-large-v3 | 128 | 10 ms | no | the same with 128 filters |
-        /// | qwen3-asr | 128 | 10 ms | no | the same without padding |
+        /// | qwen3-asr | 128 | 10 ms | no | transformers' `Qwen3ASRFeatureExtractor`: the same, padded to half a second |
         /// | sensevoice, paraformer | 560 | 60 ms | yes | FunASR's `WavFrontend`, without dither; [`GlobalCmvn`](crate::GlobalCmvn) is the model's |
         /// | nemo-80, nemo-128 | 80, 128 | 10 ms | no | NeMo's `AudioToMelSpectrogramPreprocessor`, transformers' `ParakeetFeatureExtractor` (Parakeet, Canary) |
         /// | gemma4 | 128 | 10 ms | yes | transformers' `Gemma4AudioFeatureExtractor` |
@@ -46,7 +46,11 @@ macro_rules! presets {
         /// | snfa | 80 | 20 ms | yes | `snfa.stft.mel_spectrogram` |
         ///
         /// Rows are those that an extractor's attention mask counts: none are added to make batches
-        /// even.
+        /// even, and no recording changes the rows of another one.
+        ///
+        /// What is too short for a row gives none, where packages differ: FunASR shortens its window,
+        /// snfa and silero have an error below one. A single row that NeMo normalises is 0, as NeMo has
+        /// it (transformers' `ParakeetFeatureExtractor` has NaN).
         ///
         /// ```
         /// use kaldi_feat::{FbankOptions, FrontEnd, Preset};
@@ -80,6 +84,13 @@ macro_rules! presets {
                 }
             }
 
+            /// The models that it is for; empty for a toolkit.
+            pub fn models(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $models,)+
+                }
+            }
+
             /// What differs from Kaldi's defaults, in words.
             pub fn differences(self) -> &'static str {
                 match self {
@@ -93,70 +104,95 @@ macro_rules! presets {
 presets! {
     /// Kaldi's programs and classes. The default of all options.
     #[default]
-    Kaldi, "kaldi", "none: samples count as 16-bit integers, dither 1, Povey's window, only whole frames";
+    Kaldi, "kaldi", "", "none: samples count as 16-bit integers, dither 1, Povey's window, only whole frames";
     /// `torchaudio.compliance.kaldi`, given samples in [-1, 1] as `torchaudio.load` gives them.
-    Torchaudio, "torchaudio",
+    Torchaudio, "torchaudio", "",
         "samples count as numbers from -1 to 1 (so values are lower by 20.8 and meet the floor sooner), no dither, \
          energy floor 1";
     /// `lhotse.Fbank` and `lhotse.Mfcc`.
-    Lhotse, "lhotse",
+    Lhotse, "lhotse", "",
         "samples count as numbers from -1 to 1, no dither, ends mirrored so that frames depend on the shift alone, filters \
          up to 400 Hz below half the sample rate, 80 of them (MFCC: 23) with C0 rather than energy, energy floor 1e-10";
     /// `whisper.log_mel_spectrogram`.
-    Whisper, "whisper",
+    Whisper, "whisper", "",
         "another transform altogether: samples from -1 to 1, centred frames of 400 samples under a periodic Hann window, \
          no dither, no preemphasis, Slaney's filters, log10, at most 8 below the largest value, (x + 4) / 4";
     /// `librosa.power_to_db(librosa.feature.melspectrogram(y))`.
-    Librosa, "librosa",
+    Librosa, "librosa", "",
         "another transform altogether: samples from -1 to 1, centred frames of 2048 samples every 512 under a periodic \
          Hann window, no dither, no preemphasis, 128 of Slaney's filters, decibels, at most 80 below the largest value";
     /// Zipformers, and icefall's other models: 80 filters, as [`Lhotse`](Self::Lhotse) has them.
     #[doc(alias = "icefall")]
-    Zipformer, "zipformer", "those of lhotse, whose 80 filters icefall's models take";
+    Zipformer, "zipformer", "Zipformer and other models of icefall", "those of lhotse, whose 80 filters icefall's models take";
     /// Whisper up to large-v2: 80 filters, 30 s.
     #[doc(alias = "pad_or_trim")]
-    Whisper30s, "whisper-30s", "those of whisper; recordings are cut, or filled up with silence, to 30 s";
+    Whisper30s, "whisper-30s", "Whisper up to large-v2", "those of whisper; recordings are cut, or filled up with silence, to 30 s";
     /// Whisper large-v3 and turbo: 128 filters, 30 s.
-    WhisperLargeV3, "whisper-large-v3", "those of whisper-30s, with 128 filters";
-    /// Qwen3-ASR: 128 filters, any length.
-    Qwen3Asr, "qwen3-asr", "those of whisper, with 128 filters";
+    WhisperLargeV3, "whisper-large-v3", "Whisper large-v3, turbo", "those of whisper-30s, with 128 filters";
+    /// Qwen3-ASR: 128 filters, half a second or more.
+    Qwen3Asr, "qwen3-asr", "Qwen3-ASR", "those of whisper, with 128 filters; what is shorter than half a second is filled up with silence";
     /// SenseVoice; its `am.mvn` is [`GlobalCmvn`](crate::GlobalCmvn).
     #[doc(alias("FunASR", "WavFrontend"))]
-    SenseVoice, "sensevoice",
+    SenseVoice, "sensevoice", "SenseVoice of FunASR",
         "80 filters, Hamming's window, no dither, 7 frames beside each other in a row and 6 from row to row, then the \
          normalisation of the model's am.mvn if it is given";
     /// Paraformer; its `am.mvn` is [`GlobalCmvn`](crate::GlobalCmvn).
-    Paraformer, "paraformer", "those of sensevoice";
+    Paraformer, "paraformer", "Paraformer of FunASR", "those of sensevoice";
     /// NeMo's models with 80 filters: Parakeet-CTC and Parakeet-RNNT, Conformers.
     #[doc(alias("Parakeet", "FastConformer"))]
-    Nemo80, "nemo-80",
+    Nemo80, "nemo-80", "NeMo's Parakeet-CTC, Parakeet-RNNT, FastConformer, Conformer",
         "another transform altogether: samples from -1 to 1, preemphasis of the whole signal, silence at its ends, centred \
          frames of 400 samples under Hann's window, 80 of Slaney's filters, ln(x + 2^-24), mean 0 and variance 1 of each \
          column over the recording";
     /// NeMo's models with 128 filters: Canary, Parakeet-TDT v2 and v3.
     #[doc(alias = "Canary")]
-    Nemo128, "nemo-128", "those of nemo-80, with 128 filters";
+    Nemo128, "nemo-128", "NeMo's Canary, Parakeet-TDT v2 and v3", "those of nemo-80, with 128 filters";
     /// Gemma 4 (E2B, E4B).
     #[doc(alias("USM", "Gemma4AudioFeatureExtractor"))]
-    Gemma4, "gemma4",
+    Gemma4, "gemma4", "Gemma 4 (E2B, E4B)",
         "another transform altogether: the first 30 s, samples from -1 to 1, silence before the signal, centred frames of \
          320 samples under a periodic Hann window, 128 of HTK's filters over magnitudes, ln(x + 0.001)";
     /// wav2vec 2.0, HuBERT, WavLM, as most of them were trained.
     #[doc(alias("HuBERT", "WavLM"))]
-    Wav2Vec2, "wav2vec2", "samples from -1 to 1 themselves, with mean 0 and variance 1 over the recording";
+    Wav2Vec2, "wav2vec2", "wav2vec 2.0, HuBERT, WavLM", "samples from -1 to 1 themselves, with mean 0 and variance 1 over the recording";
     /// Moonshine.
-    Moonshine, "moonshine", "samples from -1 to 1 themselves";
+    Moonshine, "moonshine", "Moonshine", "samples from -1 to 1 themselves";
     /// Silero's VAD at 16 kHz.
-    SileroVad, "silero-vad", "samples from -1 to 1 themselves: a row has 512, after the 64 before them";
+    SileroVad, "silero-vad", "Silero VAD", "samples from -1 to 1 themselves: a row has 512, after the 64 before them";
     /// Silero's VAD at 8 kHz.
-    SileroVad8k, "silero-vad-8k", "at 8 kHz, samples from -1 to 1 themselves: a row has 256, after the 32 before them";
+    SileroVad8k, "silero-vad-8k", "Silero VAD", "at 8 kHz, samples from -1 to 1 themselves: a row has 256, after the 32 before them";
     /// snfa's aligner.
-    Snfa, "snfa",
+    Snfa, "snfa", "snfa's aligner",
         "another transform altogether: samples from -1 to 1, whole frames of 1024 samples every 320 under Hann's window, 80 \
          of HTK's filters in whole frequencies of the Fourier transform, ln(x + 1e-7)";
 }
 
 impl Preset {
+    /// The presets that are for a model of such a name, which is looked up among
+    /// [`models`](Self::models): those that share most words with it.
+    ///
+    /// ```
+    /// use kaldi_feat::Preset;
+    ///
+    /// assert_eq!(Preset::of_model("nvidia/parakeet-tdt-0.6b-v2"), [Preset::Nemo128]);
+    /// assert_eq!(Preset::of_model("matlab"), []);
+    /// ```
+    pub fn of_model(name: &str) -> Vec<Self> {
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+            words.map(str::to_ascii_lowercase).collect()
+        };
+        let asked = words(name);
+        let shared = |preset: &Self| {
+            let own = words(preset.models());
+            let shared = asked.iter().filter(|word| own.contains(word));
+            // Versions alone name no model.
+            if shared.clone().any(|word| word.len() > 3) { shared.count() } else { 0 }
+        };
+        let most = Self::ALL.iter().map(shared).max().filter(|&most| most > 0);
+        Self::ALL.into_iter().filter(|preset| Some(shared(preset)) == most).collect()
+    }
+
     /// The kinds of features that it has, its own one first.
     pub fn kinds(self) -> &'static [FeatureKind] {
         use FeatureKind::{Fbank, LogMel, Mfcc, Plp, Samples, Spectrogram};
@@ -259,7 +295,7 @@ impl Preset {
             Self::Librosa => LogMelOptions::librosa(16000.0),
             Self::Whisper30s => LogMelOptions::whisper(80).of_30_seconds(),
             Self::WhisperLargeV3 => LogMelOptions::whisper(128).of_30_seconds(),
-            Self::Qwen3Asr => LogMelOptions::whisper(128),
+            Self::Qwen3Asr => LogMelOptions::qwen3_asr(),
             Self::Nemo80 => LogMelOptions::nemo(80),
             Self::Nemo128 => LogMelOptions::nemo(128),
             Self::Gemma4 => LogMelOptions::gemma4(),
@@ -286,7 +322,24 @@ impl Preset {
     }
 }
 
-option_of_names!(Preset);
+impl OptionValue for Preset {
+    fn set(&mut self, text: &str) -> Result<(), OptionError> {
+        let found = Self::ALL.into_iter().find(|preset| preset.name() == text);
+        *self = found.ok_or_else(|| {
+            let of_model = Self::of_model(text);
+            let hints = of_model.iter().map(|preset| format!("; {} is for {}", preset.name(), preset.models()));
+            let names = Self::ALL.map(Self::name).join(", ");
+            OptionError::new(text, format!("one of {names}{}", hints.collect::<String>()))
+        })?;
+        Ok(())
+    }
+    fn show(&self) -> String {
+        self.name().to_owned()
+    }
+    fn type_name(&self) -> &'static str {
+        "string"
+    }
+}
 
 impl FbankOptions {
     /// The defaults of a toolkit or model; none if its features are of another kind, or more than
@@ -340,10 +393,36 @@ mod tests {
             }
             assert_eq!(preset.front_end().features.kind(), preset.kinds()[0]);
         }
-        assert!(Preset::Kaldi.set("matlab").is_err());
+        assert!(Preset::Kaldi.set("matlab").unwrap_err().to_string().ends_with("silero-vad-8k, snfa"));
+        let error = Preset::Kaldi.set("Parakeet_CTC").unwrap_err().to_string();
+        assert!(
+            error.contains("'Parakeet_CTC' is not one of kaldi, ") && error.contains("; nemo-80 is for NeMo's"),
+            "{error}"
+        );
         assert_eq!(FbankOptions::preset(Preset::Kaldi), Some(FbankOptions::default()));
         assert_eq!(FbankOptions::preset(Preset::SenseVoice), None);
         assert_eq!(LogMelOptions::preset(Preset::Nemo80), None);
+    }
+
+    #[test]
+    fn models_are_found_by_words_of_their_names() {
+        for (model, presets) in [
+            ("parakeet", &[Preset::Nemo80, Preset::Nemo128][..]),
+            ("stt_en_fastconformer_ctc_large", &[Preset::Nemo80]),
+            ("canary-1b-v2", &[Preset::Nemo128]),
+            ("openai/whisper-large-v2", &[Preset::Whisper30s]),
+            ("whisper-large-v3-turbo", &[Preset::WhisperLargeV3]),
+            ("icefall", &[Preset::Zipformer]),
+            ("facebook/hubert-base-ls960", &[Preset::Wav2Vec2]),
+            ("google/gemma-4-E2B-it", &[Preset::Gemma4]),
+            ("silero", &[Preset::SileroVad, Preset::SileroVad8k]),
+            ("Qwen3", &[Preset::Qwen3Asr]),
+            ("v3", &[]),
+            ("and of", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(Preset::of_model(model), presets, "{model}");
+        }
     }
 
     #[test]
@@ -357,24 +436,49 @@ mod tests {
                 let audio = Audio::new(&samples, samp_freq).with_key("a");
                 let whole = front_end.compute(&audio).unwrap();
                 assert_eq!(whole.num_rows(), front_end.num_rows(&audio).unwrap(), "{preset:?}");
-                let mut stream = front_end.unfinished_stream("a", samp_freq).unwrap();
-                let mut rows = vec![];
-                for chunk in samples.chunks(777) {
-                    stream.accept_waveform(chunk).unwrap();
-                    stream.take_rows(&mut rows);
-                }
-                stream.input_finished();
-                stream.take_rows(&mut rows);
-                assert_eq!((stream.take_rows(&mut rows), stream.dim()), (0, front_end.dim()));
-                assert_eq!(stream.accept_waveform(&samples), Err(Error::AfterEnd));
-                front_end.finish_rows(&mut rows);
-                assert!(rows == whole.data(), "{preset:?} {samp_freq}");
+                assert!(in_chunks(&front_end, &samples, samp_freq, 777) == whole.data(), "{preset:?} {samp_freq}");
                 let refused = front_end.stream("a", samp_freq).map(|_| ());
                 assert_eq!(matches!(refused, Err(Error::NeedsUtterance { .. })), front_end.needs_utterance());
             }
             let no_stream = ["whisper", "librosa", "nemo", "qwen3", "wav2vec2"];
             let none = no_stream.iter().any(|name| preset.name().starts_with(name));
             assert_eq!(front_end.needs_utterance(), none, "{preset:?}");
+        }
+    }
+
+    /// The rows of a stream.
+    fn in_chunks(front_end: &FrontEnd, samples: &[i16], samp_freq: f32, chunk: usize) -> Vec<f32> {
+        let mut stream = front_end.unfinished_stream("a", samp_freq).unwrap();
+        let mut rows = vec![];
+        for chunk in samples.chunks(chunk) {
+            stream.accept_waveform(chunk).unwrap();
+            stream.take_rows(&mut rows);
+        }
+        stream.input_finished();
+        stream.take_rows(&mut rows);
+        assert_eq!((stream.take_rows(&mut rows), stream.dim()), (0, front_end.dim()));
+        assert_eq!(stream.accept_waveform(samples), Err(Error::AfterEnd));
+        front_end.finish_rows(&mut rows);
+        rows
+    }
+
+    #[test]
+    fn streams_do_not_depend_on_the_length_of_chunks() {
+        let samples: Vec<i16> = (0..4200_i64).map(|i| (i * i * 7 % 20_011 - 10_005) as i16).collect();
+        // 30 s take long without optimisation.
+        let short = |preset: &Preset| !["whisper-30s", "whisper-large-v3"].contains(&preset.name());
+        for preset in Preset::ALL.into_iter().filter(short) {
+            let front_end = FrontEnd::new(preset.front_end()).unwrap();
+            let samp_freq = front_end.samp_freq();
+            let cases = [(4200, &[1, 160, 4000, 4200][..]), (399, &[1, 398]), (321, &[320]), (1, &[1]), (0, &[1])];
+            for (len, chunks) in cases {
+                let samples = &samples[..len];
+                let whole = front_end.compute(&Audio::new(samples, samp_freq).with_key("a")).unwrap();
+                for &chunk in chunks {
+                    let rows = in_chunks(&front_end, samples, samp_freq, chunk);
+                    assert!(rows == whole.data(), "{preset:?}: {len} samples by {chunk}");
+                }
+            }
         }
     }
 
@@ -416,6 +520,9 @@ mod tests {
             ("snip_edges", LogMelOptions::whisper(80).with_snip_edges(true)),
             ("max_samples", gemma().with_pad_to(480_000)),
             ("max_samples", gemma().with_max_samples(-1)),
+            ("min_samples", gemma().with_min_samples(480_001)),
+            ("min_samples", LogMelOptions::qwen3_asr().with_pad_to(480_000)),
+            ("min_samples", gemma().with_min_samples(-1)),
             ("log_guard", gemma().with_log_guard(f32::NAN)),
         ] {
             let options = FrontEndOptions::of(FeatureOptions::LogMel(options));

@@ -2,6 +2,7 @@
 //! ([`ArbitraryResample`]) as Kaldi does it, and as ffmpeg does it ([`PolyphaseResample`](polyphase::PolyphaseResample)).
 
 pub(crate) mod arbitrary;
+pub(crate) mod limit;
 pub(crate) mod polyphase;
 mod products;
 mod sinc;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::audio::samples::Samples;
 use crate::error::Error;
+use crate::resample::limit::check_resampled;
 use crate::resample::products::Filters;
 use crate::resample::sinc::WindowedSinc;
 use crate::state::{StateReader, StateWriter};
@@ -168,6 +170,23 @@ impl LinearResample {
         let mut state = ResampleState::new(self);
         state.resample(self, Samples::F32(signal), out);
         state.flush(self, out);
+    }
+
+    /// As [`resample_into`](Self::resample_into), of a signal whose rate may be anything, such as that in
+    /// the header of a file.
+    ///
+    /// # Errors
+    /// [`Error::TooManyResampled`], as of [`check_resampled`](crate::check_resampled);
+    /// [`Error::NoMemory`].
+    pub fn try_resample_into<'a>(&self, signal: impl Into<Samples<'a>>, out: &mut Vec<f32>) -> Result<(), Error> {
+        let signal = signal.into();
+        let num_resampled = self.num_output_samples(signal.len(), true);
+        check_resampled(signal.len(), num_resampled)?;
+        limit::reserve(out, num_resampled)?;
+        let mut state = ResampleState::new(self);
+        state.resample(self, signal, out);
+        state.flush(self, out);
+        Ok(())
     }
 
     /// The first input sample, from the signal's start, that output sample `i` depends on; before 0

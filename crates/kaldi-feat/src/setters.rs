@@ -192,6 +192,8 @@ options!($ log_mel_options {
     with_semicausal, "semicausal", semicausal: bool,
         "Frames are centred, with silence before the signal, and lie in it otherwise";
     with_pad_to, "pad-to", pad_to: i32, "Cut or fill up signals to that many samples; 0 = leave them";
+    with_min_samples, "min-samples", min_samples: i32,
+        "Fill up shorter signals with silence to that many samples; 0 = leave them";
     with_max_samples, "max-samples", max_samples: i32, "Cut longer signals to that many samples; 0 = leave them";
     with_num_mel_bins, "num-mel-bins", num_bins: i32, "Number of mel filters";
     with_low_freq, "low-freq", low_freq: f32, "Lower end of the mel filters, Hz";

@@ -559,16 +559,16 @@ mod tests {
         assert!(message(with(1, 8, 1)).starts_with("samples of 8 bits"));
         assert!(message(with(1, 24, 1)).starts_with("samples of 24 bits"));
         assert!(message(with(3, 32, 1)).starts_with("samples of WAV format 3"));
-        assert_eq!(message(with(1, 16, 0)), "a WAV header with no channels");
+        assert_eq!(message(with(1, 16, 0)), "a WAV header with no channels; copy or record it again");
         let byte_rate = Pieces { byte_rate: Some(16000), ..plain.clone() };
         assert_eq!(
             message(byte_rate),
-            "the WAV header contradicts itself: 16000 bytes a second for 1 channels at 16000 Hz"
+            "the WAV header contradicts itself: 16000 bytes a second for 1 channels at 16000 Hz; copy or record it again"
         );
         let block_align = Pieces { block_align: Some(4), ..plain.clone() };
         assert_eq!(
             message(block_align),
-            "the WAV header contradicts itself: 4 bytes a frame for 1 channels of 16 bits"
+            "the WAV header contradicts itself: 4 bytes a frame for 1 channels of 16 bits; copy or record it again"
         );
         assert_eq!(message(Pieces::new(&[])), "not a single sample behind the WAV header; copy or record it again");
         assert!(matches!(read(b"OggS...."), Err(WaveError::NotRiff { .. })));

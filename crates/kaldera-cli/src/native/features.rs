@@ -110,13 +110,15 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let preset = last_value(&args, "preset").map(|name| preset_named(&name)).transpose()?;
     let Some(kind) = last_value(&args, "kind").or_else(|| Some(preset?.only_kind()?.to_owned())) else {
         let asks_help = args.iter().any(|arg| arg == "--help" || arg == "-h");
+        if let (false, Some(preset)) = (asks_help, preset) {
+            let (name, kinds) = (preset.name(), preset.names_of_kinds());
+            return Err(Trouble::Usage(format!("--kind is missing: {name} has {kinds}")));
+        }
         return of_no_kind(Call::Run(args), !asks_help);
     };
     let none = || {
-        let preset = preset.map_or("", Preset::name);
-        Trouble::Usage(format!(
-            "option --preset: there is no {kind} of {preset}; 'kaldera features --help' lists presets with their kinds"
-        ))
+        let (name, kinds) = preset.map_or(("", String::new()), |preset| (preset.name(), preset.names_of_kinds()));
+        Trouble::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
     };
     let of = OfKind { kind: &kind, args: &args, preset };
     // The toolkits' kinds stand for their presets.
@@ -154,9 +156,9 @@ fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Tro
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
     let presets =
-        Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.differences(), preset.names_of_kinds())));
+        Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.about(), preset.names_of_kinds())));
     let usage = format!(
-        "{USAGE}\n\nKinds:\n{}\nPresets, by what differs from Kaldi's defaults (and their kinds):\n{}\n{INPUTS}",
+        "{USAGE}\n\nKinds:\n{}\nPresets: models that they are for, what differs from Kaldi's defaults (and their kinds):\n{}\n{INPUTS}",
         list(&kinds),
         list(&presets)
     );
@@ -204,12 +206,18 @@ impl OptionSet for OptionsOfAll {
 
 fn preset_named(name: &str) -> Result<Preset, Trouble> {
     let mut preset = Preset::default();
-    let wrong = |error| Trouble::Usage(format!("option --preset: {error}{}", did_you_mean(name, PRESETS)));
-    preset.set(name).map(|()| preset).map_err(wrong)
+    preset.set(name).map(|()| preset).map_err(|error| {
+        // The error names the presets of such a model.
+        let hint = if Preset::of_model(name).is_empty() { did_you_mean(name, PRESETS) } else { String::new() };
+        Trouble::Usage(format!("option --preset: {error}{hint}"))
+    })
 }
 
 /// What presets are for.
 trait PresetKinds: Sized {
+    /// The models that it is for, and what differs.
+    fn about(self) -> String;
+
     /// The kinds of features that it has.
     fn names_of_kinds(self) -> String;
 
@@ -221,6 +229,13 @@ trait PresetKinds: Sized {
 }
 
 impl PresetKinds for Preset {
+    fn about(self) -> String {
+        match self.models() {
+            "" => self.differences().to_owned(),
+            models => format!("{models}: {}", self.differences()),
+        }
+    }
+
     fn names_of_kinds(self) -> String {
         match (self, self.only_kind()) {
             (_, Some(kind)) => kind.to_owned(),
@@ -558,12 +573,24 @@ impl OfKind<'_> {
     fn usage(self) -> String {
         let about = KINDS.iter().zip(ABOUT).find(|(kind, _)| **kind == self.kind).map_or("", |(_, about)| about);
         let kind = self.kind;
+        // A preset of one kind says which one.
+        let (chosen, file, about) = match self.preset {
+            None => (format!("--kind {kind}"), kind, about.to_owned()),
+            Some(preset) => {
+                let of_kind = if preset.only_kind() == Some(kind) { String::new() } else { format!("--kind {kind} ") };
+                (
+                    format!("{of_kind}--preset {}", preset.name()),
+                    preset.name(),
+                    format!("{about}.\n\nThe preset {}: {}", preset.name(), preset.about()),
+                )
+            }
+        };
         format!(
-            "{about}.\n\nUsage: kaldera features --kind {kind} [OPTIONS] -o OUT INPUTS...\n\n\
+            "{about}.\n\nUsage: kaldera features {chosen} [OPTIONS] -o OUT INPUTS...\n\n\
              'kaldera features --help' tells of kinds, presets, inputs and outputs; --with-pitch --help lists the options \
              of pitch, too. Options in brackets have these values unless others are given.\n\n\
-             Examples:\n  kaldera features --kind {kind} -o {kind}.ark recordings/\n  \
-             kaldera features --kind {kind} --config {kind}.conf --cmvn=speaker -o {kind}.npz data/train\n",
+             Examples:\n  kaldera features {chosen} -o {file}.ark recordings/\n  \
+             kaldera features {chosen} --config {kind}.conf --cmvn=speaker -o {file}.npz data/train\n",
         )
     }
 }

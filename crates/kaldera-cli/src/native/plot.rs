@@ -356,7 +356,7 @@ fn spectrogram(
     }
     let plan = |options: &SpectrogramOptions| Spectrogram::new(options.clone());
     let spectra = match features_of(inputs, plan(&options), taking) {
-        Err(Error::Feat(FeatError::SampleRateMismatch { found, .. })) => {
+        Err(Error::SampleRate { found, .. }) => {
             options.frame.samp_freq = found;
             features_of(inputs, plan(&options), taking)
         }

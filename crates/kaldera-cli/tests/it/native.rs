@@ -121,7 +121,7 @@ fn another_sample_rate_is_told_with_its_remedy() {
     let bench = Bench::new();
     bench.wav("a.wav", 8000, 8000.0);
     let args = ["features", "--kind", "fbank", "-o", "x.ark", "a.wav"];
-    bench.run(&args).with(1).tells(&["a.wav", "--sample-frequency=8000", "--allow-upsample"]);
+    bench.run(&args).with(1).tells(&["a.wav", "--sample-frequency=8000", "--allow-upsample=true", "--resample"]);
     assert_eq!(bench.names(), ["a.wav"]);
     for option in ["--sample-frequency=8000", "--allow-upsample=true", "--resample"] {
         bench.run(&[&args[..], &[option]].concat()).with(0);
@@ -283,10 +283,11 @@ fn presets_are_defaults_that_options_override() {
     assert_eq!(dims(&["--kind=fbank", "--preset=torchaudio", "--config=front.conf"]), (98, 23));
     for (args, words) in [
         (&["--kind=fbank", "--preset=lhotze"][..], &["'lhotze'", "did you mean 'lhotse'?"][..]),
-        (&["--kind=fbank", "--preset=whisper"], &["no fbank of whisper"]),
+        (&["--preset=parakeet-tdt-0.6b-v3"], &["one of kaldi, ", "snfa; nemo-128 is for NeMo's Canary"]),
+        (&["--kind=fbank", "--preset=whisper"], &["no fbank of whisper, which has whisper"]),
         (&["--kind=whisper", "--preset=librosa"], &["no whisper of librosa"]),
-        (&["--kind=plp", "--preset=lhotse"], &["no plp of lhotse"]),
-        (&["--preset=lhotse"], &["--kind is missing"]),
+        (&["--kind=plp", "--preset=lhotse"], &["no plp of lhotse, which has fbank, mfcc"]),
+        (&["--preset=lhotse"], &["--kind is missing: lhotse has fbank, mfcc"]),
         (&["--preset=sensevoice", "--cmvn-file=a.wav"], &["option --cmvn-file: a.wav: "]),
         (&["--preset=lhotse", "--kind=fbank", "--cmvn-file=am.mvn"], &["has 560 columns where 80 are needed"]),
         (&["--preset=sensevoice", "--with-pitch"], &["--with-pitch needs a row for each frame"]),

@@ -41,6 +41,8 @@ class FeatureExtractor:
         self, sample_rate: float | None = None, key: str = "", vtln_warp: float = 1.0
     ) -> FeatureStream: ...
 
+def presets() -> list[tuple[str, str, str]]: ...
+
 class FeatureStream:
     """Features while samples come: float32 rows, the same as of the whole recording."""
 

@@ -51,6 +51,17 @@ def _config(config: Mapping[str, Any] | str | os.PathLike | None) -> dict[str, A
     return {name.replace("-", "_"): value for name, value in config.items()}
 
 
+def _merged(
+    sample_rate: float | None, config: Mapping[str, Any] | str | os.PathLike | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    """All options: those given go before a configuration's."""
+    merged = _config(config)
+    if sample_rate is not None:
+        merged["sample_frequency"] = sample_rate
+    merged.update(options)
+    return merged
+
+
 def _is_path(recording: Any) -> bool:
     return isinstance(recording, (str, os.PathLike))
 
@@ -68,7 +79,7 @@ class _Features(_kaldera.FeatureExtractor):
     ``sample_frequency``, in Hz. ``preset`` names the toolkit whose defaults they begin with:
     ``kaldi``, ``torchaudio``, ``lhotse``, ``whisper``, ``librosa``, or a model whose features are
     all that it takes: ``zipformer``, ``whisper-30s``, ``whisper-large-v3``, ``qwen3-asr``,
-    ``gemma4``, ``snfa``; :class:`FrontEnd` has those of all models. ``config`` is a dict of options, the text of a Kaldi configuration, or its
+    ``gemma4``, ``snfa`` (:class:`FrontEnd` has all). ``config`` is a dict of options, the text of a Kaldi configuration, or its
     path; options go before it.
 
     Raises ValueError for an option that does not exist, listing those that do, and for values that
@@ -85,13 +96,7 @@ class _Features(_kaldera.FeatureExtractor):
         config: Mapping[str, Any] | str | os.PathLike | None = None,
         **options: Any,
     ):
-        merged: dict[str, Any] = {}
-        if config is not None:
-            merged.update(_config(config))
-        if sample_rate is not None:
-            merged["sample_frequency"] = sample_rate
-        merged.update(options)
-        return super().__new__(cls, cls._kind, preset, merged)
+        return super().__new__(cls, cls._kind, preset, _merged(sample_rate, config, options))
 
     def compute(
         self,
@@ -240,22 +245,16 @@ class Pitch(_Features):
 
 
 class FrontEnd(_Features):
-    """The whole front end of a model: from audio to the rows that its network takes.
+    """The whole front end of a model: from samples to the rows that its network takes.
 
-    ``preset`` is ``whisper-30s``, ``whisper-large-v3``, ``qwen3-asr``, ``gemma4``, ``sensevoice``,
-    ``paraformer``, ``nemo-80``, ``nemo-128`` (Parakeet, Canary), ``zipformer``, ``wav2vec2``,
-    ``moonshine``, ``silero-vad``, ``silero-vad-8k``, ``snfa``, or a toolkit's. ``cmvn`` is the path of
-    the normalisation that comes with a model, FunASR's ``am.mvn``. ``options`` are those of its
-    features, and ``preemphasis``, ``lfr_m``, ``lfr_n``, ``normalize``.
-
-    Audio is as for :class:`Fbank`, on the scale of 16-bit integers, at ``sample_rate`` Hz:
+    ``preset`` is one of :func:`presets`; ``options`` are those of its features, and ``preemphasis``,
+    ``lfr_m``, ``lfr_n``, ``normalize``. ``cmvn`` is the path of the ``am.mvn`` of SenseVoice and
+    Paraformer. :meth:`stream` is a ``ValueError`` where rows depend on the whole recording, as those of
+    Whisper and NeMo do.
 
     >>> import numpy as np
     >>> FrontEnd("sensevoice").compute(np.zeros(16000, np.int16)).shape
     (17, 560)
-
-    Rows of whole recordings and of batches; :meth:`stream` where rows do not depend on the whole
-    recording. Its streams cannot be saved.
     """
 
     _kind = "front_end"
@@ -263,24 +262,36 @@ class FrontEnd(_Features):
     def __new__(
         cls,
         preset: str,
+        sample_rate: float | None = None,
         *,
         cmvn: str | os.PathLike | None = None,
         config: Mapping[str, Any] | str | os.PathLike | None = None,
         **options: Any,
     ):
-        return cls._of(preset, None if cmvn is None else Path(cmvn).read_text(), {**_config(config), **options})
+        text = None if cmvn is None else Path(cmvn).read_text()
+        return cls._of(preset, text, _merged(sample_rate, config, options))
 
     @classmethod
-    def _of(cls, preset: str, cmvn: str | None, options: dict[str, Any]) -> FrontEnd:
-        made = _kaldera.FeatureExtractor.__new__(cls, cls._kind, preset, options, cmvn)
-        made._preset, made._cmvn = preset, cmvn
-        return made
+    def _of(cls, preset: str, cmvn: str | None, options: dict[str, Any]):
+        front_end = _kaldera.FeatureExtractor.__new__(cls, cls._kind, preset, options, cmvn)
+        front_end.preset, front_end._cmvn = preset, cmvn
+        return front_end
 
     def __reduce__(self):
-        return FrontEnd._of, (self._preset, self._cmvn, self.options)
+        return type(self)._of, (self.preset, self._cmvn, self.options)
 
     def __repr__(self) -> str:
-        return f"FrontEnd({self._preset!r})"
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"FrontEnd({self.preset!r}{options})"
+
+
+def presets() -> dict[str, str]:
+    """The presets by name: the models that they are for, and what differs from Kaldi's defaults.
+
+    >>> presets()["moonshine"]
+    'Moonshine: samples from -1 to 1 themselves'
+    """
+    return {name: f"{models}: {differences}" if models else differences for name, models, differences in _kaldera.presets()}
 
 
 @functools.lru_cache(maxsize=32)

@@ -29,11 +29,14 @@ const MAX_MPEG_FRAME: usize = 2881;
 /// is true. A panic of the decoder is an error.
 pub(super) fn decode(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
     catch(|| decode_up_to(most_samples(bytes.len() as u64), bytes, allow_truncated))
-        .unwrap_or_else(|message| Err(Error::Decoder { message }))
+        .unwrap_or_else(|message| Err(Error::Decoder { format: "audio", message }))
 }
 
 /// Decodes what has `most` samples at the most.
-fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
+fn decode_up_to(most: u64, mut bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
+    if bytes.starts_with(b"fLaC") {
+        bytes.truncate(len_without_tags(&bytes));
+    }
     let truncated = mpeg_frames_missing(&bytes);
     let has_end = has_end_of_ogg(&bytes);
     let head = bytes[..bytes.len().min(formats::HEAD)].to_vec();
@@ -45,29 +48,35 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
     let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
     let options = (FormatOptions::default(), MetadataOptions::default());
     let probed = symphonia::default::get_probe().probe(&Hint::new(), stream, options.0, options.1);
-    let container = Format::of(&head);
-    let mut format = probed.map_err(|error| match (container, error) {
-        // Nothing that is known.
-        (Format::Unknown, _) => formats::not_audio(&head),
-        (_, error) if is_end(&error) => Error::NoEnd,
-        (_, error) => error.into(),
-    })?;
-    let container = match container {
+    let container = match Format::of(&head) {
         Format::Other { name } => name,
         Format::Wave => "WAV",
         // Such as MP3 behind other bytes, which symphonia finds.
         _ => "audio",
     };
+    let mut format = probed.map_err(|error| match Format::of(&head) {
+        // Nothing that is known.
+        Format::Unknown => formats::not_audio(&head),
+        _ => refused(container, error),
+    })?;
     let mut decoded = Decoded { container, samples: Vec::new(), layout: None, most, last_mpeg_frame: None };
     let ended = match (decoded.read_all(&mut *format), truncated) {
         (Ok(()), Some((expected, found))) => Err(Error::Truncated { format: "MP3", expected, found, unit: "bytes" }),
-        (Ok(()), None) if !has_end || decoded.ends_within_mpeg_frame(&tail) => Err(Error::NoEnd),
-        (Err(Error::Decode(error)), _) if is_end(&error) => Err(Error::NoEnd),
+        (Ok(()), None) if !has_end || decoded.ends_within_mpeg_frame(&tail) => Err(Error::NoEnd { format: container }),
         (ended, _) => ended,
     };
     take_what_comes_before(ended, &decoded.samples, allow_truncated)?;
-    let (rate, num_channels) = decoded.layout.ok_or(SymphoniaError::Unsupported("no samples in it"))?;
+    let (rate, num_channels) = decoded.layout.ok_or_else(|| given_up(container, "there are no samples in it"))?;
     Ok(Recording::interleaved(decoded.samples, num_channels, rate as f32))
+}
+
+/// The error of a file that the decoder of its format refuses.
+fn refused(format: &'static str, error: SymphoniaError) -> Error {
+    if is_end(&error) { Error::NoEnd { format } } else { given_up(format, error) }
+}
+
+fn given_up(format: &'static str, why: impl ToString) -> Error {
+    Error::Decoder { format, message: why.to_string() }
 }
 
 /// Whether a decoder wants more bytes than there are.
@@ -95,20 +104,25 @@ impl Decoded {
             let track = format.default_track(TrackType::Audio);
             let parameters =
                 track.and_then(|track| Some((track.id, track.codec_params.as_ref()?.audio()?, track.num_frames)));
-            let (id, parameters, num_frames) = parameters.ok_or(SymphoniaError::Unsupported("no audio track"))?;
+            let (id, parameters, num_frames) =
+                parameters.ok_or_else(|| given_up(self.container, "there is no audio track in it"))?;
             if let (Some(rate), Some(channels)) = (parameters.sample_rate, &parameters.channels) {
                 check_layout(self.container, channels.count() as u64, f64::from(rate))?;
             }
             // Of other codecs it is an estimate, or counts what is not to be heard.
             let promised = num_frames.filter(|_| parameters.codec == CODEC_ID_FLAC);
-            let mut decoder =
-                symphonia::default::get_codecs().make_audio_decoder(parameters, &AudioDecoderOptions::default())?;
+            let mut decoder = symphonia::default::get_codecs()
+                .make_audio_decoder(parameters, &AudioDecoderOptions::default())
+                .map_err(|error| refused(self.container, error))?;
             let begin = self.samples.len();
-            let is_chained = self.read_stream(format, id, &mut *decoder)?;
+            let is_chained = self.read_stream(format, id, promised, &mut *decoder)?;
             let (_, num_channels) = self.layout.unwrap_or((0, 1));
             let found = ((self.samples.len() - begin) / num_channels.max(1)) as u64;
             if let Some(expected) = promised.filter(|&promised| found < promised) {
                 return Err(Error::Truncated { format: "FLAC", expected, found, unit: "samples" });
+            }
+            if let Some(expected) = promised.filter(|&promised| 0 < promised && promised < found) {
+                tracing::warn!("the FLAC header promises {expected} samples, and there are {found}: taking all");
             }
             if !is_chained {
                 return Ok(());
@@ -116,33 +130,57 @@ impl Decoded {
         }
     }
 
-    /// Decodes to the end, or to where another stream begins, which gives true.
+    /// Decodes to the end, or to where another stream begins, which gives true. What follows the
+    /// `promised` samples of each channel is no damage.
     fn read_stream(
         &mut self,
         format: &mut dyn FormatReader,
         track: u32,
+        promised: Option<u64>,
         decoder: &mut dyn AudioDecoder,
     ) -> Result<bool, Error> {
-        let mut packet_samples = Vec::<f32>::new();
+        /// An encoder's padding fills up to so many frames of an MP3 file.
+        const PADDING_FRAMES: usize = 2;
+        let is_mp3 = decoder.codec_params().codec == CODEC_ID_MP3;
+        let (mut packet_samples, begin, mut unheard) = (Vec::<f32>::new(), self.samples.len(), 0);
         loop {
+            let (_, num_channels) = self.layout.unwrap_or((0, 1));
+            let found = ((self.samples.len() - begin) / num_channels) as u64;
+            let is_complete = promised.is_some_and(|promised| promised > 0 && found >= promised);
             let packet = match format.next_packet() {
+                // Concatenated files: it begins anew.
+                Ok(Some(packet))
+                    if is_complete && packet.track_id == track && packet.pts.get() < found.cast_signed() =>
+                {
+                    let message = format!("another stream follows the {found} samples of the first: split the file");
+                    return Err(given_up(self.container, message));
+                }
                 Ok(Some(packet)) => packet,
-                Ok(None) => return Ok(false),
                 Err(SymphoniaError::ResetRequired) => return Ok(true),
-                Err(error) => return Err(error.into()),
+                Err(error) if !is_complete => return Err(refused(self.container, error)),
+                Ok(None) | Err(_) => {
+                    if unheard > PADDING_FRAMES {
+                        tracing::warn!(
+                            "{unheard} frames of MP3 follow those that its header counts, as in concatenated files: \
+                             leaving them out"
+                        );
+                    }
+                    return Ok(false);
+                }
             };
             if packet.track_id != track {
                 continue;
             }
-            let buffer = decoder.decode(&packet)?;
+            let buffer = decoder.decode(&packet).map_err(|error| refused(self.container, error))?;
             let found = (buffer.spec().rate(), buffer.spec().channels().count());
             if self.layout.is_none() {
                 check_layout(self.container, found.1 as u64, f64::from(found.0))?;
             }
             if *self.layout.get_or_insert(found) != found {
-                return Err(SymphoniaError::Unsupported("the rate or the number of channels changes on the way").into());
+                return Err(given_up(self.container, "the rate or the number of channels changes on the way"));
             }
             let more = buffer.samples_interleaved();
+            unheard += usize::from(is_mp3 && more == 0);
             if (self.samples.len() + more) as u64 > self.most {
                 return Err(Error::TooManySamples { limit: self.most });
             }
@@ -150,7 +188,7 @@ impl Decoded {
             buffer.copy_to_slice_interleaved(&mut packet_samples);
             self.samples.try_reserve(more).map_err(|_| Error::NoMemory { samples: self.samples.len() + more })?;
             self.samples.extend(packet_samples.iter().map(|sample| sample * FULL_SCALE));
-            if decoder.codec_params().codec == CODEC_ID_MP3 {
+            if is_mp3 {
                 self.last_mpeg_frame = Some(packet.data);
             }
         }
@@ -168,6 +206,28 @@ impl Decoded {
         let mut known = of_header.iter().filter_map(|&(i, mask)| Some((rest.get(i)? ^ last[i]) & mask));
         !rest.is_empty() && known.all(|difference| difference == 0)
     }
+}
+
+/// How many bytes come before the tags at the end: ID3v1, and APEv2 before that. The decoder of FLAC
+/// takes them for a part of the last frame, whose checksum is then wrong.
+fn len_without_tags(bytes: &[u8]) -> usize {
+    const ID3: usize = 128;
+    const APE: usize = 32;
+    let mut rest = bytes;
+    if let Some((before, tag)) = rest.split_at_checked(rest.len().saturating_sub(ID3))
+        && tag.len() == ID3
+        && tag.starts_with(b"TAG")
+    {
+        rest = before;
+    }
+    if let Some(footer) = rest.last_chunk::<APE>().filter(|footer| footer.starts_with(b"APETAGEX")) {
+        // Of the items and this footer; the highest flag tells of a header of as many bytes.
+        let size = u32::from_le_bytes([footer[12], footer[13], footer[14], footer[15]]);
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let header = if footer[23] & 0x80 == 0 { 0 } else { APE };
+        return rest.len().checked_sub(size.saturating_add(header)).unwrap_or(rest.len());
+    }
+    rest.len()
 }
 
 /// How many bytes the first frame of an MP3 file, which many encoders use for this, says that there
@@ -266,7 +326,7 @@ mod tests {
         let whole = decode(mp3(10, 0), false).unwrap().num_samples();
         for cut in [1, 100, 413, 414, 415, 416] {
             let error = decode(mp3(10, cut), false).unwrap_err();
-            assert!(matches!(error, Error::NoEnd), "{cut}: {error}");
+            assert!(matches!(error, Error::NoEnd { format: "MP3" }), "{cut}: {error}");
             assert_eq!(decode(mp3(10, cut), true).unwrap(), decode(mp3(9, 0), false).unwrap());
         }
         // A tag behind the frames is none of them.

@@ -2,8 +2,6 @@
 
 use std::io::{self, Read};
 
-use crate::Error;
-
 /// Bytes that a compressed file or member may become whatever its size is.
 const FREE: u64 = 1 << 28;
 
@@ -16,7 +14,8 @@ pub(super) fn most_bytes(compressed: u64) -> u64 {
 }
 
 /// Samples that a file of compressed audio may become whatever its size is: 1 GiB, four and a half
-/// hours at 16 kHz. Resampling may make as many.
+/// hours at 16 kHz.
+#[cfg(any(feature = "symphonia", feature = "opus"))]
 const FREE_SAMPLES: u64 = 1 << 28;
 
 /// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, and
@@ -29,9 +28,6 @@ const SAMPLES_PER_BYTE: u64 = 256;
 #[cfg(feature = "opus")]
 const OPUS_SAMPLES_PER_BYTE: u64 = 1024;
 
-/// Samples that resampling may make of one, beyond [`FREE_SAMPLES`]: 12 are from 8 to 96 kHz.
-const SAMPLES_PER_SAMPLE: u64 = 16;
-
 /// The most samples, of all channels, that an audio file of so many bytes may become.
 #[cfg(feature = "symphonia")]
 pub(super) fn most_samples(bytes: u64) -> u64 {
@@ -42,13 +38,6 @@ pub(super) fn most_samples(bytes: u64) -> u64 {
 #[cfg(feature = "opus")]
 pub(super) fn most_opus_samples(bytes: u64) -> u64 {
     FREE_SAMPLES.max(OPUS_SAMPLES_PER_BYTE.saturating_mul(bytes))
-}
-
-/// Refuses `resampled` samples, of all channels, where the rate in the header of `samples` makes far
-/// too many of them.
-pub(super) fn check_resampled(samples: usize, resampled: usize) -> Result<(), Error> {
-    let limit = FREE_SAMPLES.max(SAMPLES_PER_SAMPLE.saturating_mul(samples as u64));
-    if resampled as u64 > limit { Err(Error::TooManyResampled { samples, resampled, limit }) } else { Ok(()) }
 }
 
 /// The error for a member above the limit.
@@ -91,14 +80,5 @@ mod tests {
         let exactly = Limited::new(io::repeat(b'x').take(FREE), 1);
         assert_eq!(io::copy(&mut { exactly }, &mut io::sink()).unwrap(), FREE);
         assert_eq!(most_bytes(FREE), FREE * SWELLING);
-    }
-
-    #[test]
-    fn a_rate_that_makes_far_too_many_samples_is_refused() {
-        assert!(check_resampled(1 << 20, 1 << 28).is_ok());
-        assert!(check_resampled(1 << 26, 1 << 30).is_ok());
-        // 100 MB that say 100 Hz, at 16 kHz.
-        let error = check_resampled(50_000_000, 8_000_000_000).unwrap_err().to_string();
-        assert!(error.contains("50000000 samples") && error.contains("8000000000"), "{error}");
     }
 }

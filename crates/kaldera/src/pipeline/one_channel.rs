@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use kaldi_feat::{Interleaved, PolyphaseResample, PolyphaseStream, Samples};
+use kaldi_feat::{Interleaved, PolyphaseResample, PolyphaseStream, Samples, check_resampled};
 
 use crate::Error;
-use crate::pipeline::limits::check_resampled;
 
 /// Frames that are taken out at once to be resampled: enough for all lanes of the resampler, few
 /// enough for the cache.

@@ -24,7 +24,7 @@ const SAMP_FREQ: f32 = 48_000.0;
 const MAX_PACKET: usize = 5760;
 
 /// The format, in errors.
-const OGG_OPUS: &str = "Ogg Opus";
+pub(super) const OGG_OPUS: &str = "Ogg Opus";
 
 /// Decodes the streams of a file, one after the other. Channels have the order of the file: of
 /// surround sound that of Vorbis, left, centre, right and so on.
@@ -45,7 +45,7 @@ pub(super) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, E
 }
 
 fn damaged(what: impl Into<String>) -> Error {
-    Error::Decoder { message: what.into() }
+    Error::Decoder { format: OGG_OPUS, message: what.into() }
 }
 
 /// What has been decoded.
@@ -64,6 +64,11 @@ impl Decoded {
     fn read_all(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut pages = Pages { rest: bytes };
         loop {
+            if self.num_channels != 0 && !pages.rest.is_empty() && !contains_page(pages.rest) {
+                // A tag, say.
+                tracing::warn!("{} bytes follow the last page: leaving them out", pages.rest.len());
+                return Ok(());
+            }
             let Some(first) = pages.next().transpose()? else { return Ok(()) };
             if !first.is(Page::FIRST) {
                 return Err(damaged("a page that begins no stream, where one should begin"));
@@ -159,13 +164,13 @@ impl Decoded {
             }
             if page.is(Page::LAST) {
                 return match unfinished {
-                    true => Err(Error::NoEnd),
+                    true => Err(Error::NoEnd { format: OGG_OPUS }),
                     false if decoder.is_none() => Err(damaged("a stream without audio")),
                     false => Ok(()),
                 };
             }
         }
-        Err(Error::NoEnd)
+        Err(Error::NoEnd { format: OGG_OPUS })
     }
 
     fn decode_packet(&mut self, packet: &[u8], head: &Head, decoder: &mut OpusMSDecoder) -> Result<(), Error> {
@@ -337,15 +342,23 @@ impl<'a> Iterator for Pages<'a> {
     }
 }
 
+/// What a page begins with.
+const PAGE: &[u8] = b"OggS";
+
+/// Whether there is a page somewhere, or what there is of one at the end.
+fn contains_page(bytes: &[u8]) -> bool {
+    bytes.windows(PAGE.len()).any(|window| window == PAGE) || (1..PAGE.len()).any(|len| bytes.ends_with(&PAGE[..len]))
+}
+
 /// The first page of `bytes`, and what follows it.
 fn take_page(bytes: &[u8]) -> Result<(Page<'_>, &[u8]), Error> {
-    if !bytes.starts_with(&b"OggS"[..bytes.len().min(4)]) {
+    if !bytes.starts_with(&PAGE[..bytes.len().min(4)]) {
         return Err(damaged("no Ogg page where one should begin"));
     }
-    let (header, after) = bytes.split_first_chunk::<27>().ok_or(Error::NoEnd)?;
-    let (lengths, after) = after.split_at_checked(usize::from(header[26])).ok_or(Error::NoEnd)?;
+    let (header, after) = bytes.split_first_chunk::<27>().ok_or(Error::NoEnd { format: OGG_OPUS })?;
+    let (lengths, after) = after.split_at_checked(usize::from(header[26])).ok_or(Error::NoEnd { format: OGG_OPUS })?;
     let len = lengths.iter().map(|&len| usize::from(len)).sum();
-    let (body, rest) = after.split_at_checked(len).ok_or(Error::NoEnd)?;
+    let (body, rest) = after.split_at_checked(len).ok_or(Error::NoEnd { format: OGG_OPUS })?;
     let page = Page { header, lengths, body };
     if !page.is_whole() {
         return Err(damaged("an Ogg page whose checksum is wrong"));

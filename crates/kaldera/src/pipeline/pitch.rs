@@ -50,7 +50,8 @@ impl PitchFeatures {
         if audio.samp_freq == expected {
             return f(audio);
         }
-        let samples = LinearResample::for_waveform(audio.samp_freq, expected)?.resample(&audio.samples.to_f32());
+        let mut samples = Vec::new();
+        LinearResample::for_waveform(audio.samp_freq, expected)?.try_resample_into(audio.samples, &mut samples)?;
         f(&Audio::new(&samples, expected).with_key(audio.key))
     }
 

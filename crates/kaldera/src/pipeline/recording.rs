@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "opus")]
 use kaldera_base::panics;
-use kaldi_feat::{Audio, PolyphaseResample, Resamplers, Samples};
+use kaldi_feat::{Audio, PolyphaseResample, Resamplers, Samples, check_resampled};
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
 
@@ -20,7 +20,6 @@ use crate::pipeline::channel::ChannelChoice;
 use crate::pipeline::decode;
 use crate::pipeline::formats::{self, Format};
 use crate::pipeline::inputs::{Source, Span, Utterance};
-use crate::pipeline::limits::check_resampled;
 use crate::pipeline::one_channel::OneChannel;
 #[cfg(feature = "opus")]
 use crate::pipeline::opus;
@@ -270,7 +269,7 @@ impl Recording {
     ///
     /// # Errors
     /// A rate that is no number from 1 to 10 million, or more than a thousand times the other;
-    /// [`Error::TooManyResampled`], [`Error::NoMemory`].
+    /// [`kaldi_feat::Error::TooManyResampled`], [`Error::NoMemory`].
     #[doc(alias = "-ar")]
     pub fn resample(&self, samp_freq: f32) -> Result<Self, Error> {
         let Self { num_channels, .. } = *self;
@@ -542,7 +541,7 @@ fn read_other(
     match format {
         #[cfg(feature = "opus")]
         Format::Opus => panics::catch(|| opus::decode(&bytes, options.allow_truncated))
-            .unwrap_or_else(|message| Err(Error::Decoder { message })),
+            .unwrap_or_else(|message| Err(Error::Decoder { format: opus::OGG_OPUS, message })),
         #[cfg(feature = "symphonia")]
         _ => decode::decode(bytes, options.allow_truncated),
         #[cfg(not(feature = "symphonia"))]

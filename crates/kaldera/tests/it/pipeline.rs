@@ -329,3 +329,14 @@ fn a_key_is_written_once() {
         assert!(matches!(file.write("a", Matrix::zeros(1, 2).view()), Err(Error::Key { .. })), "{ending}");
     }
 }
+
+#[test]
+fn another_rate_is_an_error_with_all_ways_to_take_it() {
+    let recording = Recording::from_i16(vec![1; 8000], 8000.0);
+    let inputs = Inputs::new(vec![Utterance::new("a", recording)]).unwrap();
+    let summary = Pipeline::new(&fbank()).run(&inputs, &mut Vec::new()).unwrap();
+    let error = summary.failures[0].to_string();
+    for part in ["8000 .vs 16000", "`resample`", "`samp_freq`=8000", "`allow_upsample`=true"] {
+        assert!(error.contains(part), "{error}");
+    }
+}

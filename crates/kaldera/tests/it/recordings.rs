@@ -226,6 +226,39 @@ mod decoded {
     }
 
     #[test]
+    fn tags_behind_flac_are_no_damage_and_another_stream_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = open(&file(&folder, "whole.flac", FLAC)).unwrap();
+        let id3 = [&b"TAG"[..], &[b' '; 125]].concat();
+        let mut ape = b"APETAGEX\xD0\x07\0\0\x2A\0\0\0\x01\0\0\0\0\0\0\xA0\0\0\0\0\0\0\0\0".to_vec();
+        ape.extend(b"\x01\0\0\0\0\0\0\0A\0");
+        ape.extend_from_within(..32);
+        for tag in [&id3[..], &ape, &[&ape[..], &id3].concat(), &[0; 1000]] {
+            let tagged = file(&folder, "tagged.flac", &[FLAC, tag].concat());
+            assert_eq!(open(&tagged).unwrap(), whole, "{tag:?}");
+        }
+        let twice = file(&folder, "twice.flac", &[FLAC, FLAC].concat());
+        let error = open(&twice).unwrap_err().to_string();
+        let expected = ["twice.flac: ", "FLAC", &format!("the {} samples of the first", whole.num_samples())];
+        assert!(expected.iter().all(|part| error.contains(part)), "{error}");
+        assert_eq!(truncated(&twice).unwrap(), whole);
+        // A number of samples in the header that is too small, 1 of 36 bits, loses none of them.
+        let few = [&FLAC[..21], &[FLAC[21] & 0xF0, 0, 0, 0, 1], &FLAC[26..]].concat();
+        assert_eq!(open(&file(&folder, "few.flac", &few)).unwrap(), whole);
+    }
+
+    #[test]
+    fn what_a_decoder_refuses_is_told_with_file_format_and_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut damaged = OGG.to_vec();
+        damaged[OGG.len() / 2] ^= 0x10;
+        let path = file(&folder, "damaged", &damaged);
+        let error = open(&path).unwrap_err().to_string();
+        let expected = ["damaged: ", "Ogg", "copy it again", "ffmpeg -i FILE"];
+        assert!(expected.iter().all(|part| error.contains(part)), "{error}");
+    }
+
+    #[test]
     fn a_rate_that_no_recording_has_is_refused_with_file_and_format() {
         let folder = tempfile::tempdir().unwrap();
         let bytes = [&FLAC[..18], &[0, 0, 0x10], &FLAC[21..]].concat();
@@ -290,6 +323,18 @@ mod opus {
         let twice = open(&file(&folder, "twice", &[OPUS, OPUS].concat())).unwrap();
         assert_eq!(twice.num_samples(), 2 * SAMPLES);
         assert_eq!(twice.samples()[SAMPLES..], *once.samples());
+    }
+
+    #[test]
+    fn a_tag_behind_the_last_page_is_no_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = open(&file(&folder, "whole", OPUS)).unwrap();
+        let tagged = [OPUS, b"TAG", &[b' '; 125]].concat();
+        assert_eq!(open(&file(&folder, "tagged", &tagged)).unwrap(), whole);
+        // What may be another stream is no tag.
+        for rest in [&OPUS[..100], &[&b"x"[..], OPUS].concat(), b"  Og"] {
+            assert!(open(&file(&folder, "damaged", &[OPUS, rest].concat())).is_err());
+        }
     }
 
     #[test]

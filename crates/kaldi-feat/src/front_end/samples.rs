@@ -144,11 +144,14 @@ impl SampleStream {
     }
 
     fn change(&mut self, samples: &mut [f32]) {
+        let (scale, preemphasis) = (self.scale, self.preemphasis);
+        let mut previous = self.previous;
         for sample in samples {
-            let own = *sample * self.scale;
-            *sample = own - self.preemphasis * self.previous;
-            self.previous = own;
+            let own = *sample * scale;
+            *sample = own - preemphasis * previous;
+            previous = own;
         }
+        self.previous = previous;
     }
 
     /// Takes more samples, and appends what comes out.

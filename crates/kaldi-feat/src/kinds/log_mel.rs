@@ -78,6 +78,9 @@ pub struct LogMelOptions {
     /// The signal is made as many samples long: cut, or filled up with silence; 0 = it is left as
     /// it is.
     pub pad_to: i32,
+    /// A shorter signal is filled up with silence to as many samples; 0 = it is left as it is. Needs
+    /// `pad_to` to be 0.
+    pub min_samples: i32,
     /// A longer signal is cut to as many samples; 0 = it is left as it is. Needs `pad_to` to be 0.
     pub max_samples: i32,
     /// How many filters.
@@ -122,6 +125,9 @@ impl Default for LogMelOptions {
 /// Samples of the 30 s that Whisper's network takes.
 const WHISPER_SAMPLES: i32 = 480_000;
 
+/// Samples of the half second that Qwen3-ASR's network takes at least.
+const QWEN3_ASR_SAMPLES: i32 = 8000;
+
 impl LogMelOptions {
     /// As OpenAI's `whisper.log_mel_spectrogram` has it, with 80 or 128 filters.
     pub fn whisper(num_bins: i32) -> Self {
@@ -136,6 +142,7 @@ impl LogMelOptions {
             snip_edges: false,
             semicausal: false,
             pad_to: 0,
+            min_samples: 0,
             max_samples: 0,
             num_bins,
             low_freq: 0.0,
@@ -157,6 +164,12 @@ impl LogMelOptions {
     /// As `whisper.pad_or_trim` before it: any recording gives 3000 rows.
     pub fn of_30_seconds(self) -> Self {
         Self { pad_to: WHISPER_SAMPLES, ..self }
+    }
+
+    /// As transformers' `Qwen3ASRFeatureExtractor` has it: Whisper's with 128 filters, of half a second
+    /// at least.
+    pub fn qwen3_asr() -> Self {
+        Self { min_samples: QWEN3_ASR_SAMPLES, ..Self::whisper(128) }
     }
 
     /// As `librosa.power_to_db(librosa.feature.melspectrogram(y=y, sr=samp_freq))` has it,
@@ -252,6 +265,27 @@ impl LogMelOptions {
         }
         let window = size("window_size", self.window_size, 0, self.fft_size)?;
         Ok([frame, if window == 0 { frame } else { window }, size("hop", self.hop, 1, MAX)?])
+    }
+
+    /// The fewest and the most samples of a signal, after it was filled up or cut.
+    fn lengths(&self) -> Result<[u64; 2], Error> {
+        let length = |field, value: i32| {
+            u64::try_from(value).map_err(|_| Error::bad_option(field, value, "a number of samples, or 0"))
+        };
+        let pad_to = length("pad_to", self.pad_to)?;
+        let (least, most) = (length("min_samples", self.min_samples)?, length("max_samples", self.max_samples)?);
+        for (field, value) in [("min_samples", least), ("max_samples", most)] {
+            if pad_to > 0 && value > 0 {
+                let expected = format!("0 where `pad_to` is {pad_to}, which makes all signals as long");
+                return Err(Error::bad_option(field, value, expected));
+            }
+        }
+        if most > 0 && least > most {
+            let expected = format!("at most `max_samples`, {most}");
+            return Err(Error::bad_option("min_samples", least, expected));
+        }
+        let unless_0 = |most| if most == 0 { u64::MAX } else { most };
+        Ok(if pad_to > 0 { [pad_to; 2] } else { [least, unless_0(most)] })
     }
 
     fn mel_range(&self) -> Result<MelRange, Error> {
@@ -356,20 +390,9 @@ impl Kind for LogMelKind {
             ..FrameExtractionOptions::default()
         };
         let edges = options.edges()?;
-        let length = |field, value: i32| {
-            u64::try_from(value).map_err(|_| Error::bad_option(field, value, "a number of samples, or 0"))
-        };
-        let lengths = [length("pad_to", options.pad_to)?, length("max_samples", options.max_samples)?];
         let framing = Framing::with_window(frame, window, hop, size, edges);
-        match lengths {
-            [0, 0] => Ok(framing),
-            [pad_to, 0] => Ok(framing.with_length(pad_to)),
-            [0, max_samples] => Ok(framing.with_max_length(max_samples)),
-            [pad_to, _] => {
-                let expected = format!("0 where `pad_to` is {pad_to}, which cuts signals, too");
-                Err(Error::bad_option("max_samples", options.max_samples, expected))
-            }
-        }
+        let [least, most] = options.lengths()?;
+        Ok(framing.with_lengths(least, most))
     }
 
     fn new(options: &LogMelOptions, _: &MelBanks) -> Result<Self, Error> {

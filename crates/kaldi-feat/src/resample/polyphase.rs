@@ -12,6 +12,7 @@ use kaldera_base::simd::Lines;
 
 use crate::audio::samples::Samples;
 use crate::error::Error;
+use crate::resample::limit::{self, check_resampled};
 use crate::resample::polyphase::interpolated::Interpolated;
 use crate::resample::polyphase::kaiser::Prototype;
 use crate::resample::polyphase::phases::{GROUP, Phases};
@@ -133,6 +134,21 @@ impl PolyphaseResample {
         let mut state = State::default();
         state.resample(self, signal, out);
         state.flush(self, out);
+    }
+
+    /// As [`resample_into`](Self::resample_into), of a signal whose rate may be anything, such as that in
+    /// the header of a file.
+    ///
+    /// # Errors
+    /// [`Error::TooManyResampled`], as of [`check_resampled`](crate::check_resampled);
+    /// [`Error::NoMemory`].
+    pub fn try_resample_into<'a>(&self, signal: impl Into<Samples<'a>>, out: &mut Vec<f32>) -> Result<(), Error> {
+        let signal = signal.into();
+        let num_resampled = self.num_output_samples(signal.len());
+        check_resampled(signal.len(), num_resampled)?;
+        limit::reserve(out, num_resampled.saturating_add(GROUP))?;
+        self.resample_into(signal, out);
+        Ok(())
     }
 
     /// Taps before the last input sample that is not after an output sample.

@@ -34,22 +34,40 @@ impl Normalize {
     }
 
     /// Normalises the rows of an utterance, of `dim` values each, that lie one after the other. Sums
-    /// are of double precision, in the order of the rows. A single row becomes 0
-    /// [per feature](Self::PerFeature).
+    /// are of double precision. A single row becomes 0 [per feature](Self::PerFeature).
     pub fn apply(self, rows: &mut [f32], dim: usize) {
         match self {
             Self::None => {}
-            Self::Samples => columns(rows, 1, |variance, count| (variance / count + 1e-7).sqrt()),
+            Self::Samples => all_values(rows),
             Self::PerFeature => columns(rows, dim, |variance, count| (variance / (count - 1.0).max(1.0)).sqrt() + 1e-5),
         }
     }
+}
+
+/// The sum of `term` over the values, in parts, so that no addition waits for the one before it.
+fn sum_of(values: &[f32], term: impl Fn(f64) -> f64) -> f64 {
+    let mut parts = [0.0; 16];
+    let (whole, rest) = values.as_chunks::<16>();
+    for values in whole {
+        parts.iter_mut().zip(values).for_each(|(part, &x)| *part += term(x.into()));
+    }
+    parts.iter_mut().zip(rest).for_each(|(part, &x)| *part += term(x.into()));
+    parts.iter().sum()
+}
+
+fn all_values(values: &mut [f32]) {
+    let count = values.len() as f64;
+    let mean = sum_of(values, |x| x) / count;
+    let variance = sum_of(values, |x| (x - mean).powi(2)) / count;
+    let divisor = (variance + 1e-7).sqrt();
+    values.iter_mut().for_each(|x| *x = ((f64::from(*x) - mean) / divisor) as f32);
 }
 
 /// Normalises each of `dim` columns: `divisor` returns what to divide by, for the sum of squared
 /// distances from the mean and the number of rows.
 fn columns(rows: &mut [f32], dim: usize, divisor: impl Fn(f64, f64) -> f64) {
     let dim = dim.max(1);
-    let count = rows.chunks_exact(dim).map(|_| 1.0).sum::<f64>();
+    let count = (rows.len() / dim) as f64;
     let mut means = vec![0.0; dim];
     for row in rows.chunks_exact(dim) {
         means.iter_mut().zip(row).for_each(|(sum, &x)| *sum += f64::from(x));

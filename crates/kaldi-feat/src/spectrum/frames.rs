@@ -64,10 +64,10 @@ pub struct Framing {
     pub(crate) shift: usize,
     pub(crate) padded: usize,
     edges: Edges,
-    /// The samples that a signal is cut to.
-    length: Option<u64>,
-    /// A shorter signal is filled up to `length`.
-    fill: bool,
+    /// A shorter signal is filled up with zeros to as many samples.
+    least: u64,
+    /// A longer signal is cut to as many samples.
+    most: u64,
     pub(crate) scale: f32,
 }
 
@@ -97,7 +97,7 @@ impl Framing {
         window.iter_mut().for_each(|w| *w *= scale);
         let mut window_lines = Lines::new();
         window_lines.floats(window.len()).copy_from_slice(&window);
-        Self { options, window, window_lines, shift, padded, edges, length: None, fill: false, scale }
+        Self { options, window, window_lines, shift, padded, edges, least: 0, most: u64::MAX, scale }
     }
 
     /// Samples of a frame.
@@ -105,28 +105,20 @@ impl Framing {
         self.window.len()
     }
 
-    /// For signals that are cut, or filled up with zeros, to `length` samples.
-    pub(crate) fn with_length(self, length: u64) -> Self {
-        Self { length: Some(length), fill: true, ..self }
-    }
-
-    /// For signals that are cut to `length` samples.
-    pub(crate) fn with_max_length(self, length: u64) -> Self {
-        Self { length: Some(length), fill: false, ..self }
+    /// For signals that are filled up with zeros to `least` samples, and cut to `most`, which are no
+    /// fewer.
+    pub(crate) fn with_lengths(self, least: u64, most: u64) -> Self {
+        Self { least, most, ..self }
     }
 
     /// How many samples of a signal there are to be, which has `num_samples`.
     fn num_samples(&self, num_samples: u64) -> u64 {
-        match self.length {
-            Some(length) if self.fill => length,
-            Some(length) => num_samples.min(length),
-            None => num_samples,
-        }
+        num_samples.max(self.least).min(self.most)
     }
 
     /// How many more samples count, of a signal that has `num_samples` so far.
     pub(crate) fn room_behind(&self, num_samples: u64) -> u64 {
-        self.length.map_or(u64::MAX, |length| length.saturating_sub(num_samples))
+        self.most.saturating_sub(num_samples)
     }
 
     /// How many frames a signal of `num_samples` samples has.
@@ -149,7 +141,7 @@ impl Framing {
     /// not known.
     #[inline]
     pub(crate) fn num_frames_ready(&self, num_samples: u64) -> u64 {
-        if matches!(self.edges, Edges::Snip | Edges::Semicausal) && !self.fill {
+        if matches!(self.edges, Edges::Snip | Edges::Semicausal) && self.least == 0 {
             return self.num_frames(num_samples);
         }
         let first = self.first_sample(0);
@@ -157,7 +149,7 @@ impl Framing {
         // What is before the signal is the mirror image of as many samples, after the first one
         // perhaps.
         let needed = end.max(1 - first).cast_unsigned();
-        let have = self.length.map_or(num_samples, |length| num_samples.min(length));
+        let have = num_samples.min(self.most);
         if have < needed {
             return 0;
         }

@@ -26,6 +26,21 @@ fn cmvn() -> GlobalCmvn {
     GlobalCmvn::new(shift, scale).unwrap()
 }
 
+/// The signal of a name, on the scale of 16-bit integers: `clip:4000` has so many samples.
+fn samples(name: &str) -> Vec<f32> {
+    let (kind, n) = name.rsplit_once(':').unwrap_or(("", name));
+    let n = n.parse().unwrap();
+    let of_signal = |change: fn(f32) -> f32| signal(n).into_iter().map(|x| change(x.into())).collect();
+    match kind {
+        "" => of_signal(|x| x),
+        "clip" => of_signal(|x| if x < 0.0 { -32_768.0 } else { 32_767.0 }),
+        "loud" => of_signal(|x| 8.0 * x),
+        "constant" => vec![8192.0; n],
+        "silence" => vec![0.0; n],
+        _ => panic!("no signal {name}"),
+    }
+}
+
 /// What the values of a preset are, as far as rounding goes.
 enum Values {
     /// Numbers of the signal.
@@ -90,8 +105,8 @@ fn normalized_bounds(raw: &[f32], bounds: &[f64], normalized: &[f32], dim: usize
 }
 
 /// The rows of a preset, and how far each value may be off.
-fn computed(preset: Preset, n: usize, with_cmvn: bool) -> (Vec<f32>, Vec<f64>, usize) {
-    let samples = signal(n);
+fn computed(preset: Preset, name: &str, with_cmvn: bool) -> (Vec<f32>, Vec<f64>, usize) {
+    let samples = samples(name);
     let plain = FrontEnd::new(preset.front_end().with_normalize(Normalize::None)).unwrap();
     let front_end = FrontEnd::new(preset.front_end()).unwrap();
     let audio = Audio::new(&samples, front_end.samp_freq());
@@ -118,14 +133,14 @@ fn rows_are_those_of_the_packages() {
     let (mut presets, mut all_computed) = (vec![], HashMap::new());
     while let Some(head) = lines.next() {
         let words: Vec<&str> = head.split(' ').collect();
-        let [name, package, numbers @ ..] = &words[..] else { panic!("{head}") };
+        let [name, package, signal, numbers @ ..] = &words[..] else { panic!("{head}") };
         let numbers: Vec<usize> = numbers.iter().map(|number| number.parse().unwrap()).collect();
-        let [n, rows, cols, row_step, column_step] = numbers[..] else { panic!("{head}") };
+        let [rows, cols, row_step, column_step] = numbers[..] else { panic!("{head}") };
         let preset = Preset::ALL.into_iter().find(|preset| preset.name() == *name).unwrap();
         presets.push(preset);
         let with_cmvn = package.ends_with("-cmvn");
         let (found, bounds, dim) =
-            all_computed.entry((*name, n, with_cmvn)).or_insert_with(|| computed(preset, n, with_cmvn));
+            all_computed.entry((*name, *signal, with_cmvn)).or_insert_with(|| computed(preset, signal, with_cmvn));
         let dim = *dim;
         assert_eq!((found.len() / dim, dim), (rows, cols), "{head}");
         let mut worst = 0.0_f64;

@@ -122,12 +122,19 @@ fn frame_options() -> impl Strategy<Value = (FrameExtractionOptions, f32)> {
 }
 
 fn log_mel_options() -> impl Strategy<Value = LogMelOptions> {
-    let pad_to = prop_oneof![Just(0), 1_i32..6000];
-    (any::<(bool, bool)>(), pad_to, prop::sample::select(vec![(400, 160), (64, 10), (50, 100), (512, 128)])).prop_map(
-        |((reflect, last_frame), pad_to, (fft_size, hop))| LogMelOptions {
+    let lengths = prop_oneof![
+        Just([0; 3]),
+        (1_i32..6000).prop_map(|pad_to| [pad_to, 0, 0]),
+        (1_i32..6000).prop_map(|least| [0, least, 0]),
+        (1_i32..6000, 0_i32..3000).prop_map(|(least, more)| [0, least, least + more]),
+    ];
+    (any::<(bool, bool)>(), lengths, prop::sample::select(vec![(400, 160), (64, 10), (50, 100), (512, 128)])).prop_map(
+        |((reflect, last_frame), [pad_to, min_samples, max_samples], (fft_size, hop))| LogMelOptions {
             reflect,
             last_frame,
             pad_to,
+            min_samples,
+            max_samples,
             fft_size,
             hop,
             num_bins: 10,

@@ -7,20 +7,17 @@ use crate::wave::reserve;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Adpcm {
     /// IMA's, as WAV files have it.
-    Ima(Blocks),
+    Ima {
+        /// Of all channels together; at least those of what a block begins with.
+        block_bytes: usize,
+    },
     /// IMA's, as QuickTime has it: each channel has packets of its own.
     QuickTime,
     /// Microsoft's.
-    Microsoft(Blocks),
-}
-
-/// Blocks of all channels together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Blocks {
-    /// Bytes of each; at least those of what it begins with.
-    pub(super) bytes: usize,
-    /// Samples per channel in each, where the header says it.
-    pub(super) frames: Option<usize>,
+    Microsoft {
+        /// As of IMA's.
+        block_bytes: usize,
+    },
 }
 
 /// Bytes of one of QuickTime's packets.
@@ -37,9 +34,9 @@ impl Adpcm {
     pub(super) fn head_bytes(self, num_channels: usize) -> usize {
         num_channels
             * match self {
-                Self::Ima(_) => 4,
+                Self::Ima { .. } => 4,
                 Self::QuickTime => PACKET_BYTES,
-                Self::Microsoft(_) => 7,
+                Self::Microsoft { .. } => 7,
             }
     }
 
@@ -47,19 +44,19 @@ impl Adpcm {
     pub(super) fn frames_in(self, block_bytes: usize, num_channels: usize) -> usize {
         let Some(rest) = block_bytes.checked_sub(self.head_bytes(num_channels)) else { return 0 };
         match self {
-            Self::Ima(_) => 1 + rest / (4 * num_channels) * 8,
+            Self::Ima { .. } => 1 + rest / (4 * num_channels) * 8,
             Self::QuickTime => PACKET_FRAMES,
-            Self::Microsoft(_) => 2 + rest * 2 / num_channels,
+            Self::Microsoft { .. } => 2 + rest * 2 / num_channels,
         }
     }
 
     /// Samples of all channels, side by side. A block that is cut short gives what is there.
     pub(super) fn decode(self, bytes: &[u8], num_channels: usize) -> Result<Vec<i16>, WaveError> {
-        let (block_bytes, most_frames) = match self {
-            Self::Ima(blocks) | Self::Microsoft(blocks) => (blocks.bytes, blocks.frames.unwrap_or(usize::MAX)),
-            Self::QuickTime => (PACKET_BYTES * num_channels, PACKET_FRAMES),
+        let block_bytes = match self {
+            Self::Ima { block_bytes } | Self::Microsoft { block_bytes } => block_bytes,
+            Self::QuickTime => PACKET_BYTES * num_channels,
         };
-        let frames_of = |block: &[u8]| self.frames_in(block.len(), num_channels).min(most_frames);
+        let frames_of = |block: &[u8]| self.frames_in(block.len(), num_channels);
         let frames: usize = bytes.chunks(block_bytes).map(frames_of).sum();
         let mut samples = Vec::new();
         reserve(&mut samples, frames * num_channels)?;
@@ -74,9 +71,9 @@ impl Adpcm {
             samples.resize(begin + frames * num_channels, 0);
             let rows = &mut samples[begin..];
             match self {
-                Self::Ima(_) => decode_ima(block, num_channels, rows),
+                Self::Ima { .. } => decode_ima(block, num_channels, rows),
                 Self::QuickTime => decode_quick_time(block, &mut quick_time, rows),
-                Self::Microsoft(_) => decode_microsoft(block, num_channels, rows),
+                Self::Microsoft { .. } => decode_microsoft(block, num_channels, rows),
             }
             .map_err(|what| WaveError::AdpcmBlock { block: number, what })?;
         }
@@ -94,7 +91,7 @@ fn decode_ima(block: &[u8], num_channels: usize, samples: &mut [i16]) -> Result<
         samples[channel] = predictor;
         let words = body.as_chunks::<4>().0.iter().skip(channel).step_by(num_channels);
         let rows = samples[num_channels..].iter_mut().skip(channel).step_by(num_channels);
-        words.flatten().flat_map(low_first).zip(rows).for_each(|(code, sample)| *sample = ima.next(code));
+        words.flatten().flat_map(low_first).zip(rows).for_each(|(code, sample)| *sample = ima.next(code, rounded_once));
     }
     Ok(())
 }
@@ -114,7 +111,11 @@ fn decode_quick_time(block: &[u8], states: &mut [Ima], samples: &mut [i16]) -> R
             *state = start;
         }
         let rows = samples.iter_mut().skip(channel).step_by(num_channels);
-        codes.iter().flat_map(low_first).zip(rows).for_each(|(code, sample)| *sample = state.next(code));
+        codes
+            .iter()
+            .flat_map(low_first)
+            .zip(rows)
+            .for_each(|(code, sample)| *sample = state.next(code, rounded_by_parts));
     }
     Ok(())
 }
@@ -140,17 +141,30 @@ impl Ima {
         Ok(Self { predictor: i32::from(predictor), index })
     }
 
-    /// The sum of parts of the step, each rounded down, as in IMA's recommendation of 1992.
-    fn next(&mut self, code: u8) -> i16 {
-        let step = i32::from(STEPS[self.index]);
-        let part = |bit: u8, shift: u32| if code & bit == 0 { 0 } else { step >> shift };
-        let difference = (step >> 3) + part(4, 0) + part(2, 1) + part(1, 2);
+    /// The next sample; `difference` is how much it differs from the last one, by the step and the
+    /// three lower bits of the code.
+    fn next(&mut self, code: u8, difference: fn(i32, u8) -> i32) -> i16 {
+        let difference = difference(i32::from(STEPS[self.index]), code & 7);
         let change = if code & 8 == 0 { difference } else { -difference };
         let sample = saturated(self.predictor + change);
         self.predictor = i32::from(sample);
         self.index = self.index.saturating_add_signed(INDEX_CHANGES[usize::from(code & 7)]).min(STEPS.len() - 1);
         sample
     }
+}
+
+/// An odd number of eighths of the step, rounded down. Encoders of WAV files differ in how they round;
+/// this is how ffmpeg, and what is built on it, decodes them. sox and libsndfile decode them as
+/// [`rounded_by_parts`].
+fn rounded_once(step: i32, code: u8) -> i32 {
+    ((2 * i32::from(code) + 1) * step) >> 3
+}
+
+/// The sum of parts of the step, each rounded down, as in IMA's recommendation of 1992. Packets
+/// that continue each other need the encoder's rounding, and all decoders of QuickTime's have it.
+fn rounded_by_parts(step: i32, code: u8) -> i32 {
+    let part = |bit: u8, shift: u32| if code & bit == 0 { 0 } else { step >> shift };
+    (step >> 3) + part(4, 0) + part(2, 1) + part(1, 2)
 }
 
 /// By how much the index of the step changes after a code.
@@ -227,8 +241,12 @@ fn saturated(sample: i32) -> i16 {
 mod tests {
     use super::*;
 
-    const fn blocks(bytes: usize) -> Blocks {
-        Blocks { bytes, frames: None }
+    fn ima(block_bytes: usize) -> Adpcm {
+        Adpcm::Ima { block_bytes }
+    }
+
+    fn microsoft(block_bytes: usize) -> Adpcm {
+        Adpcm::Microsoft { block_bytes }
     }
 
     const IMA: &[u8] =
@@ -242,17 +260,17 @@ mod tests {
     ];
 
     #[test]
-    fn samples_are_those_of_sox_and_libsndfile() {
-        let ima = Adpcm::Ima(blocks(IMA.len())).decode(IMA, 1).unwrap();
+    fn samples_are_those_of_ffmpeg() {
+        let of_ima = ima(IMA.len()).decode(IMA, 1).unwrap();
         #[rustfmt::skip]
-        assert_eq!(ima, [
-            -1234, -1192, -1154, -702, -394, -674, -725, -1142, -862, -1321, -1260, -1540, -1285, -683, -765, -691, -351,
-            -782, -1623, -1263, -935, 159, 2053, 5926, -2376, 15422, -7471, 26384, -18669, -6383, 12238, -11461, -26849,
-            9526, 32767, -4095, 32767, 32767, -751, 19727, 32767,
+        assert_eq!(of_ima, [
+            -1234, -1192, -1154, -701, -393, -673, -724, -1141, -861, -1320, -1259, -1539, -1284, -682, -764, -690, -350,
+            -782, -1623, -1262, -934, 160, 2054, 5927, -2375, 15424, -7469, 26387, -18667, -6380, 12241, -11459, -26848,
+            9527, 32767, -4095, 32767, 32767, -751, 19728, 32767,
         ]);
-        let microsoft = Adpcm::Microsoft(blocks(MICROSOFT.len())).decode(MICROSOFT, 1).unwrap();
+        let of_microsoft = microsoft(MICROSOFT.len()).decode(MICROSOFT, 1).unwrap();
         #[rustfmt::skip]
-        assert_eq!(microsoft, [
+        assert_eq!(of_microsoft, [
             1500, -321, -1796, -2967, -3928, -4697, -5381, -6048, -6806, -7316, -7617, -7743, -7935, -8030, -8037, -7918,
             -7918, -7865, -8196, -7965, -7152, -6380, -5252, -4614, -3489, -2181, -325, 1188, 3917, 6593, 11933, 14965,
             19206, 22351, 18880, 25489, 24246, 32767, 32767, 32255,
@@ -268,10 +286,10 @@ mod tests {
     }
 
     /// `block` and the same with other codes, as two channels of a block; and each alone.
-    fn both_channels(block: &[u8], adpcm: fn(Blocks) -> Adpcm) -> (Vec<u8>, [Vec<i16>; 2]) {
-        let head = adpcm(blocks(0)).head_bytes(1).min(block.len());
+    fn both_channels(block: &[u8], adpcm: fn(usize) -> Adpcm) -> (Vec<u8>, [Vec<i16>; 2]) {
+        let head = adpcm(0).head_bytes(1).min(block.len());
         let other: Vec<u8> = block.iter().enumerate().map(|(i, &byte)| if i < head { byte } else { !byte }).collect();
-        let alone = [block, &other].map(|channel| adpcm(blocks(channel.len())).decode(channel, 1).unwrap());
+        let alone = [block, &other].map(|channel| adpcm(channel.len()).decode(channel, 1).unwrap());
         (other, alone)
     }
 
@@ -280,17 +298,17 @@ mod tests {
         let interleaved =
             |[left, right]: [Vec<i16>; 2]| left.into_iter().zip(right).flat_map(|(l, r)| [l, r]).collect();
 
-        let (other, alone) = both_channels(IMA, Adpcm::Ima);
+        let (other, alone) = both_channels(IMA, ima);
         let words = IMA.as_chunks::<4>().0.iter().zip(other.as_chunks::<4>().0);
         let block: Vec<u8> = words.flat_map(|(&left, &right)| [left, right].concat()).collect();
         let expected: Vec<i16> = interleaved(alone);
-        assert_eq!(Adpcm::Ima(blocks(block.len())).decode(&block, 2).unwrap(), expected);
+        assert_eq!(ima(block.len()).decode(&block, 2).unwrap(), expected);
         // Two blocks, and what is there of a third: its first sample and eight others.
         let three = [&block[..], &block, &block[..16]].concat();
-        let decoded = Adpcm::Ima(blocks(block.len())).decode(&three, 2).unwrap();
+        let decoded = ima(block.len()).decode(&three, 2).unwrap();
         assert_eq!(decoded, [&expected[..], &expected, &expected[..18]].concat());
 
-        let (other, alone) = both_channels(MICROSOFT, Adpcm::Microsoft);
+        let (other, alone) = both_channels(MICROSOFT, microsoft);
         let mut block = vec![MICROSOFT[0], other[0]];
         for field in [1, 3, 5] {
             block.extend([&MICROSOFT[field..field + 2], &other[field..field + 2]].concat());
@@ -299,9 +317,7 @@ mod tests {
             block.extend([left & 0xF0 | right >> 4, left << 4 | right & 0x0F]);
         }
         let expected: Vec<i16> = interleaved(alone);
-        assert_eq!(Adpcm::Microsoft(blocks(block.len())).decode(&block, 2).unwrap(), expected);
-        let short = Adpcm::Microsoft(Blocks { bytes: block.len(), frames: Some(30) }).decode(&block, 2).unwrap();
-        assert_eq!(short, expected[..60], "the header may count fewer than fit");
+        assert_eq!(microsoft(block.len()).decode(&block, 2).unwrap(), expected);
 
         let other: Vec<u8> = QUICK_TIME.iter().enumerate().map(|(i, &byte)| if i < 2 { byte } else { !byte }).collect();
         let alone = [QUICK_TIME, &other].map(|packet| Adpcm::QuickTime.decode(packet, 1).unwrap());
@@ -311,11 +327,9 @@ mod tests {
 
     #[test]
     fn what_no_encoder_writes_is_an_error_with_its_block() {
-        for (adpcm, block, at) in [
-            (Adpcm::Ima(blocks(IMA.len())), IMA, 2),
-            (Adpcm::Microsoft(blocks(MICROSOFT.len())), MICROSOFT, 0),
-            (Adpcm::QuickTime, QUICK_TIME, 1),
-        ] {
+        for (adpcm, block, at) in
+            [(ima(IMA.len()), IMA, 2), (microsoft(MICROSOFT.len()), MICROSOFT, 0), (Adpcm::QuickTime, QUICK_TIME, 1)]
+        {
             let mut damaged = block.to_vec();
             damaged[at] = 89 | damaged[at] & 0x80;
             let error = adpcm.decode(&[block, &damaged].concat(), 1).unwrap_err();

@@ -89,7 +89,7 @@ impl Common {
 
 /// The encoding of samples of a type of compression, and whether big-endian.
 fn encoding(kind: [u8; 4], bits: u16) -> Result<(Encoding, bool), WaveError> {
-    let integers = || Encoding::of_bits(u64::from(bits));
+    let integers = || Encoding::of_bits(u64::from(bits)).filter(|_| bits <= 32);
     let (encoding, big_endian) = match &kind {
         b"NONE" | b"twos" => (integers(), true),
         b"sowt" => (integers(), false),

@@ -12,9 +12,9 @@ use crate::wave::{Truncated, aiff, au, caf, read_up_to, riff, sphere, tolerant, 
 ///
 /// | format | samples |
 /// |---|---|
-/// | WAV (RIFF, RIFX, RF64, BW64), Sony Wave64 | PCM of 8 to 32 bits, floating point of 32 and 64, A-law, mu-law, IMA and Microsoft ADPCM |
+/// | WAV (RIFF, RIFX, RF64, BW64), Sony Wave64 | PCM of 8 to 64 bits, floating point of 32 and 64, A-law, mu-law, IMA and Microsoft ADPCM |
 /// | AIFF, AIFF-C | PCM of 8 to 32 bits in both byte orders, floating point of 32 and 64, A-law, mu-law, IMA ADPCM (`ima4`) |
-/// | Core Audio Format (CAF) | the same |
+/// | Core Audio Format (CAF) | the same, and PCM of 64 bits |
 /// | Sun/NeXT AU | PCM of 8 to 32 bits, floating point of 32 and 64, A-law, mu-law |
 /// | NIST SPHERE | PCM of 8 to 32 bits in both byte orders, A-law, mu-law |
 ///
@@ -53,7 +53,7 @@ pub struct WaveAudio {
 pub enum WaveSamples {
     /// Of 8 and 16 bits, A-law, mu-law and ADPCM.
     I16(Vec<i16>),
-    /// Of 24 bits, exactly; of 32 bits and floating point, rounded to single precision. What is
+    /// Of 24 bits, exactly; of 32 and 64 bits and floating point, rounded to single precision. What is
     /// beyond full scale stays so.
     F32(Vec<f32>),
 }

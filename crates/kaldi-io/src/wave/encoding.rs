@@ -13,6 +13,7 @@ pub(super) enum Encoding {
     I16,
     I24,
     I32,
+    I64,
     F32,
     F64,
     ALaw,
@@ -28,6 +29,7 @@ impl Encoding {
             9..=16 => Some(Self::I16),
             17..=24 => Some(Self::I24),
             25..=32 => Some(Self::I32),
+            33..=64 => Some(Self::I64),
             _ => None,
         }
     }
@@ -39,7 +41,7 @@ impl Encoding {
             Self::I16 => 2,
             Self::I24 => 3,
             Self::I32 | Self::F32 => 4,
-            Self::F64 => 8,
+            Self::I64 | Self::F64 => 8,
             Self::Adpcm(_) => return None,
         };
         Some(bytes * num_channels)
@@ -70,6 +72,11 @@ impl Encoding {
             Self::I32 => {
                 let of = |bytes| if big_endian { i32::from_be_bytes(bytes) } else { i32::from_le_bytes(bytes) };
                 collect(bytes.as_chunks().0.iter().map(|&bytes| of(bytes) as f32 / 65_536.0)).map(WaveSamples::F32)
+            }
+            Self::I64 => {
+                let of = |bytes| if big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) };
+                let scaled = |bytes| of(bytes) as f32 / (1_u64 << 48) as f32;
+                collect(bytes.as_chunks().0.iter().map(|&bytes| scaled(bytes))).map(WaveSamples::F32)
             }
             Self::F32 => {
                 let of = |bytes| if big_endian { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) };

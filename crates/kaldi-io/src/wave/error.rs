@@ -15,7 +15,9 @@ pub enum WaveError {
         found: String,
     },
     /// A RIFF file of another kind.
-    #[error("not a WAV file: a RIFF file of the kind '{found}' instead of WAVE")]
+    #[error(
+        "not a WAV file: a RIFF file of the kind '{found}' instead of WAVE; convert it, e.g. with 'ffmpeg -i IN OUT.wav'"
+    )]
     NotWave {
         /// What stood there.
         found: String,
@@ -36,7 +38,7 @@ pub enum WaveError {
     },
     /// A WAVE_FORMAT_EXTENSIBLE header with impossible sizes.
     #[error(
-        "impossible sizes in the WAVE_FORMAT_EXTENSIBLE header: a fmt chunk of {size} bytes, an extension of {extra}"
+        "impossible sizes in the WAVE_FORMAT_EXTENSIBLE header: a fmt chunk of {size} bytes, an extension of {extra}; copy or record it again"
     )]
     MalformedExtensible {
         /// Size of the `fmt ` chunk in bytes.
@@ -58,7 +60,7 @@ pub enum WaveError {
         format: u16,
     },
     /// Zero channels.
-    #[error("a WAV header with no channels")]
+    #[error("a WAV header with no channels; copy or record it again")]
     NoChannels,
     /// Numbers that no recording has.
     #[error(
@@ -103,7 +105,10 @@ pub enum WaveError {
         bits: u16,
     },
     /// The header contradicts itself.
-    #[error("the WAV header contradicts itself: {found} bytes a second for {channels} channels at {sample_rate} Hz")]
+    #[error(
+        "the WAV header contradicts itself: {found} bytes a second for {channels} channels at {sample_rate} Hz; \
+         copy or record it again"
+    )]
     ByteRate {
         /// Bytes per second in the header.
         found: u32,
@@ -113,7 +118,9 @@ pub enum WaveError {
         channels: u16,
     },
     /// The header contradicts itself.
-    #[error("the WAV header contradicts itself: {found} bytes a frame for {channels} channels of 16 bits")]
+    #[error(
+        "the WAV header contradicts itself: {found} bytes a frame for {channels} channels of 16 bits; copy or record it again"
+    )]
     BlockAlign {
         /// Bytes per frame in the header.
         found: u16,

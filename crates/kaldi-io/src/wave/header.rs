@@ -90,6 +90,9 @@ pub(super) const EXTENSIBLE: u16 = 0xFFFE;
 /// That GUID for PCM, as the four integers that it is stored as. The first is the format tag, the
 /// others are the same for all.
 pub(super) const PCM_GUID: [u32; 4] = [0x0000_0001, 0x0010_0000, 0xAA00_0080, 0x719B_3800];
+/// The others of the GUIDs of ambisonic B-format, SUBTYPE_AMBISONIC_B_FORMAT_PCM and its sibling of
+/// floating point.
+const REST_OF_AMBISONIC: [u32; 3] = [0x11D3_0721, 0xC1C8_4486, 0x0000_00CA];
 
 /// What all headers have, whatever is read of them.
 #[derive(Debug, Clone, Copy)]
@@ -111,6 +114,8 @@ pub(super) struct Format {
     /// tag.
     pub(super) tag: u16,
     pub(super) is_extensible: bool,
+    /// Whether the GUID is that of sound fields, B-format, in channels of any meaning.
+    pub(super) is_ambisonic: bool,
     pub(super) channels: u16,
     pub(super) sample_rate: u32,
     pub(super) byte_rate: u32,
@@ -125,8 +130,8 @@ pub(super) struct Format {
 impl Format {
     /// Kaldi reads 16-bit PCM, and nothing that contradicts itself.
     fn check_as_kaldi(&self) -> Result<(), WaveError> {
-        let Self { tag, is_extensible, channels, sample_rate, byte_rate, block_align, bits, .. } = *self;
-        if tag != PCM {
+        let Self { tag, is_extensible, is_ambisonic, channels, sample_rate, byte_rate, block_align, bits, .. } = *self;
+        if tag != PCM || is_ambisonic {
             return Err(if is_extensible { WaveError::ExtensibleNotPcm } else { WaveError::NotPcm { format: tag } });
         }
         if channels == 0 {
@@ -180,6 +185,9 @@ impl Header {
         let mut long_data_size = None;
         let mut tag = reader.tag("the fmt chunk")?;
         while &tag != b"fmt " {
+            if &tag == b"data" {
+                return Err(reader.contradiction("samples before the fmt chunk that describes them".to_owned()));
+            }
             let size = reader.u32("the fmt chunk")?;
             if &tag == b"ds64" && size >= 16 && matches!(&riff, b"RF64" | b"BW64") {
                 let _riff_size = reader.u64("the end of the ds64 chunk")?;
@@ -215,6 +223,7 @@ impl HeaderReader<'_> {
         let mut format = Format {
             tag: self.u16(FIELDS)?,
             is_extensible: false,
+            is_ambisonic: false,
             channels: self.u16(FIELDS)?,
             sample_rate: self.u32(FIELDS)?,
             byte_rate: self.u32(FIELDS)?,
@@ -225,7 +234,7 @@ impl HeaderReader<'_> {
         };
         if format.tag == EXTENSIBLE {
             format.is_extensible = true;
-            format.tag = self.extension(size)?;
+            (format.tag, format.is_ambisonic) = self.extension(size)?;
             self.skip(u64::from(size - 40))?;
         } else {
             if size < 16 && matches!(format.tag, PCM | FLOAT | A_LAW | MU_LAW) {
@@ -252,7 +261,8 @@ impl HeaderReader<'_> {
             return Ok(4);
         }
         let count = self.u16(FIELDS)?;
-        format.has_own_coefficients = usize::from(count) != MICROSOFT_COEFFICIENTS.len();
+        // Blocks of more pairs than all encoders use are refused one by one.
+        format.has_own_coefficients = usize::from(count) < MICROSOFT_COEFFICIENTS.len();
         for expected in MICROSOFT_COEFFICIENTS.as_flattened() {
             let found = i32::from(self.u16(FIELDS)?.cast_signed());
             format.has_own_coefficients |= found != *expected;
@@ -260,8 +270,9 @@ impl HeaderReader<'_> {
         Ok(6 + COEFFICIENTS)
     }
 
-    /// The rest of a WAVE_FORMAT_EXTENSIBLE chunk: the format tag in its GUID.
-    fn extension(&mut self, size: u32) -> Result<u16, WaveError> {
+    /// The rest of a WAVE_FORMAT_EXTENSIBLE chunk: the format tag in its GUID, and whether that is of
+    /// sound fields.
+    fn extension(&mut self, size: u32) -> Result<(u16, bool), WaveError> {
         const FIELDS: &str = "the end of the extensible fmt chunk";
         let extra = self.u16(FIELDS)?;
         if size < 40 || extra < 22 {
@@ -271,6 +282,8 @@ impl HeaderReader<'_> {
         let _channel_mask = self.u32(FIELDS)?;
         let [tag, rest @ ..] = [self.u32(FIELDS)?, self.u32(FIELDS)?, self.u32(FIELDS)?, self.u32(FIELDS)?];
         let [_, rest_of_all @ ..] = PCM_GUID;
-        Ok(u16::try_from(tag).ok().filter(|_| rest == rest_of_all).unwrap_or(EXTENSIBLE))
+        let is_ambisonic = rest == REST_OF_AMBISONIC;
+        let is_known = is_ambisonic || rest == rest_of_all;
+        Ok((u16::try_from(tag).ok().filter(|_| is_known).unwrap_or(EXTENSIBLE), is_ambisonic))
     }
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use tracing::warn;
 
-use crate::wave::adpcm::{Adpcm, Blocks};
+use crate::wave::adpcm::Adpcm;
 use crate::wave::encoding::Encoding;
 use crate::wave::error::WaveError;
 use crate::wave::header::{A_LAW, FLOAT, Format, Header, IMA_ADPCM, MICROSOFT_ADPCM, MU_LAW, PCM};
@@ -40,10 +40,8 @@ impl Format {
 
     /// The kind of ADPCM.
     fn adpcm(&self, container: &'static str) -> Result<Adpcm, WaveError> {
-        let (bytes, channels) = (usize::from(self.block_align), usize::from(self.channels));
-        let frames = Some(usize::from(self.block_samples)).filter(|&frames| frames > 0);
-        let blocks = Blocks { bytes, frames };
-        let adpcm = if self.tag == IMA_ADPCM { Adpcm::Ima(blocks) } else { Adpcm::Microsoft(blocks) };
+        let (block_bytes, channels) = (usize::from(self.block_align), usize::from(self.channels));
+        let adpcm = if self.tag == IMA_ADPCM { Adpcm::Ima { block_bytes } } else { Adpcm::Microsoft { block_bytes } };
         let unread = |encoding| Err(WaveError::UnreadEncoding { container, encoding });
         if self.tag == MICROSOFT_ADPCM && channels > 2 {
             return unread(format!("Microsoft ADPCM in {channels} channels"));
@@ -51,11 +49,18 @@ impl Format {
         if self.has_own_coefficients {
             return unread("Microsoft ADPCM with coefficients of its own".to_owned());
         }
-        let most = adpcm.frames_in(bytes, channels);
-        if most == 0 || frames.is_some_and(|frames| frames > most) {
-            let frames = frames.unwrap_or(1);
-            let what = format!("blocks of {bytes} bytes with {frames} ADPCM samples in each of {channels} channels");
+        let held = adpcm.frames_in(block_bytes, channels);
+        // 0 where the chunk does not say.
+        let frames = match usize::from(self.block_samples) {
+            0 => held.max(1),
+            frames => frames,
+        };
+        let what = format!("blocks of {block_bytes} bytes with {frames} ADPCM samples in each of {channels} channels");
+        if frames > held || 2 * frames < held {
             return Err(WaveError::Contradiction { container, what });
+        }
+        if frames != held {
+            warn!("the {container} header contradicts itself: {what}; taking all {held} that there are");
         }
         Ok(adpcm)
     }
@@ -93,6 +98,7 @@ impl Encoding {
             (PCM, 17..=24) if in_four_bytes => Ok(Self::I32),
             (PCM, 17..=24) => Ok(Self::I24),
             (PCM, 25..=32) => Ok(Self::I32),
+            (PCM, 33..=64) => Ok(Self::I64),
             (FLOAT, 32) => Ok(Self::F32),
             (FLOAT, 64) => Ok(Self::F64),
             (A_LAW, 8) => Ok(Self::ALaw),

@@ -59,7 +59,7 @@ impl Variant {
 
     /// Whether the format has that.
     fn is_possible(self) -> bool {
-        use Width::{ALaw, F32, F64, I8, I16, I24, I24In32, I32, MuLaw, U8};
+        use Width::{ALaw, F32, F64, I8, I16, I24, I24In32, I32, I64, MuLaw, U8};
         let is_pcm = matches!(self.width, I8 | I16 | I24 | I32);
         match self.container {
             _ if self.width == I24In32 => false,
@@ -67,9 +67,10 @@ impl Variant {
             Container::Aifc => match self.width {
                 I8 | I16 | I24 | I32 => true,
                 U8 | F32 | F64 | ALaw | MuLaw => self.big_endian,
-                I24In32 => false,
+                I24In32 | I64 => false,
             },
-            Container::Au | Container::Caf => self.width != U8,
+            Container::Au => !matches!(self.width, U8 | I64),
+            Container::Caf => self.width != U8,
             Container::Wave64 => self.width != I8 && !self.big_endian,
             Container::Sphere => is_pcm || matches!(self.width, ALaw | MuLaw),
         }
@@ -245,7 +246,7 @@ impl Variant {
 prop_compose! {
     fn variant()(
         container in select(&Container::ALL[..]),
-        width in select(&[Width::U8, Width::I8, Width::I16, Width::I24, Width::I32, Width::F32, Width::F64, Width::ALaw, Width::MuLaw][..]),
+        width in select(&[Width::U8, Width::I8, Width::I16, Width::I24, Width::I32, Width::I64, Width::F32, Width::F64, Width::ALaw, Width::MuLaw][..]),
         big_endian: bool,
         channels in select(&[1_u32, 2, 3, 6, 16][..]),
         rate in select(&[100_u32, 8_000, 11_025, 16_000, 44_100, 192_000][..]),

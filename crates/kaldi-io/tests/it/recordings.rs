@@ -16,6 +16,7 @@ pub(crate) enum Width {
     /// 24 bits in the upper ones of four bytes.
     I24In32,
     I32,
+    I64,
     F32,
     F64,
     ALaw,
@@ -23,8 +24,18 @@ pub(crate) enum Width {
 }
 
 impl Width {
-    const ALL: [Self; 9] =
-        [Self::U8, Self::I16, Self::I24, Self::I24In32, Self::I32, Self::F32, Self::F64, Self::ALaw, Self::MuLaw];
+    const ALL: [Self; 10] = [
+        Self::U8,
+        Self::I16,
+        Self::I24,
+        Self::I24In32,
+        Self::I32,
+        Self::I64,
+        Self::F32,
+        Self::F64,
+        Self::ALaw,
+        Self::MuLaw,
+    ];
 
     fn tag(self) -> u16 {
         match self {
@@ -41,7 +52,7 @@ impl Width {
             Self::I16 => 16,
             Self::I24 | Self::I24In32 => 24,
             Self::I32 | Self::F32 => 32,
-            Self::F64 => 64,
+            Self::I64 | Self::F64 => 64,
         }
     }
 
@@ -76,6 +87,7 @@ impl Width {
             Self::I24 => (order(any.to_be_bytes()[..3].to_vec()), (any >> 8) as f32 / 256.0),
             Self::I24In32 => (order((any & !0xFF).to_be_bytes().to_vec()), (any >> 8) as f32 / 256.0),
             Self::I32 => (order(any.to_be_bytes().to_vec()), any as f32 / 65_536.0),
+            Self::I64 => (order((i64::from(any) << 32).to_be_bytes().to_vec()), any as f32 / 65_536.0),
             Self::F32 => {
                 let value = any as f32 / 1_073_741_824.0;
                 (order(value.to_be_bytes().to_vec()), value * 32_768.0)
@@ -455,12 +467,92 @@ fn headers_that_are_none_are_refused_with_what_is_wrong() {
     assert!(matches!(with(22, 0), WaveError::Layout { channels: 0, .. }));
     assert!(matches!(with(24, 0), WaveError::Layout { samp_freq: 0.0, .. }));
     assert!(matches!(with(34, 0), WaveError::UnreadEncoding { .. }));
-    assert!(matches!(with(34, 64), WaveError::UnreadEncoding { .. }));
+    assert!(matches!(with(34, 65), WaveError::UnreadEncoding { .. }));
     assert!(matches!(with(16, 15), WaveError::ShortFormat { size: 15 }));
+    // The samples come first.
+    let mut swapped = file.clone();
+    let (format, data) = (b"fmt ", b"data");
+    swapped[12..16].copy_from_slice(data);
+    let data_at = file.windows(4).position(|bytes| bytes == data).unwrap();
+    swapped[data_at..data_at + 4].copy_from_slice(format);
+    let error = WaveAudio::read(&swapped[..]).unwrap_err();
+    assert!(
+        matches!(error, WaveError::Contradiction { .. }) && error.to_string().contains("before the fmt"),
+        "{error}"
+    );
     // More than any recording may have, in a header that only claims it.
     let long = Variant { sizes: Sizes::Rf64, ..plain };
     let (mut file, _) = long.write(&[1, 2]);
     file[28..36].copy_from_slice(&(1_u64 << 40).to_le_bytes());
     let error = WaveAudio::read(&file[..]).unwrap_err();
     assert!(matches!(error, WaveError::TooLong { .. }) && error.to_string().contains("8589934592"), "{error}");
+}
+
+/// A WAV file of ADPCM of 16 kHz, one channel, whose `fmt ` chunk has a tail of its own.
+fn adpcm(tag: u16, block_bytes: u16, block_samples: u16, tail: &[u8], blocks: &[u8]) -> Vec<u8> {
+    let mut format = [tag, 1].map(u16::to_le_bytes).concat();
+    format.extend([16_000_u32, 8_000].map(u32::to_le_bytes).concat());
+    let extra = u16::try_from(2 + tail.len()).unwrap();
+    format.extend([block_bytes, 4, extra, block_samples].map(u16::to_le_bytes).concat());
+    format.extend(tail);
+    let mut file = b"RIFF\0\0\0\0WAVE".to_vec();
+    for (tag, content) in [(b"fmt ", &format[..]), (b"data", blocks)] {
+        file.extend(tag);
+        file.extend(u32::try_from(content.len()).unwrap().to_le_bytes());
+        file.extend(content);
+    }
+    file
+}
+
+#[test]
+fn blocks_of_adpcm_have_the_samples_that_their_bytes_hold() {
+    const IMA: u16 = 0x11;
+    // A head of four bytes, and 24 differences.
+    let block: Vec<u8> = [&[0, 1, 20, 0][..], &[0x17, 0x93, 0x5A, 0x28].repeat(3)].concat();
+    let blocks = block.repeat(3);
+    let read = |block_bytes, block_samples| WaveAudio::read(&adpcm(IMA, block_bytes, block_samples, &[], &blocks)[..]);
+    let all = read(16, 25).unwrap();
+    assert_eq!(all.num_samples(), 75);
+    // 0 is none; a few less are those of a careless encoder, which other programs decode as well.
+    assert_eq!(read(16, 0).unwrap(), all);
+    assert_eq!(read(16, 24).unwrap(), all);
+    // More cannot be, and so few are not those of these blocks.
+    for (block_bytes, block_samples) in [(16, 26), (16, 12), (0, 25), (3, 1), (4, 25), (u16::MAX, 25)] {
+        let error = read(block_bytes, block_samples).unwrap_err();
+        assert!(matches!(error, WaveError::Contradiction { .. }), "{block_bytes} {block_samples}: {error}");
+    }
+}
+
+#[test]
+fn microsofts_adpcm_may_list_more_coefficients_than_it_uses() {
+    const PAIRS: [[i16; 2]; 8] =
+        [[256, 0], [512, -256], [0, 0], [192, 64], [240, 0], [460, -208], [392, -232], [100, 1]];
+    let block = [&[5, 70, 0, 191, 254, 220, 5][..], &[0x17; 9]].concat();
+    let read = |pairs: &[[i16; 2]], block: &[u8]| {
+        let mut tail = u16::try_from(pairs.len()).unwrap().to_le_bytes().to_vec();
+        tail.extend(pairs.as_flattened().iter().flat_map(|value| value.to_le_bytes()));
+        WaveAudio::read(&adpcm(2, 16, 20, &tail, block)[..])
+    };
+    let expected = read(&PAIRS[..7], &block).unwrap();
+    assert_eq!(expected.num_samples(), 20);
+    assert_eq!(read(&PAIRS, &block).unwrap(), expected);
+    let mut damaged = block.clone();
+    damaged[0] = 7;
+    assert!(matches!(read(&PAIRS, &damaged), Err(WaveError::AdpcmBlock { block: 0, .. })));
+    let mut own = PAIRS;
+    own[0] = [255, 0];
+    assert!(matches!(read(&own, &block), Err(WaveError::UnreadEncoding { .. })));
+}
+
+#[test]
+fn sound_fields_are_read_and_kaldis_reader_refuses_them() {
+    let plain = Variant { extensible: true, ..Variant::plain() };
+    let (mut file, _) = plain.write(&[1, 2, 3, 4]);
+    let expected = WaveAudio::read(&file[..]).unwrap();
+    WaveData::read(&file[..]).unwrap();
+    let at = file.windows(4).position(|bytes| bytes == [0, 0, 0x10, 0]).unwrap();
+    // The rest of SUBTYPE_AMBISONIC_B_FORMAT_PCM, 00000001-0721-11d3-8644-c8c1ca000000.
+    file[at..at + 12].copy_from_slice(b"\x21\x07\xD3\x11\x86\x44\xC8\xC1\xCA\0\0\0");
+    assert_eq!(WaveAudio::read(&file[..]).unwrap(), expected);
+    assert!(matches!(WaveData::read(&file[..]), Err(WaveError::ExtensibleNotPcm)));
 }
