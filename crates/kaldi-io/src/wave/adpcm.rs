@@ -219,7 +219,8 @@ impl Microsoft {
         /// No factor makes more of it than 32 bits have.
         const MOST_STEP: i32 = i32::MAX / 768;
         let [of_last, of_before] = self.coefficients;
-        let predicted = (self.last * of_last + self.before * of_before) >> 8;
+        // Towards 0, as Microsoft's definition and ffmpeg; sox and libsndfile round down.
+        let predicted = (self.last * of_last + self.before * of_before) / 256;
         let (signed, factor) = if code < 8 {
             (i32::from(code), FACTORS[usize::from(code)])
         } else {
@@ -271,9 +272,9 @@ mod tests {
         let of_microsoft = microsoft(MICROSOFT.len()).decode(MICROSOFT, 1).unwrap();
         #[rustfmt::skip]
         assert_eq!(of_microsoft, [
-            1500, -321, -1796, -2967, -3928, -4697, -5381, -6048, -6806, -7316, -7617, -7743, -7935, -8030, -8037, -7918,
-            -7918, -7865, -8196, -7965, -7152, -6380, -5252, -4614, -3489, -2181, -325, 1188, 3917, 6593, 11933, 14965,
-            19206, 22351, 18880, 25489, 24246, 32767, 32767, 32255,
+            1500, -321, -1795, -2964, -3922, -4688, -5369, -6033, -6788, -7295, -7592, -7714, -7902, -7993, -7997, -7875,
+            -7872, -7816, -8144, -7911, -7097, -6324, -5195, -4556, -3430, -2121, -264, 1248, 3976, 6650, 11987, 15016,
+            19254, 22396, 18921, 25526, 24279, 32767, 32767, 32255,
         ]);
         let quick_time = Adpcm::QuickTime.decode(QUICK_TIME, 1).unwrap();
         #[rustfmt::skip]
