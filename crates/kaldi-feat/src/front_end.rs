@@ -81,7 +81,7 @@ trait AnyFeatures: Debug + Send + Sync {
     fn samp_freq(&self) -> f32;
     /// From one row to the next, in samples.
     fn shift(&self) -> usize;
-    fn resampler(&self, samp_freq: f32) -> Result<Option<LinearResample>, Error>;
+    fn resampler(&self, samp_freq: f32) -> Result<Option<Arc<LinearResample>>, Error>;
     fn num_rows(&self, audio: &Audio<'_>) -> Result<usize, Error>;
     /// Overwrites `out` with the rows.
     fn compute(&self, workspace: &mut Workspace, audio: &Audio<'_>, out: &mut Vec<f32>) -> Result<(), Error>;
@@ -104,9 +104,8 @@ impl<K: Kind> AnyFeatures for Arc<Extractor<K>> {
         self.frame_shift_samples()
     }
 
-    fn resampler(&self, samp_freq: f32) -> Result<Option<LinearResample>, Error> {
-        let resampler = Extractor::resampler(self, samp_freq)?;
-        resampler.map(|_| LinearResample::for_waveform(samp_freq, AnyFeatures::samp_freq(self))).transpose()
+    fn resampler(&self, samp_freq: f32) -> Result<Option<Arc<LinearResample>>, Error> {
+        Extractor::resampler(self, samp_freq)
     }
 
     fn num_rows(&self, audio: &Audio<'_>) -> Result<usize, Error> {
@@ -143,12 +142,12 @@ impl AnyFeatures for SampleRows {
         self.frame
     }
 
-    fn resampler(&self, samp_freq: f32) -> Result<Option<LinearResample>, Error> {
-        SampleRows::resampler(self, samp_freq)
+    fn resampler(&self, samp_freq: f32) -> Result<Option<Arc<LinearResample>>, Error> {
+        Ok(SampleRows::resampler(self, samp_freq)?.map(Arc::new))
     }
 
     fn num_rows(&self, audio: &Audio<'_>) -> Result<usize, Error> {
-        let resampler = AnyFeatures::resampler(self, audio.samp_freq)?;
+        let resampler = SampleRows::resampler(self, audio.samp_freq)?;
         Ok(num_resampled(audio, resampler.as_ref())?.div_ceil(self.frame))
     }
 

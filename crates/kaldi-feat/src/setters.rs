@@ -183,7 +183,7 @@ options!($ log_mel_options {
     with_fft_size, "fft-size", fft_size: i32, "Samples of a frame and of its Fourier transform";
     with_window_size, "window-size", window_size: i32, "Samples of the Hann window; 0 = those of the frame";
     with_periodic_window, "periodic-window", periodic_window: bool,
-        "The window's last value is not its first one once more, but the one before it";
+        "Periodic Hann window, as PyTorch's periodic=True; else a symmetric one";
     with_hop, "hop", hop: i32, "Samples from one frame to the next";
     with_reflect, "reflect", reflect: bool, "Mirror the signal at its ends, rather than silence there";
     with_last_frame, "last-frame", last_frame: bool, "Write the frame around the end of the signal, too";
@@ -227,7 +227,7 @@ options!($ front_end_options {
     with_lfr_m, "lfr-m", lfr_m: i32 = 1, "Low frame rate: frames beside each other in a row";
     with_lfr_n, "lfr-n", lfr_n: i32 = 1, "Low frame rate: frames from one row to the next";
     with_normalize, "normalize", normalize: Normalize = Normalize::None,
-        "What becomes 0 in the mean and 1 in variance: none, samples (all values), per_feature (each column)";
+        "Mean and variance normalisation over the utterance: none, samples (all values), per_feature (each column)";
 });
 
 options!($ pitch_options {

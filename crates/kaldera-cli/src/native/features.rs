@@ -25,8 +25,8 @@ Usage: kaldera features --kind KIND [OPTIONS] -o OUT INPUTS...
        kaldera features --kind KIND --help   shows the options of a kind";
 const INPUTS: &str = "\
 Inputs:
-  FILE            Audio, told by its contents: WAV, AIFF, AU, CAF, Wave64, SPHERE, and as this build has
-                  them FLAC, MP3, Ogg Vorbis and Opus; its key is its name without the ending
+  FILE            Audio, told by its contents: WAV, AIFF, AU, CAF, Wave64, SPHERE, and as this build
+                  has them FLAC, MP3, Ogg Vorbis and Opus; its key is its name without the ending
   FOLDER          Every audio file below, sorted; the key is the path below the folder, with - for /
   DATA            A data folder of Kaldi, with wav.scp, and perhaps segments and utt2spk
   FILE.scp        Lines 'KEY FILE' or 'KEY COMMAND |'

@@ -32,21 +32,21 @@ Recognise speech while it comes from standard input.
 Usage: kaldera stream [OPTIONS] MODEL < AUDIO
 
 AUDIO is 16-bit WAV, or raw samples: 16 bits, little-endian, of --num-channels (1 unless given) and
---sample-frequency (the model's unless given). Other formats are refused by name. Of several channels the first is taken, unless
---channel names another one or mean. Each utterance ends at a pause (Kaldi's endpoint rules; less than
-a second without words is one only where the audio is 6 dB quieter than the utterance) and is a line;
-with --partial, and on a terminal, its words so far are shown after each chunk. Its end is looked for
-each tenth of a second of audio, however long chunks are. A network that keeps no state runs over the
-whole utterance each time: from half a second on words are shown, and its end is looked for, whenever
-it has grown by an eighth or by a second, and each tenth of a second while the last half second is
-quiet. When the audio has ended, stderr tells how long it took from a chunk to its words. Ctrl-C ends
-the last utterance.
+--sample-frequency (the model's unless given). Other formats are refused by name. Of several
+channels the first is taken, unless --channel names another one or mean. Each utterance ends at a
+pause (Kaldi's endpoint rules; less than a second without words is one only where the audio is 6 dB
+quieter than the utterance) and is a line; with --partial, and on a terminal, its words so far are
+shown after each chunk. Its end is looked for each tenth of a second of audio, however long chunks
+are. A network that keeps no state runs over the whole utterance each time: from half a second on
+words are shown, and its end is looked for, whenever it has grown by an eighth or by a second, and
+each tenth of a second while the last half second is quiet. When the audio has ended, stderr tells
+how long it took from a chunk to its words. Ctrl-C ends the last utterance.
 
 Examples:
   kaldera stream model/ < hello.wav
   arecord -q -f S16_LE -r 16000 -c 1 | kaldera stream model/
   kaldera stream --channel=mean model/ < stereo.wav
-  ffmpeg -v error -i talk.mp3 -f s16le -ar 16000 -ac 1 - | kaldera stream --sample-frequency=16000 model/
+  ffmpeg -v error -i talk.mp3 -ac 1 -f wav - | kaldera stream model/
 
 Exit status: 0 the end of the audio, 1 it cannot be used, 2 wrong usage, 130 stopped by Ctrl-C, 143
 by SIGTERM.";

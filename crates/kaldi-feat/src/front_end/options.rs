@@ -124,11 +124,15 @@ impl FeatureOptions {
     /// [`Error::SampleRateMismatch`] where it must be and these options don't allow it,
     /// [`Error::BadSampleRate`] for no rate.
     pub fn must_resample(&self, found: f32) -> Result<bool, Error> {
-        let (samp_freq, down, up) = match (self, self.frame_options()) {
-            (Self::LogMel(own), _) => (own.samp_freq, own.allow_downsample, own.allow_upsample),
-            (Self::Samples(own), _) => (own.samp_freq, own.allow_downsample, own.allow_upsample),
-            (_, Some(frame)) => (frame.samp_freq, frame.allow_downsample, frame.allow_upsample),
-            (_, None) => return Ok(false),
+        let (samp_freq, down, up) = match self {
+            Self::Fbank(FbankOptions { frame, .. })
+            | Self::Mfcc(MfccOptions { frame, .. })
+            | Self::Plp(PlpOptions { frame, .. })
+            | Self::Spectrogram(SpectrogramOptions { frame, .. }) => {
+                (frame.samp_freq, frame.allow_downsample, frame.allow_upsample)
+            }
+            Self::LogMel(own) => (own.samp_freq, own.allow_downsample, own.allow_upsample),
+            Self::Samples(own) => (own.samp_freq, own.allow_downsample, own.allow_upsample),
         };
         must_resample(found, samp_freq, down, up)
     }

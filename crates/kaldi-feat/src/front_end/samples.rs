@@ -1,5 +1,7 @@
 //! Samples as rows, for networks that have their front end inside, and preemphasis of a signal.
 
+use std::sync::Arc;
+
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::audio::samples::Samples;
 use crate::error::Error;
@@ -69,7 +71,7 @@ impl SampleRows {
 
     pub(crate) fn stream(&self, samp_freq: f32) -> Result<SampleRowStream, Error> {
         Ok(SampleRowStream {
-            samples: SampleStream::new(self.resampler(samp_freq)?).scaled(1.0 / FULL_SCALE),
+            samples: SampleStream::new(self.resampler(samp_freq)?.map(Arc::new)).scaled(1.0 / FULL_SCALE),
             // The context of the first row.
             held: vec![0.0; self.context],
             frame: self.frame,
@@ -130,7 +132,7 @@ pub(crate) struct SampleStream {
 }
 
 impl SampleStream {
-    pub(crate) fn new(resampler: Option<LinearResample>) -> Self {
+    pub(crate) fn new(resampler: Option<Arc<LinearResample>>) -> Self {
         Self { resampling: resampler.map(ResampleStream::new), scale: 1.0, preemphasis: 0.0, previous: 0.0 }
     }
 
@@ -144,14 +146,11 @@ impl SampleStream {
     }
 
     fn change(&mut self, samples: &mut [f32]) {
-        let (scale, preemphasis) = (self.scale, self.preemphasis);
-        let mut previous = self.previous;
         for sample in samples {
-            let own = *sample * scale;
-            *sample = own - preemphasis * previous;
-            previous = own;
+            let own = *sample * self.scale;
+            *sample = own - self.preemphasis * self.previous;
+            self.previous = own;
         }
-        self.previous = previous;
     }
 
     /// Takes more samples, and appends what comes out.
