@@ -151,9 +151,7 @@ pub enum Error {
         unit: &'static str,
     },
     /// A file that ends early, where nothing tells how long it should be.
-    #[error(
-        "truncated: the {format} ends before its end; copy it again, or set `allow_truncated` to take what is there"
-    )]
+    #[error("truncated: the {format} file ends early; copy it again, or set `allow_truncated` to take what is there")]
     NoEnd {
         /// The format of the file.
         format: &'static str,
@@ -194,15 +192,15 @@ pub enum Error {
         /// How many there were to be, at least.
         samples: usize,
     },
-    /// A file that a decoder cannot cope with.
+    /// A compressed file of which a part is damaged or missing.
     #[error(
-        "damaged, or {format} of a kind that is not read: {message}; copy it again, or in a wav.scp write \
-         'ffmpeg -i FILE -f wav - |' in its place"
+        "damaged {format}: {message}; copy it again, set `allow_truncated` to take what comes before the damage, or \
+         in a wav.scp write 'ffmpeg -i FILE -f wav - |' in its place"
     )]
     Decoder {
         /// The format of the file.
         format: &'static str,
-        /// What the decoder says.
+        /// What is wrong, and where that is known.
         message: String,
     },
     /// A recording that cannot be opened.

@@ -20,6 +20,10 @@ mod formats;
 mod inputs;
 pub(crate) mod limits;
 mod merge;
+#[cfg(feature = "symphonia")]
+mod mpeg;
+#[cfg(any(feature = "symphonia", feature = "opus"))]
+mod ogg;
 pub(crate) mod one_channel;
 #[cfg(feature = "opus")]
 mod opus;

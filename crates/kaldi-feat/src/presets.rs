@@ -376,7 +376,6 @@ impl LogMelOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::OptionValue;
     use crate::{Audio, Error, Fbank, FrontEnd};
 
     #[test]

@@ -230,10 +230,15 @@ impl Source {
             return Err(Trouble::Usage(format!("option --sample-frequency: {samp_freq} is no number of samples")));
         }
         if let Some(name) = format_name(&head) {
-            return Err(cannot(&format_args!(
-                "it is {name}, and a stream is 16-bit WAV or raw samples; convert it in a pipe: \
+            // Two bytes alone tell frames of MPEG, and raw samples may have them.
+            if head.starts_with(b"\xff") {
+                tracing::warn!("standard input begins as {name} does, and is taken for raw samples");
+            } else {
+                return Err(cannot(&format_args!(
+                    "it is {name}, and a stream is 16-bit WAV or raw samples; convert it in a pipe: \
                  'ffmpeg -i - -f s16le -ar {samp_freq} -ac 1 - | kaldera stream --sample-frequency={samp_freq} MODEL'"
-            )));
+                )));
+            }
         }
         let frames = Frames { big_endian: false, num_channels: given.num_channels.max(1), channel };
         frames.check().map_err(|error| Trouble::Usage(format!("option --channel: {error}")))?;
@@ -673,8 +678,8 @@ mod tests {
                 assert!(error.contains("ffmpeg -i - -f s16le -ar 8000 -ac 1 - |"), "{error}");
             }
         }
-        for len in [0, 1, 4, 63, 64, 65, 4000] {
-            let raw = vec![0x11; len];
+        // The sample -1025 is the sync word of MP3.
+        for raw in [0, 1, 4, 63, 64, 65, 4000].map(|len| vec![0x11; len]).into_iter().chain([b"\xff\xfb".repeat(50)]) {
             let source = begin(&raw, 0.0, 0).unwrap();
             assert_eq!((source.head, source.samp_freq, source.frames.num_channels), (raw, 8000.0, 1));
         }

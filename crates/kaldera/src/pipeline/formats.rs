@@ -75,20 +75,21 @@ impl Format {
             | [b'B', b'W', b'6', b'4', _, _, _, _, b'W', b'A', b'V', b'E', ..]
             | [b'r', b'i', b'f', b'f', 0x2E, 0x91, 0xCF, 0x11, ..]
             | [b'F', b'O', b'R', b'M', _, _, _, _, b'A', b'I', b'F', b'F' | b'C', ..]
-            | [b'.', b's', b'n', b'd', ..]
-            | [b'd', b'n', b's', b'.', ..]
+            | [b'.', b's', b'n', b'd', 0, ..]
+            | [b'd', b'n', b's', b'.', _, _, _, 0, ..]
             | [0, b'd', b's', b'.', ..]
             | [b'N', b'I', b'S', b'T', b'_', b'1', b'A', ..]
-            | [b'c', b'a', b'f', b'f', ..] => Self::Wave,
+            | [b'c', b'a', b'f', b'f', 0, 1, ..] => Self::Wave,
             [b'R', b'I', b'F', b'F', _, _, _, _, b'A', b'V', b'I', b' ', ..] => unread("AVI"),
             [b'#', b'!', b'A', b'M', b'R', ..] => unread("AMR"),
             [_, _, _, _, b'f', b't', b'y', b'p', ..] => unread("MP4 (M4A)"),
             [0x1A, 0x45, 0xDF, 0xA3, ..] => unread("Matroska or WebM"),
             [0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11, ..] => unread("Windows Media"),
             [b'w', b'v', b'p', b'k', ..] => unread("WavPack"),
-            [b'M', b'A', b'C', b' ', ..] => unread("Monkey's Audio"),
+            // With the version, as words may begin so: 3000 to 4351.
+            [b'M', b'A', b'C', b' ', _, 0x0B..=0x10, ..] => unread("Monkey's Audio"),
             [b'T', b'T', b'A', b'1', ..] => unread("True Audio"),
-            [b'M', b'P', b'C', b'K', ..] | [b'M', b'P', b'+', ..] => unread("Musepack"),
+            [b'M', b'P', b'C', b'K', ..] | [b'M', b'P', b'+', 0x07 | 0x17 | 0x27, ..] => unread("Musepack"),
             [b'.', b'R', b'M', b'F', ..] => unread("RealMedia"),
             [b'a', b'j', b'k', b'g', ..] => unread("Shorten"),
             [0x0B, 0x77, ..] => unread("AC-3"),
@@ -102,7 +103,7 @@ impl Format {
             [b'O', b'g', b'g', b'S', ..] if contains(b"Speex   ") => unread("Speex"),
             [b'O', b'g', b'g', b'S', ..] => read("Ogg"),
             [b'f', b'L', b'a', b'C', ..] => read("FLAC"),
-            [b'I', b'D', b'3', ..] => read("MP3"),
+            [b'I', b'D', b'3', 2..=4, ..] => read("MP3"),
             [b'C', b'r', b'e', b'a', b't', b'i', b'v', b'e', b' ', b'V', b'o', b'i', b'c', b'e', ..] => {
                 unread("Creative Voice")
             }
@@ -135,7 +136,7 @@ pub(super) fn unread_wave(format: u16) -> Error {
     unread_encoding("WAV", &format!("samples of format {format:#06x}"))
 }
 
-/// The error of a file of a format that is read, whose samples are spelled in a way that is not.
+/// The error of a file of a format that is read, whose samples are encoded in a way that is not.
 pub(super) fn unread_encoding(container: &str, encoding: &str) -> Error {
     let command = if encoding.contains("shorten") { SPH2PIPE } else { FFMPEG };
     Error::UnreadFormat { format: format!("{container} with {encoding}"), command }
@@ -183,10 +184,10 @@ mod tests {
             (b"riff\x2E\x91\xCF\x11", "Wave64"),
             (b"FORM....AIFF", "AIFF"),
             (b"FORM....AIFC", "AIFF"),
-            (b".snd", "AU"),
-            (b"dns.", "AU"),
+            (b".snd\0\0\0\x18", "AU"),
+            (b"dns.\x18\0\0\0", "AU"),
             (b"\0ds.", "AU"),
-            (b"caff", "CAF"),
+            (b"caff\0\x01\0\0", "CAF"),
             (b"NIST_1A\n   1024\n", "NIST SPHERE"),
         ] {
             assert_eq!((Format::of(wave), format_name(wave)), (Format::Wave, Some(name)), "{wave:?}");
@@ -195,7 +196,22 @@ mod tests {
         for (begin, name) in begins {
             assert_eq!(format_name(begin), Some(name));
         }
-        for unknown in [&b""[..], b"R", b"RIFF....WEBP", b"KEY a.wav\n", b"\xFF\xFE1\0"] {
+        assert_eq!(name(b"MAC \x96\x0F\0\0"), "Monkey's Audio: ffmpeg -i FILE -f wav - |");
+        assert_eq!(name(b"MP+\x07"), "Musepack: ffmpeg -i FILE -f wav - |");
+        for unknown in [
+            &b""[..],
+            b"R",
+            b"RIFF....WEBP",
+            b"KEY a.wav\n",
+            b"\xFF\xFE1\0",
+            // Transcripts.
+            b"caffeine is not good for you",
+            b"MAC ARTHUR SAID NO",
+            b"MP+ IS A FORMAT",
+            b"ID3 TAGS ARE READ",
+            b".snd files",
+            b"dns.example.org",
+        ] {
             assert_eq!((Format::of(unknown), format_name(unknown)), (Format::Unknown, None), "{unknown:?}");
         }
     }

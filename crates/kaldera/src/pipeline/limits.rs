@@ -18,26 +18,16 @@ pub(super) fn most_bytes(compressed: u64) -> u64 {
 #[cfg(any(feature = "symphonia", feature = "opus"))]
 const FREE_SAMPLES: u64 = 1 << 28;
 
-/// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, and
-/// silence in FLAC 500.
-#[cfg(feature = "symphonia")]
-const SAMPLES_PER_BYTE: u64 = 256;
-
-/// The same for Opus, which is always 48 kHz: 20 ms of silence in two channels are 1920 samples, of
-/// 2 to 4 bytes.
-#[cfg(feature = "opus")]
-const OPUS_SAMPLES_PER_BYTE: u64 = 1024;
+/// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, silence in
+/// FLAC 600 in two channels and 960 in eight, and silence in Opus, whose 20 ms are 1920 samples of
+/// two channels and 2 to 4 bytes, 960.
+#[cfg(any(feature = "symphonia", feature = "opus"))]
+const SAMPLES_PER_BYTE: u64 = 1024;
 
 /// The most samples, of all channels, that an audio file of so many bytes may become.
-#[cfg(feature = "symphonia")]
+#[cfg(any(feature = "symphonia", feature = "opus"))]
 pub(super) fn most_samples(bytes: u64) -> u64 {
     FREE_SAMPLES.max(SAMPLES_PER_BYTE.saturating_mul(bytes))
-}
-
-/// [`most_samples`] of Opus.
-#[cfg(feature = "opus")]
-pub(super) fn most_opus_samples(bytes: u64) -> u64 {
-    FREE_SAMPLES.max(OPUS_SAMPLES_PER_BYTE.saturating_mul(bytes))
 }
 
 /// The error for a member above the limit.
@@ -80,5 +70,13 @@ mod tests {
         let exactly = Limited::new(io::repeat(b'x').take(FREE), 1);
         assert_eq!(io::copy(&mut { exactly }, &mut io::sink()).unwrap(), FREE);
         assert_eq!(most_bytes(FREE), FREE * SWELLING);
+    }
+
+    #[cfg(feature = "symphonia")]
+    #[test]
+    fn silence_in_flac_is_below_the_limit() {
+        // 50 minutes of two channels at 48 kHz, as ffmpeg writes them.
+        assert!(most_samples(506_000) >= 2 * 50 * 60 * 48_000);
+        assert_eq!(most_samples(0), FREE_SAMPLES);
     }
 }

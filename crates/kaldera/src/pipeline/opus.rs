@@ -10,11 +10,15 @@
 //! ropus decodes to 16 bits, before the gain of the header: what is above full scale
 //! is clipped even where a gain below 0 dB would have lowered it, and a warning tells of it.
 
+use std::slice::Iter;
+
+use kaldera_base::panics;
 use kaldi_io::wave::check_layout;
 use ropus::OpusMSDecoder;
 
 use crate::Error;
-use crate::pipeline::limits::most_opus_samples;
+use crate::pipeline::limits::most_samples;
+use crate::pipeline::ogg::{Page, Pages};
 use crate::pipeline::recording::{Recording, take_what_comes_before};
 
 /// What Opus is decoded at, whatever went in, Hz.
@@ -24,16 +28,25 @@ const SAMP_FREQ: f32 = 48_000.0;
 const MAX_PACKET: usize = 5760;
 
 /// The format, in errors.
-pub(super) const OGG_OPUS: &str = "Ogg Opus";
+const OGG_OPUS: &str = "Ogg Opus";
 
 /// Decodes the streams of a file, one after the other. Channels have the order of the file: of
 /// surround sound that of Vorbis, left, centre, right and so on.
 ///
 /// What is damaged or cut off is an error, not a shorter recording, unless `allow_truncated` is true.
 pub(super) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
-    let most = most_opus_samples(bytes.len() as u64);
+    panics::catch(|| decode_up_to(most_samples(bytes.len() as u64), bytes, allow_truncated))
+        .unwrap_or_else(|message| Err(damaged(format!("the decoder gave up ({message})"))))
+}
+
+/// Decodes what has `most` samples at the most.
+fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
     let mut decoded = Decoded { num_channels: 0, samples: Vec::new(), most, packet: Vec::new(), clipped: 0 };
-    let ended = decoded.read_all(bytes);
+    let Pages { pages, damage, .. } = Pages::read(bytes, OGG_OPUS);
+    let ended = match (decoded.read_all(&pages), damage) {
+        (Ok(()) | Err(Error::NoEnd { .. }), Some(damage)) => Err(damage),
+        (ended, _) => ended,
+    };
     take_what_comes_before(ended, &decoded.samples, allow_truncated)?;
     if decoded.clipped > 0 {
         tracing::warn!("{} samples are clipped at full scale, which the gain of the file then lowers", decoded.clipped);
@@ -61,24 +74,16 @@ struct Decoded {
 }
 
 impl Decoded {
-    fn read_all(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let mut pages = Pages { rest: bytes };
-        loop {
-            if self.num_channels != 0 && !pages.rest.is_empty() && !contains_page(pages.rest) {
-                // A tag, say.
-                tracing::warn!("{} bytes follow the last page: leaving them out", pages.rest.len());
-                return Ok(());
-            }
-            let Some(first) = pages.next().transpose()? else { return Ok(()) };
-            if !first.is(Page::FIRST) {
-                return Err(damaged("a page that begins no stream, where one should begin"));
-            }
-            self.read_stream(&first, &mut pages)?;
+    fn read_all(&mut self, pages: &[Page<'_>]) -> Result<(), Error> {
+        let mut pages = pages.iter();
+        while let Some(first) = pages.next() {
+            self.read_stream(first, &mut pages)?;
         }
+        Ok(())
     }
 
     /// Decodes the stream that begins with `first`.
-    fn read_stream(&mut self, first: &Page<'_>, pages: &mut Pages<'_>) -> Result<(), Error> {
+    fn read_stream(&mut self, first: &Page<'_>, pages: &mut Iter<'_, Page<'_>>) -> Result<(), Error> {
         let head = Head::read(&first.segments().concat())?;
         check_layout(OGG_OPUS, head.num_channels as u64, f64::from(SAMP_FREQ))?;
         if self.num_channels != 0 && self.num_channels != head.num_channels {
@@ -94,22 +99,18 @@ impl Decoded {
     }
 
     /// Decodes the pages behind the `first` one.
-    fn read_pages(&mut self, first: &Page<'_>, head: &Head, pages: &mut Pages<'_>) -> Result<(), Error> {
+    fn read_pages(&mut self, first: &Page<'_>, head: &Head, pages: &mut Iter<'_, Page<'_>>) -> Result<(), Error> {
         // Made for the first packet of audio: of 255 streams it takes megabytes.
         let mut decoder = None;
         let begin = self.samples.len();
-        let (mut number, mut packet, mut expected) = (0_u64, Vec::new(), first.sequence().wrapping_add(1));
+        let (mut number, mut packet) = (0_u64, Vec::new());
         // Samples before the first page's, where a recording was cut out of a longer one.
         let mut start = None;
         let (mut last_granule, mut missing) = (0, 0);
-        while let Some(page) = pages.next().transpose()? {
+        for page in pages {
             if page.serial() != first.serial() {
                 return Err(damaged("several streams in turn, of which one cannot be chosen"));
             }
-            if page.sequence() != expected {
-                return Err(damaged(format!("page {} follows page {}", page.sequence(), expected.wrapping_sub(1))));
-            }
-            expected = expected.wrapping_add(1);
             if page.is(Page::CONTINUED) == packet.is_empty() {
                 return Err(damaged("a packet without its beginning or its end"));
             }
@@ -252,116 +253,4 @@ impl Head {
             ))
         })
     }
-}
-
-/// A page of an Ogg file (RFC 3533).
-struct Page<'a> {
-    header: &'a [u8; 27],
-    lengths: &'a [u8],
-    body: &'a [u8],
-}
-
-impl<'a> Page<'a> {
-    /// Flags: the first packet goes on from the page before; first and last page of a stream.
-    const CONTINUED: u8 = 1;
-    const FIRST: u8 = 2;
-    const LAST: u8 = 4;
-    /// A segment that is followed by another one of its packet.
-    const WHOLE_SEGMENT: usize = 255;
-    /// No packet ends on the page.
-    const NO_GRANULE: u64 = u64::MAX;
-
-    fn is(&self, flag: u8) -> bool {
-        self.header[5] & flag != 0
-    }
-
-    /// Samples up to the end of the page.
-    fn granule(&self) -> u64 {
-        u64::from_le_bytes(self.header[6..14].try_into().expect("8 bytes"))
-    }
-
-    fn serial(&self) -> &[u8] {
-        &self.header[14..18]
-    }
-
-    fn sequence(&self) -> u32 {
-        u32::from_le_bytes(self.header[18..22].try_into().expect("4 bytes"))
-    }
-
-    fn segments(&self) -> Vec<&'a [u8]> {
-        let mut rest = self.body;
-        let take = |&len: &u8| {
-            let (segment, after) = rest.split_at(usize::from(len));
-            rest = after;
-            segment
-        };
-        self.lengths.iter().map(take).collect()
-    }
-
-    /// The checksum of the page is that in its header: a CRC with the polynomial 0x04c11db7, of all
-    /// bytes with zeros in its place.
-    fn is_whole(&self) -> bool {
-        let [before, checksum, after] = [&self.header[..22], &self.header[22..26], &self.header[26..]];
-        let bytes = before.iter().chain(&[0; 4]).chain(after).chain(self.lengths).chain(self.body);
-        let crc = bytes.fold(0_u32, |crc, &byte| (crc << 8) ^ CRC[usize::from((crc >> 24) as u8 ^ byte)]);
-        crc.to_le_bytes() == checksum
-    }
-}
-
-/// The CRC of each byte.
-const CRC: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut i = 0;
-    while i < 256 {
-        let (mut crc, mut bit) = ((i as u32) << 24, 0);
-        while bit < 8 {
-            crc = (crc << 1) ^ if crc >> 31 == 1 { 0x04C1_1DB7 } else { 0 };
-            bit += 1;
-        }
-        table[i] = crc;
-        i += 1;
-    }
-    table
-};
-
-/// The pages of a file.
-struct Pages<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Iterator for Pages<'a> {
-    type Item = Result<Page<'a>, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let page = take_page(self.rest);
-        self.rest = page.as_ref().map_or(&[], |(_, rest)| rest);
-        Some(page.map(|(page, _)| page))
-    }
-}
-
-/// What a page begins with.
-const PAGE: &[u8] = b"OggS";
-
-/// Whether there is a page somewhere, or what there is of one at the end.
-fn contains_page(bytes: &[u8]) -> bool {
-    bytes.windows(PAGE.len()).any(|window| window == PAGE) || (1..PAGE.len()).any(|len| bytes.ends_with(&PAGE[..len]))
-}
-
-/// The first page of `bytes`, and what follows it.
-fn take_page(bytes: &[u8]) -> Result<(Page<'_>, &[u8]), Error> {
-    if !bytes.starts_with(&PAGE[..bytes.len().min(4)]) {
-        return Err(damaged("no Ogg page where one should begin"));
-    }
-    let (header, after) = bytes.split_first_chunk::<27>().ok_or(Error::NoEnd { format: OGG_OPUS })?;
-    let (lengths, after) = after.split_at_checked(usize::from(header[26])).ok_or(Error::NoEnd { format: OGG_OPUS })?;
-    let len = lengths.iter().map(|&len| usize::from(len)).sum();
-    let (body, rest) = after.split_at_checked(len).ok_or(Error::NoEnd { format: OGG_OPUS })?;
-    let page = Page { header, lengths, body };
-    if !page.is_whole() {
-        return Err(damaged("an Ogg page whose checksum is wrong"));
-    }
-    Ok((page, rest))
 }

@@ -8,8 +8,6 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-#[cfg(feature = "opus")]
-use kaldera_base::panics;
 use kaldi_feat::{Audio, PolyphaseResample, Resamplers, Samples, check_resampled};
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
@@ -540,10 +538,9 @@ fn read_other(
     }
     match format {
         #[cfg(feature = "opus")]
-        Format::Opus => panics::catch(|| opus::decode(&bytes, options.allow_truncated))
-            .unwrap_or_else(|message| Err(Error::Decoder { format: opus::OGG_OPUS, message })),
+        Format::Opus => opus::decode(&bytes, options.allow_truncated),
         #[cfg(feature = "symphonia")]
-        _ => decode::decode(bytes, options.allow_truncated),
+        _ => decode::decode(&bytes, options.allow_truncated),
         #[cfg(not(feature = "symphonia"))]
         _ => Err(formats::not_audio(&bytes)),
     }

@@ -387,7 +387,7 @@ mod tests {
             ("kind = 'fbank'\npreemphasis = nan", "a number from 0 to 1"),
             ("kind = 'fbank'\npreemphasis = true", "'true' is not a number"),
             ("kind = 'fbank'\nnormalize = 1", "'1' is not one of none, samples, per_feature"),
-            ("kind = 3", "'3' is not fbank, mfcc"),
+            ("kind = 3", "'3' is not one of fbank, mfcc"),
             ("preset = 'kaldy'", "'kaldy' is not one of kaldi"),
             ("num-mel-bins = 80", "it is missing: one of fbank, mfcc"),
             ("preset = 'whisper'\nkind = 'fbank'", "there is no fbank of whisper, which has log-mel"),

@@ -99,7 +99,7 @@ fn formats_that_are_not_read_are_named_with_what_to_do() {
         (b"\x1A\x45\xDF\xA3.....", ["WebM", "ffmpeg -i FILE -f wav - |"]),
         (b"#!AMR\n", ["AMR", "ffmpeg -i FILE -f wav - |"]),
         (&adpcm, ["0x0017", "ffmpeg -i FILE -f wav - |"]),
-        (b"hello", ["not audio", "hello"]),
+        (b"hello", ["it begins with 'hello'", "copy it again"]),
         (b"", ["not audio", "nothing"]),
     ] {
         let error = open(&file(&folder, "x", bytes)).unwrap_err().to_string();
@@ -126,7 +126,11 @@ fn files_of_all_formats_are_errors_when_cut_short_or_empty() {
                     path.display()
                 ),
                 Err(Error::NotAudio { .. }) => assert!(len < 12, "{} of {len} bytes", path.display()),
-                Err(error) => assert!(!error.to_string().is_empty()),
+                Err(error) => {
+                    let error = error.to_string();
+                    let has_remedy = ["copy", "ffmpeg", "sph2pipe"].iter().any(|remedy| error.contains(remedy));
+                    assert!(has_remedy, "{} of {len} bytes: {error}", path.display());
+                }
             }
         }
     }
@@ -214,8 +218,9 @@ mod decoded {
             // Ninths, as a half of two streams is a whole one.
             for part in 1..9 {
                 let path = file(&folder, "cut", &bytes[..bytes.len() * part / 9]);
-                let error = open(&path).expect_err("a part");
-                assert!(error.to_string().contains("cut: "), "{error}");
+                let error = open(&path).expect_err("a part").to_string();
+                let expected = ["cut: ", if bytes == FLAC { "FLAC" } else { "Ogg" }, "copy it again"];
+                assert!(expected.iter().all(|part| error.contains(part)), "{error}");
                 if let Ok(recording) = truncated(&path) {
                     let samples = recording.samples();
                     assert!(samples.len() < whole.num_samples() && !samples.is_empty());
@@ -225,8 +230,140 @@ mod decoded {
         }
     }
 
+    /// 0.5 s of 440 Hz at 16 kHz, 18 pages with 16 of audio, as ffmpeg 5.1 writes it with libvorbis.
+    const PAGES: &[u8] = include_bytes!("audio/pages.ogg");
+    /// The same with libmp3lame: 16 frames of 72 bytes, and before them one that tells how many.
+    const MP3: &[u8] = include_bytes!("audio/tone.mp3");
+    /// 0.3 s, by ffmpeg to a pipe: 9 frames of 576 samples, and nothing tells how many.
+    const STREAM: &[u8] = include_bytes!("audio/stream.flac");
+
+    fn read(bytes: &[u8]) -> Result<Recording, Error> {
+        Recording::read(bytes, &ReadOptions::default())
+    }
+
+    /// Asserts that `bytes` are an error that tells what and where, and gives what comes before the
+    /// damage of `whole` where that is allowed. Returns how many samples that are.
+    #[track_caller]
+    fn damaged(bytes: &[u8], whole: &Recording, expected: &[&str]) -> usize {
+        let error = read(bytes).expect_err("damage").to_string();
+        let remedies = ["copy it again", "`allow_truncated`"];
+        assert!(expected.iter().chain(&remedies).all(|part| error.contains(part)), "{error}");
+        let Ok(before) = Recording::read(bytes, &ReadOptions::default().with_allow_truncated(true)) else { return 0 };
+        let len = before.num_samples();
+        assert!(len < whole.num_samples());
+        assert_eq!(before.samples()[..], whole.samples()[..len]);
+        len
+    }
+
+    /// Where the pages of an Ogg file begin, and its end.
+    fn ogg_pages(bytes: &[u8]) -> Vec<usize> {
+        (0..=bytes.len()).filter(|&at| at == bytes.len() || bytes[at..].starts_with(b"OggS")).collect()
+    }
+
     #[test]
-    fn tags_behind_flac_are_no_damage_and_another_stream_is() {
+    fn a_page_of_ogg_that_is_missing_or_spoilt_is_an_error_unless_it_is_allowed() {
+        let whole = read(PAGES).unwrap();
+        assert_eq!(whole.num_samples(), 8000);
+        let pages = ogg_pages(PAGES);
+        assert_eq!(pages.len(), 19);
+        let mut taken = Vec::new();
+        for (number, page) in pages.windows(2).enumerate().skip(1) {
+            let missing = [&PAGES[..page[0]], &PAGES[page[1]..]].concat();
+            let len = damaged(&missing, &whole, &["Ogg"]);
+            let mut spoilt = PAGES.to_vec();
+            spoilt[page[1] - 1] ^= 1;
+            let what = format!("the page at byte {} has a wrong checksum", page[0]);
+            assert_eq!(damaged(&spoilt, &whole, &["damaged Ogg", &what]), len, "{number}");
+            spoilt[page[0]..page[1]].fill(0);
+            assert_eq!(damaged(&spoilt, &whole, &["Ogg"]), len, "{number}");
+            taken.push(len);
+        }
+        // All but the packet that the next page would overlap.
+        assert!(taken.is_sorted() && taken[16] > 7000, "{taken:?}");
+        let missing = [&PAGES[..pages[5]], &PAGES[pages[6]..]].concat();
+        damaged(&missing, &whole, &[&format!("the page at byte {} is number 6, where 5 should follow", pages[5])]);
+    }
+
+    #[test]
+    fn what_is_between_whole_pages_or_behind_them_is_no_damage() {
+        let whole = read(PAGES).unwrap();
+        let pages = ogg_pages(PAGES);
+        for at in [pages[7], PAGES.len()] {
+            let junk = [&PAGES[..at], &[0; 500], &PAGES[at..]].concat();
+            assert_eq!(read(&junk).unwrap(), whole);
+        }
+        let chained = read(&[PAGES, OGG, PAGES].concat()).unwrap();
+        assert_eq!(chained.num_samples(), 2 * 8000 + 4800);
+        assert_eq!(chained.samples()[12_800..], *whole.samples());
+        // Its last page is missing, and another file follows.
+        let chained = [&PAGES[..pages[17]], OGG].concat();
+        damaged(&chained, &read(&[PAGES, OGG].concat()).unwrap(), &["truncated", "Ogg"]);
+    }
+
+    #[test]
+    fn a_hole_in_mp3_is_an_error_unless_it_is_allowed() {
+        let whole = read(MP3).unwrap();
+        assert_eq!(whole.num_samples(), 8000);
+        let begin = MP3.windows(2).position(|bytes| bytes == [0xFF, 0xF3]).unwrap();
+        let first = MP3.len() - 16 * 72;
+        // With and without what tells how many frames there are.
+        let bare = [&MP3[..begin], &MP3[first..]].concat();
+        let all = read(&bare).unwrap();
+        assert_eq!(all.num_samples(), 16 * 576, "with the padding");
+        for frame in 3..10 {
+            for (len, offset) in [(1, 0), (100, 10), (300, 70)] {
+                let spoil = |bytes: &[u8], at: usize| {
+                    let mut bytes = bytes.to_vec();
+                    bytes[at..at + len].fill(0);
+                    bytes
+                };
+                let at = frame * 72 + offset;
+                damaged(&spoil(MP3, first + at), &whole, &["damaged MP3", "no frame begins at byte"]);
+                let len = damaged(&spoil(&bare, begin + at), &all, &["damaged MP3", "no frame begins at byte"]);
+                assert_eq!(len, 576 * ((at - 1) / 72), "{at}");
+            }
+        }
+        // Frames are missing.
+        let missing = [&MP3[..first + 4 * 72], &MP3[first + 7 * 72..]].concat();
+        let error = read(&missing).unwrap_err().to_string();
+        assert!(error.contains("its MP3 header promises 16 frames, but there are 13"), "{error}");
+    }
+
+    #[test]
+    fn mp3_files_that_are_joined_are_one_recording() {
+        let once = read(MP3).unwrap();
+        let tag = [&b"TAG"[..], &[b' '; 125]].concat();
+        let joined = read(&[MP3, &tag, MP3, &tag].concat()).unwrap();
+        assert_eq!(joined.num_samples(), 16_000);
+        assert_eq!(
+            [&joined.samples()[..8000], &joined.samples()[8000..]].map(<[f32]>::to_vec),
+            [(); 2].map(|()| once.samples().to_vec())
+        );
+    }
+
+    #[test]
+    fn a_hole_in_flac_of_unknown_length_is_an_error_unless_it_is_allowed() {
+        let whole = read(STREAM).unwrap();
+        assert_eq!(whole.num_samples(), 4800);
+        let tagged = [STREAM, b"TAG", &[b' '; 125]].concat();
+        assert_eq!(read(&tagged).unwrap(), whole);
+        let frames: Vec<_> = (0..STREAM.len()).filter(|&at| STREAM[at..].starts_with(&[0xFF, 0xF8, 0x25])).collect();
+        assert!(frames.len() >= 8, "{frames:?}");
+        for (number, frame) in frames.windows(2).enumerate() {
+            let mut hole = STREAM.to_vec();
+            hole[frame[0] + 30..frame[0] + 60].fill(0);
+            let what = format!("sample {} follows where sample {} should", 576 * (number + 1), 576 * number);
+            assert_eq!(damaged(&hole, &whole, &["damaged FLAC", &what]), 576 * number);
+        }
+        let mut hole = STREAM.to_vec();
+        let at = STREAM.len() - 20;
+        hole[at] ^= 1;
+        damaged(&hole, &whole, &["truncated", "FLAC"]);
+        assert_eq!(read(&[STREAM, STREAM].concat()).unwrap().num_samples(), 9600);
+    }
+
+    #[test]
+    fn tags_and_other_streams_behind_flac_are_no_damage() {
         let folder = tempfile::tempdir().unwrap();
         let whole = open(&file(&folder, "whole.flac", FLAC)).unwrap();
         let id3 = [&b"TAG"[..], &[b' '; 125]].concat();
@@ -237,11 +374,8 @@ mod decoded {
             let tagged = file(&folder, "tagged.flac", &[FLAC, tag].concat());
             assert_eq!(open(&tagged).unwrap(), whole, "{tag:?}");
         }
-        let twice = file(&folder, "twice.flac", &[FLAC, FLAC].concat());
-        let error = open(&twice).unwrap_err().to_string();
-        let expected = ["twice.flac: ", "FLAC", &format!("the {} samples of the first", whole.num_samples())];
-        assert!(expected.iter().all(|part| error.contains(part)), "{error}");
-        assert_eq!(truncated(&twice).unwrap(), whole);
+        let twice = open(&file(&folder, "twice.flac", &[FLAC, &id3, FLAC].concat())).unwrap();
+        assert_eq!([&twice.samples()[..4800], &twice.samples()[4800..]], [&whole.samples()[..]; 2]);
         // A number of samples in the header that is too small, 1 of 36 bits, loses none of them.
         let few = [&FLAC[..21], &[FLAC[21] & 0xF0, 0, 0, 0, 1], &FLAC[26..]].concat();
         assert_eq!(open(&file(&folder, "few.flac", &few)).unwrap(), whole);
@@ -270,12 +404,12 @@ mod decoded {
     proptest! {
         #[test]
         fn no_damage_makes_it_panic(
-            is_ogg: bool,
+            original in 0..4_usize,
             spoilt in vec((any::<Index>(), any::<u8>()), 1..6),
             end: Index,
             allow_truncated: bool,
         ) {
-            let mut bytes = if is_ogg { OGG } else { FLAC }.to_vec();
+            let mut bytes = [OGG, FLAC, MP3, STREAM][original].to_vec();
             for (index, byte) in spoilt {
                 let index = index.index(bytes.len());
                 bytes[index] = byte;

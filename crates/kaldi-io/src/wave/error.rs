@@ -145,8 +145,10 @@ pub enum WaveError {
         /// Bytes of samples in the file.
         found: u64,
     },
-    /// More samples than a recording may have.
-    #[error("more than {limit} bytes of samples, which is the limit: cut it into parts")]
+    /// More samples than a recording may have, or a header that says so.
+    #[error(
+        "more than {limit} bytes of samples, which is the limit: cut it into parts, or copy it again if it is shorter"
+    )]
     TooLong {
         /// The most bytes.
         limit: u64,
