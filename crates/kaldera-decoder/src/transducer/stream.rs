@@ -14,7 +14,8 @@ use crate::transducer::search::Search;
 use crate::transducer::topology::TransducerTopology;
 
 /// A beam search of an utterance whose frames of the encoder come in chunks:
-/// [`modified_beam_search`], [`beam_search`] or [`tdt_beam_search`], by its topology, whose result
+/// [`modified_beam_search`](super::modified_beam_search), [`beam_search`](super::beam_search) or
+/// [`tdt_beam_search`](super::tdt_beam_search), by its topology, whose result
 /// [`finish`](Self::finish) returns whatever the chunks are.
 ///
 /// ```
@@ -64,7 +65,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
     /// Takes more frames: rows of as many values as the joiner takes.
     ///
     /// # Errors
-    /// As [`modified_beam_search`]; the stream cannot be used afterwards.
+    /// As [`modified_beam_search`](super::modified_beam_search); the stream cannot be used afterwards.
     pub fn accept(&mut self, chunk: &EncoderOutput<'_>) -> Result<(), Error> {
         chunk.check_dim(self.search.model)?;
         self.search.accept(chunk)
