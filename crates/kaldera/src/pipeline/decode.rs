@@ -4,10 +4,12 @@
 //! The frames of MP3, the pages of Ogg and the numbers of FLAC's samples tell of it.
 
 use std::io::{Cursor, ErrorKind};
+use std::iter;
 use std::ops::Range;
 
 use kaldera_base::panics::catch;
 use kaldi_io::wave::check_layout;
+use memchr::memmem;
 use symphonia::core::codecs::audio::well_known::{CODEC_ID_FLAC, CODEC_ID_MP3};
 use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error as SymphoniaError;
@@ -86,13 +88,11 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
 /// The streams of a FLAC file, which are several where files were joined. The decoder would take
 /// tags, or another stream, for a part of the last frame.
 fn flac_streams(bytes: &[u8], begin: usize) -> Vec<Part> {
-    /// With the header of the first block, which may be the last one too.
-    const BEGIN: usize = 8;
-    let begins = |bytes: &[u8]| matches!(bytes, [b'f', b'L', b'a', b'C', 0 | 0x80, 0, 0, 34]);
-    let others = bytes[begin..].windows(BEGIN).enumerate().skip(1).filter(|&(_, bytes)| begins(bytes));
-    let mut places: Vec<_> = others.map(|(place, _)| begin + place).collect();
-    places.insert(0, begin);
-    places.push(bytes.len());
+    // With the header of the first block, which may be the last one too.
+    let begins = |place: &usize| matches!(bytes[place + 4..], [0 | 0x80, 0, 0, 34, ..]);
+    let others = memmem::find_iter(&bytes[begin..], b"fLaC").map(|place| begin + place).filter(begins);
+    let others = others.filter(|&place| place > begin);
+    let places: Vec<_> = iter::once(begin).chain(others).chain([bytes.len()]).collect();
     let stream = |place: &[usize]| {
         let len = mpeg::without_tags(&bytes[place[0]..place[1]]).len();
         Part { range: place[0]..place[0] + len, has_length: true }

@@ -105,15 +105,13 @@ impl Recording {
         if num_channels == 0 || samp_freq <= 0.0 || !samp_freq.is_finite() {
             return Err(Error::NoRate { channels: num_channels, samp_freq });
         }
-        match &self.samples {
-            WaveSamples::F32(samples) => match samples.iter().position(|sample| !sample.is_finite()) {
-                Some(i) => {
-                    let (sample, channel) = (i / num_channels, i % num_channels);
-                    Err(Error::NotFiniteSample { sample, channel, value: samples[i] })
-                }
-                None => Ok(()),
-            },
-            WaveSamples::I16(_) => Ok(()),
+        let WaveSamples::F32(samples) = &self.samples else { return Ok(()) };
+        match first_not_finite(samples) {
+            Some(i) => {
+                let (sample, channel) = (i / num_channels, i % num_channels);
+                Err(Error::NotFiniteSample { sample, channel, value: samples[i] })
+            }
+            None => Ok(()),
         }
     }
 
@@ -368,6 +366,15 @@ impl From<Recording> for WaveSamples {
     fn from(recording: Recording) -> Self {
         recording.samples
     }
+}
+
+/// The first sample that is NaN or infinite.
+fn first_not_finite(samples: &[f32]) -> Option<usize> {
+    /// Within a block nothing ends the loop early, so that it is one of vectors.
+    const BLOCK: usize = 1 << 10;
+    let all_finite = |block: &[f32]| block.iter().fold(true, |all, sample| all & sample.is_finite());
+    let begin = BLOCK * samples.chunks(BLOCK).position(|block| !all_finite(block))?;
+    samples[begin..].iter().position(|sample| !sample.is_finite()).map(|i| begin + i)
 }
 
 /// A sample as the integer that it is.
@@ -642,6 +649,10 @@ mod tests {
             assert!(matches!(error, Error::NotFiniteSample { sample: 16, channel: 1, .. }), "{error}");
         }
         assert!(read(Recording::from_f32(vec![f32::MAX], 8000.0)).is_ok());
+        let mut samples = vec![1.0; 5000];
+        samples[4999] = f32::NAN;
+        assert_eq!(first_not_finite(&samples), Some(4999));
+        assert_eq!(first_not_finite(&samples[..4999]), None);
     }
 
     #[test]
