@@ -47,8 +47,8 @@ END
 
     tree=$(cd "$project" && cargo tree --offline -e normal --prefix none --no-dedupe)
     if [[ $uses_blas == *" $name "* ]]; then
-        grep -q '^openblas' <<<"$tree" || { echo "$name: OpenBLAS is a default feature, and not used" >&2; return 1; }
-    elif grep -E '^(faer|openblas|cblas|lapack)' <<<"$tree"; then
+        grep -q '^cblas-sys' <<<"$tree" || { echo "$name: OpenBLAS is a default feature, and not used" >&2; return 1; }
+    elif grep -E '^(faer|cblas|lapack|lax)' <<<"$tree"; then
         echo "$name should not need these" >&2
         return 1
     fi

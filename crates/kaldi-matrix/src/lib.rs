@@ -54,7 +54,7 @@
 //!
 //! Beside arithmetic: singular values, eigenvalues, inverses and Cholesky factors ([`SpMatrix`] and
 //! [`MatrixBase`]), quadratic problems, [`optimization`], Fourier transforms in Kaldi's layouts
-//! ([`fft`]), random numbers from a seed ([`RandomState`]), what neural networks apply to their
+//! (`fft`), random numbers from a seed ([`RandomState`]), what neural networks apply to their
 //! rows, and Kaldi's files ([`codec`]).
 //!
 //! # Coming from Kaldi
@@ -87,9 +87,10 @@
 //!
 //! With `openblas` and `pure`, the environment variable `KALDERA_BACKEND=openblas` or `=pure` overrides the choice,
 //! and [`backend_info`] tells what is there. All run with one thread: parallelism belongs to the
-//! caller, over utterances. OpenBLAS is a system library (Debian: `libopenblas-dev`);
-//! `OPENBLAS_NUM_THREADS` changes its number of threads. The feature `fft`, on by default, has
-//! [`fft`].
+//! caller, over utterances. OpenBLAS is a system library (Debian: `libopenblas-dev`). The build
+//! links the one in the folder that the environment variable `OPENBLAS_LIB_DIR` names, else the one
+//! that pkg-config knows, else the one that the linker finds. `OPENBLAS_NUM_THREADS` changes its
+//! number of threads at run time. The feature `fft`, on by default, has the module `fft`.
 //!
 //! # When not to use it
 //! For arrays of more than two axes, or numbers other than `f32` and `f64`, take `ndarray`. Nothing
@@ -99,9 +100,6 @@
 //! Only the calls into OpenBLAS.
 
 #![deny(unsafe_code)]
-
-#[cfg(feature = "openblas")]
-extern crate openblas_src as _;
 
 pub mod codec;
 

@@ -26,7 +26,10 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 pub use element::NpyElement;
+use header::Kind;
 pub use header::{Header, HeaderProblem, NpyType};
+
+use kaldera_base::math::of_half;
 
 use crate::error::Error;
 use crate::layout::{Layout, Order};
@@ -134,6 +137,60 @@ impl<T: NpyElement> Tensor<T> {
         let mut file = BufWriter::new(File::create(path)?);
         self.write_npy(&mut file)?;
         Ok(file.flush()?)
+    }
+}
+
+impl Tensor<f32> {
+    /// Reads an array of real numbers of any type, up to its last byte: integers, booleans as 0 and 1, and
+    /// floating point of 16, 32 and 64 bits. What `f32` cannot hold is rounded to it. A Fortran-ordered
+    /// one keeps its order.
+    ///
+    /// ```
+    /// use tensor_strided::Tensor;
+    ///
+    /// let mut file = Vec::new();
+    /// Tensor::from_vec([3], vec![1_i64, -2, 3])?.write_npy(&mut file)?;
+    /// assert_eq!(Tensor::read_npy_as_f32(&file[..])?, Tensor::from_vec([3], vec![1.0, -2.0, 3.0])?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Any of [`NpyError`].
+    pub fn read_npy_as_f32(mut input: impl Read) -> Result<Self, NpyError> {
+        let header = Header::read(&mut input)?;
+        let layout = Layout::ordered(header.shape(), header.order())?;
+        let all = Elements { input, len: layout.len(), big_endian: header.is_big_endian() };
+        let found = header.element();
+        let elements = match (found.kind(), found.size()) {
+            (Kind::Float, 2) => all.read(of_half),
+            (Kind::Float, 4) => all.read(|x: f32| x),
+            (Kind::Float, 8) => all.read(|x: f64| x as f32),
+            (Kind::Integer, 1) => all.read(|x: i8| x.into()),
+            (Kind::Integer, 2) => all.read(|x: i16| x.into()),
+            (Kind::Integer, 4) => all.read(|x: i32| x as f32),
+            (Kind::Integer, 8) => all.read(|x: i64| x as f32),
+            (Kind::Unsigned, 1) => all.read(|x: u8| x.into()),
+            (Kind::Unsigned, 2) => all.read(|x: u16| x.into()),
+            (Kind::Unsigned, 4) => all.read(|x: u32| x as f32),
+            (Kind::Unsigned, 8) => all.read(|x: u64| x as f32),
+            (Kind::Bool, _) => all.read(|x: bool| x.into()),
+            _ => Err(NpyError::Type { expected: NpyType::of::<f32>(), found }),
+        };
+        Ok(Self::from_parts(elements?, layout)?)
+    }
+}
+
+/// The elements of a file, of any type.
+struct Elements<R> {
+    input: R,
+    len: usize,
+    big_endian: bool,
+}
+
+impl<R: Read> Elements<R> {
+    fn read<T: NpyElement>(self, of: impl Fn(T) -> f32) -> Result<Vec<f32>, NpyError> {
+        let elements = read_elements::<T>(self.input, self.len, self.big_endian)?;
+        Ok(elements.into_iter().map(of).collect())
     }
 }
 

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::case::ManifestCase;
@@ -61,10 +60,7 @@ pub(super) fn run(settings: &Settings, folder: &Path, case: &ManifestCase) -> io
     let deadline = Instant::now() + settings.time_limit;
     let ending = loop {
         if let Some(status) = child.try_wait()? {
-            break match (status.code(), status.signal()) {
-                (Some(code), _) => Ending::Exited(code),
-                (None, signal) => Ending::Signalled(signal.unwrap_or_default()),
-            };
+            break status.code().map_or_else(|| Ending::Signalled(signal(status)), Ending::Exited);
         }
         if Instant::now() >= deadline {
             child.kill()?;
@@ -83,6 +79,17 @@ pub(super) fn run(settings: &Settings, folder: &Path, case: &ManifestCase) -> io
         .unwrap_or("(silent)")
         .to_owned();
     Ok((ending, last))
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> i32 {
+    std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or_default()
+}
+
+/// Without signals every command has an exit status.
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> i32 {
+    0
 }
 
 #[cfg(test)]

@@ -84,6 +84,7 @@ fn prepare() {
 }
 
 /// Ends the threads that OpenBLAS has started on being loaded, unless somebody has asked for them.
+/// On Windows they stay.
 ///
 /// No call into OpenBLAS may be under way.
 pub(super) fn stop_idle_threads() {
@@ -91,7 +92,13 @@ pub(super) fn stop_idle_threads() {
     if std::env::var_os("OPENBLAS_NUM_THREADS").is_some() {
         return;
     }
-    // Builds without threads lack the function, hence the look-up at run time.
+    #[cfg(unix)]
+    shut_down_threads();
+}
+
+/// OpenBLAS's own function, where it is: builds without threads lack it, hence the look-up at run time.
+#[cfg(unix)]
+fn shut_down_threads() {
     // SAFETY: the name is a string with a zero at its end; looking it up runs no code.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"blas_thread_shutdown_".as_ptr()) };
     if !found.is_null() {

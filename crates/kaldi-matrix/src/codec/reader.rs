@@ -207,5 +207,11 @@ pub(super) fn is_space(b: u8) -> bool {
 pub(super) fn describe(bytes: &[u8]) -> String {
     const MAX: usize = 32;
     let dots = if bytes.len() > MAX { "..." } else { "" };
-    format!("`{}{dots}`", bytes[..bytes.len().min(MAX)].escape_ascii())
+    let begins = [&b"RIFF"[..], b"RIFX", b"fLaC", b"OggS", b"FORM", b"NIST_1A", b"ID3"];
+    let audio = if begins.iter().any(|begin| bytes.starts_with(begin)) {
+        ": audio, of which features must be made first (compute-mfcc-feats, kaldera features)"
+    } else {
+        ""
+    };
+    format!("`{}{dots}`{audio}", bytes[..bytes.len().min(MAX)].escape_ascii())
 }

@@ -384,6 +384,7 @@ mod tests {
         assert_eq!(message("[ 1 2 ; 3 ]"), "at byte 10: expected 2 numbers, as in the first row, found a row of 1");
         assert_eq!(message("[ 1 2"), "at byte 5: expected a number or `]`, found the end");
         assert_eq!(message("( 1 2 )"), "at byte 0: expected `[`, found `(`");
+        assert!(message("RIFF\x24\0\0\0WAVEfmt ").contains(": audio, of which features must be made first"));
         assert_eq!(message(" \n "), "at byte 3: expected `[`, found the end");
         let message = vector("[ 1 \n 2 ]").unwrap_err().to_string();
         assert_eq!(message, "at byte 4: expected the vector on one line, found `\\n`");

@@ -186,7 +186,7 @@ fn check_number<T: Sample>(plan: &[AxisPlan]) {
             if let Some(nest) = case.nest(source.as_ptr(), target.as_mut_ptr()) {
                 as_bits!(T, |B| dispatch_at(level, AllWays(nest.cast::<B>())));
                 assert!(target == expected, "{level} {plan:?}");
-                let range = target.as_mut_ptr_range();
+                let range = target.as_mut_ptr()..target.as_mut_ptr().wrapping_add(target.len());
                 // SAFETY: the layouts are within the buffers, and that of the target is nested.
                 unsafe { embed_nest_at(level, nest, range, T::number(5)) };
                 assert!(target == filled, "embed, {level} {plan:?}");
@@ -202,7 +202,7 @@ fn check_number<T: Sample>(plan: &[AxisPlan]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 2000, ..ProptestConfig::with_cases(300) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 2000, ..ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 300 }) })]
 
     #[test]
     fn copies_of_bytes_equal_a_loop(plan in plans()) {
@@ -282,6 +282,7 @@ fn elements_without_bytes_are_counted() {
 
 /// Large enough for threads, for large pages and for non-temporal stores of whole lines.
 #[test]
+#[cfg_attr(miri, ignore = "millions of elements")]
 fn large_copies_are_the_same() {
     let (rows, cols) = (2111, 2050);
     let source: Vec<f32> = (0..rows * cols).map(f32::number).collect();

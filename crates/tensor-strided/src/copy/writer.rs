@@ -37,7 +37,8 @@ struct Stage([MaybeUninit<u8>; STAGE]);
 /// Writes elements from the lowest target to the highest.
 struct Writer<T> {
     stage: Stage,
-    /// The target of the first byte of the stage. A line begins there.
+    /// The target of the first byte of the stage. A line begins there, possibly before the memory
+    /// that can be written: hence only wrapping arithmetic on it.
     base: *mut T,
     /// Which elements of the stage are still to be written; before `begin`, others are at the
     /// target.
@@ -146,7 +147,7 @@ impl<T: Bits> Writer<T> {
             self.end += head;
             self.flush();
             stream(src.add(head).cast(), self.base.cast(), lines);
-            self.base = self.base.add(lines * Self::PER_LINE);
+            self.base = self.base.wrapping_add(lines * Self::PER_LINE);
             src.add(tail).copy_to_nonoverlapping(self.staged(0), n - tail);
         }
         self.end = n - tail;
@@ -223,16 +224,21 @@ impl<T: Bits> Writer<T> {
             lines_begin = Self::PER_LINE;
             let begin = self.begin;
             // SAFETY: the caller's promise.
-            unsafe { self.staged(begin).copy_to_nonoverlapping(self.base.add(begin), lines_begin - begin) };
+            unsafe { self.staged(begin).copy_to_nonoverlapping(self.base.wrapping_add(begin), lines_begin - begin) };
             self.begin = 0;
         }
-        let (from, rest) = (self.staged(lines_begin), self.end - lines_end);
+        // One pointer for both: a second borrow of the stage ends the first.
+        let (stage, rest) = (self.staged(0), self.end - lines_end);
         // SAFETY: the caller's promise; the rest is shorter than a line, so it moves down without
         // overlapping itself, if it moves.
         unsafe {
-            stream(from.cast(), self.base.add(lines_begin).cast(), (lines_end - lines_begin) / Self::PER_LINE);
+            stream(
+                stage.add(lines_begin).cast(),
+                self.base.wrapping_add(lines_begin).cast(),
+                (lines_end - lines_begin) / Self::PER_LINE,
+            );
             if lines_end > 0 {
-                self.staged(lines_end).copy_to_nonoverlapping(self.staged(0), rest);
+                stage.add(lines_end).copy_to_nonoverlapping(stage, rest);
             }
         }
         self.base = self.base.wrapping_add(lines_end);

@@ -55,6 +55,10 @@ impl NpyType {
     pub fn size(self) -> usize {
         self.size
     }
+
+    pub(super) fn kind(self) -> Kind {
+        self.kind
+    }
 }
 
 impl fmt::Display for NpyType {
@@ -276,7 +280,7 @@ impl<'a> Parser<'a> {
             let sizes: &[usize] = match kind {
                 Kind::Bool => &[1],
                 Kind::Integer | Kind::Unsigned => &[1, 2, 4, 8],
-                Kind::Float => &[4, 8],
+                Kind::Float => &[2, 4, 8],
                 Kind::Complex => &[8, 16],
             };
             let big_endian = match endian {

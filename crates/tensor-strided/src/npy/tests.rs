@@ -49,6 +49,41 @@ fn versions_orders_and_ends_are_read() {
 }
 
 #[test]
+fn numbers_of_all_real_types_become_single_precision() {
+    let read = |kind: &str, data: &[u8]| {
+        let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': (2,), }}");
+        Tensor::read_npy_as_f32(&with_header(&header, data)[..]).map(|x| x.iter().copied().collect::<Vec<f32>>())
+    };
+    let is = |kind: &str, data: &[u8], expected: [f32; 2]| assert_eq!(read(kind, data).unwrap(), expected, "{kind}");
+    is("|b1", &[0, 3], [0.0, 1.0]);
+    is("|i1", &[0xff, 5], [-1.0, 5.0]);
+    is("|u1", &[0xff, 5], [255.0, 5.0]);
+    is(">i2", &[0xff, 0xfe, 0, 5], [-2.0, 5.0]);
+    is("<u2", &[0xff, 0xff, 5, 0], [65_535.0, 5.0]);
+    is("<i4", &[-3_i32, 1 << 30].map(i32::to_le_bytes).concat(), [-3.0, 1_073_741_824.0]);
+    is("<u4", &[u32::MAX, 1].map(u32::to_le_bytes).concat(), [4_294_967_296.0, 1.0]);
+    is("<i8", &[-3_i64, 1 << 40].map(i64::to_le_bytes).concat(), [-3.0, 1_099_511_627_776.0]);
+    is(">u8", &[3_u64, 0].map(u64::to_be_bytes).concat(), [3.0, 0.0]);
+    is("<f4", &[0.1_f32, -0.0].map(f32::to_le_bytes).concat(), [0.1, -0.0]);
+    is(">f8", &[0.1_f64, 1e300].map(f64::to_be_bytes).concat(), [0.1, f32::INFINITY]);
+    // As numpy has them: the largest, the smallest below and above 2^-14, a third, the infinities.
+    for (half, expected) in [
+        (0x7bff_u16, 65_504.0_f32),
+        (0x0001, 5.960_464_5e-8),
+        (0x83ff, -6.097_555e-5),
+        (0x0400, 6.103_515_6e-5),
+        (0x3555, 0.333_251_95),
+        (0xfc00, f32::NEG_INFINITY),
+        (0x7c00, f32::INFINITY),
+    ] {
+        is("<f2", &[half, 0x8000].map(u16::to_le_bytes).concat(), [expected, -0.0]);
+    }
+    assert!(read("<f2", &[0x7e01_u16, 0].map(u16::to_le_bytes).concat()).unwrap()[0].is_nan());
+    assert!(matches!(read("<c8", &[0; 16]), Err(NpyError::Type { .. })));
+    assert!(matches!(read("<f8", &[0; 15]), Err(NpyError::Truncated { expected: 16, found: 15 })));
+}
+
+#[test]
 fn errors_have_positions() {
     let problem = |header: &str| match Tensor::<f32>::read_npy(&with_header(header, &[])[..]) {
         Err(NpyError::Header { position, problem }) => (position, problem.to_string()),
