@@ -10,7 +10,7 @@
 //!   par      work divided among threads, with the feature `rayon`
 //!   memory   fresh memory for large results, in huge pages; prefetch
 //!   panics   panics of code that is not ours, as errors
-//!   text     an error that shows its position in a text
+//!   text     texts: their byte order mark, lines, and an error that shows its position
 //!   setters! the `with_*` methods of a structure of options
 //!   edit_distance  insertions, deletions and substitutions between two lists
 //!   abridged `Debug` of long slices
@@ -42,7 +42,10 @@ pub mod buffer;
 mod edit_distance;
 pub mod gemm;
 pub mod math;
-#[expect(unsafe_code, reason = "the one place that advises the operating system about memory")]
+#[cfg_attr(
+    any(target_os = "linux", target_arch = "x86_64"),
+    expect(unsafe_code, reason = "the one place that advises the operating system about memory, and prefetches")
+)]
 pub mod memory;
 pub mod panics;
 pub mod par;

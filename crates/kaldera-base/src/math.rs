@@ -26,6 +26,24 @@ use crate::kernel;
 use crate::real::Real;
 use crate::simd::{Lanes, dispatch};
 
+/// The value of the 16 bits of a floating-point number of half precision (IEEE 754).
+///
+/// ```
+/// use kaldera_base::math::of_half;
+///
+/// assert_eq!([0x3c00, 0xc000, 0x7bff, 0x0001].map(of_half), [1.0, -2.0, 65504.0, 2_f32.powi(-24)]);
+/// ```
+pub fn of_half(bits: u16) -> f32 {
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    let magnitude = match exponent {
+        0 => mantissa * 2_f32.powi(-24),
+        31 if mantissa == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + mantissa) * 2_f32.powi(exponent - 25),
+    };
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
 /// ln(e^a + e^b) of two logarithms; minus infinity is the logarithm of 0.
 ///
 /// ```

@@ -6,6 +6,7 @@
 //! who asks. These functions ask where a result is large enough.
 
 /// Bytes from which on huge pages are asked for.
+#[cfg(any(target_os = "linux", test))]
 const LARGE: usize = 4 << 20;
 
 /// An empty vector with room for `capacity` elements.

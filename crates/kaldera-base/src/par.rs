@@ -1,5 +1,5 @@
-//! Work divided among the threads of rayon's pool, with the feature `rayon`; without it there is
-//! one thread, and the same results.
+//! Work divided among the threads of rayon's pool, with the feature `rayon`. Without it, or if the
+//! pool cannot start its threads, there is one thread, and the same results.
 //!
 //! What is worth a task of its own is the caller's to say, in units of its work: elements, bytes,
 //! products.
@@ -8,7 +8,38 @@ use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "rayon")]
 mod pool {
-    pub(super) use rayon::{current_num_threads, join};
+    use std::error::Error as _;
+    use std::sync::OnceLock;
+
+    use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+    /// `false` if rayon's pool cannot start its threads, as under a limit on processes. It is
+    /// started here, as rayon panics when it cannot do so itself.
+    fn is_there() -> bool {
+        static GLOBAL: OnceLock<bool> = OnceLock::new();
+        // An error without a source: the pool was started before.
+        let start = || match rayon::ThreadPoolBuilder::new().build_global() {
+            Ok(()) => true,
+            Err(error) => error.source().is_none(),
+        };
+        rayon::current_thread_index().is_some() || *GLOBAL.get_or_init(start)
+    }
+
+    pub(super) fn current_num_threads() -> usize {
+        if is_there() { rayon::current_num_threads() } else { 1 }
+    }
+
+    pub(super) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+        if is_there() { rayon::join(a, b) } else { (a(), b()) }
+    }
+
+    pub(super) fn for_each_index(num: usize, run: &(dyn Fn(usize) + Sync)) {
+        if is_there() {
+            (0..num).into_par_iter().for_each(run);
+        } else {
+            (0..num).for_each(run);
+        }
+    }
 }
 
 #[cfg(not(feature = "rayon"))]
@@ -19,6 +50,10 @@ mod pool {
 
     pub(super) fn join<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
         (a(), b())
+    }
+
+    pub(super) fn for_each_index(num: usize, run: &(dyn Fn(usize) + Sync)) {
+        (0..num).for_each(run);
     }
 }
 
@@ -49,18 +84,6 @@ pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> 
     pool::join(a, b)
 }
 
-/// `run` on 0 .. `num`, on all threads. Not generic, so that rayon's code is compiled once and not
-/// for each caller.
-fn for_each_index(num: usize, run: &(dyn Fn(usize) + Sync)) {
-    #[cfg(feature = "rayon")]
-    {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        (0..num).into_par_iter().for_each(run);
-    }
-    #[cfg(not(feature = "rayon"))]
-    (0..num).for_each(run);
-}
-
 /// Calls `f` with each item, on all threads.
 ///
 /// ```
@@ -73,7 +96,8 @@ pub fn for_each<T: Send>(items: Vec<T>, f: impl Fn(T) + Sync) {
         return items.into_iter().for_each(f);
     }
     let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
-    for_each_index(items.len(), &|i| {
+    // Not generic, so that rayon's code is compiled once.
+    pool::for_each_index(items.len(), &|i| {
         let item = items[i].lock().unwrap_or_else(PoisonError::into_inner).take();
         item.into_iter().for_each(&f);
     });

@@ -362,6 +362,28 @@ pub fn level() -> Level {
     }
 }
 
+/// The value of `KALDERA_SIMD`.
+fn choice() -> String {
+    std::env::var_os("KALDERA_SIMD").unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The widest instruction set that a value of `KALDERA_SIMD` allows.
+fn widest(choice: &str) -> Option<Level> {
+    Some(match choice {
+        "portable" => Level::Portable,
+        "avx2" => Level::Avx2,
+        "" | "avx512" => Level::Avx512,
+        _ => return None,
+    })
+}
+
+/// What a program tells its user if `KALDERA_SIMD` names no instruction set, and so has no effect.
+pub fn unknown_choice() -> Option<String> {
+    let choice = choice();
+    let is_unknown = widest(&choice).is_none();
+    is_unknown.then(|| format!("KALDERA_SIMD={choice:?} has no effect: it must be portable, avx2 or avx512"))
+}
+
 /// A level with its proof, so that [`dispatch`] need not ask the processor again.
 #[derive(Clone, Copy)]
 enum Chosen {
@@ -376,11 +398,7 @@ enum Chosen {
 fn chosen() -> Chosen {
     static CHOSEN: OnceLock<Chosen> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
-        let wanted = match std::env::var("KALDERA_SIMD").as_deref() {
-            Ok("portable") => Level::Portable,
-            Ok("avx2") => Level::Avx2,
-            _ => Level::Avx512,
-        };
+        let wanted = widest(&choice()).unwrap_or(Level::Avx512);
         proof(available().filter(|&level| level <= wanted).last().unwrap_or(Level::Portable))
     })
 }
@@ -447,6 +465,13 @@ fn run<K: Kernel>(with: Chosen, kernel: K) -> K::Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_choice_is_a_name_or_nothing() {
+        let levels = ["portable", "avx2", "avx512", "", "AVX2", "nonsense"].map(widest);
+        let [portable, avx2, avx512] = [Level::Portable, Level::Avx2, Level::Avx512].map(Some);
+        assert_eq!(levels, [portable, avx2, avx512, avx512, None, None]);
+    }
 
     struct Check;
     impl Kernel for Check {

@@ -1,7 +1,71 @@
-//! Where a text is wrong, shown as a person wants to see it.
+//! Texts that people and their editors wrote: their first bytes, their lines, and where they are
+//! wrong.
 
 use std::error::Error;
 use std::fmt;
+
+/// The byte order mark, which editors on Windows put in front of UTF-8. It is no part of a text.
+pub const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// A text without the byte order mark in front of it.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
+/// The lines of a text with their numbers, from 1, without a byte order mark in front and without
+/// their ends.
+///
+/// ```
+/// use kaldera_base::text::lines;
+///
+/// assert!(lines("\u{feff}a b\r\n\nc").eq([(1, "a b"), (2, ""), (3, "c")]));
+/// ```
+pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
+    (1..).zip(without_mark(text).lines())
+}
+
+/// Why bytes are no text in UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotUtf8 {
+    /// They are UTF-16.
+    Utf16,
+    /// A line, counted from 1, has other bytes.
+    Line(usize),
+}
+
+impl fmt::Display for NotUtf8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Utf16 => f.write_str("it is UTF-16: save it as UTF-8"),
+            Self::Line(line) => write!(f, "line {line} is not UTF-8: save the text as UTF-8"),
+        }
+    }
+}
+
+impl Error for NotUtf8 {}
+
+/// Whether a text begins as UTF-16 does: with its byte order mark, or with an ASCII character in two
+/// bytes.
+pub fn is_utf_16(start: &[u8]) -> bool {
+    matches!(*start, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) || matches!(*start, [a, b, ..] if (a == 0) != (b == 0))
+}
+
+/// The text of a file's bytes, without a byte order mark.
+///
+/// # Errors
+/// For what is not UTF-8, with the first line of it.
+pub fn from_utf8(mut bytes: Vec<u8>) -> Result<String, NotUtf8> {
+    if is_utf_16(&bytes) {
+        return Err(NotUtf8::Utf16);
+    }
+    if bytes.starts_with(BYTE_ORDER_MARK.as_bytes()) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        NotUtf8::Line(1 + good.iter().filter(|&&byte| byte == b'\n').count())
+    })
+}
 
 /// Characters of the text that an error shows on either side of its position.
 const EXCERPT: usize = 36;
@@ -73,6 +137,17 @@ impl<K: fmt::Debug + fmt::Display> Error for TextError<K> {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_utf_8_with_or_without_a_mark() {
+        let text = |bytes: &[u8]| from_utf8(bytes.to_vec());
+        assert_eq!(text("\u{feff}\u{e9}\u{feff}".as_bytes()), Ok("\u{e9}\u{feff}".into()));
+        assert_eq!((text(b""), text(b"\n\n\0")), (Ok(String::new()), Ok("\n\n\0".into())));
+        assert_eq!(text(b"a\nb\xff\nc"), Err(NotUtf8::Line(2)));
+        for utf_16 in [b"\xff\xfea\0", b"\xfe\xff\0a", b"a\0b\0", b"\0a\0b"] {
+            assert_eq!(text(utf_16), Err(NotUtf8::Utf16));
+        }
+    }
 
     #[test]
     fn caret_is_below_the_position() {

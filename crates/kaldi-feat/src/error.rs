@@ -112,9 +112,9 @@ pub enum Error {
     },
 
     /// A sample of the audio is infinite or not a number.
-    #[error("sample {index} is {value}: no features can be made of that")]
+    #[error("sample {index} (counted from 0) is {value}: samples must be finite numbers")]
     BadSample {
-        /// The sample, from 0, counted from where this call began.
+        /// The sample, counted from where this call began.
         index: usize,
         /// Its value.
         value: f32,

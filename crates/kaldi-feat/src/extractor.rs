@@ -78,7 +78,7 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
 /// ```
 /// use kaldi_feat::{Audio, Fbank, FbankOptions};
 ///
-/// let fbank = Fbank::new(FbankOptions::default().with_num_mel_bins(80).with_dither(0.0))?;
+/// let fbank = Fbank::new(FbankOptions::default().with_num_mel_bins(80))?;
 ///
 /// let second: Vec<i16> = (0..16000).map(|i| (1000.0 * (i as f32 * 0.2).sin()) as i16).collect();
 /// let features = fbank.compute(&Audio::new(&second, 16000.0))?;
@@ -187,7 +187,7 @@ impl<K: Kind> Extractor<K> {
     ///
     /// # Errors
     /// When the sample rate is not the one of the options and resampling is not allowed, or the
-    /// audio's warp factor can't be.
+    /// audio's warp factor can't be; [`Error::BadSample`] when a sample is not finite.
     #[doc(alias = "ComputeFeatures")]
     pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
         let mut values = Vec::new();
@@ -238,7 +238,14 @@ impl<K: Kind> Extractor<K> {
             None => audio.samples,
         };
         let signal = Signal { samples, first: 0 };
+        workspace.has_not_finite = false;
         self.frames_of_signal(workspace, &warped, signal, &self.dither(audio.key), 0, out);
+        // A pass of its own over all samples would cost a tenth of the features.
+        let frames = (out.len() / self.dim()) as u64;
+        let rest = samples.range(self.framing.first_not_gathered(frames, samples.len())..samples.len());
+        if workspace.has_not_finite || rest.first_not_finite().is_some() {
+            audio.samples.check_finite()?;
+        }
         self.kind.finish(out);
         workspace.resampled = resampled;
         Ok(())
@@ -387,7 +394,8 @@ fn frames_of_one<S: Simd, K: Kind>(
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
     for chunk in out.chunks_mut(CHUNK * dim) {
         let end = first_frame + (chunk.len() / dim) as u64;
-        framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, 0);
+        let (_, are_finite) = framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, 0);
+        workspace.has_not_finite |= !are_finite;
         for (rows, first) in chunk.chunks_mut(S::LANES * dim).zip((0..).step_by(S::LANES)) {
             let starts: [usize; MAX_LANES] = std::array::from_fn(|lane| (first + lane) * framing.shift);
             compute_rows(s, extractor, warped, &starts[..rows.len() / dim], workspace, rows);
@@ -411,7 +419,8 @@ fn frames_of_many<S: Simd, K: Kind>(
         if frames > 0 {
             all_starts.extend((0..frames).map(|i| end + i * framing.shift));
             let range = [job.first_frame, job.first_frame + frames as u64 - 1];
-            end = framing.gather(s, job.signal, job.dither, range, &mut workspace.wave, end);
+            // Streams take no other samples than finite ones.
+            (end, _) = framing.gather(s, job.signal, job.dither, range, &mut workspace.wave, end);
         }
     }
     let mut block = std::mem::take(&mut workspace.block);

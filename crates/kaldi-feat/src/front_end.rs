@@ -153,6 +153,7 @@ impl AnyFeatures for SampleRows {
 
     fn compute(&self, _: &mut Workspace, audio: &Audio<'_>, out: &mut Vec<f32>) -> Result<(), Error> {
         AnyFeatures::num_rows(self, audio)?;
+        audio.samples.check_finite()?;
         let mut stream = SampleRows::stream(self, audio.samp_freq)?;
         stream.accept(audio.samples);
         stream.finish();
@@ -265,6 +266,7 @@ impl FrontEnd {
             *audio
         } else {
             self.features.num_rows(audio)?;
+            audio.samples.check_finite()?;
             samples.clear();
             let mut stream = self.emphasized(audio.samp_freq)?;
             stream.accept(audio.samples, samples);

@@ -14,7 +14,7 @@
 //! ```
 //! use kaldi_feat::{Audio, Mfcc, MfccOptions};
 //!
-//! let options = MfccOptions::default().with_dither(0.0); // Kaldi's defaults, and Kaldi's names
+//! let options = MfccOptions::default(); // Kaldi's names, and its defaults but for the dither
 //! let mfcc = Mfcc::new(options)?; // planned once, shared by any number of threads
 //!
 //! let samples: Vec<i16> = (0..8000).map(|i| ((i * i) % 2000) as i16 - 1000).collect();
@@ -71,8 +71,8 @@
 //! | `paste-feats`, `select-feats`, `select-voiced-frames`, `shift-feats`, `subsample-feats` | [`paste_columns`], [`select_columns`], [`select_voiced`], [`shift_frames`], [`subsample_frames`] |
 //!
 //! ## Where it differs from Kaldi
-//! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample),
-//!   drawn once for each sample; Kaldi draws it from the C library for each frame anew, so that its
+//! - **Dither** is 0 unless it is set, where Kaldi has 1. It is a function of (`dither_seed`, the
+//!   utterance's key, the index of the sample), drawn once for each sample; Kaldi draws it from the C library for each frame anew, so that its
 //!   output can't be had twice. Its size is the same.
 //! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the field.
 //! - **Pitch** may come in chunks of any size. With `snip_edges` false and small chunks Kaldi

@@ -121,6 +121,22 @@ impl OptionValue for String {
     }
 }
 
+/// An option that may be absent, and has no default of its own.
+impl<T: OptionValue + Default> OptionValue for Option<T> {
+    fn set(&mut self, text: &str) -> Result<(), OptionError> {
+        let mut value = T::default();
+        value.set(text)?;
+        *self = Some(value);
+        Ok(())
+    }
+    fn show(&self) -> String {
+        self.as_ref().map_or_else(|| String::new().show(), T::show)
+    }
+    fn type_name(&self) -> &'static str {
+        T::default().type_name()
+    }
+}
+
 /// Takes the options of one or more [`OptionSet`]s.
 pub trait Registry<'a> {
     /// Adds an option: its name as typed after `--`, where its value lives, and one sentence for

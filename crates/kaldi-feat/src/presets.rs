@@ -20,7 +20,7 @@ macro_rules! presets {
         /// | toolkit | kaldi | torchaudio | lhotse | whisper | librosa |
         /// |---|---|---|---|---|---|
         /// | a full-scale sample is | 32768 | 1 | 1 | 1 | 1 |
-        /// | dither | 1 (seeded here) | 0 | 0 | none | none |
+        /// | dither | 0 (its programs: 1, seeded here) | 0 | 0 | none | none |
         /// | window | Povey, 25 ms | Povey, 25 ms | Povey, 25 ms | Hann, periodic, 400 samples | Hann, periodic, 2048 samples |
         /// | from frame to frame | 10 ms | 10 ms | 10 ms | 160 samples | 512 samples |
         /// | preemphasis, mean of the frame | 0.97, taken away | 0.97, taken away | 0.97, taken away | none | none |
@@ -102,9 +102,9 @@ macro_rules! presets {
 }
 
 presets! {
-    /// Kaldi's programs and classes. The default of all options.
+    /// Kaldi's programs and classes, without their dither. The default of all options.
     #[default]
-    Kaldi, "kaldi", "", "none: samples count as 16-bit integers, dither 1, Povey's window, only whole frames";
+    Kaldi, "kaldi", "", "none, but for the dither, 0 where its programs have 1: samples count as 16-bit integers, Povey's window, only whole frames";
     /// `torchaudio.compliance.kaldi`, given samples in [-1, 1] as `torchaudio.load` gives them.
     Torchaudio, "torchaudio", "",
         "samples count as numbers from -1 to 1 (so values are lower by 20.8 and meet the floor sooner), no dither, \
@@ -247,12 +247,12 @@ impl Preset {
         let kaldi = FrameExtractionOptions::default();
         match self {
             Self::Kaldi => Some(kaldi),
-            Self::Torchaudio => Some(FrameExtractionOptions { dither: 0.0, full_scale: 1.0, ..kaldi }),
+            Self::Torchaudio => Some(FrameExtractionOptions { full_scale: 1.0, ..kaldi }),
             Self::Lhotse | Self::Zipformer => {
-                Some(FrameExtractionOptions { dither: 0.0, full_scale: 1.0, snip_edges: false, ..kaldi })
+                Some(FrameExtractionOptions { full_scale: 1.0, snip_edges: false, ..kaldi })
             }
             Self::SenseVoice | Self::Paraformer => {
-                Some(FrameExtractionOptions { dither: 0.0, window_type: WindowType::Hamming, ..kaldi })
+                Some(FrameExtractionOptions { window_type: WindowType::Hamming, ..kaldi })
             }
             _ => None,
         }

@@ -177,9 +177,10 @@ impl LinearResample {
     ///
     /// # Errors
     /// [`Error::TooManyResampled`], as of [`check_resampled`](crate::check_resampled);
-    /// [`Error::NoMemory`].
+    /// [`Error::BadSample`], [`Error::NoMemory`].
     pub fn try_resample_into<'a>(&self, signal: impl Into<Samples<'a>>, out: &mut Vec<f32>) -> Result<(), Error> {
         let signal = signal.into();
+        signal.check_finite()?;
         let num_resampled = self.num_output_samples(signal.len(), true);
         check_resampled(signal.len(), num_resampled)?;
         limit::reserve(out, num_resampled)?;

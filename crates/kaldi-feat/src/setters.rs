@@ -110,7 +110,7 @@ options!($ frame_options {
     with_preemphasis_coefficient, "preemphasis-coefficient", preemph_coeff: f32 = 0.97,
         "Coefficient of the preemphasis; 0 = off";
     with_remove_dc_offset, "remove-dc-offset", remove_dc_offset: bool = true, "Subtract the mean of each frame";
-    with_dither, "dither", dither: f32 = 1.0, "Standard deviation of noise added to the samples; 0 = none";
+    with_dither, "dither", dither: f32 = 0.0, "Standard deviation of noise added to the samples; 0 = none";
     with_dither_seed, "dither-seed", dither_seed: u64 = 0, "Other seeds give other dither (not in Kaldi)";
     with_window_type, "window-type", window_type: WindowType = WindowType::Povey,
         "Window: hamming, hanning, povey, rectangular, sine or blackman";

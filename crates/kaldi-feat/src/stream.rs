@@ -160,13 +160,15 @@ impl<K: Kind> FeatureStream<K> {
     /// Takes the next samples: as few or many as there are.
     ///
     /// # Errors
-    /// [`Error::AfterEnd`] after [`input_finished`](Self::input_finished).
+    /// [`Error::BadSample`] when one is not finite, and [`Error::AfterEnd`] after
+    /// [`input_finished`](Self::input_finished). Nothing is taken then.
     #[doc(alias = "AcceptWaveform")]
     pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         if self.finished {
             return Err(Error::AfterEnd);
         }
         let samples = samples.into();
+        samples.check_finite()?;
         match &mut self.resampling {
             None => hold(&mut self.samples, samples, &self.extractor),
             Some(stream) => {

@@ -40,6 +40,12 @@ pub enum Error {
         /// How large it would be.
         size: u64,
     },
+    /// Memory that the system does not give.
+    #[error("there is no memory for {bytes} bytes")]
+    Memory {
+        /// How much was asked for.
+        bytes: u64,
+    },
     /// No layer, or fewer axes than the operation needs.
     #[error("a shape of {expected} or more axes is needed, but there are {found}")]
     TooFewAxes {

@@ -93,14 +93,18 @@ impl RowSplits {
     /// `num_rows` rows of `len` elements each. O(rows).
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the product is above `i32::MAX`.
+    /// [`Error::TooLarge`] if the product is above `i32::MAX`; [`Error::Memory`].
     pub fn regular(num_rows: usize, len: usize) -> Result<Self, Error> {
         let rows = Error::fit("the number of rows", num_rows)?;
         let total = u64::try_from(num_rows as u128 * len as u128).unwrap_or(u64::MAX);
         i32::try_from(total).map_err(|_| Error::TooLarge { what: "the number of elements", size: total })?;
         // No row, or a length that fits: the product does.
         let len = if num_rows == 0 { 0 } else { Error::fit("the number of elements", len)? };
-        Ok(Self::trusted((0..=rows).map(|row| row * len).collect::<Vec<_>>()))
+        let mut splits = Vec::new();
+        let bytes = (u64::from(rows.cast_unsigned()) + 1) * size_of::<i32>() as u64;
+        splits.try_reserve_exact(num_rows.saturating_add(1)).map_err(|_| Error::Memory { bytes })?;
+        splits.extend((0..=rows).map(|row| row * len));
+        Ok(Self::trusted(splits))
     }
 
     /// How many rows there are.

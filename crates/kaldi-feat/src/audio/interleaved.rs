@@ -27,7 +27,7 @@ use crate::error::Error;
 /// let mono = stereo.mean();
 /// assert_eq!((right[0], mono[0]), (-500.0, 250.0));
 ///
-/// let fbank = Fbank::new(FbankOptions::default().with_dither(0.0))?;
+/// let fbank = Fbank::new(FbankOptions::default())?;
 /// let features = fbank.compute(&Audio::new(&mono, 16_000.0))?;
 /// assert_eq!(features.num_rows(), 98);
 /// # Ok::<(), kaldi_feat::Error>(())

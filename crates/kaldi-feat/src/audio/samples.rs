@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use kaldera_base::simd::Simd;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
+use crate::error::Error;
 
 /// The samples of one channel, on the scale of 16-bit integers (-32768 to 32767), which is Kaldi's.
 ///
@@ -29,6 +31,27 @@ impl<'a> Samples<'a> {
     /// None.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The first sample that is NaN or infinite.
+    pub fn first_not_finite(&self) -> Option<usize> {
+        match self {
+            Self::F32(samples) if !dispatch(AllFinite(samples)) => {
+                samples.iter().position(|sample| !sample.is_finite())
+            }
+            _ => None,
+        }
+    }
+
+    /// Refuses samples of which nothing can be computed.
+    ///
+    /// # Errors
+    /// [`Error::BadSample`] for the first that is NaN or infinite.
+    pub fn check_finite(&self) -> Result<(), Error> {
+        match (self, self.first_not_finite()) {
+            (Self::F32(samples), Some(index)) => Err(Error::BadSample { index, value: samples[index] }),
+            _ => Ok(()),
+        }
     }
 
     /// All as `f32`.
@@ -74,9 +97,9 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Writes the samples from `first` on to all of `to`.
+    /// Writes the samples from `first` on to all of `to`. Returns whether they are all finite.
     #[inline(always)]
-    pub(crate) fn copy<S: Simd>(&self, s: S, first: usize, to: &mut [f32]) {
+    pub(crate) fn copy<S: Simd>(&self, s: S, first: usize, to: &mut [f32]) -> bool {
         let end = first + to.len();
         let mut vectors = to.chunks_exact_mut(S::LANES);
         match self {
@@ -88,15 +111,62 @@ impl<'a> Samples<'a> {
                 for (to, &from) in vectors.into_remainder().iter_mut().zip(from.remainder()) {
                     *to = f32::from(from);
                 }
+                true
             }
             Self::F32(samples) => {
                 let mut from = samples[first..end].chunks_exact(S::LANES);
+                let mut largest = Largest::new(s);
                 for (to, from) in (&mut vectors).zip(&mut from) {
-                    s.store(s.load(from), to);
+                    let values = s.load(from);
+                    largest.take(values);
+                    s.store(values, to);
                 }
                 vectors.into_remainder().copy_from_slice(from.remainder());
+                largest.is_finite() && from.remainder().iter().all(|sample| sample.is_finite())
             }
         }
+    }
+}
+
+/// The largest magnitudes of the lanes of vectors, as bits, which are in the order of the numbers:
+/// infinity and NaN come last.
+struct Largest<S: Simd> {
+    s: S,
+    bits: S::U32,
+}
+
+impl<S: Simd> Largest<S> {
+    #[inline(always)]
+    fn new(s: S) -> Self {
+        Self { s, bits: s.splat_u32(0) }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, values: S::F32) {
+        let Self { s, bits } = self;
+        *bits = s.max_i32(*bits, s.and_u32(s.bits_of(values), s.splat_u32(i32::MAX.cast_unsigned())));
+    }
+
+    #[inline(always)]
+    fn is_finite(&self) -> bool {
+        let Self { s, bits } = *self;
+        s.not_equal_u32(s.min_i32(bits, s.splat_u32(f32::MAX.to_bits())), bits) == 0
+    }
+}
+
+/// Whether samples are all finite.
+struct AllFinite<'a>(&'a [f32]);
+
+impl Kernel for AllFinite<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> bool {
+        let mut largest = Largest::new(s);
+        let vectors = self.0.chunks_exact(S::LANES);
+        let rest = vectors.remainder();
+        vectors.for_each(|vector| largest.take(s.load(vector)));
+        largest.is_finite() && rest.iter().all(|sample| sample.is_finite())
     }
 }
 

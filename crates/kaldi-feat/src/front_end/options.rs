@@ -107,17 +107,6 @@ impl FeatureOptions {
         }
     }
 
-    /// Sets the noise that is added to samples; 0 = none. Kinds of other toolkits have none.
-    pub fn set_dither(&mut self, dither: f32) {
-        match self {
-            Self::Fbank(FbankOptions { frame, .. })
-            | Self::Mfcc(MfccOptions { frame, .. })
-            | Self::Plp(PlpOptions { frame, .. })
-            | Self::Spectrogram(SpectrogramOptions { frame, .. }) => frame.dither = dither,
-            Self::LogMel(_) | Self::Samples(_) => {}
-        }
-    }
-
     /// Whether audio of `found` Hz is resampled.
     ///
     /// # Errors

@@ -85,16 +85,19 @@ impl FrontEndStream {
     /// Takes the next samples, on the scale of 16-bit integers: as few or many as there are.
     ///
     /// # Errors
-    /// [`Error::AfterEnd`] after [`input_finished`](Self::input_finished).
+    /// [`Error::BadSample`] when one is not finite, and [`Error::AfterEnd`] after
+    /// [`input_finished`](Self::input_finished). Nothing is taken then.
     pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         if self.finished {
             return Err(Error::AfterEnd);
         }
+        let samples = samples.into();
+        samples.check_finite()?;
         match &mut self.emphasized {
-            None => self.features.accept(samples.into()),
+            None => self.features.accept(samples),
             Some(emphasized) => {
                 self.samples.clear();
-                emphasized.accept(samples.into(), &mut self.samples);
+                emphasized.accept(samples, &mut self.samples);
                 self.features.accept(Samples::F32(&self.samples))
             }
         }

@@ -95,6 +95,8 @@ impl PitchExtractor {
         out: &mut Vec<f32>,
     ) -> Result<usize, Error> {
         out.clear();
+        // Before it is cut into chunks, so that the error counts from its begin.
+        audio.samples.check_finite()?;
         let mut stream = self.stream_in(workspace);
         for chunk in self.chunks(audio)? {
             // Frames of the last chunk are taken when its end is known to be the audio's.

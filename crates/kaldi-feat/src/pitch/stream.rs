@@ -108,11 +108,7 @@ impl OnlinePitch {
         if self.finished {
             return Err(Error::AfterEnd);
         }
-        if let Samples::F32(samples) = samples
-            && let Some(index) = samples.iter().position(|x| !x.is_finite())
-        {
-            return Err(Error::BadSample { index, value: samples[index] });
-        }
+        samples.check_finite()?;
         self.extract(Some(samples));
         Ok(())
     }

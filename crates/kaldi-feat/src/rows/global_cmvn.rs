@@ -1,5 +1,7 @@
 //! Normalisation by numbers that come with a model.
 
+use kaldera_base::text::lines;
+
 use crate::error::Error;
 use crate::rows::stream::{RowStream, check_row};
 use crate::state::{StateReader, StateWriter};
@@ -57,8 +59,7 @@ impl GlobalCmvn {
     /// # Errors
     /// [`Error::BadCmvn`] with the line, for what is no such text; otherwise as [`new`](Self::new).
     pub fn from_text(text: &str) -> Result<Self, Error> {
-        let lines = text.lines().zip(1..);
-        let mut words = lines.flat_map(|(line, number)| line.split_whitespace().map(move |word| (number, word)));
+        let mut words = lines(text).flat_map(|(number, line)| line.split_whitespace().map(move |word| (number, word)));
         let (mut shift, mut scale) = (None, None);
         while let Some((line, word)) = words.next() {
             let vector = match word {

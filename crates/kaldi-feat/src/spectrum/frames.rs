@@ -192,6 +192,19 @@ impl Framing {
         }
     }
 
+    /// The first of `samples` samples that is not looked at where they are [gathered](Self::gather) for
+    /// so many frames.
+    pub(crate) fn first_not_gathered(&self, frames: u64, samples: usize) -> usize {
+        let size = self.window.len();
+        // Where frames have gaps between them, these are not.
+        if frames == 0 || self.shift > size {
+            return 0;
+        }
+        let end = self.first_sample(frames - 1) + size as i64;
+        let end = usize::try_from(end).unwrap_or(0).min(samples);
+        usize::try_from(self.num_samples(samples as u64)).map_or(end, |used| end.min(used))
+    }
+
     /// Rows that [`window`](Self::window) writes with vectors of `lanes`: it works in squares.
     pub(crate) fn rows(&self, lanes: usize) -> usize {
         self.padded.max(self.window.len().next_multiple_of(lanes))
@@ -199,7 +212,8 @@ impl Framing {
 
     /// Writes to `wave`, from `at` on, the samples that the frames from the first to the last of
     /// `frames` (inclusive) are made of: with dither, the ends filled up. Returns the position
-    /// behind them, where `wave` has as many numbers as reading whole vectors takes.
+    /// behind them, where `wave` has as many numbers as reading whole vectors takes, and whether
+    /// the samples are all finite.
     #[inline(always)]
     pub(crate) fn gather<S: Simd>(
         &self,
@@ -209,7 +223,7 @@ impl Framing {
         frames: [u64; 2],
         wave: &mut Lines,
         at: usize,
-    ) -> usize {
+    ) -> (usize, bool) {
         s.apart(Gather { framing: self, signal, dither, frames, wave, at })
     }
 }
@@ -225,10 +239,10 @@ struct Gather<'a> {
 }
 
 impl Kernel for Gather<'_> {
-    type Output = usize;
+    type Output = (usize, bool);
 
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) -> usize {
+    fn run<S: Simd>(self, s: S) -> (usize, bool) {
         let Self { framing, signal, dither, frames: [first_frame, last_frame], wave, at } = self;
         let size = framing.window.len() as i64;
         let (start, end) = (framing.first_sample(first_frame), framing.first_sample(last_frame) + size);
@@ -243,9 +257,7 @@ impl Kernel for Gather<'_> {
         let after = ((end - have.cast_signed()).max(0) as usize).min(len - before);
         let first_sample = start.max(0).cast_unsigned();
         let inside = &mut wave[before..len - after];
-        if !inside.is_empty() {
-            signal.samples.copy(s, (first_sample - signal.first) as usize, inside);
-        }
+        let are_finite = inside.is_empty() || signal.samples.copy(s, (first_sample - signal.first) as usize, inside);
         let amount = framing.options.dither / framing.scale;
         if amount != 0.0 {
             dither.add_gaussian(amount, first_sample, inside);
@@ -260,7 +272,7 @@ impl Kernel for Gather<'_> {
                 dither.add_gaussian(amount, at, &mut wave[i..=i]);
             }
         }
-        behind
+        (behind, are_finite)
     }
 }
 

@@ -8,6 +8,8 @@ use kaldera_base::simd::Lines;
 pub struct Workspace {
     pub(crate) resampled: Vec<f32>,
     pub(crate) wave: Lines,
+    /// Whether a sample that was gathered since this was last set is NaN or infinite.
+    pub(crate) has_not_finite: bool,
     /// Frames, then the energies of their bands.
     pub(crate) frames: Lines,
     pub(crate) spectrum: Lines,

@@ -1,6 +1,11 @@
 //! What audio can be given as, and what a stream is told of it.
 
-use kaldi_feat::{Audio, Error, Fbank, FbankOptions, FeatureStream, Interleaved, Matrix, PitchExtractor, Samples};
+use std::sync::Arc;
+
+use kaldi_feat::{
+    Audio, Error, Fbank, FbankOptions, FeatureStream, FrontEnd, Interleaved, LinearResample, LogMel, Matrix, Mfcc,
+    PitchExtractor, Plp, PolyphaseResample, Preset, Samples, Spectrogram,
+};
 
 fn fbank() -> Fbank {
     Fbank::new(FbankOptions::default()).unwrap()
@@ -72,6 +77,66 @@ fn the_warp_factor_is_the_audios_in_batches_too() {
     assert_eq!(batch.utterance(1), fbank.compute(&warped).unwrap());
     assert_ne!(batch.utterance(0), batch.utterance(1));
     assert!(matches!(fbank.compute(&plain.with_vtln_warp(f32::NAN)), Err(Error::BadVtln { .. })));
+}
+
+#[test]
+fn a_sample_that_is_not_finite_is_refused_by_every_extractor_stream_and_front_end() {
+    for (value, index) in [(f32::NAN, 0), (f32::INFINITY, 4999), (f32::NEG_INFINITY, 1024)] {
+        let mut signal = vec![1.0_f32; 5000];
+        signal[index] = value;
+        let audio = Audio::new(&signal, 16_000.0);
+        let refused =
+            |error: Error| assert!(matches!(error, Error::BadSample { index: at, .. } if at == index), "{error}");
+        refused(fbank().compute(&audio).unwrap_err());
+        refused(fbank().compute_batch(&[audio]).unwrap_err());
+        refused(Mfcc::new(Default::default()).unwrap().compute(&audio).unwrap_err());
+        refused(Plp::new(Default::default()).unwrap().compute(&audio).unwrap_err());
+        refused(Spectrogram::new(Default::default()).unwrap().compute(&audio).unwrap_err());
+        refused(LogMel::new(Default::default()).unwrap().compute(&audio).unwrap_err());
+        let pitch = PitchExtractor::new(Default::default()).unwrap();
+        refused(pitch.compute(&audio).unwrap_err());
+        refused(pitch.stream().accept_waveform(&signal).unwrap_err());
+        refused(FeatureStream::new(Arc::new(fbank())).accept_waveform(&signal).unwrap_err());
+        for preset in Preset::ALL {
+            let front_end = FrontEnd::new(preset.front_end()).unwrap();
+            let rate = front_end.samp_freq();
+            refused(front_end.compute(&Audio::new(&signal, rate)).unwrap_err());
+            refused(front_end.compute_batch(&[Audio::new(&signal, rate)]).unwrap_err());
+            refused(front_end.unfinished_stream("", rate).unwrap().accept_waveform(&signal).unwrap_err());
+        }
+        let mut out = Vec::new();
+        let linear = LinearResample::for_waveform(16_000.0, 8000.0).unwrap();
+        refused(linear.try_resample_into(&signal, &mut out).unwrap_err());
+        let polyphase = PolyphaseResample::new(16_000.0, 8000.0).unwrap();
+        refused(polyphase.try_resample_into(&signal, &mut out).unwrap_err());
+    }
+    assert!(fbank().compute(&Audio::new(&[f32::MAX; 500], 16_000.0)).is_ok());
+}
+
+#[test]
+fn a_sample_that_is_not_finite_is_found_wherever_frames_lie() {
+    let snip = |frame_shift, snip_edges| {
+        Fbank::new(FbankOptions::default().with_frame_shift(frame_shift).with_snip_edges(snip_edges)).unwrap()
+    };
+    for fbank in [snip(10.0, true), snip(10.0, false), snip(40.0, true), snip(40.0, false), snip(25.0, true)] {
+        for len in [1, 17, 399, 400, 401, 1000, 2200] {
+            for index in 0..len {
+                let mut signal = vec![1.0_f32; len];
+                signal[index] = if index % 2 == 0 { f32::NAN } else { f32::NEG_INFINITY };
+                let error = fbank.compute(&Audio::new(&signal, 16_000.0)).unwrap_err();
+                assert!(matches!(error, Error::BadSample { index: at, .. } if at == index), "{len} {index}: {error}");
+            }
+        }
+    }
+    let whisper = LogMel::new(kaldi_feat::LogMelOptions::whisper(80).of_30_seconds()).unwrap();
+    let mut signal = vec![0.0_f32; 481_000];
+    for index in [0, 479_999, 480_000, 480_100, 480_999] {
+        signal[index] = f32::INFINITY;
+        let error = whisper.compute(&Audio::new(&signal, 16_000.0)).unwrap_err();
+        assert!(matches!(error, Error::BadSample { index: at, .. } if at == index), "{index}: {error}");
+        signal[index] = 0.0;
+    }
+    assert!(whisper.compute(&Audio::new(&signal, 16_000.0)).is_ok());
 }
 
 #[test]

@@ -332,9 +332,7 @@ proptest! {
     #[test]
     fn dither_depends_on_seed_and_key_and_on_nothing_else(len in 400_usize..6000, seed in any::<u64>()) {
         let options = |dither_seed| {
-            let mut options = FbankOptions::default();
-            options.frame.dither_seed = dither_seed;
-            options
+            FbankOptions::default().with_dither(1.0).with_dither_seed(dither_seed)
         };
         let fbank = Fbank::new(options(seed)).unwrap();
         let samples = noise(len, 1);

@@ -13,7 +13,7 @@ impl RaggedShape {
     /// `num_rows` rows of `len` elements each. O(num_rows).
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the product is above `i32::MAX`.
+    /// [`Error::TooLarge`] if the product is above `i32::MAX`; [`Error::Memory`].
     #[doc(alias = "RegularRaggedShape")]
     #[doc(alias = "regular_ragged_shape")]
     pub fn regular(num_rows: usize, len: usize) -> Result<Self, Error> {
