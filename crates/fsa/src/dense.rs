@@ -15,8 +15,9 @@
 //!
 //! # Epsilon arcs
 //!
-//! A label is a class, or a class + 1 where 0 is epsilon: [`DenseOptions::labels`] says which. In
-//! front of a [`CtcGraph`], 0 is always epsilon. Arcs with epsilon are followed within a frame,
+//! A label is a class, or a class + 1 where 0 is epsilon: each graph says which
+//! ([`Graph::graph_labels`](crate::Graph::graph_labels)), and files and builders have said it to the
+//! graph. In front of a [`CtcGraph`], 0 is always epsilon. Arcs with epsilon are followed within a frame,
 //! until no state gets a better score; costs may be negative. What is exact:
 //!
 //! - The best path is that of the graph without epsilons, if no beam cuts it off. As in Kaldi, a

@@ -4,6 +4,8 @@ pub(crate) mod kinds;
 pub(crate) mod parse;
 
 use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 pub use kinds::{AttributeProblem, Limited, LookAheadProblem, Operation, Quantity, TensorProblem};
 
@@ -275,6 +277,44 @@ pub enum Error {
         /// What the system says.
         problem: String,
     },
+    /// A file that something is wrong with.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
+    /// A file that cannot be read.
+    #[error("{problem}")]
+    Unreadable {
+        /// What the system says.
+        problem: String,
+    },
+    /// A file of a format that is not read here.
+    #[error("it is {format}, which is not read: {remedy}")]
+    Foreign {
+        /// The format.
+        format: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A language model that has none of the words that are wanted.
+    #[error(
+        "the language model has none of the words, such as '{wanted}'; its own are such as '{own}'{}",
+        if *other_case { ": they differ in case, so write both in lower case or both in upper case" } else { "" }
+    )]
+    NoSharedWord {
+        /// One of the words.
+        wanted: String,
+        /// One of the model's words.
+        own: String,
+        /// Whether words are the same but for their case.
+        other_case: bool,
+    },
+    /// A decoding graph without words.
+    #[error("the graph outputs no word: it has nothing but the empty sentence")]
+    NoWords,
     /// More n-grams than the header of the model counts.
     #[error("the model has {found} n-grams of order {order}, but says that it has {expected}")]
     NgramCount {
@@ -590,6 +630,12 @@ impl Error {
     #[inline]
     pub(crate) fn fit(what: Quantity, size: usize) -> Result<i32, Self> {
         i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
+    }
+
+    /// What `read` makes of a file; its error has the file.
+    pub(crate) fn in_file<T>(path: &Path, read: impl FnOnce(File) -> Result<T, Self>) -> Result<T, Self> {
+        let opened = File::open(path).map_err(|error| Self::Unreadable { problem: error.to_string() });
+        opened.and_then(read).map_err(|error| Self::File { path: path.to_owned(), error: Box::new(error) })
     }
 
     /// More of something than there may be.

@@ -4,6 +4,7 @@
 mod bytes;
 pub(crate) mod cursor;
 mod draw;
+mod graph_file;
 mod k2_text;
 mod layout;
 #[cfg(feature = "npz")]
@@ -18,6 +19,7 @@ mod tensor;
 
 pub use crate::error::parse::{ParseError, ParseErrorKind};
 pub use draw::Drawing;
+pub use graph_file::{GraphFile, GraphFormat};
 pub use k2_text::K2Text;
 #[cfg(feature = "npz")]
 pub use npz::{NpzError, read_npz, write_npz};

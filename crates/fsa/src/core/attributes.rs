@@ -7,6 +7,7 @@ use std::collections::btree_map;
 use kaldera_base::buffer::Buffer;
 use ragged_core::{Ragged, RaggedShape, RowSplits, index_and_sum, index_select, index_tensor_ragged};
 
+use crate::core::class_labels::GraphLabels;
 use crate::error::{AttributeProblem, Error};
 
 /// One entry for each arc.
@@ -136,19 +137,22 @@ impl From<Ragged<i32>> for Attribute {
     }
 }
 
-/// Attributes by name, in the order of the alphabet.
+/// Attributes by name, in the order of the alphabet, and how the labels of the arcs are to be read.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Attributes(BTreeMap<String, Attribute>);
+pub struct Attributes {
+    by_name: BTreeMap<String, Attribute>,
+    graph_labels: GraphLabels,
+}
 
 impl Attributes {
     /// The attribute of that name.
     pub fn get(&self, name: &str) -> Option<&Attribute> {
-        self.0.get(name)
+        self.by_name.get(name)
     }
 
     /// The attribute of that name, if it holds one whole number for each arc.
     pub fn ints(&self, name: &str) -> Option<&[i32]> {
-        match self.0.get(name) {
+        match self.by_name.get(name) {
             Some(Attribute::Ints { values, .. }) => Some(values),
             _ => None,
         }
@@ -156,7 +160,7 @@ impl Attributes {
 
     /// The attribute of that name, if it holds a list for each arc.
     pub fn lists(&self, name: &str) -> Option<&Ragged<i32>> {
-        match self.0.get(name) {
+        match self.by_name.get(name) {
             Some(Attribute::Lists(lists)) => Some(lists),
             _ => None,
         }
@@ -164,13 +168,24 @@ impl Attributes {
 
     /// All of them.
     pub fn iter(&self) -> btree_map::Iter<'_, String, Attribute> {
-        self.0.iter()
+        self.by_name.iter()
+    }
+
+    /// How [decoding](crate::dense) reads the labels of the arcs.
+    #[inline]
+    pub fn graph_labels(&self) -> GraphLabels {
+        self.graph_labels
+    }
+
+    /// With labels that are read so.
+    pub(crate) fn with_graph_labels(self, graph_labels: GraphLabels) -> Self {
+        Self { graph_labels, ..self }
     }
 
     /// Whether an arc adds nothing to the attributes of an arc that comes from several, of which it
     /// is one: [`Attribute::carry_ragged`] gives the same without it.
     pub(crate) fn is_neutral(&self, arc: usize) -> bool {
-        self.0.values().all(|attribute| match attribute {
+        self.by_name.values().all(|attribute| match attribute {
             Attribute::Ints { values, filler } => values[arc] == *filler,
             Attribute::Floats { values, .. } => values[arc] == 0.0,
             Attribute::Lists(lists) => lists.row(arc).is_empty(),
@@ -179,17 +194,17 @@ impl Attributes {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.by_name.is_empty()
     }
 
     /// Takes one in, in place of what had its name.
     pub(crate) fn insert(&mut self, name: &str, attribute: Attribute) {
-        self.0.insert(name.to_owned(), attribute);
+        self.by_name.insert(name.to_owned(), attribute);
     }
 
     /// Takes one out.
     pub(crate) fn remove(&mut self, name: &str) -> Option<Attribute> {
-        self.0.remove(name)
+        self.by_name.remove(name)
     }
 
     /// [`Attribute::carry`] of all.
@@ -209,9 +224,16 @@ impl Attributes {
     }
 
     /// The concatenated attributes: those that all have, and of one kind. O(entries).
+    ///
+    /// # Errors
+    /// [`Error::Attribute`] if labels are read in both ways.
     pub(crate) fn cat(all: &[&Self]) -> Result<Self, Error> {
-        let mut made = Self::default();
-        for name in all.first().into_iter().flat_map(|first| first.0.keys()) {
+        let graph_labels = all.first().map_or_else(GraphLabels::default, |first| first.graph_labels);
+        if all.iter().any(|attributes| attributes.graph_labels != graph_labels) {
+            return Err(Error::Attribute { problem: AttributeProblem::GraphLabels });
+        }
+        let mut made = Self::default().with_graph_labels(graph_labels);
+        for name in all.first().into_iter().flat_map(|first| first.by_name.keys()) {
             let common: Option<Vec<_>> = all.iter().map(|attributes| attributes.get(name)).collect();
             if let Some(attribute) = common.map_or(Ok(None), |common| Attribute::cat(&common))? {
                 made.insert(name, attribute);
@@ -221,7 +243,8 @@ impl Attributes {
     }
 
     fn each(&self, carry: impl Fn(&Attribute) -> Result<Attribute, Error>) -> Result<Self, Error> {
-        self.0.iter().map(|(name, attribute)| Ok((name.clone(), carry(attribute)?))).collect::<Result<_, _>>().map(Self)
+        let carried = self.by_name.iter().map(|(name, attribute)| Ok((name.clone(), carry(attribute)?)));
+        Ok(Self { by_name: carried.collect::<Result<_, Error>>()?, graph_labels: self.graph_labels })
     }
 }
 

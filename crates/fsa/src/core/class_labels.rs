@@ -2,14 +2,16 @@
 
 use crate::core::arc::EPSILON;
 
-/// How the labels of a decoding graph are to be read. In both ways -1 ends an utterance.
+/// How the labels of a decoding graph are to be read, which each [`Graph`](crate::Graph) says
+/// ([`Graph::graph_labels`](crate::Graph::graph_labels)). In both ways -1 ends an utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum GraphLabels {
     /// k2's: a label is a class, 0 (blank) among them, and there are no epsilons.
     #[default]
     Class,
-    /// OpenFst's and Kaldi's: 0 is epsilon, a label above 0 is a class + 1.
+    /// OpenFst's and Kaldi's: 0 is epsilon, a label above 0 is a class + 1. So read are graphs of
+    /// OpenFst's files.
     ClassPlusOne,
 }
 
@@ -35,7 +37,7 @@ impl GraphLabels {
 
     /// The label that takes a class.
     #[inline]
-    pub(crate) fn label_of(self, class: i32) -> i32 {
+    pub fn label_of(self, class: i32) -> i32 {
         match self {
             Self::Class => class,
             Self::ClassPlusOne => class + 1,

@@ -4,6 +4,7 @@
 use ragged_core::Ragged;
 
 use crate::core::attributes::{Attribute, Attributes};
+use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::error::{Error, Quantity};
 
@@ -90,6 +91,21 @@ impl<F: Fsas> Graph<F> {
         self.attributes.ints(AUX_LABELS)
     }
 
+    /// How [decoding](crate::dense) reads the labels: [`GraphLabels::Class`] unless the graph comes
+    /// from one of OpenFst's files, in which 0 is epsilon, or was made otherwise. What is made of a
+    /// graph reads its labels as it does.
+    #[inline]
+    pub fn graph_labels(&self) -> GraphLabels {
+        self.attributes.graph_labels()
+    }
+
+    /// With labels that are read so; they stay as they are.
+    #[must_use]
+    pub fn with_graph_labels(mut self, graph_labels: GraphLabels) -> Self {
+        self.attributes = self.attributes.with_graph_labels(graph_labels);
+        self
+    }
+
     /// One vector of all FSAs, single ones or those of vectors, with the attributes that all have,
     /// and of one kind. O(states + arcs).
     ///
@@ -103,7 +119,8 @@ impl<F: Fsas> Graph<F> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::TooLarge`]; [`Error::Attribute`] if the labels of one are read otherwise than those of
+    /// another.
     #[doc(alias = "create_fsa_vec")]
     pub fn cat(graphs: &[&Self]) -> Result<Graph<FsaVec>, Error> {
         let fsas: Vec<_> = graphs.iter().map(|graph| graph.fsas.as_fsa_vec()).collect();

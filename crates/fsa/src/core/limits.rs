@@ -73,6 +73,17 @@ impl Limits {
     }
 }
 
+/// The bytes of a list that has room for `more` elements. A list without that room grows to twice its
+/// size at least, which is more than it needs: limits are checked before it does.
+pub(crate) fn bytes_with<T>(list: &Vec<T>, more: usize) -> usize {
+    let needed = list.len().saturating_add(more);
+    let capacity = match list.capacity() {
+        enough if enough >= needed => enough,
+        small => needed.max(small.saturating_mul(2)),
+    };
+    capacity.saturating_mul(size_of::<T>())
+}
+
 /// The limit where the size of memory is unknown: 4 GiB, or all that can be addressed.
 const UNKNOWN: usize = if usize::BITS > 32 { 1 << 32 } else { usize::MAX >> 1 };
 
@@ -112,6 +123,16 @@ mod tests {
             None
         );
         assert_eq!(field("", "MemTotal:"), None);
+    }
+
+    #[test]
+    fn lists_are_no_larger_than_was_said() {
+        let mut list = Vec::new();
+        for more in [0, 1, 2, 9, 1, 1, 100, 3, 7] {
+            let expected = bytes_with(&list, more);
+            list.extend(std::iter::repeat_n(0_u32, more));
+            assert!(list.capacity() * 4 <= expected.max(16), "{} {expected}", list.capacity());
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! Decoding as methods of [`Graph`].
+//! Decoding, and what labels stand for, as methods of [`Graph`].
 
 use crate::dense::{DenseFsaVec, DenseLattices, DenseOptions, intersect_dense, intersect_dense_pruned};
-use crate::{Error, Fsas, Graph};
+use crate::error::Quantity;
+use crate::support::ids::index;
+use crate::{AUX_LABELS, Error, FINAL, Fsa, Fsas, Graph, GraphLabels};
 
 impl<F: Fsas> Graph<F> {
     /// [`intersect_dense`] of this graph, or of one for each utterance: all paths, without those
@@ -34,5 +36,38 @@ impl<F: Fsas> Graph<F> {
         options: &DenseOptions,
     ) -> Result<DenseLattices, Error> {
         intersect_dense_pruned(self, dense, options)
+    }
+}
+
+impl Graph<Fsa> {
+    /// The same graph with labels that are [classes + 1](GraphLabels::ClassPlusOne), as OpenFst's
+    /// files have them: an arc has one output label then, and lists are chains of arcs whose labels
+    /// are epsilon. O(states + arcs).
+    ///
+    /// ```
+    /// use fsa::graphs::ctc_topo;
+    ///
+    /// let graph = ctc_topo(1, false)?.into_class_plus_one()?;
+    /// assert_eq!(graph.fsas().labels(), [1, 2, -1, 1, 2, -1]);
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn into_class_plus_one(self) -> Result<Self, Error> {
+        let shifted = match self.graph_labels() {
+            GraphLabels::ClassPlusOne => self,
+            GraphLabels::Class => {
+                let (fsa, attributes) = self.into_parts();
+                let mut arcs = fsa.arcs().to_vec();
+                for arc in arcs.iter_mut().filter(|arc| arc.label != FINAL) {
+                    Error::fit(Quantity::SymbolLabel, index(arc.label) + 1)?;
+                    arc.label = GraphLabels::ClassPlusOne.label_of(arc.label);
+                }
+                let shifted = Self::from_parts(Fsa::from_arcs(fsa.num_states(), arcs)?, attributes)?;
+                shifted.with_graph_labels(GraphLabels::ClassPlusOne)
+            }
+        };
+        if shifted.attributes().lists(AUX_LABELS).is_some() { shifted.expand_aux_labels() } else { Ok(shifted) }
     }
 }

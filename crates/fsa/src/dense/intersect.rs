@@ -18,8 +18,8 @@ use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 ///
 /// Every path is looked at, and so this is for graphs that are small, such as those of transcripts;
 /// [`intersect_dense_pruned`] is for others, and for graphs with epsilons. There is one graph for
-/// all utterances, or one for each. Labels are classes of the network, 0 among them; -1 ends an
-/// utterance. O(frames x arcs).
+/// all utterances, or one for each. Labels are [read as the graph says](Graph::graph_labels): as
+/// classes of the network, 0 among them, or as classes + 1; -1 ends an utterance. O(frames x arcs).
 /// Utterances are worked on by several threads, with the same result.
 ///
 /// ```
@@ -52,7 +52,7 @@ pub fn intersect_dense<F: Fsas>(
 }
 
 /// As [`intersect_dense`], but from frame to frame only the best states are followed, as the
-/// options say, which also say [how labels are to be read](DenseOptions::labels).
+/// options say.
 ///
 /// Epsilon arcs are followed within a frame, whatever the signs of their scores: [the
 /// module](super#epsilon-arcs) says how exact results are. O(frames x arcs of active states).
@@ -68,7 +68,7 @@ pub fn intersect_dense_pruned<F: Fsas>(
     if fsas.num_fsas() != 1 {
         Error::same_size(Quantity::Graphs, dense.num_utterances(), fsas.num_fsas())?;
     }
-    let index = LabelIndex::of(fsas, options.labels);
+    let index = LabelIndex::of(fsas, graphs.graph_labels());
     let fits = index.check(dense.num_classes());
     if fsas.num_fsas() == 1 {
         fits.clone()?;
@@ -81,7 +81,7 @@ pub fn intersect_dense_pruned<F: Fsas>(
         Ok(index.graph(fsas, number(utterance)))
     };
     let (made, outcomes): (Vec<_>, _) = search_each(dense, options, graph_of)?.into_iter().unzip();
-    gather(graphs, options.labels, made, outcomes, |utterance| fsas.fsa(number(utterance)))
+    gather(graphs, graphs.graph_labels(), made, outcomes, |utterance| fsas.fsa(number(utterance)))
 }
 
 /// The same for graphs of another kind, each for one utterance, whose arcs are those of `carrier`.
@@ -154,5 +154,6 @@ pub(super) fn gather<'g, F: Fsas>(
     let (fsas, [graph_arcs]) = assemble(parts)?;
     let graph = with_attributes(graphs, fsas, &graph_arcs)?;
     let (frames, graph_scores) = (flatten(frames), flatten(graph_scores));
-    Ok(DenseLattices { graph, labels, graph_arcs, frames, graph_scores, outcomes })
+    let graph = graph.with_graph_labels(labels);
+    Ok(DenseLattices { graph, graph_arcs, frames, graph_scores, outcomes })
 }

@@ -4,7 +4,7 @@ use kaldera_base::Real;
 
 use crate::dense::scores::DenseFsaVec;
 use crate::support::ids::index;
-use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph, GraphLabels, Quantity};
+use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph, Quantity};
 
 /// What came of an utterance.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +43,6 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub struct DenseLattices {
     pub(super) graph: Graph<FsaVec>,
-    pub(super) labels: GraphLabels,
     pub(super) graph_arcs: Vec<i32>,
     pub(super) frames: Vec<i32>,
     pub(super) graph_scores: Vec<f32>,
@@ -88,11 +87,12 @@ impl DenseLattices {
     /// O(arcs).
     pub fn classes(&self) -> Vec<i32> {
         let arcs = self.graph.fsas().arcs();
-        (0..arcs.len()).map(|arc| self.class(arc).map_or(-1, |_| arcs[arc].label - self.labels.label_of(0))).collect()
+        let first = self.graph.graph_labels().label_of(0);
+        (0..arcs.len()).map(|arc| self.class(arc).map_or(-1, |_| arcs[arc].label - first)).collect()
     }
 
     fn class(&self, arc: usize) -> Option<usize> {
-        self.labels.class(self.graph.fsas().arcs()[arc].label).filter(|_| self.frames[arc] >= 0)
+        self.graph.graph_labels().class(self.graph.fsas().arcs()[arc].label).filter(|_| self.frames[arc] >= 0)
     }
 
     /// For each arc the part of its score that comes from the graph; the other part is the

@@ -92,7 +92,7 @@ impl OnlineDecoder {
     /// # Errors
     /// [`Error::Beam`], [`Error::OutOfRange`] for options without sense.
     pub fn new(graph: Graph<Fsa>, options: DenseOptions) -> Result<Self, Error> {
-        let index = LabelIndex::of(graph.fsas().as_fsa_vec(), options.labels);
+        let index = LabelIndex::of(graph.fsas().as_fsa_vec(), graph.graph_labels());
         Self::of(Source::Graph { graph, index }, options)
     }
 
@@ -274,8 +274,8 @@ impl OnlineDecoder {
             Ok(made.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))
         })?;
         let (made, outcomes): (Vec<_>, _) = made.into_iter().unzip();
-        let labels = match self.graph {
-            Source::Graph { .. } => self.options.labels,
+        let labels = match &self.graph {
+            Source::Graph { graph, .. } => graph.graph_labels(),
             Source::Ctc(_) | Source::LookAhead(_) => GraphLabels::Class,
         };
         gather(self.graph(), labels, made, outcomes, |_| self.graph().fsas().view())

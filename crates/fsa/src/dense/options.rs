@@ -3,7 +3,7 @@
 use kaldera_base::setters;
 
 use crate::core::limits::Limits;
-use crate::{Error, GraphLabels, Quantity};
+use crate::{Error, Quantity};
 
 /// Which paths a search looks at and which of them it keeps. The defaults are those of k2's
 /// decoding recipes.
@@ -33,9 +33,6 @@ pub struct DenseOptions {
     pub allow_partial: bool,
     /// How exact the output beam is.
     pub pruning: LatticePruning,
-    /// How the labels of the graph are to be read. [`GraphLabels::Class`] unless set, in which no
-    /// label is epsilon.
-    pub labels: GraphLabels,
     /// For the paths of one utterance; half of the memory there is unless set.
     pub limits: Limits,
 }
@@ -74,7 +71,6 @@ impl Default for DenseOptions {
             beam_delta: 0.5,
             allow_partial: false,
             pruning: LatticePruning::Exact,
-            labels: GraphLabels::Class,
             limits: Limits::default(),
         }
     }
@@ -89,7 +85,6 @@ setters! {
     beam_delta, with_beam_delta: f32, "With beams that are wider by this where the numbers of active states set them.";
     allow_partial, with_allow_partial: bool, "With partial results.";
     pruning, with_pruning: LatticePruning, "With exact pruning, or k2's.";
-    labels, with_labels: GraphLabels, "Sets how the labels of the graph are read.";
     limits, with_limits: Limits, "With limits for an utterance.";
 }
 

@@ -103,6 +103,7 @@ texts! {
         AuxLabelLists = "here every arc has one output label; expand lists with Graph::expand_aux_labels",
         FirstAuxLabels = "the output labels of the first of two must be one for each arc",
         FloatsAsLists = "lists are made of whole numbers",
+        GraphLabels = "the labels of one graph are classes, those of another classes + 1: give both the same with Graph::with_graph_labels",
         ListsOfWords = "the best words are found where each arc outputs one label",
         NamedArcs = "an attribute has the name that arcs have",
         NoAuxLabels = "only what has aux_labels of whole numbers can be inverted",
@@ -165,6 +166,7 @@ texts! {
         RemoveEpsilons = "removal of epsilons",
         ReplaceFsa = "replacing labels by FSAs",
         ShortestPaths = "finding the best paths",
+        TrivialGraph = "the trivial graph",
     }
 }
 

@@ -120,9 +120,11 @@ pub fn ctc_graph(symbols: &Ragged<i32>, modified: bool) -> Result<Graph<FsaVec>,
 /// self-loop for each, and the final one. O(`max_token`).
 ///
 /// # Errors
-/// [`Error::TooLarge`].
+/// [`Error::TooLarge`]; [`Error::Limit`] where it needs half of the memory there is.
 pub fn trivial_graph(max_token: usize) -> Result<Graph<Fsa>, Error> {
     let tokens = tokens(max_token)?;
+    let bytes = (max_token + 1).saturating_mul(size_of::<Arc>() + size_of::<i32>());
+    Limits::default().check(Operation::TrivialGraph, bytes, 2, max_token + 1)?;
     let mut flat = Flat::with_capacity(1, 2, max_token + 1)?.transducers();
     flat.arcs_with((1..=tokens).map(|token| Arc::new(0, 0, token, 0.0)), 1..=tokens);
     flat.arc_with(Arc::new(0, 1, FINAL, 0.0), FINAL);

@@ -155,7 +155,7 @@ impl CtcTopology {
             return Err(Error::Symbol { position, symbol: arc.label, least });
         }
         let Some(last) = fsa.view().final_state() else {
-            return graph.carry((fsa.clone(), vec![]));
+            return Ok(graph.carry((fsa.clone(), vec![]))?.with_graph_labels(labels));
         };
         let states = CtcStates::new(fsa, self.modified, limits)?;
         let (num_states, num_arcs) = (states.len(), states.num_arcs(fsa));
@@ -180,7 +180,7 @@ impl CtcTopology {
         let tokens: Option<Vec<i32>> = inner_labels.map(|_| {
             made.arc_map.iter().map(|&arc| if arc < 0 { EPSILON } else { fsa.arcs()[index(arc)].label }).collect()
         });
-        let composed = graph.carry((Fsa::from_arcs(num_states, made.arcs)?, made.arc_map))?;
+        let composed = graph.carry((Fsa::from_arcs(num_states, made.arcs)?, made.arc_map))?.with_graph_labels(labels);
         match inner_labels.zip(tokens) {
             None => Ok(composed),
             Some((name, tokens)) => composed.with(name, tokens),

@@ -3,7 +3,7 @@
 
 use std::io::BufRead;
 
-use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::arc::{Arc, EPSILON};
 use crate::core::attributes::Attribute;
 use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsa;
@@ -85,7 +85,9 @@ impl Default for HlgOptions {
 #[non_exhaustive]
 pub struct Hlg {
     /// From tokens of frames to words. With epsilons the output labels are one an arc, 0 for none;
-    /// without, they are lists.
+    /// without, they are lists. [`Graph::graph_labels`] says how labels are to be read, which decoding
+    /// does: [`GraphLabels::ClassPlusOne`] of H o L o G with epsilons, and [`GraphLabels::Class`] if
+    /// these were removed.
     pub graph: Graph<Fsa>,
     /// The tokens, those for disambiguation included.
     pub tokens: SymbolTable,
@@ -93,9 +95,6 @@ pub struct Hlg {
     pub words: SymbolTable,
     /// Whether it is H o L o G; otherwise L o G, where labels are tokens and 0 is epsilon.
     pub topology: bool,
-    /// How the labels of H o L o G are to be read: [`GraphLabels::ClassPlusOne`] if it has
-    /// epsilons, and [`GraphLabels::Class`] if these were removed.
-    pub graph_labels: GraphLabels,
     /// The sizes of what was made on the way.
     pub steps: Vec<HlgStep>,
     /// Pronunciations that were left out, and the symbols that the tables lack.
@@ -120,8 +119,7 @@ impl Hlg {
     /// # Errors
     /// [`Error::RepeatedSymbol`] if another token has that name; [`Error::TooLarge`].
     pub fn labels(&self) -> Result<SymbolTable, Error> {
-        let of_tokens = if self.topology { self.graph_labels } else { GraphLabels::Class };
-        self.table(of_tokens)
+        self.table(self.graph.graph_labels())
     }
 
     fn table(&self, of_tokens: GraphLabels) -> Result<SymbolTable, Error> {
@@ -163,20 +161,12 @@ impl Hlg {
     /// # Errors
     /// [`Error::RepeatedSymbol`] as [`labels`](Self::labels); [`Error::TooLarge`].
     pub fn to_openfst(&self) -> Result<OpenFstBinary, Error> {
-        let shifted = self.topology && self.graph_labels == GraphLabels::Class;
-        let graph = if shifted {
-            let (fsa, attributes) = self.graph.clone().into_parts();
-            let mut arcs = fsa.arcs().to_vec();
-            for arc in arcs.iter_mut().filter(|arc| arc.label != FINAL) {
-                Error::fit(Quantity::SymbolLabel, index(arc.label) + 1)?;
-                arc.label = GraphLabels::ClassPlusOne.label_of(arc.label);
-            }
-            Graph::from_parts(Fsa::from_arcs(fsa.num_states(), arcs)?, attributes)?
-        } else {
-            self.graph.clone()
+        let graph = match self.topology {
+            true => self.graph.clone().into_class_plus_one()?,
+            // Labels are tokens, and 0 is epsilon.
+            false if self.graph.attributes().lists(AUX_LABELS).is_some() => self.graph.expand_aux_labels()?,
+            false => self.graph.clone(),
         };
-        let lists = graph.attributes().lists(AUX_LABELS).is_some();
-        let graph = if lists { graph.expand_aux_labels()? } else { graph };
         let mut words = self.words.clone();
         if words.get(EPSILON).is_none() {
             words.add(EPSILON_SYMBOL, EPSILON)?;
@@ -232,7 +222,8 @@ fn is_disambiguation(symbol: &str) -> bool {
 /// ```
 ///
 /// # Errors
-/// As [`Lexicon::read`], [`NgramModel::read`], [`NgramModel::to_fsa`] and [`compile_hlg`].
+/// [`Error::NoSharedWord`] if the language model has no word of the lexicon; as [`Lexicon::read`],
+/// [`NgramModel::read`], [`NgramModel::to_fsa`] and [`compile_hlg`].
 #[doc(alias = "compile_hlg")]
 pub fn make_hlg(
     mut tokens: SymbolTable,
@@ -245,6 +236,13 @@ pub fn make_hlg(
     progress(Progress::of(Step::ReadLexicon));
     let lexicon = Lexicon::read(lexicon, &mut tokens, &mut words, &options.lexicon)?;
     let model = NgramModel::read(arpa, &mut words, &options.arpa, progress)?;
+    if lexicon.words().is_empty() {
+        return Err(Error::NoWords);
+    }
+    // The unknown word is one where a pronunciation has it.
+    if !model.unknown().is_some_and(|unknown| lexicon.words().contains(&unknown)) {
+        model.count_words(lexicon.words().iter().filter_map(|&word| words.get(word)))?;
+    }
     let grammar = model.to_fsa(lexicon.backoff_word())?;
     let mut words_left_out = LeftOut::default();
     let mut silent: Vec<_> = lexicon.words().iter().copied().filter(|&word| !model.has_word(word)).collect();
@@ -259,7 +257,6 @@ pub fn make_hlg(
         tokens,
         words,
         topology: options.topology,
-        graph_labels: options.graph_labels(),
         steps,
         pronunciations_left_out: lexicon.left_out().clone(),
         unknown_words: lexicon.unknown().clone(),
@@ -276,7 +273,7 @@ pub fn make_hlg(
 /// [`Error::DeterminizeLimit`] and [`Error::Limit`] where the limit is reached,
 /// [`Error::TooLarge`], [`Error::NotFunctional`] for a grammar with two paths for the same words
 /// that differ in where they back off, [`Error::Symbol`] if the lexicon has tokens above
-/// `max_token`.
+/// `max_token`, [`Error::NoWords`] for a graph that outputs none.
 pub fn compile_hlg(
     lexicon: &Lexicon,
     grammar: Fsa,
@@ -316,6 +313,10 @@ pub fn compile_hlg(
         name = HlgGraph::Minimized;
     }
     tell(made(name, after_all, &graph));
+    let outputs_words = |words: &[i32]| words.iter().any(|&word| word > EPSILON && word != lexicon.backoff_word());
+    if !graph.aux_labels().is_some_and(outputs_words) {
+        return Err(Error::NoWords);
+    }
     graph = without_disambiguation(within(limits, Operation::RemoveDisambiguation, &graph)?, lexicon)?;
     if options.remove_epsilon {
         for expected in expected_without_epsilons(&graph, options)? {

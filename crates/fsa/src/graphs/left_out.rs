@@ -42,6 +42,11 @@ impl LeftOut {
         self.symbols.iter().map(String::as_str)
     }
 
+    /// Whether one of the symbols is this.
+    pub(crate) fn has(&self, symbol: &str) -> bool {
+        self.symbols.contains(symbol)
+    }
+
     /// The memory that it takes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes

@@ -2,14 +2,13 @@
 
 use std::io::{BufRead, Read as _};
 
+use kaldera_base::text::{BYTE_ORDER_MARK, is_utf_16};
+
 use crate::error::Error;
 use crate::io::cursor::is_blank;
 
 /// A longer line is no text.
 const LONGEST: usize = 1 << 20;
-
-/// What some editors put in front of a text.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The lines of a text, with their numbers for what is to be said about them.
 pub(super) struct Lines<R> {
@@ -39,7 +38,10 @@ impl<R: BufRead> Lines<R> {
         if read == LONGEST {
             return Err(self.error("the line is too long", ""));
         }
-        if self.line == 1 && self.buffer.starts_with(BYTE_ORDER_MARK) {
+        if self.line == 1 && is_utf_16(&self.buffer) {
+            return Err(self.error("it is UTF-16: save it as UTF-8", ""));
+        }
+        if self.line == 1 && self.buffer.starts_with(BYTE_ORDER_MARK.as_bytes()) {
             self.buffer.drain(..BYTE_ORDER_MARK.len());
         }
         if std::str::from_utf8(&self.buffer).is_err() {

@@ -1,6 +1,7 @@
 //! N-gram models with back-off.
 
 mod arpa;
+mod foreign;
 mod grammar;
 mod interpolate;
 mod labels;
@@ -154,6 +155,37 @@ impl NgramModel {
     /// How many words it has, `<s>`, `</s>` and the unknown word included.
     pub fn num_words(&self) -> usize {
         self.layout.num_words() as usize
+    }
+
+    /// How many of some words it has; the unknown word, and the ends of sentences, are none.
+    ///
+    /// # Errors
+    /// [`Error::NoSharedWord`] if it has none, though there are words: then it is of another
+    /// language, writes words in another case, or is none of words.
+    pub fn count_words<'w>(&self, words: impl IntoIterator<Item = &'w str>) -> Result<usize, Error> {
+        let is_word = |word: &str| self.find(word).is_some_and(|label| Some(label) != self.unknown());
+        let (mut found, mut first, mut other_case) = (0, None, false);
+        for word in words {
+            if is_word(word) {
+                found += 1;
+            } else if found == 0 && !other_case {
+                let is_own = |word: &str| is_word(word) || self.left_out.has(word);
+                other_case = is_own(&word.to_lowercase()) || is_own(&word.to_uppercase());
+                first = first.filter(|_| !other_case).or(Some(word));
+            }
+        }
+        match first {
+            Some(wanted) if found == 0 => {
+                let special = self.layout.special;
+                let special = [special.start, special.end, special.unknown];
+                let own = (0..self.layout.num_words()).find(|word| !special.contains(word));
+                // Words that a table lacks were left out.
+                let left_out = || self.left_out.symbols().find(|symbol| !symbol.starts_with('<'));
+                let own = own.map(|word| self.word(word)).or_else(left_out).unwrap_or_default().to_owned();
+                Err(Error::NoSharedWord { wanted: wanted.to_owned(), own, other_case })
+            }
+            _ => Ok(found),
+        }
     }
 
     /// The memory of its n-grams and words.

@@ -2,11 +2,10 @@
 
 use std::str::FromStr;
 
+use kaldera_base::text::without_mark;
+
 use crate::error::Error;
 use crate::error::parse::{ParseError, ParseErrorKind};
-
-/// What some editors put in front of a text.
-const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Whether fields end here: at blanks, tabs and the ends of lines, and nowhere else, whatever
 /// Unicode takes for white space.
@@ -34,8 +33,7 @@ const FEW_STATES: usize = 1 << 16;
 impl<'a> Cursor<'a> {
     /// At the start of `text`, after a byte order mark.
     pub(super) fn new(text: &'a str) -> Self {
-        let at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
-        Self { text, at }
+        Self { text, at: text.len() - without_mark(text).len() }
     }
 
     /// At the start of the same text.

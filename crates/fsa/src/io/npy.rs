@@ -1,5 +1,7 @@
 //! NumPy's `.npy`: a line that says what the numbers are, and the numbers.
 
+use kaldera_base::math::of_half;
+
 /// The numbers of a file, and how they are arranged.
 #[derive(Debug, PartialEq)]
 pub(super) struct Npy {
@@ -57,8 +59,21 @@ pub(super) fn read(file: &[u8]) -> Option<Npy> {
         ">i4" => Numbers::Int32(numbers(data, len, i32::from_be_bytes)?),
         "<i8" => Numbers::Int64(numbers(data, len, i64::from_le_bytes)?),
         ">i8" => Numbers::Int64(numbers(data, len, i64::from_be_bytes)?),
+        "|i1" => Numbers::Int64(numbers(data, len, |[x]| x.cast_signed().into())?),
+        "|u1" => Numbers::Int64(numbers(data, len, |[x]| x.into())?),
+        "|b1" => Numbers::Int64(numbers(data, len, |[x]| (x != 0).into())?),
+        "<i2" => Numbers::Int64(numbers(data, len, |x| i16::from_le_bytes(x).into())?),
+        ">i2" => Numbers::Int64(numbers(data, len, |x| i16::from_be_bytes(x).into())?),
+        "<u2" => Numbers::Int64(numbers(data, len, |x| u16::from_le_bytes(x).into())?),
+        ">u2" => Numbers::Int64(numbers(data, len, |x| u16::from_be_bytes(x).into())?),
+        "<u4" => Numbers::Int64(numbers(data, len, |x| u32::from_le_bytes(x).into())?),
+        ">u4" => Numbers::Int64(numbers(data, len, |x| u32::from_be_bytes(x).into())?),
+        "<f2" => Numbers::Float32(numbers(data, len, |x| of_half(u16::from_le_bytes(x)))?),
+        ">f2" => Numbers::Float32(numbers(data, len, |x| of_half(u16::from_be_bytes(x)))?),
         "<f4" => Numbers::Float32(numbers(data, len, f32::from_le_bytes)?),
         ">f4" => Numbers::Float32(numbers(data, len, f32::from_be_bytes)?),
+        "<f8" => Numbers::Float32(numbers(data, len, |x| f64::from_le_bytes(x) as f32)?),
+        ">f8" => Numbers::Float32(numbers(data, len, |x| f64::from_be_bytes(x) as f32)?),
         _ => return None,
     };
     Some(match (&shape[..], columns_first) {
@@ -165,6 +180,22 @@ mod tests {
         assert_eq!(read(&file(header, &data)).unwrap().numbers, Numbers::Int32(vec![1, 3, 2, 4]));
         let longer = [MAGIC, &[2, 0], &60_u32.to_le_bytes(), format!("{header:60}").as_bytes(), &data].concat();
         assert_eq!(read(&longer), read(&file(header, &data)));
+    }
+
+    #[test]
+    fn numbers_of_other_widths_are_read() {
+        let of = |kind: &str, data: &[u8]| {
+            let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': (2,)}}");
+            read(&file(&header, data)).map(|npy| npy.numbers)
+        };
+        let ints = |values: [i64; 2]| Some(Numbers::Int64(values.to_vec()));
+        assert_eq!(of("|i1", &[0xff, 2]), ints([-1, 2]));
+        assert_eq!(of(">i2", &[0xff, 0xfe, 0, 2]), ints([-2, 2]));
+        assert_eq!(of("<u4", &[0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0]), ints([4_294_967_295, 2]));
+        let floats = Some(Numbers::Float32(vec![1.0, -2.0]));
+        assert_eq!(of("<f2", &[0, 0x3c, 0, 0xc0]), floats);
+        assert_eq!(of(">f8", &[1.0_f64, -2.0].map(f64::to_be_bytes).concat()), floats);
+        assert_eq!((of("<c8", &[0; 16]), of("|O", &[0; 16])), (None, None));
     }
 
     #[test]

@@ -19,6 +19,9 @@ const VALUES: &str = ".values";
 /// What the file of an array in the archive is called, behind its name.
 const SUFFIX: &str = ".npy";
 
+/// The most bytes of arrays that a byte of a compressed file may become.
+const SWELLING: u64 = 200;
+
 /// What can be wrong with an `.npz` file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,21 +29,23 @@ pub enum NpzError {
     /// It cannot be read or written, or is no archive.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// An array that is compressed.
-    #[error("the array {name:?} is compressed; write it with numpy.savez")]
+    /// An array that is compressed in another way than NumPy's.
+    #[error("the array {name:?} is compressed in another way than NumPy's; write it with numpy.savez")]
     Compressed {
         /// The array.
         name: String,
     },
-    /// Arrays that overlap in the file.
-    #[error("the arrays are larger together than the file, which has {len} bytes")]
+    /// Arrays that overlap in the file, or that were compressed to less than arrays can be.
+    #[error(
+        "the arrays are larger together than the file, which has {len} bytes, or compressed to less than a byte of {SWELLING}"
+    )]
     Overlap {
         /// How long the file is.
         len: u64,
     },
     /// An array has another type or number of axes than FSAs and their attributes have.
     #[error(
-        "the array {name:?} has neither whole numbers that fit 32 bits nor floating-point numbers of 32 bits, on one axis or in rows of 4"
+        "the array {name:?} has neither whole numbers that fit 32 bits nor floating-point numbers, on one axis or in rows of 4"
     )]
     Array {
         /// The array.
@@ -84,8 +89,8 @@ pub fn write_npz<F: Fsas>(graph: &Graph<F>, file: impl Write + Seek) -> Result<(
     Ok(())
 }
 
-/// Reads FSAs that [`write_npz`] wrote, or `numpy.savez`. Memory is in proportion to the length of
-/// the file, whatever is in it.
+/// Reads FSAs that [`write_npz`] wrote, or `numpy.savez` and `numpy.savez_compressed`. Memory is in
+/// proportion to the length of the file, whatever is in it.
 ///
 /// # Errors
 /// [`NpzError`].
@@ -93,17 +98,20 @@ pub fn read_npz(mut file: impl Read + Seek) -> Result<Graph<FsaOrVec>, NpzError>
     let len = file.seek(io::SeekFrom::End(0))?;
     file.rewind()?;
     let mut zip = ZipArchive::new(file).map_err(io::Error::from)?;
-    let (mut dict, mut splits, mut total) = (Dict::new(), BTreeMap::new(), 0);
+    let (mut dict, mut splits) = (Dict::new(), BTreeMap::new());
+    let (mut stored, mut inflated) = (0, 0);
     for i in 0..zip.len() {
         let mut entry = zip.by_index(i).map_err(io::Error::from)?;
         let name = entry.name().strip_suffix(SUFFIX).unwrap_or(entry.name()).to_owned();
-        if entry.compression() != CompressionMethod::Stored {
-            return Err(NpzError::Compressed { name });
-        }
+        let (total, most) = match entry.compression() {
+            CompressionMethod::Stored => (&mut stored, len),
+            CompressionMethod::Deflated => (&mut inflated, len.saturating_mul(SWELLING)),
+            _ => return Err(NpzError::Compressed { name }),
+        };
         let mut array = Vec::new();
-        entry.by_ref().take(len - total + 1).read_to_end(&mut array)?;
-        total += array.len() as u64;
-        if total > len {
+        entry.by_ref().take(most - *total + 1).read_to_end(&mut array)?;
+        *total += array.len() as u64;
+        if *total > most {
             return Err(NpzError::Overlap { len });
         }
         let entry = entry_of(&array).ok_or_else(|| NpzError::Array { name: name.clone() })?;
@@ -132,10 +140,13 @@ fn entry_of(file: &[u8]) -> Option<Entry> {
     match (numbers, &shape[..]) {
         (Numbers::Int32(values), [_, 4]) => Some(Entry::Rows(values.as_chunks().0.to_vec())),
         (Numbers::Int32(values), [_]) => Some(Entry::Ints(values)),
-        (Numbers::Int64(values), [_]) => {
-            values.into_iter().map(|x| i32::try_from(x).ok()).collect::<Option<_>>().map(Entry::Ints)
-        }
+        (Numbers::Int64(values), [_, 4]) => Some(Entry::Rows(narrow(values)?.as_chunks().0.to_vec())),
+        (Numbers::Int64(values), [_]) => narrow(values).map(Entry::Ints),
         (Numbers::Float32(values), [_]) => Some(Entry::Floats(values)),
         _ => None,
     }
+}
+
+fn narrow(values: Vec<i64>) -> Option<Vec<i32>> {
+    values.into_iter().map(|x| i32::try_from(x).ok()).collect()
 }

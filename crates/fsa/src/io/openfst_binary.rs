@@ -1,6 +1,7 @@
 //! OpenFst's binary files.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::core::semiring::Semiring;
@@ -487,11 +488,14 @@ impl Rows {
             return Err(bytes.error("an arc into a state that is not there"));
         }
         if start == -1 {
-            return Graph::new(Fsa::empty()).with_aux_labels(Vec::<i32>::new());
+            return Graph::new(Fsa::empty())
+                .with_graph_labels(GraphLabels::ClassPlusOne)
+                .with_aux_labels(Vec::<i32>::new());
         }
         let known = i32::try_from(start).ok().filter(|start| (0..num_states).contains(start));
         let start = known.ok_or_else(|| bytes.error("the start is a state that is not there"))?;
         let (fsa, order) = openfst::assemble(arcs, start, num_states - 1)?;
-        Graph::new(fsa).with_aux_labels(ragged_core::index_select(&aux_labels, &order, 0)?)
+        let graph = Graph::new(fsa).with_graph_labels(GraphLabels::ClassPlusOne);
+        graph.with_aux_labels(ragged_core::index_select(&aux_labels, &order, 0)?)
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use ragged_core::TextValue;
 
 use crate::core::arc::{Arc, FINAL};
+use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::core::semiring::Semiring;
@@ -128,15 +129,15 @@ impl<'a> OpenFstText<'a> {
             arcs.retain(is_final);
         }
         let Some(start) = start else {
-            let none = Graph::new(Fsa::empty());
+            let none = Graph::new(Fsa::empty()).with_graph_labels(GraphLabels::ClassPlusOne);
             return if self.acceptor { Ok(none) } else { none.with_aux_labels(Vec::<i32>::new()) };
         };
         let (fsa, order) = openfst::assemble(arcs, start, highest)?;
         if self.acceptor {
-            return Ok(Graph::new(fsa));
+            return Ok(Graph::new(fsa).with_graph_labels(GraphLabels::ClassPlusOne));
         }
         let aux_labels = ragged_core::index_select(&aux_labels, &order, 0)?;
-        Graph::new(fsa).with_aux_labels(aux_labels)
+        Graph::new(fsa).with_graph_labels(GraphLabels::ClassPlusOne).with_aux_labels(aux_labels)
     }
 
     fn state<'t>(&self, cursor: &Cursor<'t>, field: Field<'t>) -> Result<i32, Error> {

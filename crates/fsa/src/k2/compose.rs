@@ -97,7 +97,7 @@ fn without<F: Fsas>(graph: &Graph<F>, name: &str) -> Attributes {
 
 /// The attributes of arcs that come from arcs of two sides.
 pub(crate) fn merge(a: &Attributes, map_a: &[i32], b: &Attributes, map_b: &[i32]) -> Result<Attributes, Error> {
-    let mut merged = Attributes::default();
+    let mut merged = Attributes::default().with_graph_labels(a.graph_labels());
     for (name, attribute) in a.iter() {
         let carried = attribute.carry(map_a)?;
         match b.get(name) {

@@ -26,8 +26,8 @@ pub use weight_pushing::WeightPushing;
 pub struct DeterminizeOptions {
     /// Where scores go that are still undecided.
     pub weight_pushing: WeightPushing,
-    /// The largest size of one FSA of the result, with its arc map and the subsets; by default 2^24
-    /// states.
+    /// The largest size of one FSA of the result, with its arc map and the subsets; by default half of
+    /// the memory there is, and 2^24 states.
     pub limits: Limits,
 }
 
@@ -55,8 +55,7 @@ impl From<WeightPushing> for DeterminizeOptions {
 /// # Errors
 /// [`Error::DeterminizeLimit`], [`Error::TooLarge`], [`Error::Score`] if scores overflow.
 #[doc(alias = "Determinize")]
-pub fn determinize<F: Fsas>(fsas: &F, options: impl Into<DeterminizeOptions>) -> Result<(F, Ragged<i32>), Error> {
-    let options = options.into();
+pub fn determinize<F: Fsas>(fsas: &F, options: DeterminizeOptions) -> Result<(F, Ragged<i32>), Error> {
     let (made, maps) = map_fsas(fsas.as_fsa_vec(), |i, fsa| determinize_one(i, fsa, options))?;
     Ok((fsas.same_kind(made), Lists::assemble(maps)?))
 }
@@ -75,12 +74,13 @@ fn determinize_one(
     let mut numbering = Numbering::new(fsa_index, fsa, limits);
     numbering.single(&known, 0, 0)?;
     loop {
-        let num_states = numbering.make_known(&mut known);
+        let num_states = numbering.make_known(&mut known)?;
         if num_states == 0 {
             return numbering.finish();
         }
-        let search = Search { fsa, weight_pushing, useful: useful.as_deref(), known: &known };
+        let mut search = Search { fsa, weight_pushing, useful: useful.as_deref(), known: &known, most_bytes: 0 };
         for first in (0..num_states).step_by(STATES_AT_ONCE) {
+            search.most_bytes = numbering.bytes_left(&known);
             search.leave(first..num_states.min(first + STATES_AT_ONCE), &mut expansion);
             numbering.number(&known, &expansion)?;
         }
@@ -105,13 +105,13 @@ mod tests {
         let arcs =
             [(0, 1, 3, -1.0), (0, 2, 3, -0.5), (1, 3, -1, 0.5), (1, 2, 2, -0.25), (2, 3, -1, -0.5), (2, 3, -1, 0.75)];
         let graph = Graph::new(fsa(4, &arcs)).with_aux_labels(vec![3, 1, -1, 1, -1, -1]).unwrap();
-        let scores = |pushing| determinize(graph.fsas(), pushing).unwrap().0.scores();
+        let scores = |pushing: WeightPushing| determinize(graph.fsas(), pushing.into()).unwrap().0.scores();
         assert_eq!(scores(WeightPushing::No), [0.0, -1.25, 0.25, 0.75]);
         assert_eq!(scores(WeightPushing::Tropical), [-0.5, -0.75, 0.75, 0.75]);
-        let (made, map) = determinize(graph.fsas(), WeightPushing::No).unwrap();
+        let (made, map) = determinize(graph.fsas(), WeightPushing::No.into()).unwrap();
         assert_eq!(made.labels(), [3, 2, -1, -1]);
         assert_eq!(map.rows().collect::<Vec<_>>(), [&[][..], &[0, 3], &[1, 5], &[5]]);
-        let aux = graph.determinize(WeightPushing::No).unwrap();
+        let aux = graph.determinize(WeightPushing::No.into()).unwrap();
         let lists = aux.attributes().lists(crate::core::graph::AUX_LABELS).unwrap();
         assert_eq!(lists.rows().collect::<Vec<_>>(), [&[][..], &[3, 1], &[1, -1], &[-1]]);
     }
@@ -119,11 +119,11 @@ mod tests {
     #[test]
     fn dead_ends_and_nothing() {
         let dead = fsa(4, &[(0, 1, 3, 0.0), (0, 2, 3, 1.0), (1, 3, -1, 0.5)]);
-        let (made, map) = determinize(&dead, WeightPushing::default()).unwrap();
+        let (made, map) = determinize(&dead, Default::default()).unwrap();
         assert_eq!(made, fsa(3, &[(0, 1, 3, 0.0), (1, 2, -1, 0.5)]));
         assert_eq!(map.values(), [0, 2]);
-        assert_eq!(determinize(&Fsa::empty(), WeightPushing::No).unwrap().0, Fsa::empty());
-        assert_eq!(determinize(&fsa(3, &[(0, 1, 3, 0.0)]), WeightPushing::No).unwrap().0, Fsa::empty());
+        assert_eq!(determinize(&Fsa::empty(), WeightPushing::No.into()).unwrap().0, Fsa::empty());
+        assert_eq!(determinize(&fsa(3, &[(0, 1, 3, 0.0)]), WeightPushing::No.into()).unwrap().0, Fsa::empty());
     }
 
     #[test]

@@ -99,11 +99,7 @@ impl<F: Fsas> Graph<F> {
     ///
     /// # Errors
     /// As the function.
-    pub fn intersect<B: Fsas>(
-        &self,
-        other: &Graph<B>,
-        options: impl Into<IntersectOptions>,
-    ) -> Result<Graph<F::With<B>>, Error> {
+    pub fn intersect<B: Fsas>(&self, other: &Graph<B>, options: IntersectOptions) -> Result<Graph<F::With<B>>, Error> {
         let (fsas, map_a, map_b) = of_fsas::intersect(self.fsas(), other.fsas(), options)?;
         Graph::from_parts(fsas, crate::k2::compose::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
     }
@@ -163,7 +159,8 @@ impl<F: Fsas> Graph<F> {
     /// As the function.
     pub fn remove_epsilon_within(&self, limits: Limits) -> Result<Self, Error> {
         if self.attributes().is_empty() {
-            return Ok(Graph::new(of_fsas::remove_epsilon_without_map(self.fsas(), limits)?));
+            let made = of_fsas::remove_epsilon_without_map(self.fsas(), limits)?;
+            return Ok(Graph::new(made).with_graph_labels(self.graph_labels()));
         }
         let attributes = self.attributes();
         let kept = |arc: usize| !attributes.is_neutral(arc);
@@ -186,7 +183,10 @@ impl<F: Fsas> Graph<F> {
     pub fn remove_epsilon_log(&self, limits: Limits) -> Result<Self, Error> {
         match self.attributes().iter().next() {
             Some((name, _)) => Err(Error::LostAttribute { name: name.clone() }),
-            None => Ok(Self::new(of_fsas::remove_epsilon_log(self.fsas(), limits)?)),
+            None => {
+                let made = of_fsas::remove_epsilon_log(self.fsas(), limits)?;
+                Ok(Self::new(made).with_graph_labels(self.graph_labels()))
+            }
         }
     }
 
@@ -203,7 +203,7 @@ impl<F: Fsas> Graph<F> {
     ///
     /// # Errors
     /// As the function.
-    pub fn determinize(&self, options: impl Into<DeterminizeOptions>) -> Result<Self, Error> {
+    pub fn determinize(&self, options: DeterminizeOptions) -> Result<Self, Error> {
         self.carry_ragged(of_fsas::determinize(self.fsas(), options)?)
     }
 

@@ -39,12 +39,12 @@ impl From<Epsilons> for IntersectOptions {
 /// the result), times the logarithm of the arcs of a state at the worst.
 ///
 /// ```
-/// use fsa::k2::{Epsilons, intersect};
+/// use fsa::k2::intersect;
 /// use fsa::{Arc, Fsa};
 ///
 /// let a = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(0, 1, 8, 0.0), Arc::new(1, 2, -1, 0.0)])?;
 /// let b = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.25), Arc::new(1, 2, -1, 0.0)])?;
-/// let (both, arc_map_a, arc_map_b) = intersect(&a, &b, Epsilons::default())?;
+/// let (both, arc_map_a, arc_map_b) = intersect(&a, &b, Default::default())?;
 /// assert_eq!(both.arcs()[0], Arc::new(0, 1, 7, 0.75));
 /// assert_eq!((arc_map_a, arc_map_b), (vec![0, 2], vec![0, 1]));
 /// # Ok::<(), fsa::Error>(())
@@ -54,12 +54,7 @@ impl From<Epsilons> for IntersectOptions {
 /// [`Error::Size`] if the numbers of FSAs differ and neither is 1, [`Error::Limit`],
 /// [`Error::TooLarge`], and [`Error::Score`] if scores overflow.
 #[doc(alias = "Intersect")]
-pub fn intersect<A: Fsas, B: Fsas>(
-    a: &A,
-    b: &B,
-    options: impl Into<IntersectOptions>,
-) -> Result<WithArcMaps<A::With<B>>, Error> {
-    let options = options.into();
+pub fn intersect<A: Fsas, B: Fsas>(a: &A, b: &B, options: IntersectOptions) -> Result<WithArcMaps<A::With<B>>, Error> {
     let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b)?);
     let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, options, |_| true);
     let (fsas, map_a, map_b) = map_pairs(&sorted_a.fsas, &sorted_b.fsas, meet)?;
@@ -256,8 +251,8 @@ mod tests {
     #[test]
     fn each_order_of_epsilons_or_one() {
         let epsilon = fsa(3, &[(0, 1, 0), (1, 2, -1)]);
-        let arcs = |epsilons| {
-            let (fsa, ..) = intersect(&epsilon, &epsilon, epsilons).unwrap();
+        let arcs = |epsilons: Epsilons| {
+            let (fsa, ..) = intersect(&epsilon, &epsilon, epsilons.into()).unwrap();
             (fsa.num_states(), fsa.num_arcs())
         };
         assert_eq!(
@@ -273,7 +268,7 @@ mod tests {
     fn what_is_not_sorted_is_sorted_on_the_side() {
         let a = fsa(3, &[(0, 2, -1), (0, 1, 5), (0, 1, 3), (1, 2, -1)]);
         let b = fsa(3, &[(0, 1, 3), (0, 1, 5), (0, 1, 4), (1, 2, -1)]);
-        let (made, map_a, map_b) = intersect(&a, &b, Epsilons::default()).unwrap();
+        let (made, map_a, map_b) = intersect(&a, &b, Epsilons::default().into()).unwrap();
         assert_eq!((made.labels(), map_a, map_b), (vec![3, 5, -1], vec![2, 1, 3], vec![0, 1, 3]));
         assert!(made.arcs().iter().all(|arc| arc.score == 1.0));
     }
@@ -293,7 +288,7 @@ mod tests {
             let of_both = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let (a, b) = (FsaVec::from_fsas(&a).unwrap(), FsaVec::from_fsas(&b).unwrap());
-                pool.install(|| intersect(&a, &b, Epsilons::default()))
+                pool.install(|| intersect(&a, &b, Epsilons::default().into()))
             };
             let alone = of_both(1);
             assert_eq!(alone.is_err(), overflows);
@@ -308,16 +303,16 @@ mod tests {
     fn several_meet_one_and_what_cannot_meet_is_refused() {
         let a = fsa(3, &[(0, 1, 3), (1, 2, -1)]);
         let several = FsaVec::from_fsas(&[a.clone(), Fsa::empty(), a.clone()]).unwrap();
-        let (made, map_a, map_b) = intersect(&a, &several, Epsilons::default()).unwrap();
+        let (made, map_a, map_b) = intersect(&a, &several, Epsilons::default().into()).unwrap();
         assert_eq!((made.num_fsas(), map_a, map_b), (3, vec![0, 1, 0, 1], vec![0, 1, 2, 3]));
         let two = FsaVec::from_fsas(&[a.clone(), a.clone()]).unwrap();
-        assert!(matches!(intersect(&two, &several, Epsilons::default()), Err(Error::Size { .. })));
+        assert!(matches!(intersect(&two, &several, Epsilons::default().into()), Err(Error::Size { .. })));
         let (made, map_a, _) = intersect_device(&two, &several, &[1, 0, 1]).unwrap();
         assert_eq!((made.num_fsas(), map_a), (3, vec![2, 3, 2, 3]));
         assert!(
             intersect_device(&two, &several, &[1, 0]).is_err() && intersect_device(&two, &several, &[1, 0, 2]).is_err()
         );
         let heavy = a.with_scores(&[f32::MAX, 0.0]).unwrap();
-        assert!(matches!(intersect(&heavy, &heavy, Epsilons::default()), Err(Error::Score { .. })));
+        assert!(matches!(intersect(&heavy, &heavy, Epsilons::default().into()), Err(Error::Score { .. })));
     }
 }

@@ -9,7 +9,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
-use crate::core::limits::Limits;
+use crate::core::limits::{Limits, bytes_with};
 use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
@@ -229,8 +229,9 @@ impl Subsets {
         (*alone, is_new)
     }
 
-    fn bytes(&self) -> usize {
-        self.subsets.bytes() + self.alone.len() * size_of::<u32>()
+    /// The memory that they take with `more` subsets that have so many elements.
+    fn bytes_with(&self, more: usize, elements: usize) -> usize {
+        self.subsets.bytes_with(more, elements) + self.alone.len() * size_of::<u32>()
     }
 }
 
@@ -281,6 +282,7 @@ impl Work<'_> {
     /// The arcs out of a subset.
     fn expand(&mut self, subset: usize) -> Result<(), Error> {
         self.gather(subset);
+        self.check_limits()?;
         let records = std::mem::take(&mut self.records);
         let mut rest = &records[..];
         while let Some(first) = rest.first() {
@@ -290,7 +292,7 @@ impl Work<'_> {
             rest = behind;
         }
         self.records = records;
-        self.check_limits()
+        Ok(())
     }
 
     /// The arcs out of all members, sorted by label and state.
@@ -417,12 +419,17 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// What the records become is within the limits: an arc to a subset for each label, and to each
+    /// member a string at most.
     fn check_limits(&self) -> Result<(), Error> {
         let states = self.subsets.subsets.len();
-        let bytes = self.subsets.bytes()
-            + self.strings.bytes()
-            + self.builder.arcs.capacity() * size_of::<Arc>()
-            + self.outputs.capacity() * size_of::<u32>();
+        let (elements, more) = (self.records.len(), self.records.chunk_by(|a, b| a.label == b.label).count());
+        let bytes = self.subsets.bytes_with(more, elements)
+            + self.strings.bytes_with(elements)
+            + bytes_with(&self.records, 0)
+            + bytes_with(&self.builder.arcs, more)
+            + bytes_with(&self.builder.ends, 1)
+            + bytes_with(&self.outputs, more);
         let limits = self.options.limits;
         let Err(Error::Limit { limited, limit, .. }) =
             limits.check(Operation::Determinize, bytes, states, self.builder.arcs.len())

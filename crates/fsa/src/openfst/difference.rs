@@ -3,7 +3,7 @@
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::{Fsa, Fsas};
-use crate::core::limits::Limits;
+use crate::core::limits::{Limits, bytes_with};
 use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
 use crate::openfst::trim::trim_part;
@@ -102,7 +102,7 @@ fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), E
         next += 1;
         // Arcs, pairs of states with their place in the table, and what is left of them after
         // trimming.
-        let bytes = 2 * builder.arcs.capacity() * (size_of::<Arc>() + size_of::<i32>()) + pairs.bytes();
+        let bytes = 2 * (bytes_with(&builder.arcs, 1) + bytes_with(&map, 1)) + pairs.bytes_with(1);
         Limits::default().check(Operation::Difference, bytes, next, builder.arcs.len())?;
     }
     builder.end_state();

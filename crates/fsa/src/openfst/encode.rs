@@ -2,6 +2,7 @@
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
+use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
 use crate::error::{Error, Quantity};
@@ -19,6 +20,8 @@ pub struct Encoder {
     transducer: bool,
     /// Whether scores are.
     with_scores: bool,
+    /// How the labels are read that each label stands for.
+    graph_labels: GraphLabels,
 }
 
 /// Acceptors in which one label stands for label, output label, and, if `with_scores`, score; and
@@ -64,8 +67,12 @@ pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encode
         }
         parts.push(builder);
     }
-    let encoder =
-        Encoder { codes: codes.keys().iter().map(code).collect(), transducer: all_aux.is_some(), with_scores };
+    let encoder = Encoder {
+        codes: codes.keys().iter().map(code).collect(),
+        transducer: all_aux.is_some(),
+        with_scores,
+        graph_labels: graph.graph_labels(),
+    };
     Ok((graph.fsas().same_kind(SortedFsaBuilder::assemble(parts)?), encoder))
 }
 
@@ -125,7 +132,7 @@ impl Encoder {
             aux_labels.extend(trimmed.sources.iter().map(|&arc| aux_of[arc as usize]));
             parts.push(trimmed.builder);
         }
-        let graph = Graph::new(fsas.same_kind(SortedFsaBuilder::assemble(parts)?));
+        let graph = Graph::new(fsas.same_kind(SortedFsaBuilder::assemble(parts)?)).with_graph_labels(self.graph_labels);
         if self.transducer { graph.with_aux_labels(aux_labels) } else { Ok(graph) }
     }
 

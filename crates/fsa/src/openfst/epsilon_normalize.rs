@@ -7,7 +7,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
-use crate::core::limits::Limits;
+use crate::core::limits::{Limits, bytes_with};
 use crate::error::{Error, Operation, Quantity};
 use crate::k2::epsilon_closure::ranks;
 use crate::openfst::factor::{Rest, factor};
@@ -71,7 +71,7 @@ fn exchange<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
         _ => old.get(index(from.max(0))).map_or(EPSILON, |old| old.label.max(EPSILON)),
     };
     let aux: Vec<_> = map.iter().zip(fsas.as_fsa_vec().arcs()).map(taken).collect();
-    Graph::new(fsas).with_aux_labels(aux)
+    Graph::new(fsas).with_graph_labels(graph.graph_labels()).with_aux_labels(aux)
 }
 
 fn normalize(fsa: usize, machine: Machine<'_>, limits: Limits) -> Result<Built, Error> {
@@ -211,8 +211,7 @@ impl<'a> Work<'a> {
             outputs.extend(row.iter().map(|(_, string)| string));
             made.end_state();
             Error::fit(Quantity::Arcs, made.arcs.len())?;
-            self.bytes_made =
-                made.arcs.capacity() * (size_of::<Arc>() + size_of::<u32>()) + row.capacity() * size_of::<(Arc, u32)>();
+            self.bytes_made = bytes_with(&made.arcs, row.len()) + bytes_with(&outputs, row.len()) + bytes_with(&row, 1);
             self.check(strings, made.ends.len(), made.arcs.len())?;
         }
         Ok((made, outputs))
@@ -222,7 +221,8 @@ impl<'a> Work<'a> {
     fn check(&self, strings: &Strings, states: usize, arcs: usize) -> Result<(), Error> {
         /// A way, and its place in the table and in the queue, while these grow.
         const BYTES_OF_WAY: usize = size_of::<Way>() + 40;
-        let bytes = strings.bytes() + self.ways.capacity() * BYTES_OF_WAY + self.bytes_made;
+        let ways = bytes_with(&self.ways, 1) / size_of::<Way>();
+        let bytes = strings.bytes_with(1) + ways * BYTES_OF_WAY + self.bytes_made;
         self.limits.check(Operation::EpsilonNormalize, bytes, states, arcs)
     }
 

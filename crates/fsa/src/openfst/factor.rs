@@ -3,7 +3,7 @@
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
-use crate::core::limits::Limits;
+use crate::core::limits::{Limits, bytes_with};
 use crate::error::{Error, Operation, Quantity};
 use crate::openfst::machine::Built;
 use crate::openfst::strings::{EMPTY, Strings};
@@ -91,17 +91,17 @@ impl Work {
         let mut next = 0;
         while let Some(&(state_number, pending)) = self.waiting.pairs.keys().get(next) {
             let from = Error::fit(Quantity::States, next)?;
-            self.check(strings)?;
-            if builder.ends.get(state_number as usize).is_none() {
+            let state = state_number as usize;
+            let first = |ends: &[usize]| state.checked_sub(1).map_or(0, |before| ends[before]);
+            self.check(strings, builder.ends.get(state).map_or(1, |end| end - first(&builder.ends)))?;
+            if builder.ends.get(state).is_none() {
                 // Behind the last arc.
                 self.last_arc(from, pending, 0.0, strings)?;
             } else if let (Rest::AtOnce, Some((output, rest))) = (self.rest, strings.split(pending)) {
                 let to = self.waiting.number(state_number, rest);
                 self.push(from, to, EPSILON, output, 0.0)?;
             } else {
-                let state = state_number as usize;
-                let first = state.checked_sub(1).map_or(0, |before| builder.ends[before]);
-                let arcs = first..builder.ends[state];
+                let arcs = first(&builder.ends)..builder.ends[state];
                 for (arc, &output) in builder.arcs[arcs.clone()].iter().zip(&outputs[arcs]) {
                     let Arc { dest_state, label, score, .. } = *arc;
                     let string = strings.concat(pending, output);
@@ -124,10 +124,11 @@ impl Work {
     }
 
     /// What has been made is within the limits.
-    fn check(&self, strings: &Strings) -> Result<(), Error> {
+    /// With `more` arcs, each to another state with another string, it stays so.
+    fn check(&self, strings: &Strings, more: usize) -> Result<(), Error> {
         let (operation, limits) = self.limits;
-        let arcs = self.made.arcs.capacity() * (size_of::<Arc>() + size_of::<i32>());
-        let bytes = strings.bytes() + self.waiting.pairs.bytes() + arcs;
+        let arcs = bytes_with(&self.made.arcs, more) + bytes_with(&self.made.ends, 1) + bytes_with(&self.aux, more);
+        let bytes = strings.bytes_with(more) + self.waiting.pairs.bytes_with(more) + arcs;
         limits.check(operation, bytes, self.waiting.pairs.keys().len(), self.made.arcs.len())
     }
 

@@ -73,7 +73,7 @@ pub(super) fn map_each<F: Fsas>(
         debug_assert!(made.aux.as_ref().is_none_or(|aux| aux.len() == made.builder.arcs.len()));
         Ok((made.builder, made.aux.unwrap_or_default()))
     })?;
-    let graph = Graph::new(graph.fsas().same_kind(made));
+    let graph = Graph::new(graph.fsas().same_kind(made)).with_graph_labels(graph.graph_labels());
     if all_aux.is_some() { graph.with_aux_labels(builder::flatten(aux)) } else { Ok(graph) }
 }
 

@@ -28,7 +28,7 @@ pub fn optimize<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
         let (pairs, encoder) = encode(graph, false)?;
         return encoder.decode(&optimize_acceptors(&pairs)?);
     }
-    Ok(Graph::new(optimize_acceptors(graph.fsas())?))
+    Ok(Graph::new(optimize_acceptors(graph.fsas())?).with_graph_labels(graph.graph_labels()))
 }
 
 fn optimize_acceptors<F: Fsas>(fsas: &F) -> Result<F, Error> {

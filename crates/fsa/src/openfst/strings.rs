@@ -104,7 +104,12 @@ impl Strings {
 
     /// The memory that they take.
     pub(super) fn bytes(&self) -> usize {
-        self.cells.bytes()
+        self.bytes_with(0)
+    }
+
+    /// The memory that they take with `more` of them.
+    pub(super) fn bytes_with(&self, more: usize) -> usize {
+        self.cells.bytes_with(more)
     }
 }
 

@@ -25,7 +25,7 @@ pub const LM_SCORES: &str = "lm_scores";
 ///
 /// let lattice = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 1.0), Arc::new(0, 1, 8, 0.5), Arc::new(1, 2, -1, 0.0)])?;
 /// let nbest = Nbest::from_lattice(&Graph::new(lattice), 10, 1.0)?;
-/// assert_eq!(nbest.words().rows().collect::<Vec<_>>(), [[7], [8]]);
+/// assert_eq!((nbest.len(), nbest.words().rows().collect::<Vec<_>>()), (2, vec![&[7][..], &[8]]));
 /// assert_eq!(nbest.total_scores().values(), [1.0, 0.5]);
 /// # Ok::<(), fsa::Error>(())
 /// ```
@@ -176,6 +176,16 @@ impl Nbest {
     /// The paths of all utterances, concatenated.
     pub fn paths(&self) -> &Graph<FsaVec> {
         &self.paths
+    }
+
+    /// How many paths there are, of all utterances.
+    pub fn len(&self) -> usize {
+        self.paths.fsas().num_fsas()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Which paths are an utterance's.

@@ -1,6 +1,7 @@
 //! Numbers 0, 1, 2, ... for keys, in the order in which they come: open-addressing hash tables over
 //! flat arrays.
 
+use crate::core::limits::bytes_with;
 use crate::support::ids;
 
 /// Mixes eight more bytes into a hash.
@@ -74,9 +75,11 @@ impl Table {
         }
     }
 
-    /// The memory that it takes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.places.len() * size_of::<u64>()
+    /// The memory that it takes with `more` keys, while it grows.
+    pub(crate) fn bytes_with(&self, more: usize) -> usize {
+        let grown = (2 * (self.len + more)).next_power_of_two().max(2 * self.places.len());
+        let grown = if self.has_room(more) { 0 } else { grown };
+        (self.places.len() + grown) * size_of::<u64>()
     }
 }
 
@@ -163,7 +166,12 @@ impl<K: Key> Interner<K> {
 
     /// The memory that it takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.keys.capacity() * size_of::<K>() + self.table.bytes()
+        self.bytes_with(0)
+    }
+
+    /// The memory that it takes with `more` keys.
+    pub(crate) fn bytes_with(&self, more: usize) -> usize {
+        bytes_with(&self.keys, more) + self.table.bytes_with(more)
     }
 }
 
@@ -217,7 +225,12 @@ impl<K: Key> SliceInterner<K> {
 
     /// The memory that it takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.elements.capacity() * size_of::<K>() + self.ends.capacity() * size_of::<usize>() + self.table.bytes()
+        self.bytes_with(0, 0)
+    }
+
+    /// The memory that it takes with `more` slices that have so many elements.
+    pub(crate) fn bytes_with(&self, more: usize, elements: usize) -> usize {
+        bytes_with(&self.elements, elements) + bytes_with(&self.ends, more) + self.table.bytes_with(more)
     }
 }
 

@@ -411,11 +411,8 @@ fn the_memory_of_lattices_is_limited() {
     // Epsilons around a cycle that costs little make copies of the states of each frame.
     let around =
         vec![Arc::new(0, 1, 0, -0.001), Arc::new(0, 0, 1, 0.0), Arc::new(0, 2, FINAL, 0.0), Arc::new(1, 0, 0, 0.0)];
-    let graph = Graph::new(Fsa::from_arcs(3, around).unwrap());
-    let options = |bytes: usize| {
-        let options = DenseOptions::default().with_labels(GraphLabels::ClassPlusOne);
-        options.with_limits(Limits::default().with_max_bytes(bytes))
-    };
+    let graph = Graph::new(Fsa::from_arcs(3, around).unwrap()).with_graph_labels(GraphLabels::ClassPlusOne);
+    let options = |bytes: usize| DenseOptions::default().with_limits(Limits::default().with_max_bytes(bytes));
     let came = intersect_dense_pruned(&graph, &dense(&values), &options(1 << 20)).unwrap();
     assert_eq!(came.outcomes(), [Outcome::Final]);
     assert!(came.graph().fsas().num_arcs() > 32 * 20);

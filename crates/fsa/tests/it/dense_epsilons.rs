@@ -63,12 +63,12 @@ fn dense(values: &[f32]) -> DenseFsaVec<'_> {
     DenseFsaVec::from_frames(values, CLASSES).unwrap()
 }
 
-fn options() -> DenseOptions {
-    DenseOptions::default().with_labels(GraphLabels::ClassPlusOne)
+fn graph_of(fsa: Fsa) -> Graph<Fsa> {
+    Graph::new(fsa).with_graph_labels(GraphLabels::ClassPlusOne)
 }
 
 fn without_beam() -> DenseOptions {
-    options().with_search_beam(f32::INFINITY).with_output_beam(f32::INFINITY)
+    DenseOptions::default().with_search_beam(f32::INFINITY).with_output_beam(f32::INFINITY)
 }
 
 /// Not a multiple of 1/64: nothing is at the border.
@@ -77,7 +77,7 @@ fn beam(beam: i32) -> f32 {
 }
 
 fn decode(graph: &Fsa, values: &[f32], options: &DenseOptions) -> DenseLattices {
-    intersect_dense_pruned(&Graph::new(graph.clone()), &dense(values), options).unwrap()
+    intersect_dense_pruned(&graph_of(graph.clone()), &dense(values), options).unwrap()
 }
 
 /// What composition makes of the same.
@@ -224,7 +224,7 @@ proptest! {
     ) {
         let search_beam = if search_beam == i32::MAX { f32::INFINITY } else { beam(search_beam) };
         let options =
-            options().with_search_beam(search_beam).with_output_beam(output_beam).with_min_active_states(0);
+            DenseOptions::default().with_search_beam(search_beam).with_output_beam(output_beam).with_min_active_states(0);
         let came = decode(&graph, &values, &options);
         check_arcs(&came, &graph, &values);
         let right = naive_search(&graph, &values, f64::from(search_beam));
@@ -239,7 +239,7 @@ proptest! {
         values in frames(8),
         most in 1_usize..3,
     ) {
-        let came = decode(&graph, &values, &options().with_max_active_states(most).with_search_beam(f32::INFINITY));
+        let came = decode(&graph, &values, &DenseOptions::default().with_max_active_states(most).with_search_beam(f32::INFINITY));
         check_arcs(&came, &graph, &values);
         let exact = total(decode(&graph, &values, &without_beam()).graph().fsas(), Semiring::Tropical);
         prop_assert!(total(came.graph().fsas(), Semiring::Tropical) <= exact + SINGLE);
@@ -278,7 +278,7 @@ proptest! {
         chunkwise in any::<bool>(),
     ) {
         let values = &values[..];
-        let mut options = options();
+        let mut options = DenseOptions::default();
         if narrow {
             options = options.with_search_beam(3.0).with_output_beam(2.0).with_min_active_states(2).with_max_active_states(3);
         }
@@ -286,7 +286,7 @@ proptest! {
             options = options.with_pruning(LatticePruning::Chunkwise);
         }
         let right = decode(&graph, values, &options);
-        let decoder = OnlineDecoder::new(Graph::new(graph), options).unwrap();
+        let decoder = OnlineDecoder::new(graph_of(graph), options).unwrap();
         let mut stream = decoder.stream();
         for chunk in values.chunks(chunk * CLASSES) {
             decoder.decode(&mut [&mut stream], &dense(chunk)).unwrap()[0].clone().unwrap();
@@ -304,9 +304,9 @@ proptest! {
         chunk in 1_usize..7,
         output_beam in 0..200_i32,
     ) {
-        let options = options().with_output_beam(beam(output_beam));
+        let options = DenseOptions::default().with_output_beam(beam(output_beam));
         let right = decode(&graph, &values, &options);
-        let decoder = OnlineDecoder::new(Graph::new(graph), options).unwrap();
+        let decoder = OnlineDecoder::new(graph_of(graph), options).unwrap();
         check_finished_parts(&decoder, (&values, CLASSES), chunk, &right)?;
     }
 
@@ -316,7 +316,7 @@ proptest! {
         values in frames(9),
         damage in any::<(prop::sample::Index, u8)>(),
     ) {
-        let decoder = OnlineDecoder::new(Graph::new(graph), options()).unwrap();
+        let decoder = OnlineDecoder::new(graph_of(graph), DenseOptions::default()).unwrap();
         let mut stream = decoder.stream();
         decoder.decode(&mut [&mut stream], &dense(&values)).unwrap()[0].clone().unwrap();
         let mut bytes = stream.to_bytes();
@@ -344,7 +344,7 @@ proptest! {
         let topology = ctc_topo(CLASSES - 1, modified).unwrap();
         let labels = topology.fsas().arcs().iter().map(|arc| Arc { label: if arc.label < 0 { FINAL } else { arc.label + 1 }, ..*arc });
         let shifted = Fsa::from_arcs(topology.fsas().num_states(), labels.collect::<Vec<_>>()).unwrap();
-        let shifted = Graph::new(shifted).with_aux_labels(topology.aux_labels().unwrap().to_vec()).unwrap();
+        let shifted = graph_of(shifted).with_aux_labels(topology.aux_labels().unwrap().to_vec()).unwrap();
         let explicit = shifted.compose(&tokens.arc_sort().unwrap()).unwrap();
         let right = intersect_dense_pruned(&explicit, &dense(&values), &without_beam()).unwrap();
         let implicit = CtcGraph::new(CtcTopology::new(CLASSES - 1, modified).unwrap(), tokens, Some("tokens")).unwrap();
@@ -369,7 +369,7 @@ proptest! {
 }
 
 fn narrow() -> DenseOptions {
-    options().with_search_beam(2.0).with_output_beam(1.0).with_min_active_states(0)
+    DenseOptions::default().with_search_beam(2.0).with_output_beam(1.0).with_min_active_states(0)
 }
 
 /// 0 --1--> 1 --e--> 2 --e--> 1, 2 --2--> 3 --> (4), with a score of the epsilon cycle.
@@ -381,7 +381,7 @@ fn circle(scores: [f32; 2]) -> Graph<Fsa> {
         Arc::new(2, 3, 2, 0.0),
         Arc::new(3, 4, FINAL, 0.0),
     ];
-    Graph::new(Fsa::from_arcs(5, arcs).unwrap()).with_aux_labels(vec![7, 0, 0, 8, -1]).unwrap()
+    graph_of(Fsa::from_arcs(5, arcs).unwrap()).with_aux_labels(vec![7, 0, 0, 8, -1]).unwrap()
 }
 
 /// The utterance that has come to an endless cycle, and whether that is beyond the start state.
@@ -397,22 +397,22 @@ fn a_cycle_with_a_positive_score_is_an_error_of_its_utterance() {
     // The second utterance ends before the cycle is reached.
     let dense = DenseFsaVec::from_padded(&values, [2, 2, CLASSES], &[2, 0]).unwrap();
     for scores in [[1.0, -0.75], [-5.0, 5.001], [0.01, 0.01]] {
-        let came = intersect_dense_pruned(&circle(scores), &dense, &options().with_allow_partial(true)).unwrap();
+        let came =
+            intersect_dense_pruned(&circle(scores), &dense, &DenseOptions::default().with_allow_partial(true)).unwrap();
         assert_eq!(endless(&came.outcomes()[0]), Some((0, true)), "{:?}", came.outcomes());
         assert_eq!(came.outcomes()[1], Outcome::Partial);
         // A stream stays where it is.
-        let decoder = OnlineDecoder::new(circle(scores), options()).unwrap();
+        let decoder = OnlineDecoder::new(circle(scores), DenseOptions::default()).unwrap();
         let mut stream = decoder.stream();
         let one = DenseFsaVec::from_frames(&values[..CLASSES], CLASSES).unwrap();
         let untouched = stream.clone();
         assert!(matches!(decoder.decode(&mut [&mut stream], &one).unwrap()[0], Err(Error::DenseFrame { .. })));
         assert_eq!(stream, untouched);
     }
-    let at_once =
-        Graph::new(Fsa::from_arcs(2, vec![Arc::new(0, 0, EPSILON, 0.5), Arc::new(0, 1, FINAL, 0.0)]).unwrap());
-    let came = intersect_dense_pruned(&at_once, &dense, &options()).unwrap();
+    let at_once = graph_of(Fsa::from_arcs(2, vec![Arc::new(0, 0, EPSILON, 0.5), Arc::new(0, 1, FINAL, 0.0)]).unwrap());
+    let came = intersect_dense_pruned(&at_once, &dense, &DenseOptions::default()).unwrap();
     assert_eq!([0, 1].map(|i| endless(&came.outcomes()[i])), [Some((0, false)), Some((1, false))]);
-    OnlineDecoder::new(at_once, options()).unwrap().stream();
+    OnlineDecoder::new(at_once, DenseOptions::default()).unwrap().stream();
 }
 
 #[test]
@@ -421,7 +421,7 @@ fn cycles_without_gain_end() {
     // The third one is 0 but for the rounding of single precision; the last one loses more than the
     // output beam.
     for scores in [[0.0, 0.0], [-1.5, 1.5], [0.1 + 0.2, -0.3], [-5.0, -4.0]] {
-        let came = intersect_dense_pruned(&circle(scores), &dense(&values), &options()).unwrap();
+        let came = intersect_dense_pruned(&circle(scores), &dense(&values), &DenseOptions::default()).unwrap();
         assert_eq!(came.outcomes(), [Outcome::Final], "{scores:?}");
         assert_eq!(came.graph().attributes().ints(AUX_LABELS).unwrap().to_vec(), [7, 0, 8, -1]);
         assert_eq!(came.frames(), [0, -1, 1, 2]);
@@ -433,7 +433,11 @@ fn cycles_without_gain_end() {
 fn cycles_that_lose_little_are_gone_around() {
     let values = [0.0_f32; 2 * CLASSES];
     let circle = |beam: f32| {
-        let came = intersect_dense_pruned(&circle([-0.5, -0.5]), &dense(&values), &options().with_output_beam(beam));
+        let came = intersect_dense_pruned(
+            &circle([-0.5, -0.5]),
+            &dense(&values),
+            &DenseOptions::default().with_output_beam(beam),
+        );
         fsa::paths::n_best_paths(came.unwrap().graph().fsas(), 100).unwrap().num_elements()
     };
     // A path has four arcs, and two more for each lap.
@@ -445,21 +449,22 @@ fn cycles_that_lose_little_are_gone_around() {
 #[test]
 fn an_utterance_without_frames_takes_epsilons() {
     let arcs = vec![Arc::new(0, 1, EPSILON, 0.25), Arc::new(1, 2, FINAL, 0.5)];
-    let graph = Graph::new(Fsa::from_arcs(3, arcs).unwrap());
-    let came = intersect_dense_pruned(&graph, &dense(&[]), &options()).unwrap();
+    let graph = graph_of(Fsa::from_arcs(3, arcs).unwrap());
+    let came = intersect_dense_pruned(&graph, &dense(&[]), &DenseOptions::default()).unwrap();
     assert_eq!(came.outcomes(), [Outcome::Final]);
     assert_eq!(came.graph().fsas().scores(), [0.25, 0.5]);
-    let decoder = OnlineDecoder::new(graph, options()).unwrap();
+    let decoder = OnlineDecoder::new(graph, DenseOptions::default()).unwrap();
     assert_eq!(decoder.lattices(&[&decoder.stream()], Ending::Final).unwrap(), came);
 }
 
 #[test]
 fn labels_of_classes_plus_one_are_checked() {
     let arcs = vec![Arc::new(0, 1, CLASSES as i32, 0.0), Arc::new(1, 2, FINAL, 0.0)];
-    let graph = Graph::new(Fsa::from_arcs(3, arcs).unwrap());
+    let graph = graph_of(Fsa::from_arcs(3, arcs).unwrap());
     let values = [0.0; CLASSES];
-    assert!(intersect_dense_pruned(&graph, &dense(&values), &options()).is_ok());
-    let as_class = intersect_dense_pruned(&graph, &dense(&values), &DenseOptions::default());
+    assert!(intersect_dense_pruned(&graph, &dense(&values), &DenseOptions::default()).is_ok());
+    let as_class = graph.with_graph_labels(GraphLabels::Class);
+    let as_class = intersect_dense_pruned(&as_class, &dense(&values), &DenseOptions::default());
     assert!(matches!(as_class, Err(Error::DenseLabel { label: 3, num_classes: CLASSES, .. })));
 }
 
@@ -472,9 +477,9 @@ fn long_chains_of_epsilons_are_followed() {
     arcs.extend((1..LENGTH).map(|state| Arc::new(state + 1, state, EPSILON, -0.001)));
     arcs.push(Arc::new(1, LENGTH + 1, FINAL, 0.0));
     arcs.sort_by_key(|arc| arc.src_state);
-    let graph = Graph::new(Fsa::from_arcs(LENGTH as usize + 2, arcs).unwrap());
+    let graph = graph_of(Fsa::from_arcs(LENGTH as usize + 2, arcs).unwrap());
     let values = [0.0; CLASSES];
-    let came = intersect_dense_pruned(&graph, &dense(&values), &options()).unwrap();
+    let came = intersect_dense_pruned(&graph, &dense(&values), &DenseOptions::default()).unwrap();
     assert_eq!(came.graph().fsas().num_arcs(), LENGTH as usize + 1);
     assert!(near(total(came.graph().fsas(), Semiring::Tropical), -0.001 * f64::from(LENGTH - 1), SINGLE));
 }

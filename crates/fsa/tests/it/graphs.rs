@@ -242,7 +242,8 @@ fn binary_bytes_never_stand_in_a_message() {
         let mut words = SymbolTable::default();
         NgramModel::read(text, &mut words, &ArpaOptions::default(), &mut |_| {}).unwrap_err().to_string()
     };
-    assert_eq!(message(b"\x1f\x8b\x08\xff\xfe\n"), "n-gram model, line 1: the line is not UTF-8");
+    assert_eq!(message(b"\x1e\x8b\x08\xff\xfe\n"), "n-gram model, line 1: the line is not UTF-8");
+    assert!(message(b"\x1f\x8b\x08\xff\xfe\n").contains("compressed with gzip"));
     assert!(message(b"\\data\\\n\x1b[31m\x07\n").ends_with("and so on: \u{fffd}[31m\u{fffd}"));
 }
 
@@ -729,7 +730,7 @@ type Reached = HashMap<(usize, Vec<i32>, Vec<i32>), f64>;
 /// Strings of classes with the words that they are decoded to, and the score of the best path, for
 /// strings of one length.
 fn decoded(hlg: &Hlg, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>), f64> {
-    let (graph, labels) = (&hlg.graph, hlg.graph_labels);
+    let (graph, labels) = (&hlg.graph, hlg.graph.graph_labels());
     let view = graph.fsas().view();
     let words_of = |arc: usize| match graph.aux_labels() {
         Some(words) => &words[arc..=arc],

@@ -179,7 +179,7 @@ proptest! {
         if let Some(((labels, _), _)) = in_a.iter().next() {
             let word: Vec<_> = labels.iter().chain(labels).copied().collect();
             let linear = fsa::k2::linear_fsa(&word).unwrap();
-            let (met, ..) = intersect(&any, &linear, Epsilons::default()).unwrap();
+            let (met, ..) = intersect(&any, &linear, Epsilons::default().into()).unwrap();
             prop_assert!(connect(&met).unwrap().0.num_states() > 0);
         }
     }
@@ -197,8 +197,8 @@ proptest! {
             both
         };
         let right = meet(&language(&a), &language(&b));
-        same(&right, &language(&intersect(&a, &b, Epsilons::Sequenced).unwrap().0), true)?;
-        let (any_order, map_a, map_b) = intersect(&a, &b, Epsilons::AnyOrder).unwrap();
+        same(&right, &language(&intersect(&a, &b, Epsilons::Sequenced.into()).unwrap().0), true)?;
+        let (any_order, map_a, map_b) = intersect(&a, &b, Epsilons::AnyOrder.into()).unwrap();
         same(&right, &language(&any_order), false)?;
         for (arc, (&from_a, &from_b)) in any_order.arcs().iter().zip(map_a.iter().zip(&map_b)) {
             let score = |fsa: &Fsa, from: i32| usize::try_from(from).map_or(0.0, |at| fsa.arcs()[at].score);
@@ -206,7 +206,7 @@ proptest! {
         }
         let with = |fsa: &Fsa| language_of(fsa.view(), None, true);
         let right = meet(&with(&a), &with(&b));
-        same(&right, &with(&intersect(&a, &b, Epsilons::AsSymbol).unwrap().0), true)?;
+        same(&right, &with(&intersect(&a, &b, Epsilons::AsSymbol.into()).unwrap().0), true)?;
         let several = FsaVec::from_fsas(&[b.clone(), a.clone()]).unwrap();
         let (on_device, ..) = intersect_device(&several, &a, &[0]).unwrap();
         same(&right, &with(&on_device), true)?;
@@ -262,7 +262,7 @@ proptest! {
         let fsa = shuffled(&acyclic(seed), usize::try_from(seed).unwrap());
         let with = |fsa: &Fsa| language_of(fsa.view(), None, true);
         for pushing in [WeightPushing::No, WeightPushing::Tropical, WeightPushing::Log] {
-            let (made, map) = determinize(&fsa, pushing).unwrap();
+            let (made, map) = determinize(&fsa, pushing.into()).unwrap();
             same(&with(&fsa), &with(&made), false)?;
             let sorted = arc_sort(&made).unwrap().0;
             prop_assert!(sorted.properties().contains(Properties::ARC_SORTED_AND_DETERMINISTIC));
@@ -345,7 +345,7 @@ proptest! {
             pool.install(|| {
                 // Nothing is known of these yet.
                 let turned = FsaVec::new(turned.as_ragged().clone()).unwrap();
-                let met = intersect(&turned, &turned.get(7).unwrap(), Epsilons::default()).unwrap();
+                let met = intersect(&turned, &turned.get(7).unwrap(), Epsilons::default().into()).unwrap();
                 let arcs = (arc_sort(&turned).unwrap(), connect(&met.0).unwrap(), top_sort(&turned).unwrap(), met);
                 let others = (remove_epsilon(&turned).unwrap(), reverse(&turned).unwrap());
                 let known = (turned.properties_of_each(), turned.entering_arcs().clone());

@@ -7,6 +7,7 @@ mod dense_epsilons;
 mod first_steps;
 mod formats;
 mod fuzz;
+mod graph_labels;
 mod graphs;
 mod hlg_files;
 mod k2;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read as _, Write};
+use std::path::Path;
 use std::sync::Arc as Shared;
 
-use super::NgramModel;
 use super::layout::{MAX_ORDER, SpecialWords, check_limit, is_summable_log10};
 use super::lists::{Level, NgramLists};
 use super::tree::bytes_of_word;
+use super::{NgramModel, foreign};
 use crate::core::arc::EPSILON;
 use crate::core::limits::Limits;
 use crate::error::{Error, Quantity};
@@ -62,9 +63,6 @@ const PROGRESS: u64 = 1 << 16;
 /// The logarithm that ARPA files have for a probability of zero.
 pub(super) const LOG_ZERO: f32 = -99.0;
 
-/// By so many bytes the binary formats are told from others.
-const LONGEST_MAGIC: u64 = 19;
-
 /// What the text is, in messages.
 const WHAT: &str = "n-gram model";
 
@@ -82,7 +80,8 @@ impl NgramModel {
     /// that backing off gives.
     ///
     /// # Errors
-    /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are
+    /// [`Error::Foreign`] for files of other tools, [`Error::Line`] with the line that cannot be
+    /// understood, [`Error::NgramCount`] if there are
     /// more n-grams than the header counts, [`Error::Read`], [`Error::NgramLimit`] and
     /// [`Error::TooLarge`]; for binary files [`Error::Binary`], and those of [`with_labels`](Self::with_labels).
     pub fn read(
@@ -101,6 +100,26 @@ impl NgramModel {
                 model.with_labels(words, options.out_of_vocabulary, options.limits)
             }
         }
+    }
+
+    /// The model of a file: an ARPA file or one of the binary files, as [`read`](Self::read) says,
+    /// with all its words, and labels of the model's own. Files that are compressed are read through a
+    /// decoder by [`from_reader`](Self::from_reader).
+    ///
+    /// ```no_run
+    /// use fsa::graphs::NgramModel;
+    ///
+    /// let model = NgramModel::open("lm.arpa")?;
+    /// println!("{} n-grams up to order {}", model.num_ngrams(), model.order());
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::File`] with the file, and what is wrong with it: what [`read`](Self::read) says.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Error::in_file(path.as_ref(), |file| {
+            Self::from_reader(io::BufReader::new(file), &ArpaOptions::default(), &mut |_| {})
+        })
     }
 
     /// As [`read`](Self::read), with all its words, and labels of the model's own.
@@ -265,7 +284,8 @@ impl<R: BufRead> Content<R> {
     fn of(mut reader: R, limits: Limits) -> Result<Self, Error> {
         let error = |error: io::Error| Error::Read { what: WHAT, line: 1, problem: error.to_string() };
         let mut bytes = Vec::new();
-        reader.by_ref().take(LONGEST_MAGIC).read_to_end(&mut bytes).map_err(error)?;
+        reader.by_ref().take(foreign::LONGEST as u64).read_to_end(&mut bytes).map_err(error)?;
+        foreign::refuse(&bytes)?;
         if NgramModel::is_one(&bytes) || NgramModel::is_sphinx(&bytes) {
             let limit = limits.bytes();
             reader.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes).map_err(error)?;

@@ -38,6 +38,8 @@ pub(super) struct Expansion {
     records: Vec<Record>,
     by_label: ByLabel,
     walk: Vec<u32>,
+    /// Whether the search ended early, with more than [`Search::most_bytes`].
+    pub(super) too_large: bool,
 }
 
 /// A subset that an arc enters; another arc may enter the same.
@@ -84,6 +86,8 @@ pub(super) struct Search<'a> {
     /// The states of the FSA that lead to the end, if not all do.
     pub(super) useful: Option<&'a [bool]>,
     pub(super) known: &'a Subsets,
+    /// What may be found at once.
+    pub(super) most_bytes: usize,
 }
 
 /// What the arcs leave: the steps of a subset, or a single state, whose base is [`NONE`].
@@ -129,6 +133,9 @@ impl Search<'_> {
                 }
             }
             made.ends.push(made.arcs.len());
+            if made.too_large {
+                return;
+            }
         }
     }
 
@@ -219,6 +226,10 @@ impl Search<'_> {
                 [only] => self.enter_single(from, only, made),
                 _ => self.enter_open(from, group, made),
             }
+            if made.bytes() > self.most_bytes {
+                made.too_large = true;
+                break;
+            }
         }
         records.clear();
         made.records = records;
@@ -298,6 +309,15 @@ impl Expansion {
         self.open.clear();
         self.steps.clear();
         self.infinite = false;
+        self.too_large = false;
+    }
+
+    /// The memory of what was found, in lists that may have room for twice as much.
+    pub(super) fn bytes(&self) -> usize {
+        2 * (self.map.len() * size_of::<i32>()
+            + self.arcs.len() * (size_of::<Arc>() + size_of::<i32>())
+            + self.open.len() * size_of::<Open>()
+            + self.steps.len() * size_of::<Step>())
     }
 
     /// No arcs yet and no lists, with room for what so many states with so many steps have, mostly:

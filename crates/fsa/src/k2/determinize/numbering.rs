@@ -4,10 +4,10 @@ use kaldera_base::memory;
 
 use crate::core::arc::{Arc, FINAL};
 use crate::core::builder::{Lists, SortedFsaBuilder};
-use crate::core::limits::Limits;
+use crate::core::limits::{Limits, bytes_with};
 use crate::core::view::FsaView;
 use crate::error::{Error, Limited, Quantity};
-use crate::k2::determinize::expansion::{Expansion, Open};
+use crate::k2::determinize::expansion::{Expansion, Open, STATES_AT_ONCE};
 use crate::k2::determinize::subsets::{Packed, State, Step, Subset, Subsets, at};
 use crate::support::ids::{NONE, id, index, narrow};
 use crate::support::interner::Table;
@@ -63,6 +63,9 @@ impl<'a> Numbering<'a> {
 
     /// The arcs that leave the next states, with the numbers of the states that they enter.
     pub(super) fn number(&mut self, known: &Subsets, expansion: &Expansion) -> Result<(), Error> {
+        if expansion.too_large || self.bytes_with(known, expansion) > self.limits.bytes() {
+            return Err(self.limit(known, State::Single(0), self.builder.arcs.len(), Limited::Bytes));
+        }
         let (first_state, first_arc, first_place) =
             (id(self.builder.ends.len()), self.builder.arcs.len(), id(self.map.arcs.len()));
         let arcs = &expansion.arcs;
@@ -86,22 +89,32 @@ impl<'a> Numbering<'a> {
         let mut arcs = std::mem::take(&mut self.builder.arcs);
         let numbered = self.number_from(first_arc, &mut arcs, known, expansion);
         self.builder.arcs = arcs;
-        numbered?;
-        if self.bytes(known) > self.limits.bytes() {
-            return Err(self.limit(known, State::Single(0), self.builder.arcs.len(), Limited::Bytes));
-        }
-        Ok(())
+        numbered
     }
 
-    /// The memory of the result and of the subsets.
-    fn bytes(&self, known: &Subsets) -> usize {
-        let subsets = |of: &Subsets| of.open.len() * size_of::<Subset>() + of.steps.len() * size_of::<Step>();
-        self.builder.arcs.len() * size_of::<Arc>()
-            + self.builder.ends.len() * size_of::<usize>()
-            + (self.map.splits.len() + self.map.arcs.len() + self.single.len()) * size_of::<i32>()
-            + self.table.bytes()
-            + subsets(known)
-            + subsets(&self.new)
+    /// What is left of the limit for an expansion.
+    pub(super) fn bytes_left(&self, known: &Subsets) -> usize {
+        self.limits.bytes().saturating_sub(self.bytes_with(known, &Expansion::default()))
+    }
+
+    /// The memory of the result and of the subsets, with what has been found.
+    fn bytes_with(&self, known: &Subsets, found: &Expansion) -> usize {
+        let (arcs, steps, open) = (found.arcs.len(), found.steps.len(), found.open.len());
+        let listed = if found.alone { arcs } else { found.map.len() };
+        let of_known = bytes_with(&known.states, 0) + bytes_with(&known.open, 0) + bytes_with(&known.steps, 0);
+        let of_new = bytes_with(&self.new.states, arcs)
+            + bytes_with(&self.new.open, open)
+            + bytes_with(&self.new.steps, 2 * steps);
+        let of_result = bytes_with(&self.builder.arcs, arcs)
+            + bytes_with(&self.builder.ends, STATES_AT_ONCE)
+            + bytes_with(&self.map.splits, arcs)
+            + bytes_with(&self.map.arcs, listed);
+        of_result
+            + self.single.len() * size_of::<u32>()
+            + self.table.bytes_with(open)
+            + of_known
+            + of_new
+            + found.bytes()
     }
 
     /// Numbers the states that arcs from place `first` on enter.
@@ -202,14 +215,25 @@ impl<'a> Numbering<'a> {
     }
 
     /// Makes all that is new known, and says how many states that is.
-    pub(super) fn make_known(&mut self, known: &mut Subsets) -> usize {
+    ///
+    /// # Errors
+    /// [`Error::DeterminizeLimit`].
+    pub(super) fn make_known(&mut self, known: &mut Subsets) -> Result<usize, Error> {
         if self.new.states.is_empty() {
-            return 0;
+            return Ok(0);
         }
         // Most subsets that come of a subset are smaller, and many are single states.
-        self.table.reserve(self.new.steps.len() / 4);
+        let more = self.new.steps.len() / 4;
+        let growth = |bytes: usize, grown: usize| grown.saturating_sub(bytes);
+        let growth = growth(self.table.bytes_with(0), self.table.bytes_with(more))
+            + growth(bytes_with(&known.open, 0), bytes_with(&known.open, self.new.open.len()))
+            + growth(bytes_with(&known.steps, 0), bytes_with(&known.steps, self.new.steps.len()));
+        if growth > self.bytes_left(known) {
+            return Err(self.limit(known, State::Single(0), self.builder.arcs.len(), Limited::Bytes));
+        }
+        self.table.reserve(more);
         known.append(&mut self.new);
-        known.states.len()
+        Ok(known.states.len())
     }
 
     /// There is no place for this state.
