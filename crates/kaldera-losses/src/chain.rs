@@ -88,7 +88,7 @@ pub fn chain_loss<'a, T: Real, B: Batch<T>>(
         let squares: f64 = values.iter().map(|x| x * x).sum();
         let is_possible = num != f64::NEG_INFINITY && den != f64::NEG_INFINITY;
         let loss = if is_possible { den - num + 0.5 * l2 * squares } else { f64::INFINITY };
-        options.impossible.loss(sequence, loss, || Error::TooShort {
+        options.impossible.loss(sequence, loss, false, || Error::TooShort {
             sequence,
             labels: 0,
             frames: rows.len(),

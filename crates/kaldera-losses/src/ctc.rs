@@ -27,6 +27,9 @@ pub struct CtcOptions {
     pub reduction: Reduction,
     /// What a sequence without alignment has. PyTorch: `zero_infinity`.
     pub impossible: Impossible,
+    /// Whether NaN and plus infinity among the logits of a sequence make its loss and its gradient
+    /// NaN, as in PyTorch, and leave the others as they are. Else they are [`Error::Logit`].
+    pub allow_nan: bool,
 }
 
 setters! {
@@ -34,6 +37,7 @@ setters! {
     blank, with_blank: usize, "With this class for the blank.";
     reduction, with_reduction: Reduction, "With a reduction.";
     impossible, with_impossible: Impossible, "With this for sequences without alignment.";
+    allow_nan, with_allow_nan: bool, "With losses of NaN instead of an error.";
 }
 
 /// The CTC loss of logits, of which log-softmax is taken first: minus the log-probability of all
@@ -78,9 +82,19 @@ pub fn ctc_loss<T: Real, B: Batch<T>>(
     let targets = Targets::new(labels, rows.len(), classes, options.blank)?;
     let one = |(sequence, rows): (usize, Range<usize>)| {
         let values = &logits.values()[rows.start * classes..rows.end * classes];
-        let norms = norms(sequence, values, classes)?;
-        let total = recursion::total(&targets.emissions(sequence, values, &norms), targets.of(sequence));
-        Ok((norms, total))
+        let labels = targets.of(sequence);
+        let (mut all, mut emissions) = (Vec::with_capacity(rows.len()), targets.emissions_of(rows.len(), sequence));
+        for rows in blocks(rows.len(), classes) {
+            let block = &values[rows.start * classes..rows.end * classes];
+            let found = norms(sequence, block, classes, options.allow_nan).map_err(|error| error.behind(rows.start))?;
+            targets.emissions(sequence, block, &found, &mut emissions);
+            all.extend(found);
+        }
+        let total = match all.iter().any(Norm::is_nan) {
+            true => f64::NAN,
+            false => recursion::total(emissions, labels, || targets.all_emissions(sequence, values, &all)),
+        };
+        Ok((all, total))
     };
     let found = par::map(rows.iter().cloned().enumerate().collect(), one);
     let (norms, totals): (Vec<_>, Vec<_>) = found.into_iter().collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
@@ -104,7 +118,7 @@ pub struct CtcSaved<T, B> {
 
 impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
     /// The derivative by the logits, from that by each loss; 0 in the padding and where there is no
-    /// alignment.
+    /// alignment, NaN where the loss is.
     ///
     /// # Errors
     /// [`Error::Count`] if there is not one for each loss.
@@ -129,14 +143,22 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
             if grad == 0.0 || total == f64::NEG_INFINITY {
                 return to.fill(T::ZERO);
             }
-            let norms = &self.norms[sequence];
-            softmax(self.of(sequence), classes, norms, &vec![grad; norms.len()], to);
-            let labels = self.targets.of(sequence);
+            if total.is_nan() {
+                return to.fill(T::from_f64(total));
+            }
+            let (values, norms, labels) = (self.of(sequence), &self.norms[sequence], self.targets.of(sequence));
             let posteriors = self.posteriors_of(sequence);
-            for (to, row) in to.chunks_exact_mut(classes).zip(posteriors.chunks_exact(labels.len() + 1)) {
-                to[self.targets.blank] -= T::from_f64(grad * row[0]);
-                for (&label, posterior) in labels.iter().zip(&row[1..]) {
-                    to[class(label)] -= T::from_f64(grad * posterior);
+            let width = labels.len() + 1;
+            for rows in blocks(norms.len(), classes) {
+                let block = rows.start * classes..rows.end * classes;
+                let (values, to) = (&values[block.clone()], &mut to[block]);
+                softmax(values, classes, &norms[rows.clone()], &vec![grad; rows.len()], to);
+                let posteriors = posteriors[rows.start * width..rows.end * width].chunks_exact(width);
+                for (to, row) in to.chunks_exact_mut(classes).zip(posteriors) {
+                    to[self.targets.blank] -= T::from_f64(grad * row[0]);
+                    for (&label, posterior) in labels.iter().zip(&row[1..]) {
+                        to[class(label)] -= T::from_f64(grad * posterior);
+                    }
                 }
             }
         });
@@ -144,26 +166,37 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
     }
 
     /// How probable it is that a frame of a sequence has the blank, its first label, its second ..:
-    /// rows of `1 + labels` numbers that add up to 1. Without alignment they are 0.
+    /// rows of `1 + labels` numbers that add up to 1. Without alignment they are 0, with a loss of
+    /// NaN they are NaN.
     ///
     /// # Panics
     /// If there is no such sequence, as indexing a slice does.
     pub fn posteriors(&self, sequence: usize) -> Vec<f64> {
         match self.totals[sequence] {
-            f64::NEG_INFINITY => vec![0.0; self.rows[sequence].len() * (self.targets.of(sequence).len() + 1)],
-            _ => self.posteriors_of(sequence),
+            total if total.is_finite() => self.posteriors_of(sequence),
+            total => {
+                let none = if total.is_nan() { total } else { 0.0 };
+                vec![none; self.rows[sequence].len() * (self.targets.of(sequence).len() + 1)]
+            }
         }
     }
 
     fn posteriors_of(&self, sequence: usize) -> Vec<f64> {
-        let emissions = self.targets.emissions(sequence, self.of(sequence), &self.norms[sequence]);
-        recursion::posteriors(&emissions, self.targets.of(sequence), self.totals[sequence])
+        let emissions = || self.targets.all_emissions(sequence, self.of(sequence), &self.norms[sequence]);
+        recursion::posteriors(self.targets.of(sequence), self.totals[sequence], emissions)
     }
 
     fn of(&self, sequence: usize) -> &[T] {
         let (rows, classes) = (&self.rows[sequence], num_classes(&self.logits));
         &self.logits.values()[rows.start * classes..rows.end * classes]
     }
+}
+
+/// Rows of logits that are worked on while they are in the cache.
+fn blocks(rows: usize, classes: usize) -> impl Iterator<Item = Range<usize>> {
+    const LOGITS: usize = 1 << 14;
+    let each = LOGITS.checked_div(classes).unwrap_or(0).max(1);
+    (0..rows).step_by(each).map(move |begin| begin..rows.min(begin + each))
 }
 
 /// The parts of `values` that are the rows of each sequence, which follow each other; all others,
@@ -199,10 +232,21 @@ impl Targets {
         self.labels.row(sequence)
     }
 
+    /// Room for the log-probabilities of the blank and of each label in each frame.
+    fn emissions_of(&self, frames: usize, sequence: usize) -> Vec<f64> {
+        memory::with_capacity(frames * (self.of(sequence).len() + 1))
+    }
+
     /// Log-probabilities of the blank and of each label in each frame, `[frame][1 + label]`.
-    fn emissions<T: Real>(&self, sequence: usize, values: &[T], norms: &[Norm<T>]) -> Vec<f64> {
+    fn all_emissions<T: Real>(&self, sequence: usize, values: &[T], norms: &[Norm<T>]) -> Vec<f64> {
+        let mut emissions = self.emissions_of(norms.len(), sequence);
+        self.emissions(sequence, values, norms, &mut emissions);
+        emissions
+    }
+
+    /// Those of some frames, behind what is there.
+    fn emissions<T: Real>(&self, sequence: usize, values: &[T], norms: &[Norm<T>], emissions: &mut Vec<f64>) {
         let labels = self.of(sequence);
-        let mut emissions = Vec::with_capacity(norms.len() * (labels.len() + 1));
         for (row, norm) in values.chunks_exact(values.len().checked_div(norms.len()).unwrap_or(1)).zip(norms) {
             // One logarithm for the whole row.
             let log_norm = norm.sum.ln();
@@ -210,13 +254,12 @@ impl Targets {
             emissions.push(log_prob(self.blank));
             emissions.extend(labels.iter().map(|&label| log_prob(class(label))));
         }
-        emissions
     }
 
     /// The losses as they are reported, from the log-probability of each sequence's labels.
     fn reduce(&self, totals: &[f64], frames: &[usize], options: &CtcOptions) -> Result<(Vec<f64>, Reduced), Error> {
         let loss = |(sequence, (&total, &frames)): (usize, (&f64, &usize))| {
-            options.impossible.loss(sequence, -total, || {
+            options.impossible.loss(sequence, -total, options.allow_nan, || {
                 let labels = self.of(sequence);
                 let needed = recursion::frames_needed(labels).max(frames);
                 Error::TooShort { sequence, labels: labels.len(), frames, needed }

@@ -81,7 +81,7 @@ pub fn ctc_loss_graph<'a, F: Fsas>(
         }
     })?;
     let loss = |(sequence, &total): (usize, &f64)| {
-        options.impossible.loss(sequence, -total, || {
+        options.impossible.loss(sequence, -total, false, || {
             let frames = dense.segments()[sequence].duration;
             Error::TooShort { sequence, labels: target_lengths[sequence], frames, needed: frames }
         })

@@ -78,7 +78,8 @@ pub enum Error {
         /// How many classes there are.
         classes: usize,
     },
-    /// Logits with NaN or plus infinity, or a row of minus infinity alone.
+    /// Logits with NaN or plus infinity, or, where a frame has one label, a row of minus infinity
+    /// alone.
     #[error(
         "sequence {sequence}, row {row}: the logit of class {class} is {logit}: the network has diverged, lower its learning rate or clip its gradient"
     )]

@@ -100,7 +100,8 @@
 //! - Sums are in double precision, whatever the type of the logits.
 //! - No buffer is larger than the logits, but for trellises: those of the RNN-T family have a few
 //!   numbers for each frame and symbol, that of [`chain_loss`] one for each frame and state.
-//! - A loss that is NaN is an error that names its sequence, whatever [`Impossible`] says.
+//! - A loss that is NaN is an error that names its sequence, whatever [`Impossible`] says, unless
+//!   `allow_nan` asks for it.
 //! - No input makes this crate panic, but for a sequence or cell out of range in the queries that say
 //!   so.
 //!

@@ -71,7 +71,7 @@ pub fn mmi_loss<'a, F: Fsas, G: Fsas>(
         num.totals.iter().zip(&den.totals).map(|(num, den)| has_paths(num) && has_paths(den)).collect();
     let loss = |(sequence, (&num, &den)): (usize, (&f64, &f64))| {
         let loss = if is_possible[sequence] { options.den_scale * den - num } else { f64::INFINITY };
-        options.impossible.loss(sequence, loss, || {
+        options.impossible.loss(sequence, loss, false, || {
             let frames = dense.segments()[sequence].duration;
             Error::TooShort { sequence, labels: 0, frames, needed: frames }
         })

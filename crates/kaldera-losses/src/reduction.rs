@@ -17,7 +17,8 @@ pub enum Reduction {
 }
 
 /// What a sequence without any alignment has: one with fewer frames than its labels need, or with a
-/// probability of 0 on each alignment. Its gradient is 0 in any case.
+/// probability of 0 on each alignment, such as with a frame of minus infinity everywhere. Its
+/// gradient is 0 in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Impossible {
@@ -65,8 +66,15 @@ impl Reduced {
 
 impl Impossible {
     /// The loss that is reported for a sequence whose loss is `loss`, infinite without alignment.
-    pub(crate) fn loss(self, sequence: usize, loss: f64, error: impl FnOnce() -> Error) -> Result<f64, Error> {
+    pub(crate) fn loss(
+        self,
+        sequence: usize,
+        loss: f64,
+        allow_nan: bool,
+        error: impl FnOnce() -> Error,
+    ) -> Result<f64, Error> {
         match self {
+            _ if loss.is_nan() && allow_nan => Ok(loss),
             _ if loss.is_nan() || loss == f64::NEG_INFINITY => Err(Error::Loss { sequence, loss }),
             _ if loss < f64::INFINITY => Ok(loss),
             Self::Infinite => Ok(loss),

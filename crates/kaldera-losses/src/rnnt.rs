@@ -67,6 +67,9 @@ pub struct RnntOptions {
     /// What a sequence without alignment has: without frames, or with more symbols than frames
     /// where a frame emits one at most.
     pub impossible: Impossible,
+    /// Whether NaN and plus infinity among the logits of a sequence make its loss and its gradient
+    /// NaN, as in PyTorch, and leave the others as they are. Else they are [`Error::Logit`].
+    pub allow_nan: bool,
 }
 
 setters! {
@@ -79,6 +82,7 @@ setters! {
     use_hat_loss, with_use_hat_loss: bool, "With a sigmoid for the blank.";
     reduction, with_reduction: Reduction, "With a reduction.";
     impossible, with_impossible: Impossible, "With this for sequences without alignment.";
+    allow_nan, with_allow_nan: bool, "With losses of NaN instead of an error.";
 }
 
 impl RnntOptions {
@@ -109,13 +113,19 @@ struct Summed {
 }
 
 /// The losses of trellises, and the occupation of their arcs.
-fn sum_up(trellises: Vec<Trellis>, reduction: Reduction, impossible: Impossible) -> Result<(Vec<f64>, Summed), Error> {
+fn sum_up(
+    trellises: Vec<Trellis>,
+    reduction: Reduction,
+    impossible: Impossible,
+    allow_nan: bool,
+) -> Result<(Vec<f64>, Summed), Error> {
     let (totals, occupations): (Vec<f64>, Vec<Trellis>) =
         par::map(trellises, Trellis::into_occupation).into_iter().unzip();
     let loss = |(sequence, (total, trellis)): (usize, (&f64, &Trellis))| {
         let (labels, frames) = (trellis.num_symbols(), trellis.num_frames());
         let needed = if trellis.rnnt_type() == RnntType::Regular { 1 } else { labels.max(1) };
-        impossible.loss(sequence, -total, || Error::TooShort { sequence, labels, frames, needed: needed.max(frames) })
+        let too_short = || Error::TooShort { sequence, labels, frames, needed: needed.max(frames) };
+        impossible.loss(sequence, -total, allow_nan, too_short)
     };
     let losses = totals.iter().zip(&occupations).enumerate().map(loss).collect::<Result<Vec<_>, _>>()?;
     let (loss, reduced) = Reduced::new(losses, reduction, &[]);

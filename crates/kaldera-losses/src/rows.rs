@@ -13,6 +13,19 @@ pub(crate) struct Norm<T> {
 }
 
 impl<T: Real> Norm<T> {
+    /// Of a row of minus infinity alone: all log-probabilities are minus infinity.
+    pub(crate) const IMPOSSIBLE: Self = Self { max: T::ZERO, sum: 1.0 };
+
+    /// Of a row with NaN or plus infinity: all log-probabilities are NaN.
+    fn nan() -> Self {
+        Self { max: T::from_f64(f64::NAN), sum: f64::NAN }
+    }
+
+    /// Whether all log-probabilities are NaN.
+    pub(crate) fn is_nan(&self) -> bool {
+        self.sum.is_nan()
+    }
+
     /// The log-probability of a logit.
     #[inline]
     pub(crate) fn log_prob(&self, logit: T) -> f64 {
@@ -20,24 +33,27 @@ impl<T: Real> Norm<T> {
     }
 }
 
-/// The normalizers of rows of `width` logits.
+/// The normalizers of rows of `width` logits; [`Norm::IMPOSSIBLE`] for one of minus infinity alone.
 ///
 /// # Errors
-/// [`Error::Logit`] for NaN, plus infinity, and rows of minus infinity alone.
-pub(crate) fn norms<T: Real>(sequence: usize, values: &[T], width: usize) -> Result<Vec<Norm<T>>, Error> {
+/// [`Error::Logit`] for NaN and plus infinity; with `allow_nan` they have a normalizer that is NaN.
+pub(crate) fn norms<T: Real>(
+    sequence: usize,
+    values: &[T],
+    width: usize,
+    allow_nan: bool,
+) -> Result<Vec<Norm<T>>, Error> {
     let mut norms = vec![Norm::default(); values.len().checked_div(width).unwrap_or(0)];
     dispatch(Norms { values, width, norms: &mut norms });
-    match norms.iter().position(|norm| !norm.sum.is_finite()) {
-        Some(row) => Err(bad_row(sequence, row, &values[row * width..][..width])),
-        None => Ok(norms),
+    for (row, norm) in norms.iter_mut().enumerate().filter(|(_, norm)| !norm.sum.is_finite()) {
+        let values = &values[row * width..][..width];
+        *norm = match values.iter().position(|x| x.is_nan() || *x == T::INFINITY) {
+            None => Norm::IMPOSSIBLE,
+            Some(_) if allow_nan => Norm::nan(),
+            Some(class) => return Err(Error::Logit { sequence, row, class, logit: values[class].to_f64() }),
+        };
     }
-}
-
-/// What is wrong with a row without normalizer.
-pub(crate) fn bad_row<T: Real>(sequence: usize, row: usize, values: &[T]) -> Error {
-    let is_bad = |x: &T| x.is_nan() || *x == T::INFINITY;
-    let class = values.iter().position(is_bad).unwrap_or(0);
-    Error::Logit { sequence, row, class, logit: values.get(class).map_or(f64::NAN, |x| x.to_f64()) }
+    Ok(norms)
 }
 
 /// `to = weight e^x / Σ e^x` for each row: what log-softmax adds to a gradient whose sum over the
@@ -132,7 +148,7 @@ mod tests {
         fn norms_and_softmax_equal_their_definition(
             x in prop::collection::vec(-40.0_f64..40.0, 1..150), weight in -2.0_f64..2.0,
         ) {
-            let norm = norms(0, &x, x.len()).unwrap();
+            let norm = norms(0, &x, x.len(), false).unwrap();
             let highest = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let all = highest + x.iter().map(|x| (x - highest).exp()).sum::<f64>().ln();
             let mut to = vec![0.0; x.len()];
@@ -146,11 +162,13 @@ mod tests {
 
     #[test]
     fn rows_without_normalizer_are_named() {
-        let logit = |x: &[f32]| norms(3, x, 2).unwrap_err().to_string();
+        let logit = |x: &[f32]| norms(3, x, 2, false).unwrap_err().to_string();
         assert!(logit(&[0.0, 0.0, 1.0, f32::NAN]).starts_with("sequence 3, row 1: the logit of class 1 is NaN"));
         assert!(logit(&[f32::INFINITY, 0.0]).contains("row 0: the logit of class 0 is inf"));
-        assert!(logit(&[f32::NEG_INFINITY; 2]).contains("is -inf"));
-        assert_eq!(norms(0, &[f32::NEG_INFINITY, 1.0], 2).unwrap()[0].log_prob(1.0), 0.0);
-        assert!(norms::<f32>(0, &[], 0).unwrap().is_empty());
+        assert!(norms(0, &[0.0, f32::NAN], 2, true).unwrap()[0].is_nan());
+        assert_eq!(norms(0, &[f32::NEG_INFINITY, 1.0], 2, false).unwrap()[0].log_prob(1.0), 0.0);
+        let none = norms(0, &[f32::NEG_INFINITY; 2], 2, false).unwrap();
+        assert_eq!((none[0], none[0].log_prob(f32::NEG_INFINITY)), (Norm::IMPOSSIBLE, f64::NEG_INFINITY));
+        assert!(norms::<f32>(0, &[], 0, false).unwrap().is_empty());
     }
 }

@@ -32,7 +32,10 @@ pub fn label_smoothing_loss<T: Real, B: Batch<T>>(
         if class >= classes {
             return Err(Error::Label { sequence: 0, position: row, label, classes });
         }
-        let norm = norms(0, x, classes).map_err(|error| error.behind(row))?[0];
+        if x.iter().all(|&x| x == -T::INFINITY) {
+            return Err(Error::Logit { sequence: 0, row, class: 0, logit: f64::NEG_INFINITY });
+        }
+        let norm = norms(0, x, classes, false).map_err(|error| error.behind(row))?[0];
         let spread = |x: &T| norm.log_prob(*x);
         let mean = if smoothing > 0.0 { x.iter().map(spread).sum::<f64>() / classes as f64 } else { 0.0 };
         // A weight of 0 leaves out what may be minus infinity.

@@ -62,15 +62,20 @@ pub fn ctc_loss_projected<'a, T: Real, B: Batch<T>>(
         for chunk in chunks(rows) {
             let values = &states.values()[chunk.start * dim..chunk.end * dim];
             projection.logits(values, dim, &mut logits);
-            let found = norms(sequence, &logits, classes).map_err(|error| error.behind(chunk.start - rows.start))?;
-            of_sequence.extend(targets.emissions(sequence, &logits, &found));
+            let found = norms(sequence, &logits, classes, options.allow_nan)
+                .map_err(|error| error.behind(chunk.start - rows.start))?;
+            targets.emissions(sequence, &logits, &found, &mut of_sequence);
             norms_of_sequence.extend(found);
         }
         emissions.push(of_sequence);
         all_norms.push(norms_of_sequence);
     }
     let work = emissions.iter().enumerate().collect();
-    let totals = par::map(work, |(sequence, emissions)| recursion::total(emissions, targets.of(sequence)));
+    let total = |(sequence, emissions): (usize, &Vec<f64>)| match all_norms[sequence].iter().any(Norm::is_nan) {
+        true => f64::NAN,
+        false => recursion::total(emissions.clone(), targets.of(sequence), || emissions.clone()),
+    };
+    let totals = par::map(work, total);
     let frames: Vec<usize> = rows.iter().map(Range::len).collect();
     let (loss, reduced) = targets.reduce(&totals, &frames, options)?;
     let saved = ProjectedCtcSaved {
@@ -107,9 +112,12 @@ impl<T: Real, B: Batch<T>> ProjectedCtcSaved<'_, T, B> {
     pub fn backward(&self, grad: &[f64]) -> Result<(B, ProjectionGradient<T>), Error> {
         let grads = self.reduced.backward(grad)?;
         let (dim, classes) = (num_classes(&self.states), self.projection.bias.len());
-        let is_used = |sequence: usize| grads[sequence] != 0.0 && self.totals[sequence] > f64::NEG_INFINITY;
-        let posteriors = par::map((0..self.rows.len()).collect(), |sequence| match is_used(sequence) {
-            true => recursion::posteriors(&self.emissions[sequence], self.targets.of(sequence), self.totals[sequence]),
+        let is_used = |sequence: usize| grads[sequence] != 0.0 && self.totals[sequence] != f64::NEG_INFINITY;
+        let is_finite = |sequence: usize| is_used(sequence) && self.totals[sequence].is_finite();
+        let posteriors = par::map((0..self.rows.len()).collect(), |sequence| match is_finite(sequence) {
+            true => recursion::posteriors(self.targets.of(sequence), self.totals[sequence], || {
+                self.emissions[sequence].clone()
+            }),
             false => Vec::new(),
         });
         let mut by_states: Vec<T> = memory::zeros(self.states.values().len());
@@ -118,6 +126,13 @@ impl<T: Real, B: Batch<T>> ProjectedCtcSaved<'_, T, B> {
         let (mut logits, mut by_logits) = (Vec::new(), Vec::new());
         for (sequence, rows) in self.rows.iter().enumerate().filter(|&(sequence, _)| is_used(sequence)) {
             let (grad, labels) = (grads[sequence], self.targets.of(sequence));
+            if self.totals[sequence].is_nan() {
+                let nan = T::from_f64(f64::NAN);
+                by_states[rows.start * dim..rows.end * dim].fill(nan);
+                by_weight.fill(nan);
+                by_bias.fill(nan);
+                continue;
+            }
             for chunk in chunks(rows) {
                 let states = &self.states.values()[chunk.start * dim..chunk.end * dim];
                 let frames = chunk.start - rows.start..chunk.end - rows.start;

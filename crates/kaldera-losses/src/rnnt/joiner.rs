@@ -211,8 +211,8 @@ impl<B> Joiner<B> {
         let found = par::map((0..self.rows.len()).collect(), score);
         let (trellises, norms): (Vec<_>, Vec<_>) =
             found.into_iter().collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
-        let (reduction, impossible) = (self.options.reduction, self.options.impossible);
-        let (loss, summed) = sum_up(trellises, reduction, impossible)?;
+        let options = &self.options;
+        let (loss, summed) = sum_up(trellises, options.reduction, options.impossible, options.allow_nan)?;
         Ok((loss, RnntSaved { joiner: self, norms, summed }))
     }
 
@@ -244,7 +244,11 @@ impl<B> Joiner<B> {
         let mut norms = Vec::new();
         for (_, _, at) in self.frames(sequence) {
             let of_frame = &values[at.start * self.classes.width..at.end * self.classes.width];
-            norms.extend(self.classes.norms(sequence, of_frame).map_err(|error| error.behind(at.start))?);
+            norms.extend(
+                self.classes
+                    .norms(sequence, of_frame, self.options.allow_nan)
+                    .map_err(|error| error.behind(at.start))?,
+            );
         }
         Ok(norms)
     }
@@ -256,6 +260,10 @@ impl<B> Joiner<B> {
         let (labels, values) = (self.targets.of(sequence), self.values(sequence));
         let num_frames = self.rows[sequence].len() / self.strides[sequence].max(1);
         let mut trellis = Trellis::new(self.options.rnnt_type, labels.len(), num_frames);
+        if norms.iter().any(Norm::is_nan) {
+            trellis.spoil();
+            return trellis;
+        }
         let mut norms = norms.iter();
         for (t, symbols, at) in self.frames(sequence) {
             let bonus = self.options.emission_bonus(t, num_frames);

@@ -15,9 +15,9 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// The normalizers of rows.
-    pub(super) fn norms<T: Real>(&self, sequence: usize, values: &[T]) -> Result<Vec<Norm<T>>, Error> {
-        let all = norms(sequence, values, self.width)?;
+    /// The normalizers of rows, as [`norms`].
+    pub(super) fn norms<T: Real>(&self, sequence: usize, values: &[T], allow_nan: bool) -> Result<Vec<Norm<T>>, Error> {
+        let all = norms(sequence, values, self.width, allow_nan)?;
         if !self.is_hat {
             return Ok(all);
         }
@@ -25,11 +25,14 @@ impl Classes {
         let of = |part: &[T]| -> Result<Option<Norm<T>>, Error> {
             match part.iter().all(|&x| x == -T::INFINITY) {
                 true => Ok(None),
-                false => Ok(Some(norms(sequence, part, part.len())?[0])),
+                false => Ok(Some(norms(sequence, part, part.len(), allow_nan)?[0])),
             }
         };
-        let merged = |row: &[T]| Ok(merged(of(&row[..self.blank])?, of(&row[self.blank + 1..])?));
-        values.chunks_exact(self.width).map(merged).collect()
+        let merged = |(row, all): (&[T], Norm<T>)| match all.is_nan() {
+            true => Ok(all),
+            false => Ok(merged(of(&row[..self.blank])?, of(&row[self.blank + 1..])?)),
+        };
+        values.chunks_exact(self.width).zip(all).map(merged).collect()
     }
 
     /// The log-probability of the blank.
@@ -88,7 +91,7 @@ fn log_sigmoid(x: f64) -> f64 {
 /// log-probabilities at minus infinity.
 fn merged<T: Real>(a: Option<Norm<T>>, b: Option<Norm<T>>) -> Norm<T> {
     match (a, b) {
-        (None, None) => Norm { max: T::ZERO, sum: 1.0 },
+        (None, None) => Norm::IMPOSSIBLE,
         (Some(norm), None) | (None, Some(norm)) => norm,
         (Some(a), Some(b)) => {
             let max = if a.max > b.max { a.max } else { b.max };

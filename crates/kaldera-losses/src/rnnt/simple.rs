@@ -92,7 +92,8 @@ pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
         }
     }
     let scales = Scales { both, lm: lm_only_scale, am: am_only_scale };
-    let unigram = if am_only_scale > 0.0 { Some(Unigram::new(lm.values(), width, &lm_rows)?) } else { None };
+    let unigram =
+        if am_only_scale > 0.0 { Some(Unigram::new(lm.values(), width, &lm_rows, options.allow_nan)?) } else { None };
     let inputs = Inputs {
         am: am.clone(),
         lm: lm.clone(),
@@ -111,7 +112,7 @@ pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
     let scored: Result<Vec<(Trellis, Sums<T>)>, Error> =
         par::map((0..inputs.am_rows.len()).collect(), score).into_iter().collect();
     let (trellises, sums): (Vec<_>, Vec<_>) = scored?.into_iter().unzip();
-    let (loss, summed) = sum_up(trellises, options.reduction, options.impossible)?;
+    let (loss, summed) = sum_up(trellises, options.reduction, options.impossible, options.allow_nan)?;
     Ok((loss, SimpleRnntSaved { inputs, sums, summed }))
 }
 
@@ -169,8 +170,8 @@ fn tiny<T: Real>() -> f64 {
 }
 
 impl<T: Real> Unigram<T> {
-    fn new(values: &[T], width: usize, sequences: &[Range<usize>]) -> Result<Self, Error> {
-        let norms = norms(0, values, width).map_err(|error| match error {
+    fn new(values: &[T], width: usize, sequences: &[Range<usize>], allow_nan: bool) -> Result<Self, Error> {
+        let norms = norms(0, values, width, allow_nan).map_err(|error| match error {
             Error::Logit { row, class, logit, .. } => {
                 // Padding is that of the sequence before it.
                 let sequence = sequences.iter().rposition(|rows| rows.start <= row).unwrap_or(0);
@@ -207,15 +208,19 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
 
     fn sums(&self, sequence: usize) -> Result<Sums<T>, Error> {
         let (am, lm, width) = (self.am_of(sequence), self.lm_of(sequence), self.width);
-        let (am_norms, lm_norms) = (norms(sequence, am, width)?, norms(sequence, lm, width)?);
+        let norms = |values| norms(sequence, values, width, self.options.allow_nan);
+        let (am_norms, lm_norms) = (norms(am)?, norms(lm)?);
         let (am, lm) = (exponentials(am, width, &am_norms), exponentials(lm, width, &lm_norms));
         let (symbols, frames) = (lm_norms.len(), am_norms.len());
         let mut products = vec![T::ZERO; symbols * frames];
         let lm_operand = Operand { data: &lm, row_step: width, col_step: 1 };
         let am_operand = Operand { data: &am, row_step: 1, col_step: width };
         gemm_fused(symbols, frames, width, T::ONE, lm_operand, am_operand, T::ZERO, &mut products, frames.max(1));
-        let of_frame =
-            |unigram: &Unigram<T>, row: &[T]| row.iter().zip(&unigram.probs).map(|(x, p)| x.to_f64() * p).sum();
+        let of_frame = |unigram: &Unigram<T>, row: &[T]| {
+            let sum: f64 = row.iter().zip(&unigram.probs).map(|(x, p)| x.to_f64() * p).sum();
+            // As the normalizer of a row of minus infinity alone.
+            if sum == 0.0 { 1.0 } else { sum }
+        };
         let unigram =
             self.unigram.as_ref().map(|unigram| am.chunks_exact(width).map(|row| of_frame(unigram, row)).collect());
         Ok(Sums { am: am_norms, lm: lm_norms, products, unigram: unigram.unwrap_or_default() })
@@ -226,6 +231,11 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
         let (labels, num_frames) = (self.targets.of(sequence), sums.am.len());
         let Scales { both, lm: lm_scale, am: am_scale } = self.scales;
         let mut trellis = Trellis::new(self.options.rnnt_type, labels.len(), num_frames);
+        let is_nan = |unigram: &Unigram<T>| unigram.norms.iter().any(Norm::is_nan);
+        if sums.am.iter().chain(&sums.lm).any(Norm::is_nan) || self.unigram.as_ref().is_some_and(is_nan) {
+            trellis.spoil();
+            return trellis;
+        }
         let products: Vec<f64> = {
             let mut products: Vec<f64> = sums.products.iter().map(|&x| x.to_f64() + tiny::<T>()).collect();
             kaldera_base::math::ln_in_place(&mut products);

@@ -34,6 +34,9 @@ pub struct TdtOptions {
     pub reduction: Reduction,
     /// What a sequence without alignment has.
     pub impossible: Impossible,
+    /// Whether NaN and plus infinity among the logits of a sequence make its loss and its gradient
+    /// NaN, as in PyTorch, and leave the others as they are. Else they are [`Error::Logit`].
+    pub allow_nan: bool,
 }
 
 impl Default for TdtOptions {
@@ -45,6 +48,7 @@ impl Default for TdtOptions {
             clamp: None,
             reduction: Reduction::default(),
             impossible: Impossible::default(),
+            allow_nan: false,
         }
     }
 }
@@ -57,6 +61,7 @@ setters! {
     clamp, with_clamp: Option<f64>, "With a clamped gradient.";
     reduction, with_reduction: Reduction, "With a reduction.";
     impossible, with_impossible: Impossible, "With this for sequences without alignment.";
+    allow_nan, with_allow_nan: bool, "With losses of NaN instead of an error.";
 }
 
 /// The loss of the token-and-duration transducer (Xu et al. 2023): as
@@ -96,7 +101,7 @@ pub fn tdt_loss<T: Real, B: Batch<T>>(
     let score = |sequence| joiner.trellis(sequence);
     let scored: Result<Vec<_>, Error> = par::map((0..joiner.rows.len()).collect(), score).into_iter().collect();
     let (trellises, norms): (Vec<_>, Vec<_>) = scored?.into_iter().unzip();
-    let (loss, summed) = sum_up(trellises, options.reduction, options.impossible)?;
+    let (loss, summed) = sum_up(trellises, options.reduction, options.impossible, options.allow_nan)?;
     Ok((loss, TdtSaved { joiner, norms, summed }))
 }
 
@@ -166,7 +171,7 @@ impl<B> Joiner<B> {
         let mut found = Vec::with_capacity(num_frames * (labels.len() + 1));
         for (s, t, row, values) in self.each_row(sequence) {
             let (symbols, durations) = values.split_at(self.width);
-            let norm = |part: &[T], first: usize| match norms(sequence, part, part.len()) {
+            let norm = |part: &[T], first: usize| match norms(sequence, part, part.len(), self.options.allow_nan) {
                 Ok(norms) => Ok(norms[0]),
                 Err(error) => Err(error.within(row, first)),
             };
@@ -183,6 +188,9 @@ impl<B> Joiner<B> {
                 }
             }
             found.push([symbol_norm, duration_norm]);
+        }
+        if found.iter().flatten().any(Norm::is_nan) {
+            trellis.spoil();
         }
         Ok((trellis, found))
     }

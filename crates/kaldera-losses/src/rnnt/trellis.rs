@@ -1,6 +1,7 @@
 //! Scores of the arcs of a trellis, and the recursion over it.
 
 use kaldera_base::math::double::{exp, ln};
+use kaldera_base::memory;
 use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
 
 use crate::error::Error;
@@ -62,7 +63,8 @@ impl Trellis {
         let is_skewed = moves.iter().any(|to| to.frames == 0);
         let rnnt_type = if is_skewed { RnntType::Regular } else { RnntType::Modified };
         let mut made = Self { rnnt_type, moves, num_symbols, num_frames, is_skewed, scores: Vec::new() };
-        made.scores = vec![vec![f64::NEG_INFINITY; made.num_steps().saturating_mul(made.width())]; made.moves.len()];
+        let cells = made.num_steps().saturating_mul(made.width());
+        made.scores = made.moves.iter().map(|_| impossible(cells)).collect();
         made
     }
 
@@ -166,6 +168,11 @@ impl Trellis {
         &mut self.scores[index][place]
     }
 
+    /// Makes all scores NaN, and with them the total and the occupations.
+    pub(super) fn spoil(&mut self) {
+        self.scores.iter_mut().for_each(|scores| scores.fill(f64::NAN));
+    }
+
     /// In the constrained type, adds to each symbol the blank that follows it.
     pub(super) fn add_constraint(&mut self) {
         if self.rnnt_type == RnntType::Constrained {
@@ -186,21 +193,30 @@ impl Trellis {
         self.py(s, t) + if of_symbol { self.px(s - 1, t) } else { 0.0 }
     }
 
-    /// The logarithm of the sum over all paths.
+    /// The logarithm of the sum over all paths; NaN if a score is.
     pub fn total(&self) -> f64 {
-        self.forward().last().copied().unwrap_or(0.0)
+        if self.has_nan() { f64::NAN } else { self.forward().last().copied().unwrap_or(0.0) }
+    }
+
+    /// Whether a score is NaN, which maxima of the recursion can lose.
+    fn has_nan(&self) -> bool {
+        self.scores.iter().flatten().any(|score| score.is_nan())
     }
 
     /// The logarithm of the sum over all paths, and the occupation of each arc: the derivative of
-    /// that by the arc's score. It is 0 everywhere if there is no path.
+    /// that by the arc's score. It is 0 everywhere if there is no path. All are NaN if a score is.
     pub fn into_occupation(mut self) -> (f64, Self) {
+        if self.has_nan() {
+            self.spoil();
+            return (f64::NAN, self);
+        }
         let sums = self.forward();
         let total = sums.last().copied().unwrap_or(0.0);
         if total == f64::NEG_INFINITY {
             self.scores.iter_mut().for_each(|scores| scores.fill(0.0));
             return (total, self);
         }
-        let mut occupations = vec![vec![0.0; sums.len()]; self.moves.len()];
+        let mut occupations = self.moves.iter().map(|_| memory::zeros(sums.len())).collect::<Vec<_>>();
         dispatch(Backward { trellis: &self, sums: &sums, total, occupations: &mut occupations });
         self.scores = occupations;
         (total, self)
@@ -208,7 +224,7 @@ impl Trellis {
 
     /// Of each cell the sum over all paths that lead there; the last one is the end.
     fn forward(&self) -> Vec<f64> {
-        let mut sums = vec![f64::NEG_INFINITY; self.num_steps() * self.width()];
+        let mut sums = impossible(self.num_steps() * self.width());
         sums[0] = 0.0;
         dispatch(Forward { trellis: self, sums: &mut sums });
         sums
@@ -249,6 +265,13 @@ impl Trellis {
             (0, self.num_symbols + 1)
         }
     }
+}
+
+/// Minus infinity for each cell.
+fn impossible(cells: usize) -> Vec<f64> {
+    let mut sums = memory::with_capacity(cells);
+    sums.resize(cells, f64::NEG_INFINITY);
+    sums
 }
 
 /// ln (e^a + e^b)
@@ -312,7 +335,7 @@ impl Kernel for Backward<'_> {
         let (none, total) = (s.splat(f64::NEG_INFINITY), s.splat(total));
         let (width, num_steps) = (trellis.width(), trellis.num_steps());
         // Of each cell the sum over all paths from there to the end.
-        let mut rests = vec![f64::NEG_INFINITY; sums.len()];
+        let mut rests = impossible(sums.len());
         if let Some(end) = rests.last_mut() {
             *end = 0.0;
         }

@@ -25,7 +25,10 @@ struct Input {
     blank: usize,
     /// A sequence whose last logit is this instead.
     damage: Option<(usize, f64)>,
+    /// What all logits of the first frame of the first sequence are instead.
+    first_frame: Option<f64>,
     impossible: Impossible,
+    allow_nan: bool,
 }
 
 fn good() -> Input {
@@ -34,7 +37,9 @@ fn good() -> Input {
         labels: vec![vec![1, 2], vec![3]],
         blank: 0,
         damage: None,
+        first_frame: None,
         impossible: Impossible::Infinite,
+        allow_nan: false,
     }
 }
 
@@ -56,6 +61,9 @@ impl Input {
             let end = lengths[..=sequence].iter().sum::<usize>() * width;
             logits.values_mut()[end - 1] = logit;
         }
+        if let Some(logit) = self.first_frame {
+            logits.values_mut()[..rows_per_frame(0) * width].fill(logit);
+        }
         logits
     }
 
@@ -67,13 +75,14 @@ impl Input {
 
     fn ctc(&self) -> CtcOptions {
         let options = CtcOptions::default().with_blank(self.blank).with_reduction(Reduction::None);
-        options.with_impossible(self.impossible)
+        options.with_impossible(self.impossible).with_allow_nan(self.allow_nan)
     }
 
     /// Of the kind where labels need as many frames.
     fn rnnt(&self) -> RnntOptions {
         let options = RnntOptions::default().with_blank(self.blank).with_reduction(Reduction::None);
-        options.with_impossible(self.impossible).with_rnnt_type(RnntType::Modified)
+        let options = options.with_impossible(self.impossible).with_allow_nan(self.allow_nan);
+        options.with_rnnt_type(RnntType::Modified)
     }
 }
 
@@ -130,6 +139,7 @@ fn tdt(input: &Input) -> Outcome {
     let options = TdtOptions::default().with_blank(input.blank).with_reduction(Reduction::None);
     // No duration of 0: labels need as many frames, and one more.
     let options = options.with_durations(vec![1, 2]).with_impossible(input.impossible);
+    let options = options.with_allow_nan(input.allow_nan);
     let (loss, saved) = tdt_loss(&logits, &input.labels(), &options)?;
     Ok((loss.clone(), saved.backward(&vec![1.0; loss.len()])?.values().to_vec()))
 }
@@ -239,6 +249,45 @@ fn classes_that_are_impossible_leave_gradients_finite() {
                 assert!(losses.iter().all(|loss| !loss.is_nan()), "{name}: {losses:?}");
                 assert!(gradient.iter().all(|slope| slope.is_finite()), "{name}: {gradient:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_frame_of_minus_infinity_is_a_sequence_without_alignment() {
+    for (name, loss) in LOSSES.into_iter().filter(|(name, _)| *name != "ctc_loss_projected") {
+        let (good_losses, good_gradient) = loss(&good()).unwrap();
+        let input = Input { first_frame: Some(f64::NEG_INFINITY), ..good() };
+        let (losses, gradient) = loss(&input).unwrap();
+        assert_eq!(losses, [f64::INFINITY, good_losses[1]], "{name}");
+        // The sequence has no gradient, and the other one its own; smoothing has a part of the whole batch.
+        let is_right = |(&slope, &good): (&f64, &f64)| slope == 0.0 || slope == good;
+        let is_right = |pair| is_right(pair) || name == "rnnt_loss_smoothed" && pair.0.is_finite();
+        assert!(gradient.iter().zip(&good_gradient).all(is_right), "{name}: {gradient:?}");
+        let zero = Input { impossible: Impossible::Zero, ..input.clone() };
+        assert_eq!(loss(&zero).unwrap(), (vec![0.0, losses[1]], gradient), "{name}");
+        let error = loss(&Input { impossible: Impossible::Error, ..input }).unwrap_err();
+        assert!(matches!(error, Error::TooShort { sequence: 0, .. }), "{name}: {error}");
+    }
+}
+
+#[test]
+fn nan_that_is_allowed_spoils_its_own_sequence() {
+    for (name, loss) in LOSSES {
+        let (good_losses, good_gradient) = loss(&good()).unwrap();
+        let nan = Input { allow_nan: true, impossible: Impossible::Zero, ..good() };
+        assert_eq!(loss(&nan).unwrap(), (good_losses.clone(), good_gradient.clone()), "{name}");
+        for input in [
+            Input { damage: Some((0, f64::NAN)), ..nan.clone() },
+            Input { damage: Some((0, f64::INFINITY)), ..nan.clone() },
+            Input { first_frame: Some(f64::NAN), ..nan },
+        ] {
+            let (losses, gradient) = loss(&input).unwrap();
+            assert!(losses[0].is_nan() && losses[1] == good_losses[1], "{name}: {losses:?}");
+            let is_right = |(slope, good): (&f64, &f64)| slope.is_nan() || slope == good;
+            assert!(gradient.iter().zip(&good_gradient).all(is_right), "{name}: {gradient:?}");
+            let spoilt = gradient.iter().filter(|slope| slope.is_nan()).count();
+            assert!(gradient[0].is_nan() && spoilt < gradient.len(), "{name}: {gradient:?}");
         }
     }
 }

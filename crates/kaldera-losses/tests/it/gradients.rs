@@ -281,8 +281,8 @@ fn risk_is_that_of_classes_however_graphs_have_them() {
     let dense = DenseFsaVec::from_frames(&scores, 2).unwrap();
     let references = Ragged::from_lists(&[vec![1, 1, 0]]).unwrap();
     let risk = |num_states: usize, arcs: Vec<Arc>, labels: GraphLabels| {
-        let graph = Graph::new(Fsa::from_arcs(num_states, arcs).unwrap());
-        let options = DenseOptions::default().with_search_beam(100.0).with_output_beam(100.0).with_labels(labels);
+        let graph = Graph::new(Fsa::from_arcs(num_states, arcs).unwrap()).with_graph_labels(labels);
+        let options = DenseOptions::default().with_search_beam(100.0).with_output_beam(100.0);
         let lattices = intersect_dense_pruned(&graph, &dense, &options).unwrap();
         smbr_loss(&lattices, &references, Reduction::Sum).unwrap().0[0]
     };
