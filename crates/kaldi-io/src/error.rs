@@ -149,9 +149,7 @@ pub enum Error {
         found: String,
     },
     /// The bytes between two objects of an archive are not a key and a space.
-    #[error(
-        "{name}, byte {offset}: expected a key and a space, found '{found}': not an archive, or one that is damaged (a list of files is read with scp:)"
-    )]
+    #[error("{name}, byte {offset}: expected a key and a space, found '{found}': {}", what_is_no_archive(found))]
     Archive {
         /// The archive.
         name: String,
@@ -314,6 +312,15 @@ impl Error {
     /// Adds the file to an error of the object in it.
     pub(crate) fn in_file(self, place: &str) -> Error {
         Error::File { place: place.to_owned(), source: Box::new(self) }
+    }
+}
+
+/// What stands where an archive should.
+fn what_is_no_archive(found: &str) -> &'static str {
+    if ["RIFF", "RIFX", "fLaC", "OggS", "FORM", "NIST_1A", "ID3"].iter().any(|begin| found.starts_with(begin)) {
+        "audio, of which features must be made first (compute-mfcc-feats, kaldera features)"
+    } else {
+        "not an archive, or one that is damaged (a list of files is read with scp:)"
     }
 }
 

@@ -6,8 +6,7 @@
 
 use std::io::{self, BufRead, Read};
 
-/// What editors on Windows put in front of UTF-8.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+use kaldera_base::text::{BYTE_ORDER_MARK, NotUtf8, is_utf_16};
 
 /// The most bytes of a line of a script file, of `segments` and of other lists of Kaldi's.
 pub const LONGEST: usize = 1 << 20;
@@ -130,7 +129,10 @@ pub(crate) fn read_line(
             line.pop();
         }
     }
-    if is_first && line.starts_with(BYTE_ORDER_MARK) {
+    if is_first && is_utf_16(line) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, NotUtf8::Utf16));
+    }
+    if is_first && line.starts_with(BYTE_ORDER_MARK.as_bytes()) {
         line.drain(..BYTE_ORDER_MARK.len());
     }
     if is_whole { Ok(Line::Whole) } else { reader.skip_until(b'\n').map(|_| Line::TooLong) }
@@ -157,5 +159,8 @@ mod tests {
         let lines = Lines::new("\u{feff}a\n\u{feff}b\n".as_bytes());
         assert_eq!(lines.map(Result::unwrap).collect::<Vec<_>>(), ["a", "\u{feff}b"]);
         assert_eq!(Lines::new("\u{feff}".as_bytes()).map(Result::unwrap).collect::<Vec<_>>(), [""]);
+        let mut lines = Lines::new(b"\xff\xfea\0\n\0".as_slice());
+        assert!(matches!(lines.next(), Some(Err(LineError::Read(error))) if error.to_string().contains("UTF-16")));
+        assert!(lines.next().is_none());
     }
 }

@@ -1,10 +1,12 @@
 //! Where to read from: a file, a place in a file, the standard input or a command.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Stdin};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tracing::warn;
 
@@ -286,6 +288,7 @@ impl Stream {
         let open_error = |source| Error::Open { name: name.to_owned(), source };
         let mut child = Command::new("sh").arg("-c").arg(command).stdout(Stdio::piped()).spawn().map_err(open_error)?;
         let output = child.stdout.take().ok_or_else(|| open_error(io::ErrorKind::BrokenPipe.into()))?;
+        running().insert(child.id());
         let shell = Shell { command: command.trim_ascii().to_owned(), child: Some(child) };
         Ok(Stream::Pipe { output: BufReader::with_capacity(BUFFER, output), shell })
     }
@@ -300,6 +303,22 @@ impl Stream {
     }
 }
 
+/// The process ids of the commands that are read from.
+fn running() -> MutexGuard<'static, BTreeSet<u32>> {
+    static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends SIGTERM to the commands that are read from, for a program that is about to exit because it
+/// was asked to. Programs of a pipeline (`a | b |`) end when they next write.
+pub fn end_commands() {
+    let running: Vec<String> = running().iter().map(u32::to_string).collect();
+    if !running.is_empty() {
+        // The shell that ran them knows `kill`. A command that has ended meanwhile is no matter.
+        let _ = Command::new("sh").arg("-c").arg(format!("kill {}", running.join(" "))).stderr(Stdio::null()).status();
+    }
+}
+
 /// A command that is waited for.
 #[derive(Debug)]
 struct Shell {
@@ -311,7 +330,11 @@ struct Shell {
 impl Shell {
     /// Waits, unless that has been done.
     fn status(&mut self) -> Option<io::Result<ExitStatus>> {
-        self.child.take().map(|mut child| child.wait())
+        self.child.take().map(|mut child| {
+            let status = child.wait();
+            running().remove(&child.id());
+            status
+        })
     }
 
     fn wait(&mut self) -> InputStatus {

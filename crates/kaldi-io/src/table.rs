@@ -15,5 +15,6 @@ pub use indexed::IndexedArchive;
 pub use mapped::MappedReader;
 pub use random::RandomAccessReader;
 pub(crate) use script::ScriptLines;
+pub use script::refuse_pipes;
 pub use sequential::SequentialReader;
 pub use writer::TableWriter;

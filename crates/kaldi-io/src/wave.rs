@@ -30,6 +30,7 @@ mod header;
 mod layout;
 mod riff;
 mod sphere;
+mod stream;
 mod wave64;
 
 use self::header::PCM;
@@ -38,6 +39,7 @@ pub use self::audio::{WaveAudio, WaveSamples};
 pub use self::error::WaveError;
 pub use self::header::WaveInfo;
 pub use self::layout::check_layout;
+pub use self::stream::WaveFormat;
 
 /// A recording: 16-bit samples and their rate.
 ///

@@ -14,7 +14,7 @@ use crate::lattice::binary::{MAGIC, unexpected};
 /// file of the type `vector`, in text its lines, between the line end after the key and an empty
 /// line.
 ///
-/// The labels are those of the file: `fsa::dense` decodes with them as
+/// The labels are those of the file, which `fsa::dense` reads as
 /// [`GraphLabels::ClassPlusOne`](fsa::GraphLabels).
 #[derive(Debug, Clone, PartialEq)]
 #[doc(alias = "VectorFstHolder")]

@@ -3,11 +3,11 @@
 use std::io::BufRead;
 use std::marker::PhantomData;
 
+use kaldera_base::text::BYTE_ORDER_MARK;
 use kaldi_matrix::codec::{ByteReader, CodecError};
 
 use crate::error::{Error, excerpt};
 use crate::holders::Holder;
-use crate::lines::BYTE_ORDER_MARK;
 use crate::rxfilename::Input;
 use crate::table::until_end::UntilEnd;
 
@@ -73,7 +73,7 @@ pub(super) fn read_key(input: &mut dyn BufRead, start: u64) -> Result<Option<Str
         Some(b'\n') => {}
         Some(_) => return Err(malformed(&key)),
     }
-    if offset == 0 && key.starts_with(BYTE_ORDER_MARK) {
+    if offset == 0 && key.starts_with(BYTE_ORDER_MARK.as_bytes()) {
         key.drain(..BYTE_ORDER_MARK.len());
     }
     String::from_utf8(key).map(Some).map_err(|error| malformed(error.as_bytes()))

@@ -1,5 +1,7 @@
 //! Reading a script file: lines of a key and where its object is.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tracing::warn;
 
 use crate::error::{Error, excerpt};
@@ -71,6 +73,15 @@ impl Iterator for ScriptLines {
     }
 }
 
+static PIPES_REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// From now on, no command of a script file is run in this process: all tables that are opened later
+/// are as [`without_pipes`](super::SequentialReader::without_pipes). For a program that is given lists
+/// from elsewhere.
+pub fn refuse_pipes() {
+    PIPES_REFUSED.store(true, Ordering::Relaxed);
+}
+
 /// Loads the objects that lines point to; neighbours in one archive are read without opening it
 /// again.
 pub(super) struct Loader<T> {
@@ -79,6 +90,8 @@ pub(super) struct Loader<T> {
     pub(super) permissive: bool,
     /// Commands are run.
     pub(super) pipes: bool,
+    /// What a command wrote is an object only if it ended with status 0.
+    pub(super) checks_pipes: bool,
     // The archive that the last line pointed into.
     input: Option<Input>,
     // The object that the last range was taken from, and its rxfilename.
@@ -88,7 +101,8 @@ pub(super) struct Loader<T> {
 impl<T: Holder> Loader<T> {
     /// For lines of `script`, which only serves messages.
     pub(super) fn new(script: &str, permissive: bool) -> Self {
-        Loader { script: script.to_owned(), permissive, pipes: true, input: None, whole: None }
+        let pipes = !PIPES_REFUSED.load(Ordering::Relaxed);
+        Loader { script: script.to_owned(), permissive, pipes, checks_pipes: false, input: None, whole: None }
     }
 
     /// The object of a line; with `p` it may be missing, which gives a warning.
@@ -142,11 +156,15 @@ impl<T: Holder> Loader<T> {
             return Err(Error::PipeRefused { command: command.trim_ascii().to_owned() });
         }
         let mut input = Input::open(rxfilename)?;
-        T::read(&mut input).map_err(|error| match input.finish() {
-            // That is why.
-            Err(failed @ Error::Command { .. }) => failed,
-            _ => error.in_file(rxfilename),
-        })
+        match T::read(&mut input) {
+            Ok(object) if self.checks_pipes => input.finish().map(|()| object),
+            Ok(object) => Ok(object),
+            Err(error) => Err(match input.finish() {
+                // That is why.
+                Err(failed @ Error::Command { .. }) => failed,
+                _ => error.in_file(rxfilename),
+            }),
+        }
     }
 }
 
@@ -171,6 +189,11 @@ impl<L, T> ScriptItems<L, T> {
             Some(mut before) => Box::new(move |key| before(key) && wanted(key)),
             None => wanted,
         });
+    }
+
+    /// From now on, a command that failed is an error, whatever it wrote.
+    pub(super) fn checking_pipes(&mut self) {
+        self.loader.checks_pipes = true;
     }
 
     /// From now on, commands are not run.

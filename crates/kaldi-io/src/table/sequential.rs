@@ -41,6 +41,9 @@ use crate::table::script::{Loader, ScriptItems, ScriptLines};
 pub struct SequentialReader<T> {
     source: Source<T>,
     permissive: bool,
+    /// Whether a thread is to read, which starts with the first object that is wanted: until then the
+    /// reader can be told more.
+    background: bool,
 }
 
 type Item<T> = Result<(String, T), Error>;
@@ -93,7 +96,7 @@ impl<T: Holder> SequentialReader<T> {
     /// Whatever is wrong with the first key and object.
     pub fn from_archive_input(input: Input) -> Result<Self, Error> {
         let items = started(ArchiveItems::new(input))?;
-        Ok(SequentialReader { source: Source::Archive(Box::new(items)), permissive: false })
+        Ok(SequentialReader { source: Source::Archive(Box::new(items)), permissive: false, background: false })
     }
 
     /// Reads the objects that a script file lists, which may come from any input.
@@ -104,7 +107,7 @@ impl<T: Holder> SequentialReader<T> {
         let loader = Loader::new(input.name(), false);
         let lines = started(ScriptLines::new(input))?;
         let items = Box::new(ScriptItems::new(lines, loader));
-        Ok(SequentialReader { source: Source::Script(items), permissive: false })
+        Ok(SequentialReader { source: Source::Script(items), permissive: false, background: false })
     }
 
     /// Leaves out what cannot be read, as the option `p` does.
@@ -118,8 +121,7 @@ impl<T: Holder> SequentialReader<T> {
     }
 
     /// Runs no command that a script file has in place of a file, for lists that are not to be
-    /// trusted: its key is an error, [`Error::PipeRefused`]. It says nothing of what is read in the
-    /// background already.
+    /// trusted: its key is an error, [`Error::PipeRefused`].
     ///
     /// ```
     /// use kaldi_io::table::SequentialReader;
@@ -139,9 +141,29 @@ impl<T: Holder> SequentialReader<T> {
         self
     }
 
+    /// Takes a command of a script file that failed for an error, whatever it wrote: what it wrote may
+    /// be a part of an object. Kaldi's programs warn, and so does a reader without this.
+    ///
+    /// ```
+    /// use kaldi_io::table::SequentialReader;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("words.scp");
+    /// std::fs::write(&path, "a echo 1; exit 3 |\n")?;
+    /// let mut numbers = SequentialReader::<i32>::from_script(&path)?.checking_pipes();
+    /// let error = numbers.next().unwrap().unwrap_err();
+    /// assert!(error.to_string().contains("exit status: 3"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn checking_pipes(mut self) -> Self {
+        if let Source::Script(items) = &mut self.source {
+            items.checking_pipes();
+        }
+        self
+    }
+
     /// Reads only the objects whose keys are `wanted`. What else a script file lists is not even
-    /// opened; what else is in an archive has to be read on the way, and so has what is read in the
-    /// background already.
+    /// opened; what else is in an archive has to be read on the way.
     ///
     /// ```
     /// use kaldi_io::table::SequentialReader;
@@ -163,19 +185,25 @@ impl<T: Holder> SequentialReader<T> {
             Source::Background(items) => Source::Archive(Box::new(items.filter(read_and(wanted)))),
             Source::Ended => Source::Ended,
         };
-        SequentialReader { source, permissive: self.permissive }
+        SequentialReader { source, ..self }
     }
 
-    /// Reads one object ahead in another thread, as the option `bg` does. What is not read by then
-    /// stays unread when the reader is dropped. Where no thread can be started, it reads as
-    /// without, and warns.
+    /// Reads one object ahead in another thread, as the option `bg` does, from the first object on that
+    /// is asked for. What is not read by then stays unread when the reader is dropped. Where no thread
+    /// can be started, it reads as without, and warns.
     #[must_use]
     pub fn in_background(self) -> Self {
-        let permissive = self.permissive;
+        SequentialReader { background: true, ..self }
+    }
+}
+
+impl<T: Holder> Source<T> {
+    /// This, read by a thread.
+    fn in_background(self) -> Self {
         // It holds nothing: one object is read, waiting to be taken.
         let (sender, ready) = sync_channel(0);
         let items = Arc::new(Mutex::new(VecDeque::new()));
-        let source = Arc::new(Mutex::new(Some(self.source)));
+        let source = Arc::new(Mutex::new(Some(self)));
         let (span, to_read, read) = (tracing::Span::current(), Arc::clone(&source), Arc::clone(&items));
         let read_all = move || {
             let _span = span.entered();
@@ -188,18 +216,15 @@ impl<T: Holder> SequentialReader<T> {
                 }
             }
         };
-        let source = match thread::Builder::new().spawn(read_all) {
+        match thread::Builder::new().spawn(read_all) {
             Ok(thread) => Source::Background(Background { ready, items, thread: Some(thread) }),
             Err(error) => {
                 warn!("cannot start a thread to read in the background: {error}");
                 lock(&source).take().unwrap_or(Source::Ended)
             }
-        };
-        SequentialReader { source, permissive }
+        }
     }
-}
 
-impl<T: Holder> Source<T> {
     fn next(&mut self) -> Option<Item<T>> {
         match self {
             Source::Archive(items) => items.next(),
@@ -239,6 +264,9 @@ impl<T: Holder> Iterator for SequentialReader<T> {
     type Item = Item<T>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if std::mem::take(&mut self.background) {
+            self.source = std::mem::replace(&mut self.source, Source::Ended).in_background();
+        }
         let item = self.source.next();
         if !matches!(item, Some(Ok(_))) {
             self.source = Source::Ended;
@@ -356,7 +384,7 @@ mod tests {
             _ => Ok((value.to_string(), value)),
         });
         let source = Source::Archive(Box::new(items));
-        let mut reader = SequentialReader::<i32> { source, permissive: false }.in_background();
+        let mut reader = SequentialReader::<i32> { source, permissive: false, background: true };
         assert_eq!(reader.by_ref().take(2).map(|item| item.unwrap().1).collect::<Vec<_>>(), [1, 2]);
         assert!(matches!(reader.next(), Some(Err(Error::BackgroundPanic))));
         assert!(reader.next().is_none());
@@ -436,7 +464,7 @@ mod tests {
         for rspecifier in [format!("ark:{}", folder.path("ark")), format!("ark,bg:{}", folder.path("ark"))] {
             assert_eq!(only(&rspecifier), [&wanted[..], &[Err(())]].concat());
         }
-        assert_eq!(only(&format!("scp,bg:{script}")), [Ok("a".to_owned()), Err(())]);
+        assert_eq!(only(&format!("scp,bg:{script}")), wanted);
     }
 
     #[test]

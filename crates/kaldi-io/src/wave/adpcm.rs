@@ -50,12 +50,22 @@ impl Adpcm {
         }
     }
 
-    /// Samples of all channels, side by side. A block that is cut short gives what is there.
-    pub(super) fn decode(self, bytes: &[u8], num_channels: usize) -> Result<Vec<i16>, WaveError> {
-        let block_bytes = match self {
+    fn block_bytes(self, num_channels: usize) -> usize {
+        match self {
             Self::Ima { block_bytes } | Self::Microsoft { block_bytes } => block_bytes,
             Self::QuickTime => PACKET_BYTES * num_channels,
-        };
+        }
+    }
+
+    /// Bytes of the fewest blocks that have at least so many samples per channel.
+    pub(super) fn bytes_of(self, num_samples: usize, num_channels: usize) -> usize {
+        let block = self.block_bytes(num_channels);
+        num_samples.div_ceil(self.frames_in(block, num_channels).max(1)).saturating_mul(block)
+    }
+
+    /// Samples of all channels, side by side. A block that is cut short gives what is there.
+    pub(super) fn decode(self, bytes: &[u8], num_channels: usize) -> Result<Vec<i16>, WaveError> {
+        let block_bytes = self.block_bytes(num_channels);
         let frames_of = |block: &[u8]| self.frames_in(block.len(), num_channels);
         let frames: usize = bytes.chunks(block_bytes).map(frames_of).sum();
         let mut samples = Vec::new();

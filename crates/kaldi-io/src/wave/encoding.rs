@@ -47,6 +47,14 @@ impl Encoding {
         Some(bytes * num_channels)
     }
 
+    /// The fewest bytes that can be decoded by themselves and have at least so many samples per channel.
+    pub(super) fn bytes_of(self, num_samples: usize, num_channels: usize) -> usize {
+        match (self, self.frame_bytes(num_channels)) {
+            (Self::Adpcm(adpcm), _) => adpcm.bytes_of(num_samples, num_channels),
+            (_, frame) => num_samples.saturating_mul(frame.unwrap_or(1)),
+        }
+    }
+
     /// Samples from bytes; an incomplete one at the end is left out.
     pub(super) fn decode(self, bytes: &[u8], big_endian: bool, num_channels: usize) -> Result<WaveSamples, WaveError> {
         /// Full scale is 1 in floating-point files.

@@ -24,7 +24,7 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, WaveError> {
         _ => layout.with_size(data_size),
     };
     if let Some(frame) = layout.frame_bytes() {
-        format.warn_of_contradictions(frame);
+        format.check_frame("WAV", frame)?;
     }
     Ok(layout)
 }
@@ -65,21 +65,31 @@ impl Format {
         Ok(adpcm)
     }
 
-    /// Warns of bytes per second or per frame that are not those of the samples; `frame` is how
-    /// many bytes a frame has.
-    pub(super) fn warn_of_contradictions(&self, frame: usize) {
+    /// Checks the bytes per second and per frame; `frame` is how many bytes a frame has by the bits
+    /// of a sample.
+    ///
+    /// One of the two that differs is a warning. Two that differ and agree with each other are an
+    /// error, as the bits may be what is wrong, unless the bits are the usual 16.
+    pub(super) fn check_frame(&self, container: &'static str, frame: usize) -> Result<(), WaveError> {
         let Self { channels, sample_rate, byte_rate, block_align, bits, .. } = *self;
-        if u64::from(byte_rate) != u64::from(sample_rate) * frame as u64 {
+        let is_rate = |frame: u64| u64::from(byte_rate) == u64::from(sample_rate) * frame;
+        let (is_right_rate, is_right_frame) = (is_rate(frame as u64), usize::from(block_align) == frame);
+        if bits != 16 && block_align > 0 && !is_right_frame && !is_right_rate && is_rate(block_align.into()) {
+            let what = format!("{block_align} bytes a frame for {channels} channels of {bits} bits");
+            return Err(WaveError::Contradiction { container, what });
+        }
+        if !is_right_rate {
             warn!(
-                "the WAV header contradicts itself: {byte_rate} bytes a second for {channels} channels of {bits} bits at {sample_rate} Hz; \
+                "the {container} header contradicts itself: {byte_rate} bytes a second for {channels} channels of {bits} bits at {sample_rate} Hz; \
                  going by the latter"
             );
         }
-        if usize::from(block_align) != frame {
+        if !is_right_frame {
             warn!(
-                "the WAV header contradicts itself: {block_align} bytes a frame for {channels} channels of {bits} bits; going by the latter"
+                "the {container} header contradicts itself: {block_align} bytes a frame for {channels} channels of {bits} bits; going by the latter"
             );
         }
+        Ok(())
     }
 }
 

@@ -45,12 +45,16 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, WaveError> {
             let content = u32::try_from(content);
             let content = content.map_err(|_| reader.contradiction(format!("a fmt chunk of {size} bytes")))?;
             let found = reader.format(content, |_| Ok(()))?;
-            layout = Some(found.layout(NAME, false).map_err(|error| match error {
+            let described = found.layout(NAME, false).map_err(|error| match error {
                 WaveError::NotPcm { format } => {
                     WaveError::UnreadEncoding { container: NAME, encoding: format!("samples of format {format:#06x}") }
                 }
                 other => other,
-            })?);
+            })?;
+            if let Some(frame) = described.frame_bytes() {
+                found.check_frame(NAME, frame)?;
+            }
+            layout = Some(described);
         }
         // Chunks begin at multiples of 8 bytes.
         reader.skip_rest(content.saturating_add(7) / 8 * 8, reader.read - begin)?;

@@ -488,6 +488,28 @@ fn headers_that_are_none_are_refused_with_what_is_wrong() {
     assert!(matches!(error, WaveError::TooLong { .. }) && error.to_string().contains("8589934592"), "{error}");
 }
 
+/// The bits of a sample are believed against one of the other two sizes, and against both of them
+/// only if they are 16.
+#[test]
+fn bits_that_both_other_sizes_contradict_are_refused_unless_they_are_16() {
+    let (file, _) = Variant { width: Width::U8, ..Variant::plain() }.write(&[7; 64]);
+    for bits in 1..=64_u16 {
+        let mut file = file.clone();
+        file[34..36].copy_from_slice(&bits.to_le_bytes());
+        match WaveAudio::read(&file[..]) {
+            Ok(audio) => assert!(bits <= 8 || bits == 16, "{bits}: {:?}", audio.samples),
+            Err(error) => {
+                let expected = format!("1 bytes a frame for 1 channels of {bits} bits");
+                assert!(bits > 8 && error.to_string().contains(&expected), "{bits}: {error}");
+            }
+        }
+        // The byte rate alone contradicts them.
+        let bytes = [1, 2, 3, 4, 8].into_iter().find(|&bytes| bits <= 8 * bytes).unwrap();
+        file[32..34].copy_from_slice(&bytes.to_le_bytes());
+        assert!(WaveAudio::read(&file[..]).is_ok(), "{bits}");
+    }
+}
+
 /// A WAV file of ADPCM of 16 kHz, one channel, whose `fmt ` chunk has a tail of its own.
 fn adpcm(tag: u16, block_bytes: u16, block_samples: u16, tail: &[u8], blocks: &[u8]) -> Vec<u8> {
     let mut format = [tag, 1].map(u16::to_le_bytes).concat();
