@@ -105,7 +105,6 @@ fn check(answer: &Answer) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let num_classes = answer.log_probs.first().map_or(0, Vec::len);
     let dense = DenseFsaVec::from_frames(&values, num_classes)?;
     let all = DenseOptions::default()
-        .with_labels(GraphLabels::ClassPlusOne)
         .with_search_beam(f32::INFINITY)
         .with_max_active_states(usize::MAX)
         .with_output_beam(0.0);
@@ -183,7 +182,7 @@ impl Answer {
         for &(state, cost) in &self.finals {
             builder.add_final(state, narrow(-cost));
         }
-        Ok(builder.build_graph()?)
+        Ok(builder.build_graph()?.with_graph_labels(GraphLabels::ClassPlusOne))
     }
 
     /// The best path of a lattice, with its cost by the numbers of the case itself, if it has one;

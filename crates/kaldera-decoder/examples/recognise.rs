@@ -3,7 +3,7 @@
 
 use fsa::graphs::{ArpaOptions, NgramModel};
 use fsa::io::SymbolTable;
-use kaldera_decoder::align::{AlignOptions, forced_align, write_srt};
+use kaldera_decoder::align::{AlignOptions, CaptionOptions, forced_align, write_srt};
 use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, SpellingTree};
 use kaldera_decoder::{FrameTimes, LogProbs, Vocabulary};
 
@@ -50,6 +50,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let alignment = forced_align(&log_probs, &[2, 3, 4, 3], &AlignOptions::default(), &times)?;
     let words = alignment.words([("go", 2), ("to", 2)])?;
-    write_srt(&mut std::io::stdout(), &words, 1)?;
+    write_srt(&mut std::io::stdout(), &words, &CaptionOptions::default())?;
     Ok(())
 }

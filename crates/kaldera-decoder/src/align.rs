@@ -22,14 +22,21 @@
 //!
 //! [`align_text`] takes a text, [`align_words`] words with several pronunciations and optional
 //! silences between them, which [`Pronunciations`] looks up in a lexicon.
+//!
+//! Times are those of frames: CTC networks have a word in a few of them, their peaks. [`Loudness`]
+//! gives words the times at which they are heard, if there are samples.
 
 mod blocks;
+mod captions;
+mod loudness;
 mod text_grid;
 mod viterbi;
 mod words;
 mod write;
 
+pub use captions::{CaptionOptions, write_srt, write_vtt};
+pub use loudness::Loudness;
 pub use text_grid::read_text_grid;
 pub use viterbi::{AlignOptions, Alignment, Topology, forced_align};
 pub use words::{Pronunciations, TranscriptWord, WordAlignment, align_text, align_words};
-pub use write::{write_ctm, write_json, write_srt, write_text_grid, write_vtt};
+pub use write::{write_ctm, write_json, write_text_grid};

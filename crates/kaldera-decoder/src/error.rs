@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// An error of this crate; where it concerns an utterance, it names it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -222,6 +223,24 @@ pub enum Error {
         position: usize,
         /// The blank.
         blank: i32,
+    },
+    /// A file that something is wrong with.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A line that is no hot word.
+    #[error("{place}, '{phrase}': {reason}")]
+    HotWord {
+        /// Where it stands.
+        place: String,
+        /// What stands there.
+        phrase: String,
+        /// What is wrong with it.
+        reason: &'static str,
     },
     /// Phrases of numbers for a decoder whose hypotheses are texts.
     #[error("this decoder spells words and compares texts: give it hot words by with_hot_texts")]

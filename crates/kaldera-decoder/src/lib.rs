@@ -44,6 +44,7 @@ pub mod ctc;
 mod error;
 pub mod graph;
 mod hash;
+mod hot_word;
 mod ids;
 mod log_probs;
 mod result;
@@ -54,6 +55,7 @@ pub mod transducer;
 mod vocabulary;
 
 pub use error::Error;
+pub use hot_word::HotWord;
 pub use log_probs::{LogProbs, log_softmax};
 pub use result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
 pub use vocabulary::{Vocabulary, WordUnits};

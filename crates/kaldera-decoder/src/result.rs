@@ -86,6 +86,9 @@ pub struct Segment {
     pub start: f64,
     /// Seconds at which it ends.
     pub end: f64,
+    /// The seconds of its frames, where `start` and `end` are those at which it is heard: see
+    /// [`Loudness`](crate::align::Loudness).
+    pub peak: Option<Range<f64>>,
     /// The probability that it is right; `None` if the decoder computes none.
     pub confidence: Option<f64>,
 }
@@ -94,7 +97,7 @@ impl Segment {
     /// A segment of these frames.
     pub fn new(id: i32, text: impl Into<String>, frames: Range<usize>, times: &FrameTimes) -> Self {
         let (start, end) = (times.seconds(frames.start), times.seconds(frames.end));
-        Self { id, text: text.into(), frames, start, end, confidence: None }
+        Self { id, text: text.into(), frames, start, end, peak: None, confidence: None }
     }
 
     /// With a confidence.

@@ -8,7 +8,7 @@
 //! println!("{}", aligned.picture());
 //!
 //! let mut score = Score::default();
-//! score.add("utt-1", "speaker-1", &aligned);
+//! score.add("speaker-1", &aligned);
 //! assert!((score.total().error_rate() - 2.0 / 3.0).abs() < 1e-12);
 //! # Ok::<(), kaldera_decoder::score::ScoreError>(())
 //! ```
@@ -34,7 +34,7 @@ mod spellings;
 mod texts;
 mod timed;
 
-pub use align::{Aligned, Pair, PairKind, Rules, align_words, score_words};
+pub use align::{Aligned, Case, Pair, PairKind, Rules, Units, align_words, score_words};
 pub use bootstrap::{Interval, bootstrap};
 pub use counts::Counts;
 pub use kaldera_base::edit_distance;

@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::Path;
 
 use fsa::graphs::ContextGraph;
 use fsa::io::SymbolTable;
+use kaldera_base::text::lines;
 
 use crate::ctc::{Placed, phrase_graph};
 use crate::error::Error;
+use crate::hot_word::HotWord;
 use crate::result::{FrameTimes, Hypothesis, Segment};
 use crate::tokenizer::{Tokenizer, byte_of};
 
@@ -126,6 +129,17 @@ impl Vocabulary {
         self
     }
 
+    /// The tokens of a file, as [`read_tokens`](Self::read_tokens) reads them.
+    ///
+    /// # Errors
+    /// [`Error::File`] with the file, and what is wrong with it.
+    pub fn open(path: impl AsRef<Path>, blank: usize) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let in_file = |problem: String| Error::File { path: path.to_owned(), problem };
+        let text = std::fs::read_to_string(path).map_err(|error| in_file(error.to_string()))?;
+        Self::read_tokens(&text, blank).map_err(|error| in_file(error.to_string()))
+    }
+
     /// Reads `tokens.txt`: a token and its number in each line, in any order. A line that has a
     /// number alone is that of a space. Tokens are SentencePiece's if one of them begins with `▁`;
     /// otherwise words have a space between them, if there is one, or the token `|`.
@@ -160,13 +174,13 @@ impl Vocabulary {
     /// [`Error::TokenLine`] for a line without a number, and for a number that is there twice or not
     /// below that of lines.
     pub fn token_texts(text: &str) -> Result<Vec<String>, Error> {
-        let lines: Vec<_> = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect();
+        let lines: Vec<_> = lines(text).filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
         let mut texts: Vec<Option<&str>> = vec![None; lines.len()];
         for (number, line) in lines {
             let wrong = |reason| Error::TokenLine { line: number, text: line.into(), reason };
-            let line = line.trim_end();
+            let line = line.trim_ascii_end();
             let (token, number) = line.rsplit_once([' ', '\t']).unwrap_or(("", line));
-            let token = if token.trim().is_empty() { " " } else { token.trim() };
+            let token = if token.trim_ascii().is_empty() { " " } else { token.trim_ascii() };
             let number: usize = number.parse().map_err(|_| wrong("it is not 'TOKEN NUMBER'"))?;
             let place = texts.get_mut(number).ok_or_else(|| wrong("its number is not below that of lines"))?;
             if place.replace(token).is_some() {
@@ -302,16 +316,18 @@ impl Vocabulary {
         }
     }
 
-    /// A graph of phrases of tokens for a search: all tokens of a phrase together add `weight`.
+    /// A graph of phrases of tokens for a search: each token of a phrase adds its bonus, or else
+    /// `weight`.
     ///
     /// # Errors
     /// Those of [`tokenize`](Self::tokenize).
-    pub fn hot_words<T: AsRef<str>>(
+    pub fn hot_words<T: Into<HotWord>>(
         &self,
         phrases: impl IntoIterator<Item = T>,
         weight: f64,
     ) -> Result<ContextGraph, Error> {
-        phrase_graph(phrases, weight, |text| self.tokenize(text))
+        let phrases: Vec<HotWord> = phrases.into_iter().map(Into::into).collect();
+        phrase_graph(&phrases, weight, |text| self.tokenize(text))
     }
 
     /// A hypothesis of a search that knows numbers alone, with the texts of its tokens and the words

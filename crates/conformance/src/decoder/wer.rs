@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use kaldera::decoder::score::{
-    Aligned, Counts, Keep, Rules, Score, Sums, align_words, edit_distance, read_ctm, read_stm, read_trn, score_ctm,
-    score_stm, score_trn,
+    self, Aligned, Counts, Keep, Rules, Scored, Sums, Units, align_words, edit_distance, read_ctm, read_stm, read_trn,
+    score_ctm, score_stm, score_trn,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -67,17 +67,16 @@ impl Nist {
     fn rules(&self) -> Rules {
         let has = |option: &str| self.options.iter().any(|given| given == option);
         Rules::sclite()
-            .with_case_sensitive(has("-s"))
+            .with_case(if has("-s") { score::Case::Distinct } else { score::Case::Ascii })
             .with_optional_words(has("-D"))
             .with_fragments(has("-F"))
-            .with_characters(has("-c"))
+            .with_units(if has("-c") { Units::Characters } else { Units::Words })
     }
 
     fn check_trn(&self) -> Result<Outcome, String> {
         let read = |text: &str| read_trn(text).map_err(|error| error.to_string());
-        let score = score_trn(&read(&self.reference)?, &read(&self.hyp)?, &self.rules());
-        let score = score.map_err(|error| error.to_string())?;
-        Ok(self.compare(&score))
+        let scored = score_trn(&read(&self.reference)?, &read(&self.hyp)?, &self.rules());
+        Ok(self.compare(&scored.map_err(|error| error.to_string())?))
     }
 
     fn check_ctm(&self) -> Result<Outcome, String> {
@@ -96,15 +95,16 @@ impl Nist {
             let mediated = self.options.iter().any(|option| option == "-T");
             score_ctm(&read_ctm(&self.reference).map_err(text)?, &words, &self.rules(), mediated)
         };
-        Ok(self.compare(&scored.map_err(text)?.score))
+        Ok(self.compare(&scored.map_err(text)?))
     }
 
-    fn compare(&self, score: &Score) -> Outcome {
+    fn compare(&self, scored: &Scored) -> Outcome {
         if self.free {
             return Outcome::Free;
         }
         let mut differences = vec![];
-        let came: HashMap<&str, Counts> = score.utterances.iter().map(|(id, _, counts)| (&**id, *counts)).collect();
+        let came: HashMap<&str, Counts> = scored.aligned.iter().map(|(id, aligned)| (&**id, aligned.counts)).collect();
+        let score = &scored.score;
         let expected: HashSet<&str> = self.utterances.iter().map(|utterance| &*utterance.id).collect();
         if came.len() != expected.len() || came.keys().any(|id| !expected.contains(id)) {
             let mut names: Vec<_> = came.keys().collect();

@@ -79,9 +79,9 @@ fn check_maps(came: &FsaOrVec, sides: [(&FsaOrVec, &[i32]); 2]) -> Vec<String> {
 fn intersect(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, Stop> {
     let (a, b) = (graph(&args["a"])?, graph(&args["b"])?);
     let epsilons = epsilons(args)?;
-    let (fsas, map_a, map_b) = k2::intersect(a.fsas(), b.fsas(), epsilons)?;
+    let (fsas, map_a, map_b) = k2::intersect(a.fsas(), b.fsas(), epsilons.into())?;
     let mut differences = check_maps(&fsas, [(a.fsas(), &map_a), (b.fsas(), &map_b)]);
-    let came = a.intersect(&b, epsilons)?;
+    let came = a.intersect(&b, epsilons.into())?;
     differences.append(&mut judge(expect, &came, scores)?);
     differences.append(&mut judge_cyclic(args, expect, &came)?);
     Ok(differences)

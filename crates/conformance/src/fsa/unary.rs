@@ -192,7 +192,7 @@ fn determinize(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         Some("kLogWeightPushing") => WeightPushing::Log,
         other => return Err(Stop::Damaged(format!("weight_pushing {other:?}"))),
     };
-    let after = graph(args)?.determinize(weight_pushing)?;
+    let after = graph(args)?.determinize(weight_pushing.into())?;
     let mut differences = compare_languages(expect, &after, Scores::BestPerInput)?;
     if expect["language"].is_null() {
         // The strings are too many for the case, or without end; k2's arcs tell them. Epsilons are

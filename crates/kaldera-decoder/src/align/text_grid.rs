@@ -1,5 +1,7 @@
 //! Praat's TextGrid, read.
 
+use kaldera_base::text::without_mark;
+
 use crate::error::Error;
 use crate::result::Segment;
 
@@ -25,7 +27,7 @@ use crate::result::Segment;
 /// # Errors
 /// [`Error::TextGrid`] with the line at which something else should be.
 pub fn read_text_grid(text: &str) -> Result<Vec<(String, Vec<Segment>)>, Error> {
-    let mut values = Values { rest: text.trim_start_matches('\u{feff}'), line: 1 };
+    let mut values = Values { rest: without_mark(text), line: 1 };
     if text.contains('\0') {
         return Err(values.wrong("it is in UTF-16: save it as UTF-8, Praat's 'Text writing preferences...'".to_owned()));
     }

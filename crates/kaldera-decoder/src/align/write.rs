@@ -33,7 +33,7 @@ pub fn write_ctm(writer: &mut dyn Write, recording: &str, channel: &str, segment
 
 /// The nearest number of milliseconds; 0 for what is before 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 0, and saturates")]
-fn millis(seconds: f64) -> io::Result<u64> {
+pub(super) fn millis(seconds: f64) -> io::Result<u64> {
     if !seconds.is_finite() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a time of {seconds} s")));
     }
@@ -97,57 +97,6 @@ fn quoted(text: &str) -> String {
     text.replace('"', "\"\"")
 }
 
-/// Writes SubRip subtitles, of at most `most_words` segments each; those without a text are left
-/// out. SubRip has no escapes: what is in angle brackets is taken for formatting by players.
-///
-/// # Errors
-/// Those of the writer; [`io::ErrorKind::InvalidInput`] for a time that is not finite.
-pub fn write_srt(writer: &mut dyn Write, segments: &[Segment], most_words: usize) -> io::Result<()> {
-    for (number, caption) in (1..).zip(captions(segments, most_words)) {
-        let (start, end, text) = caption?;
-        writeln!(writer, "{number}\n{} --> {}\n{text}\n", clock(start, ','), clock(end, ','))?;
-    }
-    Ok(())
-}
-
-/// Writes WebVTT subtitles, of at most `most_words` segments each; those without a text are left
-/// out.
-///
-/// # Errors
-/// Those of the writer; [`io::ErrorKind::InvalidInput`] for a time that is not finite.
-pub fn write_vtt(writer: &mut dyn Write, segments: &[Segment], most_words: usize) -> io::Result<()> {
-    writeln!(writer, "WEBVTT\n")?;
-    for caption in captions(segments, most_words) {
-        let (start, end, text) = caption?;
-        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        writeln!(writer, "{} --> {}\n{text}\n", clock(start, '.'), clock(end, '.'))?;
-    }
-    Ok(())
-}
-
-/// Start, end and text of each caption, in milliseconds. A caption lasts one at least, as WebVTT
-/// asks, and its text is a line.
-fn captions(segments: &[Segment], most_words: usize) -> impl Iterator<Item = io::Result<(u64, u64, String)>> {
-    let spoken: Vec<&Segment> = segments.iter().filter(|segment| !segment.text.trim().is_empty()).collect();
-    let groups: Vec<Vec<&Segment>> = spoken.chunks(most_words.max(1)).map(<[_]>::to_vec).collect();
-    groups.into_iter().map(|group| {
-        let words = group.iter().flat_map(|segment| segment.text.split_whitespace());
-        let text = words.collect::<Vec<_>>().join(" ");
-        let (mut start, mut end) = (u64::MAX, 0);
-        for segment in group {
-            start = start.min(millis(segment.start)?);
-            end = end.max(millis(segment.end)?);
-        }
-        Ok((start, end.max(start.saturating_add(1)), text))
-    })
-}
-
-/// `HH:MM:SS` and milliseconds.
-fn clock(millis: u64, point: char) -> String {
-    let (hours, minutes, seconds) = (millis / 3_600_000, millis / 60_000 % 60, millis / 1000 % 60);
-    format!("{hours:02}:{minutes:02}:{seconds:02}{point}{:03}", millis % 1000)
-}
-
 /// Writes a JSON object with the utterance and its segments; a number that is not finite is null.
 ///
 /// # Errors
@@ -204,40 +153,12 @@ mod tests {
         assert_eq!(ctm, "rec 1 0.500 0.500 say_\"hi\" 0.5000\nrec 1 1.000 1.000 <b>\n");
         let number = vec![Segment::new(7, "", 0..1, &FrameTimes::new(0.5))];
         assert_eq!(written(|writer| write_ctm(writer, "rec", "1", &number)), "rec 1 0.000 0.500 7\n");
-        let srt = written(|writer| write_srt(writer, &all, 2));
-        assert_eq!(srt, "1\n00:00:00,500 --> 00:00:02,000\nsay \"hi\" <b>\n\n");
-        assert!(written(|writer| write_vtt(writer, &all, 1)).contains("00:00:01.000 --> 00:00:02.000\n&lt;b&gt;\n"));
         let json: serde_json::Value = serde_json::from_str(&written(|writer| write_json(writer, "u\n", &all))).unwrap();
         assert_eq!((&json["utterance"], &json["segments"][0]["text"]), (&"u\n".into(), &"say \"hi\"".into()));
         let grid = written(|writer| write_text_grid(writer, 2.5, &[("words", &all)]));
         assert!(grid.contains("intervals: size = 4") && grid.contains("text = \"say \"\"hi\"\"\""));
         assert!(write_text_grid(&mut vec![], 1.5, &[("words", &all)]).is_err());
         assert!(write_text_grid(&mut vec![], f64::NAN, &[]).is_err());
-    }
-
-    #[test]
-    fn a_clock_rounds_to_the_next_millisecond() {
-        assert_eq!(clock(millis(3599.9996).unwrap(), ','), "01:00:00,000");
-        assert_eq!(clock(millis(59.9995).unwrap(), '.'), "00:01:00.000");
-        assert_eq!(clock(millis(-0.5).unwrap(), '.'), "00:00:00.000");
-        assert_eq!(clock(360_000_000, ','), "100:00:00,000");
-        assert!(millis(f64::NAN).is_err());
-    }
-
-    /// The captions of a SubRip or WebVTT file, by the blank lines between them.
-    fn read_captions(text: &str, point: char) -> Vec<(f64, f64, String)> {
-        let seconds = |clock: &str| {
-            let (whole, millis) = clock.rsplit_once(point).unwrap();
-            assert_eq!(millis.len(), 3);
-            let whole = whole.split(':').fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().unwrap());
-            whole + millis.parse::<f64>().unwrap() / 1000.0
-        };
-        let caption = |block: &str| {
-            let mut lines = block.lines().skip_while(|line| !line.contains(" --> "));
-            let (start, end) = lines.next()?.split_once(" --> ")?;
-            Some((seconds(start), seconds(end), lines.collect::<Vec<_>>().join("\n")))
-        };
-        text.split("\n\n").filter_map(caption).collect()
     }
 
     proptest::proptest! {
@@ -256,18 +177,6 @@ mod tests {
             let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             let near = |a: f64, b: f64| (a - b).abs() < 0.001_001;
             let said: Vec<&Segment> = all.iter().filter(|one| !one.text.trim().is_empty()).collect();
-            let (srt, vtt) = (written(|w| write_srt(w, &all, 1)), written(|w| write_vtt(w, &all, 1)));
-            for (captions, escaped) in [(read_captions(&srt, ','), false), (read_captions(&vtt, '.'), true)] {
-                proptest::prop_assert_eq!(captions.len(), said.len());
-                for ((start, end, text), segment) in captions.iter().zip(&said) {
-                    let text = match escaped {
-                        true => text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"),
-                        false => text.clone(),
-                    };
-                    proptest::prop_assert_eq!(text, line(&segment.text));
-                    proptest::prop_assert!(near(*start, segment.start) && near(*end, segment.end) && end > start);
-                }
-            }
             let ctm = written(|w| write_ctm(w, "a b", "1", &all));
             let mut last = 0.0;
             for (word, segment) in crate::score::read_ctm(&ctm).unwrap().iter().zip(&all) {
@@ -295,14 +204,12 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_words_have_captions_and_no_text_grid() {
+    fn overlapping_words_have_no_text_grid() {
         let times = FrameTimes::new(0.5);
         let all = [Segment::new(1, "a", 0..9, &times), Segment::new(2, "b", 1..2, &times)];
-        assert!(written(|writer| write_srt(writer, &all, 5)).contains("00:00:00,000 --> 00:00:04,500\na b\n"));
         assert!(write_text_grid(&mut vec![], 9.0, &[("words", &all)]).is_err());
         let none = [Segment::new(1, "a", 3..3, &times)];
         assert!(write_text_grid(&mut vec![], 9.0, &[("words", &none)]).is_err());
-        assert!(written(|writer| write_vtt(writer, &none, 1)).contains("00:00:01.500 --> 00:00:01.501\na\n"));
         assert!(write_text_grid(&mut vec![], 0.0, &[]).is_err());
     }
 }

@@ -12,6 +12,7 @@ use crate::ctc::search::{Finished, NO_WORD, Placed, Prefixes, Search};
 use crate::ctc::tokens::TokenPrefixes;
 use crate::ctc::words::{HotTexts, WordModel, WordPrefixes};
 use crate::error::Error;
+use crate::hot_word::HotWord;
 use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Segment};
 use crate::vocabulary::Vocabulary;
@@ -166,41 +167,39 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Ok(self)
     }
 
-    /// With hot words by their texts, worth [`CtcDecoderOptions::hotword_weight`] each: as
-    /// pyctcdecode scores them where words are spelled; elsewhere as phrases of tokens or of the
-    /// lexicon's words, of which a beginning has the share of its length, which is taken back if
-    /// the rest does not follow.
+    /// With hot words by their texts. Each word of them has the bonus where words are spelled, as
+    /// pyctcdecode scores them; elsewhere each token, or each word of the lexicon, has it as soon as
+    /// it follows the phrase so far, and what a phrase has got is taken back if its rest does not
+    /// follow. The bonus is that of the [`HotWord`], or else
+    /// [`CtcDecoderOptions::hotword_weight`].
     ///
     /// # Errors
-    /// [`Error::Untokenizable`], [`Error::EmptyPhrase`].
+    /// Those of [`spell`](Self::spell), unless words are spelled.
     #[doc(alias = "hotwords")]
-    pub fn with_hot_texts<T: AsRef<str>>(mut self, phrases: impl IntoIterator<Item = T>) -> Result<Self, Error> {
-        let phrases: Vec<T> = phrases.into_iter().collect();
+    pub fn with_hot_texts<T: Into<HotWord>>(mut self, phrases: impl IntoIterator<Item = T>) -> Result<Self, Error> {
+        let phrases: Vec<HotWord> = phrases.into_iter().map(Into::into).collect();
         let weight = self.options.hotword_weight;
-        let texts = phrases.iter().map(AsRef::as_ref);
-        match &mut self.kind {
-            Kind::Words { hot, .. } => *hot = HotTexts::new(texts, weight),
-            Kind::Tokens { hot, .. } => {
-                let graph = self.vocabulary.hot_words(texts, weight)?;
-                *hot = Some(HotTokens::new(&graph, self.vocabulary.len()));
-            }
-            Kind::Lexicon { hot, tree, .. } => {
-                let words = |text: &str| {
-                    let numbers: Result<Vec<_>, _> = text
-                        .split_whitespace()
-                        .map(|word| {
-                            let unknown = || Error::Untokenizable { phrase: text.into(), part: word.into() };
-                            tree.symbols().find(word).ok_or_else(unknown)
-                        })
-                        .collect();
-                    numbers.and_then(|numbers| {
-                        if numbers.is_empty() { Err(Error::EmptyPhrase { phrase: text.into() }) } else { Ok(numbers) }
-                    })
-                };
-                *hot = Some(graph(texts, weight, words)?);
-            }
+        if let Kind::Words { hot, .. } = &mut self.kind {
+            *hot = HotTexts::new(&phrases, weight);
+            return Ok(self);
         }
-        Ok(self)
+        let graph = graph(&phrases, weight, |text| self.spell(text))?;
+        self.with_hot_words(graph)
+    }
+
+    /// What makes a phrase of hypotheses: words of the lexicon, or else tokens.
+    ///
+    /// # Errors
+    /// [`Error::Untokenizable`] with what there is not, [`Error::EmptyPhrase`]; those of
+    /// [`Vocabulary::tokenize`].
+    pub fn spell(&self, phrase: &str) -> Result<Vec<i32>, Error> {
+        let Kind::Lexicon { tree, .. } = &self.kind else { return self.vocabulary.tokenize(phrase) };
+        let word = |word: &str| {
+            let unknown = || Error::Untokenizable { phrase: phrase.into(), part: word.into() };
+            tree.symbols().find(word).filter(|&word| tree.spells(word)).ok_or_else(unknown)
+        };
+        let words = phrase.split_whitespace().map(word).collect::<Result<Vec<_>, _>>()?;
+        if words.is_empty() { Err(Error::EmptyPhrase { phrase: phrase.into() }) } else { Ok(words) }
     }
 
     /// With frames of this length.
@@ -286,15 +285,14 @@ impl<M: LanguageModel> CtcDecoder<M> {
     }
 }
 
-/// A graph of phrases, in which all tokens of a phrase together have the bonus.
-#[expect(clippy::cast_precision_loss, reason = "phrases are short")]
-pub(crate) fn graph<T: AsRef<str>>(
-    phrases: impl IntoIterator<Item = T>,
+/// A graph of phrases, in which each token of a phrase has its bonus, or `weight`.
+pub(crate) fn graph(
+    phrases: &[HotWord],
     weight: f64,
-    tokenize: impl Fn(&str) -> Result<Vec<i32>, Error>,
+    spell: impl Fn(&str) -> Result<Vec<i32>, Error>,
 ) -> Result<ContextGraph, Error> {
-    let lists = phrases.into_iter().map(|phrase| tokenize(phrase.as_ref())).collect::<Result<Vec<_>, _>>()?;
-    let scores: Vec<f32> = lists.iter().map(|list| crate::ids::narrow(weight / list.len() as f64)).collect();
+    let lists = phrases.iter().map(|hot| spell(&hot.phrase)).collect::<Result<Vec<_>, _>>()?;
+    let scores: Vec<f32> = phrases.iter().map(|hot| crate::ids::narrow(hot.bonus.unwrap_or(weight))).collect();
     let lists = fsa::Ragged::from_lists(&lists).map_err(fsa::Error::from)?;
     Ok(ContextGraph::new(&lists, &scores)?)
 }

@@ -10,6 +10,7 @@ use std::collections::hash_map::Entry;
 use fsa::graphs::{ContextGraph, ContextState};
 use fsa::io::SymbolTable;
 use fsa::lattice::LanguageModel;
+use kaldera_base::text::lines;
 
 use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
@@ -50,6 +51,8 @@ pub struct SpellingTree {
     symbols: SymbolTable,
     most_token: i32,
     scored: bool,
+    /// The words that have a spelling, in the order of their numbers.
+    spelled: Vec<i32>,
 }
 
 impl SpellingTree {
@@ -79,8 +82,17 @@ impl SpellingTree {
         list.sort_unstable();
         list.dedup();
         let most_token = list.iter().flat_map(|(tokens, _)| tokens).copied().max().unwrap_or(-1);
-        let mut made =
-            Self { nodes: vec![Node::default()], words: vec![], symbols: symbols.clone(), most_token, scored: false };
+        let mut spelled: Vec<i32> = list.iter().map(|&(_, word)| word).collect();
+        spelled.sort_unstable();
+        spelled.dedup();
+        let mut made = Self {
+            nodes: vec![Node::default()],
+            words: vec![],
+            symbols: symbols.clone(),
+            most_token,
+            scored: false,
+            spelled,
+        };
         // Nodes whose children are to be made, with their depth and the spellings that go through.
         let mut waiting = std::collections::VecDeque::from([(0, 0, &list[..])]);
         while let Some((node, depth, through)) = waiting.pop_front() {
@@ -106,8 +118,8 @@ impl SpellingTree {
     /// As [`new`](Self::new), and [`Error::Untokenizable`] for a token that there is not.
     pub fn read(text: &str, number: impl Fn(&str) -> Option<i32>, symbols: &mut SymbolTable) -> Result<Self, Error> {
         let mut spellings = vec![];
-        for line in text.lines() {
-            let mut fields = line.split_whitespace();
+        for (_, line) in lines(text) {
+            let mut fields = line.split_ascii_whitespace();
             let Some(word) = fields.next() else { continue };
             let token = |field: &str| {
                 let unknown = || Error::Untokenizable { phrase: word.into(), part: field.into() };
@@ -158,6 +170,16 @@ impl SpellingTree {
     /// The words and their numbers.
     pub fn symbols(&self) -> &SymbolTable {
         &self.symbols
+    }
+
+    /// The words that it spells, each once.
+    pub fn spelled_words(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.spelled.iter().map(|&word| self.symbols.get(word).unwrap_or_default())
+    }
+
+    /// Whether it has a spelling of a word.
+    pub(crate) fn spells(&self, word: i32) -> bool {
+        self.spelled.binary_search(&word).is_ok()
     }
 
     /// The largest token of a spelling.

@@ -61,7 +61,9 @@ pub struct CtcDecoderOptions {
     /// Sentences begin with `<s>` and end with `</s>`.
     #[doc(alias = "lm_score_boundary")]
     pub score_boundary: bool,
-    /// The bonus of a hot word that has none of its own.
+    /// The bonus of a hot word that has none of its own: what each of its tokens adds, each of its
+    /// words of a lexicon, or, where words are spelled, each of its words. 1.5 unless set, as
+    /// sherpa-onnx has it; the README shows how it was chosen.
     pub hotword_weight: f64,
     /// How many hypotheses are returned.
     #[doc(alias = "nbest")]
@@ -82,7 +84,7 @@ impl Default for CtcDecoderOptions {
             log_add: true,
             prune_history: false,
             score_boundary: true,
-            hotword_weight: 10.0,
+            hotword_weight: 1.5,
             n_best: 1,
         }
     }
@@ -115,6 +117,7 @@ impl CtcDecoderOptions {
             lm_weight: 0.5,
             word_score: 1.5,
             unk_score: -10.0,
+            hotword_weight: 10.0,
             n_best: 100,
             ..Self::default()
         }

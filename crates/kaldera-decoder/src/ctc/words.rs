@@ -6,14 +6,18 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 
+use fsa::graphs::NgramModel;
 use fsa::io::SymbolTable;
 use fsa::lattice::LanguageModel;
 
 use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Frame, FrameToken, Hypothesis, NO_WORD, Prefixes, Reach};
 use crate::ctc::tree::Kept;
+use crate::error::Error;
 use crate::hash::FastMap;
+use crate::hot_word::HotWord;
 use crate::ids::number;
 use crate::result::Scores;
 use crate::vocabulary::Vocabulary;
@@ -35,7 +39,8 @@ pub struct WordModel<M> {
 }
 
 impl<M: LanguageModel> WordModel<M> {
-    /// A model of this order over the words of a table. `<unk>` or `<UNK>` stands for others, where
+    /// A model of this order over the words of a table; [`open`](WordModel::open) and
+    /// [`from_ngrams`](WordModel::from_ngrams) know both. `<unk>` or `<UNK>` stands for others, where
     /// the table has it. Known are all words of the table.
     pub fn new(model: M, words: SymbolTable, order: usize) -> Self {
         let unknown = words.find("<unk>").or_else(|| words.find("<UNK>"));
@@ -73,57 +78,94 @@ impl<M: LanguageModel> WordModel<M> {
     }
 }
 
-/// Hot words by their texts, each worth the same, as pyctcdecode has them: all words of all
-/// phrases.
+impl WordModel<NgramModel> {
+    /// The model of a file, as [`NgramModel::open`] reads it: an ARPA file or a binary one.
+    ///
+    /// ```no_run
+    /// use kaldera_decoder::Vocabulary;
+    /// use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, WordModel};
+    ///
+    /// let model = WordModel::open("lm.arpa")?;
+    /// let vocabulary = Vocabulary::open("tokens.txt", 0)?;
+    /// let decoder = CtcDecoder::words(vocabulary, CtcDecoderOptions::default(), Some(model))?;
+    /// # Ok::<(), kaldera_decoder::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`NgramModel::open`] and [`from_ngrams`](Self::from_ngrams).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_ngrams(NgramModel::open(path)?)
+    }
+
+    /// A model with labels of its own, as [`NgramModel::open`] and [`NgramModel::from_reader`] make
+    /// it, over its words.
+    ///
+    /// # Errors
+    /// Those of [`NgramModel::symbols`].
+    pub fn from_ngrams(model: NgramModel) -> Result<Self, Error> {
+        let (words, order) = (model.symbols()?, model.order());
+        Ok(Self::new(model, words, order))
+    }
+}
+
+/// Hot words by their texts, as pyctcdecode has them: all words of all phrases.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HotTexts {
     /// All beginnings of words, the words themselves too.
     beginnings: HashMap<String, Beginning>,
-    weight: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Beginning {
-    /// Characters of the word by whose length its share is measured.
+    /// Characters of the word by whose length its share is measured, and the bonus of that word.
     of_chars: usize,
+    bonus: f64,
     is_word: bool,
 }
 
 impl HotTexts {
     /// The word by whose length a beginning is measured is the one that a walk through the tree of
     /// all hot words finds first, where each node has the child of the shortest word first.
-    pub(crate) fn new<'a>(phrases: impl IntoIterator<Item = &'a str>, weight: f64) -> Self {
-        let mut words: Vec<&str> = phrases.into_iter().flat_map(str::split_whitespace).collect();
+    /// A word of several phrases has the largest of their bonuses.
+    pub(crate) fn new(phrases: &[HotWord], weight: f64) -> Self {
+        let mut all: HashMap<&str, f64> = HashMap::new();
+        let mut words: Vec<&str> = vec![];
+        for hot in phrases {
+            let bonus = hot.bonus.unwrap_or(weight);
+            for word in hot.phrase.split_whitespace() {
+                words.push(word);
+                all.entry(word).and_modify(|most| *most = most.max(bonus)).or_insert(bonus);
+            }
+        }
         words.sort_by_key(|word| word.chars().count());
-        let mut first_with: HashMap<&'a str, &'a str> = HashMap::new();
+        let mut first_with: HashMap<&str, &str> = HashMap::new();
         for &word in &words {
             for (start, last) in word.char_indices() {
                 first_with.entry(&word[..start + last.len_utf8()]).or_insert(word);
             }
         }
-        let all: HashMap<&str, ()> = words.iter().map(|&word| (word, ())).collect();
-        let measured = |mut text: &'a str| {
-            while !all.contains_key(text) {
-                let longer = &first_with[text][text.len()..];
-                text = &first_with[text][..text.len() + longer.chars().next().map_or(0, char::len_utf8)];
+        let beginning = |&text: &&str| {
+            let mut word: &str = text;
+            while !all.contains_key(word) {
+                let longer = &first_with[word][word.len()..];
+                word = &first_with[word][..word.len() + longer.chars().next().map_or(0, char::len_utf8)];
             }
-            text.chars().count()
+            let (of_chars, is_word) = (word.chars().count(), all.contains_key(text));
+            (text.to_owned(), Beginning { of_chars, bonus: all[word], is_word })
         };
-        let beginning = |&text: &&'a str| {
-            (text.to_owned(), Beginning { of_chars: measured(text), is_word: all.contains_key(text) })
-        };
-        Self { beginnings: first_with.keys().map(beginning).collect(), weight }
+        Self { beginnings: first_with.keys().map(beginning).collect() }
     }
 
-    fn is_hot(&self, word: &str) -> bool {
-        self.beginnings.get(word).is_some_and(|of| of.is_word)
+    /// The bonus of a hot word.
+    fn bonus(&self, word: &str) -> Option<f64> {
+        self.beginnings.get(word).filter(|of| of.is_word).map(|of| of.bonus)
     }
 
     /// The share of the bonus that the beginning of a word has, if a hot word begins so.
     #[expect(clippy::cast_precision_loss, reason = "words are short")]
     fn partial(&self, part: &str) -> Option<f64> {
         let of = self.beginnings.get(part)?;
-        Some(self.weight * part.chars().count() as f64 / of.of_chars as f64)
+        Some(of.bonus * part.chars().count() as f64 / of.of_chars as f64)
     }
 }
 
@@ -261,9 +303,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
             node.language_model += language_model;
             node.insertion += insertion;
         }
-        if self.hot.is_hot(word) {
-            node.hot_words += self.hot.weight;
-        }
+        node.hot_words += self.hot.bonus(word).unwrap_or(0.0);
         if self.options.prune_history {
             node.history = self.history(spelling, text);
         }
@@ -469,10 +509,10 @@ mod tests {
     proptest! {
         #[test]
         fn beginnings_have_their_share_of_the_first_word(words in prop::collection::vec("[abü]{1,5}", 0..9), part in "[abü]{1,4}") {
-            let hot = HotTexts::new(words.iter().map(String::as_str), 2.0);
+            let hot = HotTexts::new(&words.iter().map(HotWord::from).collect::<Vec<_>>(), 2.0);
             let mut sorted = words.clone();
             sorted.sort_by_key(|word| word.chars().count());
-            prop_assert_eq!(hot.is_hot(&part), words.contains(&part));
+            prop_assert_eq!(hot.bonus(&part).is_some(), words.contains(&part));
             let chars = |count: usize| f64::from(u32::try_from(count).unwrap());
             let share = measured(&sorted, &part).map(|of| 2.0 * chars(part.chars().count()) / chars(of));
             prop_assert_eq!(hot.partial(&part), share);

@@ -8,7 +8,7 @@ use std::ops::Range;
 use fsa::dense::{DecodingStream, DenseFsaVec, DenseLattices, DenseOptions, Ending, OnlineDecoder};
 use fsa::io::SymbolTable;
 use fsa::lattice::{DeterminizeOptions, Lattice, LatticeBuilder, LatticePath, MbrOptions};
-use fsa::{FINAL, Fsa, Graph};
+use fsa::{AUX_LABELS, FINAL, Fsa, Graph};
 use kaldera_base::setters;
 
 use crate::error::Error;
@@ -24,9 +24,7 @@ use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct GraphOptions {
-    /// The search, and how the labels of the graph are to be read
-    /// ([`DenseOptions::labels`](fsa::dense::DenseOptions)): those of OpenFst's and Kaldi's graphs
-    /// are a class + 1, and 0 is epsilon.
+    /// The search.
     pub search: DenseOptions,
     /// The network's scores are multiplied by this, before the search and in the
     /// [scores](crate::Scores) of hypotheses.
@@ -70,8 +68,8 @@ setters! {
     minimum_bayes_risk, with_minimum_bayes_risk: bool, "With words of minimum Bayes risk, or of the best path.";
 }
 
-/// Recognises utterances with a graph whose labels are the network's classes and whose output
-/// labels are words, such as HLG; streams in chunks, with the result so far and endpoints.
+/// Recognises utterances with a graph whose labels are the network's classes, or classes + 1
+/// ([`Graph::graph_labels`]), and whose output labels are words, such as HLG; streams in chunks, with the result so far and endpoints.
 ///
 /// ```
 /// use fsa::graphs::ctc_topo;
@@ -131,6 +129,8 @@ impl GraphRecognizer {
             return refuse("n_best", 0.0, "at least one hypothesis is the result");
         }
         options.times.check()?;
+        let lists = graph.attributes().lists(AUX_LABELS).is_some();
+        let graph = if lists { graph.into_class_plus_one()? } else { graph };
         let decoder = OnlineDecoder::new(graph, options.search.clone())?;
         Ok(Self { decoder, words, spellings: WordSpellings::default(), options })
     }

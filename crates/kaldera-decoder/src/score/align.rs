@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::marker::PhantomData;
 
 use kaldera_base::setters;
 
 use crate::ids::number;
-use crate::score::best_path::{Costs, Step, best_path};
+use crate::score::best_path::{Cost, Costs, Numbered, Step, best_path};
 use crate::score::counts::Counts;
 use crate::score::reference::{Reference, ScoreError, Word};
 
@@ -24,24 +25,50 @@ pub struct Rules {
     pub deletion: u32,
     /// The cost of a word that is missing and may be; it counts as correct.
     pub optional_deletion: u32,
-    /// Upper and lower case of ASCII letters are different: `sclite -s`.
-    pub case_sensitive: bool,
+    /// Which letters are the same.
+    pub case: Case,
     /// Words of the reference in parentheses may be missing: `sclite -D`.
     pub optional_words: bool,
     /// A fragment, which ends with `-`, is correct if the other word begins so: `sclite -F`.
     pub fragments: bool,
-    /// Characters are scored in the place of words, without the spaces: `sclite -c`.
-    pub characters: bool,
-    /// `{ a / b }` in a reference are alternatives; not where characters are scored.
+    /// What is counted.
+    pub units: Units,
+    /// `{ a / b }` in a reference are alternatives; only where words are counted.
     pub alternatives: bool,
+}
+
+/// Which letters are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Case {
+    /// None but equal ones: `sclite -s`.
+    Distinct,
+    /// Upper and lower case of ASCII letters, as sclite has it.
+    #[default]
+    Ascii,
+    /// Upper and lower case of all alphabets.
+    Unicode,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Units {
+    /// Words, which ASCII white space parts, and no other.
+    #[default]
+    Words,
+    /// Characters, without the spaces: `sclite -c`.
+    Characters,
+    /// Each Chinese or Japanese character, and words of other scripts: the mixed error rate.
+    Mixed,
 }
 
 setters! {
     Rules:
-    case_sensitive, with_case_sensitive: bool, "With or without telling upper from lower case.";
+    case, with_case: Case, "With this case of letters.";
     optional_words, with_optional_words: bool, "With or without words in parentheses that may be missing.";
     fragments, with_fragments: bool, "With or without fragments that match beginnings.";
-    characters, with_characters: bool, "With characters in the place of words, or not.";
+    units, with_units: Units, "With these units.";
 }
 
 impl Default for Rules {
@@ -52,18 +79,18 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// sclite's costs (a substitution 4, an insertion or deletion 3), case does not matter,
-    /// alternatives.
+    /// sclite's costs (a substitution 4, an insertion or deletion 3), case of ASCII letters does not
+    /// matter, alternatives.
     pub fn sclite() -> Self {
         Self {
             substitution: 4,
             insertion: 3,
             deletion: 3,
             optional_deletion: 2,
-            case_sensitive: false,
+            case: Case::Ascii,
             optional_words: false,
             fragments: false,
-            characters: false,
+            units: Units::Words,
             alternatives: true,
         }
     }
@@ -75,7 +102,7 @@ impl Rules {
             insertion: 1,
             deletion: 1,
             optional_deletion: 0,
-            case_sensitive: true,
+            case: Case::Distinct,
             alternatives: false,
             ..Self::sclite()
         }
@@ -83,34 +110,38 @@ impl Rules {
 
     /// Whether braces in a reference are alternatives.
     pub(crate) fn reads_alternatives(&self) -> bool {
-        self.alternatives && !self.characters
+        self.alternatives && self.units == Units::Words
     }
 
     fn fold(&self, text: &str) -> String {
-        if self.case_sensitive { text.into() } else { text.to_ascii_lowercase() }
+        match self.case {
+            Case::Distinct => text.into(),
+            Case::Ascii => text.to_ascii_lowercase(),
+            Case::Unicode => text.to_lowercase(),
+        }
+    }
+
+    /// The units of a text.
+    fn units(&self, text: &str) -> Vec<String> {
+        let words = text.split_ascii_whitespace();
+        match self.units {
+            Units::Words => words.map(str::to_owned).collect(),
+            Units::Characters => words.flat_map(str::chars).map(String::from).collect(),
+            Units::Mixed => words.flat_map(mixed_units).map(str::to_owned).collect(),
+        }
     }
 
     /// The words of a hypothesis.
     pub(crate) fn hypothesis(&self, text: &str) -> Vec<String> {
-        let folded = self.fold(text);
-        if self.characters {
-            return folded.split_whitespace().flat_map(str::chars).map(String::from).collect();
-        }
-        folded.split_whitespace().map(str::to_owned).collect()
+        self.units(&self.fold(text))
     }
 
     pub(crate) fn reference(&self, utterance: &str, text: &str) -> Result<Reference, ScoreError> {
         let folded = self.fold(text);
-        if self.characters {
-            let characters = folded.split_whitespace().flat_map(str::chars);
-            let word = |c: char| Word { text: c.into(), optional: false };
-            return Ok(Reference::chain(characters.map(word)));
-        }
         if self.reads_alternatives() {
             return Reference::parse(utterance, &folded, self.optional_words);
         }
-        let word = |text: &str| Word { text: text.into(), optional: false };
-        Ok(Reference::chain(folded.split_whitespace().map(word)))
+        Ok(Reference::chain(self.units(&folded).into_iter().map(|text| Word { text, optional: false })))
     }
 
     pub(crate) fn fold_word(&self, text: &str) -> String {
@@ -126,6 +157,29 @@ impl Rules {
         };
         self.fragments && (begins(reference, hypothesis) || begins(hypothesis, reference))
     }
+}
+
+/// The units of a word in several scripts: each ideograph and each of kana, and what is between.
+fn mixed_units(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let end = match rest.chars().next()? {
+            first if stands_alone(first) => first.len_utf8(),
+            _ => rest.find(stands_alone).unwrap_or(rest.len()),
+        };
+        let (unit, after) = rest.split_at(end);
+        rest = after;
+        Some(unit)
+    })
+}
+
+/// Whether a character belongs to a script that has no spaces between words: ideographs, kana,
+/// bopomofo.
+fn stands_alone(c: char) -> bool {
+    matches!(u32::from(c),
+        0x2e80..=0x2fdf | 0x3005..=0x3007 | 0x3021..=0x3029 | 0x3038..=0x303b | 0x3041..=0x30fa | 0x30fc..=0x312f
+        | 0x31a0..=0x31bf | 0x31f0..=0x31ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff
+        | 0xff66..=0xff9f | 0x1b000..=0x1b16f | 0x2_0000..=0x3_ffff)
 }
 
 /// What two aligned words are.
@@ -227,15 +281,21 @@ pub fn align_words<R: AsRef<str>, H: AsRef<str>>(reference: &[R], hypothesis: &[
 }
 
 /// Words of a reference and a hypothesis by numbers, so that comparing them is cheap.
-struct WordCosts<'a> {
+struct WordCosts<'a, C> {
     reference: &'a Reference,
     hypothesis: &'a [String],
     rules: &'a Rules,
     /// Equal texts have equal numbers.
     numbers: (Vec<u32>, Vec<u32>),
+    costs: PhantomData<C>,
 }
 
-impl<'a> WordCosts<'a> {
+/// A cost of the rules.
+fn cost<C: Cost>(cost: u32) -> C {
+    C::ONE.times(usize::try_from(cost).unwrap_or(usize::MAX))
+}
+
+impl<'a, C: Cost> WordCosts<'a, C> {
     fn new(reference: &'a Reference, hypothesis: &'a [String], rules: &'a Rules) -> Self {
         let mut known: HashMap<&str, u32> = HashMap::new();
         let mut number_of = |text: &'a str| {
@@ -244,7 +304,7 @@ impl<'a> WordCosts<'a> {
         };
         let left = reference.words.iter().map(|word| number_of(&word.text)).collect();
         let right = hypothesis.iter().map(|word| number_of(word)).collect();
-        Self { reference, hypothesis, rules, numbers: (left, right) }
+        Self { reference, hypothesis, rules, numbers: (left, right), costs: PhantomData }
     }
 
     fn same(&self, word: usize, place: usize) -> bool {
@@ -268,31 +328,58 @@ impl<'a> WordCosts<'a> {
     }
 }
 
-impl Costs for WordCosts<'_> {
-    type Cost = u64;
+impl<C: Cost> Costs for WordCosts<'_, C> {
+    type Cost = C;
 
-    fn pair(&self, word: usize, place: usize) -> u64 {
-        if self.same(word, place) { 0 } else { self.rules.substitution.into() }
+    fn pair(&self, word: usize, place: usize) -> C {
+        if self.same(word, place) { C::ZERO } else { cost(self.rules.substitution) }
     }
 
-    fn deletion(&self, word: usize) -> u64 {
+    fn deletion(&self, word: usize) -> C {
         let optional = self.reference.words[word].optional;
-        u64::from(if optional { self.rules.optional_deletion } else { self.rules.deletion })
+        cost(if optional { self.rules.optional_deletion } else { self.rules.deletion })
     }
 
-    fn insertion(&self, _: usize) -> u64 {
-        self.rules.insertion.into()
+    fn insertion(&self, _: usize) -> C {
+        cost(self.rules.insertion)
     }
 
-    fn least_gap(&self) -> Option<u64> {
-        let deletion = (0..self.reference.words.len()).map(|word| self.deletion(word)).min();
-        Some(deletion.unwrap_or(u64::MAX).min(self.rules.insertion.into()))
+    fn least_gap(&self) -> Option<C> {
+        let Rules { insertion, deletion, optional_deletion, .. } = *self.rules;
+        let optional = self.reference.words.iter().any(|word| word.optional).then_some(optional_deletion);
+        Some(cost(insertion.min(deletion).min(optional.unwrap_or(u32::MAX))))
+    }
+
+    fn numbered(&self) -> Option<Numbered<'_, C>> {
+        let Rules { substitution, insertion, deletion, .. } = *self.rules;
+        let plain = !self.rules.fragments && !self.reference.words.iter().any(|word| word.optional);
+        plain.then(|| Numbered {
+            reference: &self.numbers.0,
+            hypothesis: &self.numbers.1,
+            substitution: cost(substitution),
+            insertion: cost(insertion),
+            deletion: cost(deletion),
+        })
     }
 }
 
+/// The largest sum of costs that is exact in `f32`, with room for what is added to it.
+const EXACT: u64 = 1 << 23;
+
 /// The cheapest alignment; costs are in units of the rules.
 pub(crate) fn align(reference: &Reference, hypothesis: &[String], rules: &Rules) -> Aligned {
-    let costs = WordCosts::new(reference, hypothesis, rules);
+    let Rules { substitution, insertion, deletion, optional_deletion, .. } = *rules;
+    let largest = substitution.max(insertion).max(deletion).max(optional_deletion);
+    let words = u64::try_from(reference.words.len() + hypothesis.len()).unwrap_or(u64::MAX);
+    if words.saturating_mul(largest.into()) <= EXACT {
+        align_with::<f32>(reference, hypothesis, rules)
+    } else {
+        align_with::<f64>(reference, hypothesis, rules)
+    }
+}
+
+fn align_with<C: Cost>(reference: &Reference, hypothesis: &[String], rules: &Rules) -> Aligned {
+    let costs = WordCosts::<C>::new(reference, hypothesis, rules);
     let steps = best_path(reference, hypothesis.len(), &costs);
     Aligned::new(steps.into_iter().map(|step| costs.shown(step)).collect())
 }
@@ -318,9 +405,9 @@ mod tests {
         assert_eq!(counts("a { b / { c / d } x } e", "a d x e", &rules), [4, 0, 0, 0]);
         assert_eq!(counts("(a) b", "b", &rules), [2, 0, 0, 0]);
         assert_eq!(counts("{ }", "", &rules), [0, 0, 0, 0]);
-        for wrong in ["{ a", "a }", "a / b"] {
-            assert!(matches!(score_words(wrong, "", &rules), Err(ScoreError::Alternatives { .. })), "{wrong}");
-        }
+        assert!(matches!(score_words("{ a / b", "", &rules), Err(ScoreError::Alternatives { .. })));
+        // As sclite has it, a brace or a slash without an open brace is a word.
+        assert_eq!(counts("a / b }", "a b", &rules), [2, 0, 2, 0]);
         let deep = "{ ".repeat(65);
         assert!(score_words(&deep, "", &rules).is_err());
     }
@@ -336,6 +423,19 @@ mod tests {
         let rules = Rules::sclite().with_fragments(true);
         assert_eq!(counts("wor- x", "word x", &rules), [2, 0, 0, 0]);
         assert_eq!(counts("wor- x", "word x", &Rules::sclite()), [1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn units_and_case_are_what_the_rules_say() {
+        let mixed = Rules::levenshtein().with_units(Units::Mixed);
+        let aligned = score_words("我要 check一下email 한국 カタ", "我 要check 一email 한국 カタ", &mixed).unwrap();
+        assert_eq!((aligned.counts.words(), aligned.counts.correct), (9, 8));
+        let nbsp = score_words("a\u{a0}b c", "a b c", &Rules::levenshtein()).unwrap().counts;
+        assert_eq!((nbsp.words(), nbsp.correct), (2, 1));
+        for (case, errors) in [(Case::Distinct, 3), (Case::Ascii, 2), (Case::Unicode, 0)] {
+            let rules = Rules::levenshtein().with_case(case);
+            assert_eq!(score_words("A \u{c9} \u{394}", "a \u{e9} \u{3b4}", &rules).unwrap().counts.errors(), errors);
+        }
     }
 
     proptest! {

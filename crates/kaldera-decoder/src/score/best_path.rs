@@ -1,7 +1,7 @@
 //! The cheapest path through a reference, in memory of a few rows of the table.
 //!
-//! A row has the costs of a state of the reference for all numbers of words of the hypothesis. Two
-//! things make a table of a million words times a million possible, and neither changes the path:
+//! A row has the costs of a state of the reference for all numbers of words of the hypothesis. Four
+//! things make large tables possible, and none changes the path:
 //!
 //! - A *band*. A path through a cell before which the numbers of words differ by more than `band`
 //!   has that many insertions or deletions, and the opposite ones after it. If the path that is
@@ -10,13 +10,19 @@
 //! - *Checkpoints*. Of a table that is too large only some rows are kept. Its parts are computed
 //!   again from these, last one first, as the path is followed back. A part ends at a state that no
 //!   edge goes past: the rows of alternatives, from brace to brace, are kept as a whole.
+//! - A *window*. A part is computed again only where the path can be, as the cost of its end is
+//!   known by then.
+//! - *Tiles*. Sixteen words in a row are computed together, in vectors along a diagonal, whose cells
+//!   do not depend on each other.
 
 use std::ops::{Add, Range};
 
 use crate::score::reference::{Edge, Reference};
 
-/// How many costs are kept: 32 MiB of them.
+/// How many costs are kept: 16 MiB of them.
 const MOST_CELLS: usize = 1 << 22;
+/// Words of a tile.
+const TILE: usize = 16;
 /// Into how many parts a table is divided that has more.
 const PARTS: usize = 16;
 /// The first band: few references of one utterance are longer.
@@ -26,30 +32,43 @@ const FIRST_BAND: usize = 64;
 pub(crate) trait Cost: Copy + PartialOrd + Add<Output = Self> {
     /// Of nothing.
     const ZERO: Self;
+    /// The unit.
+    const ONE: Self;
     /// Of what cannot be reached; stays that if costs are added.
     const NONE: Self;
 
     /// How many times `gap` it is, rounded down.
     fn gaps(self, gap: Self) -> usize;
+    /// So many times `self`.
+    fn times(self, count: usize) -> Self;
 }
 
-impl Cost for u64 {
-    const ZERO: Self = 0;
-    const NONE: Self = u64::MAX / 2;
+macro_rules! cost {
+    ($float:ty) => {
+        impl Cost for $float {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const NONE: Self = <$float>::INFINITY;
 
-    fn gaps(self, gap: Self) -> usize {
-        self.checked_div(gap).and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
-    }
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "rounded down; what is too large becomes the largest number"
+            )]
+            fn gaps(self, gap: Self) -> usize {
+                (self / gap) as usize
+            }
+
+            #[expect(clippy::cast_precision_loss, reason = "a bound, of whole numbers that have an exact form")]
+            fn times(self, count: usize) -> Self {
+                self * count as Self
+            }
+        }
+    };
 }
 
-impl Cost for f64 {
-    const ZERO: Self = 0.0;
-    const NONE: Self = f64::INFINITY;
-
-    fn gaps(self, _: Self) -> usize {
-        usize::MAX
-    }
-}
+cost!(f32);
+cost!(f64);
 
 /// What edits cost.
 pub(crate) trait Costs {
@@ -63,6 +82,19 @@ pub(crate) trait Costs {
     fn insertion(&self, place: usize) -> Self::Cost;
     /// The least that a deletion or an insertion costs; none or 0 if that is not known.
     fn least_gap(&self) -> Option<Self::Cost>;
+    /// The words as numbers, if equal numbers alone decide what edits cost.
+    fn numbered(&self) -> Option<Numbered<'_, Self::Cost>> {
+        None
+    }
+}
+
+/// Words by numbers, and what all edits of them cost.
+pub(crate) struct Numbered<'a, C> {
+    pub(crate) reference: &'a [u32],
+    pub(crate) hypothesis: &'a [u32],
+    pub(crate) substitution: C,
+    pub(crate) insertion: C,
+    pub(crate) deletion: C,
 }
 
 /// A step of a path: a word of the reference, of the hypothesis, or one of each.
@@ -82,10 +114,13 @@ fn best_path_within<C: Costs>(
     (most_cells, first_band): (usize, usize),
 ) -> Vec<Step> {
     let graph = Graph::new(reference);
+    let numbered = costs.numbered();
+    let tiles = numbered.as_ref().map(Tiles::new);
     let gap = costs.least_gap().filter(|&gap| gap > C::Cost::ZERO);
     let mut band = if gap.is_some() { first_band } else { usize::MAX };
     loop {
-        match (Table { graph: &graph, count, costs, band, most_cells }.solve(), gap) {
+        let table = Table { graph: &graph, count, costs, tiles: tiles.as_ref(), gap, band, most_cells };
+        match (table.solve(), gap) {
             (Ok(steps), _) => return steps,
             (Err(cost), Some(gap)) if cost < C::Cost::NONE => {
                 // What has been found bounds what is best.
@@ -203,17 +238,70 @@ impl<C: Cost> Row<C> {
     }
 }
 
-struct Table<'a, 'r, C> {
+/// What computes many words of a reference at once.
+struct Tiles<'a, C> {
+    words: &'a Numbered<'a, C>,
+    /// The hypothesis from its end, with nothing on both sides.
+    backwards: Vec<u32>,
+}
+
+impl<'a, C: Cost> Tiles<'a, C> {
+    /// The number of no word.
+    const NOTHING: u32 = u32::MAX;
+
+    fn new(words: &'a Numbered<'a, C>) -> Self {
+        let mut backwards = vec![Self::NOTHING; words.hypothesis.len() + 2 * TILE];
+        for (to, &from) in backwards[TILE..].iter_mut().zip(words.hypothesis.iter().rev()) {
+            *to = from;
+        }
+        Self { words, backwards }
+    }
+
+    /// The costs at `places` after the words from `first` on, from the row before them.
+    fn row(&self, first: usize, above: &Row<C>, places: Range<usize>) -> Row<C> {
+        let Numbered { reference, hypothesis, substitution, insertion, deletion } = *self.words;
+        let own: &[u32; TILE] = reference[first..].first_chunk().expect("as many words as a tile has");
+        let mut made = Row { start: places.start, costs: vec![C::NONE; places.len()] };
+        // Of each word the cost at the place before, those of the words before it there, and at the
+        // place before that: a place of the hypothesis is one step later for each word.
+        let (mut cells, mut before) = ([C::NONE; TILE], [C::NONE; TILE]);
+        for step in above.start..places.end + TILE - 1 {
+            let at = hypothesis.len() + TILE - step.min(hypothesis.len() + TILE);
+            let others: &[u32; TILE] = self.backwards[at..].first_chunk().expect("there is nothing on both sides");
+            let mut up = [C::NONE; TILE];
+            up[0] = above.get(step);
+            up[1..].copy_from_slice(&cells[..TILE - 1]);
+            for k in 0..TILE {
+                let pair = before[k] + if own[k] == others[k] { C::ZERO } else { substitution };
+                let alone = least(up[k] + deletion, cells[k] + insertion);
+                cells[k] = least(pair, alone);
+            }
+            before = up;
+            if let Some(cost) = (step + 1).checked_sub(TILE + made.start).and_then(|at| made.costs.get_mut(at)) {
+                *cost = cells[TILE - 1];
+            }
+        }
+        made
+    }
+}
+
+fn least<C: PartialOrd>(a: C, b: C) -> C {
+    if a < b { a } else { b }
+}
+
+struct Table<'a, 'r, C: Costs> {
     graph: &'a Graph<'r>,
     count: usize,
     costs: &'a C,
+    tiles: Option<&'a Tiles<'a, C::Cost>>,
+    gap: Option<C::Cost>,
     band: usize,
     most_cells: usize,
 }
 
 impl<C: Costs> Table<'_, '_, C> {
     /// The places of a state that the band has.
-    fn places(&self, state: usize) -> Range<usize> {
+    fn band_places(&self, state: usize) -> Range<usize> {
         let ((least, most), (least_after, most_after)) = (self.graph.before[state], self.graph.after[state]);
         let low = least.max(self.count.saturating_sub(most_after));
         let high = most.min(self.count.saturating_sub(least_after));
@@ -223,13 +311,48 @@ impl<C: Costs> Table<'_, '_, C> {
         low..(high + 1).max(low)
     }
 
-    fn cells(&self, first: usize, last: usize) -> usize {
-        (first..=last).map(|state| self.places(state).len()).fold(0, usize::saturating_add)
+    /// Those of them in a window.
+    fn places(&self, state: usize, window: &Range<usize>) -> Range<usize> {
+        let own = self.band_places(state);
+        let start = own.start.clamp(window.start, window.end);
+        start..own.end.clamp(start, window.end.max(start))
+    }
+
+    fn cells(&self, first: usize, last: usize, window: &Range<usize>) -> usize {
+        (first..=last).map(|state| self.places(state, window).len()).fold(0, usize::saturating_add)
+    }
+
+    /// The places where a path may be that leads from the first of two cuts, whose row is known, to a
+    /// place of the last with this cost.
+    fn window(&self, (first, row): (usize, &Row<C::Cost>), last: usize, place: usize, cost: C::Cost) -> Range<usize> {
+        let Some(gap) = self.gap.filter(|_| cost < C::Cost::NONE) else { return 0..place + 1 };
+        let before = &self.graph.before;
+        let (least, most) = (before[last].0 - before[first].0, before[last].1 - before[first].1);
+        let may = |&(from, &own): &(usize, &C::Cost)| {
+            let words = place.saturating_sub(from);
+            let gaps = least.saturating_sub(words).max(words.saturating_sub(most));
+            from <= place && own + gap.times(gaps) <= cost
+        };
+        let start = (row.start..).zip(&row.costs).find(may).map_or(0, |(from, _)| from);
+        start..place + 1
+    }
+
+    /// The first of the words of a tile that begins at a state, if one does.
+    fn tile(&self, state: usize, last: usize) -> Option<usize> {
+        let graph = self.graph;
+        let at = graph.cuts.binary_search(&state).ok()?;
+        let is_chain = state + TILE < last && graph.cuts.get(at + TILE) == Some(&(state + TILE));
+        let word = |state: usize| match graph.entering(state) {
+            [edge] => edge.word,
+            _ => None,
+        };
+        let first = word(state + 1).filter(|_| is_chain)?;
+        (1..=TILE).all(|k| word(state + k) == Some(first + k - 1)).then_some(first)
     }
 
     /// The row of a state from those that its edges come from, which are `rows` from `base` on.
-    fn row(&self, state: usize, base: usize, rows: &[Row<C::Cost>]) -> Row<C::Cost> {
-        let places = self.places(state);
+    fn row(&self, state: usize, window: &Range<usize>, base: usize, rows: &[Row<C::Cost>]) -> Row<C::Cost> {
+        let places = self.places(state, window);
         let mut made = Row { start: places.start, costs: vec![C::Cost::NONE; places.len()] };
         if state == 0 && made.start == 0 {
             made.costs[0] = C::Cost::ZERO;
@@ -260,20 +383,39 @@ impl<C: Costs> Table<'_, '_, C> {
     fn solve(&self) -> Result<Vec<Step>, C::Cost> {
         let graph = self.graph;
         let mut steps = vec![];
-        let mut waiting = vec![(0, self.row(0, 0, &[]))];
-        let (mut last, mut place, mut sure) = (graph.last, self.count, false);
+        let all = 0..self.count + 1;
+        let mut waiting = vec![(0, self.row(0, &all, 0, &[]))];
+        let (mut last, mut place) = (graph.last, self.count);
+        // The cost of that place, once it is known.
+        let mut reached = None;
         while let Some((first, row)) = waiting.pop() {
+            let window = reached.map_or(all.clone(), |cost| self.window((first, &row), last, place, cost));
             let cuts = graph.cuts(first, last);
-            let whole = cuts.is_empty() || self.cells(first, last) <= self.most_cells;
+            let whole = cuts.is_empty() || self.cells(first, last, &window) <= self.most_cells;
             let mut kept = cuts.iter().copied().step_by(cuts.len() / PARTS + 1).peekable();
             if !whole {
                 waiting.push((first, row.clone()));
             }
-            let (mut base, mut rows) = (first, vec![row]);
-            for state in first + 1..=last {
-                let row = self.row(state, base, &rows);
+            let (mut base, mut rows, mut state) = (first, vec![row], first);
+            while state < last {
+                let tile = self.tiles.filter(|_| !whole && rows.len() == 1);
+                let row = match tile.and_then(|tiles| Some((tiles, self.tile(state, last)?))) {
+                    Some((tiles, word)) => {
+                        state += TILE;
+                        tiles.row(word, &rows[0], self.places(state, &window))
+                    }
+                    None => {
+                        state += 1;
+                        self.row(state, &window, base, &rows)
+                    }
+                };
                 if !whole && graph.cuts.binary_search(&state).is_ok() {
-                    if kept.next_if_eq(&state).is_some() {
+                    // A tile may have gone past the cut.
+                    let mut keeps = false;
+                    while kept.next_if(|&cut| cut <= state).is_some() {
+                        keeps = true;
+                    }
+                    if keeps && state < last {
                         waiting.push((state, row.clone()));
                     }
                     rows.clear();
@@ -281,15 +423,16 @@ impl<C: Costs> Table<'_, '_, C> {
                 }
                 rows.push(row);
             }
-            if !sure {
+            if reached.is_none() {
                 let cost = rows.last().map_or(C::Cost::NONE, |row| row.get(self.count));
-                sure = self.band >= self.most_band() || self.is_sure(cost);
-                if !sure {
+                if self.band < self.most_band() && !self.is_sure(cost) {
                     return Err(cost);
                 }
+                reached = Some(cost);
             }
             if whole {
                 place = self.follow(first, &rows, last, place, &mut steps);
+                reached = Some(rows[0].get(place));
                 last = first;
             }
         }
@@ -307,8 +450,7 @@ impl<C: Costs> Table<'_, '_, C> {
     /// of the whole.
     fn is_sure(&self, cost: C::Cost) -> bool {
         let gaps = self.band.saturating_mul(2).saturating_add(1).saturating_sub(self.graph.difference(self.count));
-        let gap = self.costs.least_gap();
-        cost < C::Cost::NONE && gap.is_some_and(|gap| cost.gaps(gap) <= gaps)
+        cost < C::Cost::NONE && self.gap.is_some_and(|gap| cost.gaps(gap) <= gaps)
     }
 
     /// Follows the path from a place of the last state back to the first, whose rows these are.
@@ -379,6 +521,38 @@ mod tests {
 
         fn least_gap(&self) -> Option<T> {
             self.gaps.iter().copied().reduce(|a, b| if b < a { b } else { a })
+        }
+    }
+
+    /// Equal numbers cost nothing, an insertion or deletion 2.
+    struct Equal {
+        reference: Vec<u32>,
+        hypothesis: Vec<u32>,
+        substitution: f32,
+    }
+
+    impl Costs for Equal {
+        type Cost = f32;
+
+        fn pair(&self, word: usize, place: usize) -> f32 {
+            if self.reference[word] == self.hypothesis[place] { 0.0 } else { self.substitution }
+        }
+
+        fn deletion(&self, _: usize) -> f32 {
+            2.0
+        }
+
+        fn insertion(&self, _: usize) -> f32 {
+            2.0
+        }
+
+        fn least_gap(&self) -> Option<f32> {
+            Some(2.0)
+        }
+
+        fn numbered(&self) -> Option<Numbered<'_, f32>> {
+            let Self { reference, hypothesis, substitution } = self;
+            Some(Numbered { reference, hypothesis, substitution: *substitution, insertion: 2.0, deletion: 2.0 })
         }
     }
 
@@ -458,21 +632,40 @@ mod tests {
         #[test]
         fn any_band_and_any_memory_give_the_path_of_the_whole_table(
             numbers in prop::collection::vec(0..9_u8, 0..40),
-            pairs in prop::collection::vec(0..5_u64, 1..9),
-            gaps in prop::collection::vec(0..4_u64, 1..4),
+            pairs in prop::collection::vec(0..5_usize, 1..9),
+            gaps in prop::collection::vec(0..4_usize, 1..4),
             words in prop::collection::vec(0..5_usize, 0..40),
             most_cells in 0..300_usize,
             band in 0..9_usize,
         ) {
             let as_times = Random {
-                pairs: pairs.iter().map(|&cost| [0.1, 0.3, 0.7, 1.1, 0.0][usize::try_from(cost).unwrap()]).collect(),
-                gaps: gaps.iter().map(|&cost| [0.2, 0.4, 0.0, 0.1][usize::try_from(cost).unwrap()]).collect(),
-                words: words.clone(),
+                // Sums of these are exact.
+                pairs: pairs.iter().map(|&cost| [0.125, 0.375, 0.75, 1.125, 0.0][cost]).collect(),
+                gaps: gaps.iter().map(|&cost| [0.25, 0.5, 0.0, 0.125][cost]).collect(),
+                words,
             };
             let (came, expected) = check(&numbers, &as_times, (most_cells, band));
             prop_assert_eq!(came, expected);
-            let (came, expected) = check(&numbers, &Random { pairs, gaps, words }, (most_cells, band));
-            prop_assert_eq!(came, expected);
+        }
+
+        #[test]
+        fn tiles_give_the_path_of_the_whole_table(
+            numbers in prop::collection::vec(0..40_u8, 0..120),
+            reference in prop::collection::vec(0..3_u32, 120),
+            hypothesis in prop::collection::vec(0..3_u32, 0..120),
+            edits in 1..4_u8,
+            most_cells in 0..900_usize,
+            band in 0..20_usize,
+        ) {
+            let parsed = Reference::parse("u", &text(&numbers), false).unwrap();
+            let costs = Equal {
+                reference: reference[..parsed.words.len()].to_vec(),
+                hypothesis,
+                substitution: f32::from(edits),
+            };
+            let count = costs.hypothesis.len();
+            let came = best_path_within(&parsed, count, &costs, (most_cells, band));
+            prop_assert_eq!(came, whole_table(&parsed, count, &costs));
         }
     }
 

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use kaldera_base::text::lines;
+
 use crate::score::align::{Rules, align};
 use crate::score::reference::ScoreError;
-use crate::score::report::Score;
+use crate::score::report::Scored;
 
 /// A line of a trn file; its text is that line.
 ///
@@ -30,7 +32,7 @@ impl fmt::Display for TrnLine {
     /// White space becomes single spaces; in the name, white space and parentheses become
     /// underscores, and an empty name is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = self.text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
         let utterance = field(&self.utterance.replace(['(', ')'], "_"));
         if text.is_empty() { write!(f, "({utterance})") } else { write!(f, "{text} ({utterance})") }
     }
@@ -38,7 +40,7 @@ impl fmt::Display for TrnLine {
 
 /// A name as a field of a line: underscores stand for white space, and for nothing.
 pub(super) fn field(name: &str) -> String {
-    let joined = name.split_whitespace().collect::<Vec<_>>().join("_");
+    let joined = name.split_ascii_whitespace().collect::<Vec<_>>().join("_");
     if joined.is_empty() { "_".into() } else { joined }
 }
 
@@ -60,9 +62,9 @@ impl TrnLine {
 /// [`ScoreError::Line`] for a line without a name in parentheses at its end,
 /// [`ScoreError::Duplicate`].
 pub fn read_trn(text: &str) -> Result<Vec<TrnLine>, ScoreError> {
-    let (mut lines, mut names) = (vec![], HashMap::new());
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.trim();
+    let (mut made, mut names) = (vec![], HashMap::new());
+    for (number, line) in lines(text) {
+        let line = line.trim_ascii();
         if line.is_empty() || line.starts_with(";;") {
             continue;
         }
@@ -72,35 +74,35 @@ pub fn read_trn(text: &str) -> Result<Vec<TrnLine>, ScoreError> {
             reason: "a line ends with the name of its utterance in parentheses",
         };
         let (words, name) = line.strip_suffix(')').and_then(|line| line.rsplit_once('(')).ok_or_else(wrong)?;
-        let utterance = name.trim().to_lowercase();
-        if utterance.is_empty() || utterance.contains(char::is_whitespace) {
+        let utterance = name.trim_ascii().to_lowercase();
+        if utterance.is_empty() || utterance.contains(|c: char| c.is_ascii_whitespace()) {
             return Err(wrong());
         }
         if names.insert(utterance.clone(), number).is_some() {
             return Err(ScoreError::Duplicate { utterance });
         }
-        lines.push(TrnLine { utterance, text: words.trim().into() });
+        made.push(TrnLine { utterance, text: words.trim_ascii().into() });
     }
-    Ok(lines)
+    Ok(made)
 }
 
 /// Scores the lines of two trn files, by their names.
 ///
 /// # Errors
 /// [`ScoreError::Missing`] for a name that one of them has not; [`ScoreError::Alternatives`].
-pub fn score_trn(references: &[TrnLine], hypotheses: &[TrnLine], rules: &Rules) -> Result<Score, ScoreError> {
+pub fn score_trn(references: &[TrnLine], hypotheses: &[TrnLine], rules: &Rules) -> Result<Scored, ScoreError> {
     let mut by_name: HashMap<&str, &TrnLine> = hypotheses.iter().map(|line| (&*line.utterance, line)).collect();
-    let mut score = Score::default();
+    let mut made = Scored::default();
     for line in references {
         let missing = || ScoreError::Missing { utterance: line.utterance.clone(), missing: "hypothesis" };
         let hypothesis = by_name.remove(&*line.utterance).ok_or_else(missing)?;
         let reference = rules.reference(&line.utterance, &line.text)?;
         let aligned = align(&reference, &rules.hypothesis(&hypothesis.text), rules);
-        score.add(&line.utterance, line.speaker(), &aligned);
+        made.add(line.utterance.clone(), line.speaker(), aligned);
     }
     match by_name.into_keys().min() {
         Some(utterance) => Err(ScoreError::Missing { utterance: utterance.into(), missing: "reference" }),
-        None => Ok(score),
+        None => Ok(made),
     }
 }
 

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScoreError {
-    /// Braces that do not close, or a slash without them.
+    /// Braces that do not close.
     #[error("{utterance}: '{text}': {reason}")]
     Alternatives {
         /// The utterance, as far as it is known.
@@ -86,34 +86,44 @@ impl Reference {
     }
 
     /// sclite's text: `{ a / b c / @ }` are alternatives, `@` is nothing; with `optional`, words in
-    /// parentheses may be missing.
+    /// parentheses may be missing. A slash outside braces is a word.
     pub(crate) fn parse(utterance: &str, text: &str, optional: bool) -> Result<Self, ScoreError> {
+        let wrong = |reason| ScoreError::Alternatives { utterance: utterance.into(), text: text.into(), reason };
+        Self::of_words(text.split_ascii_whitespace(), ["{", "/", "}", "@"], optional).map_err(wrong)
+    }
+
+    /// As [`parse`](Self::parse), with other marks in the place of `{`, `/`, `}` and `@`.
+    pub(crate) fn of_words<'t>(
+        words: impl Iterator<Item = &'t str>,
+        [begin, or, end, nothing]: [&str; 4],
+        optional: bool,
+    ) -> Result<Self, &'static str> {
         let mut made = Self { num_states: 1, ..Self::default() };
         let mut at = 0;
         // For each open brace the state before it, the ends of its alternatives.
         let mut open: Vec<(usize, Vec<usize>)> = vec![];
-        let wrong = |reason| ScoreError::Alternatives { utterance: utterance.into(), text: text.into(), reason };
-        for token in text.split_whitespace() {
-            match token {
-                "{" if open.len() == MOST_DEPTH => return Err(wrong("alternatives in more than 64 alternatives")),
-                "{" => {
+        for word in words {
+            let is = |mark: &str| word.eq_ignore_ascii_case(mark);
+            let depth = open.len();
+            match open.last_mut() {
+                _ if is(begin) && depth == MOST_DEPTH => return Err("alternatives in more than 64 alternatives"),
+                _ if is(begin) => {
                     open.push((at, vec![]));
                     at = made.after(at, None);
                 }
-                "/" => {
-                    let Some((start, ends)) = open.last_mut() else { return Err(wrong("a slash without braces")) };
+                Some((start, ends)) if is(or) => {
                     ends.push(at);
-                    let start = *start;
-                    at = made.after(start, None);
+                    at = made.after(*start, None);
                 }
-                "}" => {
-                    let (_, mut ends) = open.pop().ok_or_else(|| wrong("a brace is closed that was not opened"))?;
+                Some((_, ends)) if is(end) => {
+                    let mut ends = std::mem::take(ends);
+                    open.pop();
                     ends.push(at);
                     at = made.after(ends[0], None);
                     made.edges.extend(ends[1..].iter().map(|&from| Edge { from, to: at, word: None }));
                 }
-                "@" => {}
-                word => {
+                _ if is(nothing) => {}
+                _ => {
                     let inner = word.strip_prefix('(').and_then(|word| word.strip_suffix(')'));
                     let word = match inner.filter(|inner| optional && !inner.is_empty()) {
                         Some(inner) => Word { text: inner.into(), optional: true },
@@ -124,7 +134,7 @@ impl Reference {
                 }
             }
         }
-        if open.is_empty() { Ok(made) } else { Err(wrong("a brace is not closed")) }
+        if open.is_empty() { Ok(made) } else { Err("a brace is not closed") }
     }
 
     /// A new state after an edge.

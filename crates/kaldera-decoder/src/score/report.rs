@@ -41,8 +41,6 @@ impl Sums {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Score {
-    /// Each utterance with its speaker and its counts, in the order in which they came.
-    pub utterances: Vec<(String, String, Counts)>,
     speakers: Vec<(String, Sums)>,
     places: HashMap<String, usize>,
     total: Sums,
@@ -52,15 +50,14 @@ pub struct Score {
 }
 
 impl Score {
-    /// Counts an utterance.
-    pub fn add(&mut self, utterance: &str, speaker: &str, aligned: &Aligned) {
+    /// Counts an utterance of a speaker.
+    pub fn add(&mut self, speaker: &str, aligned: &Aligned) {
         let place = *self.places.entry(speaker.into()).or_insert_with(|| {
             self.speakers.push((speaker.into(), Sums::default()));
             self.speakers.len() - 1
         });
         self.speakers[place].1.add(aligned.counts);
         self.total.add(aligned.counts);
-        self.utterances.push((utterance.into(), speaker.into(), aligned.counts));
         for pair in &aligned.pairs {
             match (pair.kind, &pair.reference, &pair.hypothesis) {
                 (PairKind::Substitution, Some(reference), Some(hypothesis)) => {
@@ -111,11 +108,15 @@ pub struct Scored {
     pub score: Score,
     /// Each utterance's name and alignment, in the order in which they came.
     pub aligned: Vec<(String, Aligned)>,
+    /// Recordings and channels of [`score_stm`](crate::score::score_stm) and
+    /// [`score_ctm`](crate::score::score_ctm) that the reference has not, each once: their words are
+    /// not scored.
+    pub without_reference: Vec<String>,
 }
 
 impl Scored {
     pub(crate) fn add(&mut self, name: String, speaker: &str, aligned: Aligned) {
-        self.score.add(&name, speaker, &aligned);
+        self.score.add(speaker, &aligned);
         self.aligned.push((name, aligned));
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use kaldera_base::text::lines;
+
 use crate::score::reference::ScoreError;
 
 /// Rules that change texts before they are scored, as sclite's global mapping file (GLM) does:
@@ -35,7 +37,7 @@ pub struct Spellings {
 
 /// The words of a side of a rule, without its brackets.
 fn words(text: &str) -> Vec<String> {
-    text.replace(['[', ']'], " ").split_whitespace().map(str::to_lowercase).collect()
+    text.replace(['[', ']'], " ").split_ascii_whitespace().map(str::to_lowercase).collect()
 }
 
 impl Spellings {
@@ -52,7 +54,7 @@ impl Spellings {
     /// [`ScoreError::Line`], also for other contexts.
     pub fn read(text: &str) -> Result<Self, ScoreError> {
         let mut made = Self::default();
-        for (number, line) in (1..).zip(text.lines()) {
+        for (number, line) in lines(text) {
             let line = line.split(";;").next().unwrap_or_default().trim();
             if line.is_empty() || line.starts_with([';', '*']) {
                 continue;
@@ -116,13 +118,13 @@ impl Spellings {
         let mark = |word: &str| reference && matches!(word, "{" | "}" | "/" | "@");
         let keeps = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '-' | '’') || reference && "()".contains(c);
         let mut all: Vec<String> = vec![];
-        for word in text.split_whitespace() {
+        for word in text.split_ascii_whitespace() {
             if !self.no_punctuation || mark(word) {
                 all.push(word.into());
                 continue;
             }
             let cleaned: String = word.chars().map(|c| if keeps(c) { c } else { ' ' }).collect();
-            let trimmed = cleaned.split_whitespace().map(|word| word.trim_matches(['\'', '-', '’']));
+            let trimmed = cleaned.split_ascii_whitespace().map(|word| word.trim_matches(['\'', '-', '’']));
             all.extend(trimmed.filter(|word| word.contains(char::is_alphanumeric)).map(str::to_owned));
         }
         let lower: Vec<String> = all.iter().map(|word| word.to_lowercase()).collect();

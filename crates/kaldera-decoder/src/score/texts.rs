@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use kaldera_base::setters;
+use kaldera_base::text::lines;
 
 use crate::score::align::{Rules, align};
 use crate::score::reference::ScoreError;
@@ -46,12 +47,12 @@ setters! { ScoreOptions:
 /// [`ScoreError::Duplicate`]. An empty line is skipped; a name alone is an utterance without words.
 pub fn read_texts(text: &str) -> Result<Vec<(String, String)>, ScoreError> {
     let (mut made, mut names) = (vec![], HashMap::new());
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let (name, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    for line in lines(text).map(|(_, line)| line.trim_ascii()).filter(|line| !line.is_empty()) {
+        let (name, words) = line.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((line, ""));
         if names.insert(name, ()).is_some() {
             return Err(ScoreError::Duplicate { utterance: name.into() });
         }
-        made.push((name.to_owned(), words.trim().to_owned()));
+        made.push((name.to_owned(), words.trim_ascii().to_owned()));
     }
     Ok(made)
 }
@@ -112,6 +113,7 @@ pub fn score_texts<T: AsRef<str>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::score::align::Units;
 
     #[test]
     fn missing_hypotheses_are_what_the_mode_says() {
@@ -134,7 +136,7 @@ mod tests {
         let spellings = Spellings::read("[CAN'T] => {[CAN'T] / [CAN NOT]} / [ ] __ [ ]").unwrap();
         let options = ScoreOptions::default().with_spellings(spellings);
         // Characters have no alternatives.
-        let characters = options.clone().with_rules(Rules::sclite().with_characters(true));
+        let characters = options.clone().with_rules(Rules::sclite().with_units(Units::Characters));
         let scored = score_texts(&[("u", "i can't")], &[("u", "i can't")], &characters, |name| name).unwrap();
         assert_eq!((scored.score.total().counts.words(), scored.score.total().counts.errors()), (6, 0));
         for hypothesis in ["i can't", "i can not"] {

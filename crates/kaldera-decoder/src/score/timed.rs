@@ -1,11 +1,14 @@
 //! NIST's stm and ctm files: segments and words with times.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+
+use kaldera_base::text;
 
 use crate::score::align::{Aligned, Pair, PairKind, Rules, align};
 use crate::score::best_path::{Costs, Step, best_path};
 use crate::score::nist::field;
-use crate::score::reference::{Reference, ScoreError, Word};
+use crate::score::reference::{Reference, ScoreError};
 use crate::score::report::Scored;
 
 /// A line of a ctm file; from segments, [`write_ctm`](crate::align::write_ctm) makes such lines.
@@ -16,9 +19,9 @@ pub struct CtmWord {
     pub file: String,
     /// The channel.
     pub channel: String,
-    /// Seconds at which the word begins.
+    /// Seconds at which the word begins; 0 for a [tag](Self::is_tag).
     pub start: f64,
-    /// How many seconds it takes.
+    /// How many seconds it takes; 0 for a [tag](Self::is_tag).
     pub duration: f64,
     /// The word.
     pub word: String,
@@ -27,6 +30,11 @@ pub struct CtmWord {
 }
 
 impl CtmWord {
+    /// Whether this is no word but a tag of alternatives, `<ALT_BEGIN>`, `<ALT>` or `<ALT_END>`.
+    pub fn is_tag(&self) -> bool {
+        TAGS[..3].iter().any(|tag| self.word.eq_ignore_ascii_case(tag))
+    }
+
     fn middle(&self) -> f64 {
         self.start + self.duration / 2.0
     }
@@ -70,9 +78,9 @@ impl fmt::Display for StmSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [file, channel, speaker] = [&self.file, &self.channel, &self.speaker].map(|name| field(name));
         let file = file.replace(";;", "__");
-        let labels = if is_labels(self.text.split_whitespace().next()) { " <>" } else { "" };
+        let labels = if is_labels(self.text.split_ascii_whitespace().next()) { " <>" } else { "" };
         write!(f, "{file} {channel} {speaker} {:.3} {:.3}{labels}", self.start, self.end)?;
-        let text = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = self.text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
         if text.is_empty() { Ok(()) } else { write!(f, " {text}") }
     }
 }
@@ -93,23 +101,25 @@ fn is_labels(word: Option<&str>) -> bool {
 /// The text of a segment that is not scored, in any case.
 const IGNORED: &str = "ignore_time_segment_in_scoring";
 
-/// Which lines are scored, where files or channels differ: `sclite -m`.
+/// What is scored where the times of reference and hypothesis differ: `sclite -m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Keep {
     /// All: what a reference has and the hypothesis has not is missing.
     #[default]
     All,
-    /// Of the reference, what the hypothesis has files and channels for: `-m ref`.
+    /// Of the reference, segments between the start of the first word and the end of the last one in
+    /// their channel, if only in part: `-m ref`.
     ReducedReference,
-    /// Of the hypothesis, what the reference has: `-m hyp`.
+    /// Of the hypothesis, words between the start of the first segment and the end of the last one in
+    /// their channel, if only in part: `-m hyp`.
     ReducedHypothesis,
     /// Both.
     Both,
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str, Vec<&str>)> {
-    let all = (1..).zip(text.lines()).map(|(number, line)| (number, line, line.split_whitespace().collect::<Vec<_>>()));
+    let all = text::lines(text).map(|(number, line)| (number, line, line.split_ascii_whitespace().collect::<Vec<_>>()));
     all.filter(|(_, line, fields)| !fields.is_empty() && !line.starts_with(";;"))
 }
 
@@ -117,15 +127,27 @@ fn seconds(field: &str) -> Option<f64> {
     field.parse().ok().filter(|seconds: &f64| seconds.is_finite())
 }
 
-/// Reads a ctm file: recording, channel, start, duration, word and perhaps a confidence.
+/// Reads a ctm file: recording, channel, start, duration, word and perhaps a confidence. A reference
+/// may have alternatives, between lines `RECORDING CHANNEL * * TAG` with the tags `<ALT_BEGIN>`,
+/// `<ALT>` and `<ALT_END>`.
 ///
 /// # Errors
-/// [`ScoreError::Line`].
+/// [`ScoreError::Line`], also for a tag that is not expected.
 pub fn read_ctm(text: &str) -> Result<Vec<CtmWord>, ScoreError> {
-    let word = |(number, line, fields): (usize, &str, Vec<&str>)| {
+    let mut is_open = false;
+    let mut word = |(number, line, fields): (usize, &str, Vec<&str>)| {
         let reason = "a line is 'RECORDING CHANNEL START DURATION WORD [CONFIDENCE]'";
         let wrong = || ScoreError::Line { line: number, text: line.into(), reason };
         let [file, channel, start, duration, word, rest @ ..] = &fields[..] else { return Err(wrong()) };
+        if let Some(tag) = TAGS[..3].iter().position(|tag| word.eq_ignore_ascii_case(tag)) {
+            if is_open == (tag == 0) {
+                let reason = "<ALT_BEGIN>, <ALT> and <ALT_END> follow each other, and none is within others";
+                return Err(ScoreError::Line { line: number, text: line.into(), reason });
+            }
+            is_open = tag != 2;
+            let (file, channel, word) = ((*file).into(), (*channel).into(), (*word).into());
+            return Ok(CtmWord { file, channel, start: 0.0, duration: 0.0, word, confidence: None });
+        }
         Ok(CtmWord {
             file: (*file).into(),
             channel: (*channel).into(),
@@ -135,7 +157,7 @@ pub fn read_ctm(text: &str) -> Result<Vec<CtmWord>, ScoreError> {
             confidence: rest.first().and_then(|field| seconds(field)),
         })
     };
-    lines(text).map(word).collect()
+    lines(text).map(&mut word).collect()
 }
 
 /// Reads an stm file: recording, channel, speaker, start, end, perhaps `<labels>`, and the text.
@@ -164,53 +186,138 @@ pub fn read_stm(text: &str) -> Result<Vec<StmSegment>, ScoreError> {
     lines(text).map(segment).collect()
 }
 
-fn same_channel(file: &str, channel: &str, other_file: &str, other_channel: &str) -> bool {
-    file.eq_ignore_ascii_case(other_file) && channel.eq_ignore_ascii_case(other_channel)
+/// A recording and its channel, in lower case. The sides of a call are A and B in stm files, and 1
+/// and 2 in many ctm files.
+type Channel = (String, String);
+
+fn channel(file: &str, channel: &str) -> Channel {
+    let lettered = match channel {
+        "1" => "a".to_owned(),
+        "2" => "b".to_owned(),
+        _ => channel.to_ascii_lowercase(),
+    };
+    (file.to_ascii_lowercase(), lettered)
+}
+
+/// Words by channels; those of channels that `known` has not are named in `without_reference`.
+fn by_channel<'w>(
+    words: &'w [CtmWord],
+    known: impl Fn(&Channel) -> bool,
+    without_reference: &mut Vec<String>,
+) -> HashMap<Channel, Vec<&'w CtmWord>> {
+    let mut own: HashMap<Channel, Vec<&CtmWord>> = HashMap::new();
+    for word in words {
+        own.entry(channel(&word.file, &word.channel)).or_default().push(word);
+    }
+    let missing = own.iter().filter(|(of, _)| !known(of)).filter_map(|(_, words)| words.first());
+    without_reference.extend(missing.map(|word| format!("{} {}", word.file, word.channel)));
+    without_reference.sort();
+    own
 }
 
 /// Scores words by the segments of a reference. A word belongs to the first segment of its file and
-/// channel that ends after its middle, those after the last segment to that one; what belongs to a
+/// channel (1 is A, 2 is B) that ends after its middle, those after the last segment to that one; what belongs to a
 /// segment that is ignored is not scored. Segments are named by speaker and number, as sclite does.
+/// Words of a file or channel without a segment are not scored:
+/// [`without_reference`](Scored::without_reference) names these.
 ///
 /// # Errors
-/// [`ScoreError::Alternatives`]; [`ScoreError::Missing`] for words of a file or channel without a
-/// segment.
+/// [`ScoreError::Alternatives`], also for alternatives in the hypothesis.
 pub fn score_stm(segments: &[StmSegment], words: &[CtmWord], rules: &Rules, keep: Keep) -> Result<Scored, ScoreError> {
-    let mut order: Vec<&StmSegment> = segments.iter().collect();
-    if matches!(keep, Keep::ReducedReference | Keep::Both) {
-        order.retain(|of| words.iter().any(|word| same_channel(&of.file, &of.channel, &word.file, &word.channel)));
-    }
-    let key = |of: &&StmSegment| (of.file.to_lowercase(), of.channel.to_lowercase());
-    order.sort_by(|a, b| key(a).cmp(&key(b)).then(a.start.total_cmp(&b.start)));
-    let mut own: Vec<Vec<&CtmWord>> = vec![vec![]; order.len()];
-    for word in words {
-        let of_channel = |of: &&StmSegment| same_channel(&of.file, &of.channel, &word.file, &word.channel);
-        let fits = order.iter().position(|of| of_channel(of) && of.end > word.middle());
-        match fits.or_else(|| order.iter().rposition(of_channel)) {
-            Some(place) => own[place].push(word),
-            None if matches!(keep, Keep::ReducedHypothesis | Keep::Both) => {}
-            None => {
-                let utterance = format!("{} {}", word.file, word.channel);
-                return Err(ScoreError::Missing { utterance, missing: "reference" });
-            }
-        }
+    without_alternatives(words)?;
+    let (reduced_reference, reduced_hypothesis) = match keep {
+        Keep::All => (false, false),
+        Keep::ReducedReference => (true, false),
+        Keep::ReducedHypothesis => (false, true),
+        Keep::Both => (true, true),
+    };
+    let mut channels: BTreeMap<Channel, Vec<&StmSegment>> = BTreeMap::new();
+    for segment in segments {
+        channels.entry(channel(&segment.file, &segment.channel)).or_default().push(segment);
     }
     let mut made = Scored::default();
-    let mut numbers: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
-    for (segment, mut own) in order.into_iter().zip(own) {
-        if segment.text.eq_ignore_ascii_case(IGNORED) {
-            continue;
+    let mut own_words = by_channel(words, |of| channels.contains_key(of), &mut made.without_reference);
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for (of, mut segments) in channels {
+        let mut words = own_words.remove(&of).unwrap_or_default();
+        words.sort_by(|a, b| a.start.total_cmp(&b.start));
+        segments.sort_by(|a, b| a.start.total_cmp(&b.start));
+        if reduced_reference {
+            let span = words.first().zip(words.last());
+            segments.retain(|of| span.is_some_and(|(first, last)| first.start < of.end && last.end() > of.start));
         }
-        own.sort_by(|a, b| a.start.total_cmp(&b.start));
-        let number = numbers.entry(&segment.speaker).or_default();
-        let name = format!("{}-{number:03}", segment.speaker);
-        *number += 1;
-        let reference = rules.reference(&name, &segment.text)?;
-        let text = own.iter().map(|word| &*word.word).collect::<Vec<_>>().join(" ");
-        let aligned = align(&reference, &rules.hypothesis(&text), rules);
-        made.add(name, &segment.speaker, aligned);
+        if reduced_hypothesis {
+            let begin = segments.iter().map(|of| of.start).fold(f64::INFINITY, f64::min);
+            let end = segments.iter().map(|of| of.end).fold(f64::NEG_INFINITY, f64::max);
+            words.retain(|word| word.start <= end && word.end() >= begin);
+        }
+        // The latest end of a segment and those before it.
+        let mut latest = f64::NEG_INFINITY;
+        let ends: Vec<f64> = segments
+            .iter()
+            .map(|of| {
+                latest = latest.max(of.end);
+                latest
+            })
+            .collect();
+        let mut own: Vec<Vec<&CtmWord>> = vec![vec![]; segments.len()];
+        for word in words {
+            let place = ends.partition_point(|&end| end <= word.middle());
+            if let Some(own) = own.get_mut(place.min(ends.len().saturating_sub(1))) {
+                own.push(word);
+            }
+        }
+        for (segment, own) in segments.into_iter().zip(own) {
+            if segment.text.eq_ignore_ascii_case(IGNORED) {
+                continue;
+            }
+            let number = numbers.entry(&segment.speaker).or_default();
+            let name = format!("{}-{number:03}", segment.speaker);
+            *number += 1;
+            let reference = rules.reference(&name, &segment.text)?;
+            let text = own.iter().map(|word| &*word.word).collect::<Vec<_>>().join(" ");
+            let aligned = align(&reference, &rules.hypothesis(&text), rules);
+            made.add(name, &segment.speaker, aligned);
+        }
     }
     Ok(made)
+}
+
+/// The tags of alternatives in a ctm file, and what is nothing there.
+const TAGS: [&str; 4] = ["<ALT_BEGIN>", "<ALT>", "<ALT_END>", ""];
+
+/// An error for a hypothesis with alternatives.
+fn without_alternatives(words: &[CtmWord]) -> Result<(), ScoreError> {
+    match words.iter().find(|word| word.is_tag()) {
+        Some(tag) => Err(ScoreError::Alternatives {
+            utterance: format!("{} {}", tag.file, tag.channel),
+            text: tag.word.clone(),
+            reason: "only a reference can have alternatives",
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Words by their starts, those between the tags of alternatives as they are, at the first of them.
+fn in_order<'w>(words: &[&'w CtmWord]) -> Vec<&'w CtmWord> {
+    let mut start = f64::NEG_INFINITY;
+    let mut is_open = false;
+    let key = |(place, word): (usize, &&'w CtmWord)| {
+        if word.is_tag() {
+            let begins = word.word.eq_ignore_ascii_case(TAGS[0]);
+            let first = words[place..].iter().take_while(|word| !word.word.eq_ignore_ascii_case(TAGS[2]));
+            if let Some(first) = first.into_iter().find(|word| !word.is_tag()).filter(|_| begins) {
+                start = first.start;
+            }
+            is_open = !word.word.eq_ignore_ascii_case(TAGS[2]);
+        } else if !is_open {
+            start = word.start;
+        }
+        (start, *word)
+    };
+    let mut keyed: Vec<(f64, &CtmWord)> = words.iter().enumerate().map(key).collect();
+    keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
+    keyed.into_iter().map(|(_, word)| word).collect()
 }
 
 /// What it costs in time-mediated alignment that two words differ.
@@ -218,42 +325,41 @@ const DIFFERENT: f64 = 0.001;
 
 /// Scores words by words, each file and channel as a whole. With `time_mediated` (`sclite -T`), two
 /// words cost what their starts and ends differ by, and a word alone its duration; otherwise texts
-/// alone are compared.
+/// alone are compared. Words of a file or channel that the reference has not are not scored:
+/// [`without_reference`](Scored::without_reference) names these.
 ///
 /// # Errors
-/// [`ScoreError::Missing`] for a file or channel that the reference has not.
+/// [`ScoreError::Alternatives`] for alternatives in the hypothesis.
 pub fn score_ctm(
     references: &[CtmWord],
     hypotheses: &[CtmWord],
     rules: &Rules,
     time_mediated: bool,
 ) -> Result<Scored, ScoreError> {
-    let channel = |word: &CtmWord| (word.file.to_lowercase(), word.channel.to_lowercase());
-    let mut channels: Vec<_> = references.iter().map(channel).collect();
-    channels.sort();
-    channels.dedup();
-    if let Some(word) = hypotheses.iter().find(|word| channels.binary_search(&channel(word)).is_err()) {
-        let utterance = format!("{} {}", word.file, word.channel);
-        return Err(ScoreError::Missing { utterance, missing: "reference" });
+    without_alternatives(hypotheses)?;
+    let mut channels: BTreeMap<Channel, Vec<&CtmWord>> = BTreeMap::new();
+    for word in references {
+        channels.entry(channel(&word.file, &word.channel)).or_default().push(word);
     }
     let mut made = Scored::default();
-    for of in channels {
-        let own = |all: &[CtmWord]| {
-            let mut own: Vec<CtmWord> = all.iter().filter(|word| channel(word) == of).cloned().collect();
-            own.sort_by(|a, b| a.start.total_cmp(&b.start));
-            own.iter_mut().for_each(|word| word.word = rules.fold_word(&word.word));
-            own
+    let mut own_words = by_channel(hypotheses, |of| channels.contains_key(of), &mut made.without_reference);
+    for (of, words) in channels {
+        let folded = |words: &[&CtmWord]| {
+            let fold = |word: &&CtmWord| CtmWord { word: rules.fold_word(&word.word), ..(*word).clone() };
+            in_order(words).iter().map(fold).collect::<Vec<_>>()
         };
-        let (left, right) = (own(references), own(hypotheses));
-        let word = |word: &CtmWord| Word { text: word.word.clone(), optional: false };
-        let reference = Reference::chain(left.iter().map(word));
+        let speaker = format!("{}-{}", of.0, of.1);
+        let (mut left, right) = (folded(&words), folded(&own_words.remove(&of).unwrap_or_default()));
+        let texts = left.iter().map(|word| &*word.word);
+        let reference = Reference::of_words(texts, TAGS, rules.optional_words)
+            .map_err(|reason| ScoreError::Alternatives { utterance: speaker.clone(), text: TAGS[0].into(), reason })?;
+        left.retain(|word| !word.is_tag());
         let aligned = if time_mediated {
             by_times(&reference, &left, &right, rules)
         } else {
-            let texts: Vec<String> = right.iter().map(|word| word.word.clone()).collect();
+            let texts: Vec<String> = right.into_iter().map(|word| word.word).collect();
             align(&reference, &texts, rules)
         };
-        let speaker = format!("{}-{}", of.0, of.1);
         made.add(format!("{speaker}-0000"), &speaker, aligned);
     }
     Ok(made)
@@ -317,6 +423,7 @@ fn by_times(reference: &Reference, left: &[CtmWord], right: &[CtmWord], rules: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::score::counts::Counts;
 
     #[test]
     fn a_segment_is_read_again_whatever_its_names_are() {
@@ -325,6 +432,49 @@ mod tests {
             let expected = StmSegment::new(read, "_", "_", 0.0, 1.0, "x");
             assert_eq!(read_stm(&segment.to_string()), Ok(vec![expected]), "{name:?}");
         }
+    }
+
+    #[test]
+    fn a_reference_may_have_alternatives() {
+        let tagged = "a 1 0 0.5 yes\na 1 * * <ALT_BEGIN>\na 1 1 0.2 um\na 1 * * <ALT>\na 1 1 0.2 uh\na 1 1.2 0.2 huh\n\
+                      a 1 * * <ALT>\na 1 * * <ALT_END>\na 1 2 0.5 no\n";
+        let reference = read_ctm(tagged).unwrap();
+        for (hypothesis, words) in [("um", 3), ("uh huh", 4), ("", 2)] {
+            let texts = ["yes", hypothesis, "no"].join(" ");
+            let line = |(place, word): (usize, &str)| format!("a 1 {} 0.2 {word}\n", place as f64 * 0.6);
+            let hypothesis: String = texts.split_ascii_whitespace().enumerate().map(line).collect();
+            let words_of_it = read_ctm(&hypothesis).unwrap();
+            let counts = |mediated| {
+                let rules = Rules::sclite();
+                score_ctm(&reference, &words_of_it, &rules, mediated).unwrap().score.total().counts
+            };
+            assert_eq!((counts(false).words(), counts(false).errors()), (words, 0), "{hypothesis}");
+            assert_eq!(counts(true).hypothesis_words(), words);
+        }
+        let error = score_ctm(&reference, &reference, &Rules::sclite(), false);
+        assert!(matches!(error, Err(ScoreError::Alternatives { .. })));
+        let open = &tagged[..tagged.find("a 1 * * <ALT_END>").unwrap()];
+        assert!(score_ctm(&read_ctm(open).unwrap(), &[], &Rules::sclite(), false).is_err());
+        for wrong in ["a 1 * * <ALT>", "a 1 * * <ALT_BEGIN>\na 1 * * <alt_begin>"] {
+            assert!(matches!(read_ctm(wrong), Err(ScoreError::Line { .. })));
+        }
+    }
+
+    #[test]
+    fn what_is_outside_of_the_other_times_is_left_out() {
+        let segments = read_stm("a 1 s 0 1 zero\na 1 s 1 2 one\na 1 s 3 4 three\nb 1 s 0 1 other\n").unwrap();
+        let words = read_ctm("a 1 0.1 0.2 before\na 1 1.5 0.2 one\na 1 9 0.5 behind\nc 1 0 1 x").unwrap();
+        let counts = |words: &[CtmWord], keep| {
+            let scored = score_stm(&segments, words, &Rules::sclite(), keep).unwrap();
+            let Counts { correct, substitutions, deletions, insertions } = scored.score.total().counts;
+            (scored.without_reference, [correct, substitutions, deletions, insertions])
+        };
+        let c = || vec!["c 1".to_owned()];
+        assert_eq!(counts(&words, Keep::All), (c(), [1, 2, 1, 0]));
+        assert_eq!(counts(&words, Keep::ReducedHypothesis), (c(), [1, 1, 2, 0]));
+        // The first word begins at the end of the first segment, the last one ends before the third.
+        assert_eq!(counts(&words[1..2], Keep::ReducedReference), (vec![], [1, 0, 0, 0]));
+        assert_eq!(counts(&words, Keep::Both), (c(), [1, 1, 1, 0]));
     }
 
     #[test]

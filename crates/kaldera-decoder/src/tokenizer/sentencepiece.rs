@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use kaldera_base::text::lines;
+
 use crate::error::Error;
 use crate::tokenizer::normalizer::Normalizer;
 use crate::tokenizer::protobuf::Fields;
@@ -238,11 +240,11 @@ impl SentencePiece {
     /// [`Error::Tokenizer`] with the number of a line that is wrong.
     pub fn from_vocab(text: &str, model_type: ModelType) -> Result<Self, Error> {
         let mut all = vec![];
-        for (position, line) in text.lines().enumerate() {
+        for (number, line) in lines(text) {
             let parsed = line.split_once('\t').and_then(|(piece, score)| Some((piece, score.trim().parse().ok()?)));
             let Some((text, score)) = parsed else {
-                let reason = format!("line {}: '{line}' is no 'PIECE<tab>SCORE'", position + 1);
-                return Err(Error::Tokenizer { position, reason });
+                let reason = format!("line {number}: '{line}' is no 'PIECE<tab>SCORE'");
+                return Err(Error::Tokenizer { position: number - 1, reason });
             };
             let kind = match text {
                 "<unk>" => PieceKind::Unknown,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fsa::dense::{DenseOptions, GraphLabels};
+use fsa::dense::DenseOptions;
 use fsa::graphs::ctc_topo;
 use fsa::io::OpenFstText;
 use kaldera_decoder::graph::{EndpointRule, EndpointRules, GraphOptions, GraphRecognizer, WordSpellings};
@@ -75,8 +75,7 @@ fn words_begin_with_their_first_token_wherever_the_graph_has_them() {
     let graph = OpenFstText::default()
         .read("0 0 1 0\n0 1 2 0\n1 1 1 0\n1 2 3 1\n1 2 4 2\n2 2 1 0\n2 2 3 0\n2 1 2 0\n2\n")
         .unwrap();
-    let search = DenseOptions::default().with_labels(GraphLabels::ClassPlusOne);
-    let recognizer = GraphRecognizer::new(graph, None, GraphOptions::default().with_search(search)).unwrap();
+    let recognizer = GraphRecognizer::new(graph, None, GraphOptions::default()).unwrap();
     let best_tokens = [0, 1, 0, 2, 2, 0, 0, 1, 3];
     let values: Vec<f32> = best_tokens
         .iter()
