@@ -1,6 +1,7 @@
-//! Panics of the runtime.
+//! Panics of the runtime, and its stack.
 
 use std::fmt::Display;
+use std::thread;
 
 use kaldera_base::panics::catch_with_workers;
 
@@ -15,6 +16,30 @@ pub(crate) fn guarded<T, E: Display>(call: impl FnOnce() -> Result<T, E>) -> Res
         Ok(result) => result.map_err(|error| error.to_string()),
         Err(message) => Err(format!("the runtime panicked: {message}")),
     }
+}
+
+/// Runs what goes from node to node by recursion. A graph of many nodes gets a thread of its own, whose
+/// stack holds as many calls.
+///
+/// # Errors
+/// Those of `call`, and where no thread can be started.
+pub(crate) fn with_stack<T: Send>(
+    num_nodes: usize,
+    call: impl FnOnce() -> Result<T, String> + Send,
+) -> Result<T, String> {
+    /// More than a call takes without optimisation. It is memory only where it is written to.
+    const OF_NODE: usize = 1 << 13;
+    /// Nodes that the smallest stack of a thread has room for.
+    const FEW: usize = 1 << 7;
+    if num_nodes <= FEW {
+        return call();
+    }
+    let stack = (1 << 21) + num_nodes * OF_NODE;
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(stack).spawn_scoped(scope, call);
+        let thread = thread.map_err(|error| format!("no thread can be started for its {num_nodes} nodes: {error}"))?;
+        thread.join().unwrap_or_else(|_| Err("the runtime panicked".to_owned()))
+    })
 }
 
 #[cfg(test)]

@@ -18,8 +18,10 @@
 //! - A stream of a network with states gives what the whole gives, whatever its chunks are.
 //! - What the file's network cannot be, such as one of a fixed length without states, is an error
 //!   when the file is opened. A panic of the runtime is an error, too.
+//! - A runtime reads a file after all lengths in it were checked: damage is an error, and neither a hang
+//!   nor the end of the process.
 //!
-//! What a file makes the runtime compute is not limited: open files that you trust as you trust programs.
+//! What a good file makes the runtime compute is not limited: open files that you trust as you trust programs.
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +29,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod contents;
 mod description;
 mod error;
 mod guard;
@@ -36,8 +39,8 @@ mod predictor;
 mod session;
 mod states;
 mod stream;
-mod weights;
 
+pub use contents::weight_files;
 pub use description::{Axis, Description, Element, TensorInfo};
 pub use error::Error;
 pub use kaldera_network::{Batch, LodTensor, Network, NetworkStream, Predictor, PredictorState};
@@ -46,4 +49,3 @@ pub use network::{OnnxNetwork, OnnxOptions};
 pub use predictor::{OnnxPredictor, PredictorOptions};
 pub use session::Runtime;
 pub use states::Chunk;
-pub use weights::weight_files;

@@ -8,6 +8,7 @@ use ort::ep::CUDA;
 use ort::session::{Session as Loaded, SessionInputValue};
 use ort::value::{DynValue, Outlet, Tensor as OrtTensor, TensorElementType, ValueType};
 
+use crate::contents::Contents;
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
 use crate::guard::guarded;
@@ -29,6 +30,7 @@ pub(super) struct OrtSession {
 
 impl OrtSession {
     pub(super) fn load(path: &Path, runtime: Runtime) -> Result<Self, Error> {
+        Contents::of(path)?;
         load_library()?;
         let failed = |reason| Error::Load { path: path.to_owned(), reason };
         let loaded = guarded(|| commit(path, runtime)).map_err(failed)?;

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rten::{DataType, Dimension, Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView, ValueType};
 use rten_tensor::Layout as _;
 
+use crate::contents::Contents;
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
-use crate::guard::guarded;
+use crate::guard::{guarded, with_stack};
 use crate::session::{Session, Tensor, at, narrow};
-use crate::weights::weight_files;
 
 /// What to do about weights in files of other names, which RTen refuses.
 const REMEDY: &str = "RTen reads weights from files *.data and *.onnx_data in the network's own folder alone: save \
@@ -18,6 +18,7 @@ const REMEDY: &str = "RTen reads weights from files *.data and *.onnx_data in th
 
 pub(super) struct RtenSession {
     model: Model,
+    num_nodes: usize,
 }
 
 /// Pools of one thread that no run uses. Runs of the same pool wait for each other.
@@ -35,15 +36,15 @@ fn with_pool<T>(call: impl FnOnce(&Arc<ThreadPool>) -> T) -> T {
 
 impl RtenSession {
     pub(super) fn load(path: &Path) -> Result<Self, Error> {
-        let model = guarded(|| Model::load_file(path));
-        let model = model.map_err(|reason| {
-            let reason = match weight_files(path) {
-                Ok(files) if !files.iter().all(|file| is_read(path, file)) => format!("{reason}; {REMEDY}"),
-                _ => reason,
-            };
+        let Contents { weights, num_nodes } = Contents::of(path)?;
+        let model = with_stack(num_nodes, || guarded(|| Model::load_file(path)));
+        let model = model.map_err(|mut reason| {
+            if !weights.iter().all(|file| is_read(path, file)) {
+                reason = format!("{reason}; {REMEDY}");
+            }
             Error::Load { path: path.to_owned(), reason }
         })?;
-        Ok(Self { model })
+        Ok(Self { model, num_nodes })
     }
 
     fn info(&self, id: NodeId) -> TensorInfo {
@@ -83,7 +84,7 @@ impl Session for RtenSession {
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let found = with_pool(|pool| {
             let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
-            guarded(|| self.model.run(inputs, &outputs, Some(options)))
+            with_stack(self.num_nodes, || guarded(|| self.model.run(inputs, &outputs, Some(options))))
         })?;
         found.into_iter().map(tensor).collect()
     }

@@ -1,5 +1,6 @@
 //! Contracts of networks from ONNX files.
 
+mod damaged;
 mod networks;
 mod transducers;
 
