@@ -20,6 +20,14 @@ pub enum Error {
         /// The folder or script.
         path: PathBuf,
     },
+    /// A command of a list that was found in a folder, and not named.
+    #[error(
+        "the command '{command}' is not run, as nobody named the wav.scp that has it: name the wav.scp itself, or say --pipes (Pipes::Always) if you trust the folder"
+    )]
+    FoundPipe {
+        /// The command.
+        command: String,
+    },
     /// A line of a script that is not a key and a file.
     #[error("{}:{line}: '{text}' is not a line of that kind, such as 'KEY FILE', 'KEY COMMAND |' or 'KEY RECORDING START END'", path.display())]
     ScriptLine {
@@ -130,11 +138,13 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A file that is of no format that is known.
-    #[error("not audio of a format that is known: it begins with {found}; remove it, or copy it again")]
+    /// A file that is no audio, or of no format that is known.
+    #[error("not audio: {found}; {remedy}")]
     NotAudio {
-        /// Its first bytes.
+        /// Its format, or its first bytes.
         found: String,
+        /// What to do.
+        remedy: &'static str,
     },
     /// A file that ends early.
     #[error(

@@ -32,7 +32,7 @@
 //! #     let wave = WaveData { samp_freq: 16_000.0, num_channels: 1, samples: vec![1000; 16_000] };
 //! #     wave.write(&mut std::fs::File::create(recordings.join(name))?)?;
 //! # }
-//! let pipeline = Pipeline::mfcc(MfccOptions::default())?; // Kaldi's defaults
+//! let pipeline = Pipeline::mfcc(MfccOptions::default())?; // Kaldi's defaults, but no dither
 //! let mut features = Vec::new();
 //! let summary = pipeline.run(&Inputs::from_paths([&recordings])?, &mut features)?;
 //! assert_eq!((summary.frames, summary.dim), (2 * 98, 13));
@@ -90,6 +90,8 @@ pub mod decoding;
 mod error;
 pub mod pipeline;
 pub mod recognizer;
+pub mod similar;
+pub mod text;
 
 pub use fsa;
 pub use kaldera_base as base;

@@ -17,7 +17,7 @@ mod channel;
 mod decode;
 mod extract;
 mod formats;
-mod inputs;
+pub(crate) mod inputs;
 pub(crate) mod limits;
 mod merge;
 #[cfg(feature = "symphonia")]
@@ -55,7 +55,7 @@ use self::post::{GroupStats, Post, check_finite};
 pub use self::read_features::read_features;
 pub(crate) use self::read_features::read_features_of;
 use self::recording::Reader;
-pub use self::recording::{ReadOptions, Recording};
+pub use self::recording::{Pipes, ReadOptions, Recording};
 pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, Found, LineFile, PartialFile, RunId};
 use crate::Error;
 
@@ -226,8 +226,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         let utterances: Vec<_> = inputs.utterances().iter().filter(|utterance| !sink.has(&utterance.key)).collect();
         let dim = self.dim();
         let earlier = (inputs.utterances().len() - utterances.len()) as u64;
-        let rejected = inputs.rejected().to_vec();
-        let mut summary = Summary { dim, earlier, rejected, ..Summary::default() };
+        let (rejected, num_rejected) = (inputs.rejected().to_vec(), inputs.num_rejected());
+        let mut summary = Summary { dim, earlier, rejected, num_rejected, ..Summary::default() };
         let work = |worker: &mut Worker<E::Workspace>, index: usize, extracted: &mut Extracted| {
             extracted.outcome = self.extract(utterances[index], stats.as_ref(), worker, &mut extracted.features);
         };
@@ -397,6 +397,8 @@ pub struct Summary {
     pub failures: Vec<Failure>,
     /// What the inputs name and what could not even be listed: see [`Inputs::rejected`].
     pub rejected: Vec<Arc<Error>>,
+    /// How many of these there are, of which the first hundred are kept.
+    pub num_rejected: usize,
 }
 
 /// A recording without features.

@@ -6,30 +6,37 @@
 //!   Recognizer --transcribe--> Recognition            one utterance
 //!              --transcribe_long--> Transcript        a recording of any length, cut at pauses
 //!              --transcribe_all--> Transcripts        the recordings of a corpus, on all processors, in order
-//!              --stream--> RecognizerStream           samples as they come: results so far, endpoints
+//!              --stream--> RecognizerStream           an utterance as it comes: results so far, endpoints
+//!   LiveRecognizer --accept--> LiveUpdate             speech without an end, in utterances
 //! ```
 //!
 //! The folder's layout is in the facade's `MODEL.md`.
 
+mod confinement;
 mod decoding;
 mod description;
+mod digital_silence;
 mod front_end;
+mod live;
 mod many;
 mod parts;
 mod pauses;
+mod seconds;
 mod stream;
 mod transducer;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldera_decoder::align::{AlignOptions, Topology, align_words};
+use kaldera_decoder::align::{AlignOptions, Loudness, Topology, align_words};
 use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Segment, Vocabulary};
 use kaldera_network::{Batch, Network};
-use kaldi_feat::Audio;
+use kaldi_feat::{Audio, Samples};
 use lod::LodTensor;
 
 pub use self::decoding::DecodingOptions;
+pub use self::live::{LiveRecognizer, LiveUpdate};
 pub use self::many::{AllOptions, Transcript};
 pub use self::pauses::{PauseOptions, cut_at_pauses};
 pub use self::stream::RecognizerStream;
@@ -37,6 +44,8 @@ use crate::Error;
 use crate::recognizer::decoding::Decoder;
 use crate::recognizer::description::Model;
 use crate::recognizer::front_end::FrontEnd;
+use crate::recognizer::parts::end_at;
+use crate::recognizer::seconds::seconds_of;
 
 /// Recognises speech with the model of a folder.
 ///
@@ -104,7 +113,22 @@ impl Recognizer {
         folder: impl AsRef<Path>,
         change: impl FnOnce(DecodingOptions) -> DecodingOptions,
     ) -> Result<Self, Error> {
-        let mut model = Model::open(folder.as_ref())?;
+        Self::read(Model::open(folder.as_ref(), false)?, change)
+    }
+
+    /// As [`open_with`](Self::open_with), for a folder whose description names files outside it.
+    /// Only for descriptions of your own: such a file may be any that you can read.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_outside(
+        folder: impl AsRef<Path>,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+    ) -> Result<Self, Error> {
+        Self::read(Model::open(folder.as_ref(), true)?, change)
+    }
+
+    fn read(mut model: Model, change: impl FnOnce(DecodingOptions) -> DecodingOptions) -> Result<Self, Error> {
         model.description.decoding = change(std::mem::take(&mut model.description.decoding));
         let front_end = model.front_end()?;
         let network = model.network(&front_end)?;
@@ -145,19 +169,57 @@ impl Recognizer {
         self.decoder.transducer().is_some()
     }
 
+    /// How many hypotheses there are of an utterance, if there are so many.
+    pub fn n_best(&self) -> usize {
+        self.n_best
+    }
+
     /// Whether utterances are known by their keys alone, as log-probabilities from an archive are.
     pub(crate) fn by_key(&self) -> bool {
         self.network.num_inputs().is_none()
     }
 
     /// The words of an utterance of one channel; its key is the name in the result and in errors.
-    /// Audio that is shorter than a frame has none.
+    /// Audio that is shorter than a frame has none. Words have the times at which they are
+    /// [heard](Loudness), tokens those of their frames.
     ///
     /// # Errors
     /// What the features, the network and the decoder refuse.
     pub fn transcribe(&self, audio: &Audio<'_>) -> Result<Recognition, Error> {
+        let mut found = self.transcribe_frames(audio)?;
+        self.widen(&self.loudness(audio), &mut found);
+        Ok(found)
+    }
+
+    /// As [`transcribe`](Self::transcribe); words have the times of their frames.
+    fn transcribe_frames(&self, audio: &Audio<'_>) -> Result<Recognition, Error> {
         let rows = self.network_rows(std::slice::from_ref(audio))?;
         self.decoder.decode(audio.key, rows.values())
+    }
+
+    /// How loud audio is over time.
+    fn loudness(&self, audio: &Audio<'_>) -> Loudness {
+        let mut loudness = Loudness::new(audio.samp_freq);
+        match audio.samples {
+            // Nobody asks.
+            _ if !self.has_peaks() => {}
+            Samples::F32(samples) => loudness.accept(samples),
+            samples => loudness.accept(&samples.to_f32()),
+        }
+        loudness
+    }
+
+    /// Whether words are longer than the frames that the network has them in: not with the frames of
+    /// an archive, which are not those of the audio, nor where each frame belongs to a token.
+    fn has_peaks(&self) -> bool {
+        self.topology == Topology::Ctc && !self.by_key()
+    }
+
+    /// Gives words the times at which they are heard.
+    fn widen(&self, loudness: &Loudness, found: &mut Recognition) {
+        if self.has_peaks() {
+            found.hypotheses.iter_mut().for_each(|hypothesis| loudness.widen(&mut hypothesis.words));
+        }
     }
 
     /// As [`transcribe`](Self::transcribe) for each utterance; the network runs once over all of
@@ -167,7 +229,12 @@ impl Recognizer {
     /// As [`transcribe`](Self::transcribe), for the first utterance that has one.
     pub fn transcribe_batch(&self, audio: &[Audio<'_>]) -> Result<Vec<Recognition>, Error> {
         let rows = self.network_rows(audio)?;
-        audio.iter().zip(rows.sequences()).map(|(audio, values)| self.decoder.decode(audio.key, values)).collect()
+        let of_one = |(audio, values): (&Audio<'_>, &[f32])| {
+            let mut found = self.decoder.decode(audio.key, values)?;
+            self.widen(&self.loudness(audio), &mut found);
+            Ok(found)
+        };
+        audio.iter().zip(rows.sequences()).map(of_one).collect()
     }
 
     /// The network's log-probabilities of utterances: `[frames, tokens]`, a sequence for each.
@@ -217,33 +284,51 @@ impl Recognizer {
     /// Where the words of a transcript are in an utterance. Of the spellings of a word, the one that
     /// fits best counts; a separator may stand between words and at both ends. Of a transducer the
     /// first spelling counts; the separator, if there is one, stands between words, not at the ends.
+    /// Times are as in [`transcribe`](Self::transcribe).
     ///
     /// # Errors
     /// [`Error::Recognition`] for a word that the tokens cannot spell, and for an utterance that is
     /// too short for its transcript; what the features and the network refuse.
     #[doc(alias = "forced alignment")]
     pub fn align(&self, audio: &Audio<'_>, transcript: &str) -> Result<Vec<Segment>, Error> {
+        Ok(self.align_recording(audio, transcript)?.0)
+    }
+
+    /// The words of [`align`](Self::align), within the audio, and how many frames there are.
+    fn align_recording(&self, audio: &Audio<'_>, transcript: &str) -> Result<(Vec<Segment>, usize), Error> {
+        let (mut words, num_frames) = self.align_frames(audio, transcript)?;
+        if !self.by_key() {
+            end_at(&mut words, seconds_of(audio.samples.len(), audio.samp_freq));
+        }
+        if self.has_peaks() {
+            self.loudness(audio).widen(&mut words);
+        }
+        Ok((words, num_frames))
+    }
+
+    /// Words with the times of their frames, and how many frames there are.
+    fn align_frames(&self, audio: &Audio<'_>, transcript: &str) -> Result<(Vec<Segment>, usize), Error> {
         let rows = self.network_rows(std::slice::from_ref(audio))?;
         let words = transcript.split_whitespace().map(|word| self.decoder.spelled(&self.vocabulary, word));
         let words = words.collect::<Result<Vec<_>, _>>()?;
         if let Some(transducer) = self.decoder.transducer() {
-            return Ok(transducer.align(audio.key, rows.values(), &words)?);
+            return Ok((transducer.align(audio.key, rows.values(), &words)?, rows.num_rows()));
         }
         let log_probs = LogProbs::new(audio.key, rows.values(), self.network.num_outputs())?;
         let options = AlignOptions::default()
             .with_topology(self.topology)
             .with_blank(self.vocabulary.blank())
             .with_silence(self.vocabulary.separator());
-        Ok(align_words(&log_probs, &words, &options, &self.times)?.words)
+        Ok((align_words(&log_probs, &words, &options, &self.times)?.words, rows.num_rows()))
     }
 
-    /// A stream of samples of this rate.
+    /// A stream of an utterance with samples of this rate, which shares the recognizer.
     ///
     /// # Errors
     /// [`Error::ModelFile`] for a model that has no features; a rate that cannot be resampled.
-    pub fn stream(&self, utterance: &str, samp_freq: f32) -> Result<RecognizerStream<'_>, Error> {
+    pub fn stream(self: &Arc<Self>, utterance: &str, samp_freq: f32) -> Result<RecognizerStream, Error> {
         self.tell_resampling(samp_freq);
-        RecognizerStream::new(self, utterance, samp_freq)
+        RecognizerStream::new(Arc::clone(self), utterance, samp_freq)
     }
 
     /// Says once that audio is resampled.

@@ -13,11 +13,10 @@ use memchr::memmem;
 use symphonia::core::codecs::audio::well_known::{CODEC_ID_FLAC, CODEC_ID_MP3};
 use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error as SymphoniaError;
-use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
 use symphonia::core::io::{MediaSourceStream, MediaSourceStreamOptions};
-use symphonia::core::meta::MetadataOptions;
 use symphonia::core::units::Duration;
+use symphonia::default::formats::{FlacReader, MpaReader, OggReader, WavReader};
 
 use crate::Error;
 use crate::pipeline::formats::{self, Format};
@@ -69,7 +68,7 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
                 let message = "no frame follows its ID3 tag".to_owned();
                 return Err(Error::Decoder { format: "MP3", message });
             }
-            None => ("audio", all(begin..bytes.len()), None),
+            None => return Err(formats::not_audio(bytes)),
         },
     };
     let mut decoded = Decoded { container: name, samples: Vec::new(), layout: None, most };
@@ -116,14 +115,16 @@ impl Decoded {
     /// cut off what is longer.
     fn read_part(&mut self, bytes: &[u8], has_length: bool) -> Result<(), Error> {
         let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
-        let options = (FormatOptions::default(), MetadataOptions::default());
-        let probed = symphonia::default::get_probe().probe(&Hint::new(), stream, options.0, options.1);
-        match probed {
-            Ok(mut format) => self.read_all(&mut *format, bytes, has_length),
-            // Nothing that is known.
-            Err(_) if self.container == "audio" => Err(formats::not_audio(bytes)),
-            Err(error) => Err(self.error(error)),
-        }
+        let options = FormatOptions::default();
+        // Not symphonia's probe, which would search for another format in what follows.
+        let reader: symphonia::core::errors::Result<Box<dyn FormatReader + '_>> = match self.container {
+            "Ogg" => OggReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+            "FLAC" => FlacReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+            "WAV" => WavReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+            _ => MpaReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+        };
+        let mut reader = reader.map_err(|error| self.error(error))?;
+        self.read_all(&mut *reader, bytes, has_length)
     }
 
     fn error(&self, error: SymphoniaError) -> Error {
@@ -288,5 +289,12 @@ mod tests {
     fn what_is_no_audio_is_told_by_its_beginning() {
         let error = decode(b"hello, this is no audio at all", false).unwrap_err().to_string();
         assert!(error.contains("'hello, this is n'"), "{error}");
+        // Audio that begins further on is none of it.
+        let wav = b"RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x04\0\0\0\x01\0\x02\0";
+        let flac = &include_bytes!("../../tests/it/audio/tone.flac")[..];
+        for (junk, audio) in [(&b"junk\0"[..], &wav[..]), (&[0; 600], wav), (b"\0", flac), (b"ab\n", flac)] {
+            let error = decode(&[junk, audio].concat(), false).unwrap_err();
+            assert!(matches!(error, Error::NotAudio { .. }), "{error}");
+        }
     }
 }

@@ -1,12 +1,14 @@
-//! Formats of audio by their first bytes, for those that are not read to be named.
+//! Formats by their first bytes: those of audio, and others that are taken for audio by mistake, for
+//! what is not read to be named.
 
 use crate::Error;
 
-/// Bytes that tell all of these formats.
-pub const HEAD: usize = 64;
+/// Bytes that tell all of these formats: a tar archive has a header of this size.
+pub const HEAD: usize = 512;
 
-/// The name of the format of a file that begins with `head`, such as `WAV`, `FLAC` or `gzip`, whether
-/// this build reads it or not; `None` for raw samples, text, and what else has no known beginning.
+/// The name of the format of a file that begins with `head`, such as `WAV`, `FLAC`, `gzip` or `tar
+/// archive`, whether this build reads it or not; `None` for raw samples, text, and what else has no
+/// known beginning.
 ///
 /// `head` should have the first [`FORMAT_HEAD`](super::FORMAT_HEAD) bytes, or all if there are fewer.
 ///
@@ -29,7 +31,7 @@ pub fn format_name(head: &[u8]) -> Option<&'static str> {
         #[cfg(feature = "opus")]
         (Format::Opus, _) => Some("Opus"),
         (Format::Unread { name, .. }, _) if name.starts_with("Opus") => Some("Opus"),
-        (Format::Other { name } | Format::Unread { name, .. }, _) => Some(name),
+        (Format::Other { name } | Format::Unread { name, .. } | Format::NoAudio { name, .. }, _) => Some(name),
         (Format::Unknown, _) => None,
     }
 }
@@ -58,6 +60,13 @@ pub(super) enum Format {
         name: &'static str,
         /// What makes WAV of it.
         command: &'static str,
+    },
+    /// Of a format that is no audio.
+    NoAudio {
+        /// Its name.
+        name: &'static str,
+        /// What to do about it.
+        remedy: &'static str,
     },
     /// Nothing that is known here.
     Unknown,
@@ -94,6 +103,12 @@ impl Format {
             [b'a', b'j', b'k', b'g', ..] => unread("Shorten"),
             [0x0B, 0x77, ..] => unread("AC-3"),
             [0x1F, 0x8B, ..] => Self::Unread { name: "gzip", command: "gunzip -c FILE |" },
+            [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => {
+                Self::Unread { name: "bzip2", command: "bunzip2 -c FILE |" }
+            }
+            [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Self::Unread { name: "xz", command: "xz -dc FILE |" },
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => Self::Unread { name: "Zstandard", command: "zstd -dc FILE |" },
+            [0x04, 0x22, 0x4D, 0x18, ..] => Self::Unread { name: "LZ4", command: "lz4 -dc FILE |" },
             #[cfg(feature = "opus")]
             [b'O', b'g', b'g', b'S', ..] if contains(b"OpusHead") => Self::Opus,
             #[cfg(not(feature = "opus"))]
@@ -111,19 +126,65 @@ impl Format {
             [0xFF, second, ..] if second & 0xF6 == 0xF0 => unread("AAC"),
             [0xFF, second, ..] if second & 0xE6 == 0xE2 => read("MP3"),
             [0xFF, second, ..] if second & 0xE6 == 0xE4 => unread("MPEG audio of layer II"),
+            _ => Self::other(head),
+        }
+    }
+
+    /// What is no audio.
+    fn other(head: &[u8]) -> Self {
+        let named = |name, remedy| Self::NoAudio { name, remedy };
+        let begins = |text: &[u8]| head.len() >= text.len() && head[..text.len()].eq_ignore_ascii_case(text);
+        match head {
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => {
+                named("zip archive", "unpack it (unzip FILE), and name the files that were in it")
+            }
+            _ if is_tar(head) => named("tar archive", "unpack it (tar -xf FILE), and name the files that were in it"),
+            [b'7', b'z', 0xBC, 0xAF, 0x27, 0x1C, ..] => {
+                named("7z archive", "unpack it (7z x FILE), and name the files that were in it")
+            }
+            [b'R', b'a', b'r', b'!', 0x1A, 7, ..] => {
+                named("RAR archive", "unpack it (unrar x FILE), and name the files that were in it")
+            }
+            _ if is_table(head) => named(
+                "Kaldi archive",
+                "name its index, the .scp file that was written with it (features are read from it as ark:FILE)",
+            ),
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => named("NumPy array", NO_SAMPLES),
+            [0x89, b'H', b'D', b'F', b'\r', b'\n', 0x1A, b'\n', ..] => named("HDF5 file", NO_SAMPLES),
+            [b'P', b'A', b'R', b'1', ..] => named("Parquet file", NO_SAMPLES),
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => named("PNG picture", REMOVE),
+            [0xFF, 0xD8, 0xFF, ..] => named("JPEG picture", REMOVE),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => named("GIF picture", REMOVE),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => named("WebP picture", REMOVE),
+            [0x7F, b'E', b'L', b'F', ..] => named("program (ELF)", REMOVE),
+            [b'M', b'T', b'h', b'd', 0, 0, 0, 6, ..] => named("MIDI file", "it has notes and no samples: remove it"),
+            _ if begins(b"%PDF-") => named("PDF document", REMOVE),
+            _ if begins(b"SQLite format 3\0") => named("SQLite database", REMOVE),
+            _ if begins(b"version https://git-lfs.github.com/spec/") => {
+                named("pointer of Git LFS", "get the file that it stands for: git lfs pull")
+            }
+            _ if begins(b"<!doctype html") || begins(b"<html") => {
+                named("web page (HTML)", "download the file itself: this may be a page that says why it was refused")
+            }
+            _ if begins(b"<?xml ") => named("XML file", REMOVE),
             _ => Self::Unknown,
         }
     }
 
     /// Whether this is audio, as far as is known.
     pub(super) fn is_audio(self) -> bool {
-        !matches!(self, Self::Unknown | Self::Unread { name: "gzip", .. })
+        match self {
+            Self::Unread { command, .. } => matches!(command, FFMPEG | SPH2PIPE),
+            Self::NoAudio { .. } | Self::Unknown => false,
+            _ => true,
+        }
     }
 
     /// The error of a format that is not read; `None` of one that is, or of none.
     pub(super) fn error(self) -> Option<Error> {
         match self {
             Self::Unread { name, command } => Some(Error::UnreadFormat { format: name.to_owned(), command }),
+            Self::NoAudio { name, remedy } => Some(Error::NotAudio { found: format!("it is a {name}"), remedy }),
             #[cfg(feature = "opus")]
             Self::Opus => None,
             Self::Wave | Self::Other { .. } | Self::Unknown => None,
@@ -144,11 +205,49 @@ pub(super) fn unread_encoding(container: &str, encoding: &str) -> Error {
 
 /// The error of bytes that are of no known format.
 pub(super) fn not_audio(head: &[u8]) -> Error {
-    if head.is_empty() {
-        return Error::NotAudio { found: "nothing: there is not a single byte".to_owned() };
-    }
+    let head = &head[..head.len().min(HEAD)];
     let shown = &head[..head.len().min(16)];
-    Error::NotAudio { found: format!("'{}'", shown.escape_ascii()) }
+    let (found, remedy) = if head.is_empty() {
+        ("there is not a single byte in it".to_owned(), REMOVE)
+    } else if is_text(head) {
+        let remedy = "name the audio itself; lists of recordings end in .scp (KEY FILE) or .jsonl (lhotse)";
+        (format!("it is text, and begins with '{}'", shown.escape_ascii()), remedy)
+    } else {
+        (format!("it begins with '{}', as no format that is known here", shown.escape_ascii()), REMOVE)
+    };
+    Error::NotAudio { found, remedy }
+}
+
+/// For what should not be where it is.
+const REMOVE: &str = "remove it, or copy it again";
+/// For files of numbers.
+const NO_SAMPLES: &str = "write its samples as WAV";
+
+/// Whether this is the header of a tar archive: its checksum is right, also where an old program
+/// wrote no name of the format.
+fn is_tar(head: &[u8]) -> bool {
+    /// Where the checksum stands; it counts as blanks.
+    const CHECKSUM: std::ops::Range<usize> = 148..156;
+    let Some(header) = head.first_chunk::<512>() else { return false };
+    let digits = header[CHECKSUM].iter().skip_while(|byte| **byte == b' ').take_while(|byte| byte.is_ascii_digit());
+    let stated = digits.fold(0_u32, |sum, digit| 8 * sum + u32::from(digit & 7));
+    let sum = header.iter().enumerate().map(|(at, &byte)| if CHECKSUM.contains(&at) { 32 } else { u32::from(byte) });
+    header[0] != 0 && stated == sum.sum::<u32>()
+}
+
+/// Whether this is the beginning of a binary archive of Kaldi's: a key, a blank and an object.
+fn is_table(head: &[u8]) -> bool {
+    let key = head.iter().take_while(|byte| byte.is_ascii_graphic()).count();
+    let object = head.get(key + 1..).unwrap_or_default();
+    let is_object = [&b"\0B"[..], b"RIFF", b"NIST_1A", b"fLaC", b"OggS"].iter().any(|begin| object.starts_with(begin));
+    key > 0 && head.get(key) == Some(&b' ') && is_object
+}
+
+/// Whether this is text, which may be cut within its last character.
+fn is_text(head: &[u8]) -> bool {
+    let is_cut = |error: std::str::Utf8Error| error.error_len().is_none();
+    let is_mark = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+    head.iter().all(is_mark) && std::str::from_utf8(head).map_or_else(is_cut, |_| true)
 }
 
 /// Endings of audio files, for those in a folder that are named as such though nothing in them
@@ -201,7 +300,7 @@ mod tests {
         for unknown in [
             &b""[..],
             b"R",
-            b"RIFF....WEBP",
+            b"RIFF....XXXX",
             b"KEY a.wav\n",
             b"\xFF\xFE1\0",
             // Transcripts.
@@ -211,8 +310,58 @@ mod tests {
             b"ID3 TAGS ARE READ",
             b".snd files",
             b"dns.example.org",
+            b"PK",
+            b"PK is a king",
+            b"BZh is no name",
+            b"key RIF",
+            b"word",
+            b"word ",
+            b" RIFF....WAVE",
+            &[0; 512],
+            &[b' '; 512],
         ] {
             assert_eq!((Format::of(unknown), format_name(unknown)), (Format::Unknown, None), "{unknown:?}");
         }
+    }
+
+    /// The header of a tar archive, with the name of the format or without.
+    fn tar(magic: &[u8]) -> Vec<u8> {
+        let mut header = vec![0; 512];
+        header[..9].copy_from_slice(b"clips/a.w");
+        header[124..135].copy_from_slice(b"00000176444");
+        header[148..156].fill(b' ');
+        header[257..257 + magic.len()].copy_from_slice(magic);
+        let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        header
+    }
+
+    #[test]
+    fn what_is_no_audio_is_named_with_what_to_do() {
+        let error = |head: &[u8]| Format::of(head).error().unwrap_or_else(|| not_audio(head)).to_string();
+        for (head, expected) in [
+            (&tar(b"ustar\x0000")[..], ["tar archive", "tar -xf"]),
+            (&tar(b""), ["tar archive", "tar -xf"]),
+            (b"PK\x03\x04\x14\0", ["zip archive", "unzip"]),
+            (b"BZh91AY&SY", ["bzip2", "bunzip2 -c FILE |"]),
+            (b"\xFD7zXZ\0", ["xz", "xz -dc FILE |"]),
+            (b"7z\xBC\xAF\x27\x1C\0\x04", ["7z archive", "7z x"]),
+            (b"%PDF-1.7", ["PDF", "remove"]),
+            (b"<!DOCTYPE HTML>", ["HTML", "download"]),
+            (b"version https://git-lfs.github.com/spec/v1\noid", ["Git LFS", "git lfs pull"]),
+            (b"utt1 RIFF\x24\0\0\0WAVEfmt ", ["Kaldi archive", ".scp"]),
+            (b"utt1 \0BFM \x04", ["Kaldi archive", ".scp"]),
+            ("a text: \u{e4}".as_bytes(), ["it is text", "name the audio"]),
+            ("a text: \u{e4}".as_bytes().split_last().unwrap().1, ["it is text", "name the audio"]),
+            (b"a\0b", ["as no format", "copy it again"]),
+            (b"", ["not a single byte", "copy it again"]),
+        ] {
+            let (error, is_audio) = (error(head), Format::of(head).is_audio());
+            assert!(!is_audio && expected.iter().all(|part| error.contains(part)), "{error}");
+        }
+        // A byte that is not as the checksum has it.
+        let mut spoilt = tar(b"ustar");
+        spoilt[0] += 1;
+        assert_eq!(Format::of(&spoilt), Format::Unknown);
     }
 }

@@ -32,14 +32,14 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 ///
 /// | path | recordings | key |
 /// |---|---|---|
-/// | a folder with a `wav.scp`: Kaldi's data folder | its lines, or the parts of them that the lines of `segments` name; speakers by `utt2spk` | as given |
+/// | a folder with a `wav.scp`: Kaldi's data folder | its lines, or the parts of them that the lines of `segments` name; speakers by `utt2spk`, names of recordings and channels by `reco2file_and_channel`; a warning counts the audio files in the folder that no line names | as given |
 /// | another folder | each `*.wav` (or `wave`, `aif`, `aifc`, `aiff`, `au`, `caf`, `nist`, `snd`, `sph`, `w64`) in it and below, sorted by key; with the feature `symphonia` also `*.flac`, `*.mp3`, `*.ogg`, `*.oga`, with `opus` `*.opus`, `*.ogg`, `*.oga` | path below the folder without ending, `/` as `-`: `spk1/a.wav` is `spk1-a` |
 /// | `*.scp` | each line `KEY FILE`, or `KEY COMMAND \|`, in its order | as given |
-/// | `*.jsonl`, `*.jsonl.gz` | lhotse's recordings or cuts, in their order; speakers by the first supervision | `id` |
+/// | `*.jsonl`, `*.json`, both with `.gz` too | lhotse's recordings or cuts, in their order, on lines or as one list; speakers by the first supervision | `id` |
 /// | any other file | itself | name without ending |
 ///
-/// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it. In a
-/// folder, links to files are followed, links to folders are not.
+/// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it, with one
+/// warning that counts such names. In a folder, links to files are followed, links to folders are not.
 ///
 /// A line of a list that cannot be used does not keep the others from being used, nor does a file
 /// of a folder, nor a recording or a line of `utt2spk` with the key of another, of which the first
@@ -48,10 +48,14 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     utterances: Vec<Utterance>,
+    /// The first ones.
     rejected: Vec<Arc<Error>>,
+    num_rejected: usize,
     others: Vec<PathBuf>,
     /// The paths that they were listed from.
     pub(super) paths: Vec<PathBuf>,
+    /// How many files have white space in their names, which is none in their keys.
+    with_spaces: usize,
 }
 
 /// A recording, or a part of one, that becomes one matrix of features.
@@ -68,12 +72,24 @@ pub struct Utterance {
     pub channel: Option<usize>,
     /// Who speaks, where that is known.
     pub speaker: Option<String>,
+    /// What the recording is called where that is not the key.
+    pub recording: Option<String>,
+    /// What the channel is called: A or B, as a `reco2file_and_channel` says.
+    pub channel_name: Option<String>,
 }
 
 impl Utterance {
     /// All of a recording, by an unknown speaker.
     pub fn new(key: impl Into<String>, source: impl Into<Source>) -> Self {
-        Self { key: key.into(), source: source.into(), span: None, channel: None, speaker: None }
+        Self {
+            key: key.into(),
+            source: source.into(),
+            span: None,
+            channel: None,
+            speaker: None,
+            recording: None,
+            channel_name: None,
+        }
     }
 }
 
@@ -97,6 +113,9 @@ pub enum Source {
     /// pipe.
     #[doc(alias = "rxfilename")]
     Script(String),
+    /// As [`Script`](Self::Script), in a list that was found in a folder. Somebody else may have
+    /// put it there, so that its commands are run only with [`Pipes::Always`](super::Pipes).
+    FoundScript(String),
     /// They are in memory.
     Samples(Arc<Recording>),
     /// Nowhere: `segments` names a recording that `wav.scp` does not have. The utterance fails when
@@ -133,7 +152,7 @@ impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
-            Self::Script(rxfilename) => rxfilename.fmt(f),
+            Self::Script(rxfilename) | Self::FoundScript(rxfilename) => rxfilename.fmt(f),
             Self::Samples(recording) => write!(f, "{} samples in memory", recording.num_samples()),
             Self::Missing(recording) => write!(f, "recording {recording}"),
         }
@@ -148,10 +167,20 @@ impl Inputs {
     /// # Errors
     /// No path at all, a folder or list that cannot be read or is empty.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
+        Self::list(paths, |_| None)
+    }
+
+    /// As [`from_paths`](Self::from_paths), but for paths of which `keys` knows all that they have.
+    pub(crate) fn list<P: AsRef<Path>>(
+        paths: impl IntoIterator<Item = P>,
+        keys: impl Fn(&Path) -> Option<Vec<String>>,
+    ) -> Result<Self, Error> {
         let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
         let mut inputs = Self::default();
         for path in &paths {
-            if path.join(data_folder::RECORDINGS).is_file() {
+            if let Some(keys) = keys(path) {
+                inputs.utterances.extend(keys.into_iter().map(|key| Utterance::new(key, Source::File(path.clone()))));
+            } else if path.join(data_folder::RECORDINGS).is_file() {
                 inputs.add_list(path, data_folder::add)?;
             } else if path.is_dir() {
                 inputs.add_list(path, add_folder)?;
@@ -160,20 +189,29 @@ impl Inputs {
             } else if manifest::is_one(path) {
                 inputs.add_list(path, manifest::add)?;
             } else {
-                let key = key_of(path.file_name().map_or(path, Path::new));
-                inputs.utterances.push(Utterance::new(key, Source::File(path.to_owned())));
+                inputs.add_file(path.to_owned(), path.file_name().map_or(path, Path::new));
             }
         }
-        if inputs.utterances.is_empty() && inputs.rejected.is_empty() {
+        if inputs.with_spaces > 0 {
+            tracing::warn!("keys with '_' for the white space in the names of their files: {}", inputs.with_spaces);
+        }
+        if inputs.utterances.is_empty() && inputs.num_rejected == 0 {
             return Err(Error::NoInputs);
         }
         inputs.reject_known_keys(0);
         Ok(Self { paths, ..inputs })
     }
 
+    /// Adds an audio file, whose key is its path below the folder that was named.
+    fn add_file(&mut self, path: PathBuf, relative: &Path) {
+        let key = key_of(relative);
+        self.with_spaces += usize::from(relative.with_extension("").to_string_lossy().contains(char::is_whitespace));
+        self.utterances.push(Utterance::new(key, Source::File(path)));
+    }
+
     /// Adds what `add` finds in `path`, which must be something.
     fn add_list(&mut self, path: &Path, add: fn(&Path, &mut Self) -> Result<(), Error>) -> Result<(), Error> {
-        let size = |inputs: &Self| (inputs.utterances.len(), inputs.rejected.len());
+        let size = |inputs: &Self| (inputs.utterances.len(), inputs.num_rejected);
         let before = size(self);
         add(path, self)?;
         if size(self) == before { Err(Error::EmptyInput { path: path.to_owned() }) } else { Ok(()) }
@@ -181,7 +219,10 @@ impl Inputs {
 
     /// Notes what cannot be listed.
     fn reject(&mut self, error: Error) {
-        self.rejected.push(Arc::new(error));
+        self.num_rejected += 1;
+        if self.rejected.len() < MOST_REJECTED {
+            self.rejected.push(Arc::new(error));
+        }
     }
 
     /// Takes a list of recordings as it is, but for those with the key of another before them,
@@ -201,11 +242,15 @@ impl Inputs {
     /// Rejects the utterances whose key is that of an earlier one, among those from `begin` on.
     fn reject_known_keys(&mut self, begin: usize) {
         let mut sources: HashMap<&str, &Source> = HashMap::with_capacity(self.utterances.len() - begin);
-        let (mut errors, mut is_new) = (Vec::new(), vec![true; begin]);
+        let (mut errors, mut count, mut is_new) = (Vec::new(), 0, vec![true; begin]);
         for Utterance { key, source, .. } in &self.utterances[begin..] {
             let entry = sources.entry(key.as_str());
             is_new.push(matches!(entry, Entry::Vacant(_)));
             if let Entry::Occupied(first) = &entry {
+                count += 1;
+                if count > MOST_REJECTED {
+                    continue;
+                }
                 let (first, second) = (first.get().to_string(), source.to_string());
                 errors.push(Error::DuplicateKey { key: key.clone(), first, second });
             }
@@ -213,7 +258,9 @@ impl Inputs {
         }
         let mut is_new = is_new.into_iter();
         self.utterances.retain(|_| is_new.next().unwrap_or(true));
+        let more = count - errors.len();
         errors.into_iter().for_each(|error| self.reject(error));
+        self.num_rejected += more;
     }
 
     /// The recordings. There is one at least, unless all that was named is
@@ -225,11 +272,18 @@ impl Inputs {
 
     /// What the paths name and what cannot even be tried: lines of lists that are none, files of
     /// folders that are audio of formats that are not read, and recordings with the key of another.
-    /// Each error names its file, and its line. A run takes them into its
+    /// Each error names its file, and its line. The first hundred are kept;
+    /// [`num_rejected`](Self::num_rejected) counts all. A run takes them into its
     /// [`Summary`](super::Summary).
     #[must_use]
     pub fn rejected(&self) -> &[Arc<Error>] {
         &self.rejected
+    }
+
+    /// How many files, lines and recordings are [`rejected`](Self::rejected).
+    #[must_use]
+    pub fn num_rejected(&self) -> usize {
+        self.num_rejected
     }
 
     /// The files of folders that are passed over because they are no audio at all, such as
@@ -271,7 +325,8 @@ impl Inputs {
         if shard.index > 1 {
             return Ok(inputs);
         }
-        Ok(Self { rejected: self.rejected.clone(), others: self.others.clone(), ..inputs })
+        let Self { num_rejected, .. } = *self;
+        Ok(Self { rejected: self.rejected.clone(), num_rejected, others: self.others.clone(), ..inputs })
     }
 }
 
@@ -340,6 +395,9 @@ impl std::fmt::Display for Shard {
     }
 }
 
+/// How many errors of what is rejected are kept.
+const MOST_REJECTED: usize = 100;
+
 fn add_folder(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
     let (begin, begin_rejected) = (inputs.utterances.len(), inputs.rejected.len());
     let mut to_visit = vec![folder.to_owned()];
@@ -361,8 +419,8 @@ fn add_folder(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
             } else if path.is_dir() {
                 // A link to a folder is not followed.
             } else if has_ending(&path, AUDIO) || has_ending(&path, COMPRESSED) {
-                let key = key_of(path.strip_prefix(folder).unwrap_or(&path));
-                inputs.utterances.push(Utterance::new(key, Source::File(path)));
+                let relative = path.strip_prefix(folder).unwrap_or(&path).to_owned();
+                inputs.add_file(path, &relative);
             } else if let Some(error) = not_listed(&path) {
                 inputs.reject(error);
             } else {
@@ -396,15 +454,21 @@ fn not_listed(path: &Path) -> Option<Error> {
     match format.error() {
         Some(error) if format.is_audio() => Some(in_file(error)),
         None if format.is_audio() => Some(Error::UnlistedFile { path: path.to_owned() }),
-        _ if has_ending(path, formats::AUDIO_ENDINGS) => Some(in_file(formats::not_audio(&head))),
+        error if has_ending(path, formats::AUDIO_ENDINGS) => {
+            Some(in_file(error.unwrap_or_else(|| formats::not_audio(&head))))
+        }
         _ => None,
     }
 }
 
 fn add_script(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
+    add_script_of(path, inputs, Source::Script)
+}
+
+fn add_script_of(path: &Path, inputs: &mut Inputs, source: fn(String) -> Source) -> Result<(), Error> {
     for_each_line(path, inputs, |_, line, inputs| {
         let (key, rxfilename) = line.split_once(|c: char| c.is_ascii_whitespace())?;
-        inputs.utterances.push(Utterance::new(key, Source::Script(rxfilename.trim_start().to_owned())));
+        inputs.utterances.push(Utterance::new(key, source(rxfilename.trim_start().to_owned())));
         Some(())
     })
 }
@@ -434,7 +498,7 @@ fn for_each_line(
 }
 
 /// As much of a line as a message should have.
-fn beginning(text: &str) -> String {
+pub(crate) fn beginning(text: &str) -> String {
     const MOST: usize = 100;
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -481,6 +545,17 @@ mod tests {
         let inputs = Inputs::from_paths([&path]).unwrap();
         assert_eq!(keys(&inputs), ["z", "a"]);
         assert_eq!(inputs.utterances()[1].source, Source::Script("sox a.flac -t wav - |".into()));
+    }
+
+    #[test]
+    fn of_many_lines_that_are_none_the_first_hundred_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("wav.scp");
+        fs::write(&path, format!("a a.wav\n{}{}", "lonely\n".repeat(300), "a b.wav\n".repeat(300))).unwrap();
+        let inputs = Inputs::from_paths([&path]).unwrap();
+        assert_eq!((keys(&inputs), inputs.rejected().len(), inputs.num_rejected()), (vec!["a"], 100, 600));
+        let repeated = Inputs::new(vec![inputs.utterances()[0].clone(); 201]).unwrap();
+        assert_eq!((repeated.rejected().len(), repeated.num_rejected()), (100, 200));
     }
 
     #[test]

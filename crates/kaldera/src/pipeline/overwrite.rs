@@ -53,7 +53,7 @@ pub(super) fn refuse_overwriting<'a>(inputs: impl Iterator<Item = &'a Path>, out
 pub(crate) fn path_of(source: &Source) -> Option<&Path> {
     match source {
         Source::File(path) => Some(path),
-        Source::Script(rxfilename) => match classify(rxfilename) {
+        Source::Script(rxfilename) | Source::FoundScript(rxfilename) => match classify(rxfilename) {
             Ok(Rxfilename::File { path } | Rxfilename::Offset { path, .. }) => Some(path.as_ref()),
             _ => None,
         },

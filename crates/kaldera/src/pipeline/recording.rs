@@ -106,7 +106,7 @@ impl Recording {
             return Err(Error::NoRate { channels: num_channels, samp_freq });
         }
         let WaveSamples::F32(samples) = &self.samples else { return Ok(()) };
-        match first_not_finite(samples) {
+        match Samples::F32(samples).first_not_finite() {
             Some(i) => {
                 let (sample, channel) = (i / num_channels, i % num_channels);
                 Err(Error::NotFiniteSample { sample, channel, value: samples[i] })
@@ -368,15 +368,6 @@ impl From<Recording> for WaveSamples {
     }
 }
 
-/// The first sample that is NaN or infinite.
-fn first_not_finite(samples: &[f32]) -> Option<usize> {
-    /// Within a block nothing ends the loop early, so that it is one of vectors.
-    const BLOCK: usize = 1 << 10;
-    let all_finite = |block: &[f32]| block.iter().fold(true, |all, sample| all & sample.is_finite());
-    let begin = BLOCK * samples.chunks(BLOCK).position(|block| !all_finite(block))?;
-    samples[begin..].iter().position(|sample| !sample.is_finite()).map(|i| begin + i)
-}
-
 /// A sample as the integer that it is.
 fn whole(sample: f32) -> Option<i16> {
     // Saturates, and makes 0 of NaN: what is no such integer differs then.
@@ -392,28 +383,36 @@ fn pick<T: Copy>(samples: &[T], num_channels: usize, channel: usize) -> Vec<T> {
 /// How recordings are read.
 ///
 /// ```
-/// use kaldera::pipeline::ReadOptions;
+/// use kaldera::pipeline::{Pipes, ReadOptions};
 ///
 /// // For a list from somebody else: no command in it is run.
-/// let options = ReadOptions::default().with_pipes(false);
+/// let options = ReadOptions::default().with_pipes(Pipes::Never);
 /// assert!(!options.allow_truncated);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// By default truncated files are errors, and the commands of lists that were named are run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Whether a file that ends early, or cannot be decoded to its end, gives what is there, with a
     /// warning. Otherwise it is an error.
     pub allow_truncated: bool,
-    /// Whether commands are run that a list has in the place of files: `sox a.mp3 -t wav - |`.
-    pub pipes: bool,
+    /// Which commands are run that a list has in the place of files: `sox a.mp3 -t wav - |`.
+    pub pipes: Pipes,
 }
 
-/// Truncated files are errors, and commands are run.
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self { allow_truncated: false, pipes: true }
-    }
+/// Which commands of lists are run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Pipes {
+    /// None.
+    Never,
+    /// The commands of lists that were named, and not of a `wav.scp` that was found in a folder.
+    #[default]
+    Named,
+    /// All.
+    Always,
 }
 
 impl ReadOptions {
@@ -425,7 +424,7 @@ impl ReadOptions {
 
     /// Sets [`pipes`](Self::pipes).
     #[must_use]
-    pub fn with_pipes(self, pipes: bool) -> Self {
+    pub fn with_pipes(self, pipes: Pipes) -> Self {
         Self { pipes, ..self }
     }
 }
@@ -455,7 +454,9 @@ impl Reader {
             Source::Samples(recording) => return recording.check().map(|()| Arc::clone(recording)),
             Source::Missing(recording) => return Err(Error::NoRecording { recording: recording.clone() }),
             Source::File(path) => read_file(path, options),
-            Source::Script(rxfilename) => read_script(rxfilename, options),
+            Source::Script(rxfilename) => read_script(rxfilename, options.pipes != Pipes::Never, options),
+            Source::FoundScript(rxfilename) => read_script(rxfilename, options.pipes == Pipes::Always, options)
+                .map_err(|error| of_found_list(error, options)),
         };
         let recording = recording.map(Arc::new);
         if span.is_none() {
@@ -475,11 +476,21 @@ fn read_file(path: &Path, options: &ReadOptions) -> Result<Recording, Error> {
     read_stream(&mut BufReader::with_capacity(HEADER_BYTES, file), options)
 }
 
+/// Says how a command of a list that was found in a folder is run.
+fn of_found_list(error: Error, options: &ReadOptions) -> Error {
+    match error {
+        Error::Io(kaldi_io::Error::PipeRefused { command }) if options.pipes == Pipes::Named => {
+            Error::FoundPipe { command }
+        }
+        error => error,
+    }
+}
+
 /// Reads what an rxfilename names. If it is a command that fails, that is the error, whatever it
 /// wrote before.
-fn read_script(rxfilename: &str, options: &ReadOptions) -> Result<Recording, Error> {
+fn read_script(rxfilename: &str, pipes: bool, options: &ReadOptions) -> Result<Recording, Error> {
     if let Rxfilename::Pipe { command } = classify(rxfilename)?
-        && !options.pipes
+        && !pipes
     {
         return Err(kaldi_io::Error::PipeRefused { command: command.trim().to_owned() }.into());
     }
@@ -649,10 +660,6 @@ mod tests {
             assert!(matches!(error, Error::NotFiniteSample { sample: 16, channel: 1, .. }), "{error}");
         }
         assert!(read(Recording::from_f32(vec![f32::MAX], 8000.0)).is_ok());
-        let mut samples = vec![1.0; 5000];
-        samples[4999] = f32::NAN;
-        assert_eq!(first_not_finite(&samples), Some(4999));
-        assert_eq!(first_not_finite(&samples[..4999]), None);
     }
 
     #[test]

@@ -1,18 +1,19 @@
 //! What makes words of log-probabilities.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fsa::dense::DenseOptions;
 use fsa::graphs::{ArpaOptions, NgramModel};
-use fsa::io::{OpenFstBinary, OpenFstText, SymbolTable};
-use fsa::{Fsa, Graph, GraphLabels};
+use fsa::io::{GraphFile, SymbolTable};
+use fsa::{Fsa, Graph};
 use kaldera_base::setters;
+use kaldera_base::text::lines;
 use kaldera_decoder::align::TranscriptWord;
 use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, CtcStream, SpellingTree, WordModel};
 use kaldera_decoder::graph::{GraphOptions, GraphRecognizer, GraphStream, WordSpellings};
-use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Vocabulary, WordUnits};
+use kaldera_decoder::{Error as DecoderError, FrameTimes, HotWord, LogProbs, Recognition, Vocabulary, WordUnits};
 use kaldera_network::Predictor;
 use serde::{Deserialize, Serialize};
 
@@ -42,9 +43,12 @@ pub struct DecodingOptions {
     /// How many tokens a frame may have, of a transducer.
     #[doc(alias("max_sym_per_frame", "max_symbols"))]
     pub symbols_per_frame: usize,
-    /// Phrases that are more probable than the model thinks.
-    pub hotwords: Vec<String>,
-    /// The bonus of a hot word.
+    /// Phrases that are more probable than the model thinks. What cannot be spelled is left out with a
+    /// warning.
+    #[serde(with = "hotword_lines")]
+    pub hotwords: Vec<HotWord>,
+    /// The bonus of each token of a hot word that has none of its own; where words are spelled or of a
+    /// lexicon, of each word. 1.5 unless set.
     pub hotword_weight: f64,
     /// A language model in place of the description's.
     pub language_model: Option<PathBuf>,
@@ -58,6 +62,22 @@ pub struct DecodingOptions {
     pub lattice_beam: f32,
     /// At most so many states of a graph are kept in a frame.
     pub max_active: usize,
+}
+
+/// Hot words as the lines that [`HotWord`] reads.
+mod hotword_lines {
+    use kaldera_decoder::HotWord;
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(hotwords: &[HotWord], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(hotwords.iter().cloned().map(String::from))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<HotWord>, D::Error> {
+        let lines = Vec::<String>::deserialize(deserializer)?;
+        lines.iter().map(|line| line.parse().map_err(D::Error::custom)).collect()
+    }
 }
 
 impl Default for DecodingOptions {
@@ -88,8 +108,8 @@ setters! {
     lm_weight, with_lm_weight: f64, "With this weight of the language model.";
     word_score, with_word_score: f64, "With this score for each word.";
     symbols_per_frame, with_symbols_per_frame: usize, "With this many tokens in a frame of a transducer.";
-    hotwords, with_hotwords: Vec<String>, "With these hot words.";
-    hotword_weight, with_hotword_weight: f64, "With this bonus of a hot word.";
+    hotwords, with_hotwords: Vec<HotWord>, "With these hot words.";
+    hotword_weight, with_hotword_weight: f64, "With this bonus of each token of a hot word.";
     language_model, with_language_model: Option<PathBuf>, "With this language model.";
     graph, with_graph: Option<PathBuf>, "With this decoding graph.";
     acoustic_scale, with_acoustic_scale: f32, "With this scale of the scores of the network.";
@@ -181,8 +201,12 @@ impl Model {
         }
         // A transducer refuses a lexicon.
         let lexicon = lexicon.filter(|_| predictor.is_none());
-        let spellings = lexicon.as_deref().map(|text| spellings(text, vocabulary)).transpose();
-        let spellings = spellings.map_err(|error| self.refuse("lexicon", error.to_string()))?.unwrap_or_default();
+        let spellings = match (&description.lexicon, lexicon.as_deref()) {
+            (Some(file), Some(text)) => {
+                spellings(text, vocabulary).map_err(|reason| self.in_file("lexicon", file, &reason))?
+            }
+            _ => Spellings::new(),
+        };
         let search = match (predictor, graph.or(description.graph.as_ref().map(|file| ("graph", file)))) {
             (Some(predictor), _) => {
                 Search::Transducer(Box::new(self.transducer(predictor, columns, vocabulary, times)?))
@@ -196,7 +220,7 @@ impl Model {
     fn graph_search(
         &self,
         key: &str,
-        file: &std::path::Path,
+        file: &Path,
         vocabulary: &Vocabulary,
         spellings: &Spellings,
         times: FrameTimes,
@@ -212,26 +236,39 @@ impl Model {
         let mut reader = self.reader(key, file)?;
         std::io::Read::read_to_end(&mut reader, &mut bytes).map_err(|error| self.in_file(key, file, &error))?;
         let failed = |error: &dyn std::fmt::Display| self.in_file(key, file, error);
-        let (graph, own_words): (Graph<Fsa>, Option<SymbolTable>) = if OpenFstBinary::is_one(&bytes) {
-            let read = OpenFstBinary::read(&bytes).map_err(|error| failed(&error))?;
-            (read.graph, read.output_symbols)
-        } else {
-            let text =
-                std::str::from_utf8(&bytes).map_err(|_| failed(&"neither OpenFst's binary form nor its text"))?;
-            (OpenFstText::default().read(text).map_err(|error| failed(&error))?, None)
+        let read = GraphFile::read(&bytes).map_err(|error| failed(&error))?;
+        let described = self.description.graph_words.as_ref().map(|words| self.table("graph-words", words));
+        // The description's table is that of its own graph.
+        let (own, other) = match key {
+            "graph" => (described.transpose()?, read.output_symbols),
+            _ => (read.output_symbols, described.transpose()?),
         };
-        let words = match &self.description.graph_words {
-            Some(words) => {
-                let text = self.read_text("graph-words", words)?;
-                Some(text.parse().map_err(|error| self.in_file("graph-words", words, &error))?)
-            }
-            None => own_words,
+        let words = match own {
+            Some(words) => Some(words),
+            None => self.table_beside(key, file, "words")?.or(other),
         };
         let Some(words) = words else {
-            return Err(self.refuse("graph-words", "it is missing, and the graph has no symbols: a table WORD NUMBER"));
+            let reason = format!(
+                "it is missing, and the graph has no symbols: a table WORD NUMBER, here or in {}",
+                beside(&self.path(file), "words").display()
+            );
+            return Err(self.refuse("graph-words", reason));
         };
+        let tokens = match read.input_symbols {
+            Some(tokens) => Some(tokens),
+            None => self.table_beside(key, file, "tokens")?,
+        };
+        if tokens.is_none() {
+            tracing::warn!(
+                "{}: it has no table of tokens, and none is in {}: its labels are taken for the numbers of the model's tokens",
+                self.path(file).display(),
+                beside(file, "tokens").display()
+            );
+        }
+        let graph = of_model(read.graph, tokens.as_ref(), vocabulary).map_err(|reason| failed(&reason))?;
+        let graph = graph.into_class_plus_one().map_err(|error| failed(&error))?;
+        check_words(&graph, &words).map_err(|reason| failed(&reason))?;
         let search = DenseOptions::default()
-            .with_labels(GraphLabels::ClassPlusOne)
             .with_search_beam(options.search_beam)
             .with_output_beam(options.lattice_beam)
             .with_max_active_states(options.max_active);
@@ -242,6 +279,10 @@ impl Model {
             .with_times(times)
             .with_n_best(options.n_best);
         let numbers = spellings.iter().filter_map(|(word, spelled)| Some((words.find(word)?, Arc::clone(spelled))));
+        let numbers: Vec<_> = numbers.collect();
+        if numbers.is_empty() && !spellings.is_empty() {
+            return Err(self.refuse("lexicon", "it has no word of the graph"));
+        }
         let spellings = WordSpellings::new(numbers, vocabulary.separator());
         let recognizer = GraphRecognizer::new(graph, Some(words), graph_options).map_err(|error| failed(&error))?;
         Ok(Search::Graph(Box::new(recognizer.with_spellings(spellings))))
@@ -252,10 +293,14 @@ impl Model {
         let options = &description.decoding;
         let model = options.language_model.as_ref().map(|file| ("decoding.language-model", file));
         let model = model.or(description.language_model.as_ref().map(|file| ("language-model", file)));
+        let of_model = |error: &dyn std::fmt::Display| match model {
+            Some((key, file)) => self.in_file(key, file, error),
+            None => self.refuse("decoding", error.to_string()),
+        };
         let model = model.map(|(key, file)| {
             let reader = self.reader(key, file)?;
             let model = NgramModel::from_reader(reader, &ArpaOptions::default(), &mut |_| {});
-            model.map_err(|error| self.in_file(key, file, &error))
+            model.map_err(|error| of_model(&error))
         });
         let model = model.transpose()?;
         let plain = options.beam.is_none()
@@ -275,7 +320,7 @@ impl Model {
             ctc.with_beam_size(options.beam.unwrap_or(BEAM.max(options.n_best))).with_word_score(word_score)
         };
         let mut symbols = match &model {
-            Some(model) => model.symbols().map_err(|error| self.refuse("language-model", error.to_string()))?,
+            Some(model) => model.symbols().map_err(|error| of_model(&error))?,
             None => SymbolTable::default(),
         };
         let tree = match (lexicon, description.words) {
@@ -292,6 +337,13 @@ impl Model {
             }
             (None, _) => None,
         };
+        if let Some(model) = &model {
+            match &tree {
+                Some(tree) => check_known(model, tree),
+                None => check_spelled(model, vocabulary),
+            }
+            .map_err(|reason| of_model(&reason))?;
+        }
         let decoder = match (tree, model) {
             (Some(tree), Some(model)) => {
                 let tree = tree.smeared(&model);
@@ -306,14 +358,165 @@ impl Model {
                 CtcDecoder::words(vocabulary.clone(), ctc, model)
             }
         };
-        let decoder = decoder.and_then(|decoder| match options.hotwords.is_empty() {
-            true => Ok(decoder),
-            false => decoder.with_hot_texts(&options.hotwords),
-        });
-        let decoder = decoder.and_then(|decoder| decoder.with_times(times));
-        let decoder = decoder.map_err(|error| self.refuse("decoding", error.to_string()))?;
+        let failed = |error: DecoderError| self.refuse("decoding", error.to_string());
+        let mut decoder = decoder.and_then(|decoder| decoder.with_times(times)).map_err(failed)?;
+        if !options.hotwords.is_empty() {
+            let hotwords = self.spelled_hotwords(|phrase| decoder.spell(phrase))?;
+            decoder = decoder.with_hot_texts(hotwords).map_err(failed)?;
+        }
         Ok(Search::Ctc(Box::new(decoder)))
     }
+
+    /// The hot words that can be spelled; the others are counted and named in a warning.
+    pub(super) fn spelled_hotwords(
+        &self,
+        spell: impl Fn(&str) -> Result<Vec<i32>, DecoderError>,
+    ) -> Result<Vec<HotWord>, Error> {
+        let all = &self.description.decoding.hotwords;
+        let (mut spelled, mut refused) = (vec![], vec![]);
+        for hot in all {
+            match spell(&hot.phrase) {
+                Ok(_) => spelled.push(hot.clone()),
+                Err(error) => refused.push(match &hot.place {
+                    Some(place) => format!("{place}: {error}"),
+                    None => error.to_string(),
+                }),
+            }
+        }
+        let more = if refused.len() > SHOWN { format!("; and {} more", refused.len() - SHOWN) } else { String::new() };
+        let named = refused.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("; ");
+        if spelled.is_empty() {
+            return Err(self.refuse("decoding.hotwords", format!("none can be used: {named}{more}")));
+        }
+        if !refused.is_empty() {
+            tracing::warn!("{} of {} hot words are left out: {named}{more}", refused.len(), all.len());
+        }
+        Ok(spelled)
+    }
+
+    fn table(&self, key: &str, file: &Path) -> Result<SymbolTable, Error> {
+        self.read_text(key, file)?.parse().map_err(|error| self.in_file(key, file, &error))
+    }
+
+    /// The table that `kaldera fst make-hlg` writes beside a graph, if it is there.
+    fn table_beside(&self, key: &str, graph: &Path, kind: &str) -> Result<Option<SymbolTable>, Error> {
+        let file = beside(graph, kind);
+        if self.path(&file).is_file() { self.table(key, &file).map(Some) } else { Ok(None) }
+    }
+}
+
+/// Things that a message names.
+const SHOWN: usize = 5;
+
+/// What exporters call the blank.
+const BLANKS: [&str; 5] = ["<blk>", "<blank>", "<eps>", "[blank]", "<pad>"];
+
+/// The tables that `kaldera fst make-hlg` writes beside a graph.
+pub(super) const TABLES: [&str; 2] = ["tokens", "words"];
+
+/// The file of a table beside a graph.
+pub(super) fn beside(graph: &Path, kind: &str) -> PathBuf {
+    let mut name = graph.as_os_str().to_owned();
+    name.push(format!(".{kind}.txt"));
+    name.into()
+}
+
+/// A graph with the model's tokens as its labels: those that its table names, or without a table
+/// those of the same numbers.
+fn of_model(graph: Graph<Fsa>, table: Option<&SymbolTable>, vocabulary: &Vocabulary) -> Result<Graph<Fsa>, String> {
+    let labels = graph.graph_labels();
+    let token = |label: i32, class: usize| {
+        let Some(table) = table else {
+            let number = i32::try_from(class).ok().filter(|_| class < vocabulary.len());
+            return number.ok_or_else(|| {
+                format!(
+                    "it has the label {label}, which is token {class}, and the model has {} tokens",
+                    vocabulary.len()
+                )
+            });
+        };
+        let name =
+            table.get(label).ok_or_else(|| format!("its table of tokens has no label {label}, which it uses"))?;
+        // The topology of CTC calls its class 0 blank, whatever the model's is called.
+        let blank = (class == 0 && BLANKS.contains(&name)).then_some(vocabulary.blank());
+        vocabulary.number(name).or(blank).ok_or_else(|| format!("it has the token '{name}', which the model lacks"))
+    };
+    let (mut known, mut arcs) = (HashMap::new(), graph.fsas().arcs().to_vec());
+    for arc in &mut arcs {
+        let Some(class) = labels.class(arc.label) else { continue };
+        let found = match known.get(&arc.label) {
+            Some(&found) => found,
+            None => {
+                let found = labels.label_of(token(arc.label, class)?);
+                known.insert(arc.label, found);
+                found
+            }
+        };
+        arc.label = found;
+    }
+    if known.iter().all(|(label, found)| label == found) {
+        return Ok(graph);
+    }
+    let (fsa, attributes) = graph.into_parts();
+    let made = Fsa::from_arcs(fsa.num_states(), arcs).and_then(|fsa| Graph::from_parts(fsa, attributes));
+    made.map_err(|error| error.to_string())
+}
+
+/// A graph has words, and the table all of them.
+fn check_words(graph: &Graph<Fsa>, words: &SymbolTable) -> Result<(), String> {
+    let mut used: Vec<i32> = graph.aux_labels().unwrap_or_default().iter().copied().filter(|&word| word > 0).collect();
+    used.sort_unstable();
+    used.dedup();
+    if used.is_empty() {
+        return Err(fsa::Error::NoWords.to_string());
+    }
+    match used.iter().find(|&&word| words.get(word).is_none()) {
+        Some(word) => Err(format!("its table of words has no label {word}, which it puts out")),
+        None => Ok(()),
+    }
+}
+
+/// A language model has words of a lexicon; if these are few, a warning counts them.
+fn check_known(model: &NgramModel, tree: &SpellingTree) -> Result<(), String> {
+    let known = model.count_words(tree.spelled_words()).map_err(|error| error.to_string())?;
+    let all = tree.spelled_words().len();
+    if known < all.div_ceil(2) {
+        tracing::warn!(
+            "the language model has {known} of the {all} words that tokens or the lexicon spell: no other is found"
+        );
+    }
+    Ok(())
+}
+
+/// The words of a language model can be spelled with the tokens; if few can, a warning counts them.
+fn check_spelled(model: &NgramModel, vocabulary: &Vocabulary) -> Result<(), String> {
+    /// So many words say enough of a model.
+    const LOOKED_AT: usize = 10_000;
+    let symbols = model.symbols().map_err(|error| error.to_string())?;
+    let is_word = |word: &str| model.find(word).is_some_and(|label| Some(label) != model.unknown());
+    let words: Vec<&str> = symbols.iter().map(|(word, _)| word).filter(|word| is_word(word)).collect();
+    let looked_at = words.iter().step_by(words.len() / LOOKED_AT + 1);
+    let all = looked_at.len();
+    let is_spelled = |word: &str| vocabulary.tokenize(word).is_ok();
+    let missing: Vec<&str> = looked_at.copied().filter(|word| !is_spelled(word)).collect();
+    let Some(first) = missing.first() else { return Ok(()) };
+    let in_case = |word: &&&str| is_spelled(&word.to_lowercase()) || is_spelled(&word.to_uppercase());
+    let (example, case) = match missing.iter().find(in_case) {
+        Some(word) => (word, ", as they differ from the tokens in case: write the model in their case"),
+        None => (first, ""),
+    };
+    if missing.len() == all {
+        return Err(format!(
+            "no word of the language model, such as '{example}', can be spelled with the tokens{case}"
+        ));
+    }
+    let spelled = all - missing.len();
+    if spelled < all.div_ceil(2) {
+        tracing::warn!(
+            "{spelled} of {all} words of the language model can be spelled with the tokens, and others, such as '{example}', cannot{case}"
+        );
+    }
+    Ok(())
 }
 
 impl Decoder {
@@ -349,7 +552,7 @@ impl Decoder {
         let spellings = match (self.spellings.get(word), vocabulary.words()) {
             (Some(spellings), _) => spellings.to_vec(),
             (None, WordUnits::None) => {
-                let missing = || kaldera_decoder::Error::Untokenizable { phrase: word.into(), part: word.into() };
+                let missing = || DecoderError::Untokenizable { phrase: word.into(), part: word.into() };
                 let number = vocabulary.number(word).filter(|&number| number != vocabulary.blank());
                 vec![vec![number.ok_or_else(missing)?]]
             }
@@ -360,12 +563,12 @@ impl Decoder {
 }
 
 /// The spellings of words in a lexicon of lines `WORD TOKEN...`.
-fn spellings(lexicon: &str, vocabulary: &Vocabulary) -> Result<Spellings, kaldera_decoder::Error> {
+fn spellings(lexicon: &str, vocabulary: &Vocabulary) -> Result<Spellings, String> {
     let mut by_word: HashMap<String, Vec<Vec<i32>>> = HashMap::new();
-    for line in lexicon.lines() {
-        let mut fields = line.split_whitespace();
+    for (number, line) in lines(lexicon) {
+        let mut fields = line.split_ascii_whitespace();
         let Some(word) = fields.next() else { continue };
-        let unknown = |part: &str| kaldera_decoder::Error::Untokenizable { phrase: word.into(), part: part.into() };
+        let unknown = |part: &str| format!("line {number}, '{word}': there is no token '{part}'");
         let spelling = fields.map(|token| vocabulary.number(token).ok_or_else(|| unknown(token)));
         let (own, spelling) = (by_word.entry(word.to_owned()).or_default(), spelling.collect::<Result<_, _>>()?);
         if !own.contains(&spelling) {

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
 use kaldera_decoder::align::Topology;
 use kaldera_decoder::{FrameTimes, Vocabulary, WordUnits};
 use kaldera_network::{
@@ -16,11 +15,14 @@ use serde::Deserialize;
 use toml::Table;
 
 use crate::Error;
-use crate::pipeline::limits::Limited;
+use crate::pipeline::inputs::beginning;
 use crate::pipeline::overwrite::path_of;
 use crate::pipeline::{Inputs, read_features_of};
-use crate::recognizer::decoding::DecodingOptions;
+use crate::recognizer::confinement::{self, Bounds};
+use crate::recognizer::decoding::{DecodingOptions, TABLES, beside};
 use crate::recognizer::front_end::FrontEnd;
+use crate::similar::did_you_mean;
+use crate::text;
 
 /// The description's name.
 const FILE: &str = "model.toml";
@@ -103,6 +105,36 @@ pub(super) struct NetworkFile {
     pub(super) durations: Vec<usize>,
 }
 
+impl NetworkFile {
+    /// Whether it is an archive of log-probabilities.
+    fn is_archive(&self) -> bool {
+        self.file.extension().is_some_and(|ending| ["ark", "scp", "npz"].iter().any(|archive| ending == *archive))
+    }
+}
+
+impl Description {
+    /// The files that it names, with their keys.
+    fn named_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let Self { tokens, network, graph, graph_words, lexicon, language_model, decoding, features, .. } = self;
+        let cmvn = features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
+        let named = [
+            ("tokens", Some(tokens)),
+            ("network.file", Some(&network.file)),
+            ("network.predictor", network.predictor.as_ref()),
+            ("network.joiner", network.joiner.as_ref()),
+            ("network.outputs", network.outputs.as_ref()),
+            ("graph", graph.as_ref()),
+            ("graph-words", graph_words.as_ref()),
+            ("lexicon", lexicon.as_ref()),
+            ("language-model", language_model.as_ref()),
+            ("decoding.graph", decoding.graph.as_ref()),
+            ("decoding.language-model", decoding.language_model.as_ref()),
+        ];
+        let named = named.into_iter().filter_map(|(key, file)| Some((key, file?.as_path())));
+        named.chain(cmvn.map(|file| ("features.cmvn", Path::new(file))))
+    }
+}
+
 /// A folder and its description.
 #[derive(Debug)]
 pub(super) struct Model {
@@ -111,22 +143,39 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn open(folder: &Path) -> Result<Self, Error> {
+    /// Reads the description of a folder. With `outside` it may name files outside the folder.
+    pub(super) fn open(folder: &Path, outside: bool) -> Result<Self, Error> {
         let path = folder.join(FILE);
         let wrong = |reason: String| Error::ModelFile { path: path.clone(), reason };
         let size =
             fs::metadata(&path).map_err(|error| wrong(format!("{error}; a model is a folder with this file")))?;
+        let bounds = if outside { Bounds::Anywhere } else { Bounds::Folder };
+        confinement::check(folder, Path::new(FILE), bounds).map_err(wrong)?;
         if size.len() > MAX_BYTES {
             return Err(wrong(format!("it has {} bytes, and a description at most {MAX_BYTES}", size.len())));
         }
-        let text = fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+        let text = text::read_file(&path).map_err(|error| wrong(error.to_string()))?;
         let description = toml::from_str(&text).map_err(|error| {
             let line =
                 error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.split('\n').count());
-            let shown = text.lines().nth(line - 1).unwrap_or_default().trim();
-            wrong(format!("line {line}, '{shown}': {}", error.message()))
+            let shown = beginning(text.lines().nth(line - 1).unwrap_or_default().trim());
+            wrong(format!("line {line}, '{shown}': {}{}", error.message(), hint(error.message())))
         })?;
-        Ok(Self { folder: folder.to_owned(), description })
+        let model = Self { folder: folder.to_owned(), description };
+        let bounds = match (outside, model.description.network.is_archive()) {
+            (true, _) => Bounds::Anywhere,
+            (false, true) => Bounds::Relative,
+            (false, false) => Bounds::Folder,
+        };
+        for (key, file) in model.description.named_files() {
+            confinement::check(folder, file, bounds).map_err(|reason| model.refuse(key, reason))?;
+            let tables =
+                TABLES.iter().filter(|_| ["graph", "decoding.graph"].contains(&key)).map(|kind| beside(file, kind));
+            for table in tables {
+                confinement::check(folder, &table, bounds).map_err(|reason| model.refuse(key, reason))?;
+            }
+        }
+        Ok(model)
     }
 
     /// The error of a key.
@@ -161,6 +210,12 @@ impl Model {
             std::iter::once(tokens).chain(networks.clone().map(|(_, file)| file)).chain(others.into_iter().flatten());
         let mut files: Vec<PathBuf> =
             std::iter::once(self.folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
+        files.extend(
+            graph
+                .into_iter()
+                .flat_map(|graph| TABLES.map(|kind| self.path(&beside(graph, kind))))
+                .filter(|table| table.is_file()),
+        );
         let cmvn = self.description.features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
         files.extend(cmvn.map(|file| self.path(Path::new(file))));
         // What a list names, too.
@@ -202,22 +257,16 @@ impl Model {
     }
 
     pub(super) fn read_text(&self, key: &str, file: &Path) -> Result<String, Error> {
-        let mut text = String::new();
-        let mut reader = self.reader(key, file)?;
-        std::io::Read::read_to_string(&mut reader, &mut text).map_err(|error| self.in_file(key, file, &error))?;
-        Ok(text)
+        text::read(self.opened(key, file)?).map_err(|error| self.in_file(key, file, &error))
     }
 
     /// A file's bytes, without the compression of gzip, which may not swell beyond a limit.
     pub(super) fn reader(&self, key: &str, file: &Path) -> Result<Box<dyn BufRead>, Error> {
-        let failed = |error: std::io::Error| self.in_file(key, file, &error);
-        let opened = fs::File::open(self.path(file)).map_err(failed)?;
-        let size = opened.metadata().map_err(failed)?.len();
-        let mut reader = BufReader::new(opened);
-        if reader.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
-            return Ok(Box::new(BufReader::new(Limited::new(MultiGzDecoder::new(reader), size))));
-        }
-        Ok(Box::new(reader))
+        text::uncompressed(self.opened(key, file)?).map_err(|error| self.in_file(key, file, &error))
+    }
+
+    fn opened(&self, key: &str, file: &Path) -> Result<fs::File, Error> {
+        fs::File::open(self.path(file)).map_err(|error| self.in_file(key, file, &error))
     }
 
     pub(super) fn front_end(&self) -> Result<FrontEnd, Error> {
@@ -431,6 +480,9 @@ impl Model {
     pub(super) fn times(&self, front_end: &FrontEnd, subsampling: usize) -> Result<FrameTimes, Error> {
         let Description { frame_shift, subsampling: described, .. } = &self.description;
         let own = front_end.frame_shift();
+        if let Some(shift) = frame_shift.filter(|shift| !(*shift > 0.0 && shift.is_finite())) {
+            return Err(self.refuse("frame-shift", format!("{shift} s is no time from frame to frame")));
+        }
         let shift = match (frame_shift, own) {
             // Frames advance by whole samples: 9.977 ms at 22050 Hz are also 10 ms.
             (Some(shift), Some(own)) if (shift - own).abs() > front_end.sample_seconds() => {
@@ -440,9 +492,6 @@ impl Model {
             (_, Some(own)) => own,
             (None, None) => return Err(self.refuse("frame-shift", "it is missing: seconds from frame to frame")),
         };
-        if !(shift > 0.0 && shift.is_finite()) {
-            return Err(self.refuse("frame-shift", format!("{shift} s is no time from frame to frame")));
-        }
         // An archive does not tell its network's.
         let subsampling = match described {
             Some(described) if front_end.samp_freq().is_none() => *described,
@@ -496,6 +545,21 @@ impl Model {
     }
 }
 
+/// Suggests a name for the one that an error of the description does not know.
+fn hint(message: &str) -> String {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let typed = names.next().filter(|_| message.starts_with("unknown"));
+    let hint = typed.map_or_else(String::new, |typed| did_you_mean(typed, names));
+    if !hint.is_empty() || !message.starts_with("unknown field") {
+        return hint;
+    }
+    // A key of the description itself that stands behind the header of a table is one of that table.
+    let keys =
+        toml::from_str::<Description>("'?' = 0").map_or_else(|error| error.message().to_owned(), |_| String::new());
+    let hint = did_you_mean(typed.unwrap_or_default(), keys.split('`').skip(3).step_by(2));
+    if hint.is_empty() { hint } else { format!("{hint} It belongs before the first table, [...]") }
+}
+
 /// Whether a token is one of `#0`, `#1` ..., which tell words of a lexicon apart.
 fn is_disambiguation(text: &str) -> bool {
     let number = text.strip_prefix('#').unwrap_or_default();
@@ -517,7 +581,7 @@ fn merged_tokens(text: &str, tokens: &[String]) -> Result<Vec<Option<usize>>, St
             },
         }
     };
-    (1..).zip(text.lines()).map(token).collect()
+    kaldera_base::text::lines(text).map(token).collect()
 }
 
 #[cfg(test)]
@@ -541,9 +605,13 @@ mod tests {
         fs::write(at(FILE), "kind = 'ctc'\ntokens = 'tokens.txt'\nnetwork = { file = 'model.onnx' }").unwrap();
         // A graph of a tensor whose external_data have a location.
         let field = |number: u8, bytes: &[u8]| [&[8 * number + 2, u8::try_from(bytes.len()).unwrap()], bytes].concat();
-        let tensor = |file: &[u8]| field(5, &field(13, &[field(1, b"location"), field(2, file)].concat()));
+        let location = |file: &[u8]| field(13, &[field(1, b"location"), field(2, file)].concat());
+        let tensor = |file: &[u8]| field(5, &[location(file), vec![0x70, 0x01]].concat());
+        for name in ["w.weights", "w.data"] {
+            fs::write(at(name), [0; 8]).unwrap();
+        }
         fs::write(at("model.onnx"), field(7, &[tensor(b"w.weights"), tensor(b"w.data")].concat())).unwrap();
-        let model = Model::open(folder.path()).unwrap();
+        let model = Model::open(folder.path(), false).unwrap();
         assert_eq!(model.files().unwrap(), [FILE, "tokens.txt", "model.onnx", "w.data", "w.weights"].map(at));
         // A file that cannot be read is an error, not fewer files.
         for broken in [&[0xff; 20][..], &field(7, &tensor(b"../w.data"))] {
@@ -554,11 +622,26 @@ mod tests {
     }
 
     #[test]
+    fn a_misspelt_key_has_a_suggestion() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = |text: &str| {
+            let network = "[network]\nfile = 'x.ark'\n";
+            let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\n{}", text.replace("NETWORK\n", network));
+            fs::write(folder.path().join(FILE), text).unwrap();
+            Model::open(folder.path(), false).unwrap_err().to_string()
+        };
+        assert!(error("languge-model = 'x'\nNETWORK\n").contains("did you mean 'language-model'?"));
+        assert!(error("NETWORK\n[decoding]\nmax_active = 1\n").contains("did you mean 'max-active'?"));
+        let behind = error("NETWORK\nlanguge-model = 'x'\n");
+        assert!(behind.contains("did you mean 'language-model'? It belongs before the first table"), "{behind}");
+    }
+
+    #[test]
     fn disambiguation_symbols_are_no_outputs() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(FILE), "kind = 'ctc'\ntokens = 'tokens.txt'\nnetwork = { file = 'x.ark' }")
             .unwrap();
-        let model = Model::open(folder.path()).unwrap();
+        let model = Model::open(folder.path(), false).unwrap();
         let count = |tokens: &str| {
             fs::write(folder.path().join("tokens.txt"), tokens).unwrap();
             model.vocabulary(3).map(|vocabulary| vocabulary.len()).map_err(|error| error.to_string())
@@ -577,7 +660,7 @@ mod tests {
         let model = |network: &str| {
             let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.1\nnetwork = {network}");
             fs::write(folder.path().join(FILE), text).unwrap();
-            Model::open(folder.path()).unwrap()
+            Model::open(folder.path(), false).unwrap()
         };
         let opened = model("{ file = 'x.ark', runtime = 'ort' }").network(&FrontEnd::none()).map(|_| ());
         let error = opened.unwrap_err().to_string();
@@ -598,7 +681,7 @@ mod tests {
         fs::write(folder.path().join("tokens.txt"), member.repeat(257)).unwrap();
         fs::write(folder.path().join(FILE), "kind = 'ctc'\ntokens = 'tokens.txt'\nnetwork = { file = 'x.ark' }")
             .unwrap();
-        let error = Model::open(folder.path()).unwrap().vocabulary(1).unwrap_err().to_string();
-        assert!(error.contains("key tokens") && error.contains("decompresses to more than"), "{error}");
+        let error = Model::open(folder.path(), false).unwrap().vocabulary(1).unwrap_err().to_string();
+        assert!(error.contains("key tokens") && error.contains("come out of gzip"), "{error}");
     }
 }

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use kaldi_feat::options::{OptionSet, OptionValue, Registry};
 use kaldi_feat::{
     Audio, FeatureKind, FeatureOptions, FrontEndOptions, FrontEndWorkspace, GlobalCmvn, PolyphaseResample,
-    PolyphaseStream, Preset, Resamplers,
+    PolyphaseStream, Preset, Resamplers, Samples,
 };
 use toml::{Table, Value};
 
 use crate::Error;
 use crate::pipeline::one_channel::OneChannel;
+use crate::recognizer::digital_silence::DigitalSilence;
+use crate::similar::did_you_mean;
 
 /// What turns samples into rows of the network's input: none where the network looks at names alone.
 #[derive(Debug)]
@@ -36,30 +38,45 @@ impl Features {
             false => Ok(None),
         }
     }
+
+    /// Appends the rows of audio of the features' rate, and says how many they are.
+    fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error> {
+        let mut own = vec![];
+        let count = self.front_end.compute_into(&mut FrontEndWorkspace::default(), audio, &mut own)?;
+        rows.append(&mut own);
+        Ok(count)
+    }
 }
 
 /// The features of an utterance whose samples come in chunks.
 #[derive(Debug)]
 pub(super) struct FrontEndStream {
     resampling: Option<PolyphaseStream>,
-    /// What has come of the resampler.
+    /// The last samples, at the features' rate.
     own: Vec<f32>,
+    silence: DigitalSilence,
     rows: kaldi_feat::FrontEndStream,
 }
 
 impl FrontEndStream {
     /// Takes more samples, on the scale of 16-bit integers, and appends the rows that are ready.
     pub(super) fn accept(&mut self, samples: &[f32], rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
+        Samples::from(samples).check_finite()?;
+        self.own.clear();
         match &mut self.resampling {
-            None => self.rows.accept_waveform(samples)?,
-            Some(stream) => {
-                self.own.clear();
-                stream.resample(samples, &mut self.own);
-                self.rows.accept_waveform(&self.own)?;
-            }
+            None => self.own.extend_from_slice(samples),
+            Some(stream) => stream.resample(samples, &mut self.own),
         }
+        self.accept_own()?;
         self.rows.take_rows(rows);
         Ok(())
+    }
+
+    /// Makes rows of the last samples.
+    fn accept_own(&mut self) -> Result<(), kaldi_feat::Error> {
+        let found = self.silence.find(self.own.iter().copied());
+        self.silence.fill(&mut self.own, &found);
+        self.rows.accept_waveform(&self.own)
     }
 
     /// Appends the last rows.
@@ -67,7 +84,7 @@ impl FrontEndStream {
         if let Some(stream) = &mut self.resampling {
             self.own.clear();
             stream.flush(&mut self.own);
-            self.rows.accept_waveform(&self.own)?;
+            self.accept_own()?;
         }
         self.rows.input_finished();
         self.rows.take_rows(rows);
@@ -115,8 +132,6 @@ impl FrontEnd {
                 refuse("kind", format!("there is no {} of {name}, which has {kinds}", kind.name()))
             })?,
         };
-        // Noise would make every run another one, unless it is asked for.
-        options.features.set_dither(0.0);
         options.features.set_allow_resampling(true);
         set_options(&mut options, table, refuse)?;
         let front_end = kaldi_feat::FrontEnd::new(options)?;
@@ -160,15 +175,24 @@ impl FrontEnd {
     pub(super) fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, Error> {
         let Some(features) = self.0.as_ref().filter(|_| !audio.samples.is_empty()) else { return Ok(0) };
         let mut audio = *audio;
-        let mut resampled = vec![];
-        if let Some(resampler) = features.resampler(audio.samp_freq)? {
-            OneChannel::from(audio.samples).resample_into(&resampler, &mut resampled)?;
-            (audio.samples, audio.samp_freq) = (resampled.as_slice().into(), features.front_end.samp_freq());
-        }
         let mut own = vec![];
-        let count = features.front_end.compute_into(&mut FrontEndWorkspace::default(), &audio, &mut own)?;
-        rows.append(&mut own);
-        Ok(count)
+        if let Some(resampler) = features.resampler(audio.samp_freq)? {
+            audio.samples.check_finite()?;
+            OneChannel::from(audio.samples).resample_into(&resampler, &mut own)?;
+            (audio.samples, audio.samp_freq) = (own.as_slice().into(), features.front_end.samp_freq());
+        }
+        let mut silence = DigitalSilence::new(audio.samp_freq);
+        let found = match audio.samples {
+            Samples::I16(samples) => silence.find(samples.iter().map(|&sample| f32::from(sample))),
+            Samples::F32(samples) => silence.find(samples.iter().copied()),
+        };
+        let mut filled;
+        if !found.is_empty() {
+            filled = audio.samples.to_f32();
+            silence.fill(&mut filled, &found);
+            audio.samples = filled.as_slice().into();
+        }
+        Ok(features.append_rows(&audio, rows)?)
     }
 
     /// The row of digital silence, as often as rows begin in so many seconds, once at least. Where rows
@@ -182,7 +206,11 @@ impl FrontEnd {
             (seconds / shift - ROUNDING).ceil().clamp(1.0, MAX_SILENCE) as usize,
         );
         let mut rows = vec![];
-        let found = self.append_rows(&Audio::new(&vec![0.0; samples], samp_freq), &mut rows)?;
+        let silence = vec![0.0; samples];
+        let found = match &self.0 {
+            Some(features) => features.append_rows(&Audio::new(&silence, samp_freq), &mut rows)?,
+            None => 0,
+        };
         // The first and the last ones may be others: they see what is no audio.
         let row = rows.get(found / 2 * self.dim()..).and_then(|rows| rows.get(..self.dim()));
         Ok(row.map_or_else(|| vec![0.0; self.dim()], <[f32]>::to_vec).repeat(count))
@@ -205,7 +233,8 @@ impl FrontEnd {
         let Some(features) = &self.0 else { return Ok(None) };
         let resampling = features.resampler(samp_freq)?.map(PolyphaseStream::new);
         let rows = features.front_end.unfinished_stream(key, features.front_end.samp_freq())?;
-        Ok(Some(FrontEndStream { resampling, own: vec![], rows }))
+        let silence = DigitalSilence::new(features.front_end.samp_freq());
+        Ok(Some(FrontEndStream { resampling, own: vec![], silence, rows }))
     }
 }
 
@@ -235,7 +264,10 @@ fn set_options(
     }
     match table.keys().find(|key| !known.contains(&key.as_str())) {
         None => Ok(()),
-        Some(unknown) => Err(refuse(unknown, format!("there is no such option; there are {}", known.join(", ")))),
+        Some(unknown) => {
+            let hint = did_you_mean(unknown, known.iter().copied());
+            Err(refuse(unknown, format!("there is no such option{hint}; there are {}", known.join(", "))))
+        }
     }
 }
 

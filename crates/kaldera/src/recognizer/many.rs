@@ -1,6 +1,7 @@
 //! Recordings of any length, and many of them.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldera_decoder::{Hypothesis, Recognition, Segment};
@@ -11,8 +12,12 @@ use crate::pipeline::ordered::{self, Weighed};
 use crate::pipeline::recording::Reader;
 use crate::pipeline::{ChannelChoice, Failure, Inputs, ReadOptions, Summary, Utterance};
 use crate::recognizer::Recognizer;
-use crate::recognizer::parts::{Parts, end_at};
+use crate::recognizer::parts::Parts;
 use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
+use crate::recognizer::seconds::seconds_of;
+
+/// Of utterances that are known by their keys.
+const NO_SAMPLES: &[f32] = &[];
 
 /// The words of a recording.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -80,6 +85,13 @@ impl<'a> AllOptions<'a> {
     pub fn with_stop(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
     }
+
+    fn check_stop(&self) -> Result<(), Error> {
+        match self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Recognizer {
@@ -88,27 +100,56 @@ impl Recognizer {
     /// # Errors
     /// As [`transcribe`](Self::transcribe).
     pub fn transcribe_long(&self, audio: &Audio<'_>, options: &PauseOptions) -> Result<Transcript, Error> {
+        audio.samples.check_finite()?;
+        self.transcribe_parts(audio, options, &|| Ok(()))
+    }
+
+    /// As [`transcribe_long`](Self::transcribe_long); `check_stop` is called before each part.
+    fn transcribe_parts(
+        &self,
+        audio: &Audio<'_>,
+        options: &PauseOptions,
+        check_stop: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Transcript, Error> {
+        if self.by_key() {
+            // The frames of an archive are not those of these samples, and cannot be cut.
+            let recognition = self.transcribe_frames(audio)?;
+            return Ok(Transcript { seconds: self.times.seconds(recognition.num_frames), recognition });
+        }
         let samples = audio.samples.to_f32();
-        let seconds = seconds_of(samples.len(), audio.samp_freq);
-        // What is known by its key cannot be cut.
-        let parts = match self.by_key() {
-            true => std::iter::once(0..samples.len()).collect(),
-            false => cut_at_pauses(&samples, audio.samp_freq, options),
-        };
         let mut whole = Parts::new(self.n_best);
-        for part in parts {
+        for part in cut_at_pauses(&samples, audio.samp_freq, options) {
+            check_stop()?;
             let own =
                 Audio::new(&samples[part.clone()], audio.samp_freq).with_key(audio.key).with_vtln_warp(audio.vtln_warp);
-            // The frames of an archive are not those of these samples.
-            let end = if self.by_key() { f64::INFINITY } else { seconds_of(part.end, audio.samp_freq) };
-            whole.push(seconds_of(part.start, audio.samp_freq)..end, self.transcribe(&own)?);
+            let [start, end] = [part.start, part.end].map(|sample| seconds_of(sample, audio.samp_freq));
+            whole.push(start..end, self.transcribe_frames(&own)?);
         }
-        Ok(Transcript { recognition: whole.finish(audio.key), seconds })
+        let mut recognition = whole.finish(audio.key);
+        self.widen(&self.loudness(audio), &mut recognition);
+        Ok(Transcript { recognition, seconds: seconds_of(samples.len(), audio.samp_freq) })
+    }
+
+    /// Lists the recordings that `paths` name, as [`Inputs::from_paths`]. For a model of
+    /// log-probabilities from an archive, the path of this archive names all of its utterances.
+    ///
+    /// # Errors
+    /// As [`Inputs::from_paths`].
+    pub fn inputs<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Inputs, Error> {
+        let real = |path: &Path| path.canonicalize().ok();
+        let own: HashSet<PathBuf> = match self.by_key() {
+            true => self.files().iter().filter_map(|path| real(path)).collect(),
+            false => HashSet::new(),
+        };
+        Inputs::list(paths, |path| {
+            real(path).is_some_and(|path| own.contains(&path)).then(|| self.network.utterances().to_vec())
+        })
     }
 
     /// The words of recordings, on several threads: calls `take` with each recording that has some,
     /// in the order of `inputs`, and `progress` after each. A recording that fails is in the summary
-    /// instead.
+    /// instead. Of a model of log-probabilities from an archive only the keys of `inputs` are looked
+    /// at.
     ///
     /// # Errors
     /// The first error of `take`, and [`Error::Stopped`].
@@ -119,7 +160,8 @@ impl Recognizer {
         take: impl FnMut(&Utterance, Transcript) -> Result<(), Error> + Send,
         progress: impl FnMut(&Summary) + Send,
     ) -> Result<Summary, Error> {
-        run(inputs, options, |audio| self.transcribe_long(audio, &options.pauses), take, progress)
+        let transcribe = |audio: &Audio<'_>| self.transcribe_parts(audio, &options.pauses, &|| options.check_stop());
+        run(inputs, options, self.by_key(), transcribe, take, progress)
     }
 
     /// Where the words of transcripts are, as [`transcribe_all`](Self::transcribe_all) gives words:
@@ -137,22 +179,25 @@ impl Recognizer {
     ) -> Result<Summary, Error> {
         let align = |audio: &Audio<'_>| {
             let transcript = text(audio.key).ok_or_else(|| Error::NoTranscript { utterance: audio.key.to_owned() })?;
+            let (words, num_frames) = self.align_recording(audio, transcript)?;
+            let seconds = match self.by_key() {
+                true => self.times.seconds(num_frames),
+                false => seconds_of(audio.samples.len(), audio.samp_freq),
+            };
             let mut hypothesis = Hypothesis::default();
-            hypothesis.words = self.align(audio, transcript)?;
-            let seconds = seconds_of(audio.samples.len(), audio.samp_freq);
-            if !self.by_key() {
-                end_at(&mut hypothesis.words, seconds);
-            }
-            Ok(Transcript { recognition: Recognition::new(audio.key, 0, vec![hypothesis]), seconds })
+            hypothesis.words = words;
+            Ok(Transcript { recognition: Recognition::new(audio.key, num_frames, vec![hypothesis]), seconds })
         };
-        run(inputs, options, align, take, progress)
+        run(inputs, options, self.by_key(), align, take, progress)
     }
 }
 
-/// Reads recordings and does `work` with them, on several threads, in order.
+/// Reads recordings, unless they are known `by_key`, and does `work` with them, on several threads, in
+/// order.
 fn run(
     inputs: &Inputs,
     options: &AllOptions<'_>,
+    by_key: bool,
     work: impl Fn(&Audio<'_>) -> Result<Transcript, Error> + Sync,
     mut take: impl FnMut(&Utterance, Transcript) -> Result<(), Error> + Send,
     mut progress: impl FnMut(&Summary) + Send,
@@ -161,20 +206,20 @@ fn run(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
     };
-    let check_stop = || match options.stop {
-        Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
-        _ => Ok(()),
-    };
     let is_new = |utterance: &&Utterance| options.earlier.is_none_or(|earlier| !earlier.contains(&utterance.key));
     let utterances: Vec<&Utterance> = inputs.utterances().iter().filter(is_new).collect();
     let earlier = (inputs.len() - utterances.len()) as u64;
-    let rejected = inputs.rejected().to_vec();
-    let mut summary = Summary { earlier, rejected, ..Summary::default() };
+    let (rejected, num_rejected) = (inputs.rejected().to_vec(), inputs.num_rejected());
+    let mut summary = Summary { earlier, rejected, num_rejected, ..Summary::default() };
     let of_one = |reader: &mut Reader, index: usize, done: &mut Done| {
-        done.0 = Some(check_stop().and_then(|()| with_audio(utterances[index], options, reader, &work)));
+        let utterance = utterances[index];
+        done.0 = Some(options.check_stop().and_then(|()| match by_key {
+            true => work(&Audio::new(NO_SAMPLES, 1.0).with_key(&utterance.key)),
+            false => with_audio(utterance, options, reader, &work),
+        }));
     };
     let commit = |index: usize, done: &mut Done| {
-        check_stop()?;
+        options.check_stop()?;
         let utterance: &Utterance = utterances[index];
         match done.0.take() {
             None => {}
@@ -224,9 +269,4 @@ impl Weighed for Done {
             _ => 0,
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "recordings have fewer than 2^53 samples")]
-fn seconds_of(samples: usize, samp_freq: f32) -> f64 {
-    samples as f64 / f64::from(samp_freq)
 }

@@ -1,11 +1,15 @@
 //! Recognition while samples come.
 
 use std::fmt;
+use std::sync::Arc;
 
 use kaldera_decoder::Recognition;
+use kaldera_decoder::align::Loudness;
 use kaldera_decoder::graph::{EndpointRules, EndpointState};
 use kaldera_network::{Batch, NetworkStream};
+use kaldi_feat::Samples;
 use lod::LodTensor;
+use self_cell::self_cell;
 
 use crate::Error;
 use crate::recognizer::Recognizer;
@@ -14,50 +18,105 @@ use crate::recognizer::front_end::FrontEndStream;
 
 /// An utterance whose samples come in chunks.
 ///
-/// What [`finish`](Self::finish) returns is what [`Recognizer::transcribe`] returns of the whole. A
-/// network with a state runs once over each chunk. One that needs the whole utterance, such as one
-/// with layers in both directions or of an ONNX file without states, and features that are normalised
-/// over the utterance: these run over all that has come whenever a result is asked for. Such
-/// utterances should end at an [endpoint](Self::endpoint).
-pub struct RecognizerStream<'r> {
-    recognizer: &'r Recognizer,
+/// [`finish`](Self::finish) returns the result that [`Recognizer::transcribe`] has of the whole. A
+/// network with a state runs once over each chunk. A network that needs the whole utterance, such as
+/// one with layers in both directions or of an ONNX file without states, runs over all that has come
+/// whenever a result is asked for; so it is with features that are normalised over the utterance.
+///
+/// Speech without an end is for [`LiveRecognizer`](super::LiveRecognizer), which divides it into
+/// utterances.
+///
+/// The stream keeps the recognizer alive, so that it can be moved to other threads and kept in maps.
+pub struct RecognizerStream {
     utterance: String,
     features: FrontEndStream,
+    /// Of all samples that have come.
+    loudness: Loudness,
+    /// Seconds of it before the utterance.
+    loudness_before: f64,
+    /// Samples that have come.
+    num_samples: usize,
     /// Rows that the network has not taken.
     rows: Vec<f32>,
+    /// The network's output of all rows for the last result so far, of a network without a state.
+    output: Vec<f32>,
+    /// Frames at the beginning that are context of others, and that the decoder does not take.
+    num_context: usize,
+    running: Running,
+}
+
+/// The parts of a recognizer that run.
+struct Search<'r> {
     /// Of a network with a state.
     network: Option<Box<dyn NetworkStream + 'r>>,
     /// The search behind it; of a network without a state, that of the last result so far.
     decoder: DecoderStream<'r>,
 }
 
-impl<'r> RecognizerStream<'r> {
-    pub(super) fn new(recognizer: &'r Recognizer, utterance: &str, samp_freq: f32) -> Result<Self, Error> {
+self_cell!(
+    /// A search with the recognizer that it borrows.
+    struct Running {
+        owner: Arc<Recognizer>,
+        #[not_covariant]
+        dependent: Search,
+    }
+);
+
+impl RecognizerStream {
+    pub(super) fn new(recognizer: Arc<Recognizer>, utterance: &str, samp_freq: f32) -> Result<Self, Error> {
         let features = recognizer.front_end.stream(utterance, samp_freq)?;
         let reason = "log-probabilities of an archive belong to whole utterances: no stream";
         let features = features.ok_or_else(|| recognizer.refused(reason))?;
-        let network = recognizer.network.stream().ok().filter(|_| !recognizer.front_end.needs_utterance());
-        let decoder = recognizer.decoder.stream(utterance)?;
-        Ok(Self { recognizer, utterance: utterance.to_owned(), features, rows: vec![], network, decoder })
+        let running = Running::try_new(recognizer, |recognizer| {
+            let network = recognizer.network.stream().ok().filter(|_| !recognizer.front_end.needs_utterance());
+            Ok::<_, Error>(Search { network, decoder: recognizer.decoder.stream(utterance)? })
+        })?;
+        Ok(Self {
+            utterance: utterance.to_owned(),
+            features,
+            loudness: Loudness::new(samp_freq),
+            loudness_before: 0.0,
+            num_samples: 0,
+            rows: vec![],
+            output: vec![],
+            num_context: 0,
+            running,
+        })
+    }
+
+    /// With so many frames at the beginning that the network gets and the decoder does not. For
+    /// networks without a state.
+    pub(super) fn with_context(self, num_context: usize) -> Self {
+        let loudness_before = self.seconds_of(num_context);
+        Self { num_context, loudness_before, ..self }
     }
 
     /// Whether the network keeps a state, and takes each chunk once.
     pub fn keeps_state(&self) -> bool {
-        self.network.is_some()
+        self.running.with_dependent(|_, search| search.network.is_some())
     }
 
     /// Takes more samples, on the scale of 16-bit integers.
     ///
     /// # Errors
-    /// What the features, the network and the decoder refuse.
-    pub fn accept(&mut self, samples: &[f32]) -> Result<(), Error> {
-        self.features.accept(samples, &mut self.rows)?;
-        if let Some(network) = &mut self.network {
-            let rows = network.accept(&self.rows).map_err(|error| error.of_utterance(&self.utterance))?;
-            self.rows.clear();
-            self.decoder.accept(&self.utterance, &rows, self.recognizer.network.num_outputs())?;
+    /// [`Error::NotFiniteSample`]; what the features, the network and the decoder refuse.
+    pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
+        let samples = match samples.into() {
+            Samples::F32(samples) => samples,
+            samples => &samples.to_f32(),
+        };
+        if let Some(at) = samples.iter().position(|sample| !sample.is_finite()) {
+            return Err(Error::NotFiniteSample { sample: self.num_samples + at, channel: 0, value: samples[at] });
         }
-        Ok(())
+        self.num_samples += samples.len();
+        self.loudness.accept(samples);
+        self.features.accept(samples, &mut self.rows)?;
+        self.running.with_dependent_mut(|recognizer, search| {
+            let Some(network) = &mut search.network else { return Ok(()) };
+            let output = network.accept(&self.rows).map_err(|error| error.of_utterance(&self.utterance))?;
+            self.rows.clear();
+            search.decoder.accept(&self.utterance, &output, recognizer.network.num_outputs())
+        })
     }
 
     /// The words so far.
@@ -65,10 +124,23 @@ impl<'r> RecognizerStream<'r> {
     /// # Errors
     /// As [`accept`](Self::accept).
     pub fn partial(&mut self) -> Result<Recognition, Error> {
-        match self.network {
-            Some(_) => self.decoder.partial(),
-            None => self.so_far(),
+        if !self.keeps_state() {
+            self.run_over_all()?;
         }
+        let (utterance, output) = (&self.utterance, &self.output[..]);
+        let mut found = self.running.with_dependent_mut(|recognizer, search| {
+            if search.network.is_none() {
+                // The end of an utterance drops a word that is not complete: its frames would count as
+                // silence, and an endpoint could fall into it.
+                let columns = recognizer.network.num_outputs();
+                search.decoder = recognizer.decoder.stream(utterance)?;
+                let output = output.get(self.num_context * columns..).unwrap_or_default();
+                search.decoder.accept(utterance, output, columns)?;
+            }
+            search.decoder.partial()
+        })?;
+        self.widen(&mut found);
+        Ok(found)
     }
 
     /// The first of these rules by which the utterance has ended, where `so_far` is its last
@@ -78,15 +150,17 @@ impl<'r> RecognizerStream<'r> {
     /// [`Error::Recognition`] for a rule that makes no sense; those of the decoder.
     #[doc(alias = "EndpointDetected")]
     pub fn endpoint(&mut self, so_far: &Recognition, rules: &EndpointRules) -> Result<Option<usize>, Error> {
-        let spoken = so_far.best().and_then(|best| best.tokens.last()).map_or(0, |last| last.frames.end);
-        let silence = so_far.num_frames.saturating_sub(spoken);
-        let times = self.recognizer.times();
+        let times = self.running.borrow_owner().times();
         let shift = times.seconds(1) - times.seconds(0);
+        let silence = silence_frames(so_far);
         #[expect(clippy::cast_possible_truncation, reason = "endpoints are detected in single precision")]
         let at = |cost: f64| EndpointState::new(so_far.num_frames, silence, shift as f32, cost as f32);
         // The cost is computed where it decides.
         match rules.detect(&at(0.0))? {
-            Some(_) => Ok(rules.detect(&at(self.decoder.final_relative_cost()?))?),
+            Some(_) => {
+                let cost = self.running.with_dependent_mut(|_, search| search.decoder.final_relative_cost())?;
+                Ok(rules.detect(&at(cost))?)
+            }
             None => Ok(None),
         }
     }
@@ -97,38 +171,86 @@ impl<'r> RecognizerStream<'r> {
     /// As [`accept`](Self::accept).
     pub fn finish(mut self) -> Result<Recognition, Error> {
         self.features.finish(&mut self.rows)?;
-        let Some(mut network) = self.network.take() else { return self.whole() };
-        let rows = network.finish(&self.rows).map_err(|error| error.of_utterance(&self.utterance))?;
-        self.decoder.accept(&self.utterance, &rows, self.recognizer.network.num_outputs())?;
-        self.decoder.finish()
+        if !self.keeps_state() {
+            self.run_over_all()?;
+            return self.beginning(usize::MAX);
+        }
+        self.running.with_dependent_mut(|recognizer, search| {
+            let Some(mut network) = search.network.take() else { return Ok(()) };
+            let output = network.finish(&self.rows).map_err(|error| error.of_utterance(&self.utterance))?;
+            search.decoder.accept(&self.utterance, &output, recognizer.network.num_outputs())
+        })?;
+        self.end_utterance("")
     }
 
-    /// The words of all rows, of which the network has taken none.
-    fn whole(&self) -> Result<Recognition, Error> {
-        self.recognizer.decoder.decode(&self.utterance, self.network_rows()?.values())
+    /// The words of the utterance, which ends at the last frame; the next frame begins the next one.
+    /// For networks with a state, which they keep.
+    pub(super) fn end_utterance(&mut self, next: &str) -> Result<Recognition, Error> {
+        next.clone_into(&mut self.utterance);
+        let mut ended = self.running.with_dependent_mut(|recognizer, search| {
+            let next = recognizer.decoder.stream(next)?;
+            std::mem::replace(&mut search.decoder, next).finish()
+        })?;
+        self.widen(&mut ended);
+        self.loudness_before += self.seconds_of(ended.num_frames);
+        self.loudness_before -= self.loudness.forget_before(self.loudness_before);
+        Ok(ended)
     }
 
-    /// The same while more may come. The end of an utterance drops a word that is not complete: its
-    /// frames would count as silence, and an endpoint could fall into it.
-    fn so_far(&mut self) -> Result<Recognition, Error> {
-        let rows = self.network_rows()?;
-        let mut decoder = self.recognizer.decoder.stream(&self.utterance)?;
-        decoder.accept(&self.utterance, rows.values(), self.recognizer.network.num_outputs())?;
-        self.decoder = decoder;
-        self.decoder.partial()
+    /// The words of so many frames at the beginning, or of all if they are fewer. Only for networks
+    /// without a state, which have run for the last result.
+    pub(super) fn beginning(&self, num_frames: usize) -> Result<Recognition, Error> {
+        let recognizer = self.running.borrow_owner();
+        let columns = recognizer.network.num_outputs();
+        let output = self.output.get(self.num_context * columns..).unwrap_or_default();
+        let output = &output[..num_frames.saturating_mul(columns).min(output.len())];
+        let mut found = recognizer.decoder.decode(&self.utterance, output)?;
+        self.widen(&mut found);
+        Ok(found)
     }
 
-    /// The network's output of all rows.
-    fn network_rows(&self) -> Result<LodTensor<f32>, Error> {
-        let dim = self.recognizer.front_end.dim();
+    /// Gives words the times at which they are heard.
+    fn widen(&self, found: &mut Recognition) {
+        shift_words(found, self.loudness_before);
+        self.running.borrow_owner().widen(&self.loudness, found);
+        shift_words(found, -self.loudness_before);
+    }
+
+    /// How long so many frames are.
+    fn seconds_of(&self, frames: usize) -> f64 {
+        let times = self.running.borrow_owner().times();
+        times.seconds(frames) - times.seconds(0)
+    }
+
+    /// Runs the network over all rows.
+    fn run_over_all(&mut self) -> Result<(), Error> {
+        let recognizer = self.running.borrow_owner();
+        let dim = recognizer.front_end.dim();
         let mut rows = self.rows.clone();
-        self.recognizer.front_end.normalize_utterance(&mut rows);
+        recognizer.front_end.normalize_utterance(&mut rows);
         let rows = LodTensor::from_lengths(&[rows.len() / dim.max(1)], dim, rows)?;
-        Ok(self.recognizer.network.log_probs(&Batch::new(&[&self.utterance], &rows)?)?)
+        let output = recognizer.network.log_probs(&Batch::new(&[&self.utterance], &rows)?)?;
+        self.output.clear();
+        self.output.extend_from_slice(output.values());
+        Ok(())
     }
 }
 
-impl fmt::Debug for RecognizerStream<'_> {
+/// Counts the times of words from so many seconds earlier. No word begins before the utterance.
+fn shift_words(found: &mut Recognition, seconds: f64) {
+    for word in found.hypotheses.iter_mut().flat_map(|hypothesis| &mut hypothesis.words) {
+        (word.start, word.end) = ((word.start + seconds).max(0.0), word.end + seconds);
+        word.peak = word.peak.take().map(|peak| peak.start + seconds..peak.end + seconds);
+    }
+}
+
+/// Frames after the last token.
+pub(super) fn silence_frames(so_far: &Recognition) -> usize {
+    let spoken = so_far.best().and_then(|best| best.tokens.last()).map_or(0, |last| last.frames.end);
+    so_far.num_frames.saturating_sub(spoken)
+}
+
+impl fmt::Debug for RecognizerStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RecognizerStream").field("utterance", &self.utterance).finish_non_exhaustive()
     }

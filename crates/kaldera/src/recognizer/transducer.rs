@@ -121,7 +121,8 @@ impl Model {
         let hot = match options.hotwords.is_empty() {
             true => None,
             false => {
-                let graph = vocabulary.hot_words(&options.hotwords, options.hotword_weight);
+                let hotwords = self.spelled_hotwords(|phrase| vocabulary.tokenize(phrase))?;
+                let graph = vocabulary.hot_words(hotwords, options.hotword_weight);
                 Some(graph.map_err(|error| self.refuse("decoding.hotwords", error.to_string()))?)
             }
         };

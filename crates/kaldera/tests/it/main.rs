@@ -2,6 +2,7 @@
 
 mod first_steps;
 mod fuzz;
+mod live;
 #[cfg(feature = "opus")]
 mod ogg;
 mod papers;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use kaldera::feat::Audio;
 use kaldera::matrix::Matrix;
@@ -29,7 +30,7 @@ fn write_network(folder: &Path, both_directions: bool) {
     weights.save(folder.join("network.safetensors")).unwrap();
 }
 
-fn write_model(folder: &Path, both_directions: bool, more: &str) {
+pub(crate) fn write_model(folder: &Path, both_directions: bool, more: &str) {
     write_network(folder, both_directions);
     fs::write(folder.join("tokens.txt"), TOKENS).unwrap();
     let layers = "[network]\nfile = 'network.safetensors'\nlayers = [\n{ kind = 'stack', frames = 3, stride = 3 },\n\
@@ -39,8 +40,9 @@ fn write_model(folder: &Path, both_directions: bool, more: &str) {
 }
 
 /// A second of tones that change.
-fn samples(count: u16) -> Vec<f32> {
-    let tone = |i: u16| (f32::from(i) * (0.2 + f32::from(i / 900 % 5) * 0.3)).sin() * f32::from(i / 450 % 3) * 900.0;
+pub(crate) fn samples(count: u16) -> Vec<f32> {
+    let tone =
+        |i: u16| (f32::from(i) * (0.2 + f32::from(i / 900 % 5) * 0.3)).sin() * (f32::from(i / 450 % 3) * 900.0 + 3.0);
     (0..count).map(tone).collect()
 }
 
@@ -52,7 +54,7 @@ fn batches_and_streams_give_what_utterances_give() {
         let description = folder.path().join("model.toml");
         let text = fs::read_to_string(&description).unwrap();
         fs::write(&description, format!("{text}{beam}\n")).unwrap();
-        let recognizer = Recognizer::open(folder.path()).unwrap();
+        let recognizer = Arc::new(Recognizer::open(folder.path()).unwrap());
         let (long, short) = (samples(9000), samples(2000));
         let audio = [("a", &long[..]), ("b", &short[..]), ("empty", &[]), ("c", &short[..40])];
         let audio = audio.map(|(key, samples)| Audio::new(samples, 8000.0).with_key(key));
@@ -92,7 +94,7 @@ fn results_so_far_of_a_network_without_a_state_have_the_word_that_has_begun() {
          [network]\nfile = 'network.safetensors'\n\
          layers = [{ kind = 'linear', name = 'output' }, { kind = 'log-softmax' }]\n",
     );
-    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let recognizer = Arc::new(Recognizer::open(folder.path()).unwrap());
     let begun = [vec![0.0; 90], vec![1000.0; 2]].concat();
     let rest = [vec![0.0; 40], vec![-1000.0; 2], vec![0.0; 48]].concat();
     let mut stream = recognizer.stream("a", 8000.0).unwrap();
@@ -155,7 +157,7 @@ fn write_archive_model(folder: &Path, more: &str) {
 fn an_archive_of_log_probabilities_is_a_network() {
     let folder = tempfile::tempdir().unwrap();
     write_archive_model(folder.path(), "");
-    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let recognizer = Arc::new(Recognizer::open(folder.path()).unwrap());
     let audio = |key| Audio::new(&[][..] as &[f32], 8000.0).with_key(key);
     let result = recognizer.transcribe(&audio("utt-1")).unwrap();
     assert_eq!(result.text(), "one one two");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kaldera::feat::FbankOptions;
 use kaldera::io::wave::WaveData;
-use kaldera::pipeline::{Inputs, Pipeline, ReadOptions, Source, Span, Utterance};
+use kaldera::pipeline::{Inputs, Pipeline, Pipes, ReadOptions, Source, Span, Utterance};
 use kaldera::{Error, Recording};
 use tempfile::TempDir;
 
@@ -99,8 +99,10 @@ fn formats_that_are_not_read_are_named_with_what_to_do() {
         (b"\x1A\x45\xDF\xA3.....", ["WebM", "ffmpeg -i FILE -f wav - |"]),
         (b"#!AMR\n", ["AMR", "ffmpeg -i FILE -f wav - |"]),
         (&adpcm, ["0x0017", "ffmpeg -i FILE -f wav - |"]),
-        (b"hello", ["it begins with 'hello'", "copy it again"]),
-        (b"", ["not audio", "nothing"]),
+        (b"hello", ["it is text, and begins with 'hello'", "name the audio"]),
+        (b"hello\x01", ["it begins with 'hello\\x01'", "copy it again"]),
+        (b"", ["not audio", "not a single byte"]),
+        (b"PK\x03\x04....", ["not audio: it is a zip archive", "unzip"]),
     ] {
         let error = open(&file(&folder, "x", bytes)).unwrap_err().to_string();
         assert!(expected.iter().all(|part| error.contains(part)), "{error}");
@@ -145,7 +147,8 @@ fn commands_are_refused_by_name_without_pipes() {
     let inputs = Inputs::from_paths([&list]).unwrap();
     let mut features = Vec::new();
     let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap();
-    let summary = pipeline.reading(ReadOptions::default().with_pipes(false)).run(&inputs, &mut features).unwrap();
+    let summary =
+        pipeline.reading(ReadOptions::default().with_pipes(Pipes::Never)).run(&inputs, &mut features).unwrap();
     assert_eq!((summary.utterances, summary.failures.len()), (1, 1));
     let error = summary.failures[0].to_string();
     assert!(error.contains("'cat ") && error.contains("is not run"), "{error}");

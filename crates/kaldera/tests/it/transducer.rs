@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use kaldera::decoder::{Hypothesis, Recognition, Segment};
 use kaldera::feat::Audio;
@@ -44,15 +45,16 @@ fn write_model(folder: &Path, text: &str) {
     fs::write(folder.join("model.toml"), text).unwrap();
 }
 
-fn opened(more: &str) -> Result<Recognizer, String> {
+fn opened(more: &str) -> Result<Arc<Recognizer>, String> {
     let folder = tempfile::tempdir().unwrap();
     write_model(folder.path(), more);
-    Recognizer::open(folder.path()).map_err(|error| error.to_string())
+    Recognizer::open(folder.path()).map(Arc::new).map_err(|error| error.to_string())
 }
 
-/// Tones that change.
+/// Tones that change, without digital silence.
 fn samples(count: u16) -> Vec<f32> {
-    let tone = |i: u16| (f32::from(i) * (0.2 + f32::from(i / 700 % 7) * 0.3)).sin() * f32::from(i / 350 % 3) * 900.0;
+    let tone =
+        |i: u16| (f32::from(i) * (0.2 + f32::from(i / 700 % 7) * 0.3)).sin() * (f32::from(i / 350 % 3) * 900.0 + 3.0);
     (0..count).map(tone).collect()
 }
 
@@ -66,7 +68,13 @@ fn assert_aligned(recognizer: &Recognizer, audio: &Audio<'_>, found: &Recognitio
 }
 
 /// The same in chunks of several lengths.
-fn assert_streams(recognizer: &Recognizer, samples: &[f32], samp_freq: f32, whole: &Recognition, keeps_state: bool) {
+fn assert_streams(
+    recognizer: &Arc<Recognizer>,
+    samples: &[f32],
+    samp_freq: f32,
+    whole: &Recognition,
+    keeps_state: bool,
+) {
     for chunk in [170, 1999, samples.len()] {
         let mut stream = recognizer.stream(&whole.utterance, samp_freq).unwrap();
         for samples in samples.chunks(chunk) {
@@ -137,7 +145,7 @@ fn several_tokens_in_a_frame_and_durations_stream_and_align() {
             let folder = tempfile::tempdir().unwrap();
             fs::write(folder.path().join("few.txt"), "<blk> 0\n\u{2581}one 1\n<unk> 2\n").unwrap();
             write_model(folder.path(), &format!("{text}{decoding}"));
-            let recognizer = Recognizer::open(folder.path()).unwrap();
+            let recognizer = Arc::new(Recognizer::open(folder.path()).unwrap());
             let found = recognizer.transcribe(&audio).unwrap();
             assert!(!found.text().is_empty());
             assert_streams(&recognizer, &samples, 8000.0, &found, true);
@@ -207,7 +215,7 @@ mod with_onnx {
         ] {
             let folder = tempfile::tempdir().unwrap();
             model(folder.path(), name, PARTS, decoding);
-            let recognizer = Recognizer::open(folder.path()).unwrap();
+            let recognizer = Arc::new(Recognizer::open(folder.path()).unwrap());
             assert_eq!(recognizer.files().len(), 5);
             let found = recognizer.transcribe(&audio).unwrap();
             assert!(found.num_frames >= 49, "{found:?}");
@@ -221,7 +229,7 @@ mod with_onnx {
         let text = format!("{}[network]\nfile = 'streaming-ctc.onnx'\n", HEAD.replace("8000", "16000"));
         let text = text.replace("'transducer'", "'ctc'").replace("unk = 2\n", "");
         fs::write(folder.path().join("model.toml"), text).unwrap();
-        let recognizer = Recognizer::open(folder.path()).unwrap();
+        let recognizer = Arc::new(Recognizer::open(folder.path()).unwrap());
         let found = recognizer.transcribe(&audio).unwrap();
         assert_streams(&recognizer, &samples, 16_000.0, &found, true);
     }
@@ -245,7 +253,7 @@ mod with_onnx {
                 let decoding = format!("symbols-per-frame = 3\n{beam}");
                 let text = format!("{head}[network]\n{network}durations = [0, 1, 2]\n[decoding]\n{decoding}");
                 fs::write(folder.path().join("model.toml"), text).unwrap();
-                let recognizer = Recognizer::open(folder.path()).unwrap();
+                let recognizer = Arc::new(Recognizer::open(folder.path()).unwrap());
                 let found = recognizer.transcribe(&audio).unwrap();
                 assert_streams(&recognizer, &samples, 16_000.0, &found, keeps_state);
                 assert_aligned(&recognizer, &audio, &found);

@@ -1,21 +1,33 @@
-//! Manifests of lhotse: recordings or cuts, one as JSON on each line, plain or gzipped.
+//! Manifests of lhotse: recordings or cuts, one as JSON on each line, or all as one list, plain or
+//! gzipped.
 
+use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufRead};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
 use kaldi_io::lines::{LineError, Lines};
+use serde::Deserializer as _;
+use serde::de::{SeqAccess, Visitor};
 use serde_json::Value;
 
 use crate::Error;
 use crate::pipeline::inputs::{Inputs, Source, Span, Utterance};
-use crate::pipeline::limits::Limited;
+use crate::text::uncompressed;
 
 /// Whether the name is that of a manifest.
 pub(super) fn is_one(path: &Path) -> bool {
+    has_ending(path, &["json", "jsonl"]) || is_yaml(path)
+}
+
+fn is_yaml(path: &Path) -> bool {
+    has_ending(path, &["yaml", "yml"])
+}
+
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
 }
 
 /// The most bytes of a line: a cut may have many supervisions, and other people's fields.
@@ -24,14 +36,16 @@ const LONGEST: usize = 1 << 24;
 /// Lists the recordings or cuts of `path`.
 pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
-    let file = File::open(path).map_err(unreadable)?;
-    let file: Box<dyn Read> = if path.extension().is_some_and(|ending| ending == "gz") {
-        let compressed = file.metadata().map_err(unreadable)?.len();
-        Box::new(Limited::new(MultiGzDecoder::new(BufReader::new(file)), compressed))
-    } else {
-        Box::new(file)
-    };
-    let mut lines = Lines::new(BufReader::new(file)).with_longest(LONGEST);
+    if is_yaml(path) {
+        let remedy = "a manifest in YAML is not read: make JSON lines of it, with 'lhotse copy IN OUT.jsonl'";
+        return Err(unreadable(io::Error::new(io::ErrorKind::Unsupported, remedy)));
+    }
+    let mut file = uncompressed(File::open(path).map_err(unreadable)?).map_err(unreadable)?;
+    if is_list(&mut file).map_err(unreadable)? {
+        add_all(path, file, inputs);
+        return Ok(());
+    }
+    let mut lines = Lines::new(file).with_longest(LONGEST);
     while let Some(text) = lines.next() {
         let line = lines.number();
         let wrong = |reason: &str| Error::ManifestLine { path: path.to_owned(), line, reason: reason.to_owned() };
@@ -57,6 +71,56 @@ pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether one list of JSON follows, where lists of JSON lines have an object. A byte order mark and
+/// white space before it are skipped.
+fn is_list(file: &mut dyn BufRead) -> io::Result<bool> {
+    loop {
+        let begin = file.fill_buf()?;
+        match begin.first() {
+            Some(0xEF | 0xBB | 0xBF | b' ' | b'\t' | b'\r') => file.consume(1),
+            first => return Ok(first == Some(&b'[')),
+        }
+    }
+}
+
+/// Adds the entries of one list, of which one is in memory at a time.
+fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs) {
+    struct Entries<'a> {
+        path: &'a Path,
+        inputs: &'a mut Inputs,
+    }
+
+    impl<'de> Visitor<'de> for Entries<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of recordings or cuts")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+            let mut number = 0;
+            while let Some(entry) = entries.next_element::<Value>()? {
+                number += 1;
+                match utterance(&entry) {
+                    Ok(utterance) => self.inputs.utterances.push(utterance),
+                    Err(reason) => {
+                        let source = io::Error::new(io::ErrorKind::InvalidData, format!("entry {number}: {reason}"));
+                        self.inputs.reject(Error::Read { path: self.path.to_owned(), source });
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+
+    let mut json = serde_json::Deserializer::from_reader(file);
+    let read = json.deserialize_seq(Entries { path, inputs }).and_then(|()| json.end());
+    // What has come before is good.
+    if let Err(error) = read {
+        inputs.reject(Error::Read { path: path.to_owned(), source: error.into() });
+    }
 }
 
 /// A line; the error says what about it cannot be done.
@@ -90,7 +154,8 @@ fn utterance(entry: &Value) -> Result<Utterance, &'static str> {
     };
     let speaker = entry["supervisions"][0]["speaker"].as_str().map(str::to_owned);
     let span = Some(Span { start, end: Some(start + duration) });
-    Ok(Utterance { span, channel, speaker, ..Utterance::new(id, source(&entry["recording"])?) })
+    let recording = entry["recording"]["id"].as_str().map(str::to_owned);
+    Ok(Utterance { span, channel, speaker, recording, ..Utterance::new(id, source(&entry["recording"])?) })
 }
 
 fn only_channel(channels: &Value) -> Option<usize> {
@@ -176,19 +241,46 @@ mod tests {
     }
 
     #[test]
+    fn one_list_of_json_is_read_as_its_entries_on_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("recordings.json");
+        let second = RECORDING.replace(r#""rec""#, r#""second""#);
+        fs::write(&path, format!("\u{feff}[\n  {RECORDING},\n {{\"id\": \"a\"}}, {second}\n]\n")).unwrap();
+        let inputs = Inputs::from_paths([&path]).unwrap();
+        let keys: Vec<_> = inputs.utterances().iter().map(|utterance| utterance.key.as_str()).collect();
+        assert_eq!((keys, inputs.rejected().len()), (vec!["rec", "second"], 1));
+        let error = inputs.rejected()[0].to_string();
+        assert!(error.contains("recordings.json: entry 2: it is neither"), "{error}");
+        // Cut short.
+        fs::write(&path, format!("[{RECORDING}, {{\"id\": ")).unwrap();
+        let inputs = Inputs::from_paths([&path]).unwrap();
+        assert_eq!((inputs.len(), inputs.rejected().len()), (1, 1));
+        assert!(inputs.rejected()[0].to_string().contains("EOF"), "{:?}", inputs.rejected());
+        // Lines under this name.
+        fs::write(&path, format!("{RECORDING}\n{second}\n")).unwrap();
+        assert_eq!(Inputs::from_paths([&path]).unwrap().len(), 2);
+        fs::write(&path, "[]").unwrap();
+        assert!(matches!(Inputs::from_paths([&path]), Err(Error::EmptyInput { .. })));
+        for name in ["cuts.yaml", "cuts.yml.gz"] {
+            let error = Inputs::from_paths([folder.path().join(name)]).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("lhotse copy IN OUT.jsonl"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_manifest_that_swells_is_refused_with_the_limit_after_what_is_good() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.jsonl.gz");
         let mut encoder = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::fast());
         encoder.write_all(format!("{RECORDING}\n").as_bytes()).unwrap();
         let blank = vec![b'\n'; 1 << 22];
-        for _ in 0..65 {
+        for _ in 0..9 {
             encoder.write_all(&blank).unwrap();
         }
         encoder.finish().unwrap();
         let inputs = Inputs::from_paths([&path]).unwrap();
         assert_eq!(inputs.len(), 1);
         let error = inputs.rejected()[0].to_string();
-        assert!(error.contains("268435456 bytes"), "{error}");
+        assert!(error.contains("33554432 bytes"), "{error}");
     }
 }

@@ -158,6 +158,8 @@ pub(super) struct Partial {
     writer: BufWriter<File>,
     partial: PartialFile,
     is_kept: bool,
+    /// A write has failed. The file will not be finished, and what closes it need not fail again.
+    has_failed: bool,
     /// Bytes written since the last sync was started.
     not_synced: usize,
     sync: Option<JoinHandle<()>>,
@@ -184,7 +186,7 @@ impl Partial {
 
     fn new(file: File, partial: PartialFile, is_kept: bool) -> Self {
         let writer = BufWriter::with_capacity(BUFFER_BYTES, file);
-        Self { writer, partial, is_kept, not_synced: 0, sync: None }
+        Self { writer, partial, is_kept, has_failed: false, not_synced: 0, sync: None }
     }
 
     /// Starts a sync now and then. One that fails, or that no thread can be started for, is left to
@@ -227,6 +229,9 @@ impl Partial {
 
     /// Writes out the buffer; the file then only needs its name.
     pub(super) fn complete(mut self) -> Result<PartialFile, Error> {
+        if self.has_failed {
+            return Err(self.error(io::Error::other("an earlier write failed")));
+        }
         self.flush().map_err(|source| self.error(source))?;
         Ok(self.partial)
     }
@@ -234,14 +239,17 @@ impl Partial {
 
 impl Write for Partial {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.writer.write(bytes)?;
-        self.sync_beside(written);
-        Ok(written)
+        self.write_all(bytes)?;
+        Ok(bytes.len())
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.writer.write_all(bytes)?;
-        self.sync_beside(bytes.len());
+        if !self.has_failed {
+            self.has_failed = true;
+            self.writer.write_all(bytes)?;
+            self.has_failed = false;
+            self.sync_beside(bytes.len());
+        }
         Ok(())
     }
 
@@ -333,6 +341,9 @@ fn refuse_others_than_files(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Ok(metadata) if !metadata.is_file() => Err(io::Error::other("it is a device or a FIFO")),
+        Ok(metadata) if metadata.permissions().readonly() => {
+            Err(io::Error::other("it is read-only: make it writable, or choose another name"))
+        }
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! Renames of files whose order holds after a power cut, too.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub(super) fn run(steps: &[Step]) -> io::Result<()> {
 
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    match File::open(folder) {
+    match fs::File::open(folder) {
         Ok(folder) => not_supported_is_fine(folder.sync_all()),
         // A folder may be open to writing and not to reading.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),

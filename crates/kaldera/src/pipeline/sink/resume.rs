@@ -57,7 +57,7 @@ impl RunId {
                     hash.add(path.as_os_str().as_encoded_bytes());
                     hash.add_number(size_of(path));
                 }
-                Source::Script(rxfilename) => {
+                Source::Script(rxfilename) | Source::FoundScript(rxfilename) => {
                     hash.add(rxfilename.as_bytes());
                     if let Ok(Rxfilename::File { path } | Rxfilename::Offset { path, .. }) = classify(rxfilename) {
                         hash.add_number(size_of(path.as_ref()));

@@ -1,0 +1,401 @@
+//! Speech without an end, in utterances.
+
+mod due;
+
+use std::fmt;
+use std::sync::Arc;
+
+use kaldera_decoder::graph::{EndpointRule, EndpointRules};
+use kaldera_decoder::{Recognition, Segment};
+use kaldi_feat::Samples;
+
+use crate::Error;
+use crate::recognizer::Recognizer;
+use crate::recognizer::live::due::Due;
+use crate::recognizer::parts::end_at;
+use crate::recognizer::seconds::seconds_of;
+use crate::recognizer::stream::{RecognizerStream, silence_frames};
+
+/// The end of an utterance is looked for each time after so many seconds of audio: utterances must
+/// not depend on the length of chunks.
+const LOOK_FOR_END: f64 = 0.1;
+
+/// The shortest silence that ends an utterance, in seconds.
+const PAUSE: f64 = 0.5;
+
+/// Blanks of fewer seconds are silence only where the audio is quiet: a long sound has them, too.
+const SURE_SILENCE: f32 = 1.0;
+
+/// An utterance that has to end within a token waits for the end of the token, but for no more than so
+/// many seconds. The end is looked for in each frame.
+const MOST_DELAY: f64 = 1.0;
+
+/// Of a network without a state, most seconds between two results so far.
+const MOST_GROWTH: f64 = 1.0;
+
+/// A network without a state may find a token of these last seconds later, when it knows more of the
+/// audio behind it: they belong to the next utterance.
+const UNSURE: f64 = 0.3;
+
+/// So many seconds after the last token belong to its utterance, in which a network without a state
+/// may find the token the next time.
+const AFTER_LAST: f64 = 0.2;
+
+/// An utterance that has to end without silence is cut in the longest pause of these last seconds, if
+/// the network has no state.
+const CUT_WITHIN: f64 = 2.0;
+
+/// A network without a state gets so many seconds before an utterance, too. Its output there is not
+/// decoded: no word is found twice.
+const CONTEXT: f64 = 1.0;
+
+/// Seconds of audio that are kept for the next utterance.
+const KEPT: f64 = CUT_WITHIN + CONTEXT + 1.0;
+
+/// Speech without an end, as of a microphone, in utterances.
+///
+/// An utterance ends by [endpoint rules](Self::with_rules), which are looked at each tenth of a second of
+/// audio, however long chunks are. A rule of less than a second of silence counts only where the audio
+/// is quiet, 6 dB below the utterance. Each frame of the network's output belongs to one
+/// utterance, so that no word is found twice and none is lost. A network with a state keeps it from one
+/// utterance to the next. A network that needs whole utterances runs again over an utterance when it has
+/// grown by an eighth or by a second, and each tenth of a second while the last half second is quiet;
+/// it also gets the second before.
+///
+/// Times count from the start of the stream. The recognizer is shared, and lives as long as its streams:
+/// they can be moved to other threads and kept in maps.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use kaldera::recognizer::{LiveRecognizer, Recognizer};
+///
+/// # fn next_chunk_of_the_microphone() -> Option<Vec<i16>> { None }
+/// let recognizer = Arc::new(Recognizer::open("model")?);
+/// let mut live = LiveRecognizer::new(recognizer, 16_000.0)?;
+/// while let Some(chunk) = next_chunk_of_the_microphone() {
+///     let update = live.accept(&chunk)?;
+///     for utterance in &update.ended {
+///         println!("{}", utterance.text());
+///     }
+///     if let Some(so_far) = update.so_far {
+///         println!("({})", so_far.text());
+///     }
+/// }
+/// if let Some(last) = live.finish()? {
+///     println!("{}", last.text());
+/// }
+/// # Ok::<(), kaldera::Error>(())
+/// ```
+#[doc(alias = "OnlineRecognizer")]
+pub struct LiveRecognizer {
+    recognizer: Arc<Recognizer>,
+    samp_freq: f32,
+    rules: EndpointRules,
+    /// The rules that hold where the audio is not quiet.
+    loud_rules: EndpointRules,
+    stream: RecognizerStream,
+    /// How many utterances have ended.
+    num_ended: usize,
+    /// The first frame of the utterance.
+    first_frame: usize,
+    num_samples: usize,
+    /// Samples that no result has.
+    num_pending: usize,
+    /// Samples before the end is looked for again.
+    before_look: usize,
+    /// Frames since the utterance should have ended.
+    num_delays: usize,
+    due: Due,
+    /// The last samples.
+    recent: Vec<f32>,
+}
+
+/// The results that new samples bring.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LiveUpdate {
+    /// Utterances that have ended, in order: `utt-1`, `utt-2`, ... Utterances without a token are left
+    /// out.
+    pub ended: Vec<Recognition>,
+    /// The words so far of the utterance that goes on, if there is a new result.
+    pub so_far: Option<Recognition>,
+}
+
+impl LiveRecognizer {
+    /// A stream of samples of this rate, in utterances by Kaldi's endpoint rules.
+    ///
+    /// # Errors
+    /// As [`Recognizer::stream`].
+    pub fn new(recognizer: Arc<Recognizer>, samp_freq: f32) -> Result<Self, Error> {
+        let stream = recognizer.stream(&name(1), samp_freq)?;
+        let rules = EndpointRules::kaldi();
+        Ok(Self {
+            samp_freq,
+            loud_rules: without_short_silence(&rules),
+            rules,
+            stream,
+            num_ended: 0,
+            first_frame: 0,
+            num_samples: 0,
+            num_pending: 0,
+            before_look: samples_of(LOOK_FOR_END, samp_freq).max(1),
+            num_delays: 0,
+            due: Due::new(samples_of(PAUSE, samp_freq), samples_of(MOST_GROWTH, samp_freq)),
+            recent: vec![],
+            recognizer,
+        })
+    }
+
+    /// With these endpoint rules.
+    #[must_use]
+    pub fn with_rules(self, rules: EndpointRules) -> Self {
+        Self { loud_rules: without_short_silence(&rules), rules, ..self }
+    }
+
+    /// Samples per second.
+    pub fn samp_freq(&self) -> f32 {
+        self.samp_freq
+    }
+
+    /// Seconds of audio that have come.
+    pub fn seconds(&self) -> f64 {
+        seconds_of(self.num_samples, self.samp_freq)
+    }
+
+    /// How many of the last samples no result has yet.
+    pub fn num_pending(&self) -> usize {
+        self.num_pending
+    }
+
+    /// Takes more samples, on the scale of 16-bit integers.
+    ///
+    /// # Errors
+    /// As [`RecognizerStream::accept`]; [`Error::Recognition`] for an endpoint rule that makes no sense.
+    pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<LiveUpdate, Error> {
+        let mut rest = match samples.into() {
+            Samples::F32(samples) => samples,
+            samples => &samples.to_f32(),
+        };
+        let mut update = LiveUpdate::default();
+        while let Some(part) = rest.split_off(..self.before_look.min(rest.len())).filter(|part| !part.is_empty()) {
+            self.take(part)?;
+            let looks = self.before_look == 0;
+            if looks {
+                self.before_look = samples_of(LOOK_FOR_END, self.samp_freq).max(1);
+            }
+            let is_due = match self.stream.keeps_state() {
+                true => looks || rest.is_empty(),
+                false => looks && self.due.is_now(&self.recent),
+            };
+            if !is_due {
+                continue;
+            }
+            let found = self.stream.partial()?;
+            self.num_pending = 0;
+            if looks && self.has_ended(&found)? {
+                update.ended.extend(self.end(&found)?);
+                update.so_far = None;
+            } else {
+                update.so_far = Some(found);
+            }
+        }
+        update.so_far = update.so_far.map(|found| self.place().of(found));
+        Ok(update)
+    }
+
+    /// The last utterance, if it has a token. It ends with the audio.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub fn finish(self) -> Result<Option<Recognition>, Error> {
+        let (place, name) = (self.place(), name(self.num_ended + 1));
+        let seconds = (self.seconds() - place.seconds).max(0.0);
+        let mut found = self.stream.finish()?;
+        for hypothesis in &mut found.hypotheses {
+            end_at(&mut hypothesis.tokens, seconds);
+            end_at(&mut hypothesis.words, seconds);
+        }
+        found.utterance = name;
+        Ok(has_tokens(&found).then(|| place.of(found)))
+    }
+
+    /// Takes samples in which no end is looked for.
+    fn take(&mut self, samples: &[f32]) -> Result<(), Error> {
+        self.stream.accept(samples).map_err(|error| match error {
+            // Counted from the start.
+            Error::NotFiniteSample { channel, value, .. } => {
+                let at = samples.iter().position(|sample| !sample.is_finite()).unwrap_or_default();
+                Error::NotFiniteSample { sample: self.num_samples + at, channel, value }
+            }
+            error => error,
+        })?;
+        self.num_samples += samples.len();
+        self.num_pending += samples.len();
+        self.before_look -= samples.len();
+        self.due.add(samples);
+        self.recent.extend_from_slice(samples);
+        let kept = samples_of(if self.stream.keeps_state() { PAUSE } else { KEPT }, self.samp_freq);
+        if self.recent.len() > 2 * kept {
+            self.recent.drain(..self.recent.len() - kept);
+        }
+        Ok(())
+    }
+
+    /// Whether the utterance has ended, of which this is the result so far.
+    fn has_ended(&mut self, found: &Recognition) -> Result<bool, Error> {
+        let rules = if self.due.is_quiet(&self.recent) { &self.rules } else { &self.loud_rules };
+        if self.stream.endpoint(found, rules)?.is_none() {
+            return Ok(false);
+        }
+        // The rest of a token would be the token once more.
+        let most_delays = frames_in(MOST_DELAY, self.frame_seconds(1));
+        if self.stream.keeps_state() && silence_frames(found) == 0 && self.num_delays < most_delays {
+            self.num_delays += 1;
+            self.before_look = samples_of(self.frame_seconds(1), self.samp_freq).max(1);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Ends the utterance, of which this is the result so far, and begins the next one.
+    fn end(&mut self, found: &Recognition) -> Result<Option<Recognition>, Error> {
+        let place = self.place();
+        let next = name(self.num_ended + 1 + usize::from(has_tokens(found)));
+        let mut ended = if self.stream.keeps_state() {
+            let ended = self.stream.end_utterance(&next)?;
+            self.first_frame += ended.num_frames;
+            self.due = self.due.next();
+            ended
+        } else {
+            let heard = frames_in(seconds_of(self.due.length(), self.samp_freq), self.frame_seconds(1));
+            let cut = cut(found, heard, self.frame_seconds(1));
+            let ended = self.stream.beginning(cut)?;
+            self.first_frame += cut;
+            self.begin_again(&next)?;
+            ended
+        };
+        self.num_delays = 0;
+        if !has_tokens(&ended) {
+            return Ok(None);
+        }
+        self.num_ended += 1;
+        ended.utterance = name(self.num_ended);
+        Ok(Some(place.of(ended)))
+    }
+
+    /// Begins an utterance at its first frame, which has come, with what is before it as context.
+    fn begin_again(&mut self, name: &str) -> Result<(), Error> {
+        let sample_of = |frame| samples_of(self.frame_seconds(frame), self.samp_freq);
+        let dropped = seconds_of(self.num_samples - self.recent.len(), self.samp_freq);
+        let first_kept = (dropped / self.frame_seconds(1)).ceil();
+        let context = frames_in(CONTEXT, self.frame_seconds(1));
+        let begin = self.first_frame.saturating_sub(context).max(whole(first_kept)).min(self.first_frame);
+        let kept_from = |sample: usize| {
+            let before = self.num_samples - self.recent.len();
+            &self.recent[sample.saturating_sub(before).min(self.recent.len())..]
+        };
+        let stream = self.recognizer.stream(name, self.samp_freq)?;
+        let mut stream = stream.with_context(self.first_frame - begin);
+        stream.accept(kept_from(sample_of(begin)))?;
+        let mut due = self.due.next();
+        due.add(kept_from(sample_of(self.first_frame)));
+        (self.stream, self.due) = (stream, due);
+        Ok(())
+    }
+
+    /// Where the utterance begins.
+    fn place(&self) -> Place {
+        Place { first_frame: self.first_frame, seconds: self.frame_seconds(self.first_frame) }
+    }
+
+    /// How long so many frames are.
+    fn frame_seconds(&self, frames: usize) -> f64 {
+        let times = self.recognizer.times();
+        times.seconds(frames) - times.seconds(0)
+    }
+}
+
+impl fmt::Debug for LiveRecognizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LiveRecognizer")
+            .field("samp_freq", &self.samp_freq)
+            .field("seconds", &self.seconds())
+            .field("num_ended", &self.num_ended)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where an utterance begins in its stream.
+struct Place {
+    first_frame: usize,
+    seconds: f64,
+}
+
+impl Place {
+    /// With frames and times from the start of the stream.
+    fn of(&self, mut found: Recognition) -> Recognition {
+        let place = |segment: &mut Segment| {
+            segment.frames = segment.frames.start + self.first_frame..segment.frames.end + self.first_frame;
+            segment.start += self.seconds;
+            segment.end += self.seconds;
+            segment.peak = segment.peak.take().map(|peak| peak.start + self.seconds..peak.end + self.seconds);
+        };
+        for hypothesis in &mut found.hypotheses {
+            hypothesis.tokens.iter_mut().chain(&mut hypothesis.words).for_each(place);
+        }
+        found
+    }
+}
+
+fn name(utterance: usize) -> String {
+    format!("utt-{utterance}")
+}
+
+fn has_tokens(found: &Recognition) -> bool {
+    found.best().is_some_and(|best| !(best.tokens.is_empty() && best.words.is_empty()))
+}
+
+/// The rules that hold where the audio is not quiet.
+fn without_short_silence(rules: &EndpointRules) -> EndpointRules {
+    let of_sounds =
+        |rule: &&EndpointRule| rule.min_trailing_silence == 0.0 || rule.min_trailing_silence >= SURE_SILENCE;
+    EndpointRules::new(rules.rules.iter().filter(of_sounds).copied().collect())
+}
+
+/// After how many frames an utterance is cut whose network has no state, where so many frames of audio
+/// have come: in the silence at its end, or else in the longest pause of the last seconds. A network that
+/// gets silence after its audio has frames beyond these.
+fn cut(found: &Recognition, heard: usize, frame_seconds: f64) -> usize {
+    let frames = |seconds| frames_in(seconds, frame_seconds);
+    let Some(best) = found.best().filter(|best| !best.tokens.is_empty()) else {
+        return heard.saturating_sub(frames(UNSURE));
+    };
+    let spoken = best.tokens.last().map_or(0, |last| last.frames.end).min(heard);
+    if heard - spoken >= frames(AFTER_LAST) {
+        return heard.saturating_sub(frames(UNSURE)).max(spoken + frames(AFTER_LAST));
+    }
+    let segments = if best.words.is_empty() { &best.tokens } else { &best.words };
+    let between = segments.windows(2).map(|pair| (pair[0].frames.end, pair[1].frames.start));
+    let earliest = heard.saturating_sub(frames(CUT_WITHIN));
+    let pauses = between.chain([(spoken, heard)]).filter(|&(begin, end)| begin >= earliest && end >= begin);
+    pauses.max_by_key(|(begin, end)| end - begin).map_or(heard, |(begin, end)| usize::midpoint(begin, end))
+}
+
+/// The nearest whole number to one that is not negative.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a time that has passed, in samples or frames"
+)]
+fn whole(number: f64) -> usize {
+    number.round() as usize
+}
+
+fn samples_of(seconds: f64, samp_freq: f32) -> usize {
+    whole(seconds * f64::from(samp_freq))
+}
+
+fn frames_in(seconds: f64, frame_seconds: f64) -> usize {
+    whole((seconds / frame_seconds).floor())
+}
