@@ -8,8 +8,8 @@ use clap_complete::{Shell, generate};
 
 use crate::native::{Trouble, arguments, end, print};
 use crate::parse_options::{ParseOptions, Syntax};
-use crate::similar::did_you_mean;
 use crate::{Call, HELP, tools};
+use kaldera::similar::did_you_mean;
 
 const TOOL: &str = "completions";
 const USAGE: &str = "\

@@ -103,10 +103,12 @@ fn register(signal: i32, at_once: bool) -> io::Result<()> {
 /// Starts the thread that ends the process if the work does not.
 #[cfg(unix)]
 fn end_if_the_work_does_not() -> io::Result<()> {
+    use kaldera::io::rxfilename::end_commands;
     use kaldera::pipeline::PartialFile;
 
     end_after(1, || {
         thread::sleep(GRACE);
+        end_commands();
         PartialFile::remove_all();
     })
 }

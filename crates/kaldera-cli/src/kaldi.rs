@@ -48,7 +48,7 @@ use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, OptionValue, Registry};
-use kaldera::io::table::TableWriter;
+use kaldera::io::table::{TableWriter, refuse_pipes};
 use kaldera::io::{Holder, overwrite};
 
 use self::failure::Failure;
@@ -129,7 +129,7 @@ pub(crate) const NAMES: [&str; TOOLS.len()] = {
 };
 
 /// As much as shells tell of a process that the signal of a broken pipe has killed.
-const KILLED_BY_SIGPIPE: u8 = 141;
+pub(crate) const KILLED_BY_SIGPIPE: u8 = 141;
 
 /// What Kaldi's programs end with after an exception.
 const THROWN: u8 = 255;
@@ -224,6 +224,9 @@ fn run_reading<O: OptionSet>(
     if !accepted.contains(&plain.len()) {
         log::say(parser.help());
         return ExitCode::from(1);
+    }
+    if parser.no_pipes() {
+        refuse_pipes();
     }
     drop(parser);
     let checked = utf8(plain).and_then(|plain| body(options, plain));

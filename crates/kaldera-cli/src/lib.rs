@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod completions;
+mod elsewhere;
 mod interrupt;
 mod kaldi;
 mod layout;
@@ -26,9 +27,7 @@ mod log;
 mod memory;
 mod native;
 mod parse_options;
-mod similar;
 mod subjects;
-mod threads;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -36,8 +35,8 @@ use std::process::ExitCode;
 
 use clap::Command;
 
+use kaldera::similar::did_you_mean;
 use layout::{columns, wrap};
-use similar::did_you_mean;
 
 /// A subcommand: its name, one line for `kaldera --help`, and what answers a call.
 ///
@@ -113,6 +112,9 @@ pub fn kaldi_tools() -> &'static [&'static str] {
 /// ```
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     kaldera::matrix::stop_idle_blas_threads();
+    if let Some(warning) = kaldera::base::simd::unknown_choice() {
+        log::say(format_args!("kaldera: warning: {warning}"));
+    }
     let mut args = args.into_iter();
     if let Some(tool) = args.next().and_then(|program| called_by(Path::new(&program))) {
         return (tool.run)(Call::Run(args.collect()));
@@ -142,7 +144,8 @@ fn dispatch(name: &OsStr, args: Vec<OsString>) -> ExitCode {
     }
     let name = name.to_string_lossy();
     let what = if name.starts_with('-') { "option" } else { "command" };
-    let hint = did_you_mean(&name, tools().map(|tool| tool.name));
+    let similar = || did_you_mean(&name, tools().map(|tool| tool.name));
+    let hint = elsewhere::hint(&name).unwrap_or_else(similar);
     log::say(format_args!("kaldera: there is no {what} '{name}'{hint} ('kaldera help' lists the commands)"));
     ExitCode::from(USAGE)
 }
@@ -186,12 +189,13 @@ fn help(call: Call<'_>) -> ExitCode {
 fn overview() -> String {
     let list = |tools: &[Tool]| columns(tools.iter().map(|tool| (tool.name.to_owned(), tool.about.to_owned())));
     wrap(&format!(
-        "Speech features, and graphs for decoding: Kaldi's and OpenFst's programs, without Kaldi and OpenFst.\n\n\
+        "Speech recognition: recordings to words, features and graphs, with Kaldi's and OpenFst's programs.\n\n\
          Usage: kaldera COMMAND [ARGUMENTS]\n       kaldera COMMAND --help\n\n\
          Commands:\n{}\n\
          Kaldi's programs, which take Kaldi's command lines and end as Kaldi's do:\n{}\n\
          Options:\n  -h, --help     Show this text; after a command, that command's\n  -V, --version  Show the version\n\n\
          Examples:\n  \
+         kaldera transcribe model/ hello.wav\n  \
          kaldera features --kind fbank -o fbank.ark recordings/\n  \
          kaldera plot fbank.ark utt1\n  \
          kaldera help fst compose\n  \

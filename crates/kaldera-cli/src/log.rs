@@ -1,10 +1,11 @@
 //! Log lines on stderr: of Kaldi's programs in the form that scripts around Kaldi look for, of the
 //! native command in plain words.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
 
 use kaldera::feat::fields_to_options;
@@ -39,18 +40,29 @@ pub(crate) fn init(tool: &'static str, face: Syntax, verbosity: Option<i32>) {
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
-/// Writes one line to stderr, which may be closed: then nobody is there to tell.
+/// Writes lines to stderr, without control characters. If it is closed, nobody is there to read.
 pub(crate) fn say(text: impl fmt::Display) {
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    let _ = io::stderr().write_all(format!("{}\n", printable_lines(&text.to_string())).as_bytes());
 }
 
-/// Writes to stdout. A reader that stopped listening is no error.
+/// Writes to stdout, to a terminal without control characters. A reader that stopped listening is
+/// no error.
 pub(crate) fn print(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match print_strictly(&for_stdout(text)) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
     }
+}
+
+/// Writes to stdout as it is, for a reader that listens.
+pub(crate) fn print_strictly(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+}
+
+/// A text for stdout: for a terminal without control characters.
+pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
+    if io::stdout().is_terminal() { printable_lines(text).into() } else { text.into() }
 }
 
 /// An error and what caused it, on one line, with options in place of fields.
@@ -73,11 +85,21 @@ pub(crate) fn one_line(error: &dyn Error) -> String {
     printable(&fields_to_options(&line))
 }
 
-/// Keys and files may be anything: what a terminal would obey, and ends of lines, are spelled out.
+/// Keys and files may be anything: control characters, which a terminal would obey, and ends of
+/// lines are spelled out.
 pub(crate) fn printable(text: &str) -> String {
+    spelled_out(text, char::is_control)
+}
+
+/// As [`printable`], for a text of several lines, which may have tabs.
+fn printable_lines(text: &str) -> String {
+    spelled_out(text, |c| c.is_control() && c != '\n' && c != '\t')
+}
+
+fn spelled_out(text: &str, is_hidden: impl Fn(char) -> bool) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() { line.extend(c.escape_debug()) } else { line.push(c) }
+        if is_hidden(c) { line.extend(c.escape_debug()) } else { line.push(c) }
     }
     line
 }
@@ -172,5 +194,6 @@ mod tests {
     fn an_error_and_its_causes_fit_on_one_line() {
         let error = Outer { source: io::Error::other("no space\nleft") };
         assert_eq!(one_line(&error), r"cannot write 'x.ark': no space\nleft");
+        assert_eq!(printable_lines("a\tb\n\u{1b}[2J\r"), "a\tb\n\\u{1b}[2J\\r");
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod plot;
 pub(crate) mod score;
 mod spoken;
 pub(crate) mod stream;
+mod svg_paths;
 mod text_picture;
 pub(crate) mod transcribe;
 mod transcripts;
@@ -27,8 +28,10 @@ mod words;
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
 
+use crate::kaldi::KILLED_BY_SIGPIPE;
 use crate::log::{self, one_line, say};
 use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax};
 use crate::{Call, USAGE};
@@ -40,6 +43,8 @@ pub(crate) enum Trouble {
     Usage(String),
     /// Anything else: exit status 1.
     Failed(String),
+    /// Nobody reads the results any more: the exit status that shells tell of SIGPIPE, without a word.
+    Closed,
 }
 
 impl Trouble {
@@ -67,6 +72,7 @@ pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
             say(format_args!("kaldera {tool}: {text}"));
             ExitCode::FAILURE
         }
+        Err(Trouble::Closed) => ExitCode::from(KILLED_BY_SIGPIPE),
     }
 }
 
@@ -96,6 +102,15 @@ pub(crate) fn arguments(
 /// Writes to stdout. A reader that stopped listening is no trouble.
 pub(crate) fn print(text: &str) -> Result<(), Trouble> {
     log::print(text).map_err(|error| Trouble::Failed(format!("cannot write to standard output: {error}")))
+}
+
+/// Writes results to stdout. Work for a reader that stopped listening ends.
+pub(crate) fn print_results(text: &str) -> Result<(), Trouble> {
+    match log::print_strictly(text) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Trouble::Closed),
+        Err(error) => Err(Trouble::Failed(format!("cannot write to standard output: {error}"))),
+    }
 }
 
 /// Writes a text that was asked for to stdout, and ends.

@@ -15,7 +15,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::{fs, io, mem};
+use std::{io, mem};
 
 use clap::builder::{PossibleValuesParser, ValueHint};
 use clap::{Arg, ArgAction, Command};
@@ -24,8 +24,8 @@ use thiserror::Error;
 
 use crate::VERSION;
 use crate::layout::{row, wrap};
-use crate::similar::{did_you_mean, most_similar};
 use crate::subjects::SUBJECTS;
+use kaldera::similar::{did_you_mean, most_similar};
 
 /// Tools with more options than this show them by subject.
 const MOST_IN_ONE_LIST: usize = 10;
@@ -79,6 +79,7 @@ pub(crate) struct ParseOptions<'a> {
     options: Vec<Entry<'a>>,
     config: String,
     print_args: bool,
+    no_pipes: bool,
     verbose: i32,
     quiet: bool,
 }
@@ -123,7 +124,7 @@ impl<'a> ParseOptions<'a> {
     pub(crate) fn new(syntax: Syntax, usage: impl Into<String>) -> Self {
         let print_args = syntax == Syntax::Kaldi;
         let (options, config) = (Vec::new(), String::new());
-        Self { syntax, usage: usage.into(), options, config, print_args, verbose: 0, quiet: false }
+        Self { syntax, usage: usage.into(), options, config, print_args, no_pipes: false, verbose: 0, quiet: false }
     }
 
     /// Lets `-letter` stand for the option `name` that was added before, on the native command.
@@ -184,6 +185,11 @@ impl<'a> ParseOptions<'a> {
             "--version" | "-V" if anywhere => Some(VERSION.to_owned()),
             _ => None,
         })
+    }
+
+    /// Whether no command of a script file should be run.
+    pub(crate) fn no_pipes(&self) -> bool {
+        self.no_pipes
     }
 
     /// Whether the tool should echo its command line.
@@ -247,6 +253,7 @@ impl<'a> ParseOptions<'a> {
             standard.push((letter('q'), "quiet", "bool", "false", "Tell only what went wrong"));
         } else {
             standard.push((None, "print-args", "bool", "true", "Echo the command line to stderr"));
+            standard.push((None, "no-pipes", "bool", "false", "Run no command of a script file"));
         }
         standard.push((None, "verbose", "int", "0", "How much to log, from 0"));
         if native {
@@ -374,6 +381,7 @@ impl<'a> ParseOptions<'a> {
         match name {
             "config" => Some(self.config.type_name()),
             "print-args" => Some(self.print_args.type_name()),
+            "no-pipes" if self.syntax == Syntax::Kaldi => Some(self.no_pipes.type_name()),
             "verbose" => Some(self.verbose.type_name()),
             "quiet" if self.syntax == Syntax::Native => Some(self.quiet.type_name()),
             name => self.options.iter().find(|entry| entry.name == name).map(|entry| entry.value.type_name()),
@@ -402,6 +410,7 @@ impl<'a> ParseOptions<'a> {
         match option.name.as_str() {
             "config" => Ok(&mut self.config),
             "print-args" => Ok(&mut self.print_args),
+            "no-pipes" if self.syntax == Syntax::Kaldi => Ok(&mut self.no_pipes),
             "verbose" => Ok(&mut self.verbose),
             "quiet" if self.syntax == Syntax::Native => Ok(&mut self.quiet),
             name => match self.options.iter().position(|entry| entry.name == name) {
@@ -432,9 +441,8 @@ impl<'a> ParseOptions<'a> {
     }
 
     fn read_config(&mut self, file: &str) -> Result<(), OptionsError> {
-        let text = fs::read_to_string(file).map_err(|source| OptionsError::Config { file: file.to_owned(), source })?;
-        // Some editors put a byte order mark in front.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text =
+            kaldera::text::read_file(file).map_err(|source| OptionsError::Config { file: file.to_owned(), source })?;
         for (line, text) in (1..).zip(text.lines()) {
             let text = text.split('#').next().unwrap_or_default().trim();
             if text.is_empty() {
@@ -471,6 +479,7 @@ pub(crate) fn shell_line<'s>(args: impl IntoIterator<Item = &'s OsStr>) -> Strin
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::Write as _;
 
     use super::*;

@@ -16,6 +16,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "num-channels",
             "min-duration",
             "allow-truncated",
+            "pipes",
             "no-pipes",
             "output-format",
             "write-utt2dur",
@@ -33,6 +34,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "Decoding",
         &[
+            "allow-outside",
             "lm",
             "graph",
             "hotwords",
@@ -45,6 +47,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "max-active",
         ],
     ),
+    ("Captions", &["caption-length", "caption-lines", "caption-seconds", "caption-min-seconds", "caption-pause"]),
     ("Cluster", &["shard", "resume"]),
     (
         "Frames",

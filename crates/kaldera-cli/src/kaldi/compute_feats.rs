@@ -25,7 +25,7 @@ pub(super) const SPECTROGRAM: Tool =
     Tool { name: SpectrogramKind::NAME, about: "Log power spectra of recordings", run: run::<SpectrogramKind> };
 
 /// What the program needs to know of a kind of features.
-trait Program: Kind<Options: OptionSet + Default> {
+trait Program: Kind<Options: OptionSet> {
     const NAME: &'static str;
     const USAGE: &'static str;
     /// Does it have filters that VTLN could warp?
@@ -33,9 +33,7 @@ trait Program: Kind<Options: OptionSet + Default> {
     /// Does Kaldi's program mind --utt2spk without a --vtln-map, where it has no meaning?
     const UTT2SPK_NEEDS_MAP: bool = true;
     /// The defaults of Kaldi's program.
-    fn defaults() -> Self::Options {
-        Self::Options::default()
-    }
+    fn defaults() -> Self::Options;
     /// HTK's code for the kind, with the qualifier for what is in the place of C0.
     fn htk_kind(options: &Self::Options) -> u16;
     /// From one frame to the next, for HTK, in units of 100 ns. Most of Kaldi's programs say 10 ms,
@@ -45,6 +43,9 @@ trait Program: Kind<Options: OptionSet + Default> {
     }
     fn mel_options(options: &Self::Options) -> Option<&MelBanksOptions>;
 }
+
+/// The dither of Kaldi's programs.
+const DITHER: f32 = 1.0;
 
 /// HTK's qualifiers for features with energy, and with C0 instead.
 const fn htk_qualifier(use_energy: bool) -> u16 {
@@ -57,6 +58,10 @@ impl Program for FbankKind {
 Usage: compute-fbank-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-fbank-feats --num-mel-bins=80 scp:wav.scp ark,scp:fbank.ark,fbank.scp";
     const UTT2SPK_NEEDS_MAP: bool = false;
+
+    fn defaults() -> Self::Options {
+        Self::Options::default().with_dither(DITHER)
+    }
 
     fn htk_kind(options: &Self::Options) -> u16 {
         0o7 | htk_qualifier(options.use_energy)
@@ -72,6 +77,10 @@ impl Program for MfccKind {
     const USAGE: &'static str = "Computes MFCC features of recordings.
 Usage: compute-mfcc-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-mfcc-feats --config=mfcc.conf scp:wav.scp ark,scp:mfcc.ark,mfcc.scp";
+
+    fn defaults() -> Self::Options {
+        Self::Options::default().with_dither(DITHER)
+    }
 
     fn htk_kind(options: &Self::Options) -> u16 {
         0o6 | htk_qualifier(options.use_energy)
@@ -90,7 +99,7 @@ For example: compute-plp-feats --num-ceps=13 scp:wav.scp ark,scp:plp.ark,plp.scp
 
     /// Kaldi writes NaN for digital silence.
     fn defaults() -> Self::Options {
-        Self::Options::default().with_autocorrelation_floor(0.0)
+        Self::Options::default().with_dither(DITHER).with_autocorrelation_floor(0.0)
     }
 
     /// Kaldi says C0 here even where the energy is in its place.
@@ -109,6 +118,10 @@ impl Program for SpectrogramKind {
 Usage: compute-spectrogram-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-spectrogram-feats --window-type=hanning scp:wav.scp ark,scp:spectrogram.ark,spectrogram.scp";
     const HAS_VTLN: bool = false;
+
+    fn defaults() -> Self::Options {
+        Self::Options::default().with_dither(DITHER)
+    }
 
     fn htk_kind(_options: &Self::Options) -> u16 {
         0o7 | htk_qualifier(false)

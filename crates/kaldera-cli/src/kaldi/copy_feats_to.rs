@@ -126,8 +126,12 @@ fn make_folder(name: &str) -> Result<(), kaldera::io::Error> {
     if Path::new(name).exists() {
         return Ok(());
     }
-    let mut builder = DirBuilder::new();
+    let builder = DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
+    let builder = {
+        let mut builder = builder;
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
+        builder
+    };
     builder.create(name).map_err(|source| kaldera::io::Error::Create { name: name.to_owned(), source })
 }

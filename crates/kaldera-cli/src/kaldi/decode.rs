@@ -102,7 +102,6 @@ impl Search {
             return refuse("min-active", self.min_active.to_string(), "a number from 0 to --max-active");
         };
         Ok(DenseOptions::default()
-            .with_labels(GraphLabels::ClassPlusOne)
             .with_search_beam(self.beam)
             .with_output_beam(lattice_beam)
             .with_max_active_states(max_active)
@@ -152,6 +151,7 @@ impl Decoder {
         }
         let (fsa, attributes) = graph.into_parts();
         let graph = Graph::from_parts(Fsa::from_arcs(fsa.num_states(), arcs)?, attributes)?;
+        let graph = graph.with_graph_labels(GraphLabels::ClassPlusOne);
         let decoder = OnlineDecoder::new(graph, options)?;
         Ok(Self { decoder, labels, acoustic_scale: search.acoustic_scale, allow_partial: search.allow_partial })
     }

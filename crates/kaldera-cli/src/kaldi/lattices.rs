@@ -1,5 +1,6 @@
 //! What the programs on lattices share.
 
+use kaldera::base::text::from_utf8;
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::fsa::io::SymbolTable;
 use kaldera::fsa::lattice::Lattice;
@@ -125,12 +126,10 @@ pub(super) fn read_bytes(rxfilename: &str) -> Result<Vec<u8>, Failure> {
 
 /// All of a text.
 pub(super) fn read_text(rxfilename: &str) -> Result<String, Failure> {
-    let mut text = String::new();
-    let mut input = Input::open(rxfilename)?;
-    std::io::Read::read_to_string(&mut input, &mut text)
-        .map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
-    input.finish()?;
-    Ok(text)
+    from_utf8(read_bytes(rxfilename)?).map_err(|error| {
+        let source = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+        kaldera::io::Error::Read { name: rxfilename.to_owned(), source }.into()
+    })
 }
 
 /// Tells the words of an utterance on stderr.

@@ -1,18 +1,17 @@
 //! `subset-feats`: the first few of a table's matrices, or those whose keys a list has or has not.
 
 use std::collections::HashSet;
-use std::io::BufRead;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::io::Error;
-use kaldera::io::rxfilename::Input;
 use kaldera::io::specifier::{Rspecifier, TableKind};
 use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::Matrix;
 use tracing::info;
 
 use crate::kaldi::Failure;
+use crate::kaldi::lattices::read_text;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool {
@@ -70,7 +69,7 @@ fn run(call: Call<'_>) -> ExitCode {
             _ => return exclusive("include", "exclude"),
         };
         let mut copied = 0_u64;
-        for entry in reader.only(move |key| list.contains(key.as_bytes()) == wanted) {
+        for entry in reader.only(move |key| list.contains(key) == wanted) {
             copy(entry, &mut writer)?;
             copied += 1;
         }
@@ -86,18 +85,10 @@ fn copy(entry: Result<(String, Matrix<f32>), Error>, writer: &mut TableWriter<Ma
 }
 
 /// The first word of each line.
-fn keys(rxfilename: &str) -> Result<HashSet<Vec<u8>>, Failure> {
-    let mut input = Input::open(rxfilename)?;
-    let mut keys = HashSet::new();
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let read = input.read_until(b'\n', &mut line);
-        if read.map_err(|source| Error::Read { name: rxfilename.to_owned(), source })? == 0 {
-            return Ok(keys);
-        }
-        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let key = words.next().ok_or_else(|| Failure::EmptyLine { file: rxfilename.to_owned() })?;
-        keys.insert(key.to_vec());
-    }
+fn keys(rxfilename: &str) -> Result<HashSet<String>, Failure> {
+    let key = |line: &str| {
+        let key = line.split_ascii_whitespace().next().map(str::to_owned);
+        key.ok_or_else(|| Failure::EmptyLine { file: rxfilename.to_owned() })
+    };
+    read_text(rxfilename)?.lines().map(key).collect()
 }

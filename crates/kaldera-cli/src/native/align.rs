@@ -7,9 +7,9 @@ use kaldera::feat::options::{OptionSet as _, Registry as _};
 
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS};
 use super::files::read_text;
-use super::score::keyed;
+use super::score::transcripts;
 use super::transcribe::{Decoding, TranscriptOptions, take_model};
-use super::transcripts::{FORMATS, about_formats};
+use super::transcripts::{FORMATS, Format, about_formats};
 use super::{Trouble, arguments};
 use crate::Call;
 use crate::parse_options::{ParseOptions, Syntax};
@@ -21,17 +21,18 @@ Find where the words of transcripts are in recordings.
 Usage: kaldera align [OPTIONS] --text=FILE [-o OUT] MODEL INPUTS...
 
 FILE is Kaldi's text (lines of the key of a recording and its words) or the .jsonl of 'kaldera
-transcribe', whose MODEL and INPUTS are those here, too. Without -o the words, or what --format
-says, go to standard output: --format=ctm has their times. Recordings without a transcript, or too
-short for it, are left out and listed at the end.
+transcribe', whose MODEL and INPUTS are those here, too. Without -o the words and their times go to
+standard output as a CTM, or as --format says. Recordings without a transcript, or too short for it,
+are left out and listed at the end.
 
 Examples:
-  kaldera align model/ --text=text --format=ctm hello.wav
+  kaldera align model/ --text=text hello.wav
   kaldera align model/ --text=text -o words.ctm data/test
   kaldera align model/ --text=text -o hello.TextGrid hello.wav
+  kaldera align model/ --text=text -o aligned/ --format=TextGrid recordings/
 
 Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong
-usage, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+usage, 130 stopped by Ctrl-C, 141 nobody reads the output, 143 by SIGTERM.";
 
 /// Answers a call of `kaldera align`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
@@ -39,7 +40,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn align(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut text, mut options) = (String::new(), TranscriptOptions::default());
+    let (mut text, mut options) = (String::new(), TranscriptOptions::new(Format::Ctm));
     let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
     parser.add("text", &mut text, "File of transcripts: lines 'KEY WORDS'");
     options.register(&mut parser);
@@ -54,7 +55,9 @@ fn align(call: Call<'_>) -> Result<ExitCode, Trouble> {
     }
     let model = take_model(&mut paths)?;
     let lines = read_text(&text)?;
-    let transcripts: HashMap<String, String> = keyed(&lines, &text)?.into_iter().collect();
+    let transcripts =
+        transcripts(&lines, &text)?.into_iter().map(|(key, words)| (key.into_owned(), words.into_owned()));
+    let transcripts: HashMap<String, String> = transcripts.collect();
     let mut decoding = Decoding::default();
     let recognizer = decoding.open(&model)?;
     let settings = format!("{}\n{lines}", decoding.settings(&settings, &model));

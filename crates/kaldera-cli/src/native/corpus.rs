@@ -1,5 +1,6 @@
 //! What the commands that work on recordings share: options, progress, and the report of a run.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use kaldera::Error;
 use kaldera::feat::options::{OptionSet, Registry};
-use kaldera::pipeline::{ChannelChoice, Found, Inputs, ReadOptions, Shard, Summary};
+use kaldera::pipeline::{ChannelChoice, Failure, Found, Inputs, Pipes, ReadOptions, Shard, Summary};
 
 use super::{Trouble, print};
 use crate::interrupt;
@@ -21,11 +22,27 @@ use crate::parse_options::ParseOptions;
 /// How often a run that has no terminal tells how far it is.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
+/// The registry of log messages has room for 4,096 threads.
+const MAX_JOBS: usize = 1024;
+
 /// What the help says about `--channel`.
 pub(super) const CHANNEL: &str = "Channel to take (-1 -> the first, 0 -> left, 1 -> right), or mean: that of all";
 
 /// The options that do not decide what the results are.
-pub(super) const NOT_OF_RESULTS: [&str; 6] = ["output", "format", "jobs", "shard", "resume", "no-pipes"];
+pub(super) const NOT_OF_RESULTS: [&str; 12] = [
+    "output",
+    "format",
+    "jobs",
+    "shard",
+    "resume",
+    "pipes",
+    "no-pipes",
+    "caption-length",
+    "caption-lines",
+    "caption-seconds",
+    "caption-min-seconds",
+    "caption-pause",
+];
 
 /// Which recordings, and how they are worked on.
 #[derive(Default)]
@@ -36,6 +53,7 @@ pub(super) struct CorpusOptions {
     pub(super) resume: bool,
     pub(super) channel: ChannelChoice,
     allow_truncated: bool,
+    pipes: bool,
     no_pipes: bool,
     about_output: &'static str,
     about_resume: &'static str,
@@ -52,6 +70,11 @@ impl OptionSet for CorpusOptions {
             "allow-truncated",
             &mut self.allow_truncated,
             "Of recordings that end early take what is there; they fail otherwise",
+        );
+        registry.add(
+            "pipes",
+            &mut self.pipes,
+            "Run the commands of a wav.scp in a folder, too, not only those of a list that is named",
         );
         registry.add("no-pipes", &mut self.no_pipes, "Run no command of a list: recordings that need one fail");
     }
@@ -70,13 +93,19 @@ impl CorpusOptions {
     }
 
     /// Number of threads; 0 is one per processor.
-    pub(super) fn jobs(&self) -> usize {
-        usize::try_from(self.jobs).unwrap_or(usize::MAX)
+    pub(super) fn jobs(&self) -> Result<usize, Trouble> {
+        let jobs = usize::try_from(self.jobs).ok().filter(|&jobs| jobs <= MAX_JOBS);
+        jobs.ok_or_else(|| Trouble::Usage(format!("option --jobs: {} is more than {MAX_JOBS}", self.jobs)))
     }
 
     /// How recordings are read.
     pub(super) fn reading(&self) -> ReadOptions {
-        ReadOptions::default().with_allow_truncated(self.allow_truncated).with_pipes(!self.no_pipes)
+        let pipes = match (self.no_pipes, self.pipes) {
+            (true, _) => Pipes::Never,
+            (false, true) => Pipes::Always,
+            (false, false) => Pipes::Named,
+        };
+        ReadOptions::default().with_allow_truncated(self.allow_truncated).with_pipes(pipes)
     }
 
     /// A flag that is set once somebody asks to stop.
@@ -91,8 +120,12 @@ impl CorpusOptions {
 
     /// Lists the recordings that `paths` name, or the shard of them, and begins a run.
     pub(super) fn run(&self, tool: &'static str, paths: &[OsString], quiet: bool) -> Result<Run, Trouble> {
+        self.run_with(tool, Inputs::from_paths(paths).map_err(trouble)?, quiet)
+    }
+
+    /// Begins a run with recordings, or the shard of them.
+    pub(super) fn run_with(&self, tool: &'static str, mut inputs: Inputs, quiet: bool) -> Result<Run, Trouble> {
         let begin = Instant::now();
-        let mut inputs = Inputs::from_paths(paths).map_err(trouble)?;
         let mut output = PathBuf::from(&self.output);
         if !self.shard.is_empty() {
             let wrong =
@@ -166,9 +199,11 @@ impl Run {
         for rejected in &summary.rejected {
             say(format_args!("rejected: {}", log::one_line(rejected)));
         }
-        for failure in &summary.failures {
-            say(format_args!("failed: {}", log::one_line(failure)));
+        let more = summary.num_rejected - summary.rejected.len();
+        if more > 0 {
+            say(format_args!("rejected: {more} more files or lines"));
         }
+        tell_failures(&summary.failures);
         if !self.quiet {
             tell_others(self.inputs.others());
         }
@@ -195,7 +230,7 @@ fn totals(summary: &Summary, written: &[PathBuf], wall: f64) -> String {
     if !summary.failures.is_empty() {
         let _ = writeln!(text, "{} failed", recordings(summary.failures.len() as u64));
     }
-    match summary.rejected.len() {
+    match summary.num_rejected {
         0 => {}
         1 => text.push_str("1 file or line was rejected\n"),
         count => {
@@ -217,6 +252,41 @@ pub(super) fn trouble(error: Error) -> Trouble {
         | Error::Key { .. }
         | Error::MixedShards { .. } => Trouble::Usage(log::one_line(&error)),
         error => Trouble::failed(&error),
+    }
+}
+
+/// Says why recordings failed: in a line for each, but for many that failed alike, whose second line
+/// names the others.
+fn tell_failures(failures: &[Failure]) {
+    /// Fewer have lines of their own.
+    const MANY: usize = 5;
+    /// So many are named; all of them with `--verbose=1`.
+    const NAMED: usize = 10;
+    // But for numbers, as of rates and bytes.
+    let reason = |failure: &Failure| {
+        let text = log::one_line(&failure.source);
+        text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>()
+    };
+    let reasons: Vec<String> = failures.iter().map(reason).collect();
+    let mut alike: HashMap<&str, Vec<&Failure>> = HashMap::new();
+    for (reason, failure) in reasons.iter().zip(failures) {
+        alike.entry(reason).or_default().push(failure);
+    }
+    for (reason, failure) in reasons.iter().zip(failures) {
+        let group = alike.get(reason.as_str()).map_or(&[][..], |group| group);
+        let is_first = group.first().is_some_and(|first| std::ptr::eq(*first, failure));
+        if group.len() < MANY || is_first {
+            say(format_args!("failed: {}", log::one_line(failure)));
+        } else {
+            tracing::debug!("failed: {}", log::one_line(failure));
+        }
+        if group.len() >= MANY && is_first {
+            let others = &group[1..];
+            let names = others.iter().take(NAMED).map(|failure| log::printable(&failure.utterance.key));
+            let names = names.collect::<Vec<_>>().join(", ");
+            let more = if others.len() > NAMED { ", ... (--verbose=1 has a line for each)" } else { "" };
+            say(format_args!("failed: {} more for the same reason: {names}{more}", others.len()));
+        }
     }
 }
 

@@ -3,19 +3,21 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use kaldera::feat::compute_deltas;
 use kaldera::feat::options::{OptionSet, OptionValue as _, Registry};
 use kaldera::feat::{
     DeltaFeaturesOptions, FeatureKind, FeatureOptions, FrontEnd, FrontEndOptions, GlobalCmvn, Normalize,
     PitchExtractionOptions, Preset, ProcessPitchOptions, SlidingWindowCmnOptions, VadEnergyOptions,
 };
+use kaldera::matrix::Matrix;
 use kaldera::pipeline::{Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Pipeline, PitchFeatures, RunId};
 
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
 use super::{Trouble, arguments};
 use crate::layout::columns;
 use crate::parse_options::{ParseOptions, Syntax};
-use crate::similar::did_you_mean;
 use crate::{Call, interrupt, log};
+use kaldera::similar::did_you_mean;
 
 const TOOL: &str = "features";
 const USAGE: &str = "\
@@ -30,13 +32,13 @@ Inputs:
   FOLDER          Every audio file below, sorted; the key is the path below the folder, with - for /
   DATA            A data folder of Kaldi, with wav.scp, and perhaps segments and utt2spk
   FILE.scp        Lines 'KEY FILE' or 'KEY COMMAND |'
-  FILE.jsonl[.gz] Recordings or cuts of lhotse
+  FILE.jsonl[.gz] Recordings or cuts of lhotse (also .json)
 
 OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumPy) or .safetensors. It
 appears complete or not at all; its order is that of the inputs and does not depend on --jobs.
 Recordings that cannot be used are left out and listed at the end, and so are files of folders that
 are audio of other formats, lines of lists that are none, and recordings with the key of one before
-them. With --no-pipes no command of a list is run. All recordings must have the sample rate of
+them. A wav.scp in a folder runs its commands only with --pipes, and no list does with --no-pipes. All recordings must have the sample rate of
 --sample-frequency (default 16000) unless --resample is given (a filter of the quality of ffmpeg's), or
 --allow-downsample or --allow-upsample (Kaldi's filter).
 The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
@@ -204,7 +206,7 @@ impl OptionSet for OptionsOfAll {
     }
 }
 
-fn preset_named(name: &str) -> Result<Preset, Trouble> {
+pub(super) fn preset_named(name: &str) -> Result<Preset, Trouble> {
     let mut preset = Preset::default();
     preset.set(name).map(|()| preset).map_err(|error| {
         // The error names the presets of such a model.
@@ -310,10 +312,6 @@ trait KindOptions: OptionSet {
 }
 
 impl KindOptions for FrontEndOptions {
-    fn native_defaults(&mut self) {
-        self.features.set_dither(0.0);
-    }
-
     fn begins_with_energy(&self) -> bool {
         match &self.features {
             FeatureOptions::Fbank(options) => options.use_energy && !options.htk_compat,
@@ -468,7 +466,7 @@ impl Options {
         }
         let wrong =
             |error: &dyn std::fmt::Display| Trouble::Usage(format!("option --cmvn-file: {}: {error}", self.cmvn_file));
-        let text = std::fs::read_to_string(&self.cmvn_file).map_err(|error| wrong(&error))?;
+        let text = kaldera::text::read_file(&self.cmvn_file).map_err(|error| wrong(&error))?;
         let cmvn = GlobalCmvn::from_text(&text).map_err(|error| wrong(&error))?;
         Ok((Some(cmvn), text))
     }
@@ -505,7 +503,7 @@ impl OfKind<'_> {
         plan: impl Fn(O, Option<GlobalCmvn>) -> Result<E, kaldera::feat::Error>,
     ) -> Result<ExitCode, Trouble> {
         let (mut options, mut pitch) = (Options::new(), Pitch::default());
-        // A preset is what it says, dither too.
+        // A preset is what it says, noise too.
         if self.preset.is_none() {
             of_kind.native_defaults();
         }
@@ -624,7 +622,7 @@ fn pipeline<'a, E: FeatureExtractor>(
         .channel(options.corpus.channel)
         .reading(options.corpus.reading())
         .stop_when(options.corpus.stop(TOOL));
-    let jobs = options.corpus.jobs();
+    let jobs = options.corpus.jobs()?;
     if jobs > 0 {
         pipeline = pipeline.jobs(jobs);
     }
@@ -635,6 +633,9 @@ fn pipeline<'a, E: FeatureExtractor>(
         pipeline = pipeline.cmvn(cmvn);
     }
     if options.add_deltas {
+        // Its errors are the options', whatever the features are.
+        compute_deltas(&options.deltas, &Matrix::<f32>::zeros(1, 1))
+            .map_err(|error| Trouble::Usage(log::one_line(&error)))?;
         pipeline = pipeline.deltas(options.deltas.clone());
     }
     if options.select_voiced {

@@ -1,13 +1,12 @@
 //! Files that operations read and write: standard input and output, commands, compressed files.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Cursor, IsTerminal as _, Read, Write};
+use std::io::{self, BufRead, BufWriter, IsTerminal as _, Read, Write};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
-use kaldera::fsa::Limits;
 use kaldera::io::rxfilename::Input;
 use kaldera::pipeline::PartialFile;
+use kaldera::text;
 
 use super::Trouble;
 
@@ -19,23 +18,21 @@ pub(crate) fn is_standard(name: &str) -> bool {
 /// A file, standard input, or what a command writes (`gunzip -c lm.arpa.gz |`); uncompressed if it
 /// is compressed with gzip.
 pub(crate) fn open(name: &str) -> Result<Box<dyn BufRead>, Trouble> {
+    read_with(name, text::uncompressed)
+}
+
+/// What `read` makes of a file, standard input, or what a command writes.
+fn read_with<T>(name: &str, read: impl FnOnce(Box<dyn Read>) -> io::Result<T>) -> Result<T, Trouble> {
     let cannot = |error: &dyn std::fmt::Display| Trouble::Failed(format!("cannot read {}: {error}", shown(name)));
-    let mut input: Box<dyn Read> = if is_standard(name) {
+    let input: Box<dyn Read> = if is_standard(name) {
         Box::new(io::stdin())
     } else if name.trim_end().ends_with('|') {
         Box::new(Command(Some(Input::open(name.trim()).map_err(|error| cannot(&error))?)))
     } else {
         Box::new(File::open(name).map_err(|error| cannot(&error))?)
     };
-    let mut start = Vec::new();
-    input.by_ref().take(GZIP.len() as u64).read_to_end(&mut start).map_err(|error| cannot(&error))?;
-    let compressed = start == GZIP;
-    let input = Cursor::new(start).chain(input);
-    Ok(if compressed { Box::new(BufReader::new(MultiGzDecoder::new(input))) } else { Box::new(BufReader::new(input)) })
+    read(input).map_err(|error| cannot(&error))
 }
-
-/// The first bytes of what gzip has compressed.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// What a command writes, which must end well.
 struct Command(Option<Input>);
@@ -56,16 +53,7 @@ impl Read for Command {
 
 /// All bytes of what is opened.
 pub(crate) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
-    let (mut bytes, limit) = (Vec::new(), Limits::half_of_memory());
-    // What is compressed may be much larger than its file.
-    let read = open(name)?.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);
-    match read {
-        Ok(_) if bytes.len() > limit => {
-            Err(Trouble::Failed(format!("{} has more than {limit} bytes, half of the memory there is", shown(name))))
-        }
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(Trouble::Failed(format!("cannot read {}: {error}", shown(name)))),
-    }
+    read_with(name, text::read_bytes)
 }
 
 /// A name in a message.
@@ -73,9 +61,9 @@ pub(crate) fn shown(name: &str) -> String {
     if is_standard(name) { "standard input".to_owned() } else { format!("'{name}'") }
 }
 
-/// The text of a file.
+/// The text of what is opened, without a byte order mark.
 pub(crate) fn read_text(name: &str) -> Result<String, Trouble> {
-    String::from_utf8(read_bytes(name)?).map_err(|_| Trouble::Failed(format!("{} is not UTF-8", shown(name))))
+    read_with(name, text::read)
 }
 
 /// An error with the file that it is in. The place in a text stands on lines of its own.

@@ -13,15 +13,15 @@ use std::process::ExitCode;
 use kaldera::fsa::io::SymbolTable;
 use kaldera::fsa::{Fsa, Graph};
 
-use self::files::{Format, FstFile};
+use self::files::{Format, FstFile, format_named};
 use self::operations::OPERATIONS;
 use self::options::Options;
 use self::tables::Tables;
+use crate::Call;
 use crate::layout::wrap;
 use crate::native::Trouble;
 use crate::native::files::{refuse_terminal, write_bytes};
 use crate::native::operation::{Inputs, OperationTool, refuse_overwriting};
-use crate::{Call, threads};
 
 /// The operation whose output is a drawing.
 const DRAW: &str = "draw";
@@ -54,13 +54,24 @@ enum Work {
 
 static FST: OperationTool<Work> = OperationTool { name: "fst", prefix: "fst", overview, operations: OPERATIONS };
 
+/// The operation that a name or OpenFst's program of that name is.
+pub(crate) fn operation_named(name: &str) -> Option<&'static str> {
+    let name = name.strip_prefix(FST.prefix).unwrap_or(name);
+    FST.operations.iter().map(|operation| operation.name).find(|operation| *operation == name)
+}
+
 /// Answers a call of `kaldera fst`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
     FST.answer(call, |operation, mut options: Options, arguments| {
         let others = graphs::other_outputs(operation, &options, &arguments.output);
         refuse_overwriting(arguments.inputs.iter().chain(options.inputs()), others.iter().chain([&arguments.output]))?;
         (options.arguments, options.output) = (arguments.inputs, arguments.output);
-        threads::with_pool(|| carry_out(operation, options))
+        for (name, value) in [("delta", options.delta), ("weight", options.weight), ("sil-prob", options.sil_prob)] {
+            if value.is_nan() {
+                return Err(Trouble::Usage(format!("option --{name}: NaN is no number to compare with")));
+            }
+        }
+        carry_out(operation, options)
     })
 }
 
@@ -112,7 +123,7 @@ fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Tr
 /// How an FST is written: as `--format` says, as the ending says, or as the first input was.
 fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Trouble> {
     if !format.is_empty() {
-        return Format::named(format);
+        return format_named(format);
     }
     match ending(output) {
         None => Ok(input),

@@ -80,6 +80,11 @@ impl OperationOptions for Options {
     }
 }
 
+/// Whether there is an operation of this name.
+pub(crate) fn has_operation(name: &str) -> bool {
+    LM.operations.iter().any(|operation| operation.name == name)
+}
+
 /// Answers a call of `kaldera lm`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
     LM.answer(call, |operation, mut options: Options, arguments| {

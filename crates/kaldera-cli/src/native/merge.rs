@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldera::Error;
 use kaldera::feat::options::Registry as _;
+use kaldera::io::table::refuse_pipes;
 use kaldera::matrix::SubMatrix;
 use kaldera::pipeline::{FeatureFile, FeatureSink, merge, shards_of};
 
@@ -21,8 +22,9 @@ Make one file of the features that several jobs have written.
 Usage: kaldera merge [OPTIONS] -o OUT [PARTS...]
 
 Without PARTS they are the shards of OUT: of x.ark these are x.1-of-8.ark to x.8-of-8.ark, and all
-must be there. OUT and PARTS end in .ark, .npz or .safetensors, not necessarily all in the same. OUT has all their
-features in their order, and appears complete or not at all. No key may occur twice.
+must be there. OUT and PARTS end in .ark, .npz or .safetensors, not necessarily all in the same; PARTS may be .scp,
+too, whose commands --no-pipes refuses. OUT has all their features in their order, and appears
+complete or not at all. No key may occur twice.
 
 Examples:
   kaldera merge -o fbank.ark
@@ -37,12 +39,17 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn merge_files(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let mut output = String::new();
+    let (mut output, mut no_pipes) = (String::new(), false);
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "File to write, ending in .ark, .npz or .safetensors");
+    parser.add("no-pipes", &mut no_pipes, "Run no command of a script file: a part that has one is refused");
     parser.letter('o', "output");
     let Some(parts) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let quiet = parser.quiet();
+    drop(parser);
+    if no_pipes {
+        refuse_pipes();
+    }
     if output.is_empty() {
         return Err(Trouble::Usage("-o OUT is missing".to_owned()));
     }

@@ -38,12 +38,7 @@ mod import {
 
     use super::Trouble;
 
-    pub(super) fn import(
-        _source: &Path,
-        _tokens: Option<&Path>,
-        _runtime: &str,
-        _output: &Path,
-    ) -> Result<Option<Recognizer>, Trouble> {
+    pub(super) fn import(_source: &Path, _given: &super::Given, _output: &Path) -> Result<Option<Recognizer>, Trouble> {
         let how = "cargo install --path crates/kaldera-cli --features onnx";
         Err(Trouble::Failed(format!("this build reads no ONNX files: build with the feature `onnx`, as in '{how}'")))
     }
@@ -51,11 +46,12 @@ mod import {
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use kaldera::Recognizer;
 use kaldera::feat::options::Registry as _;
 
-use super::transcribe::Decoding;
+use super::transcribe::{ALLOW_OUTSIDE, Decoding};
 use super::{Trouble, arguments, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};
@@ -73,7 +69,10 @@ does. 'import' makes a folder of what icefall, sherpa-onnx and NeMo export, of n
 trained with CTC and of transducers, with or without states between chunks: SOURCE is an .onnx file
 with a tokens.txt beside it, or the encoder of a transducer with its decoder and joiner, too, or the
 folder of all. In a folder, files that are not quantised are taken if there are both. The file's
-metadata and the shapes of its inputs decide the features; what they do not tell is assumed and said.
+metadata and the shapes of its inputs decide the features; what they do not tell is asked for: --preset
+says what the features are, --normalize how they are normalised. A sample rate that is not there is
+taken for 16000 Hz, and that is said. An ONNX file is a program: damaged ones are refused, but what a
+file makes the runtime compute is not limited, so import files that you trust.
 What RTen does not read, such as int4, takes --runtime=ort. The new folder is complete or not there,
 and has been checked. 'digits' writes a small model of connected English digits, and digits.wav to try
 it with; both are under CC BY-SA 4.0 (NOTICE.md). A folder that holds something else is never changed.
@@ -83,9 +82,19 @@ Examples:
   kaldera model digits -o digits/ && kaldera transcribe digits/ digits/digits.wav
   kaldera model check model/
   kaldera model import sherpa-onnx-zipformer-ctc/model.onnx -o model/
+  kaldera model import --preset=nemo-80 --normalize=per_feature parakeet-ctc/ -o model/
 
 Exit status: 0 the model can be used or was written, 1 it cannot or was not, 2 wrong usage, 130 stopped by Ctrl-C,
 143 by SIGTERM.";
+
+/// What the command line says for 'import'; empty where it does not.
+#[derive(Debug, Default, PartialEq)]
+struct Given {
+    tokens: String,
+    runtime: String,
+    preset: String,
+    normalize: String,
+}
 
 /// Answers a call of `kaldera model`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
@@ -93,22 +102,38 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut output, mut tokens, mut runtime) = (String::new(), String::new(), String::new());
+    let (mut output, mut given, mut allow_outside) = (String::new(), Given::default(), false);
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "The folder that is made");
-    parser.add("tokens", &mut tokens, "For 'import': lines 'TOKEN NUMBER' [tokens.txt beside the network]");
-    parser.add("runtime", &mut runtime, "For 'import': rten, ort or ort-cuda, as network.runtime in MODEL.md [rten]");
+    parser.add("tokens", &mut given.tokens, "For 'import': lines 'TOKEN NUMBER' [tokens.txt beside the network]");
+    parser.add(
+        "runtime",
+        &mut given.runtime,
+        "For 'import': rten, ort or ort-cuda, as network.runtime in MODEL.md [rten]",
+    );
+    parser.add(
+        "preset",
+        &mut given.preset,
+        "For 'import': the features, as 'kaldera features --preset' has them [what the file says]",
+    );
+    parser.add(
+        "normalize",
+        &mut given.normalize,
+        "For 'import': none, samples or per_feature, as features.normalize in MODEL.md [what the file says]",
+    );
+    parser.add("allow-outside", &mut allow_outside, ALLOW_OUTSIDE);
     parser.letter('o', "output");
     let Some(plain) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     drop(parser);
-    let no_import = tokens.is_empty() && runtime.is_empty();
+    let no_import = given == Given::default();
     match &plain[..] {
-        [operation, folder] if operation == "check" && output.is_empty() && no_import => check(Path::new(folder)),
+        [operation, folder] if operation == "check" && output.is_empty() && no_import => {
+            check(Path::new(folder), allow_outside)
+        }
         [operation, source] if operation == "import" && !output.is_empty() => {
             let output = Path::new(&output);
-            let tokens = (!tokens.is_empty()).then(|| Path::new(&tokens));
-            match import::import(Path::new(source), tokens, &runtime, output)? {
-                Some(recognizer) => report(&recognizer, output),
+            match import::import(Path::new(source), &given, output)? {
+                Some(recognizer) => report(recognizer, output),
                 None => Ok(interrupt::stopped()),
             }
         }
@@ -120,11 +145,12 @@ fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
     }
 }
 
-fn check(folder: &Path) -> Result<ExitCode, Trouble> {
-    report(&Decoding::default().open(folder)?, folder)
+fn check(folder: &Path, allow_outside: bool) -> Result<ExitCode, Trouble> {
+    report(Decoding::of_model(allow_outside).open(folder)?, folder)
 }
 
-fn report(recognizer: &Recognizer, folder: &Path) -> Result<ExitCode, Trouble> {
+fn report(recognizer: Recognizer, folder: &Path) -> Result<ExitCode, Trouble> {
+    let recognizer = Arc::new(recognizer);
     let times = recognizer.times();
     let shift = (times.seconds(1) - times.seconds(0)) * 1000.0;
     let audio = match recognizer.samp_freq() {

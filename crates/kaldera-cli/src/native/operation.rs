@@ -10,8 +10,8 @@ use crate::layout::columns;
 use crate::native::files::is_standard;
 use crate::native::{Trouble, arguments, end, print};
 use crate::parse_options::{ParseOptions, Syntax};
-use crate::similar::did_you_mean;
 use crate::{Call, HELP, USAGE, VERSION, log};
+use kaldera::similar::did_you_mean;
 
 /// A tool whose first argument names an operation.
 pub(super) struct OperationTool<W: 'static> {

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufWriter;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,7 +20,7 @@ use kaldera::io::overwrite::{self, ExistingFiles};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::matrix::Matrix;
 use kaldera::pipeline::{
-    ChannelChoice, FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures, Utterance,
+    ChannelChoice, FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, Pipes, PitchFeatures, Utterance,
     read_features,
 };
 use plotters::coord::Shift;
@@ -32,8 +32,9 @@ use crate::native::corpus::{CHANNEL, duration};
 use crate::native::heat_map::{self, DIMENSIONS, HeatMap, PitchTrack, SIZE};
 use crate::native::lettering::Lettered;
 use crate::native::spoken::{Posteriors, Spoken, Taking};
+use crate::native::transcribe::ALLOW_OUTSIDE;
 use crate::native::words::Word;
-use crate::native::{Trouble, arguments, print, text_picture};
+use crate::native::{Trouble, arguments, print, print_results, svg_paths, text_picture};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
 
@@ -83,6 +84,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     parser.add("no-pipes", &mut no_pipes, "Run no command of a list: a matrix that needs one cannot be shown");
     parser.add("words", &mut words, "Words with times, over the spectrogram: .ctm, .TextGrid, .jsonl or .json");
     parser.add("model", &mut model, "Model whose posteriors are below the spectrogram, and whose words are over it");
+    parser.add("allow-outside", &mut taking.allow_outside, ALLOW_OUTSIDE);
     parser.add("channel", &mut taking.channel, CHANNEL);
     parser.letter('o', "output");
     let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
@@ -95,7 +97,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     if is_spoken && (frame_shift == 0.0 || is_pitch) {
         return Err(Trouble::Usage("--words and --model need an axis in seconds, and no --pitch".to_owned()));
     }
-    taking.reading = taking.reading.with_pipes(!no_pipes);
+    taking.reading = taking.reading.with_pipes(if no_pipes { Pipes::Never } else { Pipes::Named });
     let format = if output.is_empty() { None } else { Some(Format::of(&output)?) };
     let stop = interrupt::watch(TOOL, "nothing was drawn");
     if format.is_some() {
@@ -137,7 +139,9 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     if left_out > 0 {
         tracing::warn!("{left_out} of {} words have no room: their boundaries alone are drawn", picture.words.len());
     }
-    let Some(format) = format else { return print(&picture.text()).map(|()| ExitCode::SUCCESS) };
+    let Some(format) = format else {
+        return print_results(&log::for_stdout(&picture.text())).map(|()| ExitCode::SUCCESS);
+    };
     let (file, partial) = PartialFile::create(&output).map_err(|error| Trouble::failed(&error))?;
     drop(file);
     let unwritten = |reason: String| {
@@ -153,7 +157,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     }
     partial.finish().map_err(|error| Trouble::failed(&error))?;
     if !quiet {
-        print(&format!("{output}: {}\n", picture.summary()))?;
+        print(&format!("{}\n", log::printable(&format!("{output}: {}", picture.summary()))))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -350,7 +354,6 @@ fn spectrogram(
     key: &str,
 ) -> Result<(Map, FrameExtractionOptions), Error> {
     let mut options = SpectrogramOptions::default();
-    options.frame.dither = 0.0;
     if frame_shift > 0.0 {
         options.frame.frame_shift_ms = (frame_shift * 1000.0) as f32;
     }
@@ -412,7 +415,11 @@ impl Format {
                 write_png(path, size, &pixels).map_err(|error| error.to_string())
             }
             Self::Svg => {
-                picture.draw(&SVGBackend::new(path, size).into_drawing_area()).map_err(|error| error.to_string())
+                let mut text = String::new();
+                picture
+                    .draw(&SVGBackend::with_string(&mut text, size).into_drawing_area())
+                    .map_err(|error| error.to_string())?;
+                fs::write(path, svg_paths::gathered(&text)).map_err(|error| error.to_string())
             }
         }
     }

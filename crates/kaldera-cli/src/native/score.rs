@@ -1,17 +1,21 @@
 //! `kaldera score`: word errors of transcripts.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
 use kaldera::decoder::score::{
-    Keep, Rules, Score, ScoreError, read_ctm, read_stm, read_trn, score_ctm, score_stm, score_trn, score_words,
+    Case, Keep, Rules, Score, ScoreError, Scored, Units, read_ctm, read_stm, read_trn, score_ctm, score_stm,
+    score_words,
 };
 use kaldera::feat::options::Registry as _;
 
 use super::files::{is_standard, read_text};
 use super::{Trouble, arguments, print};
 use crate::Call;
+use crate::log::printable;
 use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "score";
@@ -20,30 +24,139 @@ Count the word errors of transcripts.
 
 Usage: kaldera score [OPTIONS] REF HYP
 
-Both end alike: in .trn (words and a name in parentheses), in .ctm, REF in .stm and HYP in .ctm
-(scored as sclite does), or in anything else (Kaldi's text: KEY and words; HYP may be the .jsonl of
-'kaldera transcribe'). A file may be - for standard input. Utterances without a hypothesis count as
-deleted, with a warning.
+Endings tell what the files are: both .trn (words and a name in parentheses), both .ctm, REF .stm and
+HYP .ctm, or anything else (Kaldi's text: KEY and words; either may be the .jsonl of 'kaldera
+transcribe'). So do the names trn, ctm and stm without an ending; --format says it for other names. A
+file may be - for standard input.
+
+trn, stm and ctm are scored as sclite does: upper and lower case of ASCII letters are the same, a
+substitution costs 4, an insertion or deletion 3, and a reference may have alternatives ({ a / b }; in
+ctm between <ALT_BEGIN>, <ALT> and <ALT_END>). Of text and jsonl each error costs 1, and case counts.
+Words and keys end at ASCII white space.
+
+Utterances without a hypothesis count as deleted, and hypotheses without a reference are not scored;
+both are counted in a warning.
 
 Examples:
   kaldera score text hyp.txt
-  kaldera score --ignore-case ref.stm hyp.ctm
+  kaldera score --format=stm data/test/stm.filt hyp.ctm
+  kaldera score --ignore-case --mixed text hyp.jsonl
 
 Exit status: 0 scored, 1 not scored, 2 wrong usage.";
 
 /// How many confusions, deletions and insertions are shown.
 const SHOWN: usize = 10;
 
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Trn,
+    Stm,
+    Ctm,
+    Text,
+    Jsonl,
+}
+
+/// The names of formats.
+const FORMATS: [&str; 5] = ["trn", "stm", "ctm", "text", "jsonl"];
+
+impl Format {
+    /// By the ending of a file's name, before that of gzip, or by a name without an ending.
+    fn of(name: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        let path = Path::new(name.strip_suffix(".gz").unwrap_or(&name));
+        match path.extension().or(path.file_name()).and_then(|ending| ending.to_str()) {
+            Some("trn") => Self::Trn,
+            Some("stm") => Self::Stm,
+            Some("ctm") => Self::Ctm,
+            Some("json" | "jsonl") => Self::Jsonl,
+            _ => Self::Text,
+        }
+    }
+
+    /// Those of REF and HYP, as `--format` says or their names.
+    fn of_both(format: &str, names: [&str; 2]) -> [Self; 2] {
+        match format {
+            "trn" => [Self::Trn; 2],
+            "stm" => [Self::Stm, Self::Ctm],
+            "ctm" => [Self::Ctm; 2],
+            "text" => [Self::Text; 2],
+            "jsonl" => [Self::Jsonl; 2],
+            _ => names.map(Self::of),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Trn => "trn",
+            Self::Stm => "stm",
+            Self::Ctm => "ctm",
+            Self::Text => "Kaldi's text",
+            Self::Jsonl => "jsonl",
+        })
+    }
+}
+
 /// Answers a call of `kaldera score`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, score(call))
 }
 
+#[derive(Default)]
+struct Options {
+    format: String,
+    characters: bool,
+    mixed: bool,
+    ignore_case: bool,
+    case_sensitive: bool,
+    reduced: String,
+}
+
+impl Options {
+    /// The rules of a format.
+    fn rules(&self, rules: Rules) -> Result<Rules, Trouble> {
+        let exclusive = |a: &str, b: &str| Trouble::Usage(format!("options --{a} and --{b} exclude each other"));
+        let rules = match (self.characters, self.mixed) {
+            (true, true) => return Err(exclusive("characters", "mixed")),
+            (true, false) => rules.with_units(Units::Characters),
+            (false, true) => rules.with_units(Units::Mixed),
+            (false, false) => rules,
+        };
+        Ok(match (self.ignore_case, self.case_sensitive) {
+            (true, true) => return Err(exclusive("ignore-case", "case-sensitive")),
+            (true, false) => rules.with_case(Case::Unicode),
+            (false, true) => rules.with_case(Case::Distinct),
+            (false, false) => rules,
+        })
+    }
+
+    fn keep(&self) -> Keep {
+        match &*self.reduced {
+            "ref" => Keep::ReducedReference,
+            "hyp" => Keep::ReducedHypothesis,
+            "both" => Keep::Both,
+            _ => Keep::All,
+        }
+    }
+}
+
 fn score(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut characters, mut ignore_case) = (false, false);
+    let mut options = Options::default();
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
-    parser.add("characters", &mut characters, "Count characters instead of words");
-    parser.add("ignore-case", &mut ignore_case, "Upper and lower case are the same");
+    parser.add("format", &mut options.format, "What the files are, whatever their names; stm: HYP is ctm");
+    parser.choices("format", &FORMATS);
+    parser.add("characters", &mut options.characters, "Count characters instead of words");
+    parser.add("mixed", &mut options.mixed, "Count Chinese and Japanese characters, and words of other scripts");
+    parser.add("ignore-case", &mut options.ignore_case, "Upper and lower case of all alphabets are the same");
+    parser.add("case-sensitive", &mut options.case_sensitive, "Upper and lower case differ, also of trn, stm and ctm");
+    parser.add(
+        "reduced",
+        &mut options.reduced,
+        "Of stm and ctm, leave out what is before or after the times of the other file: of REF, HYP or both (sclite -m)",
+    );
+    parser.choices("reduced", &["ref", "hyp", "both"]);
     let Some(plain) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     drop(parser);
     let names: Option<Vec<String>> = plain.into_iter().map(|name| name.into_string().ok()).collect();
@@ -53,96 +166,136 @@ fn score(call: Call<'_>) -> Result<ExitCode, Trouble> {
     if is_standard(&reference) && is_standard(&hypothesis) {
         return Err(Trouble::Usage("only one of the files can be standard input".to_owned()));
     }
+    let formats = Format::of_both(&options.format, [&reference, &hypothesis]);
+    let rules = match formats {
+        [Format::Trn, Format::Trn] | [Format::Stm | Format::Ctm, Format::Ctm] => Rules::sclite(),
+        [Format::Text | Format::Jsonl, Format::Text | Format::Jsonl] => Rules::levenshtein(),
+        [left, right] => {
+            return Err(Trouble::Usage(format!(
+                "'{reference}' is {left} and '{hypothesis}' is {right}, by their names, and these do not go together: \
+                 two of trn, of ctm, of text or jsonl do, and stm with ctm; --format says what they are"
+            )));
+        }
+    };
+    let rules = options.rules(rules)?;
+    if !options.reduced.is_empty() && formats != [Format::Stm, Format::Ctm] {
+        return Err(Trouble::Usage("option --reduced is for stm with ctm".to_owned()));
+    }
     let texts = (read_text(&reference)?, read_text(&hypothesis)?);
-    let failed = |name: &str, error: &dyn std::fmt::Display| Trouble::Failed(format!("{name}: {error}"));
-    let of_both = |error: ScoreError| failed(&format!("{reference}, {hypothesis}"), &error);
-    let rules = |rules: Rules| rules.with_characters(characters).with_case_sensitive(!ignore_case);
-    let score = match (&*ending(&reference), &*ending(&hypothesis)) {
-        ("trn", "trn") => {
-            let lines = read_trn(&texts.0).map_err(|error| failed(&reference, &error))?;
-            let other = read_trn(&texts.1).map_err(|error| failed(&hypothesis, &error))?;
-            score_trn(&lines, &other, &rules(Rules::sclite())).map_err(of_both)?
+    let of_reference = |error: ScoreError| Trouble::Failed(format!("{reference}: {error}"));
+    let of_hypothesis = |error: ScoreError| Trouble::Failed(format!("{hypothesis}: {error}"));
+    let score = match formats {
+        [Format::Stm, _] => {
+            let segments = read_stm(&texts.0).map_err(of_reference)?;
+            let words = read_ctm(&texts.1).map_err(of_hypothesis)?;
+            of_channels(score_stm(&segments, &words, &rules, options.keep()).map_err(of_reference)?)?
         }
-        ("stm", "ctm") => {
-            let segments = read_stm(&texts.0).map_err(|error| failed(&reference, &error))?;
-            let words = read_ctm(&texts.1).map_err(|error| failed(&hypothesis, &error))?;
-            score_stm(&segments, &words, &rules(Rules::sclite()), Keep::default()).map_err(of_both)?.score
+        [Format::Ctm, _] => {
+            let words = read_ctm(&texts.0).map_err(of_reference)?;
+            let other = read_ctm(&texts.1).map_err(of_hypothesis)?;
+            of_channels(score_ctm(&words, &other, &rules, false).map_err(of_reference)?)?
         }
-        ("ctm", "ctm") => {
-            let words = read_ctm(&texts.0).map_err(|error| failed(&reference, &error))?;
-            let other = read_ctm(&texts.1).map_err(|error| failed(&hypothesis, &error))?;
-            score_ctm(&words, &other, &rules(Rules::sclite()), false).map_err(of_both)?.score
-        }
-        ("stm" | "ctm" | "trn", _) | (_, "stm" | "ctm" | "trn") => {
-            return Err(Trouble::Usage(format!("'{reference}' and '{hypothesis}' are not of kinds that go together")));
-        }
-        _ => {
-            let lines = keyed(&texts.0, &reference)?;
-            let other = keyed(&texts.1, &hypothesis)?;
-            score_keyed(&lines, &other, &rules(Rules::levenshtein())).map_err(of_both)?
+        [left, right] => {
+            let lines = keyed(&texts.0, &reference, left)?;
+            let other = keyed(&texts.1, &hypothesis, right)?;
+            score_keyed(&lines, &other, &rules, &reference)?
         }
     };
     print(&report(&score))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The ending of a name, in lower case.
-fn ending(name: &str) -> String {
-    Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase()
+/// The score of words by channels, which some of the hypothesis must share with the reference.
+fn of_channels(scored: Scored) -> Result<Score, Trouble> {
+    let without = &scored.without_reference;
+    if let [first, ..] = &without[..] {
+        if scored.score.total().counts.hypothesis_words() == 0 {
+            return Err(Trouble::Failed(format!(
+                "no recording and channel of the hypothesis has a reference; the first is '{first}'"
+            )));
+        }
+        tracing::warn!(
+            "{} recordings and channels of the hypothesis have no reference and are not scored, the first is {first}",
+            without.len()
+        );
+    }
+    Ok(scored.score)
 }
 
-/// Keys and texts, of lines `KEY WORDS` or of JSON objects; each key once.
-pub(super) fn keyed(text: &str, name: &str) -> Result<Vec<(String, String)>, Trouble> {
-    let is_json = matches!(&*ending(name), "json" | "jsonl");
-    let mut lines = vec![];
-    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+/// A key and what is said.
+type Line<'t> = (Cow<'t, str>, Cow<'t, str>);
+
+/// The lines of a transcript, by their keys.
+pub(super) fn transcripts<'t>(text: &'t str, name: &str) -> Result<Vec<Line<'t>>, Trouble> {
+    keyed(text, name, Format::of(name))
+}
+
+/// Keys and texts, of lines `KEY WORDS`, `WORDS (KEY)` or of JSON objects; each key once.
+fn keyed<'t>(text: &'t str, name: &str, format: Format) -> Result<Vec<Line<'t>>, Trouble> {
+    if format == Format::Trn {
+        // Keys are there once.
+        let lines = read_trn(text).map_err(|error| Trouble::Failed(format!("{name}: {error}")))?;
+        return Ok(lines.into_iter().map(|line| (line.utterance.into(), line.text.into())).collect());
+    }
+    let mut lines: Vec<Line<'t>> = vec![];
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim_ascii().is_empty()) {
         let wrong = |what: &str| Trouble::Failed(format!("{name}: line {number}: {what}"));
-        let (key, words) = if is_json {
+        lines.push(if format == Format::Jsonl {
             let value: serde_json::Value = serde_json::from_str(line).map_err(|error| wrong(&error.to_string()))?;
             let get = |key: &str| value.get(key).and_then(|value| value.as_str()).map(str::to_owned);
             match (get("key"), get("text")) {
-                (Some(key), Some(text)) => (key, text),
+                (Some(key), Some(text)) => (key.into(), text.into()),
                 _ => return Err(wrong("an object with the texts 'key' and 'text' is expected")),
             }
         } else {
-            let line = line.trim();
-            let (key, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-            (key.to_owned(), words.trim().to_owned())
-        };
-        lines.push((key, words));
+            let line = line.trim_ascii();
+            let (key, words) = line.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((line, ""));
+            (key.into(), words.trim_ascii_start().into())
+        });
     }
-    let mut seen = HashMap::new();
-    for (key, _) in &lines {
-        if seen.insert(key, ()).is_some() {
-            return Err(Trouble::Failed(format!("{name}: utterance {key} is there twice")));
-        }
+    let mut seen = HashSet::new();
+    match lines.iter().find(|(key, _)| !seen.insert(&**key)) {
+        Some((key, _)) => Err(Trouble::Failed(format!("{name}: utterance {key} is there twice"))),
+        None => Ok(lines),
     }
-    Ok(lines)
 }
 
 fn score_keyed(
-    references: &[(String, String)],
-    hypotheses: &[(String, String)],
+    references: &[Line<'_>],
+    hypotheses: &[Line<'_>],
     rules: &Rules,
-) -> Result<Score, ScoreError> {
+    reference: &str,
+) -> Result<Score, Trouble> {
     let mut by_key: HashMap<&str, &str> = hypotheses.iter().map(|(key, text)| (&**key, &**text)).collect();
     let mut score = Score::default();
     let mut missing = vec![];
-    for (key, reference) in references {
+    for (key, text) in references {
         let hypothesis = by_key.remove(&**key).unwrap_or_else(|| {
             missing.push(&**key);
             ""
         });
-        let speaker = key.split(['_', '-']).next().unwrap_or_default();
-        score.add(key, speaker, &score_words(reference, hypothesis, rules)?);
+        let aligned = score_words(text, hypothesis, rules).map_err(|error| match error {
+            ScoreError::Alternatives { reason, .. } => {
+                Trouble::Failed(format!("{reference}: {key}: '{text}': {reason}"))
+            }
+            error => Trouble::Failed(format!("{reference}: {key}: {error}")),
+        })?;
+        score.add(key.split(['_', '-']).next().unwrap_or_default(), &aligned);
+    }
+    if let [(other, _), ..] = hypotheses
+        && by_key.len() == hypotheses.len()
+    {
+        let first = missing.first().map_or(String::new(), |first| format!(", and that of the references '{first}'"));
+        return Err(Trouble::Failed(format!("no hypothesis has a reference: the first key is '{other}'{first}")));
     }
     if let [first, ..] = missing[..] {
         tracing::warn!("{} utterances have no hypothesis and count as deleted, the first is {first}", missing.len());
     }
-    match by_key.into_keys().min() {
-        Some(utterance) => Err(ScoreError::Missing { utterance: utterance.into(), missing: "reference" }),
-        None => Ok(score),
+    let extra = by_key.len();
+    if let Some(first) = hypotheses.iter().map(|(key, _)| &**key).find(|&key| by_key.contains_key(key)) {
+        tracing::warn!("{extra} hypotheses have no reference and are not scored, the first is {first}");
     }
+    Ok(score)
 }
 
 /// The table of speakers, the most frequent errors, and the line of Kaldi's `compute-wer`.
@@ -172,5 +325,9 @@ fn report(score: &Score) -> String {
         counts.deletions,
         counts.substitutions
     );
+    // Names and words may be anything.
+    if text.contains(|c: char| c.is_control() && c != '\n') {
+        text = text.split('\n').map(printable).collect::<Vec<_>>().join("\n");
+    }
     text
 }

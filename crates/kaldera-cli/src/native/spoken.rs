@@ -11,6 +11,7 @@ use kaldera::recognizer::{PauseOptions, Recognizer};
 use kaldera::{Error, Recording};
 
 use super::Trouble;
+use super::transcribe::Decoding;
 use super::words::{self, Word};
 use crate::log;
 
@@ -19,6 +20,8 @@ use crate::log;
 pub(super) struct Taking {
     pub(super) reading: ReadOptions,
     pub(super) channel: ChannelChoice,
+    /// A model's description may name files outside its folder.
+    pub(super) allow_outside: bool,
 }
 
 impl Taking {
@@ -72,7 +75,7 @@ impl Spoken {
             spoken.words = words::read(words, &spoken.key)?;
         }
         if !model.is_empty() {
-            let recognizer = Recognizer::open(model).map_err(|error| Trouble::failed(&error))?;
+            let recognizer = Decoding::of_model(taking.allow_outside).open(Path::new(model))?;
             spoken.ask(&recognizer, words.is_empty()).map_err(|error| failed(&error))?;
             spoken.files = recognizer.files().iter().map(OsString::from).collect();
         }

@@ -1,20 +1,24 @@
 //! `kaldera transcribe`: recordings in, words out.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use kaldera::Error;
+use kaldera::decoder::HotWord;
+use kaldera::decoder::align::{CaptionOptions, write_srt};
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::pipeline::{Inputs, LineFile, RunId, Summary, Utterance};
 use kaldera::recognizer::{AllOptions, DecodingOptions, PauseOptions, Recognizer, Transcript};
 
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
-use super::files::read_text;
+use super::files::{is_standard, read_text};
 use super::operation::refuse_overwriting;
-use super::transcripts::{FORMATS, Format, about_formats, key_of};
-use super::{Trouble, arguments};
+use super::transcripts::{FORMATS, Format, Writing, about_formats, key_of};
+use super::{Trouble, arguments, print_results};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
 
@@ -25,7 +29,8 @@ Turn recordings into words.
 Usage: kaldera transcribe [OPTIONS] MODEL INPUTS...
 
 MODEL is a folder with a model.toml. INPUTS are those of 'kaldera features': audio files, folders,
-data folders of Kaldi, FILE.scp and FILE.jsonl. Without -o there is a line 'KEY WORDS' for each
+data folders of Kaldi, FILE.scp and FILE.jsonl; of a model whose network is an archive of
+log-probabilities, the archive itself or a list of its keys. Without -o there is a line 'KEY WORDS' for each
 recording on standard output, or what --format says. OUT appears complete or not at all, in the
 order of the inputs, whatever --jobs is. Recordings longer than --max-part are cut at pauses. Recordings of another
 sample rate are resampled; those that cannot be used are left out and listed at the end.
@@ -34,78 +39,76 @@ Examples:
   kaldera transcribe model/ hello.wav
   kaldera transcribe --format=ctm model/ hello.wav
   kaldera transcribe model/ -o words.ctm recordings/
+  kaldera transcribe model/ -o subtitles/ --format=srt recordings/
   kaldera transcribe model/ --lm=lm.arpa.gz --beam=50 --nbest=5 -o words.jsonl data/test
 
 Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong
-usage, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+usage, 130 stopped by Ctrl-C, 141 nobody reads the output, 143 by SIGTERM.";
 
-/// How a model is used, for all commands that do.
+/// The help of `--allow-outside`.
+pub(super) const ALLOW_OUTSIDE: &str = "Let the model's description name files outside its folder";
+
+/// How a model is used, for all commands that do. Absent options are as the model says.
+#[derive(Default)]
 pub(super) struct Decoding {
+    allow_outside: bool,
     lm: String,
     graph: String,
     hotwords: String,
-    hotword_weight: f64,
-    lm_weight: f64,
-    word_score: f64,
-    nbest: u64,
-    beam: u64,
-    acoustic_scale: f64,
-    max_active: u64,
-    /// The lines of the file of hot words, once a model is open.
-    lines: Vec<String>,
-}
-
-impl Default for Decoding {
-    fn default() -> Self {
-        let of_model = f64::NAN;
-        Self {
-            lm: String::new(),
-            graph: String::new(),
-            hotwords: String::new(),
-            hotword_weight: of_model,
-            lm_weight: of_model,
-            word_score: of_model,
-            nbest: 0,
-            beam: 0,
-            acoustic_scale: of_model,
-            max_active: 0,
-            lines: vec![],
-        }
-    }
+    hotword_weight: Option<f64>,
+    lm_weight: Option<f64>,
+    word_score: Option<f64>,
+    nbest: Option<u64>,
+    beam: Option<u64>,
+    acoustic_scale: Option<f32>,
+    max_active: Option<u64>,
+    /// The file of hot words, once a model is open.
+    hot: Vec<HotWord>,
 }
 
 impl OptionSet for Decoding {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("allow-outside", &mut self.allow_outside, ALLOW_OUTSIDE);
         registry.add("lm", &mut self.lm, "Language model: ARPA, binary, or either compressed with gzip");
-        registry.add("graph", &mut self.graph, "Decoding graph (HLG): OpenFst's binary form or text");
-        registry.add("hotwords", &mut self.hotwords, "File of hot words and phrases, one to a line");
-        registry.add("hotword-weight", &mut self.hotword_weight, "Bonus of a hot word; nan: as the model says");
-        registry.add("lm-weight", &mut self.lm_weight, "Weight of the language model; nan: as the model says");
-        registry.add("word-score", &mut self.word_score, "What each word adds; nan: as the model says");
-        registry.add("nbest", &mut self.nbest, "How many hypotheses; 0: as the model says");
-        registry.add("beam", &mut self.beam, "Hypotheses kept in each frame; 0: as the model says");
+        registry.add("graph", &mut self.graph, "Decoding graph (HLG): OpenFst's binary form or text, or k2's text");
         registry.add(
-            "acoustic-scale",
-            &mut self.acoustic_scale,
-            "Scale of the network's scores beside a graph's; nan: as the model says",
+            "hotwords",
+            &mut self.hotwords,
+            "File of hot words and phrases, one to a line; 'PHRASE :2.5' has a bonus of its own",
         );
-        registry.add("max-active", &mut self.max_active, "States of a graph kept in a frame; 0: as the model says");
+        registry.add(
+            "hotword-weight",
+            &mut self.hotword_weight,
+            "Bonus of each token of a hot word, or of each word that is spelled",
+        );
+        registry.add("lm-weight", &mut self.lm_weight, "Weight of the language model");
+        registry.add("word-score", &mut self.word_score, "Score that each word adds");
+        registry.add("nbest", &mut self.nbest, "Number of hypotheses");
+        registry.add("beam", &mut self.beam, "Hypotheses kept in each frame");
+        registry.add("acoustic-scale", &mut self.acoustic_scale, "Scale of the network's scores, with a graph");
+        registry.add("max-active", &mut self.max_active, "States of a graph kept in a frame");
     }
 }
 
 impl Decoding {
+    /// As the model says, which may name files outside its folder with `allow_outside`.
+    pub(super) fn of_model(allow_outside: bool) -> Self {
+        Self { allow_outside, ..Self::default() }
+    }
+
     /// The model of a folder, used so.
     pub(super) fn open(&mut self, model: &Path) -> Result<Recognizer, Trouble> {
         if !self.hotwords.is_empty() {
-            let text = read_text(&self.hotwords)?;
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-            self.lines = lines.map(str::to_owned).collect();
+            let name = if is_standard(&self.hotwords) { "standard input" } else { &self.hotwords };
+            self.hot =
+                HotWord::read_lines(&read_text(&self.hotwords)?, name).map_err(|error| Trouble::failed(&error))?;
+            if self.hot.is_empty() {
+                return Err(Trouble::Failed(format!("{name}: there is no hot word in it")));
+            }
         }
         // Relative to where the command runs, not to the model.
         let path = |name: &str| std::path::absolute(name).unwrap_or_else(|_| name.into());
         let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        #[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is meant")]
-        let single = |value: f64| value as f32;
         let change = |mut options: DecodingOptions| {
             if !self.lm.is_empty() {
                 options = options.with_language_model(Some(path(&self.lm)));
@@ -114,32 +117,37 @@ impl Decoding {
                 options = options.with_graph(Some(path(&self.graph)));
             }
             if !self.hotwords.is_empty() {
-                options = options.with_hotwords(self.lines.clone());
+                options = options.with_hotwords(self.hot.clone());
             }
-            if !self.hotword_weight.is_nan() {
-                options = options.with_hotword_weight(self.hotword_weight);
+            // NaN is an absent weight, as it was once written.
+            if let Some(weight) = self.hotword_weight.filter(|weight| !weight.is_nan()) {
+                options = options.with_hotword_weight(weight);
             }
-            if !self.lm_weight.is_nan() {
-                options = options.with_lm_weight(self.lm_weight);
+            if let Some(weight) = self.lm_weight.filter(|weight| !weight.is_nan()) {
+                options = options.with_lm_weight(weight);
             }
-            if !self.word_score.is_nan() {
-                options = options.with_word_score(self.word_score);
+            if let Some(score) = self.word_score.filter(|score| !score.is_nan()) {
+                options = options.with_word_score(score);
             }
-            if self.nbest > 0 {
-                options = options.with_n_best(number(self.nbest));
+            if let Some(count) = self.nbest {
+                options = options.with_n_best(number(count));
             }
-            if self.beam > 0 {
-                options = options.with_beam(Some(number(self.beam)));
+            if let Some(beam) = self.beam {
+                options = options.with_beam(Some(number(beam)));
             }
-            if !self.acoustic_scale.is_nan() {
-                options = options.with_acoustic_scale(single(self.acoustic_scale));
+            if let Some(scale) = self.acoustic_scale.filter(|scale| !scale.is_nan()) {
+                options = options.with_acoustic_scale(scale);
             }
-            if self.max_active > 0 {
-                options = options.with_max_active(number(self.max_active));
+            if let Some(count) = self.max_active {
+                options = options.with_max_active(number(count));
             }
             options
         };
-        Recognizer::open_with(model, change).map_err(|error| self.trouble(&error))
+        let opened = match self.allow_outside {
+            true => Recognizer::open_outside(model, change),
+            false => Recognizer::open_with(model, change),
+        };
+        opened.map_err(|error| self.trouble(&error))
     }
 
     /// The trouble with a model; of what an option has set, with the option's name.
@@ -159,7 +167,7 @@ impl Decoding {
     /// All that decides the words but inputs and the files of the model: `options`, with the hot
     /// words that one of them names.
     pub(super) fn settings(&self, options: &str, model: &Path) -> String {
-        format!("{options}\n{}\n{:?}", model.display(), self.lines)
+        format!("{options}\n{}\n{:?}", model.display(), self.hot)
     }
 
     /// The files that were read: those of the model and of the hot words.
@@ -173,15 +181,24 @@ impl Decoding {
 pub(super) struct TranscriptOptions {
     corpus: CorpusOptions,
     format: String,
+    /// What standard output gets unless an option says so.
+    default_format: Format,
+    captions: CaptionOptions,
+    /// Characters of a line of a caption, and lines.
+    line_length: u64,
+    lines: u64,
 }
 
-impl Default for TranscriptOptions {
-    fn default() -> Self {
+impl TranscriptOptions {
+    /// With what standard output gets unless an option says so.
+    pub(super) fn new(default_format: Format) -> Self {
         let corpus = CorpusOptions::new(
             "File to write; its ending tells the format, unless --format does",
             "Go on where a run of the same options was cut off; of .jsonl alone",
         );
-        Self { corpus, format: String::new() }
+        let captions = CaptionOptions::default();
+        let [line_length, lines] = [captions.line_length, captions.lines].map(|count| count as u64);
+        Self { corpus, format: String::new(), default_format, captions, line_length, lines }
     }
 }
 
@@ -193,6 +210,12 @@ impl OptionSet for TranscriptOptions {
             &mut self.format,
             "text, jsonl, ctm, trn, srt, vtt or TextGrid, for standard output or in place of the ending",
         );
+        registry.add("caption-length", &mut self.line_length, "Characters of a line of .srt and .vtt");
+        registry.add("caption-lines", &mut self.lines, "Lines of a caption");
+        let CaptionOptions { max_seconds, min_seconds, pause_seconds, .. } = &mut self.captions;
+        registry.add("caption-seconds", max_seconds, "Seconds that a caption is shown for at most");
+        registry.add("caption-min-seconds", min_seconds, "Seconds that a caption is shown for, if there is time");
+        registry.add("caption-pause", pause_seconds, "After a pause of so many seconds a new caption begins");
     }
 }
 
@@ -206,6 +229,22 @@ type Job<'j> = dyn FnMut(
     + 'j;
 
 impl TranscriptOptions {
+    /// How captions are made.
+    fn captions(&self) -> Result<CaptionOptions, Trouble> {
+        let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let options = self.captions.with_line_length(count(self.line_length)).with_lines(count(self.lines));
+        match write_srt(&mut io::sink(), &[], &options) {
+            Ok(()) => Ok(options),
+            Err(error) => Err(Trouble::Usage(format!("options --caption-...: {error}"))),
+        }
+    }
+
+    /// Whether the output is a folder, for a file of each recording.
+    fn is_folder(&self) -> bool {
+        let output = &self.corpus.output;
+        output.ends_with(std::path::is_separator) || Path::new(output).is_dir()
+    }
+
     /// Lists the inputs, does `job` with them, and writes what it gives. `settings` stands, with the
     /// contents of the model's files, for all that decides the words, but the inputs; `read` are files
     /// that were read and may not be the output.
@@ -219,19 +258,30 @@ impl TranscriptOptions {
         job: &mut Job<'_>,
     ) -> Result<ExitCode, Trouble> {
         let corpus = &self.corpus;
-        let run = corpus.run(tool, paths, quiet)?;
+        let captions = self.captions()?;
+        let run = corpus.run_with(tool, recognizer.inputs(paths).map_err(trouble)?, quiet)?;
         let (inputs, output) = (&run.inputs, &run.output);
-        inputs.refuse_overwriting(std::slice::from_ref(output)).map_err(trouble)?;
-        let read = read.iter().map(|path| path.as_os_str()).chain(paths.iter().map(OsString::as_os_str));
-        let named: Vec<String> = read.map(|path| path.to_string_lossy().into_owned()).collect();
-        refuse_overwriting(named.iter(), [&output.to_string_lossy().into_owned()].into_iter())?;
+        let is_folder = self.is_folder();
         let format = match (self.format.as_str(), corpus.output.as_str()) {
-            ("", "") => Format::Text,
-            (name, output) => Format::of(name, output, inputs)?,
+            ("", "") => self.default_format,
+            (name, output) => Format::of(name, output, is_folder, inputs)?,
         };
-        if corpus.resume && (format != Format::JsonLines || corpus.output.is_empty()) {
+        let outputs = match is_folder {
+            true => files_of_each(output, format, inputs)?,
+            false => vec![output.clone()],
+        };
+        inputs.refuse_overwriting(&outputs).map_err(trouble)?;
+        let read = read.iter().map(|path| path.as_os_str()).chain(paths.iter().map(OsString::as_os_str));
+        let read: Vec<String> = read.map(|path| path.to_string_lossy().into_owned()).collect();
+        let written: Vec<String> = outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        refuse_overwriting(read.iter(), written.iter())?;
+        // Alignments are one each.
+        let (hypotheses, channel) = (tool == TOOL && recognizer.n_best() > 1, corpus.channel);
+        let writing = Writing { format, captions, hypotheses, channel };
+        if corpus.resume && (format != Format::JsonLines || corpus.output.is_empty() || is_folder) {
             let (found, instead) = match (corpus.output.as_str(), self.format.as_str()) {
                 ("", _) => ("OUT is standard output".to_owned(), "-o OUT.jsonl"),
+                (output, _) if is_folder => (format!("OUT is the folder {output}"), "-o OUT.jsonl"),
                 (output, "") => (format!("OUT is {output}"), "-o OUT.jsonl"),
                 (_, name) => (format!("--format={name} is another form"), "--format=jsonl"),
             };
@@ -241,6 +291,12 @@ impl TranscriptOptions {
         }
         let mut file = match corpus.output.as_str() {
             "" => None,
+            _ if is_folder => {
+                fs::create_dir_all(output).map_err(|error| {
+                    Trouble::Failed(format!("cannot make the folder '{}': {error}", output.display()))
+                })?;
+                None
+            }
             _ if corpus.resume => {
                 let id = RunId::new(settings, inputs).with_files(recognizer.files()).map_err(trouble)?;
                 if let Some(code) = run.complete(LineFile::found(output, id).map_err(trouble)?)? {
@@ -251,33 +307,65 @@ impl TranscriptOptions {
             _ => Some(LineFile::create(output).map_err(trouble)?),
         };
         let earlier = file.as_ref().map(|file| file.earlier().clone());
+        let stop = corpus.stop(tool);
         let options = AllOptions::default()
-            .with_jobs(corpus.jobs())
+            .with_jobs(corpus.jobs()?)
             .with_channel(corpus.channel)
             .with_reading(corpus.reading())
             .with_earlier(earlier.as_ref())
-            .with_stop(corpus.stop(tool));
+            .with_stop(stop);
+        let (mut closed, mut of_each) = (false, 0_u64);
         let mut take = |utterance: &Utterance, transcript: Transcript| {
             let mut text = vec![];
-            format.write(&mut text, &utterance.key, &transcript)?;
+            writing.write(&mut text, utterance, &transcript)?;
             match &mut file {
                 Some(file) => file.write(&text),
-                None => log::print(&String::from_utf8_lossy(&text)).map_err(|error| {
-                    let reason = format!("cannot write to standard output: {error}");
-                    io::Error::new(error.kind(), reason).into()
-                }),
+                None if is_folder => {
+                    let mut file = LineFile::create(file_of(output, format, &utterance.key))?;
+                    file.write(&text)?;
+                    of_each += 1;
+                    file.finish().map(drop)
+                }
+                None => match print_results(&log::for_stdout(&String::from_utf8_lossy(&text))) {
+                    Ok(()) => Ok(()),
+                    Err(Trouble::Closed) => {
+                        closed = true;
+                        stop.store(true, Ordering::Relaxed);
+                        Err(Error::Stopped)
+                    }
+                    Err(Trouble::Usage(reason) | Trouble::Failed(reason)) => Err(io::Error::other(reason).into()),
+                },
             }
         };
         let Some(summary) = run.work(|tell| job(inputs, &options, &mut take, tell))? else {
             drop(file);
-            return Ok(interrupt::stopped());
+            return if closed { Err(Trouble::Closed) } else { Ok(interrupt::stopped()) };
         };
         let written = match file {
             Some(file) if !file.is_empty() => vec![file.finish().map_err(trouble)?],
+            _ if of_each > 0 => vec![output.clone()],
             _ => vec![],
         };
         run.report(&summary, &written)
     }
+}
+
+/// The file of a recording in a folder.
+fn file_of(folder: &Path, format: Format, key: &str) -> PathBuf {
+    folder.join(format!("{key}.{}", format.name()))
+}
+
+/// The files of recordings in a folder, of which none may be elsewhere.
+fn files_of_each(folder: &Path, format: Format, inputs: &Inputs) -> Result<Vec<PathBuf>, Trouble> {
+    let of_one = |utterance: &Utterance| {
+        let key = &utterance.key;
+        if key.is_empty() || key.starts_with('.') || key.contains(|c: char| c == '/' || c == '\\' || c.is_control()) {
+            let key = log::printable(key);
+            return Err(Trouble::Usage(format!("the key '{key}' cannot be the name of a file: write .jsonl or .ctm")));
+        }
+        Ok(file_of(folder, format, key))
+    };
+    inputs.utterances().iter().map(of_one).collect()
 }
 
 /// Takes the model from the plain arguments.
@@ -294,7 +382,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::default());
+    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text));
     let mut max_part = PauseOptions::default().max_seconds;
     let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
     decoding.register(&mut parser);

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use kaldera::decoder::align::{write_ctm, write_srt, write_text_grid, write_vtt};
-use kaldera::decoder::{Hypothesis, Segment};
-use kaldera::pipeline::Inputs;
+use kaldera::decoder::align::{CaptionOptions, write_ctm, write_srt, write_text_grid, write_vtt};
+use kaldera::decoder::{Hypothesis, Recognition, Segment};
+use kaldera::pipeline::{ChannelChoice, Inputs, Utterance};
 use kaldera::recognizer::Transcript;
 use serde_json::{Value, json};
 
@@ -16,15 +16,21 @@ const ENDINGS: &str = "\
 .jsonl (a JSON object for each recording, with words, times and hypotheses), .ctm, .trn, .txt or .text (Kaldi's: KEY \
 and words); of a single recording .srt, .vtt or .TextGrid";
 
-/// How many words a subtitle has at most.
-const WORDS_OF_SUBTITLE: usize = 10;
+/// What help texts say about files of times.
+const TIMES: &str = "\
+Times of words are where they are heard: from the rise of the sound before the network's peak to its fall after it \
+(align::Loudness of kaldera-decoder has the rule). In .jsonl, peak_start and peak_end are those of the peak. \
+A .ctm has the recordings and times of segments, and channels 1, 2, ... or as reco2file_and_channel says.";
 
 /// The names that tell a format, as endings do.
 pub(super) const FORMATS: [&str; 7] = ["text", "jsonl", "ctm", "trn", "srt", "vtt", "TextGrid"];
 
 /// What help texts say about formats.
 pub(super) fn about_formats() -> String {
-    format!("OUT ends in {ENDINGS}. --format names one of them for standard output, or for any other OUT.")
+    format!(
+        "OUT ends in {ENDINGS}. --format names one of them for standard output, or for any other OUT. If OUT is a \
+        folder, or ends in /, it gets a file of this format for each recording: KEY.TextGrid.\n\n{TIMES}"
+    )
 }
 
 /// What a file of transcripts is.
@@ -40,8 +46,9 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// As `name` says, or else the ending of an output; it must have a place for the inputs.
-    pub(super) fn of(name: &str, output: &str, inputs: &Inputs) -> Result<Self, Trouble> {
+    /// As `name` says, or else the ending of an output; it must have a place for the inputs. An output
+    /// that `is_folder` has one for each.
+    pub(super) fn of(name: &str, output: &str, is_folder: bool, inputs: &Inputs) -> Result<Self, Trouble> {
         let recordings = inputs.len();
         let ending = Path::new(output).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let (name, option) =
@@ -54,6 +61,12 @@ impl Format {
             "textgrid" => Self::TextGrid,
             "trn" => Self::Trn,
             "txt" | "text" => Self::Text,
+            _ if option.starts_with("-o") && is_folder => {
+                let formats = FORMATS.join(", ");
+                return Err(Trouble::Usage(format!(
+                    "{option} is a folder: --format=NAME must say which files, {formats}"
+                )));
+            }
             _ if option.starts_with("-o") => {
                 return Err(Trouble::Usage(format!("{option}: the ending must tell the format: {ENDINGS}")));
             }
@@ -62,13 +75,18 @@ impl Format {
                 return Err(Trouble::Usage(format!("{option}: that is none of the formats {formats}")));
             }
         };
-        if recordings > 1 && matches!(format, Self::Srt | Self::Vtt | Self::TextGrid) {
+        if recordings > 1 && !is_folder && matches!(format, Self::Srt | Self::Vtt | Self::TextGrid) {
             return Err(Trouble::Usage(format!(
-                "{option}: such a file is of one recording, and there are {recordings}: write .jsonl or .ctm"
+                "{option}: such a file is of one recording, and there are {recordings}: write .jsonl or .ctm, or a file \
+                of each into a folder, -o FOLDER/ --format={}",
+                format.name()
             )));
         }
         let divides = |key: &&str| key.is_empty() || key.contains(|c: char| c.is_whitespace() || c.is_control());
-        let mut keys = inputs.utterances().iter().map(|utterance| utterance.key.as_str());
+        let mut keys = inputs.utterances().iter().map(|utterance| match format {
+            Self::Ctm => utterance.recording.as_ref().unwrap_or(&utterance.key).as_str(),
+            _ => utterance.key.as_str(),
+        });
         if let (Self::Ctm | Self::Trn | Self::Text, Some(key)) = (format, keys.find(divides)) {
             let key = key.escape_debug();
             return Err(Trouble::Usage(format!(
@@ -78,46 +96,103 @@ impl Format {
         Ok(format)
     }
 
-    /// Writes the transcript of a recording.
-    pub(super) fn write(self, out: &mut dyn Write, key: &str, transcript: &Transcript) -> io::Result<()> {
-        let nothing = Hypothesis::default();
-        let best = transcript.recognition.best().unwrap_or(&nothing);
-        let text = best.text();
+    /// The name of the format, which is the ending of its files, too.
+    pub(super) fn name(self) -> &'static str {
         match self {
-            Self::JsonLines => writeln!(out, "{}", as_json(key, transcript)),
-            Self::Ctm => write_ctm(out, key, "1", &best.words),
-            Self::Srt => write_srt(out, &best.words, WORDS_OF_SUBTITLE),
-            Self::Vtt => write_vtt(out, &best.words, WORDS_OF_SUBTITLE),
-            // The last frame may reach beyond the last sample.
-            Self::TextGrid => {
-                let end = best.words.last().map_or(0.0, |word| word.end);
-                write_text_grid(out, transcript.seconds.max(end), &[("words", &best.words)])
-            }
-            Self::Trn => writeln!(out, "{text} ({key})"),
-            Self::Text => writeln!(out, "{}", format!("{key} {text}").trim_end()),
+            Self::JsonLines => "jsonl",
+            Self::Ctm => "ctm",
+            Self::Srt => "srt",
+            Self::Vtt => "vtt",
+            Self::TextGrid => "TextGrid",
+            Self::Trn => "trn",
+            Self::Text => "text",
         }
     }
 }
 
-fn as_json(key: &str, transcript: &Transcript) -> Value {
+/// How transcripts are written.
+pub(super) struct Writing {
+    pub(super) format: Format,
+    pub(super) captions: CaptionOptions,
+    /// Whether there is a list of hypotheses.
+    pub(super) hypotheses: bool,
+    /// The channel of recordings that say none.
+    pub(super) channel: ChannelChoice,
+}
+
+impl Writing {
+    /// Writes the transcript of a recording.
+    pub(super) fn write(&self, out: &mut dyn Write, utterance: &Utterance, transcript: &Transcript) -> io::Result<()> {
+        let nothing = Hypothesis::default();
+        let best = transcript.recognition.best().unwrap_or(&nothing);
+        let (text, key) = (best.text(), &utterance.key);
+        match self.format {
+            Format::JsonLines => {
+                let mut value = as_json(key, &transcript.recognition, self.hypotheses);
+                value["seconds"] = json!(millis(transcript.seconds));
+                writeln!(out, "{value}")
+            }
+            Format::Ctm => {
+                let recording = utterance.recording.as_ref().unwrap_or(key);
+                write_ctm(out, recording, &self.channel_of(utterance), &within_recording(&best.words, utterance))
+            }
+            Format::Srt => write_srt(out, &best.words, &self.captions),
+            Format::Vtt => write_vtt(out, &best.words, &self.captions),
+            // The last frame may reach beyond the last sample.
+            Format::TextGrid => {
+                let end = best.words.last().map_or(0.0, |word| word.end);
+                write_text_grid(out, transcript.seconds.max(end), &[("words", &best.words)])
+            }
+            Format::Trn => writeln!(out, "{text} ({key})"),
+            Format::Text => writeln!(out, "{}", format!("{key} {text}").trim_end()),
+        }
+    }
+
+    /// What the channel is called: as a list says, or from 1 on.
+    fn channel_of(&self, utterance: &Utterance) -> String {
+        let number = match (utterance.channel, self.channel) {
+            (Some(channel), _) | (None, ChannelChoice::One(channel)) => channel.saturating_add(1),
+            _ => 1,
+        };
+        utterance.channel_name.clone().unwrap_or_else(|| number.to_string())
+    }
+}
+
+/// Words with times in the recording, of which the utterance may be a part.
+fn within_recording(words: &[Segment], utterance: &Utterance) -> Vec<Segment> {
+    let offset = utterance.span.map_or(0.0, |span| span.start);
+    let moved = |word: &Segment| {
+        let mut word = word.clone();
+        word.start += offset;
+        word.end += offset;
+        word
+    };
+    words.iter().map(moved).collect()
+}
+
+/// An utterance as a JSON object, with a list of its hypotheses if that is asked for.
+pub(super) fn as_json(key: &str, recognition: &Recognition, hypotheses: bool) -> Value {
     let word = |word: &Segment| {
         let mut value = json!({ "text": word.text, "start": millis(word.start), "end": millis(word.end) });
         if let Some(confidence) = word.confidence.filter(|confidence| confidence.is_finite()) {
             value["confidence"] = json!(confidence);
         }
+        if let Some(peak) = &word.peak {
+            value["peak_start"] = json!(millis(peak.start));
+            value["peak_end"] = json!(millis(peak.end));
+        }
         value
     };
     let nothing = Hypothesis::default();
-    let best = transcript.recognition.best().unwrap_or(&nothing);
+    let best = recognition.best().unwrap_or(&nothing);
     let mut value = json!({
         "key": key,
         "text": best.text(),
-        "seconds": millis(transcript.seconds),
         "words": best.words.iter().map(word).collect::<Vec<_>>(),
     });
-    if transcript.recognition.hypotheses.len() > 1 {
+    if hypotheses {
         let one = |one: &Hypothesis| json!({ "text": one.text(), "score": one.scores.total() });
-        value["hypotheses"] = transcript.recognition.hypotheses.iter().map(one).collect();
+        value["hypotheses"] = recognition.hypotheses.iter().map(one).collect();
     }
     value
 }
@@ -127,7 +202,7 @@ fn millis(seconds: f64) -> f64 {
     (seconds * 1000.0).round() / 1000.0
 }
 
-/// The key of a line of JSON that [`Format::write`] has written.
+/// The key of a line of JSON that [`Writing::write`] has written.
 pub(super) fn key_of(line: &str) -> Option<String> {
     let value: Value = serde_json::from_str(line).ok()?;
     Some(value.get("key")?.as_str()?.to_owned())
@@ -135,26 +210,60 @@ pub(super) fn key_of(line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use kaldera::pipeline::Utterance;
+    use kaldera::decoder::FrameTimes;
+    use kaldera::pipeline::Span;
 
     use super::*;
 
     #[test]
     fn keys_that_divide_a_line_are_refused_where_fields_stand_in_lines() {
         let inputs = |key: &str| Inputs::new(vec![Utterance::new(key, "x.wav")]).unwrap();
+        let of = |name: &str, output: &str, inputs: &Inputs| Format::of(name, output, false, inputs);
         for output in ["x.ctm", "x.trn", "x.txt"] {
             for key in ["a b", "a\tb", ""] {
-                assert!(matches!(Format::of("", output, &inputs(key)), Err(Trouble::Usage(_))), "{output} {key:?}");
+                assert!(matches!(of("", output, &inputs(key)), Err(Trouble::Usage(_))), "{output} {key:?}");
             }
-            assert!(Format::of("", output, &inputs("a-b")).is_ok());
+            assert!(of("", output, &inputs("a-b")).is_ok());
         }
-        assert!(matches!(Format::of("", "x.jsonl", &inputs("a b")), Ok(Format::JsonLines)));
+        assert!(matches!(of("", "x.jsonl", &inputs("a b")), Ok(Format::JsonLines)));
         for name in FORMATS {
-            assert!(Format::of(name, "", &inputs("a-b")).is_ok(), "{name}");
+            assert_eq!(of(name, "", &inputs("a-b")).unwrap().name(), name);
         }
-        let mut line = vec![];
-        Format::JsonLines.write(&mut line, "a \"b\"", &Transcript::default()).unwrap();
+    }
+
+    fn writing(format: Format) -> Writing {
+        let (captions, channel) = (CaptionOptions::default(), ChannelChoice::default());
+        Writing { format, captions, hypotheses: false, channel }
+    }
+
+    #[test]
+    fn keys_are_read_again_from_lines_of_json() {
+        let (mut line, utterance) = (vec![], Utterance::new("a \"b\"", "x.wav"));
+        writing(Format::JsonLines).write(&mut line, &utterance, &Transcript::default()).unwrap();
         assert_eq!(key_of(std::str::from_utf8(&line).unwrap().trim_end()), Some("a \"b\"".to_owned()));
         assert_eq!(key_of("{\"key\": 3}"), None);
+    }
+
+    #[test]
+    fn ctm_has_the_names_and_times_of_recordings() {
+        let words = vec![Segment::new(1, "one", 10..20, &FrameTimes::new(0.1))];
+        let mut hypothesis = Hypothesis::default();
+        hypothesis.words = words;
+        let mut transcript = Transcript::default();
+        transcript.recognition.hypotheses = vec![hypothesis];
+        let written = |utterance: &Utterance, channel: ChannelChoice| {
+            let mut bytes = vec![];
+            Writing { channel, ..writing(Format::Ctm) }.write(&mut bytes, utterance, &transcript).unwrap();
+            String::from_utf8(bytes).unwrap()
+        };
+        let mut utterance = Utterance::new("u", "x.wav");
+        assert_eq!(written(&utterance, ChannelChoice::First), "u 1 1.000 1.000 one\n");
+        assert_eq!(written(&utterance, ChannelChoice::One(1)), "u 2 1.000 1.000 one\n");
+        utterance.channel = Some(2);
+        utterance.recording = Some("call".to_owned());
+        utterance.span = Some(Span { start: 5.5, end: None });
+        assert_eq!(written(&utterance, ChannelChoice::One(1)), "call 3 6.500 1.000 one\n");
+        utterance.channel_name = Some("A".to_owned());
+        assert_eq!(written(&utterance, ChannelChoice::Mean), "call A 6.500 1.000 one\n");
     }
 }

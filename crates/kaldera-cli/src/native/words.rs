@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use kaldera::base::text::from_utf8;
 use kaldera::decoder::align::read_text_grid;
 use kaldera::decoder::score::read_ctm;
 use serde_json::Value;
@@ -14,9 +15,6 @@ pub(super) const ENDINGS: &str = ".ctm, .TextGrid, .jsonl or .json";
 
 /// The tier of a TextGrid that is taken, if it has several.
 const TIER: &str = "words";
-
-/// The byte order mark of UTF-8, which editors on Windows write.
-const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What to do about a text that cannot be read.
 const REMEDY: &str = "save it as UTF-8";
@@ -57,14 +55,11 @@ pub(super) fn read(file: &str, key: &str) -> Result<Vec<Word>, Trouble> {
 
 /// The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one, as Praat
 /// writes what is not ASCII.
-fn text_of(mut bytes: Vec<u8>) -> Result<String, String> {
-    if bytes.starts_with(UTF_8_MARK) {
-        bytes.drain(..UTF_8_MARK.len());
-    }
+fn text_of(bytes: Vec<u8>) -> Result<String, String> {
     let unit = match bytes[..] {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => return String::from_utf8(bytes).map_err(|error| format!("neither UTF-8 ({error}) nor UTF-16: {REMEDY}")),
+        _ => return from_utf8(bytes).map_err(|error| error.to_string()),
     };
     let (units, rest) = bytes[2..].as_chunks();
     if !rest.is_empty() {
@@ -90,7 +85,7 @@ fn of_ctm(text: &str, key: &str) -> Result<Vec<Word>, String> {
     if let Some(word) = all.iter().find(|word| word.start < 0.0) {
         return Err(format!("'{}' begins at {} s", word.word, word.start));
     }
-    let own = all.iter().filter(|word| word.file == key);
+    let own = all.iter().filter(|word| word.file == key && !word.is_tag());
     let words: Vec<Word> = own.map(|word| Word::new(&word.word, word.start, word.start + word.duration)).collect();
     if words.is_empty() { Err(missing(key, all.iter().map(|word| &*word.file))) } else { Ok(words) }
 }
@@ -198,9 +193,10 @@ mod tests {
             assert!(text_of(bytes).is_err_and(|error| error.contains("no UTF-16 (") && error.contains(REMEDY)));
         }
         assert_eq!(text_of(text.into()), Ok(text.to_owned()));
-        assert_eq!(text_of([UTF_8_MARK, text.as_bytes()].concat()), Ok(text.to_owned()));
-        assert_eq!(text_of(UTF_8_MARK.to_vec()), Ok(String::new()));
-        assert!(text_of(vec![b'a', 0xff]).is_err_and(|error| error.contains("index 1") && error.contains(REMEDY)));
+        assert_eq!(text_of(format!("\u{feff}{text}").into()), Ok(text.to_owned()));
+        assert!(
+            text_of(vec![b'\n', b'a', 0xff]).is_err_and(|error| error.contains("line 2") && error.contains("UTF-8"))
+        );
         assert_eq!(text_of(vec![]), Ok(String::new()));
     }
 

@@ -193,8 +193,31 @@ fn no_pipes_refuses_commands_of_every_list_by_name() {
         bench.run(&[&["plot", "--no-pipes"], arguments].concat()).with(1).tells(&["is not run"]);
     }
     assert!(!bench.path("ran").exists());
-    fbank(&bench, &["wav.scp", "d", "e.jsonl"]).with(0);
+    // A list that was found in a folder may be somebody else's.
+    fbank(&bench, &["d"]).with(1).tells(&["is not run", "--pipes", "name the wav.scp itself"]);
+    assert!(!bench.path("ran").exists());
+    fbank(&bench, &["--pipes", "d"]).with(0);
+    fs::remove_file(bench.path("ran")).unwrap();
+    fbank(&bench, &["wav.scp", "e.jsonl"]).with(0);
+    fs::remove_file(bench.path("ran")).unwrap();
+    write("c.scp", "c touch ran; cat x.ark |\n");
+    for line in ["copy-feats --no-pipes scp:c.scp ark:y.ark", "merge --no-pipes -o y.ark c.scp"] {
+        assert_ne!(bench.line(line).tells(&["is not run"]).code, Some(0));
+    }
+    assert!(!bench.path("ran").exists());
+    bench.line("merge -o y.ark c.scp");
     assert!(bench.path("ran").exists());
+}
+
+#[test]
+fn recordings_beside_a_list_that_does_not_name_them_are_counted() {
+    let bench = Bench::new();
+    for name in ["d/a.wav", "d/sub/b.wav", "d/c.wav"] {
+        bench.wav(name, 16_000, 16_000.0);
+    }
+    fs::write(bench.path("d/wav.scp"), "a d/a.wav\n").unwrap();
+    fbank(&bench, &["d"]).with(0).tells(&["2 of the 3 audio files in d are not in its wav.scp"]);
+    assert_eq!(bench.keys("x.ark"), ["a"]);
 }
 
 #[test]

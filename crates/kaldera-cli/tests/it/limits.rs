@@ -5,6 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Ended};
+use crate::recognition::random_model;
 
 /// OpenBLAS, which the whole workspace is tested with, starts its threads before `main`, and hangs
 /// there where they find no memory. The command by itself is built without it.
@@ -27,6 +28,8 @@ fn lines(bench: &Bench) -> Vec<String> {
     fs::write(bench.path("wav.scp"), "a wav/a.wav\nb wav/b.wav\n").unwrap();
     fs::write(bench.path("seg"), "u a 0.1 0.5\nv b 0 1\n").unwrap();
     fs::write(bench.path("utt2spk"), "a s\nb s\n").unwrap();
+    fs::write(bench.path("text"), "a one two\nb three\n").unwrap();
+    random_model(bench);
     let arcs: String = (0..20_000).map(|i| format!("{} {} {} {} 0.5\n", i, i + 1, 1 + i % 7, 1 + i % 5)).collect();
     fs::write(bench.path("a.txt"), arcs + "20000\n").unwrap();
     fs::write(bench.path("lm.arpa"), "\\data\\\nngram 1=3\n\n\\1-grams:\n-1 <s>\n-1 </s>\n-0.5 hi\n\n\\end\\\n")
@@ -56,8 +59,8 @@ fn lines(bench: &Bench) -> Vec<String> {
             "feat-to-dim" | "feat-to-len" => "ark:x.ark ark,t:out",
             "interpolate-pitch" | "process-kaldi-pitch-feats" => "ark:pitch.ark ark:out",
             "lattice-arc-post" | "lattice-to-ctm-conf" | "nbest-to-ctm" => "ark:lats out",
-            "lattice-align-words" => "types model ark:lats ark:out",
-            "lattice-align-words-lexicon" => "align model ark:lats ark:out",
+            "lattice-align-words" => "types mdl ark:lats ark:out",
+            "lattice-align-words-lexicon" => "align mdl ark:lats ark:out",
             "compute-wer" | "compute-wer-bootci" => "ark:ints ark:ints",
             "lattice-lmrescore" => "ark:lats g.fst ark:out",
             "lattice-oracle" => "ark:lats ark:ints ark:out",
@@ -77,7 +80,7 @@ fn lines(bench: &Bench) -> Vec<String> {
     bench.shell("\"$K\" fst convert g.txt g.fst").with(0);
     fs::write(bench.path("types"), "1 nonword\n2 singleton\n").unwrap();
     fs::write(bench.path("align"), "0 0 1\n1 1 2\n").unwrap();
-    fs::write(bench.path("model"), MODEL).unwrap();
+    fs::write(bench.path("mdl"), MODEL).unwrap();
     fs::write(bench.path("lats"), "a\n0 1 1 1,1,4_3\n1 0.5,1,\n\n").unwrap();
     let phones = "1 2 3 4 5 6 7";
     let topology = format!(
@@ -102,6 +105,11 @@ fn lines(bench: &Bench) -> Vec<String> {
             "info",
             "help",
             "completions bash",
+            "transcribe -j2 model wav.scp",
+            "stream model < wav/a.wav",
+            "align --text=text model wav.scp",
+            "plot --model=model wav/a.wav",
+            "model check model",
             "fst info a.txt",
             "fst convert a.txt out.fst",
             "fst arcsort a.txt out.fst",

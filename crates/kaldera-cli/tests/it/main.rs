@@ -14,6 +14,8 @@ mod kaldi_tables;
 mod lattices;
 #[cfg(target_os = "linux")]
 mod limits;
+#[cfg(feature = "digits")]
+mod live_digits;
 mod lm;
 mod manners;
 mod native;
@@ -25,3 +27,6 @@ mod realset;
 #[cfg(unix)]
 mod recipe;
 mod recognition;
+#[cfg(feature = "digits")]
+mod word_times;
+mod words_of_models;

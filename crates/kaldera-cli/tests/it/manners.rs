@@ -38,6 +38,20 @@ fn operations(of: &str) -> Vec<String> {
 }
 
 #[test]
+fn an_instruction_set_that_is_none_is_a_warning_of_every_command() {
+    for (choice, warns) in [("nonsense", true), ("AVX2", true), ("", false), ("portable", false), ("avx512", false)] {
+        for line in ["info", "--version", "compute-mfcc-feats --help"] {
+            let output = Command::new(KALDERA).args(line.split(' ')).env("KALDERA_SIMD", choice).output().unwrap();
+            let warning = format!(
+                "kaldera: warning: KALDERA_SIMD={choice:?} has no effect: it must be portable, avx2 or avx512\n"
+            );
+            let stderr = Ended::from(output).with(0).stderr;
+            assert_eq!(stderr, if warns { warning } else { String::new() }, "{line}");
+        }
+    }
+}
+
+#[test]
 fn help_and_version_are_answered_at_every_level_on_standard_output() {
     let kaldi = kaldera_cli::kaldi_tools().iter().map(|tool| (*tool).to_owned());
     let native = NATIVE.iter().map(|tool| (*tool).to_owned());

@@ -158,10 +158,21 @@ fn a_full_disk_leaves_nothing_behind() {
     for out in ["x.ark", "x.npz", "x.safetensors"] {
         // A limit on the size of files, without its signal, fails writes as a full disk does.
         let line = format!("trap '' XFSZ; ulimit -f 8; exec \"$K\" features --kind fbank -o {out} a.wav");
-        bench.shell(&line).with(1).tells(&[out]);
+        let ended = bench.shell(&line).with(1).tells(&[out]);
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
     }
     assert_eq!(bench.names(), ["a.wav", "x.ark"]);
     assert_eq!(fs::read(bench.path("x.ark")).unwrap(), b"of yesterday");
+}
+
+#[test]
+fn a_read_only_file_is_not_replaced() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 16_000, 16_000.0);
+    bench.shell("echo old > x.ark; chmod 444 x.ark").with(0);
+    bench.line("features --kind fbank -o x.ark a.wav").with(1).tells(&["x.ark", "read-only"]);
+    assert_eq!(bench.text("x.ark"), "old\n");
+    bench.line("features --kind fbank -j5000 -o y.ark a.wav").with(2).tells(&["--jobs", "1024"]);
 }
 
 #[test]

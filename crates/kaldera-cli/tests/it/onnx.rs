@@ -54,10 +54,13 @@ mod with_onnx {
         ] {
             export(&bench, name, name, tokens);
             let output = format!("{name}-model");
-            let ended = bench.run(&["model", "import", name, "-o", &output]).with(0);
+            if name == "samples" {
+                let ended = bench.run(&["model", "import", name, "-o", &output]).with(1);
+                ended.tells(&["model.onnx", "--normalize=samples", "--normalize=none"]);
+            }
+            let said = if name == "samples" { &["--normalize=none"][..] } else { &[] };
+            let ended = bench.run(&[&["model", "import", name, "-o", &output], said].concat()).with(0);
             assert!(ended.stdout.contains("5 tokens") && ended.stdout.contains(frames), "{ended:?}");
-            let assumed = "normalize: the file does not tell";
-            assert_eq!(ended.stderr.contains(assumed), name == "samples", "{ended:?}");
             has(name, &format!("blank = {blank}"));
             has(name, &format!("words = \"{words}\""));
             bench.run(&["transcribe", &output, "in"]).with(0);
@@ -185,6 +188,80 @@ mod with_onnx {
         ended.tells(&["no decoder*.onnx"]);
     }
 
+    /// A field of bytes of fewer than 2^14.
+    fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+        let size = [bytes.len() % 128 + 128, bytes.len() / 128].map(|byte| u8::try_from(byte).unwrap());
+        [&[(number << 3) + 2], &size[..], bytes].concat()
+    }
+
+    fn metadata(key: &str, value: &str) -> Vec<u8> {
+        field(14, &[field(1, key.as_bytes()), field(2, value.as_bytes())].concat())
+    }
+
+    /// A network that gives its columns as scores.
+    fn columns(width: u8) -> Vec<u8> {
+        let value = |number: u8, name: &str, axes: [&[u8]; 3]| {
+            let shape: Vec<u8> = axes.into_iter().flat_map(|axis| field(1, axis)).collect();
+            let tensor = [&[8, 1][..], &field(2, &shape)].concat();
+            field(number, &[field(1, name.as_bytes()), field(2, &field(1, &tensor))].concat())
+        };
+        let perm = [field(1, b"perm"), vec![0x40, 0, 0x40, 2, 0x40, 1, 0xa0, 1, 7]].concat();
+        let node = [field(1, b"audio_signal"), field(2, b"logprobs"), field(4, b"Transpose"), field(5, &perm)].concat();
+        let (batch, time, fixed) = (field(2, b"N"), field(2, b"T"), [8, width]);
+        let inputs = value(11, "audio_signal", [&batch, &fixed, &time]);
+        let outputs = value(12, "logprobs", [&batch, &time, &fixed]);
+        let graph = [field(1, &node), inputs, outputs].concat();
+        [vec![8, 8], field(8, &[16, 13]), field(7, &graph)].concat()
+    }
+
+    #[test]
+    fn features_that_the_file_does_not_say_are_asked_for() {
+        let bench = Bench::new();
+        let tokens = |count: usize| (1..count).fold("<blk> 0\n".to_owned(), |all, i| format!("{all}t{i} {i}\n"));
+        let known = [metadata("model_type", "EncDecCTCModel"), metadata("normalize_type", "per_feature")].concat();
+        let preset = "--preset";
+        for (name, network, expected) in [
+            ("gigaam", [columns(64), known.clone(), metadata("is_giga_am", "1")].concat(), ["is_giga_am = 1", preset]),
+            ("quartznet", [columns(64), known.clone()].concat(), ["64 values", preset]),
+            ("mean", [columns(80), known.clone(), metadata("mean", "1,2")].concat(), ["mean = 1,2", preset]),
+            (
+                "lfr",
+                [columns(80), known.clone(), metadata("lfr_window_size", "7")].concat(),
+                ["lfr_window_size", preset],
+            ),
+            ("names", columns(80), ["normalised", "--normalize=per_feature"]),
+            ("odd", columns(81), ["rows of 81 values", preset]),
+        ] {
+            fs::create_dir(bench.path(name)).unwrap();
+            fs::write(bench.path(&format!("{name}/model.onnx")), network).unwrap();
+            bench.file(&format!("{name}/tokens.txt"), &tokens(if name == "odd" { 81 } else { 80 }));
+            let ended = bench.run(&["model", "import", name, "-o", "x"]).with(1);
+            ended.tells(&[&format!("{name}/model.onnx"), expected[0], expected[1]]);
+        }
+        bench.file("gigaam/tokens.txt", &tokens(64));
+        for (name, said, line) in [
+            ("gigaam", &["--preset=nemo-80", "--normalize=none"][..], "num-mel-bins = 64"),
+            ("names", &["--normalize=per_feature"], "preset = \"nemo-80\""),
+            ("mean", &["--preset=nemo-80"], "preset = \"nemo-80\""),
+        ] {
+            let output = format!("{name}-model");
+            bench.run(&[&["model", "import", name, "-o", &output], said].concat()).with(0);
+            let toml = fs::read_to_string(bench.path(&format!("{output}/model.toml"))).unwrap();
+            assert!(toml.lines().any(|own| own == line), "no '{line}' in {toml}");
+        }
+        bench
+            .run(&["model", "import", "names", "--normalize=mean", "-o", "x"])
+            .with(2)
+            .tells(&["'mean' is not one of"]);
+        bench.run(&["model", "import", "names", "--preset=kaldi", "-o", "x"]).with(2).tells(&["--preset", "kaldi"]);
+        bench.run(&["model", "check", "names-model", "--preset=nemo-80"]).with(2);
+        // Nothing is known of these.
+        export(&bench, "unknown", "icefall", "\u{feff}<blk> 0\na 1\nb 2\nc 3\nd 4\n");
+        let icefall = fs::read(network("icefall.onnx")).unwrap();
+        fs::write(bench.path("unknown/model.onnx"), [icefall, metadata("dialect", "7")].concat()).unwrap();
+        bench.run(&["model", "import", "unknown", "-o", "u"]).with(0).tells(&["not used: dialect"]);
+    }
+
     #[test]
     fn what_cannot_be_imported_is_named() {
         let bench = Bench::new();
@@ -203,9 +280,13 @@ mod with_onnx {
         bench.run(&["model", "import", "transducer/joiner-epoch-99.onnx", "-o", "x"]).with(1).tells(&["its encoder"]);
         export(&bench, "two", "icefall", tokens);
         bench.file("two/model.int8.onnx", "this is no network");
-        bench.run(&["model", "import", "two", "-o", "x"]).with(1).tells(&["model.int8.onnx, model.onnx"]);
         bench.run(&["model", "import", "two/model.int8.onnx", "-o", "x"]).with(1).tells(&["model.int8.onnx"]);
-        bench.run(&["model", "import", "two/model.onnx", "-o", "x"]).with(0);
+        bench.file("two/other.onnx", "this is no network");
+        let all = "model.int8.onnx, model.onnx, other.onnx";
+        bench.run(&["model", "import", "two", "-o", "x"]).with(1).tells(&[all, "name one of them"]);
+        fs::remove_file(bench.path("two/other.onnx")).unwrap();
+        // The file that is not quantised.
+        bench.run(&["model", "import", "two", "-o", "x"]).with(0).tells(&["this one is taken: model.onnx"]);
         bench.run(&["model", "import", "two/model.onnx", "-o", "x"]).with(1).tells(&["x: it exists"]);
         bench.run(&["model", "import", "nowhere", "-o", "y"]).with(1).tells(&["nowhere"]);
         bench.run(&["model", "import", "two/model.onnx", "-o", "z/"]).with(0);

@@ -311,7 +311,8 @@ fn signals_end_a_run_at_once_even_while_it_waits_for_a_fifo() {
     let bench = bench();
     bench.shell("mkfifo f.wav f.ark").with(0);
     // The shell must not keep our end of stderr open.
-    fs::write(bench.path("wait.scp"), "a a.wav\nb exec 2>&-; sleep 20; cat b.wav |\n").unwrap();
+    fs::write(bench.path("wait.scp"), "a a.wav\nb exec 2>&-; echo $$ > pid; exec sleep 20 |\n").unwrap();
+    fs::write(bench.path("pid"), "").unwrap();
     for (args, left) in [
         (&["features", "--kind=fbank", "-o", "x.ark", "a.wav", "f.wav"][..], "nothing was written"),
         (&["features", "--kind=fbank", "-o", "x.npz", "wait.scp"], "nothing was written"),
@@ -332,6 +333,10 @@ fn signals_end_a_run_at_once_even_while_it_waits_for_a_fifo() {
             let names: Vec<_> = bench.names().into_iter().filter(|name| !name.ends_with(".part")).collect();
             let before: Vec<_> = before.into_iter().filter(|name| !name.ends_with(".part")).collect();
             assert_eq!(names, before, "{args:?}");
+            if args.contains(&"wait.scp") {
+                // It has ended, though perhaps nobody has asked how.
+                bench.shell("! kill -0 $(cat pid) || grep -q 'State:.Z' /proc/$(cat pid)/status").with(0);
+            }
         }
     }
     let part = bench.names().into_iter().find(|name| name.ends_with(".part")).unwrap();

@@ -144,11 +144,8 @@ fn graph(folder: &Path, model: &str, words: &str) -> Graph<Fsa> {
 
 /// The cost of the best path that the library finds.
 fn decoded(graph: &Graph<Fsa>, frames: &[f32], beam: f64) -> f64 {
-    let options = DenseOptions::default()
-        .with_labels(GraphLabels::ClassPlusOne)
-        .with_search_beam(beam as f32)
-        .with_output_beam(0.0)
-        .with_max_active_states(usize::MAX);
+    let options =
+        DenseOptions::default().with_search_beam(beam as f32).with_output_beam(0.0).with_max_active_states(usize::MAX);
     let dense = DenseFsaVec::from_frames(frames, CLASSES).unwrap();
     let lattices = intersect_dense_pruned(graph, &dense, &options).unwrap();
     assert_eq!(lattices.outcomes(), [Outcome::Final]);

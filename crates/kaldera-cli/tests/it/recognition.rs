@@ -14,7 +14,7 @@ use crate::bench::{Bench, Ended};
 const TOKENS: &str = "<blk> 0\none 1\ntwo 2\nthree 3\n";
 
 /// A model whose network is an archive with what recordings `a` and `b` say, and these recordings.
-fn archive_model(bench: &Bench) {
+pub(crate) fn archive_model(bench: &Bench) {
     fs::create_dir(bench.path("model")).unwrap();
     let mut archive = FeatureFile::create(bench.path("model/posteriors.ark")).unwrap();
     for (key, tokens) in [("a", &[0, 1, 1, 0, 2][..]), ("b", &[3, 0, 3])] {
@@ -31,7 +31,7 @@ fn archive_model(bench: &Bench) {
 }
 
 /// A model of random weights for audio of 8 kHz.
-fn random_model(bench: &Bench) {
+pub(crate) fn random_model(bench: &Bench) {
     fs::create_dir(bench.path("model")).unwrap();
     let mut weights = ParameterStore::new();
     let values = (0_u16..80).map(|i| f32::from(i * 37 % 23) / 23.0 - 0.5).collect();
@@ -49,6 +49,33 @@ fn random_model(bench: &Bench) {
 }
 
 #[test]
+fn a_model_names_files_of_its_folder_only() {
+    let bench = Bench::new();
+    random_model(&bench);
+    let description = bench.text("model/model.toml");
+    bench.file("secret", "root:x:0:0\n");
+    let absolute = bench.path("secret").display().to_string();
+    for file in ["../secret", &absolute, "nothing/../../secret"] {
+        bench.file("model/model.toml", &description.replace("tokens.txt", file));
+        let ended = bench.line("model check model").with(1).tells(&["key tokens", "--allow-outside"]);
+        assert!(!ended.stderr.contains("root:x"), "{ended:?}");
+        // It is no list of tokens.
+        bench.line("model check --allow-outside model").with(1).tells(&["tokens"]);
+    }
+    bench.file("model/model.toml", &description);
+    bench.shell("mv model/tokens.txt elsewhere && ln -s ../elsewhere model/tokens.txt").with(0);
+    bench.line("model check model").with(1).tells(&["key tokens", "is not in the model's folder"]);
+    bench.line("model check --allow-outside model").with(0);
+    bench.shell("rm model/tokens.txt && mkfifo model/tokens.txt").with(0);
+    bench.line("model check --allow-outside model").with(1).tells(&["is not a regular file"]);
+    // A file of the command line may lie anywhere.
+    bench.shell("rm model/tokens.txt && mv elsewhere model/tokens.txt").with(0);
+    bench.wav("a.wav", 8000, 8000.0);
+    bench.file("hot", "two\n");
+    bench.line("transcribe --hotwords=hot model a.wav").with(0);
+}
+
+#[test]
 fn each_format_of_transcripts_has_the_words_and_their_times() {
     let bench = Bench::new();
     archive_model(&bench);
@@ -59,6 +86,10 @@ fn each_format_of_transcripts_has_the_words_and_their_times() {
     let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&lines[0]["key"], &lines[0]["text"], lines.len()), (&"a".into(), &"one two".into(), 2));
     assert_eq!(lines[0]["hypotheses"].as_array().unwrap().len(), 2);
+    // As many as there are, if there is one.
+    let line = bench.run(&["transcribe", "--format=jsonl", "--nbest=9", "--beam=1", "model", "in/a.wav"]).stdout;
+    assert!(line.contains("\"hypotheses\":[{"), "{line}");
+    assert!(!bench.run(&["transcribe", "--format=jsonl", "model", "in/a.wav"]).stdout.contains("hypotheses"));
     for (out, expected) in [
         ("x.ctm", "a 1 0.100 0.200 one\na 1 0.400 0.100 two\nb 1 0.000 0.100 three\nb 1 0.200 0.100 three\n"),
         ("x.trn", "one two (a)\nthree three (b)\n"),
@@ -160,6 +191,93 @@ fn words_of_a_transcript_are_found() {
     bench.run(&["align", "--text=text", "--max-part=3", "-o", "x.ctm", "model", "in"]).with(2).tells(&["max-part"]);
     bench.file("text", "a one\nb three\na two\n");
     bench.run(&["align", "--text=text", "-o", "x.ctm", "model", "in"]).with(1).tells(&["utterance a", "twice"]);
+}
+
+#[test]
+fn alignments_go_to_standard_output_with_their_times() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    bench.file("text", "a one two\nb three\n");
+    let ctm = bench.run(&["align", "--text=text", "model", "in/a.wav"]).with(0).stdout;
+    assert!(ctm.starts_with("a 1 0.100 0.200 one "), "{ctm}");
+    let text = bench.run(&["align", "--text=text", "--format=text", "model", "in/a.wav"]).with(0).stdout;
+    assert_eq!(text, "a one two\n");
+}
+
+#[test]
+fn an_archive_of_log_probabilities_needs_no_audio() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    let all = "a one two\nb three three\n";
+    assert_eq!(bench.run(&["transcribe", "model", "model/posteriors.ark"]).with(0).stdout, all);
+    bench.file("keys.scp", "b nowhere.wav\na nowhere.wav\nc nowhere.wav\n");
+    let some = bench.run(&["transcribe", "model", "keys.scp"]).with(1).tells(&["utterance c"]);
+    assert_eq!(some.stdout, "b three three\na one two\n");
+    let line = bench.run(&["transcribe", "--format=jsonl", "model", "model/posteriors.ark"]).with(0).stdout;
+    assert!(line.contains("\"seconds\":0.5"), "{line}");
+    bench.file("text", "b three\n");
+    let ctm = bench.run(&["align", "--text=text", "model", "keys.scp"]).with(1).stdout;
+    assert!(ctm.starts_with("b 1 0.000 0.100 three"), "{ctm}");
+}
+
+#[test]
+fn a_ctm_has_the_recordings_channels_and_times_of_segments() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    fs::create_dir(bench.path("data")).unwrap();
+    bench.file("data/wav.scp", "rec-A nowhere.wav\nrec-B nowhere.wav\n");
+    bench.file("data/segments", "a rec-A 10.5 11.0\nb rec-B 2 2.3\n");
+    let ctm = |args: &[&str]| bench.run(&[&["transcribe", "--format=ctm", "model"][..], args].concat()).with(0).stdout;
+    let found = ctm(&["data"]);
+    assert!(found.starts_with("rec-A 1 10.600 0.200 one\nrec-A 1 10.900 0.100 two\nrec-B 1 2.000 "), "{found}");
+    bench.file("data/reco2file_and_channel", "rec-A call A\nrec-B call B\n");
+    let found = ctm(&["data"]);
+    assert!(
+        found.starts_with("call A 10.600 0.200 one\n") && found.contains("\ncall B 2.000 0.100 three\n"),
+        "{found}"
+    );
+    bench.file("h.ctm", &found);
+    bench.file("r.stm", "call A ann 10.5 11 one two\ncall B ben 2 2.3 three three\n");
+    assert!(bench.run(&["score", "r.stm", "h.ctm"]).with(0).stdout.contains("%WER 0.00 [ 0 / 4"));
+    // By number, as of two runs over the channels of a recording.
+    let numbers = [ctm(&["in/a.wav"]), ctm(&["--channel=1", "in/b.wav"])].concat();
+    assert!(numbers.contains("\nb 2 0.000 "), "{numbers}");
+    bench.file("h.ctm", &numbers);
+    bench.file("r.stm", "a A ann 0 1 one two\nb B ben 0 1 three three\n");
+    assert!(bench.run(&["score", "r.stm", "h.ctm"]).with(0).stdout.contains("%WER 0.00 [ 0 / 4"));
+}
+
+#[test]
+fn a_folder_gets_a_file_of_each_recording() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    bench.file("text", "a one two\nb three\n");
+    bench.run(&["align", "--text=text", "--format=TextGrid", "-o", "new/grids/", "model", "in"]).with(0);
+    bench.run(&["transcribe", "--format=srt", "-o", "new", "model", "in"]).with(0);
+    for name in ["new/grids/a.TextGrid", "new/grids/b.TextGrid", "new/a.srt", "new/b.srt"] {
+        assert!(fs::read_to_string(bench.path(name)).unwrap().contains(if name.contains('b') {
+            "three"
+        } else {
+            "two"
+        }));
+    }
+    bench.run(&["transcribe", "-o", "new", "model", "in"]).with(2).tells(&["new is a folder", "--format"]);
+    bench.file("keys.scp", "../a x.wav\n");
+    bench.run(&["transcribe", "-o", "new/", "--format=srt", "model", "keys.scp"]).with(2).tells(&["'../a'"]);
+    let resumed = ["transcribe", "--resume", "-o", "new/", "--format=jsonl", "model", "in"];
+    bench.run(&resumed).with(2).tells(&["OUT is the folder new/"]);
+    bench.run(&["transcribe", "--caption-lines=0", "model", "in"]).with(2).tells(&["--caption-"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn work_ends_when_nobody_reads_its_results() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    bench.file("text", "a one two\nb three\n");
+    for command in ["transcribe model in", "align --text=text model in", "plot in/a.wav"] {
+        bench.shell(&format!("{{ sleep 0.2; \"$K\" {command}; echo $? >&2; }} | true")).with(0).tells(&["141"]);
+    }
 }
 
 /// Where the middle of a word is in an image.
@@ -291,6 +409,123 @@ fn a_stream_gives_what_transcribe_gives() {
     let more = [&wave[..], b"LIST\x40\x1f\0\0", &[77; 8000]].concat();
     assert_eq!(stream(&bench, &["model"], &more).with(0).stdout, expected);
     stream(&bench, &["model", "--chunk=0"], &[]).with(2);
+}
+
+/// A WAV file of one channel at 8 kHz; without a size, it is as long as it is.
+fn wave_of(tag: u16, bits: u16, data: &[u8], size: Option<u32>) -> Vec<u8> {
+    let frame = bits / 8;
+    let mut bytes = [&b"RIFF"[..], &u32::MAX.to_le_bytes(), b"WAVEfmt \x10\0\0\0"].concat();
+    bytes.extend([tag, 1, 8000, 0].iter().flat_map(|field: &u16| field.to_le_bytes()));
+    bytes.extend((8000 * u32::from(frame)).to_le_bytes());
+    bytes.extend([frame, bits].iter().flat_map(|field| field.to_le_bytes()));
+    bytes.extend(b"data");
+    bytes.extend(size.unwrap_or(u32::MAX).to_le_bytes());
+    [&bytes, data].concat()
+}
+
+#[test]
+fn a_stream_reads_every_kind_of_wav_that_transcribe_reads() {
+    let bench = Bench::new();
+    random_model(&bench);
+    let wave = WaveData::read(&bench.wav("a.wav", 12_000, 8000.0)[..]).unwrap();
+    let of =
+        |bytes: &dyn Fn(i16) -> Vec<u8>| wave.samples.iter().flat_map(|&sample| bytes(sample)).collect::<Vec<u8>>();
+    let wide = |sample: i16| (i32::from(sample) << 16).to_le_bytes();
+    let low = of(&|sample| vec![sample.to_le_bytes()[1]]);
+    let kinds = [
+        wave_of(1, 8, &of(&|sample| vec![(sample >> 8) as u8 ^ 0x80]), None),
+        wave_of(1, 24, &of(&|sample| wide(sample)[1..].to_vec()), None),
+        wave_of(1, 32, &of(&|sample| wide(sample).to_vec()), None),
+        wave_of(3, 32, &of(&|sample| (f32::from(sample) / 32_768.0).to_le_bytes().to_vec()), None),
+        wave_of(3, 64, &of(&|sample| (f64::from(sample) / 32_768.0).to_le_bytes().to_vec()), None),
+        wave_of(6, 8, &low, None),
+        wave_of(7, 8, &low, Some(12_000)),
+    ];
+    for (number, bytes) in kinds.iter().enumerate() {
+        fs::write(bench.path("k.wav"), bytes).unwrap();
+        let whole = bench.run(&["transcribe", "-q", "model", "k.wav"]).with(0).stdout;
+        for chunk in ["--chunk=33", "--chunk=5000"] {
+            let ended = stream(&bench, &["-q", chunk, "model"], bytes).with(0);
+            assert_eq!(format!("k {}", ended.stdout), whole, "{number}");
+        }
+    }
+    let mut long = wave_of(1, 16, &of(&|sample| sample.to_le_bytes().to_vec()), None);
+    let whole = bench.run(&["transcribe", "-q", "model", "a.wav"]).with(0).stdout;
+    long[..4].copy_from_slice(b"RF64");
+    assert_eq!(format!("a {}", stream(&bench, &["-q", "model"], &long).with(0).stdout), whole);
+    let mp3_in_wav = wave_of(0x55, 16, &low, None);
+    stream(&bench, &["model"], &mp3_in_wav).with(1).tells(&["standard input", "85"]);
+}
+
+#[test]
+fn audio_that_ends_early_gives_its_words_and_an_error() {
+    let bench = Bench::new();
+    random_model(&bench);
+    let wave = bench.wav("a.wav", 12_000, 8000.0);
+    let whole = wave_of(1, 16, &wave[44..16_044], None);
+    let expected = stream(&bench, &["-q", "model"], &whole).with(0).stdout;
+    let ended = stream(&bench, &["-q", "model"], &wave[..16_044]).with(1).tells(&["truncated", "24000", "16000"]);
+    assert!(!expected.is_empty() && ended.stdout == expected, "{ended:?}");
+    stream(&bench, &["-q", "model"], &wave_of(1, 16, &[], Some(4))).with(1).tells(&["truncated"]);
+    // No audio at all has no words and no latency.
+    assert_eq!(stream(&bench, &["model"], &[]).with(0).stderr, "kaldera stream: no audio came on standard input\n");
+}
+
+#[test]
+fn words_of_a_stream_have_times_from_its_start() {
+    let bench = Bench::new();
+    graph_model(&bench, 1000.0, "");
+    // Three utterances, the second after a pause of 9 s.
+    let parts = [(0, 500), (1000, 100), (0, 9000), (-1000, 50), (1000, 70), (0, 6000), (-1000, 100), (0, 300)];
+    let samples: Vec<u8> = parts.iter().flat_map(|&(value, count)| i16::to_le_bytes(value).repeat(count)).collect();
+    let text = stream(&bench, &["-q", "model"], &samples).with(0).stdout;
+    let ctm = stream(&bench, &["-q", "--format=ctm", "model"], &samples).with(0).stdout;
+    let words: Vec<Vec<&str>> = ctm.lines().map(|line| line.split(' ').collect()).collect();
+    assert_eq!(words.iter().map(|word| word[4]).collect::<Vec<_>>(), text.split_whitespace().collect::<Vec<_>>());
+    assert!(words.iter().all(|word| word[..2] == ["stream", "1"]), "{ctm}");
+    let begins: Vec<f64> = words.iter().map(|word| word[2].parse().unwrap()).collect();
+    assert!((begins[0] - 0.5).abs() < 0.1 && begins.iter().any(|begin| (begin - 9.6).abs() < 0.2), "{ctm}");
+    let lines = stream(&bench, &["-q", "--format=jsonl", "--partial", "model"], &samples).with(0).stdout;
+    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["partial"].is_string()));
+    let ended: Vec<_> = lines.iter().filter(|line| line["key"].is_string()).collect();
+    let starts: Vec<f64> = ended
+        .iter()
+        .flat_map(|one| one["words"].as_array().unwrap())
+        .map(|word| word["start"].as_f64().unwrap())
+        .collect();
+    assert!(ended[0]["key"] == "utt-1" && starts.len() == begins.len(), "{ended:?}");
+    assert!(starts.iter().zip(&begins).all(|(a, b)| (a - b).abs() < 0.002), "{starts:?} {begins:?}");
+    stream(&bench, &["--format=ctm", "--partial", "model"], &[]).with(2).tells(&["--partial", "jsonl"]);
+    stream(&bench, &["--format=srt", "model"], &[]).with(2).tells(&["--format", "text, ctm, jsonl"]);
+}
+
+#[test]
+fn raw_samples_that_can_hardly_be_such_give_a_warning() {
+    let bench = Bench::new();
+    random_model(&bench);
+    let wave = WaveData::read(&bench.wav("a.wav", 12_000, 8000.0)[..]).unwrap();
+    let floats: Vec<u8> = wave.samples.iter().flat_map(|&x| (f32::from(x) / 32_768.0).to_le_bytes()).collect();
+    stream(&bench, &["model"], &floats).with(0).tells(&["warning", "32-bit floats"]);
+    let both: Vec<u8> = wave.samples.iter().flat_map(|&x| [x, x]).flat_map(i16::to_le_bytes).collect();
+    stream(&bench, &["model"], &both).with(0).tells(&["warning", "--num-channels=2"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_stream_ends_when_nobody_reads_its_words() {
+    let bench = Bench::new();
+    random_model(&bench);
+    let wave = bench.wav("a.wav", 12_000, 8000.0);
+    let mut command = bench.command(&["stream", "-q", "--partial", "model"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    // It ends while more could come.
+    input.write_all(&wave[44..]).unwrap();
+    let ended = Ended::from(child.wait_with_output().unwrap()).with(141);
+    assert_eq!(ended.stderr, "");
+    drop(input);
 }
 
 #[test]
@@ -509,13 +744,58 @@ fn errors_are_counted_in_every_kind_of_file() {
     bench.file("r.stm", "f 1 s 0.0 2.0 a b\n");
     bench.file("h.ctm", "f 1 0.1 0.2 a\nf 1 0.5 0.2 b\n");
     assert!(bench.run(&["score", "r.stm", "h.ctm"]).with(0).stdout.contains("%WER 0.00 [ 0 / 2"));
-    bench.run(&["score", "r.stm", "h.trn"]).with(2).tells(&["go together"]);
+    bench.run(&["score", "r.stm", "h.trn"]).with(2).tells(&["'r.stm' is stm and 'h.trn' is trn", "--format"]);
     bench.run(&["score", "ref.txt"]).with(2);
     bench.file("short.txt", "u1 the cat sat\n");
     bench.run(&["score", "ref.txt", "short.txt"]).with(0).tells(&["u2"]);
-    bench.run(&["score", "short.txt", "ref.txt"]).with(1).tells(&["u2"]);
+    bench.run(&["score", "short.txt", "ref.txt"]).with(0).tells(&["1 hypotheses have no reference", "u2"]);
+    bench.file("other.txt", "x a\n");
+    bench.run(&["score", "ref.txt", "other.txt"]).with(1).tells(&["no hypothesis has a reference", "'x'", "'u1'"]);
     bench.file("twice.txt", "u1 a\nu1 b\n");
     bench.run(&["score", "twice.txt", "ref.txt"]).with(1).tells(&["u1", "twice"]);
+}
+
+#[test]
+fn transcripts_are_scored_as_sclite_does_where_they_are_its_formats() {
+    let bench = Bench::new();
+    let rate = |args: &[&str]| {
+        let told = bench.run(&[&["score"], args].concat()).with(0).stdout;
+        told.lines().find(|line| line.starts_with("%WER")).unwrap().split(' ').nth(1).unwrap().to_owned()
+    };
+    // Of sclite's formats case does not matter, of others it does.
+    bench.file("r.trn", "\u{feff}This / or THAT (x_1)\n");
+    bench.file("h.trn", "this / or that (X_1)\n");
+    assert_eq!(
+        (rate(&["r.trn", "h.trn"]), rate(&["--case-sensitive", "r.trn", "h.trn"])),
+        ("0.00".into(), "50.00".into())
+    );
+    bench.file("r.txt", "u \u{dc}BER a\u{a0}b\n");
+    bench.file("h.txt", "\u{feff}u \u{fc}ber a b\n");
+    assert_eq!(
+        (rate(&["r.txt", "h.txt"]), rate(&["--ignore-case", "r.txt", "h.txt"])),
+        ("150.00".into(), "100.00".into())
+    );
+    bench.file("m.txt", "u \u{6211}\u{8981} check \u{4e00}\u{4e0b}\n");
+    bench.file("n.txt", "u \u{6211}\u{8981}check \u{4e0b}\n");
+    assert_eq!(rate(&["--mixed", "m.txt", "n.txt"]), "20.00");
+    bench.run(&["score", "--mixed", "--characters", "m.txt", "n.txt"]).with(2).tells(&["exclude"]);
+    // Kaldi's data folders have a file 'stm'.
+    bench.file("stm", "f 1 s 0 1 a\nf 1 s 5 6 b\ng 1 s 0 1 c\n");
+    bench.file("x.ctm", "f 1 0.1 0.2 a\nh 1 0 1 c\n");
+    assert_eq!(rate(&["stm", "x.ctm"]), "66.67");
+    assert_eq!(rate(&["--reduced=ref", "stm", "x.ctm"]), "0.00");
+    bench.run(&["score", "stm", "x.ctm"]).with(0).tells(&["1 recordings and channels", "h 1"]);
+    bench.shell("cp stm one && cp x.ctm two").with(0);
+    assert_eq!(rate(&["--format=stm", "one", "two"]), "66.67");
+    bench.file("ref.ctm", "f 1 0 1 a\nf 1 * * <ALT_BEGIN>\nf 1 1 1 b\nf 1 * * <ALT>\nf 1 1 1 c\nf 1 * * <ALT_END>\n");
+    bench.file("hyp.ctm", "f 1 0 1 a\nf 1 1 1 c\n");
+    assert_eq!(rate(&["ref.ctm", "hyp.ctm"]), "0.00");
+    // A terminal must not obey what a file says.
+    bench.file("e.txt", "\u{1b}[2J a\u{7}\n");
+    let told = bench.run(&["score", "e.txt", "e.txt"]).with(0).stdout;
+    assert!(told.contains("\\u{1b}[2J") && !told.contains('\u{1b}'), "{told}");
+    bench.file("wide16.txt", "u\0 \0a\0\n\0");
+    bench.run(&["score", "r.txt", "wide16.txt"]).with(1).tells(&["wide16.txt", "UTF-16"]);
 }
 
 #[test]
@@ -546,4 +826,27 @@ fn the_shipped_model_recognises_the_shipped_recording() {
     bench.file("said.txt", "digits three two five nine\n");
     bench.run(&["align", "digits", "--text=said.txt", "-o", "x.ctm", "digits/digits.wav"]).with(0);
     assert_eq!(fs::read_to_string(bench.path("x.ctm")).unwrap().lines().count(), 4);
+}
+
+/// Zeros before, after and within a recording, of any number.
+#[cfg(feature = "digits")]
+#[test]
+fn digital_silence_makes_no_words() {
+    let bench = Bench::new();
+    bench.run(&["model", "digits", "-o", "digits"]).with(0);
+    let wave = WaveData::read(&fs::read(bench.path("digits/digits.wav")).unwrap()[..]).unwrap();
+    // The quietest tenth of a second, within a pause.
+    let energy = |at: usize| wave.samples[at..at + 800].iter().map(|&x| i64::from(x).pow(2)).sum::<i64>();
+    let pause = (4000..wave.samples.len() - 4000).step_by(80).min_by_key(|&at| energy(at)).unwrap() + 400;
+    let mut expected = String::new();
+    for (number, zeros) in (0..).zip((1..6000_usize).step_by(613)) {
+        let (before, after) = wave.samples.split_at(if number % 2 == 0 { 0 } else { pause });
+        let samples = [before, &vec![0; zeros], after, &vec![0; zeros * 2]].concat();
+        let mut bytes = vec![];
+        WaveData { samp_freq: wave.samp_freq, num_channels: 1, samples }.write(&mut bytes).unwrap();
+        fs::create_dir_all(bench.path("in")).unwrap();
+        fs::write(bench.path(&format!("in/{zeros:04}.wav")), bytes).unwrap();
+        expected += &format!("{zeros:04} three two five nine\n");
+    }
+    assert_eq!(bench.run(&["transcribe", "digits", "in"]).with(0).stdout, expected);
 }

@@ -1,43 +1,32 @@
 //! Files of FSTs in any of the formats, told by what is in them.
 
-use kaldera::fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
-use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, Semiring};
+pub(super) use kaldera::fsa::io::GraphFormat as Format;
+use kaldera::fsa::io::{GraphFile, K2Text, OpenFstBinary, OpenFstText, SymbolTable};
+use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, GraphLabels, Semiring};
 
 use super::Trouble;
-use crate::native::files::{NotWritten, in_file, read_bytes, read_text, shown, write_bytes, write_pieces};
-use crate::similar::did_you_mean;
+use crate::native::files::{NotWritten, in_file, read_bytes, read_text, write_bytes, write_pieces};
+use kaldera::similar::did_you_mean;
 
-/// How a file holds an FST.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
-    /// k2's text.
-    K2,
-    /// OpenFst's text.
-    Text,
-    /// OpenFst's binary files.
-    Binary,
+/// The format by its name on the command line.
+pub(super) fn format_named(name: &str) -> Result<Format, Trouble> {
+    match name {
+        "k2" => Ok(Format::K2),
+        "text" => Ok(Format::Text),
+        "binary" => Ok(Format::Binary),
+        _ => Err(Trouble::Usage(format!(
+            "option --format: '{name}' is not one of k2, text, binary{}",
+            did_you_mean(name, ["k2", "text", "binary"])
+        ))),
+    }
 }
 
-impl Format {
-    /// By its name on the command line.
-    pub(super) fn named(name: &str) -> Result<Self, Trouble> {
-        match name {
-            "k2" => Ok(Self::K2),
-            "text" => Ok(Self::Text),
-            "binary" => Ok(Self::Binary),
-            _ => Err(Trouble::Usage(format!(
-                "option --format: '{name}' is not one of k2, text, binary{}",
-                did_you_mean(name, ["k2", "text", "binary"])
-            ))),
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::K2 => "k2 text",
-            Self::Text => "OpenFst text",
-            Self::Binary => "OpenFst binary",
-        }
+/// A format's name.
+pub(super) fn format_name(format: Format) -> &'static str {
+    match format {
+        Format::K2 => "k2 text",
+        Format::Text => "OpenFst text",
+        Format::Binary => "OpenFst binary",
     }
 }
 
@@ -80,31 +69,17 @@ impl FstFile {
 
     /// Reads a file of any format.
     pub(super) fn read(name: &str) -> Result<Self, Trouble> {
-        let bytes = read_bytes(name)?;
-        if OpenFstBinary::is_one(&bytes) {
-            let file = OpenFstBinary::read(&bytes).map_err(|error| in_file(name, &error))?;
-            return Ok(Self {
-                graph: as_acceptor(file.graph),
-                format: Format::Binary,
-                semiring: Some(file.semiring),
-                is_const: false,
-                input_symbols: file.input_symbols,
-                output_symbols: file.output_symbols,
-            });
-        }
-        let Ok(text) = String::from_utf8(bytes) else {
-            return Err(Trouble::Failed(format!("{} is neither one of OpenFst's binary files nor UTF-8", shown(name))));
-        };
-        let lines = Lines::of(&text);
-        // Only k2's text has lists.
-        let (read, format) = if text.contains('[') {
-            (K2Text::acceptor().list_names([AUX_LABELS]).read(&text), Format::K2)
-        } else if lines.is_k2() {
-            (K2Text::acceptor().labels(usize::from(lines.most > 4)).read(&text), Format::K2)
-        } else {
-            (OpenFstText::default().acceptor(lines.is_acceptor()).read(&text), Format::Text)
-        };
-        read.map(|graph| Self::new(graph, format)).map_err(|error| in_file(name, &error))
+        let file = GraphFile::read(&read_bytes(name)?).map_err(|error| in_file(name, &error))?;
+        // The operations take 0 for epsilon, whatever labels stand for.
+        let graph = file.graph.with_graph_labels(GraphLabels::default());
+        Ok(Self {
+            graph: if file.format == Format::Binary { as_acceptor(graph) } else { graph },
+            format: file.format,
+            semiring: file.semiring,
+            is_const: false,
+            input_symbols: file.input_symbols,
+            output_symbols: file.output_symbols,
+        })
     }
 
     /// Writes a file, which appears complete or not at all.
@@ -146,47 +121,4 @@ pub(super) fn as_transducer(graph: Graph<Fsa>) -> Result<Graph<Fsa>, Trouble> {
     }
     let labels = graph.fsas().labels();
     graph.with_aux_labels(Attribute::from(labels)).map_err(|error| Trouble::failed(&error))
-}
-
-/// What the number of fields of its lines tells of a text.
-struct Lines<'a> {
-    text: &'a str,
-    /// Fields of lines with arcs: the least and the most.
-    least: usize,
-    most: usize,
-}
-
-impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Self {
-        let mut lines = Self { text, least: usize::MAX, most: 0 };
-        for fields in text.lines().map(|line| line.split_ascii_whitespace().count()).filter(|&fields| fields > 2) {
-            lines.least = lines.least.min(fields);
-            lines.most = lines.most.max(fields);
-        }
-        lines
-    }
-
-    fn last(&self) -> Option<&'a str> {
-        self.text.lines().rev().map(str::trim).find(|line| !line.is_empty())
-    }
-
-    /// k2's text ends with the final state, which arcs with the label -1 enter.
-    fn is_k2(&self) -> bool {
-        let Some(last) = self.last().filter(|last| last.parse::<u32>().is_ok()) else { return false };
-        let enters = |line: &str| {
-            let mut fields = line.split_ascii_whitespace().skip(1);
-            (fields.next() == Some(last)).then(|| fields.next() == Some("-1"))
-        };
-        let mut entering = self.text.lines().filter_map(enters).peekable();
-        entering.peek().is_some() && entering.all(|final_label| final_label)
-    }
-
-    /// Lines of three fields have one label; so have those of four whose last one is no label.
-    fn is_acceptor(&self) -> bool {
-        let fraction = |line: &str| {
-            let mut fields = line.split_ascii_whitespace().skip(3);
-            matches!((fields.next(), fields.next()), (Some(cost), None) if cost.parse::<i32>().is_err())
-        };
-        self.most <= 4 && (self.least == 3 || self.text.lines().any(fraction))
-    }
 }

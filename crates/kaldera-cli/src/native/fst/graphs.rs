@@ -74,6 +74,12 @@ fn arpa2fst(options: &Options) -> Result<Made, Trouble> {
         GrammarLabels::Disambiguated { backoff }
     };
     let model = NgramModel::read(open(input)?, &mut words, &how, &mut |_| {}).map_err(failed)?;
+    if is_given {
+        // The symbols that a model must not have are no words.
+        let own = [&options.bos_symbol, &options.eos_symbol, &options.disambig_symbol];
+        let wanted = words.iter().filter(|(word, label)| *label > 0 && own.iter().all(|symbol| word != symbol));
+        model.count_words(wanted.map(|(word, _)| word)).map_err(failed)?;
+    }
     let graph = model.to_graph(labels).map_err(failed)?;
     tell!("n-grams", model.left_out(), "left out: words that the table lacks, or ends of sentences within them");
     tell_missing(model.num_missing());

@@ -97,7 +97,7 @@ mod tests {
     fn said(made: Result<String, Trouble>) -> String {
         match made {
             Err(Trouble::Failed(why) | Trouble::Usage(why)) => why,
-            Ok(drawn) => panic!("{drawn}"),
+            other => panic!("{other:?}"),
         }
     }
 

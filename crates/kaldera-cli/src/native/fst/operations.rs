@@ -13,7 +13,7 @@ use kaldera::fsa::{
 };
 
 use crate::native::files::{in_file, read_text};
-use crate::native::fst::files::{Format, FstFile, as_transducer, read_symbols};
+use crate::native::fst::files::{Format, FstFile, as_transducer, format_name, read_symbols};
 use crate::native::fst::options::Options;
 use crate::native::fst::tables::{Tables, arc_type};
 use crate::native::fst::{DRAW, Inputs, Made, Operation, Trouble, Work, graphs, graphviz, output_format};
@@ -386,7 +386,7 @@ fn info(options: &Options, files: Vec<FstFile>) -> Result<Made, Trouble> {
         };
         let transducer = !is_acceptor(&file.graph);
         for (what, value) in [
-            ("format", file.format.name().to_owned()),
+            ("format", format_name(file.format).to_owned()),
             ("arc type", arc_type(file.semiring.unwrap_or_default()).to_owned()),
             ("kind", if transducer { "transducer" } else { "acceptor" }.to_owned()),
             ("input symbols", symbols(&file.input_symbols)),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use kaldera::base::text;
 use kaldera::fsa::graphs::{ArpaOptions, NgramModel};
 
 use super::steps::{Step, sizes};
@@ -116,7 +117,6 @@ impl Write for Counted<'_> {
 /// The first word of each line of a file.
 pub(super) fn read_vocabulary(name: &str) -> Result<HashSet<String>, Trouble> {
     let text = read_text(name)?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let words = text.lines().filter_map(|line| words(line).next().map(str::to_owned));
     Ok(words.collect())
 }
@@ -143,8 +143,11 @@ pub(super) fn for_each_line(name: &str, mut each: impl FnMut(&str)) -> Result<()
         if read as u64 == LONGEST {
             return Err(failed(&"it is too long for a line of text", line));
         }
+        if line == 1 && text::is_utf_16(&buffer) {
+            return Err(failed(&text::NotUtf8::Utf16, line));
+        }
         let text = std::str::from_utf8(&buffer).map_err(|_| failed(&"it is not UTF-8", line))?;
-        each(if line == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text });
+        each(if line == 1 { text::without_mark(text) } else { text });
     }
     Ok(())
 }

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldera::Recognizer;
-use kaldera::feat::Preset;
+use kaldera::feat::{FrontEnd, Preset};
 use kaldera_onnx::{Description, Layout, OnnxPredictor, Predictor as _, PredictorOptions, Runtime, weight_files};
 
 use super::super::Trouble;
+use super::super::features::preset_named;
 use super::super::transcribe::Decoding;
-use super::TOOL;
+use super::{Given, TOOL};
 use crate::interrupt;
 use crate::log::say;
 
@@ -34,6 +35,35 @@ const PIECE: u64 = 1 << 26;
 /// NeMo's transducers may have so many tokens in a frame: its `max_symbols`.
 const NEMO_SYMBOLS: usize = 10;
 
+/// What the command line says of the network, beyond its file.
+struct Said {
+    preset: Option<Preset>,
+    normalize: Option<String>,
+}
+
+impl Said {
+    fn of(given: &Given) -> Result<Self, Trouble> {
+        const NORMALIZE: [&str; 3] = ["none", "per_feature", "samples"];
+        let preset = match &*given.preset {
+            "" => None,
+            name => {
+                let preset = preset_named(name)?;
+                if preset.kinds().len() != 1 {
+                    let text = format!("option --preset: {name} has features of several kinds, and none of a model's");
+                    return Err(Trouble::Usage(text));
+                }
+                Some(preset)
+            }
+        };
+        let normalize = (!given.normalize.is_empty()).then(|| given.normalize.clone());
+        if let Some(other) = normalize.as_deref().filter(|kind| !NORMALIZE.contains(kind)) {
+            let text = format!("option --normalize: '{other}' is not one of {}", NORMALIZE.join(", "));
+            return Err(Trouble::Usage(text));
+        }
+        Ok(Self { preset, normalize })
+    }
+}
+
 /// The files of an export.
 struct Export {
     /// A network that was trained with CTC, or the encoder of a transducer.
@@ -48,26 +78,21 @@ impl Export {
     }
 }
 
-/// Makes the folder `output`, whose network is computed by the runtime of this name, or by the usual
-/// one. Returns what was made of it; none if a signal asked to stop.
-pub(super) fn import(
-    source: &Path,
-    tokens: Option<&Path>,
-    runtime: &str,
-    output: &Path,
-) -> Result<Option<Recognizer>, Trouble> {
-    let runtime = match runtime {
+/// Makes the folder `output`. Returns what was made of it; none if a signal asked to stop.
+pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Option<Recognizer>, Trouble> {
+    let runtime = match &*given.runtime {
         "" => Runtime::default(),
         name => name.parse().map_err(|error| Trouble::Usage(format!("option --runtime: {error}")))?,
     };
+    let said = Said::of(given)?;
     let export = export_of(source)?;
     let network = &export.network;
     let beside = network.parent().unwrap_or(Path::new("")).join("tokens.txt");
-    let tokens = tokens.unwrap_or(&beside);
-    let text = fs::read_to_string(tokens).map_err(|error| failed(tokens, &error))?;
+    let tokens = if given.tokens.is_empty() { &*beside } else { Path::new(&given.tokens) };
+    let text = kaldera::text::read_file(tokens).map_err(|error| failed(tokens, &error))?;
     let description = Description::read(network, runtime).map_err(|error| Trouble::failed(&error))?;
     let layout = Layout::of(&description).map_err(|error| failed(network, &error))?;
-    let toml = model_toml(&description, layout, (tokens, &text), &export, runtime)?;
+    let toml = model_toml(&description, layout, (tokens, &text), &export, (runtime, &said))?;
     if output.symlink_metadata().is_ok() {
         return Err(failed(output, &"it exists: remove it, or choose another name"));
     }
@@ -118,6 +143,7 @@ fn renamed(trouble: Trouble, path: &Path, name: &Path) -> Trouble {
     match trouble {
         Trouble::Usage(text) => Trouble::Usage(rename(text)),
         Trouble::Failed(text) => Trouble::Failed(rename(text)),
+        Trouble::Closed => Trouble::Closed,
     }
 }
 
@@ -157,11 +183,19 @@ fn export_of(source: &Path) -> Result<Export, Trouble> {
         Some(name) if !name.starts_with(PARTS[0]) => {
             Err(failed(source, &"a part of a transducer: name its encoder, or the folder"))
         }
-        None if !names.iter().any(is_part) => match &names[..] {
-            [one] => Ok(Export { network: folder.join(one), parts: None }),
-            [] => Err(failed(source, &"there is no .onnx file in it")),
-            _ => Err(failed(source, &format!("there are {}: name one of them", names.join(", ")))),
-        },
+        None if !names.iter().any(is_part) => {
+            let plain: Vec<&String> = names.iter().filter(is_plain).collect();
+            let one = match (&names[..], &plain[..]) {
+                ([one], _) => one,
+                ([], _) => return Err(failed(source, &"there is no .onnx file in it")),
+                (_, [one]) => {
+                    say(format_args!("of {} this one is taken: {one}", names.join(", ")));
+                    one
+                }
+                _ => return Err(failed(source, &format!("there are {}: name one of them", names.join(", ")))),
+            };
+            Ok(Export { network: folder.join(one), parts: None })
+        }
         named => {
             let one =
                 |part: &str, like: Option<&str>| part_of(&names, part, like).map_err(|reason| failed(folder, &reason));
@@ -175,11 +209,15 @@ fn export_of(source: &Path) -> Result<Export, Trouble> {
     }
 }
 
+/// Whether the name is not that of a quantised file.
+fn is_plain(name: &&String) -> bool {
+    !QUANTISED.iter().any(|kind| name.contains(kind))
+}
+
 /// The file of a part of a transducer: the one with the encoder's ending, or with it but for the
 /// precision; else the only one, or the only one that is not quantised.
 fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String, String> {
     let all: Vec<&String> = names.iter().filter(|name| name.starts_with(part)).collect();
-    let is_plain = |name: &&&String| !QUANTISED.iter().any(|kind| name.contains(kind));
     if let Some(ending) = ending {
         let plain = QUANTISED.iter().fold(ending.to_owned(), |name, kind| name.replace(&format!(".{kind}"), ""));
         let wanted = [ending, &*plain].map(|ending| format!("{part}{ending}"));
@@ -187,9 +225,9 @@ fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String,
             return Ok(found);
         }
     }
-    let plain: Vec<&&String> = all.iter().filter(is_plain).collect();
+    let plain: Vec<&String> = all.iter().copied().filter(is_plain).collect();
     match (&plain[..], &all[..]) {
-        ([one], _) => Ok((**one).clone()),
+        ([one], _) => Ok((*one).clone()),
         ([], [one]) => Ok((*one).clone()),
         (_, []) => Err(format!(
             "a transducer needs {}, and there is no {part}*.onnx beside {}",
@@ -252,7 +290,7 @@ fn model_toml(
     layout: Layout,
     tokens: (&Path, &str),
     export: &Export,
-    runtime: Runtime,
+    (runtime, said): (Runtime, &Said),
 ) -> Result<String, Trouble> {
     let (tokens, text) = tokens;
     let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
@@ -291,14 +329,14 @@ fn model_toml(
         _ => say("subsampling: the file does not tell, so it is measured by trial when the model is opened"),
     }
     let samp_freq = match metadata("sample_rate").map(str::parse::<u32>) {
-        Some(Ok(samp_freq)) => samp_freq,
+        Some(Ok(samp_freq)) => Some(samp_freq),
         _ => {
             say("sample rate: the file does not tell; assumed: 16000 Hz");
-            16_000
+            None
         }
     };
     toml.push_str("\n[features]\n");
-    features(&mut toml, description, layout, samp_freq).map_err(|reason| failed(&export.network, &reason))?;
+    features(&mut toml, description, layout, samp_freq, said).map_err(|reason| failed(&export.network, &reason))?;
     toml.push_str("\n[network]\n");
     line(&mut toml, "file", format_args!("{:?}", file_name(&export.network)?));
     if runtime != Runtime::default() {
@@ -332,56 +370,234 @@ fn line(toml: &mut String, key: &str, value: impl std::fmt::Display) {
     let _ = writeln!(toml, "{key} = {value}");
 }
 
-/// The table `features`.
-fn features(toml: &mut String, description: &Description, layout: Layout, samp_freq: u32) -> Result<(), String> {
+/// Metadata that say how features are made, in ways that the importer does not know: GigaAM's, and the
+/// low frame rate, the normalisation and the prompts of FunASR's and other networks.
+const FEATURES: [&str; 12] = [
+    "feature_type",
+    "inv_stddev",
+    "is_giga_am",
+    "lfr_window_shift",
+    "lfr_window_size",
+    "mean",
+    "neg_mean",
+    "scale",
+    "stddev",
+    "use_whisper_feature",
+    "with_itn",
+    "without_itn",
+];
+
+/// Metadata that are used, or change nothing of what is computed.
+const KNOWN: [&str; 27] = [
+    "T",
+    "author",
+    "blank_id",
+    "chunk_shift",
+    "comment",
+    "context_size",
+    "decode_chunk_len",
+    "description",
+    "feat_dim",
+    "feature_dim",
+    "joiner_dim",
+    "language",
+    "license",
+    "model_author",
+    "model_type",
+    "normalize_samples",
+    "normalize_type",
+    "onnx.infer",
+    "pred_hidden",
+    "pred_rnn_layers",
+    "sample_rate",
+    "subsampling_factor",
+    "url",
+    "version",
+    "vocab_size",
+    "window_size",
+    "window_stride",
+];
+
+/// The beginnings of metadata that are used by their numbers, or say how the layers are built.
+const KNOWN_BEGINNINGS: [&str; 15] = [
+    "attention_",
+    "cache_",
+    "cnn_module_kernel",
+    "d_model",
+    "dim_feedforward",
+    "encoder_",
+    "left_",
+    "num_",
+    "onnx.",
+    "output_",
+    "pad_length",
+    "query_head_dim",
+    "rnn_hidden_size",
+    "right_context",
+    "value_head_dim",
+];
+
+/// `model_type` of icefall's networks begins with one of these.
+const ICEFALL: [&str; 5] = ["conformer", "emformer", "lstm", "pruned_transducer", "zipformer"];
+
+/// The table `features`. What neither the file, by its metadata or icefall's and NeMo's names of inputs,
+/// nor the command line tells is an error.
+fn features(
+    toml: &mut String,
+    description: &Description,
+    layout: Layout,
+    samp_freq: Option<u32>,
+    said: &Said,
+) -> Result<(), String> {
     let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
     let model_type = metadata("model_type").unwrap_or_default();
     let named = || ["feat_dim", "feature_dim"].iter().find_map(|key| metadata(key)).and_then(|dim| dim.parse().ok());
-    let width = layout.width().or_else(named).unwrap_or(80_usize);
+    let width = layout.width().or_else(named);
+    say_what_is_not_used(description);
+    if let Some(preset) = said.preset {
+        return preset_said(toml, preset, width, samp_freq, said.normalize.as_deref());
+    }
+    let unknown = FEATURES.iter().find_map(|&key| Some((key, metadata(key).filter(|value| *value != "0")?)));
+    if let Some((key, value)) = unknown {
+        let value: String = value.chars().take(20).collect();
+        return Err(format!(
+            "its metadata say {key} = {value}, and what that makes of the features is not known here: {SAY_PRESET}"
+        ));
+    }
+    let sample_rate = samp_freq.unwrap_or(16_000);
     if layout.takes_samples() {
         line(toml, "kind", "\"samples\"");
-        line(toml, "sample-frequency", samp_freq);
-        match metadata("normalize_samples") {
-            Some("1") => line(toml, "normalize", "\"samples\""),
-            None if model_type.contains("omnilingual") => line(toml, "normalize", "\"samples\""),
-            None => {
-                say("normalize: the file does not tell; assumed: none (some wav2vec 2.0 networks need \"samples\")")
+        line(toml, "sample-frequency", sample_rate);
+        let normalize = match (said.normalize.as_deref(), metadata("normalize_samples")) {
+            (Some(said), _) => said,
+            (None, Some("1")) => "samples",
+            (None, Some("0")) => "none",
+            (None, Some(other)) => return Err(format!("normalize_samples {other} of its metadata is not known here")),
+            (None, None) if model_type.contains("omnilingual") => "samples",
+            (None, None) => {
+                return Err("it takes samples, and does not say how they are normalised: say it with \
+                            --normalize=samples (most wav2vec 2.0 networks) or --normalize=none"
+                    .to_owned());
             }
-            Some(_) => {}
+        };
+        if normalize != "none" {
+            line(toml, "normalize", format_args!("{normalize:?}"));
         }
-    } else if is_nemo(description, layout) {
-        let preset = if width == 128 { Preset::Nemo128 } else { Preset::Nemo80 };
+        return Ok(());
+    }
+    let Some(width) = width else {
+        return Err(format!("it does not say how many values a row of features has: {SAY_PRESET}"));
+    };
+    if is_nemo(description, layout) {
+        let has_nemos_names = description.inputs.iter().any(|input| input.name == "audio_signal");
+        let preset = match width {
+            // GigaAM's have 64, and so have NeMo's oldest, with windows of another length.
+            64 => {
+                return Err(format!(
+                    "rows of 64 values are those of GigaAM and of NeMo's QuartzNet, which differ: {SAY_PRESET}"
+                ));
+            }
+            _ if model_type.is_empty() && !(has_nemos_names && matches!(width, 80 | 128)) => {
+                return Err(format!("it does not say what its rows of {width} values are: {SAY_PRESET}"));
+            }
+            128 => Preset::Nemo128,
+            _ => Preset::Nemo80,
+        };
         line(toml, "preset", format_args!("{:?}", preset.name()));
         if !matches!(width, 80 | 128) {
             line(toml, "num-mel-bins", width);
         }
-        if samp_freq != 16_000 {
+        if sample_rate != 16_000 {
             // The same times at this rate: NeMo's `window_size` and `window_stride`.
-            let samples = |milliseconds: u64| u64::from(samp_freq) * milliseconds / 1000;
-            line(toml, "sample-frequency", samp_freq);
+            let samples = |milliseconds: u64| u64::from(sample_rate) * milliseconds / 1000;
+            line(toml, "sample-frequency", sample_rate);
             line(toml, "fft-size", samples(25).next_power_of_two());
             line(toml, "window-size", samples(25));
             line(toml, "hop", samples(10));
         }
         // Exporters write an empty text for "NA".
-        match description.metadata("normalize_type") {
-            Some("per_feature") => {}
-            Some("" | "NA" | "None") => line(toml, "normalize", "\"none\""),
-            None => say("normalize: the file does not tell; assumed: \"per_feature\" (some of NeMo's need \"none\")"),
-            Some(other) => return Err(format!("normalize_type {other} of the network's metadata is not known here")),
+        match (said.normalize.as_deref(), description.metadata("normalize_type")) {
+            (Some("per_feature"), _) | (None, Some("per_feature")) => {}
+            (Some(said), _) => line(toml, "normalize", format_args!("{said:?}")),
+            (None, Some("" | "NA" | "None")) => line(toml, "normalize", "\"none\""),
+            (None, Some(other)) => {
+                return Err(format!(
+                    "normalize_type {other} of the network's metadata is not known here: say what is meant with --normalize"
+                ));
+            }
+            (None, None) => {
+                return Err("it does not say how its features are normalised: say it with --normalize=per_feature \
+                            (most of NeMo's) or --normalize=none (most of its streaming ones)"
+                    .to_owned());
+            }
         }
-    } else {
-        line(toml, "kind", "\"fbank\"");
-        line(toml, "sample-frequency", samp_freq);
+        return Ok(());
+    }
+    let is_wenet = model_type.starts_with("wenet");
+    if model_type.is_empty() {
+        if width != 80 || description.inputs.iter().all(|input| input.name != "x") {
+            return Err(format!("it does not say what its rows of {width} values are: {SAY_PRESET}"));
+        }
+        say("features: by the name of its input, x, those of icefall (fbank of samples from -1 to 1)");
+    } else if !is_wenet && !ICEFALL.iter().any(|begin| model_type.starts_with(begin)) {
+        return Err(format!("its model_type is {model_type}, whose features are not known here: {SAY_PRESET}"));
+    }
+    if said.normalize.as_deref().is_some_and(|said| said != "none") {
+        return Err("the features of icefall and WeNet are not normalised: leave --normalize out".to_owned());
+    }
+    // WeNet's are trained on samples as WAV files have them, icefall's by lhotse on -1 to 1.
+    let is_scaled = match metadata("normalize_samples") {
+        None | Some("1") => !is_wenet,
+        Some("0") => false,
+        Some(other) => return Err(format!("normalize_samples {other} of its metadata is not known here")),
+    };
+    line(toml, "kind", "\"fbank\"");
+    line(toml, "sample-frequency", sample_rate);
+    line(toml, "num-mel-bins", width);
+    line(toml, "snip-edges", false);
+    line(toml, "high-freq", "-400.0");
+    line(toml, "full-scale", if is_scaled { "1.0" } else { "32768.0" });
+    Ok(())
+}
+
+/// What to do where the features are not known.
+const SAY_PRESET: &str = "say it with --preset (names stand in 'kaldera features --help': nemo-80, zipformer, ...), or \
+                          write the model.toml by hand (MODEL.md) if there is none";
+
+/// The features of a preset that was said, with as many filters as the network takes.
+fn preset_said(
+    toml: &mut String,
+    preset: Preset,
+    width: Option<usize>,
+    samp_freq: Option<u32>,
+    normalize: Option<&str>,
+) -> Result<(), String> {
+    let front_end = FrontEnd::new(preset.front_end()).map_err(|error| error.to_string())?;
+    line(toml, "preset", format_args!("{:?}", preset.name()));
+    if let Some(width) = width.filter(|&width| width != front_end.dim()) {
+        say(format_args!(
+            "preset {} has {} values a row, and the network takes {width}",
+            preset.name(),
+            front_end.dim()
+        ));
         line(toml, "num-mel-bins", width);
-        line(toml, "snip-edges", false);
-        line(toml, "high-freq", "-400.0");
-        // WeNet's are trained on samples as WAV files have them, icefall's by lhotse on -1 to 1.
-        let is_scaled = !model_type.starts_with("wenet") && metadata("normalize_samples") != Some("0");
-        line(toml, "full-scale", if is_scaled { "1.0" } else { "32768.0" });
-        if model_type.is_empty() {
-            say("features: the file does not tell; assumed: icefall's (fbank of samples from -1 to 1)");
-        }
+    }
+    if let Some(samp_freq) = samp_freq.filter(|&samp_freq| f64::from(samp_freq) != f64::from(front_end.samp_freq())) {
+        line(toml, "sample-frequency", samp_freq);
+    }
+    if let Some(normalize) = normalize {
+        line(toml, "normalize", format_args!("{normalize:?}"));
     }
     Ok(())
+}
+
+/// Names the metadata that nothing here is made of.
+fn say_what_is_not_used(description: &Description) {
+    let is_used = |key: &str| {
+        KNOWN.contains(&key) || KNOWN_BEGINNINGS.iter().any(|begin| key.starts_with(begin)) || FEATURES.contains(&key)
+    };
+    let unused: Vec<&str> = description.metadata.iter().map(|(key, _)| &**key).filter(|key| !is_used(key)).collect();
+    if !unused.is_empty() {
+        say(format_args!("metadata that are not known here, and not used: {}", unused.join(", ")));
+    }
 }

@@ -1,0 +1,94 @@
+//! Where programs of other toolkits are here, or that they are not.
+
+use crate::native::{fst, lm};
+
+/// Kaldi's programs around acoustic models, by what their names begin with.
+const MODELS: &[&str] = &[
+    "acc-",
+    "am-",
+    "build-tree",
+    "chain-",
+    "cuda-",
+    "est-",
+    "fmllr-",
+    "fgmm-",
+    "gmm-",
+    "gst-",
+    "ivector-",
+    "kws-",
+    "nnet-",
+    "nnet2-",
+    "nnet3-",
+    "online-",
+    "online2-",
+    "paste-post",
+    "rnnlm-",
+    "sgmm2-",
+    "train-",
+    "tree-",
+    "convert-ali",
+    "ali-to-",
+    "align-equal",
+    "compile-train-graphs",
+    "make-h-transducer",
+    "post-to-",
+];
+
+/// The estimation of language models, by the names of programs.
+const ESTIMATION: &[&str] = &["estimate-ngram", "lmplz", "ngram-count", "tlm"];
+
+/// Other programs that an operation of `kaldera lm` stands in for.
+const NGRAMS: &[(&str, &str)] = &[("ngram", "help lm"), ("build_binary", "lm convert"), ("query", "lm perplexity")];
+
+/// What to say of a name that is no command, if it is a program that people know.
+pub(crate) fn hint(name: &str) -> Option<String> {
+    if let Some(operation) = fst::operation_named(name) {
+        return Some(format!("; it is 'kaldera fst {operation}'"));
+    }
+    if let Some((_, operation)) = NGRAMS.iter().find(|(program, _)| *program == name) {
+        return Some(format!("; see 'kaldera {operation}'"));
+    }
+    if lm::has_operation(name) {
+        return Some(format!("; it is 'kaldera lm {name}'"));
+    }
+    if ESTIMATION.contains(&name) {
+        return Some(
+            "; language models are not estimated here: take KenLM's lmplz or SRILM's ngram-count, and give \
+             the ARPA file to 'kaldera lm' or 'kaldera transcribe --lm'"
+                .to_owned(),
+        );
+    }
+    let is_of_models = MODELS.iter().any(|begin| name.starts_with(begin));
+    is_of_models.then(|| {
+        "; Kaldi's programs around acoustic models (GMMs, nnet3, i-vectors) are not here: 'kaldera transcribe' runs \
+         ONNX and safetensors networks, and 'kaldera latgen-faster-mapped' decodes log-likelihoods"
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_recipes_are_known() {
+        for (name, said) in [
+            ("arpa2fst", "'kaldera fst arpa2fst'"),
+            ("fstcompile", "'kaldera fst compile'"),
+            ("fstcompose", "'kaldera fst compose'"),
+            ("make-hlg", "'kaldera fst make-hlg'"),
+            ("gmm-latgen-faster", "are not here"),
+            ("nnet3-compute", "are not here"),
+            ("online2-wav-nnet3-latgen-faster", "are not here"),
+            ("lmplz", "not estimated"),
+            ("ngram", "'kaldera help lm'"),
+            ("perplexity", "'kaldera lm perplexity'"),
+        ] {
+            let found = hint(name);
+            assert!(found.as_ref().is_some_and(|found| found.contains(said)), "{name}: {found:?}");
+        }
+        for name in ["featurs", "transcibe", "", "fst"] {
+            assert_eq!(hint(name), None, "{name}");
+        }
+    }
+}
