@@ -2,11 +2,11 @@
 
 use kaldera::fsa::{Attribute, Attributes, FsaOrVec, Graph};
 use kaldera::ragged::Ragged;
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{Ix1, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::aligned;
+use crate::arguments::Array;
 use crate::errors::{exception, value_error};
 use crate::ragged::RaggedTensor;
 
@@ -16,13 +16,12 @@ pub(crate) fn attribute(value: &Bound<'_, PyAny>) -> PyResult<Attribute> {
     if let Ok(lists) = value.cast::<RaggedTensor>() {
         return Ok(lists.try_borrow()?.ints()?.clone().into());
     }
-    let value = &aligned(value)?;
-    if let Ok(numbers) = value.extract::<PyReadonlyArray1<'_, i32>>() {
-        return Ok(numbers.as_array().to_vec().into());
+    if let Ok(numbers) = value.extract::<Array<'_, i32, Ix1>>() {
+        return Ok(numbers.to_vec()?.into());
     }
-    let numbers = value.extract::<PyReadonlyArray1<'_, f32>>();
+    let numbers = value.extract::<Array<'_, f32, Ix1>>();
     let wrong = |_| value_error("an attribute is an int32 or float32 array of one axis, or an int32 RaggedTensor");
-    Ok(numbers.map_err(wrong)?.as_array().to_vec().into())
+    Ok(numbers.map_err(wrong)?.to_vec()?.into())
 }
 
 /// FSAs with attributes by name.

@@ -10,43 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::{exception, value_error};
-use crate::files::{refuse_pipe, samples_of};
-
-/// What is taken of the channels of a recording.
-#[derive(Clone, Copy)]
-enum Channels {
-    All,
-    /// Counted from 0.
-    One(usize),
-    Mean,
-}
-
-impl Channels {
-    fn of(channel: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let Some(channel) = channel else { return Ok(Self::All) };
-        if let Ok(number) = channel.extract::<usize>() {
-            return Ok(Self::One(number));
-        }
-        if channel.extract::<String>().is_ok_and(|text| text == "mean") {
-            return Ok(Self::Mean);
-        }
-        Err(value_error(format!("channel={} can't be: it must be a number from 0, or 'mean'", channel.repr()?)))
-    }
-
-    /// These of a recording, resampled if there is a rate in Hz.
-    fn take(self, recording: Recording, sample_rate: Option<f32>) -> Result<Recording, kaldera::Error> {
-        let chosen = match (self, sample_rate) {
-            (Self::Mean, Some(sample_rate)) => return recording.into_mono(sample_rate),
-            (Self::Mean, None) if recording.num_channels() > 1 => recording.mean(),
-            (Self::One(channel), _) if channel > 0 || recording.num_channels() > 1 => recording.channel(channel)?,
-            _ => recording,
-        };
-        match sample_rate {
-            Some(sample_rate) => chosen.resample(sample_rate),
-            None => Ok(chosen),
-        }
-    }
-}
+use crate::files::{rate_of, refuse_pipe, samples_of};
+use crate::samples::Channels;
+use crate::threads;
 
 /// The samples of an audio file, [samples] or [samples, channels], and its sample rate in Hz; of a
 /// path, or of the bytes. With `as_floats` they are float32 whatever the file has.
@@ -59,19 +25,22 @@ pub(crate) fn read_audio<'py>(
     channel: Option<&Bound<'py, PyAny>>,
     sample_rate: Option<f32>,
     as_floats: bool,
-) -> PyResult<(Bound<'py, PyAny>, f32)> {
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let options = ReadOptions::default().with_allow_truncated(allow_truncated);
     let channels = Channels::of(channel)?;
     let convert = |recording| channels.take(recording, sample_rate);
     let recording = match source.cast::<PyBytes>() {
         Ok(bytes) => {
             let bytes = bytes.as_bytes();
-            py.detach(|| Recording::read(bytes, &options).and_then(convert))
+            threads::detach(py, || Recording::read(bytes, &options).and_then(convert))?
         }
         Err(_) => {
             let path: PathBuf = source.extract()?;
             let in_file = |source| kaldera::Error::Recording { path: path.clone(), source: Box::new(source) };
-            py.detach(|| Recording::open_with(&path, &options).and_then(|whole| convert(whole).map_err(in_file)))
+            threads::detach(py, || {
+                let _span = tracing::error_span!("reading", file = %path.display()).entered();
+                Recording::open_with(&path, &options).and_then(|whole| convert(whole).map_err(in_file))
+            })?
         }
     };
     let recording = recording.map_err(exception)?;
@@ -80,15 +49,15 @@ pub(crate) fn read_audio<'py>(
         WaveSamples::I16(samples) if as_floats => WaveSamples::F32(samples.into_iter().map(f32::from).collect()),
         samples => samples,
     };
-    Ok((samples_of(py, samples, num_channels)?, samp_freq))
+    Ok((samples_of(py, samples, num_channels)?, rate_of(py, samp_freq)?))
 }
 
 /// The recordings of a folder: keys and paths, sorted by key.
 #[pyfunction]
 pub(crate) fn list_recordings(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<(String, std::ffi::OsString)>> {
-    let inputs = py.detach(|| Inputs::from_paths([folder])).map_err(exception)?;
+    let inputs = threads::detach(py, || Inputs::from_paths([folder]))?.map_err(exception)?;
     if let Some(first) = inputs.rejected().first() {
-        let more = inputs.rejected().len() - 1;
+        let more = inputs.num_rejected() - 1;
         let more = if more == 0 { String::new() } else { format!(" (and {more} more such files)") };
         return Err(value_error(format!("{first}{more}")));
     }
@@ -112,5 +81,5 @@ pub(crate) fn read_segments(py: Python<'_>, name: &str, pipes: bool) -> PyResult
             |segment: kaldi_io::Segment| (segment.key, segment.recording, segment.start, segment.end, segment.channel);
         segments.map(|segment| segment.map(line)).collect::<Result<Vec<_>, kaldi_io::Error>>()
     };
-    py.detach(read).map_err(exception)
+    threads::detach(py, read)?.map_err(exception)
 }

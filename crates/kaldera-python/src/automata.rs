@@ -19,11 +19,11 @@ use kaldera::fsa::{
     AUX_LABELS, Arc, Attribute, Attributes, Error, FsaOrVec, FsaVec, Fsas, Graph, Properties, Ragged, Semiring,
 };
 use kaldera::ragged::{RaggedShape as Shape, index_select};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{Ix1, Ix2, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 
-use crate::arguments::{Count, Int, integers};
+use crate::arguments::{Array, Count, Int, integers, list};
 use crate::attributes::{attribute, dictionary, graph, lists_to_python, to_python};
 use crate::errors::{exception, value_error};
 use crate::ragged::RaggedTensor;
@@ -140,20 +140,17 @@ impl RaggedArc {
     #[staticmethod]
     fn from_tensor(tensor: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = tensor.py();
-        if let Ok(rows) = tensor.extract::<PyReadonlyArray2<'_, i32>>() {
-            let rows = rows.as_array();
-            if rows.ncols() != 4 {
-                return Err(value_error(format!(
-                    "arcs are int32 [arcs, 4], and this array has {} columns",
-                    rows.ncols()
-                )));
+        if let Ok(rows) = tensor.extract::<Array<'_, i32, Ix2>>() {
+            let columns = rows.shape()[1];
+            if columns != 4 {
+                return Err(value_error(format!("arcs are int32 [arcs, 4], and this array has {columns} columns")));
             }
-            let rows: Vec<[i32; 4]> = rows.rows().into_iter().map(|row| [row[0], row[1], row[2], row[3]]).collect();
+            let rows = rows.values()?.as_chunks().0.to_vec();
             return Ok(threads::run(py, None, || fsa_from_tensor(&rows))?.map_err(exception)?.into());
         }
-        let flat = tensor.extract::<PyReadonlyArray1<'_, i32>>();
+        let flat = tensor.extract::<Array<'_, i32, Ix1>>();
         let flat = flat.map_err(|_| value_error("arcs are int32 [arcs, 4], or a vector's int32 tensor of one axis"))?;
-        let flat = flat.as_array().to_vec();
+        let flat = flat.to_vec()?;
         Ok(threads::run(py, None, || fsa_vec_from_tensor(&flat))?.map_err(exception)?.into())
     }
 
@@ -175,8 +172,8 @@ impl RaggedArc {
     fn from_str<'py>(
         py: Python<'py>,
         text: &str,
-        label_names: Vec<String>,
-        list_names: Vec<String>,
+        #[pyo3(from_py_with = list)] label_names: Vec<String>,
+        #[pyo3(from_py_with = list)] list_names: Vec<String>,
         openfst: bool,
     ) -> Parts<'py> {
         let format = K2Text::acceptor().label_names(label_names).list_names(list_names).openfst(openfst);
@@ -253,15 +250,15 @@ impl RaggedArc {
     }
 
     /// The same with other scores, float32 [arcs].
-    fn with_scores(&self, py: Python<'_>, scores: PyReadonlyArray1<'_, f32>) -> PyResult<Self> {
-        let scores = scores.as_array().to_vec();
+    fn with_scores(&self, py: Python<'_>, scores: Array<'_, f32, Ix1>) -> PyResult<Self> {
+        let scores = scores.to_vec()?;
         self.of_vec(py, threads::run(py, None, || self.vec().with_scores(&scores))?.map_err(exception)?)
     }
 
     /// The same with other labels, int32 [arcs]; -1 goes to the arcs into the final state, and only
     /// there.
-    fn with_labels(&self, py: Python<'_>, labels: PyReadonlyArray1<'_, i32>) -> PyResult<Self> {
-        let labels = labels.as_array().to_vec();
+    fn with_labels(&self, py: Python<'_>, labels: Array<'_, i32, Ix1>) -> PyResult<Self> {
+        let labels = labels.to_vec()?;
         let made = threads::run(py, None, || {
             let fixed = fix_final_labels(self.vec(), &labels)?;
             let arcs = self.vec().arcs().iter().zip(fixed).map(|(&arc, label)| Arc { label, ..arc });
@@ -274,9 +271,9 @@ impl RaggedArc {
     fn fix_final_labels<'py>(
         &self,
         py: Python<'py>,
-        labels: PyReadonlyArray1<'py, i32>,
+        labels: Array<'py, i32, Ix1>,
     ) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        let labels = labels.as_array().to_vec();
+        let labels = labels.to_vec()?;
         let fixed = threads::run(py, None, || fix_final_labels(self.vec(), &labels))?.map_err(exception)?;
         Ok(PyArray1::from_vec(py, fixed))
     }
@@ -373,7 +370,11 @@ impl RaggedArc {
 
     /// A chain of arcs in place of each, as long as the longest of its lists; with the arc map, and
     /// for each of the lists an int32 array of their entries, 0 where there is none.
-    fn expand<'py>(&self, py: Python<'py>, lists: Vec<PyRef<'py, RaggedTensor>>) -> Expanded<'py> {
+    fn expand<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = list)] lists: Vec<PyRef<'py, RaggedTensor>>,
+    ) -> Expanded<'py> {
         let lists = lists.iter().map(|lists| lists.ints().cloned()).collect::<PyResult<Vec<Ragged<i32>>>>()?;
         // An arc into the final state needs -1 at its end.
         let made = threads::run(py, None, || {
@@ -535,8 +536,8 @@ pub(crate) struct ScoresSaved {
 #[pymethods]
 impl ScoresSaved {
     /// The gradient by the score of each arc, from that by each of the numbers.
-    fn backward<'py>(&self, py: Python<'py>, grad: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let grad = grad.as_array().to_vec();
+    fn backward<'py>(&self, py: Python<'py>, grad: Array<'py, f64, Ix1>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let grad = grad.to_vec()?;
         let gradient = threads::run(py, None, || match &self.saved {
             Scores::Total(saved) => saved.backward(&grad),
             Scores::Forward(saved) => saved.backward(&grad),
@@ -549,7 +550,10 @@ impl ScoresSaved {
 
 /// FSAs, and those of vectors, in one vector.
 #[pyfunction]
-pub(crate) fn cat_arcs(py: Python<'_>, arcs: Vec<PyRef<'_, RaggedArc>>) -> PyResult<RaggedArc> {
+pub(crate) fn cat_arcs<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = list)] arcs: Vec<PyRef<'py, RaggedArc>>,
+) -> PyResult<RaggedArc> {
     let all: Vec<&FsaVec> = arcs.iter().map(|arcs| arcs.vec()).collect();
     Ok(threads::run(py, None, || FsaVec::cat(&all))?.map_err(exception)?.into())
 }
@@ -563,14 +567,13 @@ pub(crate) fn linear_fsa(labels: &Bound<'_, PyAny>) -> PyResult<RaggedArc> {
         let lists = lists.ints()?;
         return Ok(threads::run(py, None, || linear_fsas(lists))?.map_err(exception)?.into());
     }
-    let numbers = |labels: Vec<Int>| labels.into_iter().map(|Int(label)| label).collect::<Vec<i32>>();
-    let is_list = |item: PyResult<Bound<'_, PyAny>>| item.is_ok_and(|item| item.len().is_ok());
-    if labels.len()? == 0 || labels.try_iter()?.any(is_list) {
-        let lists: Vec<Vec<i32>> = labels.extract::<Vec<Vec<Int>>>()?.into_iter().map(numbers).collect();
+    let items: Vec<Bound<'_, PyAny>> = list(labels)?;
+    if items.is_empty() || items.iter().any(|item| item.len().is_ok()) {
+        let lists = items.iter().map(integers).collect::<PyResult<Vec<_>>>()?;
         let lists = Ragged::from_lists(&lists).map_err(exception)?;
         return Ok(threads::run(py, None, || linear_fsas(&lists))?.map_err(exception)?.into());
     }
-    let labels = numbers(labels.extract()?);
+    let labels = items.iter().map(|item| Ok(item.extract::<Int>()?.0)).collect::<PyResult<Vec<i32>>>()?;
     Ok(threads::run(py, None, || linear_fsa_of(&labels))?.map_err(exception)?.into())
 }
 

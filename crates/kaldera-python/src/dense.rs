@@ -3,15 +3,15 @@
 use kaldera::fsa::Graph;
 use kaldera::fsa::dense::{DenseFsaVec, DenseOptions, Outcome, Segment};
 use kaldera::losses::{CtcGraphOptions, CtcGraphSaved, Error, Reduction, ctc_loss_graph as loss_of_graph};
-use numpy::{PyArray1, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::{Ix3, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use self_cell::self_cell;
 
-use crate::arguments::Count;
+use crate::arguments::{Array, Count, list};
 use crate::attributes::graph;
 use crate::automata::RaggedArc;
-use crate::errors::{exception, value_error};
+use crate::errors::exception;
 use crate::losses::{Gradient, LossSaved, Saved};
 use crate::threads;
 
@@ -19,10 +19,9 @@ use crate::threads;
 type Segments = Vec<[usize; 3]>;
 
 /// Log-probabilities [N, T, C], copied: other threads of Python may write into the array meanwhile.
-fn owned(log_probs: &PyReadonlyArray3<'_, f32>) -> PyResult<(Vec<f32>, [usize; 3])> {
+fn owned(log_probs: &Array<'_, f32, Ix3>) -> PyResult<(Vec<f32>, [usize; 3])> {
     let shape = [log_probs.shape()[0], log_probs.shape()[1], log_probs.shape()[2]];
-    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?;
-    Ok((values.to_vec(), shape))
+    Ok((log_probs.to_vec()?, shape))
 }
 
 /// Log-probabilities [N, T, C], and the segments of them that are utterances.
@@ -48,8 +47,8 @@ type Lattices<'py> = (RaggedArc, [Bound<'py, PyArray1<i32>>; 2], Bound<'py, PyAr
 pub(crate) fn intersect_dense<'py>(
     py: Python<'py>,
     arcs: PyRef<'py, RaggedArc>,
-    log_probs: PyReadonlyArray3<'py, f32>,
-    segments: Segments,
+    log_probs: Array<'py, f32, Ix3>,
+    #[pyo3(from_py_with = list)] segments: Segments,
     allow_truncate: Count,
     search_beam: Option<f32>,
     output_beam: f32,
@@ -127,8 +126,8 @@ pub(crate) fn ctc_loss_graph<'py>(
     py: Python<'py>,
     arcs: PyRef<'py, RaggedArc>,
     attributes: &Bound<'py, PyDict>,
-    log_probs: PyReadonlyArray3<'py, f32>,
-    segments: Segments,
+    log_probs: Array<'py, f32, Ix3>,
+    #[pyo3(from_py_with = list)] segments: Segments,
     allow_truncate: Count,
     output_beam: f32,
     delay_penalty: f64,

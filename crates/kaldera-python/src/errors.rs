@@ -18,7 +18,9 @@ pub(crate) fn exception<E: Error + 'static>(error: E) -> PyErr {
             // Python has a class for each kind: FileNotFoundError, PermissionError ...
             return io::Error::new(failed.kind(), text).into();
         }
-        match current.downcast_ref::<kaldi_io::Error>() {
+        // A box is an error of its own, whose cause is that of what it holds.
+        let boxed = current.downcast_ref::<Box<kaldi_io::Error>>().map(|boxed| &**boxed);
+        match current.downcast_ref().or(boxed) {
             Some(kaldi_io::Error::MissingKey { .. }) => return PyKeyError::new_err(text),
             Some(kaldi_io::Error::Command { .. } | kaldi_io::Error::BrokenPipe { .. }) => {
                 return PyOSError::new_err(text);

@@ -14,11 +14,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
 
-use crate::arguments::Count;
+use crate::arguments::{Count, did_you_mean, list, list_if_any};
 use crate::errors::{exception, value_error};
 use crate::options;
 use crate::rows::shaped;
-use crate::samples::{Channel, audio, warn_of_scale};
+use crate::samples::{Channel, Given, audio, channels, warn_of_scale};
 use crate::threads;
 
 /// Buffers that one thread uses again.
@@ -235,10 +235,12 @@ impl AnyStream for FrontEndRows {
 const NO_STATE: Error = Error::BadState { reason: "streams of a front end have none" };
 
 /// The preset of a name; none for none.
-fn preset(name: Option<&str>) -> PyResult<Option<Preset>> {
+fn preset(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Preset>> {
     let Some(name) = name else { return Ok(None) };
     let mut found = Preset::default();
-    found.set(name).map(|()| Some(found)).map_err(|error| value_error(format!("preset: {error}")))
+    let Err(error) = found.set(name) else { return Ok(Some(found)) };
+    let hint = did_you_mean(py, name, &Preset::ALL.map(|preset| preset.name().to_owned()))?;
+    Err(value_error(format!("preset: {error}{hint}")))
 }
 
 /// The presets: names, with the models that they are for and what differs from Kaldi's defaults.
@@ -305,7 +307,7 @@ impl FeatureExtractor {
     #[pyo3(signature = (kind, preset_name, options, cmvn=None))]
     fn new(kind: &str, preset_name: Option<&str>, options: &Bound<'_, PyDict>, cmvn: Option<&str>) -> PyResult<Self> {
         use kaldi_feat::{FbankKind, LogMelKind, MfccKind, PlpKind, SpectrogramKind};
-        let wanted = preset(preset_name)?;
+        let wanted = preset(options.py(), preset_name)?;
         let kaldi_alone = |preset| preset == Preset::Kaldi;
         let extractor = match kind {
             "fbank" => whole::<FbankKind>(base(kind, wanted, FbankOptions::preset)?, options)?,
@@ -356,14 +358,14 @@ impl FeatureExtractor {
     fn _compute<'py>(
         &self,
         py: Python<'py>,
-        recording: &Bound<'py, PyAny>,
+        recording: Given<'py>,
         sample_rate: Option<f32>,
         key: &str,
         vtln_warp: f32,
         scale: f32,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let channel = Channel::new(recording, scale)?;
-        warn_of_scale(py, std::slice::from_ref(&channel))?;
+        let channel = Channel::new(&recording, scale)?;
+        warn_of_scale(py, std::slice::from_ref(&channel), true)?;
         let rate = sample_rate.unwrap_or_else(|| self.sample_rate());
         let input = audio(channel.samples()?, rate, key, vtln_warp);
         let mut values = Vec::new();
@@ -376,10 +378,10 @@ impl FeatureExtractor {
     fn _compute_batch<'py>(
         &self,
         py: Python<'py>,
-        recordings: Vec<Bound<'py, PyAny>>,
-        sample_rates: Option<Vec<f32>>,
-        keys: Option<Vec<String>>,
-        vtln_warps: Option<Vec<f32>>,
+        #[pyo3(from_py_with = list)] recordings: Vec<Given<'py>>,
+        #[pyo3(from_py_with = list_if_any)] sample_rates: Option<Vec<f32>>,
+        #[pyo3(from_py_with = list_if_any)] keys: Option<Vec<String>>,
+        #[pyo3(from_py_with = list_if_any)] vtln_warps: Option<Vec<f32>>,
         scale: f32,
         threads: Option<Count>,
         output: &str,
@@ -399,9 +401,8 @@ impl FeatureExtractor {
         if !matches!(output, "list" | "padded" | "flat") {
             return Err(value_error(format!("output='{output}' can't be: it must be 'list', 'padded' or 'flat'")));
         }
-        let channels =
-            recordings.iter().map(|recording| Channel::new(recording, scale)).collect::<PyResult<Vec<_>>>()?;
-        warn_of_scale(py, &channels)?;
+        let channels = channels(&recordings, scale)?;
+        warn_of_scale(py, &channels, true)?;
         let inputs = channels.iter().enumerate().map(|(i, channel)| {
             let key = keys.as_ref().map_or("", |keys| keys[i].as_str());
             let rate = sample_rates.as_ref().map_or_else(|| self.sample_rate(), |rates| rates[i]);
@@ -507,10 +508,16 @@ impl Stream {
         self.dim
     }
 
+    fn __repr__(&self) -> String {
+        let (ready, state) = (self.num_frames_ready(), if self.is_finished() { "finished" } else { "open" });
+        format!("<FeatureStream of {} values, {ready} frames ready, {state}>", self.dim)
+    }
+
     /// Takes the next samples, as few or many as there are.
     #[pyo3(signature = (audio, scale=1.0))]
     fn accept_waveform(&mut self, py: Python<'_>, audio: &Bound<'_, PyAny>, scale: f32) -> PyResult<()> {
-        let channel = Channel::new(audio, scale)?;
+        let channel = Channel::new(&(audio.clone(), None), scale)?;
+        warn_of_scale(py, std::slice::from_ref(&channel), false)?;
         let samples = channel.samples()?;
         let stream = &mut *self.stream;
         py.detach(|| stream.accept(samples)).map_err(named)

@@ -1,7 +1,7 @@
 //! Kaldi's files: objects of any kind, by name, in order, and to write.
 
 use std::fs::{File, Metadata};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -15,14 +15,16 @@ use kaldi_io::wave::WaveSamples;
 use kaldi_io::{
     CompressedMatrix, CompressionMethod, Error, GeneralMatrix, Holder, Matrix, Vector, WaveAudio, WaveData, wxfilename,
 };
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{Ix1, Ix2, PyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyDict, PyString};
 
-use crate::arguments::aligned;
+use crate::arguments::{Array, describe};
 use crate::errors::{exception, value_error};
-use crate::kinds::{Kind, Objects, Special};
+use crate::kinds::{Kind, Objects, Special, Table};
 use crate::rows::array;
+use crate::threads;
 
 /// An object of a table, of whichever kind its bytes are.
 pub(crate) enum Object {
@@ -163,26 +165,24 @@ impl Object {
             return Ok(Self::Special(object));
         }
         if let Ok((rate, samples)) = value.extract::<(f32, Bound<'_, PyAny>)>()
-            && let Ok(samples) = aligned(&samples)?.extract::<PyReadonlyArray1<'_, i16>>()
+            && let Ok(samples) = samples.extract::<Array<'_, i16, Ix1>>()
         {
             if !(rate > 0.0 && rate.is_finite() && rate.fract() == 0.0) {
                 return Err(value_error(format!("the rate {rate} can't be: headers have an integer above 0, in Hz")));
             }
-            let samples = samples.as_array().to_vec();
-            let samples = WaveSamples::I16(samples);
+            let samples = WaveSamples::I16(samples.to_vec()?);
             return Ok(Self::Wave { samples, num_channels: 1, samp_freq: rate });
         }
-        let value = &aligned(value)?;
-        let object = if let Ok(matrix) = value.extract::<PyReadonlyArray2<'_, f32>>() {
+        let object = if let Ok(matrix) = value.extract::<Array<'_, f32, Ix2>>() {
             Self::Matrix(copy(&matrix)?)
-        } else if let Ok(matrix) = value.extract::<PyReadonlyArray2<'_, f64>>() {
+        } else if let Ok(matrix) = value.extract::<Array<'_, f64, Ix2>>() {
             Self::MatrixF64(copy(&matrix)?)
-        } else if let Ok(vector) = value.extract::<PyReadonlyArray1<'_, f32>>() {
-            Self::Vector(Vector::from(vector.as_array().to_vec()))
-        } else if let Ok(vector) = value.extract::<PyReadonlyArray1<'_, f64>>() {
-            Self::VectorF64(Vector::from(vector.as_array().to_vec()))
-        } else if let Ok(list) = value.extract::<PyReadonlyArray1<'_, i32>>() {
-            Self::Integers(list.as_array().to_vec())
+        } else if let Ok(vector) = value.extract::<Array<'_, f32, Ix1>>() {
+            Self::Vector(Vector::from(vector.to_vec()?))
+        } else if let Ok(vector) = value.extract::<Array<'_, f64, Ix1>>() {
+            Self::VectorF64(Vector::from(vector.to_vec()?))
+        } else if let Ok(list) = value.extract::<Array<'_, i32, Ix1>>() {
+            Self::Integers(list.to_vec()?)
         } else {
             return Err(value_error(format!(
                 "{} is no object of a table: there are float32 and float64 matrices and vectors, int32 vectors, and \
@@ -200,28 +200,16 @@ impl Object {
     }
 }
 
-/// The type of a value, and the shape of an array.
-fn describe(value: &Bound<'_, PyAny>) -> String {
-    let kind = value.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
-    match (value.getattr("dtype"), value.getattr("shape")) {
-        (Ok(dtype), Ok(shape)) => format!("an array of {dtype} with the shape {shape}"),
-        _ => kind,
-    }
-}
-
-fn copy<T: kaldi_matrix::Real + numpy::Element>(matrix: &PyReadonlyArray2<'_, T>) -> PyResult<Matrix<T>> {
+fn copy<T: kaldi_matrix::Real + numpy::Element>(matrix: &Array<'_, T, Ix2>) -> PyResult<Matrix<T>> {
     let [rows, cols] = [matrix.shape()[0], matrix.shape()[1]];
-    let values = match matrix.as_slice() {
-        Ok(values) => values.to_vec(),
-        Err(_) => matrix.as_array().iter().copied().collect(),
-    };
+    let values = matrix.to_vec()?;
     // Kaldi has one matrix without elements.
     let [rows, cols] = if values.is_empty() { [0, 0] } else { [rows, cols] };
     Matrix::from_vec(rows, cols, values).map_err(exception)
 }
 
 /// Hz: an integer where it is one.
-fn rate_of(py: Python<'_>, rate: f32) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn rate_of(py: Python<'_>, rate: f32) -> PyResult<Bound<'_, PyAny>> {
     // Headers have at most 2 MHz.
     Ok(if rate.fract() == 0.0 {
         (rate as i64).into_pyobject(py)?.into_any()
@@ -254,6 +242,45 @@ pub(crate) fn refuse_pipe(name: &str, pipes: bool) -> PyResult<()> {
         return Err(value_error(text));
     }
     Ok(())
+}
+
+/// An open file of Python's, binary or text.
+struct PythonFile {
+    file: Py<PyAny>,
+    /// What was read and not taken.
+    rest: Cursor<Vec<u8>>,
+}
+
+impl Read for PythonFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.rest.read(buffer)?;
+        if read > 0 || buffer.is_empty() {
+            return Ok(read);
+        }
+        let bytes = Python::attach(|py| {
+            let read = self.file.bind(py).call_method1("read", (buffer.len(),))?;
+            match read.cast::<PyString>() {
+                Ok(text) => Ok::<_, PyErr>(text.to_cow()?.as_bytes().to_vec()),
+                Err(_) => Ok(read.extract::<PyBackedBytes>()?.to_vec()),
+            }
+        });
+        self.rest = Cursor::new(bytes?);
+        self.rest.read(buffer)
+    }
+}
+
+/// The input that a name stands for, or an open file of Python's, which is read ahead.
+fn input_of(source: &Bound<'_, PyAny>, pipes: bool) -> PyResult<Input> {
+    if let Ok(name) = source.extract::<String>() {
+        refuse_pipe(&name, pipes)?;
+        return threads::detach(source.py(), || Input::open(&name))?.map_err(exception);
+    }
+    if source.getattr_opt("read")?.is_none() {
+        return Err(value_error(format!("expected a path or an open file, not {}", describe(source))));
+    }
+    let name = source.getattr_opt("name")?.and_then(|name| name.extract::<String>().ok());
+    let file = PythonFile { file: source.clone().unbind(), rest: Cursor::default() };
+    Ok(Input::from_reader(name.unwrap_or_else(|| "an open file".to_owned()), BufReader::with_capacity(BUFFER, file)))
 }
 
 /// Reads objects by name. The file of the last one stays open; one that was written again is opened
@@ -336,7 +363,19 @@ impl ObjectReader {
 
     /// The object of a line of a script file: `feats.ark:123[0:9]`.
     fn load<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        py.detach(|| self.read(name))?.into_python(py)
+        let read = || {
+            let _span = tracing::error_span!("reading", file = name).entered();
+            self.read(name)
+        };
+        threads::detach(py, read)??.into_python(py)
+    }
+
+    /// The object that an open file of Python's has.
+    fn load_file<'py>(&self, py: Python<'py>, file: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let mut input = input_of(file, false)?;
+        let object = threads::detach(py, || self.kind.read(&mut input))?;
+        let place = |error| exception(Error::File { place: input.name().to_owned(), source: Box::new(error) });
+        object.map_err(place)?.into_python(py)
     }
 }
 
@@ -401,25 +440,24 @@ impl ObjectReader {
 
 /// The lines of a script file, in order: the name of the object of each key.
 #[pyfunction]
-pub(crate) fn read_scp<'py>(py: Python<'py>, name: &str, pipes: bool) -> PyResult<Bound<'py, PyDict>> {
-    refuse_pipe(name, pipes)?;
-    let text = py.detach(|| {
-        let mut text = String::new();
-        let mut input = Input::open(name).map_err(exception)?;
-        let read = input.read_to_string(&mut text);
-        read.map_err(|source| exception(Error::Read { name: name.to_owned(), source }))?;
+pub(crate) fn read_scp<'py>(py: Python<'py>, source: &Bound<'py, PyAny>, pipes: bool) -> PyResult<Bound<'py, PyDict>> {
+    let mut input = input_of(source, pipes)?;
+    let name = &*input.name().to_owned();
+    let text = threads::detach(py, || {
+        let text = kaldera::text::read(&mut input);
+        let text = text.map_err(|source| exception(Error::Read { name: name.to_owned(), source }))?;
         input.finish().map_err(exception)?;
         Ok::<_, PyErr>(text)
-    })?;
+    })??;
     let files = PyDict::new(py);
-    for (before, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+    for (number, line) in (1..).zip(text.lines()) {
         let parts = line.trim_ascii().split_once(|c: char| c.is_ascii_whitespace());
         let Some((key, rest)) = parts.filter(|(key, _)| !key.is_empty()) else {
-            let (line, found) = (before as u64 + 1, line.chars().take(40).collect());
+            let (line, found) = (number as u64, line.chars().take(40).collect());
             return Err(exception(Error::Script { name: name.to_owned(), line, found, archive: false }));
         };
         files.set_item(key, rest.trim_ascii())?;
-        if files.len() == before {
+        if files.len() < number {
             return Err(exception(Error::DuplicateKey { name: name.to_owned(), key: key.to_owned() }));
         }
     }
@@ -442,7 +480,16 @@ impl TableReader {
         let specifier = Rspecifier::parse(rspecifier).map_err(exception)?;
         refuse_pipe(&specifier.rxfilename, pipes)?;
         let pipes = pipes || !matches!(specifier.kind, TableKind::Script);
-        let reader = py.detach(|| kind.open(rspecifier, pipes)).map_err(exception)?;
+        let reader = threads::detach(py, || kind.open(Table::Rspecifier(rspecifier), pipes))?.map_err(exception)?;
+        Ok(Self { reader: Mutex::new(Some(reader)) })
+    }
+
+    /// Of an archive or a script file that Python has opened.
+    #[staticmethod]
+    fn of_file(py: Python<'_>, file: &Bound<'_, PyAny>, is_script: bool, pipes: bool, kind: &str) -> PyResult<Self> {
+        let (kind, input) = (Kind::parse(kind)?, input_of(file, pipes)?);
+        let table = if is_script { Table::Script(input) } else { Table::Archive(input) };
+        let reader = threads::detach(py, || kind.open(table, pipes))?.map_err(exception)?;
         Ok(Self { reader: Mutex::new(Some(reader)) })
     }
 
@@ -451,10 +498,10 @@ impl TableReader {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(String, Bound<'py, PyAny>)>> {
-        let next = py.detach(|| {
+        let next = threads::detach(py, || {
             let mut reader = self.reader.lock().ok()?;
             reader.as_mut()?.next()
-        });
+        })?;
         match next.transpose().map_err(exception)? {
             None => Ok(None),
             Some((key, object)) => Ok(Some((key, object.into_python(py)?))),
@@ -462,8 +509,8 @@ impl TableReader {
     }
 
     /// Without Python's lock: a thread that reads needs it to end.
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.reader.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        threads::detach(py, || drop(self.reader.lock().unwrap_or_else(PoisonError::into_inner).take()))
     }
 }
 
@@ -500,7 +547,7 @@ impl ObjectWriter {
             }
         }
         let compression = compression(compression_method)?;
-        let writer = py.detach(|| TableWriter::open(wspecifier)).map_err(exception)?;
+        let writer = threads::detach(py, || TableWriter::open(wspecifier))?.map_err(exception)?;
         Ok(Self { writer: Mutex::new(Some(writer)), compression, kind })
     }
 
@@ -521,19 +568,19 @@ impl ObjectWriter {
             Some(script) => TableWriter::to_archive_and_script(archive, script),
             None => TableWriter::to_archive(archive),
         };
-        let writer = py.detach(open).map_err(exception)?;
+        let writer = threads::detach(py, open)?.map_err(exception)?;
         let writer = if text { writer.text() } else { writer };
         Ok(Self { writer: Mutex::new(Some(writer)), compression, kind })
     }
 
     fn write(&self, py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let object = Object::from_python(value, self.compression, self.kind)?;
-        let done = py.detach(|| self.lock().as_mut().map(|writer| writer.write(key, &object)));
+        let done = threads::detach(py, || self.lock().as_mut().map(|writer| writer.write(key, &object)))?;
         done.ok_or_else(|| value_error("this table was closed"))?.map_err(exception)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.lock().take().map_or(Ok(()), TableWriter::close)).map_err(exception)
+        threads::detach(py, || self.lock().take().map_or(Ok(()), TableWriter::close))?.map_err(exception)
     }
 }
 
@@ -548,13 +595,13 @@ pub(crate) fn save_object(
     kind: &str,
 ) -> PyResult<()> {
     let object = Object::from_python(value, compression(compression_method)?, Kind::parse(kind)?)?;
-    py.detach(|| {
+    threads::detach(py, || {
         let mut bytes = Vec::new();
         Holder::write(&object, &mut bytes, true)?;
         let mut output = wxfilename::Output::create_path(&path)?;
         output.put(&bytes)?;
         output.close()
-    })
+    })?
     .map_err(exception::<Error>)
 }
 

@@ -5,12 +5,13 @@ use std::io::{BufRead, Write};
 use kaldera::fsa::lattice::Lattice as FsaLattice;
 use kaldera::fsa::{Attribute, FsaOrVec, Fsas};
 use kaldi_io::lattice::{CompactLattice, Lattice};
+use kaldi_io::rxfilename::Input;
 use kaldi_io::table::SequentialReader;
 use kaldi_io::{Error, Holder, Matrix, Vector};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::arguments::integers;
+use crate::arguments::{did_you_mean, integers, list, lists};
 use crate::attributes::{attribute, dictionary};
 use crate::automata::RaggedArc;
 use crate::errors::{exception, value_error};
@@ -75,10 +76,21 @@ pub(crate) enum Special {
 /// Keys and objects.
 pub(crate) type Objects = Box<dyn Iterator<Item = Result<(String, Object), Error>> + Send>;
 
+/// Where a table is.
+pub(crate) enum Table<'a> {
+    Rspecifier(&'a str),
+    Archive(Input),
+    Script(Input),
+}
+
 /// Reads a table of one type of objects.
-fn open<T: Holder>(rspecifier: &str, pipes: bool, object: fn(T) -> Object) -> Result<Objects, Error> {
-    let reader = SequentialReader::<T>::open(rspecifier)?;
-    let reader = if pipes { reader } else { reader.without_pipes() };
+fn open<T: Holder>(table: Table<'_>, pipes: bool, object: fn(T) -> Object) -> Result<Objects, Error> {
+    let reader = match table {
+        Table::Rspecifier(rspecifier) => SequentialReader::<T>::open(rspecifier)?,
+        Table::Archive(input) => SequentialReader::from_archive_input(input)?,
+        Table::Script(input) => SequentialReader::from_script_input(input)?,
+    };
+    let reader = if pipes { reader.checking_pipes() } else { reader.without_pipes() };
     Ok(Box::new(reader.map(move |item| item.map(|(key, value)| (key, object(value))))))
 }
 
@@ -122,8 +134,9 @@ impl Kind {
     pub(crate) fn parse(name: &str) -> PyResult<Self> {
         let known = NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
         known.ok_or_else(|| {
-            let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
-            value_error(format!("there is no kind of objects '{name}': there are {}", names.join(", ")))
+            let names = NAMES.map(|(name, _)| name.to_owned());
+            let hint = Python::attach(|py| did_you_mean(py, name, &names)).unwrap_or_default();
+            value_error(format!("there is no kind of objects '{name}'{hint}: there are {}", names.join(", ")))
         })
     }
 
@@ -133,8 +146,8 @@ impl Kind {
     }
 
     /// Opens a table of this kind.
-    pub(crate) fn open(self, rspecifier: &str, pipes: bool) -> Result<Objects, Error> {
-        of_kind!(self, |object| open(rspecifier, pipes, object))
+    pub(crate) fn open(self, table: Table<'_>, pipes: bool) -> Result<Objects, Error> {
+        of_kind!(self, |object| open(table, pipes, object))
     }
 
     /// The object that a value is; None where the value tells its kind.
@@ -142,14 +155,14 @@ impl Kind {
         Ok(Some(match self {
             Self::Auto | Self::Matrix | Self::Vector => return Ok(None),
             Self::Token => Special::Token(value.extract()?),
-            Self::Tokens => Special::Tokens(value.extract()?),
+            Self::Tokens => Special::Tokens(list(value)?),
             Self::Int32 => Special::Int32(value.extract::<crate::arguments::Int>()?.0),
             Self::Float => Special::Float(value.extract()?),
             Self::Double => Special::Double(value.extract()?),
             Self::Bool => Special::Bool(value.extract()?),
             Self::Lists => Special::Lists(value.try_iter()?.map(|list| integers(&list?)).collect::<PyResult<_>>()?),
-            Self::Pairs => Special::Pairs(value.extract()?),
-            Self::Posterior => Special::Posterior(value.extract()?),
+            Self::Pairs => Special::Pairs(list(value)?),
+            Self::Posterior => Special::Posterior(lists(value)?),
             Self::Lattice => Special::Lattice((&compact(value)?).into()),
             Self::CompactLattice => Special::CompactLattice(compact(value)?),
         }))

@@ -10,20 +10,31 @@ mod errors;
 mod features;
 mod files;
 mod kinds;
+mod live;
 mod losses;
 mod options;
 mod ragged;
 mod recognizer;
+mod results;
 mod rows;
 mod samples;
 mod shape;
 mod threads;
+mod warnings;
 
+use std::ffi::CString;
+
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _kaldera(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    if let Some(warning) = kaldera::base::simd::unknown_choice() {
+        let py = module.py();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(warning)?, 2)?;
+    }
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    warnings::init(module)?;
     module.add_class::<features::FeatureExtractor>()?;
     module.add_class::<features::Stream>()?;
     module.add_class::<files::ObjectReader>()?;
@@ -64,6 +75,7 @@ fn _kaldera(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(losses::forced_align, module)?)?;
     module.add_class::<recognizer::Recognizer>()?;
     module.add_class::<recognizer::Stream>()?;
+    module.add_class::<live::Live>()?;
     module.add_function(wrap_pyfunction!(recognizer::count_errors, module)?)?;
     module.add_class::<shape::RaggedShape>()?;
     module.add_class::<ragged::RaggedTensor>()?;

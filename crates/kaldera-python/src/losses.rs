@@ -10,12 +10,10 @@ use kaldera::losses::{
     CtcOptions, CtcSaved, Error, Impossible, Padded, Ragged, Real, Reduction, RnntOptions, RnntSaved, ctc_loss as ctc,
     rnnt_loss as rnnt,
 };
-use numpy::{
-    PyArray1, PyArray3, PyArrayDyn, PyArrayMethods, PyReadonlyArray3, PyReadonlyArrayDyn, PyUntypedArrayMethods,
-};
+use numpy::{Ix3, IxDyn, PyArray1, PyArray3, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 
-use crate::arguments::{Count, Int, aligned};
+use crate::arguments::{Array, Count, Int, describe, list, lists};
 use crate::errors::{exception, value_error};
 use crate::threads;
 
@@ -98,7 +96,7 @@ impl LossSaved {
     fn backward<'py>(
         &self,
         py: Python<'py>,
-        grad: Vec<f64>,
+        #[pyo3(from_py_with = list)] grad: Vec<f64>,
         threads: Option<Count>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let gradients = threads::run(py, threads, || self.saved.backward(&grad))?.map_err(exception)?;
@@ -115,6 +113,16 @@ impl LossSaved {
 /// px [B, S, T + 1] or [B, S, T], and py [B, S + 1, T].
 type Occupations<'py> = PyResult<(Bound<'py, PyArray3<f64>>, Bound<'py, PyArray3<f64>>)>;
 
+/// Zeros for an array of a shape that the caller names.
+fn zeros(shape: [usize; 3]) -> PyResult<Vec<f64>> {
+    let (mut made, length) = (Vec::new(), shape.iter().try_fold(1_usize, |length, &axis| length.checked_mul(axis)));
+    let reserved = length.and_then(|length| made.try_reserve_exact(length).ok().map(|()| length));
+    let length =
+        reserved.ok_or_else(|| value_error(format!("there is no memory for an array of the shape {shape:?}")))?;
+    made.resize(length, 0.0);
+    Ok(made)
+}
+
 /// Padded arrays of trellises, each of which begins at a symbol and a frame.
 fn occupations<'py>(
     py: Python<'py>,
@@ -123,9 +131,18 @@ fn occupations<'py>(
     frames: usize,
 ) -> Occupations<'py> {
     let is_regular = trellises.iter().any(|(trellis, _)| trellis.rnnt_type() == RnntType::Regular);
-    let columns = frames + usize::from(is_regular);
+    let columns = frames.saturating_add(usize::from(is_regular));
     let number = trellises.len();
-    let (mut by_px, mut by_py) = (vec![0.0; number * symbols * columns], vec![0.0; number * (symbols + 1) * frames]);
+    let fits = |(trellis, [symbol, frame]): &(&Trellis, [usize; 2])| {
+        [(trellis.num_symbols(), *symbol, symbols), (trellis.num_frames(), *frame, frames)]
+            .into_iter()
+            .all(|(number, first, end)| number.checked_add(first).is_some_and(|last| last <= end))
+    };
+    if !trellises.iter().all(fits) {
+        return Err(value_error(format!("{symbols} symbols and {frames} frames are fewer than a sequence has")));
+    }
+    let mut by_px = zeros([number, symbols, columns])?;
+    let mut by_py = zeros([number, symbols.saturating_add(1), frames])?;
     for (i, (trellis, [first_symbol, first_frame])) in trellises.iter().enumerate() {
         let last_frame = trellis.num_frames() + usize::from(is_regular);
         for s in 0..trellis.num_symbols() {
@@ -142,11 +159,7 @@ fn occupations<'py>(
 }
 
 /// The trellises of k2's px [B, S, T + 1] or [B, S, T], and py [B, S + 1, T], within boundaries.
-fn trellises(
-    px: &PyReadonlyArray3<'_, f64>,
-    py: &PyReadonlyArray3<'_, f64>,
-    boundary: &[[usize; 4]],
-) -> PyResult<Vec<Trellis>> {
+fn trellises(px: &Array<'_, f64, Ix3>, py: &Array<'_, f64, Ix3>, boundary: &[[usize; 4]]) -> PyResult<Vec<Trellis>> {
     let ([number, symbols, columns], frames) = ([px.shape()[0], px.shape()[1], px.shape()[2]], py.shape()[2]);
     let fits = py.shape() == [number, symbols + 1, frames] && boundary.len() == number;
     if !fits || !(columns == frames || columns == frames + 1) {
@@ -159,8 +172,7 @@ fn trellises(
         )));
     }
     let rnnt_type = if columns == frames { RnntType::Modified } else { RnntType::Regular };
-    let gaps = |_| value_error("px and py are not contiguous");
-    let (px, py) = (px.as_slice().map_err(gaps)?, py.as_slice().map_err(gaps)?);
+    let (px, py) = (px.values()?, py.values()?);
     let (of_px, of_py) = (symbols * columns, (symbols + 1) * frames);
     let made = boundary.iter().enumerate().map(|(i, &boundary)| {
         let (px, py) = (&px[i * of_px..][..of_px], &py[i * of_py..][..of_py]);
@@ -176,9 +188,9 @@ type Recursion<'py> = PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray3<f
 #[pyfunction]
 pub(crate) fn mutual_information_recursion<'py>(
     py: Python<'py>,
-    px: PyReadonlyArray3<'py, f64>,
-    py_: PyReadonlyArray3<'py, f64>,
-    boundary: Vec<[Count; 4]>,
+    px: Array<'py, f64, Ix3>,
+    py_: Array<'py, f64, Ix3>,
+    #[pyo3(from_py_with = list)] boundary: Vec<[Count; 4]>,
 ) -> Recursion<'py> {
     let (symbols, frames) = (px.shape()[1], py_.shape()[2]);
     let boundary: Vec<[usize; 4]> = boundary.into_iter().map(|row| row.map(|Count(number)| number)).collect();
@@ -194,9 +206,9 @@ pub(crate) fn mutual_information_recursion<'py>(
 #[pyfunction]
 pub(crate) fn get_rnnt_prune_ranges(
     py: Python<'_>,
-    px: PyReadonlyArray3<'_, f64>,
-    py_: PyReadonlyArray3<'_, f64>,
-    boundary: Vec<[Count; 4]>,
+    px: Array<'_, f64, Ix3>,
+    py_: Array<'_, f64, Ix3>,
+    #[pyo3(from_py_with = list)] boundary: Vec<[Count; 4]>,
     s_range: Count,
 ) -> PyResult<(usize, Vec<Vec<usize>>)> {
     let boundary: Vec<[usize; 4]> = boundary.into_iter().map(|row| row.map(|Count(number)| number)).collect();
@@ -215,12 +227,8 @@ fn reduction(name: &str) -> PyResult<Reduction> {
     })
 }
 
-fn padded<T: Float>(values: &PyReadonlyArrayDyn<'_, T>, lengths: Vec<usize>) -> PyResult<Padded<T>> {
-    let owned = match values.as_slice() {
-        Ok(values) => values.to_vec(),
-        Err(_) => values.as_array().iter().copied().collect(),
-    };
-    Padded::new(owned, values.shape(), lengths).map_err(exception)
+fn padded<T: Float>(values: &Array<'_, T, IxDyn>, lengths: Vec<usize>) -> PyResult<Padded<T>> {
+    Padded::new(values.to_vec()?, values.shape(), lengths).map_err(exception)
 }
 
 /// Losses as Python has them.
@@ -234,13 +242,12 @@ fn finished<'py>(py: Python<'py>, result: Result<(Vec<f64>, Box<dyn Saved>), Err
 /// Runs a loss over inputs of either type.
 macro_rules! of_either {
     ($py:ident, $threads:ident, $input:ident, |$values:ident| $loss:expr) => {{
-        let $input = aligned($input)?;
-        if let Ok($values) = $input.extract::<PyReadonlyArrayDyn<'_, f32>>() {
+        if let Ok($values) = $input.extract::<Array<'_, f32, IxDyn>>() {
             $loss
-        } else if let Ok($values) = $input.extract::<PyReadonlyArrayDyn<'_, f64>>() {
+        } else if let Ok($values) = $input.extract::<Array<'_, f64, IxDyn>>() {
             $loss
         } else {
-            Err(value_error(format!("{} is not float32 or float64", $input.getattr("dtype")?)))
+            Err(value_error(format!("expected an array of float32 or float64, not {}", describe($input))))
         }
     }};
 }
@@ -251,8 +258,8 @@ macro_rules! of_either {
 pub(crate) fn ctc_loss<'py>(
     py: Python<'py>,
     logits: &Bound<'py, PyAny>,
-    lengths: Vec<usize>,
-    labels: Vec<Vec<i32>>,
+    #[pyo3(from_py_with = list)] lengths: Vec<usize>,
+    #[pyo3(from_py_with = lists)] labels: Vec<Vec<i32>>,
     blank: Count,
     reduction_name: &str,
     zero_infinity: bool,
@@ -262,7 +269,8 @@ pub(crate) fn ctc_loss<'py>(
     let options = CtcOptions::default()
         .with_blank(blank.0)
         .with_reduction(reduction(reduction_name)?)
-        .with_impossible(impossible);
+        .with_impossible(impossible)
+        .with_allow_nan(true);
     let labels = Ragged::from_lists(&labels).map_err(exception)?;
     of_either!(py, threads, logits, |values| {
         let batch = padded(&values, lengths)?;
@@ -296,7 +304,8 @@ fn rnnt_options(
         .with_rnnt_type(rnnt_type)
         .with_delay_penalty(delay_penalty)
         .with_clamp(clamp)
-        .with_reduction(reduction(reduction_name)?))
+        .with_reduction(reduction(reduction_name)?)
+        .with_allow_nan(true))
 }
 
 /// RNN-T of a joiner's logits: [N, T, S + 1, C], or with ranges [N, T, s_range, C].
@@ -305,9 +314,9 @@ fn rnnt_options(
 pub(crate) fn rnnt_loss<'py>(
     py: Python<'py>,
     logits: &Bound<'py, PyAny>,
-    lengths: Vec<usize>,
-    labels: Vec<Vec<i32>>,
-    ranges: Option<(usize, Vec<Vec<usize>>)>,
+    #[pyo3(from_py_with = list)] lengths: Vec<usize>,
+    #[pyo3(from_py_with = lists)] labels: Vec<Vec<i32>>,
+    ranges: Option<(usize, Bound<'py, PyAny>)>,
     blank: Count,
     rnnt_type: &str,
     delay_penalty: f64,
@@ -317,7 +326,8 @@ pub(crate) fn rnnt_loss<'py>(
 ) -> Losses<'py> {
     let options = rnnt_options(blank.0, rnnt_type, delay_penalty, clamp, reduction_name)?;
     let labels = Ragged::from_lists(&labels).map_err(exception)?;
-    let ranges = ranges.map(|(s_range, begins)| PruneRanges::new(s_range, begins)).transpose().map_err(exception)?;
+    let made = |(s_range, begins)| PruneRanges::new(s_range, lists(&begins)?).map_err(exception);
+    let ranges = ranges.map(made).transpose()?;
     of_either!(py, threads, logits, |values| {
         let batch = padded(&values, lengths)?;
         let work = || {
@@ -338,8 +348,8 @@ pub(crate) fn rnnt_loss_simple<'py>(
     py: Python<'py>,
     am: &Bound<'py, PyAny>,
     lm: &Bound<'py, PyAny>,
-    lengths: Vec<usize>,
-    labels: Vec<Vec<i32>>,
+    #[pyo3(from_py_with = list)] lengths: Vec<usize>,
+    #[pyo3(from_py_with = lists)] labels: Vec<Vec<i32>>,
     scales: (f64, f64),
     blank: Count,
     rnnt_type: &str,
@@ -351,7 +361,7 @@ pub(crate) fn rnnt_loss_simple<'py>(
     let symbols: Vec<usize> = labels.iter().map(|labels| labels.len() + 1).collect();
     let labels = Ragged::from_lists(&labels).map_err(exception)?;
     of_either!(py, threads, am, |values| {
-        let of_decoder = aligned(lm)?.extract().map_err(|_| value_error("am and lm have different types"))?;
+        let of_decoder = lm.extract().map_err(|_| value_error("am and lm have different types"))?;
         let (am, lm) = (padded(&values, lengths)?, padded(&of_decoder, symbols)?);
         let work = || {
             let (losses, saved) = rnnt_loss_smoothed(&am, &lm, &labels, scales.0, scales.1, &options)?;
@@ -368,15 +378,15 @@ type Paths<'py> = (Bound<'py, PyArrayDyn<i32>>, Bound<'py, PyArrayDyn<f32>>);
 #[pyfunction]
 pub(crate) fn forced_align<'py>(
     py: Python<'py>,
-    log_probs: PyReadonlyArray3<'py, f32>,
-    lengths: Vec<usize>,
-    labels: Vec<Vec<i32>>,
+    log_probs: Array<'py, f32, Ix3>,
+    #[pyo3(from_py_with = list)] lengths: Vec<usize>,
+    #[pyo3(from_py_with = lists)] labels: Vec<Vec<i32>>,
     blank: Int,
 ) -> PyResult<Paths<'py>> {
     let shape = log_probs.shape();
     let (number, frames, classes) = (shape[0], shape[1], shape[2]);
     // Owned: other threads of Python may write into the array meanwhile.
-    let values = log_probs.as_slice().map_err(|_| value_error("log_probs is not contiguous"))?.to_vec();
+    let values = log_probs.to_vec()?;
     if [lengths.len(), labels.len()] != [number; 2] || lengths.iter().any(|&length| length > frames) {
         return Err(value_error(format!(
             "log_probs has {number} sequences of {frames} frames, and there are the lengths {lengths:?} and {} targets",

@@ -4,7 +4,21 @@ use kaldi_feat::options::{OptionSet, OptionValue, Registry};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
+use crate::arguments::did_you_mean;
 use crate::errors::value_error;
+
+/// What librosa, torchaudio, lhotse and transformers call options.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("fmax", "high_freq"),
+    ("fmin", "low_freq"),
+    ("n_mels", "num_mel_bins"),
+    ("n_mfcc", "num_ceps"),
+    ("num_filters", "num_mel_bins"),
+    ("num_mels", "num_mel_bins"),
+    ("preemph_coeff", "preemphasis_coefficient"),
+    ("sampling_rate", "sample_frequency"),
+    ("sr", "sample_frequency"),
+];
 
 /// All options of a structure.
 struct Listed<'a>(Vec<(&'static str, &'a mut dyn OptionValue)>);
@@ -17,7 +31,7 @@ impl<'a> Registry<'a> for Listed<'a> {
 
 /// Sets options by name: `num_mel_bins` or `num-mel-bins`. None stands for what there is.
 ///
-/// An error lists the names that there are.
+/// An error names what may have been meant, and the names that there are.
 pub(crate) fn set<T: OptionSet>(target: &mut T, options: &Bound<'_, PyDict>) -> PyResult<()> {
     let mut listed = Listed(Vec::new());
     target.register(&mut listed);
@@ -27,7 +41,11 @@ pub(crate) fn set<T: OptionSet>(target: &mut T, options: &Bound<'_, PyDict>) -> 
         let Some((_, place)) = listed.0.iter_mut().find(|(known, _)| *known == wanted) else {
             let mut names: Vec<String> = listed.0.iter().map(|(known, _)| known.replace('-', "_")).collect();
             names.sort_unstable();
-            return Err(value_error(format!("there is no option '{name}': there are {}", names.join(", "))));
+            let own_name =
+                ELSEWHERE.iter().find(|(theirs, ours)| *theirs == name && names.iter().any(|own| own == ours));
+            let typed = own_name.map_or(&*name, |(_, ours)| ours);
+            let hint = did_you_mean(options.py(), typed, &names)?;
+            return Err(value_error(format!("there is no option '{name}'{hint}: there are {}", names.join(", "))));
         };
         if value.is_none() {
             continue;

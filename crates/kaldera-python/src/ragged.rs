@@ -4,12 +4,12 @@ use kaldera::ragged::{
     Error, Number, Numbers, Order, PadMode, PadSide, Ragged, RaggedShape as Shape, RowSplits, index_and_sum as sums_of,
     index_tensor_ragged,
 };
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{Ix1, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList, PySlice, PyTuple};
 
-use crate::arguments::{Count, aligned, in_range, integers};
+use crate::arguments::{Array, Count, in_range, integers, list, lists};
 use crate::errors::{exception, value_error};
 use crate::shape::{RaggedShape, check_cpu, is_cpu, of_splits, regular, row_at, splits_of};
 use crate::threads;
@@ -194,11 +194,11 @@ fn exact(tensor: &RaggedTensor, name: &str, value: f64) -> PyResult<f64> {
 
 /// The numbers of an array of one axis and of a type.
 fn numbers_of<T: numpy::Element + Copy>(values: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {
-    let values = aligned(&as_array(values)?)?;
-    let values = values.extract::<PyReadonlyArray1<'_, T>>();
+    let values = as_array(values)?;
+    let values = values.extract::<Array<'_, T, Ix1>>();
     let values =
         values.map_err(|_| value_error(format!("this takes an array of one axis, of {dtype} as the tensor")))?;
-    Ok(values.as_array().to_vec())
+    values.to_vec()
 }
 
 /// NumPy's array of another library's on any device, or of a list.
@@ -224,15 +224,14 @@ fn of_array(array: &Bound<'_, PyAny>) -> PyResult<RaggedTensor> {
 
 /// Lists with the values of an array.
 fn of_values(shape: Shape, values: &Bound<'_, PyAny>) -> PyResult<RaggedTensor> {
-    let values = &aligned(values)?;
-    let values = if let Ok(values) = values.extract::<PyReadonlyArray1<'_, i32>>() {
-        Values::I32(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
-    } else if let Ok(values) = values.extract::<PyReadonlyArray1<'_, f64>>() {
-        Values::F64(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
+    let values = if let Ok(values) = values.extract::<Array<'_, i32, Ix1>>() {
+        Values::I32(Ragged::new(shape, values.to_vec()?).map_err(exception)?)
+    } else if let Ok(values) = values.extract::<Array<'_, f64, Ix1>>() {
+        Values::F64(Ragged::new(shape, values.to_vec()?).map_err(exception)?)
     } else {
-        let values = values.extract::<PyReadonlyArray1<'_, f32>>();
+        let values = values.extract::<Array<'_, f32, Ix1>>();
         let values = values.map_err(|_| value_error("values are an int32, float32 or float64 array of one axis"))?;
-        Values::F32(Ragged::new(shape, values.as_array().to_vec()).map_err(exception)?)
+        Values::F32(Ragged::new(shape, values.to_vec()?).map_err(exception)?)
     };
     Ok(RaggedTensor { values })
 }
@@ -287,7 +286,10 @@ impl RaggedTensor {
 
     /// From the row splits of each axis but the first, and the values.
     #[staticmethod]
-    fn from_row_splits(row_splits: Vec<Vec<i32>>, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn from_row_splits(
+        #[pyo3(from_py_with = lists)] row_splits: Vec<Vec<i32>>,
+        values: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
         of_values(of_splits(row_splits)?, values)
     }
 
@@ -555,7 +557,11 @@ impl RaggedTensor {
 
     /// Tensors of one type joined along an axis.
     #[staticmethod]
-    fn cat(py: Python<'_>, srcs: Vec<PyRef<'_, Self>>, axis: Count) -> PyResult<Self> {
+    fn cat<'py>(
+        py: Python<'py>,
+        #[pyo3(from_py_with = list)] srcs: Vec<PyRef<'py, Self>>,
+        axis: Count,
+    ) -> PyResult<Self> {
         ragged_cat(py, srcs, axis)
     }
 
@@ -631,7 +637,11 @@ fn no_floats() -> PyErr {
 
 /// Tensors joined along an axis.
 #[pyfunction]
-pub(crate) fn ragged_cat(py: Python<'_>, tensors: Vec<PyRef<'_, RaggedTensor>>, axis: Count) -> PyResult<RaggedTensor> {
+pub(crate) fn ragged_cat<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = list)] tensors: Vec<PyRef<'py, RaggedTensor>>,
+    axis: Count,
+) -> PyResult<RaggedTensor> {
     let joined = |error: Error| exception(error);
     let first = tensors.first().ok_or_else(|| value_error("there is nothing to concatenate"))?;
     macro_rules! of_type {
@@ -661,16 +671,15 @@ pub(crate) fn index_lists(
     default: i32,
 ) -> PyResult<RaggedTensor> {
     let indexes = indexes.ints()?;
-    let values = &aligned(values)?;
-    if let Ok(values) = values.extract::<PyReadonlyArray1<'_, i32>>() {
-        let values = values.as_array().to_vec();
+    if let Ok(values) = values.extract::<Array<'_, i32, Ix1>>() {
+        let values = values.to_vec()?;
         return Ok(threads::run(py, None, || index_tensor_ragged(&values, indexes, default))?
             .map_err(exception)?
             .into());
     }
-    let values = values.extract::<PyReadonlyArray1<'_, f32>>();
+    let values = values.extract::<Array<'_, f32, Ix1>>();
     let values = values.map_err(|_| value_error("values are an int32 or float32 array of one axis"))?;
-    let (values, default) = (values.as_array().to_vec(), f64::from(default).convert());
+    let (values, default) = (values.to_vec()?, f64::from(default).convert());
     let made = threads::run(py, None, || index_tensor_ragged(&values, indexes, default))?.map_err(exception)?;
     Ok(RaggedTensor { values: Values::F32(made) })
 }
@@ -683,15 +692,14 @@ pub(crate) fn index_and_sum<'py>(
     indexes: &RaggedTensor,
 ) -> PyResult<Bound<'py, PyAny>> {
     let indexes = indexes.ints()?;
-    let values = &aligned(values)?;
-    if let Ok(values) = values.extract::<PyReadonlyArray1<'_, f64>>() {
-        let values = values.as_array().to_vec();
+    if let Ok(values) = values.extract::<Array<'_, f64, Ix1>>() {
+        let values = values.to_vec()?;
         let sums = threads::run(py, None, || sums_of(&values, indexes))?.map_err(exception)?;
         return Ok(PyArray1::from_vec(py, sums).into_any());
     }
-    let values = values.extract::<PyReadonlyArray1<'_, f32>>();
+    let values = values.extract::<Array<'_, f32, Ix1>>();
     let values = values.map_err(|_| value_error("values are a float32 or float64 array of one axis"))?;
-    let values = values.as_array().to_vec();
+    let values = values.to_vec()?;
     let sums = threads::run(py, None, || sums_of(&values, indexes))?.map_err(exception)?;
     Ok(PyArray1::from_vec(py, sums).into_any())
 }

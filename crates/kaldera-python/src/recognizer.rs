@@ -5,36 +5,18 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use kaldera::decoder::score::{Rules, score_words};
-use kaldera::decoder::{Recognition, Segment};
+use kaldera::decoder::score::{Rules, Units, score_words};
 use kaldera::feat::Audio;
 use kaldera::recognizer::{DecodingOptions, PauseOptions, RecognizerStream};
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use self_cell::self_cell;
 
-use crate::arguments::Count;
+use crate::arguments::{Count, did_you_mean, list};
 use crate::errors::{exception, value_error};
-use crate::samples::{Channel, audio, warn_of_scale};
+use crate::live::Live;
+use crate::results::{Guess, Part, ended, guesses, parts};
+use crate::samples::{Channel, Given, audio, channels, warn_of_scale};
 use crate::threads;
-
-/// Text, start and end in seconds, confidence, number.
-type Part = (String, f64, f64, Option<f64>, i32);
-
-/// Score, words, tokens.
-type Guess = (f64, Vec<Part>, Vec<Part>);
-
-fn parts(segments: &[Segment]) -> Vec<Part> {
-    let part = |segment: &Segment| (segment.text.clone(), segment.start, segment.end, segment.confidence, segment.id);
-    segments.iter().map(part).collect()
-}
-
-fn guesses(result: &Recognition) -> Vec<Guess> {
-    let guess = |hypothesis: &kaldera::decoder::Hypothesis| {
-        (hypothesis.scores.total(), parts(&hypothesis.words), parts(&hypothesis.tokens))
-    };
-    result.hypotheses.iter().map(guess).collect()
-}
 
 /// Recognises speech.
 #[pyclass(frozen, subclass, module = "kaldera._kaldera")]
@@ -59,9 +41,9 @@ impl Recognizer {
                 described
             }
         };
-        let opened = py.detach(|| kaldera::Recognizer::open_with(&folder, change)).map_err(exception);
+        let opened = threads::detach(py, || kaldera::Recognizer::open_with(&folder, change))?.map_err(exception);
         if let Some(error) = failed {
-            return Err(value_error(format!("options of decoding: {error}")));
+            return Err(error);
         }
         Ok(Self { inner: Arc::new(opened?) })
     }
@@ -83,15 +65,14 @@ impl Recognizer {
     fn _transcribe<'py>(
         &self,
         py: Python<'py>,
-        recordings: Vec<Bound<'py, PyAny>>,
-        rates: Vec<f32>,
-        keys: Vec<String>,
+        #[pyo3(from_py_with = list)] recordings: Vec<Given<'py>>,
+        #[pyo3(from_py_with = list)] rates: Vec<f32>,
+        #[pyo3(from_py_with = list)] keys: Vec<String>,
         scale: f32,
         threads: Option<Count>,
     ) -> PyResult<Vec<Vec<Guess>>> {
-        let channels =
-            recordings.iter().map(|recording| Channel::new(recording, scale)).collect::<PyResult<Vec<_>>>()?;
-        warn_of_scale(py, &channels)?;
+        let channels = channels(&recordings, scale)?;
+        warn_of_scale(py, &channels, true)?;
         let inputs = channels.iter().zip(&rates).zip(&keys);
         let inputs = inputs.map(|((channel, &rate), key)| Ok(audio(channel.samples()?, rate, key, 1.0)));
         let inputs = inputs.collect::<PyResult<Vec<Audio<'_>>>>()?;
@@ -111,58 +92,60 @@ impl Recognizer {
     fn _align<'py>(
         &self,
         py: Python<'py>,
-        recording: &Bound<'py, PyAny>,
+        recording: Given<'py>,
         rate: f32,
         key: &str,
         scale: f32,
         transcript: &str,
     ) -> PyResult<Vec<Part>> {
-        let channel = Channel::new(recording, scale)?;
-        warn_of_scale(py, std::slice::from_ref(&channel))?;
+        let channel = Channel::new(&recording, scale)?;
+        warn_of_scale(py, std::slice::from_ref(&channel), true)?;
         let input = audio(channel.samples()?, rate, key, 1.0);
         let words = threads::run(py, None, || self.inner.align(&input, transcript))?;
         Ok(parts(&words.map_err(exception)?))
     }
 
     fn _stream(&self, key: &str, rate: f32) -> PyResult<Stream> {
-        let made = Running::try_new(Arc::clone(&self.inner), |recognizer| recognizer.stream(key, rate).map(Some));
-        Ok(Stream { running: Mutex::new(made.map_err(exception)?) })
+        let running = Mutex::new(Some(self.inner.stream(key, rate).map_err(exception)?));
+        Ok(Stream { running })
+    }
+
+    fn _live(&self, rate: f32) -> PyResult<Live> {
+        Live::new(Arc::clone(&self.inner), rate)
     }
 }
 
 /// Options with some of them changed.
-fn overlaid(described: &DecodingOptions, changes: &str) -> Result<DecodingOptions, serde_json::Error> {
-    let mut all = serde_json::to_value(described)?;
-    let changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes)?;
-    if let Some(all) = all.as_object_mut() {
-        all.extend(changes.into_iter().map(|(name, value)| (name.replace('_', "-"), value)));
+fn overlaid(described: &DecodingOptions, changes: &str) -> PyResult<DecodingOptions> {
+    let wrong = |error| value_error(format!("options of decoding: {error}"));
+    let mut all = serde_json::to_value(described).map_err(wrong)?;
+    let changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).map_err(wrong)?;
+    let Some(options) = all.as_object_mut() else { return Ok(described.clone()) };
+    for (name, value) in changes {
+        let Some(place) = options.get_mut(&name.replace('_', "-")) else {
+            let names: Vec<String> = options.keys().map(|name| name.replace('-', "_")).collect();
+            let hint = Python::attach(|py| did_you_mean(py, &name, &names))?;
+            return Err(value_error(format!("there is no option '{name}'{hint}: there are {}", names.join(", "))));
+        };
+        *place = value;
     }
-    serde_json::from_value(all)
+    serde_json::from_value(all).map_err(wrong)
 }
-
-type Streaming<'r> = Option<RecognizerStream<'r>>;
-
-self_cell!(
-    /// A stream with the model that it borrows.
-    struct Running {
-        owner: Arc<kaldera::Recognizer>,
-        #[not_covariant]
-        dependent: Streaming,
-    }
-);
 
 /// Recognition while samples come.
 #[pyclass(module = "kaldera._kaldera", name = "RecognizerStream", frozen)]
 pub(crate) struct Stream {
-    running: Mutex<Running>,
+    /// None after its end.
+    running: Mutex<Option<RecognizerStream>>,
 }
 
 #[pymethods]
 impl Stream {
     fn _accept(&self, py: Python<'_>, samples: &Bound<'_, PyAny>, scale: f32) -> PyResult<()> {
-        let channel = Channel::new(samples, scale)?;
-        let samples = channel.samples()?.to_f32();
-        self.with(py, |stream| stream.accept(&samples))
+        let channel = Channel::new(&(samples.clone(), None), scale)?;
+        warn_of_scale(py, std::slice::from_ref(&channel), false)?;
+        let samples = channel.samples()?;
+        self.with(py, |stream| stream.accept(samples))
     }
 
     fn _partial(&self, py: Python<'_>) -> PyResult<Vec<Guess>> {
@@ -170,25 +153,19 @@ impl Stream {
     }
 
     fn _finish(&self, py: Python<'_>) -> PyResult<Vec<Guess>> {
-        let finish = |stream: &mut Streaming<'_>| stream.take().map(RecognizerStream::finish);
-        let last =
-            threads::run_locked(py, &self.running, |running| running.with_dependent_mut(|_, stream| finish(stream)))?;
+        let finish = |stream: &mut Option<RecognizerStream>| stream.take().map(RecognizerStream::finish);
+        let last = threads::run_locked(py, &self.running, finish)?;
         Ok(guesses(&last.ok_or_else(ended)?.map_err(exception)?))
     }
-}
-
-fn ended() -> PyErr {
-    value_error("this stream was finished: begin a new one")
 }
 
 impl Stream {
     fn with<R: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut RecognizerStream<'_>) -> Result<R, kaldera::Error> + Send,
+        work: impl FnOnce(&mut RecognizerStream) -> Result<R, kaldera::Error> + Send,
     ) -> PyResult<R> {
-        let work = |running: &mut Running| running.with_dependent_mut(|_, stream| stream.as_mut().map(work));
-        let done = threads::run_locked(py, &self.running, work)?;
+        let done = threads::run_locked(py, &self.running, |stream| stream.as_mut().map(work))?;
         done.ok_or_else(ended)?.map_err(exception)
     }
 }
@@ -197,11 +174,11 @@ impl Stream {
 #[pyfunction]
 pub(crate) fn count_errors(
     py: Python<'_>,
-    references: Vec<String>,
-    hypotheses: Vec<String>,
+    #[pyo3(from_py_with = list)] references: Vec<String>,
+    #[pyo3(from_py_with = list)] hypotheses: Vec<String>,
     characters: bool,
 ) -> PyResult<(usize, usize, usize, usize)> {
-    let rules = Rules::levenshtein().with_characters(characters);
+    let rules = Rules::levenshtein().with_units(if characters { Units::Characters } else { Units::Words });
     py.detach(|| {
         let mut sums = (0, 0, 0, 0);
         for (reference, hypothesis) in references.iter().zip(&hypotheses) {

@@ -6,20 +6,19 @@ use kaldi_feat::{
 };
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut};
 use numpy::ndarray::Array2;
-use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{Ix2, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::Int;
+use crate::arguments::{Array, Int};
 use crate::errors::{exception, value_error};
 use crate::options;
 use crate::samples::Channel;
 
-/// A C-contiguous array as rows.
-fn view<'a, T: kaldi_matrix::Real + numpy::Element>(array: &'a PyReadonlyArray2<'_, T>) -> PyResult<SubMatrix<'a, T>> {
+/// An array as rows.
+fn view<'a, T: kaldi_matrix::Real + numpy::Element>(array: &'a Array<'_, T, Ix2>) -> PyResult<SubMatrix<'a, T>> {
     let [rows, cols] = [array.shape()[0], array.shape()[1]];
-    let values = array.as_slice().map_err(|_| value_error("the rows of the array are not one after the other"))?;
-    SubMatrix::new(values, rows, cols, cols).map_err(exception)
+    SubMatrix::new(array.values()?, rows, cols, cols).map_err(exception)
 }
 
 /// A matrix as an array, without copying.
@@ -41,7 +40,7 @@ pub(crate) fn shaped<T: numpy::Element>(
     Ok(PyArray2::from_owned_array(py, Array2::from_shape_vec([rows, cols], values).map_err(exception)?))
 }
 
-type Features<'py> = PyReadonlyArray2<'py, f32>;
+type Features<'py> = Array<'py, f32, Ix2>;
 type Made<'py> = PyResult<Bound<'py, PyArray2<f32>>>;
 
 /// Deltas of features.
@@ -84,7 +83,7 @@ pub(crate) fn cmvn_stats<'py>(py: Python<'py>, features: Vec<Features<'py>>) -> 
 pub(crate) fn apply_cmvn<'py>(
     py: Python<'py>,
     features: Features<'py>,
-    stats: PyReadonlyArray2<'py, f64>,
+    stats: Array<'py, f64, Ix2>,
     norm_vars: bool,
     reverse: bool,
 ) -> Made<'py> {
@@ -147,7 +146,7 @@ pub(crate) fn resample<'py>(
         "polyphase" => false,
         other => return Err(value_error(format!("method={other:?} can't be: it is \"polyphase\" or \"kaldi\""))),
     };
-    let channel = Channel::new(audio, 1.0)?;
+    let channel = Channel::new(&(audio.clone(), None), 1.0)?;
     let samples = channel.samples()?;
     let values = py.detach(|| -> Result<_, kaldi_feat::Error> {
         if from_rate == to_rate {

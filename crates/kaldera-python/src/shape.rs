@@ -5,7 +5,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use crate::arguments::{Count, integers};
+use crate::arguments::{Count, integers, lists};
 use crate::errors::{exception, value_error};
 use crate::threads;
 
@@ -96,7 +96,7 @@ impl RaggedShape {
 
     /// From the row splits of each axis but the first.
     #[staticmethod]
-    fn from_row_splits(row_splits: Vec<Vec<i32>>) -> PyResult<Self> {
+    fn from_row_splits(#[pyo3(from_py_with = lists)] row_splits: Vec<Vec<i32>>) -> PyResult<Self> {
         Ok(of_splits(row_splits)?.into())
     }
 

@@ -16,6 +16,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::arguments::Count;
 use crate::errors::{exception, value_error};
+use crate::warnings;
 
 /// The pools of one process by their numbers of threads: that for 0, and the last one of another
 /// number. A pool that gives way ends with its work.
@@ -48,10 +49,17 @@ fn pool(threads: Option<Count>) -> PyResult<Arc<ThreadPool>> {
     Ok(pool)
 }
 
+/// Runs `work` on this thread without Python's lock, then tells its warnings.
+pub(crate) fn detach<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+    let (made, told) = py.detach(|| warnings::kept(work));
+    warnings::tell(py, told)?;
+    Ok(made)
+}
+
 /// Runs `work` in a pool of `threads` threads (none: one for each processor), without Python's lock.
 pub(crate) fn run<R: Send>(py: Python<'_>, threads: Option<Count>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let pool = pool(threads)?;
-    Ok(py.detach(|| pool.install(work)))
+    detach(py, || pool.install(work))
 }
 
 /// Runs `work` with what `mutex` holds, in the pool of all processors, without Python's lock. The
@@ -63,11 +71,11 @@ pub(crate) fn run_locked<T: Send, R: Send>(
     work: impl FnOnce(&mut T) -> R + Send,
 ) -> PyResult<R> {
     let pool = pool(None)?;
-    Ok(py.detach(|| {
+    detach(py, || {
         let mut held = mutex.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *held;
         pool.install(|| work(held))
-    }))
+    })
 }
 
 /// How long a signal may wait.
@@ -102,5 +110,5 @@ pub(crate) fn run_long<R: Send>(
             }
         })
     };
-    py.detach(wait)
+    detach(py, wait)?
 }

@@ -441,3 +441,43 @@ def test_passes_read_files_once_and_go_on_in_forks(tmp_path):
     assert [value[0, 0] for value in table.values()] == list(range(40))
     backwards = kaldera.files.LazyTable({key: table.file(key) for key in reversed([*table])})
     assert_same(dict(backwards.items()), expected)
+
+
+def test_open_files_stand_where_paths_do(tmp_path):
+    import io
+    import tarfile
+
+    table = {"a": np.arange(12, dtype=np.float32).reshape(3, 4), "b": np.ones((50, 400), np.float32)}
+    file = io.BytesIO()
+    kaldera.save_ark(file, table)
+    path = tmp_path / "t.ark"
+    kaldera.save_ark(path, table, scp=tmp_path / "t.scp")
+    assert file.getvalue() == path.read_bytes()
+    with tarfile.open(tmp_path / "t.tar", "w") as tar:
+        tar.add(path, "t.ark")
+    with tarfile.open(tmp_path / "t.tar") as tar, open(path, "rb") as opened, open(path, "rb", buffering=0) as raw:
+        for source in (io.BytesIO(file.getvalue()), opened, raw, tar.extractfile("t.ark")):
+            found = dict(kaldera.load_ark(source))
+            assert list(found) == ["a", "b"] and all(np.array_equal(found[key], table[key]) for key in table)
+            assert not source.closed
+    for mode in ("r", "rb"):
+        with open(tmp_path / "t.scp", mode) as listed:
+            assert np.array_equal(kaldera.load_scp(listed)["a"], table["a"])
+        with open(tmp_path / "t.scp", mode) as listed:
+            assert [key for key, _ in kaldera.load_scp_sequential(listed)] == ["a", "b"]
+    kaldera.save_mat(tmp_path / "m", table["a"])
+    with open(tmp_path / "m", "rb") as opened:
+        assert np.array_equal(kaldera.load_mat(opened), table["a"])
+    with open(tmp_path / "t.scp", "rb") as opened, pytest.raises(ValueError, match="t.scp"):
+        kaldera.load_mat(opened)
+    with pytest.raises(ValueError, match="half|end|short|EOF|eof"):
+        dict(kaldera.load_ark(io.BytesIO(file.getvalue()[:-7])))
+    with pytest.raises(ValueError, match="needs the path"):
+        kaldera.save_ark(io.BytesIO(), table, scp="t.scp")
+
+    class Broken:
+        def read(self, size):
+            raise OSError("the tape is torn")
+
+    with pytest.raises(OSError, match="the tape is torn"):
+        dict(kaldera.load_ark(Broken()))

@@ -84,6 +84,39 @@ def test_labels_may_be_lists_padded_or_in_a_row():
         kaldera.ctc_loss(logits, [[1], []], reduction="avg")
 
 
+def spoilt(losses, gradient, whole):
+    """Of the sequence 1, by the losses and the gradient that the others keep."""
+    others = [0, 2]
+    np.testing.assert_array_equal(losses[others], whole[0][others])
+    np.testing.assert_array_equal(gradient[others], whole[1][others])
+    return losses[1], gradient[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_frames_that_are_not_finite_spoil_their_own_sequence(dtype):
+    ctc = RNG.normal(size=(3, 6, 4)).astype(dtype), kaldera.ctc_loss
+    rnnt = RNG.normal(size=(3, 6, 3, 4)).astype(dtype), kaldera.rnnt_loss
+    labels, lengths = [[1, 2], [3, 1], [2, 2]], [6, 5, 4]
+    for logits, loss in [ctc, rnnt]:
+        whole = loss(logits, labels, lengths, reduction="none")
+        logits[1, 3] = -np.inf
+        loss_of, gradient = spoilt(*loss(logits, labels, lengths, reduction="none"), whole)
+        assert loss_of == np.inf and (gradient == 0).all()
+        assert loss(logits, labels, lengths)[0] == np.inf
+        if loss is kaldera.ctc_loss:
+            zero = loss(logits, labels, lengths, reduction="none", zero_infinity=True)
+            assert spoilt(*zero, whole)[0] == 0
+        for bad in [np.nan, np.inf]:
+            logits[1, 3, ..., 2] = bad
+            loss_of, gradient = spoilt(*loss(logits, labels, lengths, reduction="none"), whole)
+            assert np.isnan(loss_of) and np.isnan(gradient[:5]).all() and (gradient[5:] == 0).all()
+            assert np.isnan(loss(logits, labels, lengths)[0])
+        # Padding is not read.
+        logits[1] = 0
+        logits[2, 4:] = np.nan
+        assert np.isfinite(loss(logits, labels, lengths)[1]).all()
+
+
 def test_too_short_sequences_are_infinite_or_zero():
     logits = np.zeros((1, 2, 3))
     assert kaldera.ctc_loss(logits, [[1, 1]])[0] == np.inf

@@ -6,6 +6,8 @@ import importlib
 import inspect
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -42,6 +44,13 @@ def test_stubs_have_the_names_of_the_library():
         has = {key for key in vars(real[name]) if not key.startswith("__")} | {"__new__"}
         hidden = {key for key in written if key.startswith("__")}
         assert written - hidden == has - {"__new__"}, name
+
+
+def test_k2_is_there_without_an_import_of_its_own():
+    code = "import sys, kaldera; assert 'kaldera.k2' not in sys.modules; kaldera.k2.Fsa"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'k3'"):
+        kaldera.k3
 
 
 def test_all_public_names_are_exported():

@@ -10,7 +10,7 @@ import pytest
 
 import kaldera
 import kaldera.ray
-from test_recognition import model  # noqa: F401, a fixture
+from models import model  # noqa: F401, a fixture
 
 RATE = 16000
 
@@ -105,7 +105,7 @@ def test_transcripts_are_those_of_the_recogniser(model, batch):  # noqa: F811
     assert set(mapped) == {"key", "text", "words", "error"}
     recognizer = kaldera.Recognizer(model)
     for place, number in [(0, 8000), (3, 4000)]:
-        expected = recognizer.transcribe(samples(number, number))
+        expected = recognizer.transcribe(samples(number, number), 16000)
         assert mapped["text"][place] == expected.text and mapped["error"][place] == ""
         words = json.loads(mapped["words"][place])
         assert [word["text"] for word in words] == [word.text for word in expected.words]

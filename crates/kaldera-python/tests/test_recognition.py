@@ -8,40 +8,9 @@ import pytest
 
 import kaldera
 
+from models import model  # noqa: F401, a fixture
+
 DIGITS = pathlib.Path(__file__).resolve().parents[2] / "kaldera-digits"
-
-
-def write_safetensors(path, tensors):
-    """The format is a length, JSON, and bytes."""
-    import json
-    import struct
-
-    header, body = {}, b""
-    for name, array in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(body), len(body) + array.nbytes]}
-        body += array.tobytes()
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
-
-
-@pytest.fixture
-def model(tmp_path):
-    """Its scores are those of random weights."""
-    weights = np.random.default_rng(5).normal(0, 0.02, (3, 40)).astype(np.float32)
-    write_safetensors(tmp_path / "network.safetensors", {"output.weight": weights})
-    (tmp_path / "tokens.txt").write_text("<blk> 0\nyes 1\nno 2\n")
-    (tmp_path / "model.toml").write_text(
-        """
-        kind = "ctc"
-        tokens = "tokens.txt"
-        words = "tokens"
-        features = { kind = "fbank", num-mel-bins = 40, dither = 0.0 }
-        [network]
-        file = "network.safetensors"
-        layers = [{ kind = "linear", name = "output" }, { kind = "log-softmax" }]
-        """
-    )
-    return tmp_path
 
 
 def audio(seed=0, samples=16000):
@@ -52,10 +21,10 @@ def test_a_recording_a_list_and_a_stream_have_the_same_words(model):
     recognizer = kaldera.Recognizer(model)
     assert recognizer.sample_rate == 16000 and recognizer.tokens == ["<blk>", "yes", "no"]
     recordings = [audio(seed, 3000 * seed + 100) for seed in range(10)]
-    alone = [recognizer.transcribe(recording) for recording in recordings]
+    alone = [recognizer.transcribe(recording, 16000) for recording in recordings]
     assert any(transcript.text for transcript in alone)
     for threads in [1, 2, None]:
-        assert recognizer.transcribe(recordings, threads=threads) == alone
+        assert recognizer.transcribe(recordings, 16000, threads=threads) == alone
     stream = recognizer.stream(key="utt")
     for chunk in np.split(recordings[9], [1, 999, 5000]):
         stream.accept_waveform(chunk)
@@ -65,15 +34,15 @@ def test_a_recording_a_list_and_a_stream_have_the_same_words(model):
     with pytest.raises(ValueError, match="finished"):
         stream.partial()
     copy = pickle.loads(pickle.dumps(recognizer))
-    assert copy.transcribe(recordings) == alone
+    assert copy.transcribe(recordings, 16000) == alone
 
 
 def test_options_of_decoding_are_checked(model):
-    several = kaldera.Recognizer(model, beam=10, n_best=3).transcribe(audio())
+    several = kaldera.Recognizer(model, beam=10, n_best=3).transcribe(audio(), 16000)
     assert len(several.hypotheses) == 3
     scores = [hypothesis.score for hypothesis in several.hypotheses]
     assert scores == sorted(scores, reverse=True)
-    with pytest.raises(ValueError, match="unknown field `beams`.*n-best"):
+    with pytest.raises(ValueError, match=r"no option 'beams' \(did you mean 'beam'\?\): .*n_best"):
         kaldera.Recognizer(model, beams=10)
     with pytest.raises(FileNotFoundError, match="model.toml"):
         kaldera.Recognizer(model / "nowhere")
@@ -83,12 +52,12 @@ def test_options_of_decoding_are_checked(model):
 
 
 def test_words_are_aligned_in_order(model):
-    words = kaldera.Recognizer(model).align(audio(), "yes no no yes")
+    words = kaldera.Recognizer(model).align(audio(), "yes no no yes", 16000)
     assert [word.text for word in words] == ["yes", "no", "no", "yes"]
     assert all(a.end <= b.start for a, b in zip(words, words[1:]))
     assert 0 <= words[0].start < words[-1].end <= 1
     with pytest.raises(ValueError, match="perhaps"):
-        kaldera.Recognizer(model).align(audio(), "yes perhaps")
+        kaldera.Recognizer(model).align(audio(), "yes perhaps", 16000)
 
 
 def test_word_error_rates_are_counted_by_hand():
@@ -137,13 +106,12 @@ def test_files_have_rates_scales_and_channels_of_their_own(model, tmp_path):
         file.writeframes(samples.tobytes())
     recognizer = kaldera.Recognizer(model)
     for channel, alone in [(0, samples[:, 0]), (1, samples[:, 1]), ("mean", samples.mean(axis=1))]:
-        expected = recognizer.transcribe(alone)
+        expected = recognizer.transcribe(alone, 16000)
         assert recognizer.transcribe(path, channel=channel) == expected
-        assert recognizer.transcribe([path, samples], channel=channel) == [expected, expected]
-        words = recognizer.align(alone, "yes no")
+        assert recognizer.transcribe([path, samples], [None, 16000], channel=channel) == [expected, expected]
+        words = recognizer.align(alone, "yes no", 16000)
         assert recognizer.align(path, "yes no", channel=channel) == words
     for arguments, message in [
-        ({}, "it has 2 channels: pass channel=0"),
         ({"channel": 2}, "no channel 2"),
         ({"channel": 0, "sample_rate": 8000}, "it has 16000 Hz, and not sample_rate=8000"),
         ({"channel": 0, "scale": 32768}, "scale=32768 is of arrays"),
@@ -151,3 +119,53 @@ def test_files_have_rates_scales_and_channels_of_their_own(model, tmp_path):
         for use in [recognizer.transcribe, lambda path, **rest: recognizer.align(path, "yes no", **rest)]:
             with pytest.raises(ValueError, match=f"stereo.wav: .*{message}"):
                 use(path, **arguments)
+    with pytest.warns(UserWarning, match="stereo.wav has 2 channels; taking the first"):
+        assert recognizer.transcribe(path) == recognizer.transcribe(samples[:, 0], 16000)
+
+
+def test_samples_that_are_not_finite_are_refused(model):
+    recognizer, samples = kaldera.Recognizer(model), audio().astype(np.float32)
+    samples[15000] = np.nan
+    for rate in (16000, 8000):
+        stream = recognizer.stream(rate)
+        for use in (
+            lambda: recognizer.transcribe(samples, rate),
+            lambda: recognizer.align(samples, "yes", rate),
+            lambda: stream.accept_waveform(samples),
+        ):
+            with pytest.raises(ValueError, match="sample 15000 .* is NaN"):
+                use()
+
+
+def test_arrays_need_their_rate(model):
+    recognizer = kaldera.Recognizer(model)
+    for use in (recognizer.transcribe, lambda audio: recognizer.align(audio, "yes"), lambda audio: recognizer.transcribe([audio])):
+        with pytest.raises(ValueError, match="needs sample_rate.*16000 is the model's"):
+            use(audio())
+
+
+def test_reprs_are_short(model):
+    recognizer = kaldera.Recognizer(model, beam=4)
+    assert repr(recognizer) == f"Recognizer({str(model)!r}, beam=4)"
+    assert repr(recognizer.stream(key="u")) == "<RecognizerStream 'u' of 16000 Hz>"
+    result = recognizer.transcribe(audio(), 16000, key="u")
+    assert repr(result).startswith(f"Transcript('u', {result.text!r}, {len(result.words)} words")
+    assert repr(kaldera.Segment("a", 0.1 + 0.2, 0.4, 2 / 3, 1)) == "Segment('a', 0.300 s to 0.400 s, confidence=0.667)"
+    assert repr(kaldera.Fbank().stream()) == "<FeatureStream of 23 values, 0 frames ready, open>"
+
+
+def test_live_speech_is_divided_at_pauses_with_times_from_its_start():
+    recognizer = kaldera.Recognizer(DIGITS / "model")
+    samples, rate = kaldera.read_audio(DIGITS / "digits.wav")
+    pause = np.resize(samples[:1200], 3 * int(rate))
+    live, ended = kaldera.LiveRecognizer(recognizer), []
+    for chunk in np.array_split(np.concatenate([samples, pause, samples]), 40):
+        ended += live.accept_waveform(chunk)
+    assert live.partial().words and ended[0].key == "utt-1"
+    ended += live.input_finished()
+    assert [(one.key, one.text) for one in ended] == [("utt-1", "three two five nine"), ("utt-2", "three two five nine")]
+    apart = len(samples) / rate + 3
+    for first, second in zip(ended[0].words, ended[1].words):
+        assert second.start - first.start == pytest.approx(apart, abs=0.1)
+    with pytest.raises(ValueError, match="finished"):
+        live.accept_waveform(samples)

@@ -37,6 +37,26 @@ def test_ctc_equals_pytorchs(reduction, dtype):
     torch.testing.assert_close(one, losses.ctc_loss(logits[:, :1], targets[:1], [9], [3]))
 
 
+@pytest.mark.parametrize("bad", [float("-inf"), float("nan")])
+@pytest.mark.parametrize("zero_infinity", [False, True])
+def test_ctc_of_frames_that_are_not_finite_is_as_pytorchs(bad, zero_infinity):
+    logits, targets, frames, labels = batch()
+    log_probs = logits.detach().log_softmax(-1)
+    log_probs[3, 1] = bad
+    log_probs.requires_grad_()
+    options = dict(reduction="none", zero_infinity=zero_infinity)
+    results = []
+    for function in [losses.ctc_loss, torch.nn.functional.ctc_loss]:
+        loss = function(log_probs, targets, frames, labels, **options)
+        results.append((loss, *torch.autograd.grad(loss.sum(), log_probs)))
+    (ours, our_gradient), (theirs, their_gradient) = results
+    torch.testing.assert_close(ours, theirs, equal_nan=True)
+    others = [0, 2]
+    torch.testing.assert_close(our_gradient[:, others], their_gradient[:, others])
+    spoilt = our_gradient[: frames[1], 1]
+    assert torch.isnan(spoilt).all() if bad != bad else (spoilt == 0).all()
+
+
 def test_ctc_over_graphs_equals_that_of_labels():
 
     logits, _, frames, labels = batch()

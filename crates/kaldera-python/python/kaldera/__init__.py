@@ -12,7 +12,9 @@ Work runs without Python's lock, batches run on all processors (``threads=N`` fo
 thread of this module outlives a fork.
 """
 
-from ._kaldera import FeatureStream, __version__
+from typing import Any
+
+from ._kaldera import FeatureStream, KalderaWarning, __version__
 from .features import (
     Fbank,
     FrontEnd,
@@ -52,7 +54,28 @@ from .files import (
     save_mat,
 )
 from .losses import ctc_loss, forced_align, rnnt_loss, rnnt_loss_simple
-from .recognition import ErrorCounts, Hypothesis, Recognizer, RecognizerStream, Segment, Transcript, count_errors, wer
+from .recognition import (
+    ErrorCounts,
+    Hypothesis,
+    LiveRecognizer,
+    Recognizer,
+    RecognizerStream,
+    Segment,
+    Transcript,
+    count_errors,
+    wer,
+)
+
+
+
+def __getattr__(name: str) -> Any:
+    """``kaldera.k2``, which is imported when it is asked for."""
+    if name != "k2":
+        raise AttributeError(f"module 'kaldera' has no attribute '{name}'")
+    import importlib
+
+    return importlib.import_module(".k2", __name__)
+
 
 __all__ = [
     "ErrorCounts",
@@ -60,7 +83,9 @@ __all__ = [
     "FeatureStream",
     "FrontEnd",
     "Hypothesis",
+    "KalderaWarning",
     "LazyTable",
+    "LiveRecognizer",
     "LogMel",
     "Mfcc",
     "Pitch",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Sequence, Tuple, Union
 
@@ -15,6 +16,7 @@ from . import _kaldera
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+    from typing_extensions import Self
 
     Recording = Union[ArrayLike, str, os.PathLike]
     Rows = NDArray[np.float32]
@@ -30,7 +32,7 @@ def parse_config(text: Union[str, os.PathLike]) -> dict[str, Any]:
     {'num_mel_bins': '80', 'use_energy': 'true'}
     """
     if isinstance(text, os.PathLike) or not ("\n" in text or text.lstrip().startswith("--") or text.strip() == ""):
-        text = Path(text).read_text()
+        text = Path(text).read_text(encoding="utf-8-sig")
     options: dict[str, Any] = {}
     for number, line in enumerate(str(text).splitlines(), 1):
         line = line.split("#", 1)[0].strip()
@@ -75,7 +77,7 @@ def _is_batch(audio: Any) -> bool:
 class _Features(_kaldera.FeatureExtractor):
     """Extracts features: planned once, used for any number of recordings from any number of threads.
 
-    ``options`` are Kaldi's, with underscores: ``num_mel_bins=80, dither=0``; ``sample_rate`` is
+    ``options`` are Kaldi's, with underscores: ``num_mel_bins=80, snip_edges=False``, and Kaldi's defaults, but the dither is 0; ``sample_rate`` is
     ``sample_frequency``, in Hz. ``preset`` names the toolkit whose defaults they begin with:
     ``kaldi``, ``torchaudio``, ``lhotse``, ``whisper``, ``librosa``, or a model whose features are
     all that it takes: ``zipformer``, ``whisper-30s``, ``whisper-large-v3``, ``qwen3-asr``,
@@ -95,7 +97,7 @@ class _Features(_kaldera.FeatureExtractor):
         preset: str | None = None,
         config: Mapping[str, Any] | str | os.PathLike | None = None,
         **options: Any,
-    ):
+    ) -> Self:
         return super().__new__(cls, cls._kind, preset, _merged(sample_rate, config, options))
 
     def compute(
@@ -113,10 +115,11 @@ class _Features(_kaldera.FeatureExtractor):
     ) -> Any:
         """Features of a recording, float32 ``[frames, dim]``, or of a list of recordings.
 
-        A recording is an array of samples of one channel, or the path of a file. int16 and float32
-        arrays are not copied, and their samples are multiplied by ``scale``: 32768 for audio in [-1, 1].
-        Of a file, or array ``[samples, channels]``, with several channels ``channel`` says which is
-        taken: ``channel=0``, or ``"mean"`` for the mean of all.
+        A recording is an array of samples, or the path of a file. int16 and float32 arrays are not
+        copied, and samples are multiplied by ``scale``: 32768 for audio in [-1, 1], 1/65536 for 32-bit
+        integers; uint8 is 8-bit audio, 0 at 128. Of a file, or an array ``[samples, channels]`` or ``[channels,
+        samples]``, with several channels ``channel`` says which is taken: ``channel=0``, or ``"mean"``
+        for the mean of all. The axis of the channels is that of at most 256.
         ``sample_rate`` in Hz is that of the file, or that of the options, if it is left out; audio of
         another rate than the options' needs the option ``allow_downsample`` or ``allow_upsample``, or
         :func:`read_audio` with a ``sample_rate``. ``key`` decides the dither, and ``vtln_warp`` is
@@ -156,36 +159,28 @@ class _Features(_kaldera.FeatureExtractor):
         return f"{type(self).__name__}({options})"
 
 
-def _one(recording: Any, sample_rate: Any, channel: int | str | None, scale: float) -> Tuple[Any, Any]:
-    """The samples of one channel of a recording, and their rate, none for that of the options."""
+def _one(
+    recording: Any, sample_rate: Any, channel: int | str | None, scale: float, first: bool = False
+) -> Tuple[Tuple[Any, Any], Any]:
+    """A recording and which of its channels is taken; and its rate, none for that of the options.
+
+    Of a file with several channels ``first`` takes the first, and warns.
+    """
     if not _is_path(recording):
-        return recording if channel is None else _channel(recording, channel), sample_rate
+        return (recording, channel), sample_rate
     name = os.fsdecode(recording)
     if scale != 1:
         raise ValueError(f"{name}: scale={scale} is of arrays: what is read from files is on the scale of 16-bit integers")
     samples, rate = _kaldera.read_audio(name, False, channel)
     if sample_rate is not None and sample_rate != rate:
         raise ValueError(f"{name}: it has {rate:g} Hz, and not sample_rate={sample_rate:g}: leave sample_rate out for files")
-    if samples.ndim > 1:
-        raise ValueError(f"{name}: it has {samples.shape[1]} channels: pass channel=0 for the first, or channel='mean'")
-    return samples, rate
-
-
-def _channel(samples: Any, channel: int | str) -> Any:
-    """One channel, or the mean, of an array ``[samples, channels]``, or ``[samples]`` of one channel."""
-    import numpy as np
-
-    array = np.asarray(samples)
-    array = array[:, None] if array.ndim == 1 else array
-    if array.ndim != 2:
-        raise ValueError(f"audio is [samples] or [samples, channels], and this array has the shape {array.shape}")
-    if channel == "mean":
-        return array.mean(axis=1, dtype=np.float32) if array.shape[1] != 1 else array[:, 0]
-    if isinstance(channel, str) or channel < 0:
-        raise ValueError(f"channel={channel!r} can't be: it must be a number from 0, or 'mean'")
-    if channel >= array.shape[1]:
-        raise ValueError(f"there is no channel {channel}: the recording has {array.shape[1]}")
-    return array[:, channel]
+    if samples.ndim == 1:
+        return (samples, None), rate
+    channels = samples.shape[1]
+    if not first:
+        raise ValueError(f"{name}: it has {channels} channels: pass channel=0 for the first, or channel='mean'")
+    warnings.warn(f"{name} has {channels} channels; taking the first, as channel=0 does without a warning", stacklevel=4)
+    return (samples, 0), rate
 
 
 def _each(what: str, value: Any, number: int) -> list | None:
@@ -267,12 +262,12 @@ class FrontEnd(_Features):
         cmvn: str | os.PathLike | None = None,
         config: Mapping[str, Any] | str | os.PathLike | None = None,
         **options: Any,
-    ):
+    ) -> Self:
         text = None if cmvn is None else Path(cmvn).read_text()
         return cls._of(preset, text, _merged(sample_rate, config, options))
 
     @classmethod
-    def _of(cls, preset: str, cmvn: str | None, options: dict[str, Any]):
+    def _of(cls, preset: str, cmvn: str | None, options: dict[str, Any]) -> Self:
         front_end = _kaldera.FeatureExtractor.__new__(cls, cls._kind, preset, options, cmvn)
         front_end.preset, front_end._cmvn = preset, cmvn
         return front_end
@@ -322,7 +317,7 @@ def fbank(
 ) -> Any:
     """Kaldi's log mel filterbank of one recording or a list: float32 ``[frames, num_mel_bins]``.
 
-    ``options`` are Kaldi's (``num_mel_bins=80, dither=0, snip_edges=False`` ...) and the arguments of
+    ``options`` are Kaldi's (``num_mel_bins=80, snip_edges=False`` ...) and the arguments of
     :meth:`Fbank.compute` (``scale``, ``channel``, ``output``, ``threads`` ...). ``sample_rate`` is that of the
     samples in Hz, and of the options unless they or ``config`` have a ``sample_frequency``; without
     it samples have that of the options. A file has its own.
@@ -464,8 +459,8 @@ def read_audio(
     sample_rate: float | None = None,
     mono: bool = False,
     allow_truncated: bool = False,
-) -> Tuple[NDArray[np.int16] | NDArray[np.float32], float]:
-    """The samples of an audio file, and its sample rate in Hz.
+) -> Tuple[NDArray[np.int16] | NDArray[np.float32], int | float]:
+    """The samples of an audio file, and its sample rate in Hz, an ``int`` where it is whole.
 
     ``source`` is a path, the file's bytes, or an open binary file. WAV, AIFF, AU, CAF, Wave64 and NIST
     SPHERE of any width, FLAC, MP3 and Ogg Vorbis are known by their contents. Samples are on the scale

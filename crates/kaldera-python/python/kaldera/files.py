@@ -25,7 +25,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import ItemsView, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Tuple, Union
+from typing import IO, TYPE_CHECKING, Any, Iterable, Iterator, Tuple, Union
 
 from . import _kaldera
 
@@ -33,23 +33,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Object = Union[NDArray[Any], Tuple[float, NDArray[Any]]]
+    Path = Union[str, os.PathLike]
 
 
-def load_mat(name: str | os.PathLike, *, kind: str = "auto", pipes: bool = False) -> Any:
+def _is_file(name: Any) -> bool:
+    """Whether it is an open file, and no path."""
+    return hasattr(name, "read") or hasattr(name, "write")
+
+
+def load_mat(name: Path | IO, *, kind: str = "auto", pipes: bool = False) -> Any:
     """The object of a file, or of a line of a script file: ``feats.ark:123``, ``feats.ark:123[0:9]``.
 
-    A range counts from 0, and has its last row too, as in Kaldi.
+    A range counts from 0, and has its last row too, as in Kaldi. ``name`` may be an open binary file.
     """
-    return _kaldera.ObjectReader(pipes, kind).load(os.fsdecode(name))
+    reader = _kaldera.ObjectReader(pipes, kind)
+    return reader.load_file(name) if _is_file(name) else reader.load(os.fsdecode(name))
 
 
-def load_ark(name: str | os.PathLike, *, kind: str = "auto", pipes: bool = False) -> Iterator[Tuple[str, Any]]:
-    """The keys and objects of an archive, in order, one at a time."""
+def load_ark(name: Path | IO, *, kind: str = "auto", pipes: bool = False) -> Iterator[Tuple[str, Any]]:
+    """The keys and objects of an archive, in order, one at a time.
+
+    ``name`` may be an open binary file, such as a member of a tar archive; it is read ahead of the
+    objects, and not closed.
+    """
+    if _is_file(name):
+        return _kaldera.TableReader.of_file(name, False, pipes, kind)
     return _kaldera.TableReader(f"ark:{os.fsdecode(name)}", pipes, kind)
 
 
 def load_scp_sequential(
-    name: str | os.PathLike,
+    name: Path | IO,
     segments: str | os.PathLike | None = None,
     *,
     kind: str = "auto",
@@ -58,22 +71,25 @@ def load_scp_sequential(
     """The keys and objects of a script file, in order, one at a time; ``segments`` as :func:`load_scp`."""
     if segments is not None:
         return iter(load_scp(name, segments, pipes=pipes).items())
+    if _is_file(name):
+        return _kaldera.TableReader.of_file(name, True, pipes, kind)
     return _kaldera.TableReader(f"scp:{os.fsdecode(name)}", pipes, kind)
 
 
 def load_scp(
-    name: str | os.PathLike,
+    name: Path | IO,
     segments: str | os.PathLike | None = None,
     *,
     kind: str = "auto",
     pipes: bool = False,
 ) -> LazyTable:
-    """The objects that a script file lists: a mapping that reads an object when it is asked for.
+    """The objects that a script file, or an open one, lists: a mapping that reads an object when it is asked for.
 
     With a ``segments`` file of lines ``utterance recording begin end``, in seconds, and perhaps a channel,
     the script file lists recordings, and the mapping has the utterances: ``(rate, samples)``.
     """
-    table = LazyTable(_kaldera.read_scp(os.fsdecode(name), pipes), kind=kind, pipes=pipes)
+    listed = _kaldera.read_scp(name if _is_file(name) else os.fsdecode(name), pipes)
+    table = LazyTable(listed, kind=kind, pipes=pipes)
     return table if segments is None else _Utterances(table, os.fsdecode(segments))
 
 
@@ -204,7 +220,7 @@ def _paths_of_scp(name: str | os.PathLike) -> dict[str, str]:
 
 
 def save_ark(
-    ark: str | os.PathLike,
+    ark: Path | IO,
     array_dict: Mapping[str, Object] | Iterable[Tuple[str, Object]],
     scp: str | os.PathLike | None = None,
     append: bool = False,
@@ -219,16 +235,24 @@ def save_ark(
     Kaldi does. The archive appears when it is whole: after an error there is the old one, or none.
     ``append=True`` adds to both files what they have not; after an error they are as before.
     As text, Kaldi has ``[ ]`` for a matrix and a vector without elements: a vector is read, unless
-    the ``kind`` is ``"matrix"``.
+    the ``kind`` is ``"matrix"``. ``ark`` may be an open binary file, to which the archive is written
+    when it is whole; then there is no ``scp``.
     """
-    ark = os.fsdecode(ark)
     items = array_dict.items() if isinstance(array_dict, Mapping) else array_dict
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(ark) or ".", prefix=".save_ark") as made:
+    if _is_file(ark) and scp is not None:
+        raise ValueError(f"scp={scp!r}: a script file needs the path of the archive, and this is an open file")
+    folder = None if _is_file(ark) else os.path.dirname(os.fsdecode(ark)) or "."
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".save_ark") as made:
         new, lines = os.path.join(made, "ark"), os.path.join(made, "scp")
         writer = _kaldera.ObjectWriter.to_files(new, None if scp is None else lines, text, compression_method, kind)
         for key, value in items:
             writer.write(key, value)
         writer.close()
+        if _is_file(ark):
+            with open(new, "rb") as archive:
+                shutil.copyfileobj(archive, ark, 1 << 20)
+            return
+        ark = os.fsdecode(ark)
         before = os.path.getsize(ark) if append and os.path.exists(ark) else 0
         places = ""
         if scp is not None:

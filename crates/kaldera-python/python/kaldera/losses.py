@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def _values(values: ArrayLike) -> NDArray:
     import numpy as np
 
-    values = np.asarray(values)
-    return np.require(values, np.float64 if values.dtype == np.float64 else np.float32, "CA")
+    from .k2._arrays import floats_of
+
+    return floats_of(np.asarray(values))
 
 
 def _counts(values: Any, what: str) -> list[int]:
@@ -90,7 +91,9 @@ def ctc_loss(
     ``labels`` are a list for each sequence, or an array ``[N, S]`` or ``[sum]`` with
     ``label_lengths``. ``reduction`` is ``"mean"`` (each loss divided by its number of labels first,
     as PyTorch has it), ``"sum"`` or ``"none"``, which gives float64 ``[N]`` and the gradient of the
-    sum. A sequence too short for its labels has an infinite loss, or 0 with ``zero_infinity``.
+    sum. A sequence without alignment (too short for its labels, or with a frame of -inf everywhere) has an
+    infinite loss, or 0 with ``zero_infinity``, and a gradient of 0. One with NaN or +inf has a loss and a
+    gradient of NaN; the other sequences are as they are without it.
     """
     values = _values(logits)
     found = _kaldera.ctc_loss(

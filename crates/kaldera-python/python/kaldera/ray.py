@@ -15,6 +15,7 @@ takes ``ExtractFeatures("fbank")`` itself. Each works on one thread, as engines 
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 from pathlib import Path
@@ -109,7 +110,9 @@ class ExtractFeatures(_OfRecordings):
     ):
         super().__init__(column, key, channel)
         if kind not in _KINDS:
-            raise ValueError(f"there are no features '{kind}': there are {', '.join(_KINDS)}")
+            like = difflib.get_close_matches(kind, _KINDS, 1)
+            hint = f" (did you mean '{like[0]}'?)" if like else ""
+            raise ValueError(f"there are no features '{kind}'{hint}: there are {', '.join(_KINDS)}")
         self._extractor = _KINDS[kind](preset=preset, **options)
 
     def __call__(self, batch: Batch) -> dict[str, Any]:

@@ -8,13 +8,14 @@ import os
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _kaldera
-from .features import _each, _is_batch, _one
+from .features import _each, _is_batch, _is_path, _one
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+    from typing_extensions import Self
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Segment:
     """A word or a token, and where it is."""
 
@@ -29,8 +30,12 @@ class Segment:
     #: Its number; -1 for a word that has none.
     id: int
 
+    def __repr__(self) -> str:
+        confidence = "" if self.confidence is None else f", confidence={self.confidence:.3g}"
+        return f"Segment({self.text!r}, {self.start:.3f} s to {self.end:.3f} s{confidence})"
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Hypothesis:
     """One guess at what was said."""
 
@@ -44,8 +49,11 @@ class Hypothesis:
         """The words, with a space between two of them."""
         return " ".join(word.text for word in self.words)
 
+    def __repr__(self) -> str:
+        return f"Hypothesis({self.text!r}, score={self.score:.6g}, {len(self.words)} words)"
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Transcript:
     """What was said in a recording: hypotheses, the best one first."""
 
@@ -67,6 +75,10 @@ class Transcript:
         """The tokens of the best hypothesis, with their times."""
         return self.hypotheses[0].tokens if self.hypotheses else []
 
+    def __repr__(self) -> str:
+        more = f", and {len(self.hypotheses) - 1} more hypotheses" if len(self.hypotheses) > 1 else ""
+        return f"Transcript({self.key!r}, {self.text!r}, {len(self.words)} words{more})"
+
 
 def _segments(parts: list) -> list[Segment]:
     return [Segment(*part) for part in parts]
@@ -81,12 +93,14 @@ class Recognizer(_kaldera.Recognizer):
 
     ``options`` change those of decoding in ``model.toml``: ``beam``, ``n_best``, ``lm_weight``,
     ``word_score``, ``symbols_per_frame``, ``hotwords``, ``hotword_weight``, ``language_model``, ``graph``,
-    ``acoustic_scale``, ``search_beam``, ``lattice_beam``, ``max_active``.
+    ``acoustic_scale``, ``search_beam``, ``lattice_beam``, ``max_active``. Hot words are texts such as ``"five nine"``
+    or ``"five nine :2.5"`` with a bonus of its own; each token of others has ``hotword_weight``, 1.5 unless given, and
+    with a lexicon or words that tokens spell each word.
 
     Raises OSError for files that cannot be read, ValueError for what is wrong in them.
     """
 
-    def __new__(cls, folder: str | os.PathLike, **options: Any):
+    def __new__(cls, folder: str | os.PathLike, **options: Any) -> Self:
         return super().__new__(cls, folder, json.dumps(options, default=os.fspath))
 
     def __init__(self, folder: str | os.PathLike, **options: Any):
@@ -104,11 +118,12 @@ class Recognizer(_kaldera.Recognizer):
     ) -> Any:
         """The words of a recording, or of each of a list on ``threads`` threads.
 
-        A recording is an array of samples of one channel, which times ``scale`` are on the scale of
-        16-bit integers, or the path of a file. Of a file, or array ``[samples, channels]``, with
+        A recording is an array of samples, which times ``scale`` are on the scale of 16-bit integers,
+        or the path of a file. Of an array ``[samples, channels]`` or ``[channels, samples]`` with
         several channels ``channel`` says which is taken: ``channel=0``, or ``"mean"`` for the mean of
-        all. ``sample_rate`` in Hz is that of the file, or the model's, if it is left out; audio of
-        another rate than the model's is resampled. Long recordings are cut at pauses.
+        all; of a file it is the first, with a warning, if nothing is said. Arrays need their
+        ``sample_rate`` in Hz, and files have their own; audio of another rate than the model's is
+        resampled. Long recordings are cut at pauses.
 
         Returns a :class:`Transcript`, or a list of them.
         """
@@ -118,8 +133,7 @@ class Recognizer(_kaldera.Recognizer):
         rates = _each("sample rates", sample_rate, number) or [None] * number
         keys = _each("keys", key, number) or [""] * number
         for i, recording in enumerate(recordings):
-            recordings[i], rate = _one(recording, rates[i], channel, scale)
-            rates[i] = self._rate_of(rate)
+            recordings[i], rates[i] = self._audio(recording, rates[i], channel, scale)
         found = self._transcribe(recordings, rates, keys, scale, threads)
         transcripts = [_transcript(name, guesses) for name, guesses in zip(keys, found)]
         return transcripts if several else transcripts[0]
@@ -138,19 +152,34 @@ class Recognizer(_kaldera.Recognizer):
 
         The other arguments are those of :meth:`transcribe`.
         """
-        samples, rate = _one(audio, sample_rate, channel, scale)
-        return _segments(self._align(samples, self._rate_of(rate), key, scale, text))
+        samples, rate = self._audio(audio, sample_rate, channel, scale)
+        return _segments(self._align(samples, rate, key, scale, text))
 
     def stream(self, sample_rate: float | None = None, *, key: str = "") -> RecognizerStream:
-        """A stream of samples."""
-        return RecognizerStream(self._stream(key, self._rate_of(sample_rate)), key)
+        """A stream of samples of this rate in Hz, the model's if it is left out."""
+        rate = self._model_rate() if sample_rate is None else sample_rate
+        return RecognizerStream(self._stream(key, rate), key, rate)
 
-    def _rate_of(self, sample_rate: float | None) -> float:
-        """A sample rate in Hz, the model's for none."""
-        rate = self.sample_rate if sample_rate is None else sample_rate
-        if rate is None:
+    def _model_rate(self) -> float:
+        if self.sample_rate is None:
             raise ValueError("this model is log-probabilities of an archive, and takes no audio")
-        return rate
+        return self.sample_rate
+
+    def _audio(self, recording: Any, sample_rate: float | None, channel: int | str | None, scale: float) -> tuple:
+        """A recording with its channel, and its rate in Hz."""
+        model_rate = self._model_rate()
+        if _is_path(recording):
+            return _one(recording, sample_rate, channel, scale, first=True)
+        if sample_rate is None:
+            raise ValueError(
+                f"an array needs sample_rate, that of its samples in Hz: sample_rate={model_rate:g} is the model's, and "
+                "audio of other rates is resampled"
+            )
+        return (recording, channel), sample_rate
+
+    def __repr__(self) -> str:
+        folder, options = self._made_of
+        return f"Recognizer({folder!r}{''.join(f', {name}={value!r}' for name, value in options.items())})"
 
     def __reduce__(self):
         return _opened, self._made_of
@@ -163,9 +192,13 @@ def _opened(folder: str, options: dict) -> Recognizer:
 class RecognizerStream:
     """Recognition while samples come: made by :meth:`Recognizer.stream`."""
 
-    def __init__(self, stream: _kaldera.RecognizerStream, key: str):
+    def __init__(self, stream: _kaldera.RecognizerStream, key: str, rate: float):
         self._stream = stream
         self._key = key
+        self._rate = rate
+
+    def __repr__(self) -> str:
+        return f"<RecognizerStream {self._key!r} of {self._rate:g} Hz>"
 
     def accept_waveform(self, audio: ArrayLike, scale: float = 1.0) -> None:
         """Takes the next samples, as few or many as there are."""
@@ -178,6 +211,48 @@ class RecognizerStream:
     def input_finished(self) -> Transcript:
         """Ends the stream: the words of the whole, as :meth:`Recognizer.transcribe` has them."""
         return _transcript(self._key, self._stream._finish())
+
+
+class LiveRecognizer:
+    """Recognition of speech without an end, as of a microphone, in utterances.
+
+    An utterance ends at a pause, by Kaldi's endpoint rules. Times are in seconds from the start of
+    the stream. ``sample_rate`` in Hz is the model's if it is left out.
+
+    >>> live = LiveRecognizer(recognizer)                                  # doctest: +SKIP
+    >>> for samples in microphone:                                         # doctest: +SKIP
+    ...     for utterance in live.accept_waveform(samples):
+    ...         print(utterance.text)
+    >>> for utterance in live.input_finished():                            # doctest: +SKIP
+    ...     print(utterance.text)
+    """
+
+    def __init__(self, recognizer: Recognizer, sample_rate: float | None = None):
+        rate = recognizer._model_rate() if sample_rate is None else sample_rate
+        self._live = recognizer._live(rate)
+        self._rate = rate
+        self._partial = Transcript("", [])
+
+    def __repr__(self) -> str:
+        return f"<LiveRecognizer of {self._rate:g} Hz>"
+
+    def accept_waveform(self, audio: ArrayLike, scale: float = 1.0) -> list[Transcript]:
+        """Takes the next samples, as few or many as there are: the utterances that have ended."""
+        ended, so_far = self._live._accept(audio, scale)
+        if so_far is not None:
+            self._partial = _transcript(*so_far)
+        elif ended:
+            self._partial = Transcript("", [])
+        return [_transcript(*utterance) for utterance in ended]
+
+    def partial(self) -> Transcript:
+        """The words so far of the utterance that has not ended."""
+        return self._partial
+
+    def input_finished(self) -> list[Transcript]:
+        """Ends the stream: the last utterance, or none if nothing was said."""
+        last = self._live._finish()
+        return [] if last is None else [_transcript(*last)]
 
 
 @dataclasses.dataclass(frozen=True)

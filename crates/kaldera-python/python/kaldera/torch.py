@@ -62,6 +62,15 @@ def _targets(targets: Any, lengths: Any) -> list[list[int]]:
     return _labels(targets, None if lengths is None else _ints(lengths))
 
 
+def _check_floats(*inputs: Tensor) -> None:
+    """A TypeError for arrays that are no tensors, a ValueError for integers, whose type results could not have."""
+    for values in inputs:
+        if not isinstance(values, Tensor):
+            raise TypeError(f"expected a tensor, not {type(values).__name__}: kaldera.ctc_loss and others take arrays")
+        if not values.is_floating_point():
+            raise ValueError(f"expected a tensor of floating-point numbers, not {values.dtype}")
+
+
 class _Loss(torch.autograd.Function):
     """A loss whose gradient the library computes when it is asked for."""
 
@@ -82,6 +91,7 @@ class _Loss(torch.autograd.Function):
 
 
 def _apply(compute: Any, reduction: str, *inputs: Tensor) -> Tuple[Tensor, Any]:
+    _check_floats(*inputs)
     keep: list = []
     losses = _Loss.apply(compute, keep, *inputs)
     return (losses if reduction == "none" else losses[0]), keep[0]
@@ -99,8 +109,11 @@ def ctc_loss(
     """``torch.nn.functional.ctc_loss``: log-probabilities ``[T, N, C]`` or ``[T, C]``, targets
     ``[N, S]`` or ``[sum]``.
 
-    Logits may be passed too, and have the same loss: log-softmax is part of it.
+    Logits may be passed too, and have the same loss: log-softmax is part of it. A frame of -inf everywhere
+    makes the loss of its sequence infinite, or 0 with ``zero_infinity``; NaN makes it NaN. The gradient of
+    an infinite loss is 0 always, where PyTorch has NaN without ``zero_infinity``; that of NaN is NaN.
     """
+    _check_floats(log_probs)
     if log_probs.dim() == 2:
         log_probs = log_probs.unsqueeze(1)
         lengths = [int(input_lengths)], [int(target_lengths)]
@@ -371,6 +384,7 @@ def mutual_information_recursion(
     rows of ``boundary``, ``[B, 4]``, are the first symbol and frame, and those after the last. With
     ``return_grad`` also how probable each arc is, a pair of the shapes of ``px`` and ``py``.
     """
+    _check_floats(px, py)
     bounds = _boundaries(boundary, px.shape[1], py.shape[2], px.shape[0])
     scores, *occupations = _MutualInformation.apply(px, py, bounds)
     return (scores, tuple(occupations)) if return_grad else scores
@@ -445,6 +459,7 @@ def forced_align(
 ) -> Tuple[Tensor, Tensor]:
     """``torchaudio.functional.forced_align``, of any number of sequences: ``[N, T]`` labels and
     ``[N, T]`` log-probabilities. It has no gradient, as there."""
+    _check_floats(log_probs)
     number, frames, _ = log_probs.shape
     lengths = [frames] * number if input_lengths is None else _ints(input_lengths)
     values = log_probs.detach().cpu().float().contiguous().numpy()

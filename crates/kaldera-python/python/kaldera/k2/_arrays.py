@@ -16,7 +16,8 @@ def is_tensor(value: Any) -> bool:
 
 
 def numpy_of(value: Any, dtype: Any = None) -> Any:
-    """A contiguous NumPy array of an array of any library that has ``__array__`` or DLPack."""
+    """A NumPy array, in C order and the machine's byte order, of an array of any library that has
+    ``__array__`` or DLPack."""
     import numpy as np
 
     if is_tensor(value):
@@ -25,12 +26,14 @@ def numpy_of(value: Any, dtype: Any = None) -> Any:
         value = (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
     elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         value = np.from_dlpack(value)
-    return np.require(value, dtype, "CAE")
+    value = np.asarray(value)
+    return np.require(value, dtype or value.dtype.newbyteorder("="), "CAE")
 
 
 def floats_of(value: Any) -> Any:
-    """A contiguous float64 array of one, and float32 of other numbers."""
-    return numpy_of(value, "float64" if str(value.dtype).endswith("float64") else "float32")
+    """As :func:`numpy_of`, float64 of float64, and float32 of other numbers."""
+    array = numpy_of(value)
+    return array if array.dtype == "float64" else numpy_of(array, "float32")
 
 
 def int32_of(value: Any, what: str) -> Any:

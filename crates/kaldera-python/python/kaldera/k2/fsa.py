@@ -77,7 +77,8 @@ class Fsa:
         if rows != self.num_arcs:
             raise ValueError(f"{name} has {rows} rows, and there are {self.num_arcs} arcs")
         self._non_tensor_attr.pop(name, None)
-        self._tensor_attr[name] = value
+        foreign = not isinstance(value, RaggedTensor) and not getattr(value.dtype, "isnative", True)
+        self._tensor_attr[name] = numpy_of(value) if foreign else value
 
     def __getattr__(self, name: str) -> Any:
         arrays = self.__dict__.get("_tensor_attr", {})
@@ -252,6 +253,8 @@ class Fsa:
             number = num_aux_labels or 0
             if number < 0:
                 raise ValueError(f"num_aux_labels={number} can't be: it must be 0 or more")
+            if number > len(s):
+                raise ValueError(f"num_aux_labels={number} can't be: the text has {len(s)} characters")
             aux_label_names = ["aux_labels" if i == 1 else f"aux_labels{i}" for i in range(1, number + 1)]
         arcs, labels = RaggedArc.from_str(s, list(aux_label_names), list(ragged_label_names), openfst)
         return cls._of(arcs, labels)

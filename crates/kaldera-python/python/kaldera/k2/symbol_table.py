@@ -47,7 +47,7 @@ class SymbolTable:
     @staticmethod
     def from_file(filename: str | os.PathLike) -> SymbolTable:
         """Reads a file, in UTF-8, as :meth:`from_str`."""
-        with open(filename, encoding="utf-8") as file:
+        with open(filename, encoding="utf-8-sig") as file:
             try:
                 return SymbolTable.from_str(file.read())
             except ValueError as error:
