@@ -75,7 +75,7 @@ fn bench_epsilons(criterion: &mut Criterion) {
 fn bench_determinize(criterion: &mut Criterion) {
     let mut group = group(criterion);
     bench(&mut group, "determinize, 20,000 words of 8", inputs::word_trie().as_fsa_vec(), |fsas| {
-        determinize(fsas, WeightPushing::No)
+        determinize(fsas, WeightPushing::No.into())
     });
 }
 
@@ -85,7 +85,7 @@ fn bench_ctc(criterion: &mut Criterion) {
     let (topology, _) = arc_sort(&topology.into_parts().0.into_vec()).expect("small");
     let transcripts = linear_fsas(&inputs::symbols()).expect("tokens");
     bench(&mut group, "ctc_topo of 499 tokens o 64 transcripts", &transcripts, |transcripts| {
-        intersect(&topology, transcripts, Epsilons::Sequenced)
+        intersect(&topology, transcripts, Epsilons::Sequenced.into())
     });
     let implicit = CtcTopology::new(499, false).expect("small");
     let first = Graph::new(transcripts.get(0).expect("64 of them"));

@@ -43,8 +43,7 @@ def symbols(sequences, labels, classes):
     return torch.tensor([[1 + (s * labels + i) * 7919 % (classes - 1) for i in range(labels)] for s in range(sequences)])
 
 
-def ctc():
-    n, t, c, u = 16, 500, 500, 60
+def ctc(n, t, c, u):
     logits = (torch.rand(n, t, c) * 4 - 2).requires_grad_()
     labels = symbols(n, u, c)
 
@@ -55,7 +54,7 @@ def ctc():
         loss.backward()
         return loss.item()
 
-    report("torch: ctc 16x500x500, 60 labels", of_torch)
+    report(f"torch: ctc {n}x{t}x{c}, {u} labels", of_torch)
     if k2 is None:
         return
     segments = torch.tensor([[i, 0, t] for i in range(n)], dtype=torch.int32)
@@ -68,7 +67,7 @@ def ctc():
         loss.backward()
         return loss.item()
 
-    report("k2: ctc 16x500x500, 60 labels", of_k2)
+    report(f"k2: ctc {n}x{t}x{c}, {u} labels", of_k2)
 
 
 def transducers():
@@ -140,7 +139,9 @@ def main():
     else:
         command = ["cargo", "run", "--release", "-q", "-p", "kaldera-benches", "--no-default-features", "--bin", "losses"]
     subprocess.run(command, cwd=ROOT, env=os.environ | {"RAYON_NUM_THREADS": "1"}, check=True)
-    ctc()
+    ctc(16, 500, 500, 60)
+    ctc(4, 500, 5000, 60)
+    ctc(4, 3000, 500, 400)
     if k2 is not None:
         transducers()
     full()

@@ -10,9 +10,7 @@ use std::error::Error;
 use kaldera::feat::{Audio, Mfcc, MfccOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut options = MfccOptions::default();
-    options.frame.dither = 0.0;
-    let mfcc = Mfcc::new(options)?;
+    let mfcc = Mfcc::new(MfccOptions::default())?;
 
     let tones = [("low", 220.0, 8_000), ("middle", 440.0, 16_000), ("high", 880.0, 4_000)];
     let signals = tones.map(|(_, hertz, num_samples)| tone(hertz, num_samples));

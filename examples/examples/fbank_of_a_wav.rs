@@ -18,7 +18,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     // of threads.
     let mut options = FbankOptions::default();
     options.frame.samp_freq = wave.samp_freq;
-    options.frame.dither = 0.0;
     options.mel.num_bins = 40;
     let fbank = Fbank::new(options)?;
 

@@ -9,7 +9,6 @@ use std::fs::{self, File};
 use std::io::{BufReader, stdin};
 use std::path::Path;
 
-use fsa::GraphLabels;
 use fsa::dense::DenseOptions;
 use fsa::graphs::{ArpaOptions, HlgOptions, NgramModel, OutOfVocabulary, WordBoundary, make_hlg};
 use fsa::io::{OpenFstBinary, SymbolTable};
@@ -177,7 +176,6 @@ fn hlg(folder: &Path, output_beam: f32) -> Fallible<Case> {
     let words: SymbolTable = fs::read_to_string(folder.join("words.txt"))?.parse()?;
     let tokens: SymbolTable = fs::read_to_string(folder.join("tokens.txt"))?.parse()?;
     let search = DenseOptions::default()
-        .with_labels(GraphLabels::ClassPlusOne)
         .with_search_beam(20.0)
         .with_output_beam(output_beam)
         .with_min_active_states(20)

@@ -25,20 +25,30 @@ const REPEATS: usize = 15;
 
 fn main() -> Result<()> {
     ctc()?;
+    // Many classes, where memory counts, and many labels, where the sums do.
+    ctc_of("ctc 4x500x5000, 60 labels", [4, 500, 5000], 60)?;
+    ctc_of("ctc 4x3000x500, 400 labels", [4, 3000, 500], 400)?;
     simple_and_pruned()?;
     full()?;
     large_vocabulary()
 }
 
-fn ctc() -> Result<()> {
-    let (sequences, frames, classes, labels) = (16, 500, 500, 60);
+fn ctc_of(name: &str, [sequences, frames, classes]: [usize; 3], labels: usize) -> Result<()> {
     let logits = tensor(sequences, frames, classes)?;
     let labels = labels_of(sequences, labels, classes)?;
     let options = CtcOptions::default().with_reduction(Reduction::Sum);
-    report("ctc 16x500x500, 60 labels", || {
+    report(name, || {
         let (loss, saved) = ctc_loss(&logits, &labels, &options)?;
         Ok(loss[0] + first(saved.backward(&[1.0])?.values()))
-    })?;
+    })
+}
+
+fn ctc() -> Result<()> {
+    let (sequences, frames, classes, labels) = (16, 500, 500, 60);
+    ctc_of("ctc 16x500x500, 60 labels", [sequences, frames, classes], labels)?;
+    let logits = tensor(sequences, frames, classes)?;
+    let labels = labels_of(sequences, labels, classes)?;
+    let options = CtcOptions::default().with_reduction(Reduction::Sum);
     let mut gradient = vec![0.0; logits.values().len()];
     report("ctc 16x500x500 into memory of the caller", || {
         let (loss, saved) = ctc_loss(&logits, &labels, &options)?;

@@ -84,10 +84,10 @@ pub fn case(name: &str) -> Option<Case> {
         "shortest_path" => cold("top_sorted", paths::shortest_path),
         "random_paths" => cold("top_sorted", |fsas| paths::random_paths(fsas, 100)),
         "remove_epsilon" => cold("with_epsilons", remove_epsilon),
-        "determinize" => cold("word_trie", |fsas| determinize(fsas, WeightPushing::No)),
+        "determinize" => cold("word_trie", |fsas| determinize(fsas, WeightPushing::No.into())),
         "intersect" => {
             let topology = input("topology");
-            cold("transcripts", move |transcripts| intersect(&topology, transcripts, Epsilons::Sequenced))
+            cold("transcripts", move |transcripts| intersect(&topology, transcripts, Epsilons::Sequenced.into()))
         }
         _ => return None,
     })

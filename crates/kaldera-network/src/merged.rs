@@ -90,6 +90,10 @@ impl Network for Merged {
         self.merge.outputs.len()
     }
 
+    fn utterances(&self) -> &[String] {
+        self.network.utterances()
+    }
+
     fn subsampling(&self) -> usize {
         self.network.subsampling()
     }

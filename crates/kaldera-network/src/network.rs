@@ -69,6 +69,11 @@ pub trait Network: fmt::Debug + Send + Sync {
     /// How many tokens there are; of an encoder, values of a row.
     fn num_outputs(&self) -> usize;
 
+    /// The names of all utterances that there are, in order, of a network that looks at names alone.
+    fn utterances(&self) -> &[String] {
+        &[]
+    }
+
     /// How many rows of the input there are for a row of the output.
     fn subsampling(&self) -> usize {
         1

@@ -21,6 +21,7 @@ use crate::network::{Batch, Network};
 #[derive(Debug, Clone)]
 pub struct Recorded {
     num_tokens: usize,
+    names: Vec<String>,
     utterances: HashMap<String, Vec<f32>>,
 }
 
@@ -30,13 +31,16 @@ impl Recorded {
     /// # Errors
     /// [`Error::NotRows`] for values that are not whole rows.
     pub fn new(num_tokens: usize, utterances: impl IntoIterator<Item = (String, Vec<f32>)>) -> Result<Self, Error> {
-        let utterances: HashMap<String, Vec<f32>> = utterances.into_iter().collect();
-        for (utterance, values) in &utterances {
+        let (mut names, mut by_name) = (vec![], HashMap::new());
+        for (utterance, values) in utterances {
             if num_tokens == 0 || !values.len().is_multiple_of(num_tokens) {
-                return Err(Error::NotRows { utterance: utterance.clone(), values: values.len(), num_tokens });
+                return Err(Error::NotRows { utterance, values: values.len(), num_tokens });
+            }
+            if by_name.insert(utterance.clone(), values).is_none() {
+                names.push(utterance);
             }
         }
-        Ok(Self { num_tokens, utterances })
+        Ok(Self { num_tokens, names, utterances: by_name })
     }
 }
 
@@ -47,6 +51,10 @@ impl Network for Recorded {
 
     fn num_outputs(&self) -> usize {
         self.num_tokens
+    }
+
+    fn utterances(&self) -> &[String] {
+        &self.names
     }
 
     fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, Error> {
@@ -68,6 +76,7 @@ mod tests {
     #[test]
     fn what_is_not_recorded_is_named() {
         let recorded = Recorded::new(2, [("a".to_owned(), vec![0.0; 4]), ("b".to_owned(), vec![])]).unwrap();
+        assert_eq!(recorded.utterances(), ["a", "b"]);
         let rows = LodTensor::from_lengths(&[0, 0], 0, vec![]).unwrap();
         let batch = Batch::new(&["b", "a"], &rows).unwrap();
         assert_eq!(recorded.log_probs(&batch).unwrap().lengths(), [0, 2]);

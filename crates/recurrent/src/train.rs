@@ -25,7 +25,7 @@
 //! A checkpoint is a store with the parameters and [the optimizer's state](Adam::save_moments);
 //! training then resumes to the bit.
 //!
-//! `examples/examples/recurrent_memory.rs` is a whole program; `examples/examples/digits` trains a
+//! `examples/examples/recurrent_memory.rs` is a whole program; `examples/digits` trains a
 //! speech recogniser.
 //!
 //! # One bias where PyTorch has two

@@ -76,7 +76,7 @@ impl FrontEnd {
     }
 
     fn new(sample_rate: f32) -> Result<Self, Error> {
-        let options = FbankOptions::default().with_num_mel_bins(BINS as i32).with_dither(0.0);
+        let options = FbankOptions::default().with_num_mel_bins(BINS as i32);
         let fbank = Fbank::new(options.with_sample_frequency(sample_rate).with_snip_edges(false))?;
         Ok(Self { fbank, sample_rate, mean: vec![0.0; BINS], deviation: vec![1.0; BINS] })
     }

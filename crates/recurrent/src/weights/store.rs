@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kaldera_base::{Real, edit_distance};
 use kaldi_matrix::{Matrix, Vector};
+use safetensors::SafeTensorError;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 use crate::error::Error;
@@ -183,7 +184,8 @@ impl<T: Real> ParameterStore<T> {
     /// # Errors
     /// [`Error::File`] for damaged bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let file = SafeTensors::deserialize(bytes).map_err(|error| file_error(Path::new(MEMORY), &error))?;
+        let file =
+            SafeTensors::deserialize(bytes).map_err(|error| file_error(Path::new(MEMORY), &in_words(&error, bytes)))?;
         let mut store = Self::new();
         for (name, view) in file.iter() {
             if view.dtype() == type_of::<T>() {
@@ -237,6 +239,32 @@ impl<T: Real> Parameters<T> for ParameterStore<T> {
 
 fn file_error(path: &Path, problem: &dyn std::fmt::Display) -> Error {
     Error::File { path: path.to_owned(), problem: problem.to_string() }
+}
+
+/// What is wrong with the bytes of a file.
+fn in_words(error: &SafeTensorError, bytes: &[u8]) -> String {
+    const REMEDY: &str = "it is cut short or damaged, or no safetensors file: copy it again";
+    let what = match error {
+        SafeTensorError::HeaderTooSmall => format!("it has {} bytes, and the length of its header 8", bytes.len()),
+        SafeTensorError::HeaderTooLarge | SafeTensorError::InvalidHeaderLength => {
+            let header = bytes.first_chunk().map_or(0, |&len| u64::from_le_bytes(len));
+            format!("its header would have {header} bytes, and the file has {}", bytes.len())
+        }
+        SafeTensorError::InvalidHeader(_) | SafeTensorError::InvalidHeaderDeserialization(_) => {
+            "its header is no list of tensors".to_owned()
+        }
+        SafeTensorError::MetadataIncompleteBuffer => {
+            "its header lists tensors that end before or behind its last byte".to_owned()
+        }
+        SafeTensorError::InvalidOffset(tensor) => {
+            format!("the place of the tensor '{}' in it is wrong", tensor.escape_debug())
+        }
+        SafeTensorError::TensorInvalidInfo | SafeTensorError::ValidationOverflow => {
+            "a tensor has another number of bytes than its shape asks for".to_owned()
+        }
+        other => other.to_string(),
+    };
+    format!("{what}: {REMEDY}")
 }
 
 fn type_of<T: Real>() -> Dtype {
