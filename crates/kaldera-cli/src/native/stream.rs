@@ -3,7 +3,7 @@
 mod source;
 mod suspicion;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use self::suspicion::Suspicion;
 use super::corpus::CHANNEL;
 use super::live_line::LiveLine;
 use super::transcribe::{Decoding, take_model};
-use super::{Trouble, arguments, transcripts};
+use super::{Trouble, arguments, print_results, transcripts};
 use crate::log::{printable, say};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};
@@ -217,7 +217,7 @@ impl Output {
     fn ended(&mut self, found: Option<&Recognition>) -> Result<(), Trouble> {
         let text = found.map(Recognition::text).unwrap_or_default();
         match (self.show, self.format, found) {
-            (Show::Terminal, _, _) => write(&self.line.end(&text)),
+            (Show::Terminal, _, _) => print_results(&self.line.end(&text)),
             (_, _, None) => Ok(()),
             (_, Format::Text, _) if text.is_empty() => Ok(()),
             (_, Format::Text, _) => self.lines(&text),
@@ -238,7 +238,7 @@ impl Output {
         let text = found.text();
         match (self.show, self.format) {
             (Show::Nothing, _) => Ok(()),
-            (Show::Terminal, _) => write(&self.line.show(&text, width())),
+            (Show::Terminal, _) => print_results(&self.line.show(&text, width())),
             (Show::Lines, Format::JsonLines) => self.lines(&json!({ "partial": text }).to_string()),
             (Show::Lines, _) => self.lines(&format!("partial: {text}")),
         }
@@ -246,17 +246,8 @@ impl Output {
 
     /// Writes a line, without what a terminal would obey.
     fn lines(&self, line: &str) -> Result<(), Trouble> {
-        write(&if self.is_terminal { format!("{}\n", printable(line)) } else { format!("{line}\n") })
+        print_results(&if self.is_terminal { format!("{}\n", printable(line)) } else { format!("{line}\n") })
     }
-}
-
-/// Writes to standard output, where somebody must read.
-fn write(text: &str) -> Result<(), Trouble> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Trouble::Closed,
-        _ => Trouble::Failed(format!("cannot write to standard output: {error}")),
-    })
 }
 
 /// Cells of a line of the terminal.

@@ -59,9 +59,9 @@ pub(super) struct FrontEndStream {
 }
 
 impl FrontEndStream {
-    /// Takes more samples, on the scale of 16-bit integers, and appends the rows that are ready.
+    /// Takes more samples, which are finite, on the scale of 16-bit integers, and appends the rows that
+    /// are ready.
     pub(super) fn accept(&mut self, samples: &[f32], rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
-        Samples::from(samples).check_finite()?;
         self.own.clear();
         match &mut self.resampling {
             None => self.own.extend_from_slice(samples),
