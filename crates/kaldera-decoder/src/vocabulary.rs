@@ -19,7 +19,7 @@ use crate::tokenizer::{Tokenizer, byte_of};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum WordUnits {
-    /// Nothing: there are tokens alone.
+    /// Each token is a word.
     #[default]
     None,
     /// A token of its own stands between words: the space of characters, or `|`.
@@ -330,8 +330,8 @@ impl Vocabulary {
         phrase_graph(&phrases, weight, |text| self.tokenize(text))
     }
 
-    /// A hypothesis of a search that knows numbers alone, with the texts of its tokens and the words
-    /// that they spell; none where [nothing makes words](WordUnits::None).
+    /// A hypothesis of a search that has only numbers, with the texts of its tokens and the words that
+    /// they spell.
     #[must_use]
     pub fn spelled(&self, mut hypothesis: Hypothesis, times: &FrameTimes) -> Hypothesis {
         for token in &mut hypothesis.tokens {
@@ -346,10 +346,11 @@ impl Vocabulary {
     /// The words that tokens spell, each with its frames. Bytes of SentencePiece are decoded as it
     /// does, run by run: each byte that is not UTF-8 is U+FFFD. Bytes of white space end a word.
     pub(crate) fn spell(&self, tokens: &[Placed], times: &FrameTimes) -> Vec<Segment> {
-        let mut words = vec![];
         if self.words == WordUnits::None {
-            return words;
+            let word = |of: &Placed| Segment::new(of.token, self.text(of.token), of.start..of.end, times);
+            return tokens.iter().map(word).collect();
         }
+        let mut words = vec![];
         let (mut word, mut frames): (String, Option<Range<usize>>) = (String::new(), None);
         let mut bytes = vec![];
         let mut close = |word: &mut String, bytes: &mut Vec<u8>, frames: &mut Option<Range<usize>>| {

@@ -39,7 +39,7 @@ impl<'a> Batch<'a> {
 /// A network that gives log-probabilities of tokens; or the encoder of a transducer, which gives rows
 /// for a [`Predictor`](crate::Predictor) in their place.
 ///
-/// Implement it for another runtime; Kaldera's recognisers take any.
+/// Implement it for another runtime; `Recognizer::new` of the facade takes it.
 ///
 /// ```
 /// use kaldera_network::{Batch, Error, LodTensor, Network};

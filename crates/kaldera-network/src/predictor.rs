@@ -43,7 +43,7 @@ impl PredictorState {
 
 /// The predictor and the joiner of a transducer, whose encoder is a [`Network`](crate::Network).
 ///
-/// Implement it for another runtime; Kaldera's recognisers take any.
+/// Implement it for another runtime; `Recognizer::new` of the facade takes it.
 pub trait Predictor: fmt::Debug + Send + Sync {
     /// How many values a row of the encoder has.
     fn encoder_dim(&self) -> usize;

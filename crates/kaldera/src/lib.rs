@@ -115,6 +115,7 @@ pub use recognizer::Recognizer;
 /// Names that a program has of its own, or from elsewhere, are left out: the arcs of an FSA are
 /// [`fsa::Arc`].
 pub mod prelude {
+    pub use crate::Error;
     pub use crate::base::Real;
     pub use crate::decoder::ctc::{CtcDecoder, CtcDecoderOptions};
     pub use crate::decoder::{LogProbs, Recognition, Vocabulary};
@@ -122,7 +123,7 @@ pub mod prelude {
         Audio, Fbank, FbankOptions, FeatureStream, Interleaved, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp,
         PlpOptions, Samples, Spectrogram, SpectrogramOptions,
     };
-    pub use crate::fsa::{Fsa, FsaVec};
+    pub use crate::fsa::{Fsa, FsaVec, Graph};
     pub use crate::io::table::{RandomAccessReader, SequentialReader, TableWriter};
     pub use crate::io::wave::WaveData;
     pub use crate::lod::{Lod, LodTensor};
@@ -130,6 +131,7 @@ pub mod prelude {
     pub use crate::matrix::{Matrix, SubMatrix, SubMatrixMut, SubVector, SubVectorMut, Vector};
     pub use crate::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Recording, Summary, Utterance};
     pub use crate::ragged::{Ragged, RaggedShape, RowSplits};
+    pub use crate::recognizer::Recognizer;
     pub use crate::recurrent::{Gru, Lstm, Rnn, Stack};
     pub use crate::tensor::{Tensor, TensorView, TensorViewMut};
 }

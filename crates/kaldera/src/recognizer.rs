@@ -35,15 +35,14 @@ use kaldera_network::{Batch, Network};
 use kaldi_feat::{Audio, Samples};
 use lod::LodTensor;
 
-pub use self::decoding::DecodingOptions;
+pub use self::decoding::{AnyDecoder, DecodingOptions};
 pub use self::live::{LiveRecognizer, LiveUpdate};
 pub use self::many::{AllOptions, Transcript};
 pub use self::pauses::{PauseOptions, cut_at_pauses};
 pub use self::stream::RecognizerStream;
 use crate::Error;
-use crate::recognizer::decoding::Decoder;
 use crate::recognizer::description::Model;
-use crate::recognizer::front_end::FrontEnd;
+use crate::recognizer::front_end::ModelFrontEnd;
 use crate::recognizer::parts::end_at;
 use crate::recognizer::seconds::seconds_of;
 
@@ -51,7 +50,6 @@ use crate::recognizer::seconds::seconds_of;
 ///
 /// ```
 /// use kaldera::prelude::*;
-/// use kaldera::recognizer::Recognizer;
 /// # use kaldera::network::ParameterStore;
 ///
 /// # let folder = tempfile::tempdir()?;
@@ -83,18 +81,80 @@ use crate::recognizer::seconds::seconds_of;
 #[doc(alias = "OfflineRecognizer")]
 #[doc(alias = "OnlineRecognizer")]
 pub struct Recognizer {
-    vocabulary: Vocabulary,
-    front_end: FrontEnd,
+    front_end: ModelFrontEnd,
     network: Box<dyn Network>,
-    decoder: Decoder,
+    decoder: AnyDecoder,
     topology: Topology,
-    n_best: usize,
     times: FrameTimes,
     files: Vec<PathBuf>,
     resampling_told: AtomicBool,
 }
 
 impl Recognizer {
+    /// A recogniser of these parts. The front end's rows are the network's inputs, and the network's outputs
+    /// the decoder's tokens (of a transducer, the joiner's inputs). Frames are as long as the front end and
+    /// the network's subsampling make them. Audio of another rate than the front end's is resampled if its
+    /// options allow that.
+    ///
+    /// ```
+    /// use kaldera::feat::{FbankOptions, FeatureOptions, FrontEnd, FrontEndOptions};
+    /// use kaldera::network::{Batch, Error, Network};
+    /// use kaldera::prelude::*;
+    ///
+    /// /// A network of your own, which finds a "yes" in any speech.
+    /// #[derive(Debug)]
+    /// struct Yes;
+    ///
+    /// impl Network for Yes {
+    ///     fn num_inputs(&self) -> Option<usize> {
+    ///         Some(23)
+    ///     }
+    ///     fn num_outputs(&self) -> usize {
+    ///         2
+    ///     }
+    ///     fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, Error> {
+    ///         let rows = batch.rows();
+    ///         let values = [-20.0_f32, 0.0].repeat(rows.num_rows());
+    ///         Ok(LodTensor::from_vec([rows.num_rows(), 2], values, rows.lod().clone())?)
+    ///     }
+    /// }
+    ///
+    /// let front_end = FrontEnd::new(FrontEndOptions::of(FeatureOptions::Fbank(FbankOptions::default())))?;
+    /// let decoder = CtcDecoder::new(Vocabulary::new(["<blk>", "yes"], 0)?, CtcDecoderOptions::default())?;
+    /// let recognizer = Recognizer::new(front_end, Yes, decoder)?;
+    /// assert_eq!(recognizer.transcribe(&Audio::new(&[100_i16; 8000], 16_000.0))?.text(), "yes");
+    /// # Ok::<(), kaldera::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Network`] if the network takes rows of another width than the front end's;
+    /// [`Error::Recognition`] if its outputs are not the decoder's, and for a subsampling of 0.
+    pub fn new(
+        front_end: kaldi_feat::FrontEnd,
+        network: impl Network + 'static,
+        decoder: impl Into<AnyDecoder>,
+    ) -> Result<Self, Error> {
+        let (front_end, decoder) = (ModelFrontEnd::from(front_end), decoder.into());
+        if let Some(expected) = network.num_inputs().filter(|&expected| expected != front_end.dim()) {
+            return Err(kaldera_network::Error::Rows { expected, found: front_end.dim() }.into());
+        }
+        decoder.check_columns(network.num_outputs())?;
+        let subsampling = u32::try_from(network.subsampling()).unwrap_or(u32::MAX);
+        let times = FrameTimes::new(front_end.frame_shift().unwrap_or_default()).with_subsampling(subsampling);
+        Ok(Self::from_parts(front_end, Box::new(network), decoder, times)?)
+    }
+
+    fn from_parts(
+        front_end: ModelFrontEnd,
+        network: Box<dyn Network>,
+        decoder: AnyDecoder,
+        times: FrameTimes,
+    ) -> Result<Self, kaldera_decoder::Error> {
+        let (decoder, topology) = (decoder.with_times(times)?, Topology::Ctc);
+        let resampling_told = AtomicBool::new(false);
+        Ok(Self { front_end, network, decoder, topology, times, files: vec![], resampling_told })
+    }
+
     /// The model of a folder, with the options of decoding that its description has.
     ///
     /// # Errors
@@ -136,11 +196,11 @@ impl Recognizer {
         let (predictor, columns) = (model.predictor()?, network.num_outputs());
         let durations = model.description.network.durations.len();
         let scores = predictor.as_ref().map_or(columns, |predictor| predictor.num_scores() - durations);
-        let vocabulary = model.vocabulary(scores)?;
-        let decoder = model.decoder(&vocabulary, times, columns, predictor)?;
-        let (files, topology, n_best) = (model.files()?, model.topology(), model.description.decoding.n_best);
-        let resampling_told = AtomicBool::new(false);
-        Ok(Self { vocabulary, front_end, network, decoder, topology, n_best, times, files, resampling_told })
+        let decoder = model.decoder(model.vocabulary(scores)?, predictor)?;
+        decoder.check_columns(columns).map_err(|error| model.refuse("network", error.to_string()))?;
+        let failed = |error: kaldera_decoder::Error| model.refuse("frame-shift", error.to_string());
+        let recognizer = Self::from_parts(front_end, network, decoder, times).map_err(failed)?;
+        Ok(Self { files: model.files()?, topology: model.topology(), ..recognizer })
     }
 
     /// The files that it was read from: what decides its words, and what no output may replace.
@@ -150,7 +210,7 @@ impl Recognizer {
 
     /// The network's tokens.
     pub fn vocabulary(&self) -> &Vocabulary {
-        &self.vocabulary
+        self.decoder.vocabulary()
     }
 
     /// How long the frames of the network's output are.
@@ -171,7 +231,7 @@ impl Recognizer {
 
     /// How many hypotheses there are of an utterance, if there are so many.
     pub fn n_best(&self) -> usize {
-        self.n_best
+        self.decoder.n_best()
     }
 
     /// Whether utterances are known by their keys alone, as log-probabilities from an archive are.
@@ -194,7 +254,7 @@ impl Recognizer {
     /// As [`transcribe`](Self::transcribe); words have the times of their frames.
     fn transcribe_frames(&self, audio: &Audio<'_>) -> Result<Recognition, Error> {
         let rows = self.network_rows(std::slice::from_ref(audio))?;
-        self.decoder.decode(audio.key, rows.values())
+        self.decode_rows(audio.key, rows.values())
     }
 
     /// How loud audio is over time.
@@ -230,7 +290,7 @@ impl Recognizer {
     pub fn transcribe_batch(&self, audio: &[Audio<'_>]) -> Result<Vec<Recognition>, Error> {
         let rows = self.network_rows(audio)?;
         let of_one = |(audio, values): (&Audio<'_>, &[f32])| {
-            let mut found = self.decoder.decode(audio.key, values)?;
+            let mut found = self.decode_rows(audio.key, values)?;
             self.widen(&self.loudness(audio), &mut found);
             Ok(found)
         };
@@ -278,7 +338,12 @@ impl Recognizer {
     /// What the decoder refuses; [`Error::ModelFile`] for a [transducer](Self::is_transducer).
     pub fn decode(&self, utterance: &str, log_probs: &[f32]) -> Result<Recognition, Error> {
         self.refuse_transducer()?;
-        self.decoder.decode(utterance, log_probs)
+        self.decode_rows(utterance, log_probs)
+    }
+
+    /// The words for rows of the network's output.
+    fn decode_rows(&self, utterance: &str, rows: &[f32]) -> Result<Recognition, Error> {
+        self.decoder.decode(utterance, rows, self.network.num_outputs())
     }
 
     /// Where the words of a transcript are in an utterance. Of the spellings of a word, the one that
@@ -309,7 +374,7 @@ impl Recognizer {
     /// Words with the times of their frames, and how many frames there are.
     fn align_frames(&self, audio: &Audio<'_>, transcript: &str) -> Result<(Vec<Segment>, usize), Error> {
         let rows = self.network_rows(std::slice::from_ref(audio))?;
-        let words = transcript.split_whitespace().map(|word| self.decoder.spelled(&self.vocabulary, word));
+        let words = transcript.split_whitespace().map(|word| self.decoder.spelled(word));
         let words = words.collect::<Result<Vec<_>, _>>()?;
         if let Some(transducer) = self.decoder.transducer() {
             return Ok((transducer.align(audio.key, rows.values(), &words)?, rows.num_rows()));
@@ -317,8 +382,8 @@ impl Recognizer {
         let log_probs = LogProbs::new(audio.key, rows.values(), self.network.num_outputs())?;
         let options = AlignOptions::default()
             .with_topology(self.topology)
-            .with_blank(self.vocabulary.blank())
-            .with_silence(self.vocabulary.separator());
+            .with_blank(self.vocabulary().blank())
+            .with_silence(self.vocabulary().separator());
         Ok((align_words(&log_probs, &words, &options, &self.times)?.words, rows.num_rows()))
     }
 

@@ -88,6 +88,17 @@ impl CtcDecoder<NoModel> {
     pub fn new(vocabulary: Vocabulary, options: CtcDecoderOptions) -> Result<Self, Error> {
         Self::of(vocabulary, options, Kind::Tokens { model: None, hot: None })
     }
+
+    /// The same decoder, where the type of a decoder with a language model is needed.
+    pub fn into_model_type<M: LanguageModel>(self) -> CtcDecoder<M> {
+        let Self { vocabulary, options, times, kind } = self;
+        let kind = match kind {
+            Kind::Tokens { hot, .. } => Kind::Tokens { model: None, hot },
+            Kind::Words { hot, .. } => Kind::Words { model: None, hot },
+            Kind::Lexicon { tree, hot, .. } => Kind::Lexicon { tree, model: None, hot },
+        };
+        CtcDecoder { vocabulary, options, times, kind }
+    }
 }
 
 impl<M: LanguageModel> CtcDecoder<M> {

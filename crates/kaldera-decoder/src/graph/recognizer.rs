@@ -144,6 +144,16 @@ impl GraphRecognizer {
         self
     }
 
+    /// With frames of this length.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for frames that have none.
+    pub fn with_times(mut self, times: FrameTimes) -> Result<Self, Error> {
+        times.check()?;
+        self.options.times = times;
+        Ok(self)
+    }
+
     /// The options.
     pub fn options(&self) -> &GraphOptions {
         &self.options

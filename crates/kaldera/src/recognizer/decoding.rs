@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fsa::dense::DenseOptions;
-use fsa::graphs::{ArpaOptions, NgramModel};
+use fsa::graphs::{ArpaOptions, ContextGraph, NgramModel};
 use fsa::io::{GraphFile, SymbolTable};
 use fsa::{Fsa, Graph};
 use kaldera_base::setters;
@@ -13,6 +13,7 @@ use kaldera_base::text::lines;
 use kaldera_decoder::align::TranscriptWord;
 use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, CtcStream, SpellingTree, WordModel};
 use kaldera_decoder::graph::{GraphOptions, GraphRecognizer, GraphStream, WordSpellings};
+use kaldera_decoder::transducer::TransducerOptions;
 use kaldera_decoder::{Error as DecoderError, FrameTimes, HotWord, LogProbs, Recognition, Vocabulary, WordUnits};
 use kaldera_network::Predictor;
 use serde::{Deserialize, Serialize};
@@ -158,13 +159,18 @@ fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)
 /// The spellings of the lexicon, by words.
 type Spellings = HashMap<String, Arc<[Vec<i32>]>>;
 
-/// A decoder of one of the kinds.
+/// The decoder of a [`Recognizer`](super::Recognizer), for [`Recognizer::new`](super::Recognizer::new).
+///
+/// | decoder | conversion |
+/// |---|---|
+/// | [`CtcDecoder`] | `into()` |
+/// | [`GraphRecognizer`] | [`from_graph`](Self::from_graph) |
+/// | a transducer's [`Predictor`] | [`from_predictor`](Self::from_predictor) |
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub struct AnyDecoder {
     search: Search,
+    vocabulary: Vocabulary,
     spellings: Spellings,
-    /// Values of a row of the network's output.
-    columns: usize,
 }
 
 #[derive(Debug)]
@@ -182,15 +188,12 @@ pub(super) enum DecoderStream<'d> {
 }
 
 impl Model {
-    /// The decoder that the description and the options ask for, of rows of so many values; a
-    /// transducer has a predictor.
+    /// The decoder that the description and the options ask for; a transducer has a predictor.
     pub(super) fn decoder(
         &self,
-        vocabulary: &Vocabulary,
-        times: FrameTimes,
-        columns: usize,
+        vocabulary: Vocabulary,
         predictor: Option<Box<dyn Predictor>>,
-    ) -> Result<Decoder, Error> {
+    ) -> Result<AnyDecoder, Error> {
         let description = &self.description;
         let lexicon = description.lexicon.as_deref().map(|file| self.read_text("lexicon", file)).transpose()?;
         let graph = description.decoding.graph.as_ref().map(|file| ("decoding.graph", file));
@@ -203,18 +206,16 @@ impl Model {
         let lexicon = lexicon.filter(|_| predictor.is_none());
         let spellings = match (&description.lexicon, lexicon.as_deref()) {
             (Some(file), Some(text)) => {
-                spellings(text, vocabulary).map_err(|reason| self.in_file("lexicon", file, &reason))?
+                spellings(text, &vocabulary).map_err(|reason| self.in_file("lexicon", file, &reason))?
             }
             _ => Spellings::new(),
         };
         let search = match (predictor, graph.or(description.graph.as_ref().map(|file| ("graph", file)))) {
-            (Some(predictor), _) => {
-                Search::Transducer(Box::new(self.transducer(predictor, columns, vocabulary, times)?))
-            }
-            (None, Some((key, file))) => self.graph_search(key, file, vocabulary, &spellings, times)?,
-            (None, None) => self.ctc_search(lexicon.as_deref(), vocabulary, times)?,
+            (Some(predictor), _) => Search::Transducer(Box::new(self.transducer(predictor, &vocabulary)?)),
+            (None, Some((key, file))) => self.graph_search(key, file, &vocabulary, &spellings)?,
+            (None, None) => self.ctc_search(lexicon.as_deref(), &vocabulary)?,
         };
-        Ok(Decoder { search, spellings, columns })
+        Ok(AnyDecoder { search, vocabulary, spellings })
     }
 
     fn graph_search(
@@ -223,7 +224,6 @@ impl Model {
         file: &Path,
         vocabulary: &Vocabulary,
         spellings: &Spellings,
-        times: FrameTimes,
     ) -> Result<Search, Error> {
         let options = &self.description.decoding;
         if !options.hotwords.is_empty() {
@@ -276,7 +276,6 @@ impl Model {
             .with_search(search)
             .with_acoustic_scale(options.acoustic_scale)
             .with_silence(vec![vocabulary.blank()])
-            .with_times(times)
             .with_n_best(options.n_best);
         let numbers = spellings.iter().filter_map(|(word, spelled)| Some((words.find(word)?, Arc::clone(spelled))));
         let numbers: Vec<_> = numbers.collect();
@@ -288,7 +287,7 @@ impl Model {
         Ok(Search::Graph(Box::new(recognizer.with_spellings(spellings))))
     }
 
-    fn ctc_search(&self, lexicon: Option<&str>, vocabulary: &Vocabulary, times: FrameTimes) -> Result<Search, Error> {
+    fn ctc_search(&self, lexicon: Option<&str>, vocabulary: &Vocabulary) -> Result<Search, Error> {
         let description = &self.description;
         let options = &description.decoding;
         let model = options.language_model.as_ref().map(|file| ("decoding.language-model", file));
@@ -359,7 +358,7 @@ impl Model {
             }
         };
         let failed = |error: DecoderError| self.refuse("decoding", error.to_string());
-        let mut decoder = decoder.and_then(|decoder| decoder.with_times(times)).map_err(failed)?;
+        let mut decoder = decoder.map_err(failed)?;
         if !options.hotwords.is_empty() {
             let hotwords = self.spelled_hotwords(|phrase| decoder.spell(phrase))?;
             decoder = decoder.with_hot_texts(hotwords).map_err(failed)?;
@@ -519,14 +518,84 @@ fn check_spelled(model: &NgramModel, vocabulary: &Vocabulary) -> Result<(), Stri
     Ok(())
 }
 
-impl Decoder {
-    /// The words for rows of the network's output.
-    pub(super) fn decode(&self, utterance: &str, rows: &[f32]) -> Result<Recognition, Error> {
+impl From<CtcDecoder<NgramModel>> for AnyDecoder {
+    fn from(decoder: CtcDecoder<NgramModel>) -> Self {
+        let vocabulary = decoder.vocabulary().clone();
+        Self { search: Search::Ctc(Box::new(decoder)), vocabulary, spellings: Spellings::new() }
+    }
+}
+
+impl From<CtcDecoder> for AnyDecoder {
+    fn from(decoder: CtcDecoder) -> Self {
+        decoder.into_model_type::<NgramModel>().into()
+    }
+}
+
+impl AnyDecoder {
+    /// A search in a decoding graph, whose input labels are the tokens of this vocabulary.
+    pub fn from_graph(recognizer: GraphRecognizer, vocabulary: Vocabulary) -> Self {
+        Self { search: Search::Graph(Box::new(recognizer)), vocabulary, spellings: Spellings::new() }
+    }
+
+    /// A search over the rows of a transducer's encoder, which is the [`Network`](kaldera_network::Network)
+    /// of the recogniser. `durations` are the frames that a token of a TDT transducer may take; empty for
+    /// others. A beam of 1 without hot words is the greedy search.
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] if the joiner has another number of scores than there are tokens and
+    /// durations, and for options that the search refuses.
+    pub fn from_predictor(
+        vocabulary: Vocabulary,
+        predictor: impl Predictor + 'static,
+        durations: Vec<usize>,
+        hot_words: Option<ContextGraph>,
+        options: TransducerOptions,
+    ) -> Result<Self, Error> {
+        let search = TransducerSearch::new(Box::new(predictor), durations, &vocabulary, hot_words, options)?;
+        Ok(Self { search: Search::Transducer(Box::new(search)), vocabulary, spellings: Spellings::new() })
+    }
+
+    /// With frames of this length.
+    pub(super) fn with_times(mut self, times: FrameTimes) -> Result<Self, DecoderError> {
+        self.search = match self.search {
+            Search::Ctc(decoder) => Search::Ctc(Box::new(decoder.with_times(times)?)),
+            Search::Graph(recognizer) => Search::Graph(Box::new(recognizer.with_times(times)?)),
+            Search::Transducer(search) => Search::Transducer(Box::new(search.with_times(times))),
+        };
+        Ok(self)
+    }
+
+    /// The network's tokens.
+    pub(super) fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// Number of hypotheses of an utterance, if there are so many.
+    pub(super) fn n_best(&self) -> usize {
+        match &self.search {
+            Search::Ctc(decoder) => decoder.options().n_best,
+            Search::Graph(recognizer) => recognizer.options().n_best,
+            Search::Transducer(search) => search.n_best(),
+        }
+    }
+
+    /// Refuses a network whose rows are not the decoder's.
+    pub(super) fn check_columns(&self, found: usize) -> Result<(), DecoderError> {
+        let utterance = "the network".to_owned();
+        match (self.transducer().map(TransducerSearch::encoder_dim), self.vocabulary.len()) {
+            (Some(expected), _) if expected != found => Err(DecoderError::EncoderDim { utterance, expected, found }),
+            (None, expected) if expected != found => Err(DecoderError::Columns { utterance, expected, found }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The words for rows of `columns` values of the network's output.
+    pub(super) fn decode(&self, utterance: &str, rows: &[f32], columns: usize) -> Result<Recognition, Error> {
         Ok(match &self.search {
             Search::Transducer(search) => search.decode(utterance, rows)?,
-            Search::Ctc(decoder) => decoder.decode(&LogProbs::new(utterance, rows, self.columns)?)?,
+            Search::Ctc(decoder) => decoder.decode(&LogProbs::new(utterance, rows, columns)?)?,
             Search::Graph(_) if rows.is_empty() => Recognition::new(utterance, 0, vec![]),
-            Search::Graph(recognizer) => recognizer.decode(&LogProbs::new(utterance, rows, self.columns)?)?,
+            Search::Graph(recognizer) => recognizer.decode(&LogProbs::new(utterance, rows, columns)?)?,
         })
     }
 
@@ -548,7 +617,8 @@ impl Decoder {
     }
 
     /// A word with all spellings of the lexicon, or what the tokens spell.
-    pub(super) fn spelled(&self, vocabulary: &Vocabulary, word: &str) -> Result<TranscriptWord, Error> {
+    pub(super) fn spelled(&self, word: &str) -> Result<TranscriptWord, Error> {
+        let vocabulary = &self.vocabulary;
         let spellings = match (self.spellings.get(word), vocabulary.words()) {
             (Some(spellings), _) => spellings.to_vec(),
             (None, WordUnits::None) => {

@@ -20,7 +20,7 @@ use crate::pipeline::overwrite::path_of;
 use crate::pipeline::{Inputs, read_features_of};
 use crate::recognizer::confinement::{self, Bounds};
 use crate::recognizer::decoding::{DecodingOptions, TABLES, beside};
-use crate::recognizer::front_end::FrontEnd;
+use crate::recognizer::front_end::ModelFrontEnd;
 use crate::similar::did_you_mean;
 use crate::text;
 
@@ -269,22 +269,22 @@ impl Model {
         fs::File::open(self.path(file)).map_err(|error| self.in_file(key, file, &error))
     }
 
-    pub(super) fn front_end(&self) -> Result<FrontEnd, Error> {
+    pub(super) fn front_end(&self) -> Result<ModelFrontEnd, Error> {
         match &self.description.features {
             Some(table) => {
                 let refuse = |key: &str, reason| self.refuse(&format!("features.{key}"), reason);
-                FrontEnd::from_table(table, &refuse, &|key, file| self.read_text(key, file)).map_err(
-                    |error| match error {
+                ModelFrontEnd::from_table(table, &refuse, &|key, file| self.read_text(key, file)).map_err(|error| {
+                    match error {
                         Error::Feat(error) => self.refuse("features", error.to_string()),
                         error => error,
-                    },
-                )
+                    }
+                })
             }
-            None => Ok(FrontEnd::none()),
+            None => Ok(ModelFrontEnd::none()),
         }
     }
 
-    pub(super) fn network(&self, front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
+    pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
         let network = self.network_of_file(front_end)?;
         match &self.description.network.outputs {
             Some(outputs) => Ok(Box::new(self.merged(network, outputs)?)),
@@ -359,7 +359,7 @@ impl Model {
         Vocabulary::token_texts(&text).map_err(|error| self.in_file("tokens", tokens, &error))
     }
 
-    fn network_of_file(&self, front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
+    fn network_of_file(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
         let NetworkFile { file, runtime, inputs, layers, .. } = &self.description.network;
         let dim = front_end.dim();
         if let Some(inputs) = inputs.filter(|&inputs| inputs != dim) {
@@ -402,7 +402,7 @@ impl Model {
     }
 
     #[cfg(feature = "onnx")]
-    fn onnx(&self, path: &Path, front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
+    fn onnx(&self, path: &Path, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
         use kaldera_onnx::{OnnxNetwork, OnnxOptions};
 
         let options = OnnxOptions::default().with_inputs(front_end.dim());
@@ -448,7 +448,7 @@ impl Model {
     }
 
     #[cfg(not(feature = "onnx"))]
-    fn onnx(&self, path: &Path, _front_end: &FrontEnd) -> Result<Box<dyn Network>, Error> {
+    fn onnx(&self, path: &Path, _front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
         Err(self.refuse("network.file", format!("{}: {NO_ONNX}", path.display())))
     }
 
@@ -477,7 +477,7 @@ impl Model {
         Ok(Box::new(Recorded::new(columns, utterances)?))
     }
 
-    pub(super) fn times(&self, front_end: &FrontEnd, subsampling: usize) -> Result<FrameTimes, Error> {
+    pub(super) fn times(&self, front_end: &ModelFrontEnd, subsampling: usize) -> Result<FrameTimes, Error> {
         let Description { frame_shift, subsampling: described, .. } = &self.description;
         let own = front_end.frame_shift();
         if let Some(shift) = frame_shift.filter(|shift| !(*shift > 0.0 && shift.is_finite())) {
@@ -662,7 +662,7 @@ mod tests {
             fs::write(folder.path().join(FILE), text).unwrap();
             Model::open(folder.path(), false).unwrap()
         };
-        let opened = model("{ file = 'x.ark', runtime = 'ort' }").network(&FrontEnd::none()).map(|_| ());
+        let opened = model("{ file = 'x.ark', runtime = 'ort' }").network(&ModelFrontEnd::none()).map(|_| ());
         let error = opened.unwrap_err().to_string();
         assert!(error.contains("key network.runtime") && error.contains("only ONNX files"), "{error}");
         #[cfg(feature = "onnx")]

@@ -17,7 +17,7 @@ use crate::similar::did_you_mean;
 
 /// What turns samples into rows of the network's input: none where the network looks at names alone.
 #[derive(Debug)]
-pub(super) struct FrontEnd(Option<Features>);
+pub(super) struct ModelFrontEnd(Option<Features>);
 
 #[derive(Debug)]
 struct Features {
@@ -103,7 +103,13 @@ const ROUNDING: f64 = 1e-6;
 /// The keys of the table `features` that are no options.
 const KEYS: [&str; 3] = ["kind", "preset", "cmvn"];
 
-impl FrontEnd {
+impl From<kaldi_feat::FrontEnd> for ModelFrontEnd {
+    fn from(front_end: kaldi_feat::FrontEnd) -> Self {
+        Self(Some(Features::new(front_end)))
+    }
+}
+
+impl ModelFrontEnd {
     /// No features: the network looks at names alone.
     pub(super) fn none() -> Self {
         Self(None)
@@ -135,13 +141,11 @@ impl FrontEnd {
         options.features.set_allow_resampling(true);
         set_options(&mut options, table, refuse)?;
         let front_end = kaldi_feat::FrontEnd::new(options)?;
-        let Some(file) = table.get("cmvn") else { return Ok(Self(Some(Features::new(front_end)))) };
+        let Some(file) = table.get("cmvn") else { return Ok(front_end.into()) };
         let file = file.as_str().ok_or_else(|| refuse("cmvn", format!("{file} is not the name of a file")))?;
         let cmvn = GlobalCmvn::from_text(&read("features.cmvn", Path::new(file))?);
         let with_cmvn = cmvn.and_then(|cmvn| front_end.with_cmvn(cmvn));
-        with_cmvn
-            .map(|front_end| Self(Some(Features::new(front_end))))
-            .map_err(|error| refuse("cmvn", format!("{file}: {error}")))
+        with_cmvn.map(Self::from).map_err(|error| refuse("cmvn", format!("{file}: {error}")))
     }
 
     /// What makes the rows; none without features.
@@ -298,15 +302,15 @@ mod tests {
 
     const MVN: &str = "<AddShift> 2 2\n<LearnRateCoef> 0 [ 1 2 ]\n<Rescale> 2 2\n<LearnRateCoef> 0 [ 0.5 4 ]\n";
 
-    fn of_table(table: &str) -> Result<FrontEnd, Error> {
+    fn of_table(table: &str) -> Result<ModelFrontEnd, Error> {
         let refuse = |key: &str, reason| Error::ModelFile { path: key.into(), reason };
-        FrontEnd::from_table(&table.parse().unwrap(), &refuse, &|_, file| match file.to_str() {
+        ModelFrontEnd::from_table(&table.parse().unwrap(), &refuse, &|_, file| match file.to_str() {
             Some("am.mvn") => Ok(MVN.to_owned()),
             _ => Err(refuse("features.cmvn", "there is no such file".to_owned())),
         })
     }
 
-    fn front_end(table: &str) -> FrontEnd {
+    fn front_end(table: &str) -> ModelFrontEnd {
         of_table(table).unwrap()
     }
 
@@ -358,7 +362,7 @@ mod tests {
         assert_eq!(front_end("kind = 'log-mel'").frame_shift(), Some(0.01));
         assert_eq!(front_end("kind = 'samples'\nsample-frequency = 8000").frame_shift(), Some(0.000_125));
         assert_eq!(front_end("preset = 'paraformer'").frame_shift(), Some(0.06));
-        assert_eq!(FrontEnd::none().frame_shift(), None);
+        assert_eq!(ModelFrontEnd::none().frame_shift(), None);
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Recognizer {
             return Ok(Transcript { seconds: self.times.seconds(recognition.num_frames), recognition });
         }
         let samples = audio.samples.to_f32();
-        let mut whole = Parts::new(self.n_best);
+        let mut whole = Parts::new(self.n_best());
         for part in cut_at_pauses(&samples, audio.samp_freq, options) {
             check_stop()?;
             let own =

@@ -204,7 +204,7 @@ impl RecognizerStream {
         let columns = recognizer.network.num_outputs();
         let output = self.output.get(self.num_context * columns..).unwrap_or_default();
         let output = &output[..num_frames.saturating_mul(columns).min(output.len())];
-        let mut found = recognizer.decoder.decode(&self.utterance, output)?;
+        let mut found = recognizer.decode_rows(&self.utterance, output)?;
         self.widen(&mut found);
         Ok(found)
     }

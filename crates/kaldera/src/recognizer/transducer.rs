@@ -10,7 +10,7 @@ use kaldera_decoder::transducer::{
     EncoderOutput, Fusion, GreedyStream, TransducerModel, TransducerOptions, TransducerStream, TransducerTopology,
     forced_align,
 };
-use kaldera_decoder::{Error as DecoderError, FrameTimes, Recognition, Segment, Vocabulary, WordUnits};
+use kaldera_decoder::{Error as DecoderError, FrameTimes, Recognition, Segment, Vocabulary};
 use kaldera_network::{Error as NetworkError, Predictor, PredictorState};
 
 use crate::Error;
@@ -80,13 +80,11 @@ impl TransducerModel for Predicting {
 }
 
 impl Model {
-    /// The search of a transducer; `encoder_dim` is the number of values of the encoder's rows.
+    /// The search of a transducer.
     pub(super) fn transducer(
         &self,
         predictor: Box<dyn Predictor>,
-        encoder_dim: usize,
         vocabulary: &Vocabulary,
-        times: FrameTimes,
     ) -> Result<TransducerSearch, Error> {
         let description = &self.description;
         let options = &description.decoding;
@@ -103,12 +101,6 @@ impl Model {
                           are for kind = \"ctc\"";
             return Err(self.refuse(key, reason));
         }
-        let expected = predictor.encoder_dim();
-        if expected != encoder_dim {
-            let reason = format!("the joiner takes rows of {expected} values, and the encoder gives {encoder_dim}");
-            return Err(self.refuse("network", reason));
-        }
-        let blank = vocabulary.blank();
         let unk = match description.unk {
             Some(unk) => match i32::try_from(unk).ok().filter(|_| unk < vocabulary.len()) {
                 Some(unk) => Some(unk),
@@ -139,26 +131,61 @@ impl Model {
             .with_unk(unk)
             .with_max_symbols_per_frame(options.symbols_per_frame)
             .with_n_best(options.n_best);
-        search.check().map_err(|error| match error {
+        let durations = description.network.durations.clone();
+        TransducerSearch::new(predictor, durations, vocabulary, hot, search).map_err(|error| match error {
             DecoderError::Option { name, value, reason } => {
                 let key = name.trim_start_matches("max_").replace('_', "-");
                 self.refuse(&format!("decoding.{key}"), format!("it is {value}: {reason}"))
             }
             error => self.refuse("decoding", error.to_string()),
-        })?;
-        let durations = description.network.durations.clone();
-        let model = Predicting { predictor, num_tokens: vocabulary.len(), durations, blank };
-        Ok(TransducerSearch { model, vocabulary: vocabulary.clone(), hot, options: search, times, is_greedy })
+        })
     }
 }
 
 impl TransducerSearch {
+    /// # Errors
+    /// [`DecoderError::Model`] if the joiner has another number of scores than there are tokens and
+    /// durations; [`DecoderError::Option`].
+    pub(super) fn new(
+        predictor: Box<dyn Predictor>,
+        durations: Vec<usize>,
+        vocabulary: &Vocabulary,
+        hot: Option<ContextGraph>,
+        options: TransducerOptions,
+    ) -> Result<Self, DecoderError> {
+        options.check()?;
+        let (scores, tokens) = (predictor.num_scores(), vocabulary.len());
+        if scores != tokens + durations.len() {
+            let reason = format!("it has {scores} scores for {tokens} tokens and {} durations", durations.len());
+            return Err(DecoderError::Model { part: "joiner", reason });
+        }
+        let is_greedy = options.beam == 1 && hot.is_none();
+        let model = Predicting { predictor, num_tokens: tokens, durations, blank: vocabulary.blank() };
+        let times = FrameTimes::default();
+        Ok(Self { model, vocabulary: vocabulary.clone(), hot, options, times, is_greedy })
+    }
+
+    /// With frames of this length.
+    pub(super) fn with_times(self, times: FrameTimes) -> Self {
+        Self { times, ..self }
+    }
+
+    /// Number of hypotheses of an utterance, if there are so many.
+    pub(super) fn n_best(&self) -> usize {
+        self.options.n_best
+    }
+
+    /// Values of a row of the encoder.
+    pub(super) fn encoder_dim(&self) -> usize {
+        self.model.predictor.encoder_dim()
+    }
+
     fn fusion(&self) -> Fusion<'_, NoModel> {
         self.hot.as_ref().map_or(Fusion::NONE, Fusion::hot_words)
     }
 
     fn rows<'a>(&self, utterance: &'a str, values: &'a [f32]) -> Result<EncoderOutput<'a>, DecoderError> {
-        EncoderOutput::new(utterance, values, self.model.predictor.encoder_dim())
+        EncoderOutput::new(utterance, values, self.encoder_dim())
     }
 
     fn topology(&self) -> TransducerTopology {
@@ -192,9 +219,6 @@ impl TransducerSearch {
     fn spelled(&self, mut found: Recognition) -> Recognition {
         for hypothesis in &mut found.hypotheses {
             *hypothesis = self.vocabulary.spelled(std::mem::take(hypothesis), &self.times);
-            if self.vocabulary.words() == WordUnits::None {
-                hypothesis.words.clone_from(&hypothesis.tokens);
-            }
         }
         found
     }

@@ -4,10 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use kaldera::decoder::{Hypothesis, Recognition, Segment};
-use kaldera::feat::Audio;
-use kaldera::network::ParameterStore;
-use kaldera::recognizer::Recognizer;
+use kaldera::decoder::transducer::TransducerOptions;
+use kaldera::decoder::{Hypothesis, Recognition, Segment, WordUnits};
+use kaldera::feat::{FeatureOptions, FrontEnd, FrontEndOptions};
+use kaldera::network::{LayerOptions, LayerStack, ParameterStore, StatelessPredictor};
+use kaldera::prelude::*;
+use kaldera::recognizer::AnyDecoder;
 
 const TOKENS: &str = "<blk> 0\n\u{2581}one 1\n<unk> 2\n\u{2581}two 3\nth 4\n";
 
@@ -84,6 +86,43 @@ fn assert_streams(
         assert_eq!(stream.keeps_state(), keeps_state);
         assert_eq!(stream.finish().unwrap(), *whole, "{chunk}");
     }
+}
+
+#[test]
+fn a_recogniser_of_parts_finds_what_that_of_a_folder_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    write_model(folder.path(), &format!("{HEAD}{NETWORK}"));
+    let weights = ParameterStore::load(folder.path().join("network.safetensors")).unwrap();
+    let layers =
+        [LayerOptions::Stack { frames: 4, stride: 4 }, LayerOptions::Linear { name: "joiner.encoder_proj".into() }];
+    let options = || {
+        let fbank = FbankOptions::default().with_sample_frequency(8000.0).with_num_mel_bins(8);
+        FrontEndOptions::of(FeatureOptions::Fbank(fbank))
+    };
+    let network = || LayerStack::new(8, &layers, &weights).unwrap();
+    let vocabulary = || {
+        let texts = Vocabulary::token_texts(TOKENS).unwrap();
+        Vocabulary::new(texts, 0).unwrap().with_words(WordUnits::Marker)
+    };
+    let decoder = |durations| {
+        let predictor = StatelessPredictor::new(&weights, 0).unwrap();
+        let options = TransducerOptions::default().with_beam(1).with_unk(Some(2));
+        AnyDecoder::from_predictor(vocabulary(), predictor, durations, None, options)
+    };
+    let recognizer = Recognizer::new(FrontEnd::new(options()).unwrap(), network(), decoder(vec![]).unwrap()).unwrap();
+    let samples = samples(16_000);
+    let audio = Audio::new(&samples[..], 8000.0).with_key("a");
+    let found = recognizer.transcribe(&audio).unwrap();
+    assert_eq!(found, Recognizer::open(folder.path()).unwrap().transcribe(&audio).unwrap());
+    assert_streams(&Arc::new(recognizer), &samples, 8000.0, &found, true);
+
+    assert!(decoder(vec![1]).unwrap_err().to_string().contains("5 scores for 5 tokens and 1 durations"));
+    let wide = FrontEnd::new(FrontEndOptions::of(FeatureOptions::Fbank(FbankOptions::default()))).unwrap();
+    let error = Recognizer::new(wide, network(), decoder(vec![]).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("rows of 8 values, but these have 23"), "{error}");
+    let ctc = CtcDecoder::new(vocabulary(), CtcDecoderOptions::default()).unwrap();
+    let error = Recognizer::new(FrontEnd::new(options()).unwrap(), network(), ctc).unwrap_err();
+    assert!(error.to_string().contains("6 columns, where the vocabulary has 5 tokens"), "{error}");
 }
 
 #[test]
@@ -172,7 +211,7 @@ fn keys_that_do_not_fit_a_transducer_are_named() {
         (all.replace("name = 'joiner.encoder_proj'", "name = 'joiner.output_linear'"), "joiner.output_linear.weight"),
         (
             all.replace(",\n{ kind = 'linear', name = 'joiner.encoder_proj' }", ""),
-            "the joiner takes rows of 6 values, and the encoder gives 32",
+            "frames of 32 values of the encoder, where the joiner takes 6",
         ),
         (format!("{all}[decoding]\nhotwords = ['four']\n"), "key decoding.hotwords"),
         (format!("{all}[decoding]\nsymbols-per-frame = 0\n"), "key decoding.symbols-per-frame: it is 0: it must be 1"),
