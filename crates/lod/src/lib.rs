@@ -37,7 +37,6 @@
 //! | tensors with levels: parts, merging, Paddle's bytes | [`LodTensor`], [`LodSlice`], [`AnyLodTensor`] |
 //! | operators over sequences, forward and backward | [`sequence`] |
 //! | sort, segment, concat, memories | [`RankTable`], [`Segments`], [`init_states`], [`shrink_state`] |
-//! | a chain of operators that hands the LoD on | [`LodChain`], [`Operator`], [`MutatesLod`] |
 //! | element by element, operators on rows | [`LodTensor::map`], [`LodTensor::zip_map`], [`LodTensor::apply`] |
 //! | padded batches, and mini-batches of equal work | [`pad_sequence`], [`Batching`] |
 //!
@@ -97,9 +96,8 @@
 //! | `lod_start_pos_`, a shared pointer to levels | [`Lod`] |
 //! | `LODTensor`, `Levels`, `Elements` | [`LodTensor`], [`Lod::num_levels`], [`Lod::num_sequences`] |
 //! | `LODSlice`, `LODSliceShared` | [`LodTensor::lod_slice`], [`LodTensor::lod_slice_shared`] |
-//! | `ShareConstLODFrom`, `ShareMutableLODFrom` | [`LodTensor::share_const_lod_from`], [`LodTensor::share_mutable_lod_from`] |
-//! | `do_mutate_lod_info`, consumer, producer | [`MutatesLod`], [`Operator`] |
-//! | `ValidLODInput` | [`with_lod_of_inputs`] |
+//! | `ShareConstLODFrom`, `ShareMutableLODFrom`, `ValidLODInput` | [`LodTensor::with_lod`] of a clone, or of [`Lod::with_level`] |
+//! | `do_mutate_lod_info`, consumer, producer | [`LodTensor::apply`] keeps the LoD; [`LodTensor::new`] takes another |
 //! | `SortBySeqLen`, `sorted_seqs`, `SortedSeqItem` | [`sort_by_seq_len`], [`RankTable`], [`RankTable::sorted_sequences`] |
 //! | `SegmentInputs`, `InitMemories`, `ConcatOutputs` | [`segment_inputs`], [`init_states`], [`concat_outputs`] |
 //! | `sorted_seqs` as an output of `RecurrentOp` for `RecurrentGradientOp` | kept in the level that both share |
@@ -140,7 +138,6 @@ struct Readme;
 
 mod algebra;
 mod batches;
-mod chain;
 mod check;
 mod elementwise;
 mod error;
@@ -154,12 +151,10 @@ mod rows;
 mod segment;
 pub mod sequence;
 mod serialize;
-mod share;
 mod state;
 mod tensor;
 
 pub use batches::Batching;
-pub use chain::{LodChain, MutatesLod, Operator, with_lod_of_inputs};
 pub use check::{check_abs_lod, check_lod};
 pub use error::Error;
 pub use kaldera_base::Real;
@@ -173,7 +168,6 @@ pub use ragged_core::{Float, Integer, Number, Packed, Ragged, RaggedShape, RowSp
 pub use rank::{RankItem, RankTable, sort_by_seq_len};
 pub use segment::{Segments, concat_outputs, concat_outputs_into, segment_inputs, segment_inputs_into};
 pub use serialize::{AnyLodTensor, PaddleType};
-pub use share::LodMut;
 pub use state::{fill_states, init_states, init_states_backward, shrink_state, shrink_state_backward};
 pub use tensor::{LodTensor, Sequences};
 pub use tensor_strided::{Element, Layout, Shape, Tensor, TensorView, TensorViewMut};

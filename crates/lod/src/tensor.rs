@@ -262,9 +262,25 @@ impl<T: Element> LodTensor<T> {
         (self.tensor, self.lod)
     }
 
-    /// Where the LoD is kept; who writes it makes sure that it divides the rows.
-    pub(crate) fn lod_slot(&mut self) -> &mut Lod {
-        &mut self.lod
+    /// The result of an operator on the values, with this LoD. The type of the values may change.
+    ///
+    /// ```
+    /// let x = lod::LodTensor::from_sequences(&[vec![1, 2], vec![3]])?;
+    /// let halves = x.clone().apply(|x| Ok(x.map(|&x| f64::from(x) / 2.0)))?;
+    /// assert_eq!(halves.sequence(0), [0.5, 1.0]);
+    /// assert!(halves.lod().ptr_eq(x.lod()));
+    /// # Ok::<(), lod::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the operator; [`Error::Rows`] if it changes the number of rows of a tensor with
+    /// LoD.
+    pub fn apply<U: Element>(
+        self,
+        operator: impl FnOnce(Tensor<T>) -> Result<Tensor<U>, Error>,
+    ) -> Result<LodTensor<U>, Error> {
+        let (tensor, lod) = self.into_parts();
+        LodTensor::new(operator(tensor)?, lod)
     }
 
     /// The same values with another LoD. Nothing is copied.
