@@ -55,6 +55,12 @@ pub enum Error {
         /// How many columns there are.
         num_tokens: usize,
     },
+    /// An array whose rows do not follow each other in memory.
+    #[error("{utterance}: the array is not in C order: pass `array.as_standard_layout().view()`")]
+    Order {
+        /// The utterance.
+        utterance: String,
+    },
     /// The network's output has another number of columns than there are tokens.
     #[error("{utterance}: {found} columns, where the vocabulary has {expected} tokens")]
     Columns {

@@ -23,6 +23,27 @@ impl<'a> LogProbs<'a> {
         Rows::new(utterance, values, num_tokens, |value| value < f32::INFINITY).map(Self)
     }
 
+    /// The rows of an array `[frames, tokens]`.
+    ///
+    /// ```
+    /// use kaldera_decoder::LogProbs;
+    /// use ndarray::array;
+    ///
+    /// let values = array![[-0.1_f32, -2.4], [-1.6, -0.2]];
+    /// assert_eq!(LogProbs::from_array("utt-1", values.view())?.frame(1), [-1.6, -0.2]);
+    /// assert!(LogProbs::from_array("utt-1", values.t()).is_err());
+    /// # Ok::<(), kaldera_decoder::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Order`] unless the array lies in C order.
+    #[cfg(feature = "ndarray")]
+    pub fn from_array(utterance: &'a str, array: ndarray::ArrayView2<'a, f32>) -> Result<Self, Error> {
+        let num_tokens = array.ncols();
+        let values = array.to_slice().ok_or_else(|| Error::Order { utterance: utterance.into() })?;
+        Self::new(utterance, values, num_tokens)
+    }
+
     /// The name of the utterance.
     pub fn utterance(&self) -> &'a str {
         self.0.utterance

@@ -102,6 +102,28 @@ pub use kaldi_feat as feat;
 pub use kaldi_io as io;
 pub use kaldi_matrix as matrix;
 pub use lod;
+/// The version of `ndarray` whose arrays this crate takes and gives.
+///
+/// ```
+/// use kaldera::ndarray::Array2;
+/// use kaldera::prelude::*;
+///
+/// let samples: Vec<i16> = (0..16_000_i32).map(|i| (i * 7919 % 2001 - 1000) as i16).collect();
+/// let audio = Audio::new(&samples, 16_000.0);
+/// let fbank = Fbank::new(FbankOptions::default().with_num_mel_bins(80))?;
+/// let features: Array2<f32> = fbank.compute(&audio)?.into();
+/// assert_eq!(features.dim(), (98, 80));
+///
+/// // A batch becomes a tensor for a network; arrays become tensors, and log-probabilities.
+/// let batch = LodTensor::try_from(fbank.compute_batch(&[audio, audio])?)?;
+/// assert_eq!((batch.lengths(), batch.sequence(1).len()), (vec![98, 98], 98 * 80));
+/// let output: Array2<f32> = Array2::from_elem((98, 5), -(5.0_f32.ln()));
+/// assert_eq!(LogProbs::from_array("utt-1", output.view())?.num_frames(), 98);
+/// let output = LodTensor::new(Tensor::from(output), Lod::from_lengths(&[[60, 38]])?)?;
+/// assert_eq!(kaldera::decoding::dense_fsa_vec(&output)?.num_utterances(), 2);
+/// # Ok::<(), kaldera::Error>(())
+/// ```
+pub use ndarray;
 pub use ragged_core as ragged;
 pub use recurrent;
 pub use tensor_strided as tensor;

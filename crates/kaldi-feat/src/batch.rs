@@ -53,6 +53,21 @@ impl FeatureBatch {
     }
 }
 
+/// The same rows with a sequence for each utterance. Nothing is copied.
+///
+/// # Errors
+/// [`lod::Error`] if `row_splits` was changed and does not divide the rows.
+#[cfg(feature = "lod")]
+impl TryFrom<FeatureBatch> for lod::LodTensor<f32> {
+    type Error = lod::Error;
+
+    fn try_from(batch: FeatureBatch) -> Result<Self, lod::Error> {
+        let FeatureBatch { values, row_splits } = batch;
+        let shape = [values.num_rows(), values.num_cols()];
+        Self::from_vec(shape, values.into_vec(), lod::Lod::from_offsets(&[row_splits])?)
+    }
+}
+
 impl<K: Kind> Extractor<K> {
     /// Features of many utterances, in parallel over rayon's current pool with the feature `rayon`.
     /// The result does not depend on the number of threads.
