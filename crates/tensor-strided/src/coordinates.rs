@@ -4,7 +4,7 @@ use crate::dims::Shape;
 use crate::error::Error;
 use crate::layout::{Layout, Order, dense_strides};
 
-/// What becomes of a coordinate that is out of range.
+/// The treatment of a coordinate that is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// It is an error.
@@ -78,14 +78,14 @@ impl Grid {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if there are no elements.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Which index runs fastest.
+    /// The index that runs fastest.
     #[inline]
     #[must_use]
     pub fn order(&self) -> Order {
@@ -151,8 +151,8 @@ impl Grid {
     /// The offsets of many coordinates, which are concatenated.
     ///
     /// # Errors
-    /// [`Error::Rank`] where the last coordinate is not complete or there are no axes to tell how
-    /// many there are; else those of [`offset_with`](Self::offset_with).
+    /// [`Error::Rank`] if the last coordinate is incomplete, or if there are no axes and so no
+    /// number of coordinates; else the errors of [`offset_with`](Self::offset_with).
     #[doc(alias = "ravel_multi_index")]
     pub fn offsets(&self, coordinates: &[i64], mode: Mode) -> Result<Vec<usize>, Error> {
         let mut offsets = vec![0; coordinates.len().checked_div(self.rank()).unwrap_or(0)];

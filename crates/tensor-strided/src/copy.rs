@@ -170,7 +170,8 @@ unsafe fn copy_nest_at<T: Element>(level: Level, nest: Nest<T>, stream: bool) {
     }
 }
 
-/// Which loop the source runs along, if it is not the innermost one, along which the target does.
+/// The loop in which the source takes its shortest steps, if it is not the innermost one, in which
+/// the target does.
 #[inline(always)]
 fn crossing<T>(nest: &Nest<T>) -> Option<usize> {
     let (inner, outer) = nest.axes().split_last()?;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
-/// How many numbers fit without allocating.
+/// Number of entries that fit without allocating.
 const INLINE: usize = 8;
 
 /// One number for each axis: a short list that lies in place up to eight axes, and on the heap
@@ -35,7 +35,7 @@ pub struct Dims<I> {
 /// The length of each axis.
 pub type Shape = Dims<usize>;
 
-/// How far apart the elements along each axis lie, in elements; negative where the axis runs
+/// The distance between the elements along each axis, in elements; negative if the axis runs
 /// backwards.
 pub type Strides = Dims<isize>;
 

@@ -38,7 +38,7 @@ pub fn concat<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Result<
 /// As [`concat()`], into memory that is there already.
 ///
 /// # Errors
-/// Those of [`concat()`], and [`Error::ShapeMismatch`] where `out` has another shape than the
+/// The errors of [`concat()`], and [`Error::ShapeMismatch`] where `out` has another shape than the
 /// result.
 pub fn concat_into<T: Element>(
     tensors: &[TensorView<'_, T>],
@@ -71,7 +71,8 @@ pub fn stack<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Result<T
 /// As [`stack`], into memory that is there already.
 ///
 /// # Errors
-/// Those of [`stack`], and [`Error::ShapeMismatch`] where `out` has another shape than the result.
+/// The errors of [`stack`], and [`Error::ShapeMismatch`] if `out` has another shape than the
+/// result.
 pub fn stack_into<T: Element>(
     tensors: &[TensorView<'_, T>],
     axis: isize,

@@ -1,9 +1,9 @@
-//! Where the elements of a tensor lie: shape, strides and offset.
+//! The position of the elements of a tensor in memory: shape, strides and offset.
 
 use crate::dims::{Dims, Shape, Strides};
 use crate::error::Error;
 
-/// Which index runs fastest.
+/// The index that runs fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
     /// The last index, as in C: rows are contiguous.
@@ -15,8 +15,8 @@ pub enum Order {
     F,
 }
 
-/// Where each element lies in a buffer: element `[i, j, ..]` at `offset + i * strides[0] + j *
-/// strides[1] + ..`.
+/// The position of each element in a buffer: element `[i, j, ..]` is at `offset + i * strides[0]
+/// + j * strides[1] + ..`.
 ///
 /// ```text
 ///   buffer     0  1  2  3  4  5  6  7  8  9 10 11      shape [3, 4], strides [4, 1], offset 0
@@ -102,14 +102,14 @@ impl Layout {
         &self.shape
     }
 
-    /// How far apart the elements along each axis lie, in elements.
+    /// The distance between the elements along each axis, in elements.
     #[inline]
     #[must_use]
     pub fn strides(&self) -> &Strides {
         &self.strides
     }
 
-    /// Where element `[0, .., 0]` lies, in elements from the start of the buffer.
+    /// Position of element `[0, .., 0]`, in elements from the start of the buffer.
     #[inline]
     #[must_use]
     pub fn offset(&self) -> usize {
@@ -151,14 +151,14 @@ impl Layout {
         self.shape.iter().product()
     }
 
-    /// Whether some axis has length 0.
+    /// Returns `true` if some axis has length 0.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
 
-    /// How many elements a buffer must have for all of this layout to be in it. A layout without
+    /// The least number of elements of a buffer that holds all of this layout. A layout without
     /// elements still has an offset, which must not be beyond the end.
     #[inline]
     #[must_use]
@@ -225,8 +225,8 @@ impl Layout {
         Error::Index { axis: outside, index: coordinate[outside], len: self.shape[outside] }
     }
 
-    /// Whether the elements are contiguous in C order. Axes of length 1 do not count; no elements
-    /// always do.
+    /// Returns `true` if the elements are contiguous in C order. Axes of length 1 do not count; a
+    /// layout without elements is always contiguous.
     #[must_use]
     #[doc(alias = "c_contiguous")]
     #[doc(alias = "is_standard_layout")]
@@ -234,8 +234,8 @@ impl Layout {
         self.is_dense(Order::C)
     }
 
-    /// Whether the elements are contiguous in Fortran order. Axes of length 1 do not count; no
-    /// elements always do.
+    /// Returns `true` if the elements are contiguous in Fortran order. Axes of length 1 do not
+    /// count; a layout without elements is always contiguous.
     #[must_use]
     #[doc(alias = "f_contiguous")]
     pub fn is_fortran(&self) -> bool {
@@ -257,10 +257,10 @@ impl Layout {
             }
     }
 
-    /// Whether no two coordinates can be the same element, as far as can be told without search:
-    /// sorted by stride, each step is longer than all the smaller axes together. So it is for dense
-    /// layouts and whatever is sliced, permuted, flipped, reshaped in place or taken along
-    /// diagonals of them; strides of 0 and overlapping windows are not.
+    /// Returns `true` if a simple test proves that no two coordinates are the same element:
+    /// sorted by stride, each step is longer than all the smaller axes together. This holds for
+    /// dense layouts and for all layouts sliced, permuted, flipped, reshaped in place or taken
+    /// along diagonals of them. It does not hold for strides of 0 and overlapping windows.
     pub(crate) fn is_nested(&self) -> bool {
         if self.is_empty() {
             return true;
@@ -304,7 +304,7 @@ impl Layout {
     /// Axes that `pick` leaves are kept as they are.
     ///
     /// # Errors
-    /// Those of `pick`; this has no meaning then.
+    /// The errors of `pick`; the layout has no meaning then.
     ///
     /// # Panics
     /// If it comes to another number of axes than `rank`.
@@ -453,7 +453,7 @@ impl Iterator for Walk {
 
 impl ExactSizeIterator for Walk {}
 
-/// Whether the number of elements fits in an `isize`, even if axes of length 0 had length 1.
+/// Checks that the number of elements fits in an `isize`, even if axes of length 0 had length 1.
 pub(crate) fn check_size(shape: &[usize]) -> Result<(), Error> {
     let size = shape.iter().try_fold(1_usize, |size, &n| size.checked_mul(n.max(1)));
     match size.is_some_and(|size| isize::try_from(size).is_ok()) {

@@ -13,7 +13,7 @@ pub(crate) fn resolve_axis(axis: isize, rank: usize) -> Result<usize, Error> {
     resolved.filter(|&axis| axis < rank).ok_or_else(|| Error::Axis { axis: axis.to_i64(), rank })
 }
 
-/// What all these shapes become when they meet in one operation: aligned at their last axes, each
+/// The common shape to which all these shapes are broadcast: aligned at their last axes, each
 /// axis has the length that is not 1.
 ///
 /// ```
@@ -355,10 +355,10 @@ impl Layout {
         Ok(strides.map(|strides| Self::reshaped_parts(shape, strides, self.offset())))
     }
 
-    /// The order in which the elements are contiguous: Fortran's where they do so in that alone,
-    /// else C's.
+    /// The order in which the elements are contiguous: [`Order::F`] if they are contiguous in
+    /// Fortran order but not in C order, else [`Order::C`].
     ///
-    /// This is what NumPy calls order `A`.
+    /// NumPy calls this order `A`.
     #[must_use]
     pub fn natural_order(&self) -> Order {
         if self.is_fortran() && !self.is_contiguous() { Order::F } else { Order::C }

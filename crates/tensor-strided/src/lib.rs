@@ -44,9 +44,9 @@
 //! ```
 //!
 //! # Slices
-//! There are three ways to say what to pick, and each gives a view: TensorFlow's [`StridedSlice`]
-//! with its five masks, Python's brackets as the macro [`ix!`] or as text in an [`IndexSpec`], and
-//! ONNX's [`OnnxSlice`]. The module [`slice`](mod@slice) is their guide.
+//! There are three ways to write a slice, and each gives a view: TensorFlow's [`StridedSlice`]
+//! with its five masks, Python's brackets as the macro [`ix!`] or as text in an [`IndexSpec`],
+//! and ONNX's [`OnnxSlice`]. The module [`slice`](mod@slice) is their guide.
 //!
 //! # Coming from elsewhere
 //! Names of NumPy, TensorFlow, PyTorch and ndarray lead here in the search of this page.
@@ -94,7 +94,7 @@
 //! | `lanes`, `outer_iter`, `axis_chunks_iter` | [`TensorView::lanes`], [`TensorView::axis_iter`], [`TensorView::axis_chunks`] |
 //! | `mapv`, `Zip`, `zip_mut_with` | [`Tensor::map`], [`TensorView::zip_map`], [`TensorViewMut::zip_apply`] |
 //!
-//! # What always holds
+//! # Invariants
 //! - Every element that a view names lies in the memory that it borrows: checked when it is made,
 //!   and again whenever its layout changes.
 //! - No two coordinates of a [`TensorViewMut`] or a [`Tensor`] are the same element.
@@ -115,10 +115,10 @@
 //! from and to arrays.
 //!
 //! # When not to use it
-//! For linear algebra, take `kaldi-matrix`, `faer` or `ndarray`; arithmetic here is what
-//! [`TensorView::map`] and [`TensorView::zip_map`] are given. For lists of different lengths, take
-//! `ragged-core`. Where the rank is known when compiling and no axis runs backwards, ndarray's
-//! `Array2` and its kin index faster.
+//! For linear algebra, take `kaldi-matrix`, `faer` or `ndarray`; the only arithmetic here is in
+//! the closures passed to [`TensorView::map`] and [`TensorView::zip_map`]. For lists of different
+//! lengths, take `ragged-core`. If the rank is known at compile time and no axis runs backwards,
+//! ndarray's `Array2` and its kin index faster.
 
 #![deny(unsafe_code)]
 

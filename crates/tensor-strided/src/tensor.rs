@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::layout::{Layout, Order, dense_strides};
 use crate::view::{TensorView, TensorViewMut, layout_of_all};
 
-/// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to what is
-/// shared copies it first.
+/// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to shared
+/// memory copies it first.
 pub struct Tensor<T> {
     buffer: Buffer<T>,
     /// Fits the buffer and names no element twice.
@@ -95,7 +95,7 @@ impl<T: Element> Tensor<T> {
         Self { buffer: elements.into(), layout: Layout::reshaped_parts(shape.into(), strides, 0) }
     }
 
-    /// Where the elements lie.
+    /// Layout of the elements.
     #[inline]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -107,7 +107,7 @@ impl<T: Element> Tensor<T> {
         self.layout.shape()
     }
 
-    /// How far apart the elements along each axis lie, in elements.
+    /// The distance between the elements along each axis, in elements.
     #[inline]
     pub fn strides(&self) -> &Strides {
         self.layout.strides()
@@ -211,14 +211,14 @@ impl<T: Element> TensorView<'_, T> {
 macro_rules! sizes {
     ($($Type:ty)*) => {$(
         impl<T: Element> $Type {
-            /// How many axes there are.
+            /// The number of axes.
             #[inline]
             #[doc(alias = "ndim")]
             pub fn rank(&self) -> usize {
                 self.layout().rank()
             }
 
-            /// How many elements there are: the product of the shape.
+            /// The number of elements: the product of the shape.
             #[inline]
             #[doc(alias = "size")]
             #[doc(alias = "numel")]
@@ -226,7 +226,7 @@ macro_rules! sizes {
                 self.layout().len()
             }
 
-            /// Whether there are no elements.
+            /// Returns `true` if there are no elements.
             #[inline]
             pub fn is_empty(&self) -> bool {
                 self.layout().is_empty()

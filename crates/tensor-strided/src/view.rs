@@ -54,7 +54,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         Ok(Self { raw: Raw::new(data, layout)? })
     }
 
-    /// Where the elements lie.
+    /// Layout of the elements.
     #[inline]
     pub fn layout(&self) -> &Layout {
         self.raw.layout()
@@ -66,7 +66,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.layout().shape()
     }
 
-    /// How far apart the elements along each axis lie, in elements.
+    /// The distance between the elements along each axis, in elements.
     #[inline]
     pub fn strides(&self) -> &Strides {
         self.layout().strides()
@@ -183,7 +183,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Ok(Self { raw: RawMut::new(data, layout)? })
     }
 
-    /// Where the elements lie.
+    /// Layout of the elements.
     #[inline]
     pub fn layout(&self) -> &Layout {
         self.raw.layout()
@@ -195,7 +195,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.layout().shape()
     }
 
-    /// How far apart the elements along each axis lie, in elements.
+    /// The distance between the elements along each axis, in elements.
     #[inline]
     pub fn strides(&self) -> &Strides {
         self.layout().strides()
@@ -244,8 +244,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.raw.into_lanes(axis)
     }
 
-    /// Two views without a common element: what comes before entry `at` of an axis, and what comes
-    /// from it on.
+    /// Splits an axis into two views without a common element: the entries before `at`, and the
+    /// entries from `at` on.
     ///
     /// ```
     /// use tensor_strided::Tensor;

@@ -170,8 +170,8 @@ pub(super) unsafe fn copy_small<T: Copy>(axes: &[Axis], src: *const T, dst: *mut
     }
 }
 
-/// A function of its own for each class of rows: in one for all, what each of them prepares would
-/// be done before the first row.
+/// Each class of rows has its own function: in one function for all classes, the preparations of
+/// every class would run before the first row.
 #[inline(never)]
 fn each_row<T>(outer: Axis, src: *const T, dst: *mut T, copy: impl Fn(*const T, *mut T)) {
     for i in 0..outer.len.cast_signed() {

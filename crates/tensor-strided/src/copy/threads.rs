@@ -1,5 +1,5 @@
-//! Large copies in parts, one for each thread and some more. Each element is copied once, so the
-//! result is that of one thread.
+//! Large copies in parts: one for each thread and some more. Each element is copied once, so the
+//! result is the same as with one thread.
 
 use kaldera_base::par;
 

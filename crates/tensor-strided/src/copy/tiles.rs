@@ -87,7 +87,7 @@ struct Squares {
     /// From row to row.
     src_step: isize,
     dst_step: isize,
-    /// Whether all rows of the target begin at the same position in a line, and are written by
+    /// True if all rows of the target begin at the same position in a line, and are written by
     /// non-temporal stores.
     stream: bool,
 }

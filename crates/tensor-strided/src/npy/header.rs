@@ -19,7 +19,7 @@ const ALIGNMENT: usize = 64;
 /// NumPy leaves room for the first length to grow to so many digits.
 const GROWTH_DIGITS: usize = 21;
 
-/// What a type of elements is, without its size.
+/// The kind of an element type, without its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Bool,
@@ -67,7 +67,7 @@ impl fmt::Display for NpyType {
     }
 }
 
-/// What can be wrong with a header.
+/// The kind of error in a header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderProblem {
@@ -77,7 +77,7 @@ pub enum HeaderProblem {
     /// Something else should stand here.
     #[error("{expected} is expected")]
     Expected {
-        /// What should.
+        /// Description of the expected text.
         expected: &'static str,
     },
     /// A key that is not part of the format.
@@ -106,7 +106,7 @@ pub enum HeaderProblem {
     },
 }
 
-/// What a `.npy` file says about its array before the elements come.
+/// The header of a `.npy` file, which describes the array.
 ///
 /// ```
 /// use tensor_strided::{Order, Tensor, npy::{Header, NpyType}};
@@ -137,7 +137,7 @@ impl Header {
         self.element
     }
 
-    /// Whether the elements have their highest byte first.
+    /// Returns `true` if the elements have their highest byte first.
     #[must_use]
     pub fn is_big_endian(&self) -> bool {
         self.big_endian
@@ -158,7 +158,7 @@ impl Header {
     /// Reads a header, up to the first element.
     ///
     /// # Errors
-    /// Those of [`NpyError`] that are about the header.
+    /// The errors of [`NpyError`] that are about the header.
     pub fn read(mut input: impl Read) -> Result<Self, NpyError> {
         let mut start = [0; 8];
         if read_up_to(&mut input, &mut start)? < start.len() || start[..6] != *MAGIC {

@@ -40,8 +40,8 @@ impl<'a, T> Raw<'a, T> {
     /// The elements of an array, where they are.
     pub(crate) fn from_array<D: Dimension>(array: &ArrayView<'a, T, D>) -> Self {
         let (layout, len) = layout_of(array.shape(), array.strides());
-        // An array's pointer is never null; from that of its first element, this leads back to the
-        // lowest one.
+        // An array's pointer is never null. It points to the first element, from which this
+        // computes the lowest one.
         let lowest = array.as_ptr().wrapping_sub(layout.offset()).cast_mut();
         let base = NonNull::new(lowest).unwrap_or(NonNull::dangling());
         Self { base, len, layout, borrow: PhantomData }
@@ -51,10 +51,10 @@ impl<'a, T> Raw<'a, T> {
     pub(crate) fn to_array(&self) -> ArrayViewD<'a, T> {
         let (shape, strides, backwards) = without_signs(&self.layout);
         let pointer = self.base.as_ptr().wrapping_add(lowest(&self.layout));
-        // SAFETY: from the lowest address on, the absolute strides lead to the same elements as the
-        // layout, which can all be read for `'a`; its constructors have checked that distances and
-        // the number of elements fit in an `isize`. Where there are no elements, all strides are 0
-        // and the pointer is that of a buffer, never null.
+        // SAFETY: from the lowest address on, the absolute strides lead to the same elements as
+        // the layout, which can all be read for `'a`; its constructors have checked that
+        // distances and the number of elements fit in an `isize`. If there are no elements, all
+        // strides are 0 and the pointer is a buffer's, never null.
         let mut array = unsafe { ArrayViewD::from_shape_ptr(shape.strides(strides), pointer) };
         backwards.for_each(|axis| array.invert_axis(axis));
         array

@@ -6,7 +6,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
 use crate::dims::Dims;
 
-/// One entry of an index, with Python's meaning: what stands between two commas of `x[..., None,
+/// One entry of an index, with Python's meaning: the text between two commas of `x[..., None,
 /// 1:5:2, -1]`.
 ///
 /// Integers and ranges convert into entries; the macro [`ix!`](crate::ix) does so for a whole list,
@@ -42,8 +42,8 @@ pub enum IndexEntry {
         /// The first element; negative counts from the end; `None` is the first in the direction of
         /// the step.
         begin: Option<i64>,
-        /// Where to stop; negative counts from the end; `None` is beyond the last in the direction
-        /// of the step.
+        /// The end of the range; negative counts from the end; `None` is beyond the last in the
+        /// direction of the step.
         end: Option<i64>,
         /// The distance to the next element; negative goes backwards. 0 is an error when the index
         /// is used.
@@ -110,7 +110,7 @@ pub trait IndexInteger: Copy + sealed::Sealed {
 }
 
 impl Dims<i64> {
-    /// Numbers of any width as those of 64 bits.
+    /// Converts numbers of any width to 64 bits.
     #[inline]
     pub(super) fn widened(numbers: &[impl IndexInteger]) -> Self {
         let mut wide = Self::filled(0, numbers.len());
@@ -193,9 +193,9 @@ ranges! {
 /// | `NewAxis` | `None` | a new axis of size 1 |
 ///
 /// It makes an array of [`IndexEntry`], on the stack, which
-/// [`TensorView::index`](crate::TensorView::index) and its kin take. It cannot fail, and what
-/// cannot be indexed is an error of those methods, not a panic. Steps are Python's: `5..1;-1` is
-/// `5, 4, 3, 2`, where the `s!` of the crate ndarray would want `2..6;-1`.
+/// [`TensorView::index`](crate::TensorView::index) and its kin take. The macro cannot fail: an
+/// invalid index is an error of those methods, not a panic. Steps are Python's: `5..1;-1` is `5,
+/// 4, 3, 2`, where the `s!` of the crate ndarray would want `2..6;-1`.
 ///
 /// ```
 /// use tensor_strided::{IndexEntry, NewAxis, Tensor, ix};

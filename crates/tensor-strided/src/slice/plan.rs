@@ -10,9 +10,8 @@ use crate::slice::resolve::{Counts, Entries, Entry, cut, index, pick, range, vis
 /// More entries have no bit in a mask of 32 (TensorFlow takes one less than there are bits).
 const MAX_ENTRIES: usize = 31;
 
-/// The five masks of TensorFlow's `strided_slice`. Bit `i` belongs to entry `i`; what bits past the
-/// last entry say is not looked at, but for a second ellipsis. Any pattern of bits is legal, -1
-/// too.
+/// The five masks of TensorFlow's `strided_slice`. Bit `i` belongs to entry `i`; bits past the
+/// last entry are ignored, except a second ellipsis. Any pattern of bits is legal, -1 too.
 ///
 /// ```
 /// use tensor_strided::Masks;
@@ -71,8 +70,8 @@ pub struct StridedSlice {
 }
 
 impl StridedSlice {
-    /// One entry for each position of `begin`, `end` and `strides`, of what kind, the masks say. No
-    /// mask: all entries are ranges.
+    /// Makes a slice with one entry for each position of `begin`, `end` and `strides`. The masks
+    /// give the kind of each entry; without masks, all entries are ranges.
     ///
     /// TensorFlow takes numbers of 32 and of 64 bits; here all integers do.
     ///
@@ -94,8 +93,8 @@ impl StridedSlice {
         })
     }
 
-    /// How TensorFlow writes an index of Python, as `x[1, ..., None]` in Python becomes an
-    /// operation of its graph.
+    /// TensorFlow's form of a Python index, as `x[1, ..., None]` in Python becomes an operation
+    /// of its graph.
     ///
     /// ```
     /// use tensor_strided::{Masks, StridedSlice, ix};
@@ -107,7 +106,7 @@ impl StridedSlice {
     /// ```
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn from_index(index: impl AsRef<[IndexEntry]>) -> Result<Self, Error> {
         let index = index.as_ref();
         let len = index.len();
@@ -137,13 +136,13 @@ impl StridedSlice {
         Ok(Self { begin, end, strides, masks, counts: Counts::new(len, masks)? })
     }
 
-    /// Where each entry begins.
+    /// The begin of each entry.
     #[must_use]
     pub fn begin(&self) -> &[i64] {
         &self.begin
     }
 
-    /// Where each entry ends.
+    /// The end of each entry.
     #[must_use]
     pub fn end(&self) -> &[i64] {
         &self.end
@@ -186,7 +185,7 @@ impl StridedSlice {
         Ok(shape)
     }
 
-    /// What becomes of each axis of an input of this shape: the table that one would draw by hand.
+    /// The effect on each axis of an input of this shape: the table that one would draw by hand.
     ///
     /// ```
     /// use tensor_strided::{Masks, SlicedAxis, StridedSlice};
@@ -200,7 +199,7 @@ impl StridedSlice {
     /// ```
     ///
     /// # Errors
-    /// Those of [`output_shape`](Self::output_shape).
+    /// The errors of [`output_shape`](Self::output_shape).
     pub fn resolve(&self, input: impl AsRef<[usize]>) -> Result<Vec<SlicedAxis>, Error> {
         let input = input.as_ref();
         let mut axes = Vec::with_capacity(self.len().max(input.len()));
@@ -278,7 +277,7 @@ impl Entries for StridedSlice {
     }
 }
 
-/// What a slice does with an axis, once the shape is known; see [`StridedSlice::resolve`].
+/// The effect of a slice on an axis, once the shape is known; see [`StridedSlice::resolve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SlicedAxis {
     /// A new axis of size 1.
@@ -297,12 +296,12 @@ pub enum SlicedAxis {
         /// The first element, counted from the front and cut to the axis; -1 or the length of the
         /// axis where there is none.
         begin: i64,
-        /// Where it stops, counted from the front and cut to the axis; -1 where a range that goes
-        /// backwards takes element 0.
+        /// The end, counted from the front and cut to the axis; -1 if a range that goes backwards
+        /// takes element 0.
         end: i64,
         /// The distance from one to the next.
         stride: i64,
-        /// How many elements.
+        /// Number of elements.
         len: usize,
     },
 }

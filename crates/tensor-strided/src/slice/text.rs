@@ -8,20 +8,20 @@ use thiserror::Error;
 use crate::dims::Dims;
 use crate::slice::entry::IndexEntry;
 
-/// What Python calls a new axis.
+/// Python's names for a new axis.
 const NEW_AXIS: [&str; 5] = ["None", "newaxis", "np.newaxis", "tf.newaxis", "NewAxis"];
 
-/// Where a text stops being an index, and why.
+/// The position at which a text stops being an index, and the reason.
 pub type ParseError = TextError<ParseErrorKind>;
 
-/// What is wrong with a text.
+/// The kind of error in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
     /// Something else should stand here.
     #[error("expected {expected}")]
     Expected {
-        /// What may stand here.
+        /// Description of the text that may stand here.
         expected: &'static str,
     },
     /// A number that 64 bits cannot hold.
@@ -76,7 +76,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// What is still to be read, from the next character that is no space.
+    /// The text still to be read, from the next character that is no space.
     fn rest(&mut self) -> &'a str {
         let rest = self.text[self.position..].trim_start();
         self.position = self.text.len() - rest.len();
