@@ -1,7 +1,7 @@
-//! Whether numbers are a LoD, by Paddle's rules.
+//! Checks whether numbers are a valid LoD, by Paddle's rules.
 
-/// Whether these offsets, coarsest level first, are a LoD for a tensor of `height` rows (`None`: of
-/// any number).
+/// Returns `true` if these offsets, coarsest level first, are a LoD for a tensor of `height` rows
+/// (`None`: of any number).
 ///
 /// No levels are always one. Every level needs at least 2 offsets, of which the first is 0 and none
 /// lower than the one before; the last of each level must be how many sequences the next one has,
@@ -22,8 +22,8 @@ pub fn check_lod<N: Copy + TryInto<i128>>(levels: &[impl AsRef<[N]>], height: Op
     fits && levels.last().is_none_or(|last| height.is_none_or(|height| last.end == height as i128))
 }
 
-/// Whether these absolute offsets, of which each level counts rows, are a LoD for a tensor of
-/// `height` rows (`None`: of any number).
+/// Returns `true` if these absolute offsets, of which each level counts rows, are a LoD for a
+/// tensor of `height` rows (`None`: of any number).
 ///
 /// Every level needs at least 2 offsets, of which the first is 0 and none lower than the one
 /// before; all levels must end with the same number, which is the height. Paddle up to 2.6.2 has
@@ -44,9 +44,9 @@ pub fn check_abs_lod<N: Copy + TryInto<i128>>(levels: &[impl AsRef<[N]>], height
     first.end == end && levels.all(|level| level.is_some_and(|level| level.end == end))
 }
 
-/// What one level says to the others.
+/// The sizes of one level that other levels must fit.
 struct Level {
-    /// How many sequences it has.
+    /// Number of sequences.
     sequences: i128,
     /// Its last offset.
     end: i128,

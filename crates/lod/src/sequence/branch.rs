@@ -1,5 +1,4 @@
-//! Sequences parted in two by a mask, and put together again: what an if-else over a mini-batch
-//! needs.
+//! Splits sequences in two by a mask and merges them again, for an if-else over a mini-batch.
 
 use ragged_core::RaggedShape;
 use tensor_strided::Element;
@@ -9,7 +8,7 @@ use crate::lod::Lod;
 use crate::sequence::runs::MovedRows;
 use crate::tensor::LodTensor;
 
-/// What the gradient of one branch of [`split_by_mask`] needs.
+/// The data that the gradient of one branch of [`split_by_mask`] needs.
 pub type BranchSaved = MovedRows;
 
 /// The sequences of level `level` (rows, if there is no LoD) for which `mask` is true, and the

@@ -37,7 +37,7 @@ impl Context {
     }
 }
 
-/// What the gradients of [`conv`] need; the tensors are shared.
+/// The tensors that the gradients of [`conv`] need, shared.
 #[derive(Debug, Clone)]
 pub struct ConvSaved<T: Real> {
     x: LodTensor<T>,
@@ -46,14 +46,14 @@ pub struct ConvSaved<T: Real> {
     context: Context,
 }
 
-/// The gradients of what [`conv`] takes.
+/// The gradients of the inputs of [`conv`].
 #[derive(Debug, Clone)]
 pub struct ConvGradients<T: Real> {
-    /// That of the input.
+    /// Gradient of the input.
     pub x: LodTensor<T>,
-    /// That of the filter.
+    /// Gradient of the filter.
     pub filter: LodTensor<T>,
-    /// That of the padding rows, if there are some.
+    /// Gradient of the padding rows, if there are some.
     pub padding: Option<LodTensor<T>>,
 }
 
@@ -107,7 +107,7 @@ pub fn conv<T: Real>(
     Ok((y, ConvSaved { x: x.clone(), filter: filter.clone(), padding: padding.cloned(), context }))
 }
 
-/// Where a row of a context comes from.
+/// The source of a row of a context.
 #[derive(Clone, Copy)]
 enum Source {
     Row(usize),
@@ -213,7 +213,7 @@ impl<T: Real> ConvSaved<T> {
     }
 }
 
-/// What the gradients of [`row_conv`] need; the tensors are shared.
+/// The tensors that the gradients of [`row_conv`] need, shared.
 #[derive(Debug, Clone)]
 pub struct RowConvSaved<T: Real> {
     x: LodTensor<T>,

@@ -12,8 +12,8 @@ use crate::tensor::LodTensor;
 /// Each sequence of `x`, or each row if `x` has no LoD, as often as the sequence of level
 /// `ref_level` of `y` has elements; `None` means the last level.
 ///
-/// An empty sequence is repeated as empty ones; what is repeated no times is left out. The result
-/// has one level if `x` has, else none.
+/// An empty sequence is repeated as empty ones; a sequence repeated zero times is left out. The
+/// result has one level if `x` has, else none.
 ///
 /// ```
 /// use lod::sequence::expand;
@@ -71,7 +71,7 @@ fn repeated<T: Element>(
     Ok((out, moved))
 }
 
-/// That `x` has sequences, for operators that only move rows within them.
+/// Moves rows within the sequences of `x`; an error if `x` has none.
 pub(super) fn moved_within<T: Element>(
     x: &LodTensor<T>,
     runs: impl Iterator<Item = std::ops::Range<usize>>,

@@ -8,7 +8,7 @@ use crate::lod::Lod;
 use crate::sequence::check_gradient;
 use crate::tensor::LodTensor;
 
-/// Which patches [`im2sequence`] takes of an image.
+/// The patches that [`im2sequence`] takes of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -21,7 +21,7 @@ pub struct Patches {
     pub padding: [usize; 4],
 }
 
-/// What the gradient of [`im2sequence`] needs.
+/// The data that the gradient of [`im2sequence`] needs.
 #[derive(Debug, Clone)]
 pub struct Im2SequenceSaved {
     patches: Patches,

@@ -11,7 +11,7 @@ use crate::sequence::runs::MovedRows;
 use crate::sequence::{check_gradient, only_level, sequences};
 use crate::tensor::LodTensor;
 
-/// What the gradients of [`concat()`] need.
+/// The data that the gradients of [`concat()`] need.
 #[derive(Debug, Clone)]
 pub struct ConcatSaved {
     sources: Vec<(Shape, Lod)>,

@@ -10,7 +10,7 @@ use crate::lod::Lod;
 use crate::sequence::{check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// What [`pool`] makes of the rows of a sequence.
+/// The function that [`pool`] computes of the rows of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Pool {
@@ -28,7 +28,7 @@ pub enum Pool {
     Last,
 }
 
-/// What the gradient of [`pool`] needs.
+/// The data that the gradient of [`pool`] needs.
 #[derive(Debug, Clone)]
 pub struct PoolSaved {
     how: Pool,
@@ -136,7 +136,7 @@ impl<T: Real> Kernel for PoolRows<'_, T> {
     }
 }
 
-/// What a sum of `len` rows is divided by.
+/// The divisor of a sum of `len` rows.
 fn divisor<T: Real>(how: Pool, len: usize) -> T {
     match how {
         Pool::Average => T::from_f64(len as f64),

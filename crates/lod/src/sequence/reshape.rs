@@ -9,7 +9,7 @@ use crate::lod::Lod;
 use crate::sequence::{check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// What the gradient of [`reshape`] needs.
+/// The data that the gradient of [`reshape`] needs.
 #[derive(Debug, Clone)]
 pub struct ReshapeSaved {
     shape: Shape,
@@ -64,7 +64,7 @@ impl ReshapeSaved {
     }
 }
 
-/// What the gradient of [`reset`] needs.
+/// The data that the gradient of [`reset`] needs.
 #[derive(Debug, Clone)]
 pub struct ResetSaved {
     shape: Shape,

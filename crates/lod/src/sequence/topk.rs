@@ -8,7 +8,7 @@ use crate::lod::Lod;
 use crate::sequence::{check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// What the gradient of [`topk_avg_pool`] needs.
+/// The data that the gradient of [`topk_avg_pool`] needs.
 #[derive(Debug, Clone)]
 pub struct TopkSaved {
     topks: Vec<usize>,
