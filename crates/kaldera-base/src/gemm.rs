@@ -133,7 +133,7 @@ impl<T: Real, const FUSED: bool> Kernel for Product<'_, T, FUSED> {
     }
 }
 
-// The loops over NR are what the compiler makes vectors of, for `f32` and `f64` alike.
+// The compiler vectorises the loops over NR, for `f32` and `f64` alike.
 #[inline(always)]
 fn outer_products<T: Real>(a: &[[T; MR]], b: &[[T; NR]]) -> [[T; NR]; MR] {
     let mut block = [[T::ZERO; NR]; MR];

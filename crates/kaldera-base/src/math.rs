@@ -82,9 +82,9 @@ pub fn log_softmax<T: Real>(row: &mut [T]) -> f64 {
     max + ln_sum
 }
 
-/// The mean of values, and what normalisation multiplies their distance from it with:
-/// 1 / √(variance + ε), where the variance divides by the number of values. If the root is 0, all
-/// are at their mean, and the second is 0, too.
+/// Returns the mean of values, and the scale by which normalisation multiplies their distance
+/// from the mean: 1 / √(variance + ε), where the variance divides by the number of values. If the
+/// root is 0, all values are at their mean, and the scale is 0, too.
 #[must_use]
 pub fn mean_and_scale(values: impl Iterator<Item = f64> + Clone, epsilon: f64) -> (f64, f64) {
     let (count, sum) = values.clone().fold((0_usize, 0.0), |(count, sum), value| (count + 1, sum + value));

@@ -27,7 +27,7 @@ pub fn ln_of_large<S: Simd>(s: S, x: S::F32) -> S::F32 {
     s.select_le(x, s.splat(f32::MAX), y, x)
 }
 
-/// ln(x 2^`e0`) of positive normal numbers, without a look at what else x could be.
+/// ln(x 2^`e0`) of positive normal numbers; other values of x are not handled.
 #[inline(always)]
 pub(crate) fn ln_of_normal<S: Simd>(s: S, x: S::F32, e0: S::F32) -> S::F32 {
     const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
