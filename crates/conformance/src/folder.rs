@@ -1,4 +1,4 @@
-//! Where the known answers are, and which files in them hold cases.
+//! The folder of known answers, and its files that hold cases.
 
 use std::fs;
 use std::path::{Path, PathBuf};

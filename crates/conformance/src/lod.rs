@@ -1,4 +1,4 @@
-//! LoD tensors and their operators: `lod/*.jsonl`, what Paddle and PyTorch gave.
+//! LoD tensors and their operators: `lod/*.jsonl`, the answers of Paddle and PyTorch.
 
 mod algebra;
 mod dynamic;
@@ -73,7 +73,7 @@ impl From<recurrent::Error> for Stop {
 
 /// A case whose answer is an error must fail, as [`judge_as`] sees it.
 fn judge(case: &Case, check: Check) -> Verdict {
-    // Where Paddle is wrong, or refuses without reason, `correct` tells what is right.
+    // If Paddle is wrong, or refuses without reason, `correct` has the right answer.
     judge_as(case, !case.value["error"].is_null() && case.value["correct"].is_null(), check)
 }
 

@@ -52,8 +52,8 @@ fn judge(expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -> Result<Vec<S
     Ok(differences)
 }
 
-/// Where there are cycles the case tells k2's arcs only. If label 0 is a symbol like others, a
-/// string has as many arcs in both.
+/// If there are cycles, the case has only k2's arcs. If label 0 is a symbol like others, a string
+/// has as many arcs in both.
 fn judge_cyclic(args: &Value, expect: &Value, came: &Graph<FsaOrVec>) -> Result<Vec<String>, Stop> {
     if args["treat_epsilons_specially"] == true || !expect["language"].is_null() || expect["fsas"].is_null() {
         return Ok(vec![]);

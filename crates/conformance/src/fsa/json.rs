@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Stop;
 
-/// Scores are f32; what k2 prints differs by no more than its rounding.
+/// Scores are f32; k2's printed numbers differ by no more than its rounding.
 const SCORE: f64 = 1e-6;
 
 /// `value` as the type asked for, or the case is damaged.
@@ -104,7 +104,7 @@ pub(crate) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<St
             }
         }
     }
-    // Without arcs, none of the kinds of labels is told from another.
+    // Without arcs, the kinds of labels cannot be distinguished.
     if right_vec.num_arcs() > 0 && right.attributes().get(fsa::AUX_LABELS) != came.attributes().get(fsa::AUX_LABELS) {
         let of = |graph: &fsa::Attributes| graph.get(fsa::AUX_LABELS).cloned();
         differences.push(format!("expected aux_labels {:?}, came {:?}", of(right.attributes()), of(came.attributes())));

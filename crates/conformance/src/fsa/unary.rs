@@ -133,8 +133,8 @@ fn reverse(args: &Value, _: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// The case tells k2's arcs, if not what they accept. Every string has as many arcs in both, there
-/// being no epsilons.
+/// The case has k2's arcs, if not the strings that they accept. Every string has as many arcs in
+/// both, because there are no epsilons.
 fn remove_epsilon(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let after = before.remove_epsilon()?;
@@ -149,7 +149,7 @@ fn remove_epsilon(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// The differences of the best paths between what a case tells and what came, made from `before`.
+/// The differences of the best paths between the known answer and our result, made from `before`.
 fn compare_best(before: &Graph<FsaOrVec>, pairs: Vec<(Language, Option<Language>)>) -> Result<Vec<String>, Stop> {
     let inputs = languages(before)?;
     if inputs.len() != pairs.len() {
@@ -164,7 +164,7 @@ fn compare_best(before: &Graph<FsaOrVec>, pairs: Vec<(Language, Option<Language>
         .collect())
 }
 
-/// The case tells k2's arcs; what they accept must be the same, and each state but the last has its
+/// The case has k2's arcs; ours must accept the same strings, and each state but the last has its
 /// loop.
 fn remove_epsilon_and_add_self_loops(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
@@ -207,14 +207,14 @@ fn determinize(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// Which scores of a language must be equal.
+/// The scores of a language that must be equal.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Scores {
     /// Of the best path and of all.
     Both,
     /// Of the best path.
     Best,
-    /// Of the best path for each string of labels, and what that puts out.
+    /// Of the best path for each string of labels, and its output.
     BestPerInput,
 }
 
@@ -224,7 +224,7 @@ const SCORE: f64 = 1e-4;
 /// The languages that a case tells.
 struct Told {
     languages: Vec<Language>,
-    /// Whether they are of transducers.
+    /// True if they are languages of transducers.
     with_aux: bool,
 }
 
@@ -262,7 +262,7 @@ fn languages_of_case(expect: &Value) -> Result<Option<Told>, Stop> {
 }
 
 impl Told {
-    /// Each of the languages with that of what came.
+    /// Pairs each of the languages with the language of our result.
     fn beside<F: Fsas>(self, came: &Graph<F>) -> Result<Vec<(Language, Option<Language>)>, Stop> {
         let came = if self.with_aux { came.clone() } else { came.clone().without(fsa::AUX_LABELS) };
         let (fsas, attributes) = came.into_parts();

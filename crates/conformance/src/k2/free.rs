@@ -7,7 +7,7 @@ use super::Stop;
 use super::json::{arg, float, shape, tensor};
 use super::rules::is_permutation;
 
-/// Checks what came of a call; the error is the difference found.
+/// Checks the result of a call; the error is the difference found.
 pub(super) type Rule = fn(args: &Value, expected: &Value, came: &Value) -> Result<(), String>;
 
 /// The rule in place of the plain comparison, for operations whose answers carry a `note`.
@@ -107,7 +107,7 @@ impl Kept {
         }
     }
 
-    /// For each top-level list what it holds, in an order of ours.
+    /// The contents of each top-level list, in an order of ours.
     fn groups(&self) -> Vec<(i32, &[i32], i32)> {
         let groups = group_of_list(self.lists.shape()).into_iter();
         let mut kept: Vec<_> =

@@ -52,7 +52,7 @@ impl Dtype for f64 {
     }
 }
 
-/// A number, or one of the strings for what JSON has no number for.
+/// A number, or a string such as "inf" for a value that JSON has no number for.
 pub(super) fn float(value: &Value) -> Option<f64> {
     match value.as_str() {
         Some("inf") => Some(f64::INFINITY),

@@ -1,4 +1,4 @@
-//! What Paddle's compiled functions make of levels: `lod_algebra.jsonl`.
+//! Operations on levels, with the answers of Paddle's compiled functions: `lod_algebra.jsonl`.
 //!
 //! Two rules follow the README and the issue rather than the letter of an answer: offsets that fall
 //! are no absolute LoD, whatever Paddle says; and where Paddle refuses to cut an empty part, the
@@ -58,7 +58,7 @@ pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
     Ok(if came == expected { Vec::new() } else { vec![format!("expected {expected}, came {came}")] })
 }
 
-/// Whether a call must be refused; that a tensor refuses its LoD is an answer.
+/// Returns `true` if a call must be refused; if a tensor refuses its LoD, this is an answer.
 pub(super) fn must_fail(case: &Value) -> bool {
     let function = case["fn"].as_str().unwrap_or_default();
     !case["error"].is_null() && !function.starts_with("tensor_set") && empty_part(case).is_none()
@@ -75,7 +75,8 @@ fn expected_of(case: &Value) -> Result<Value, Stop> {
     })
 }
 
-/// How many levels an empty part has that Paddle refuses to cut, if that is what the case is about.
+/// Number of levels of an empty part that Paddle refuses to cut, if that is the subject of the
+/// case.
 fn empty_part(case: &Value) -> Option<usize> {
     let args = &case["args"];
     let number = |name: &str| usize::try_from(args[name].as_u64()?).ok();

@@ -137,8 +137,8 @@ fn stacked<T: Float>(states: &[State<T>], tensor: impl Fn(&State<T>) -> &LodTens
     states.iter().flat_map(|state| tensor(state).values()).copied().collect()
 }
 
-/// The gradients under PyTorch's names. It adds its two biases, so that both have the gradient of
-/// our one; but for those of a GRU's candidate.
+/// The gradients under PyTorch's names. PyTorch adds its two biases, so both have the gradient of
+/// our single one, except the biases of a GRU's candidate.
 fn gradients_by_name<T: Float, W: Parameters<T>>(layers: &[Layer<W>]) -> Result<ParameterStore<T>, Stop> {
     let mut store = ParameterStore::new();
     for (i, layer) in layers.iter().enumerate() {

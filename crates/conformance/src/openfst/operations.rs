@@ -17,7 +17,7 @@ use super::{Operation, Stop};
 pub(super) fn operation(op: &str) -> Option<Operation> {
     Some(match op {
         "connect" => |case| compare_both(case, &input(case)?.graph.connect()?),
-        // What OpenFst sorts by output labels, we sort after inverting.
+        // OpenFst sorts by output labels; we sort after inverting.
         "arcsort_ilabel" => |case| compare_both(case, &input(case)?.graph.arc_sort()?),
         "arcsort_olabel" => |case| compare_both(case, &input(case)?.graph.invert()?.arc_sort()?.invert()?),
         "rmepsilon" => |case| compare_language(case, &without_epsilons(&acceptor(case)?)?),
@@ -56,7 +56,7 @@ fn input(case: &Value) -> Result<Machine, Stop> {
     }
 }
 
-/// The one input, of which only what it takes counts.
+/// The one input, of which only the input labels count.
 fn acceptor(case: &Value) -> Result<Graph<Fsa>, Stop> {
     Ok(input(case)?.graph.without(fsa::AUX_LABELS))
 }

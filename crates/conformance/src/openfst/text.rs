@@ -48,7 +48,7 @@ pub(super) fn inputs(case: &Value) -> Result<Vec<Machine>, Stop> {
     texts.iter().map(|text| read(text.as_str().unwrap_or_default())).collect()
 }
 
-/// What OpenFst would count: states, arcs and final states.
+/// The counts that OpenFst would give: states, arcs and final states.
 pub(super) fn counts(graph: &Graph<Fsa>) -> [usize; 3] {
     let fsa = graph.fsas();
     let (finals, arcs): (Vec<&Arc>, Vec<&Arc>) = fsa.arcs().iter().partition(|arc| arc.label == FINAL);
@@ -116,8 +116,8 @@ pub(super) fn distances(graph: &Graph<Fsa>, forward: bool) -> Vec<f64> {
     }
 }
 
-/// Strings that are accepted: those of paths from the start, the short ones first, up to a number
-/// of paths.
+/// Some accepted strings: the strings of paths from the start, the short ones first, up to a
+/// number of paths.
 pub(super) fn some_strings(graph: &Graph<Fsa>) -> BTreeSet<Strings> {
     const MOST_PATHS: usize = 300;
     let view = graph.fsas().view();

@@ -1,4 +1,4 @@
-//! What Kaldi's features are made of: frames, windows, mel filters, linear prediction, resampling.
+//! The parts of Kaldi's features: frames, windows, mel filters, linear prediction, resampling.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn num_frames<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
         .exact("nosnip_first_sample_frames0_3", (0..4).map(|f| whole.first_sample_of_frame(f)).collect::<Vec<_>>()))
 }
 
-/// What is given here stands in the answer, beside it.
+/// The arguments of this operation are in the answer, next to the result.
 fn window_size<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     #[derive(Deserialize)]
     struct Case {
