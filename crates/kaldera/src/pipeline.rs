@@ -8,8 +8,10 @@
 //!
 //! - The output does not depend on the number of threads, to the byte.
 //! - A recording that fails is left out, and the [`Summary`] tells which and why.
-//! - Memory depends on the longest recordings and the number of threads; of the corpus only names are kept.
-//! - What is done to the features: pitch beside them, normalisation, deltas, the choice of voiced frames, in that order.
+//! - Memory depends on the longest recordings and the number of threads; of the whole corpus only
+//!   names are kept.
+//! - The features are processed in this order: pitch is appended, then normalisation, deltas, the
+//!   choice of voiced frames.
 
 mod batches;
 mod channel;
@@ -150,7 +152,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { subtract_mean, ..self }
     }
 
-    /// Puts pitch beside the features.
+    /// Appends pitch columns to the features.
     #[must_use]
     #[doc(alias = "paste-feats")]
     pub fn with_pitch(self, pitch: &'a PitchFeatures) -> Self {
@@ -187,8 +189,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { reading: options, ..self }
     }
 
-    /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. What is not complete
-    /// leaves nothing.
+    /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. Incomplete outputs
+    /// leave nothing.
     #[must_use]
     pub fn stop_when(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
@@ -213,7 +215,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// thread at a time.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::Stopped`].
+    /// The errors of [`run`](Self::run), and [`Error::Stopped`].
     pub fn run_with(
         &self,
         inputs: &Inputs,
@@ -264,8 +266,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Ok(summary)
     }
 
-    /// What a first run over all recordings finds, where features are normalised over more than one
-    /// of them.
+    /// The statistics of a first run over all recordings, if features are normalised over more
+    /// than one of them.
     fn group_stats(&self, inputs: &Inputs) -> Result<Option<GroupStats>, Error> {
         let Some(cmvn) = self.post.cmvn.as_ref().filter(|cmvn| cmvn.needs_others()) else { return Ok(None) };
         let utterances = inputs.utterances();
@@ -275,7 +277,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         };
         let commit = |index: usize, extracted: &mut Extracted| -> Result<(), Error> {
             self.check_stop()?;
-            // What fails here fails again in the second run, and is told then.
+            // A recording that fails here fails again in the second run, and is reported then.
             if let Ok(Extent { frames, .. }) = extracted.outcome {
                 let dim = self.raw_dim();
                 stats.add(&utterances[index], SubMatrix::new(&extracted.features, frames, dim, dim)?)?;
@@ -293,7 +295,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         }
     }
 
-    /// Replaces `features` by those of `utterance`, with all that is done to them.
+    /// Replaces `features` by the features of `utterance`, with all processing.
     fn extract(
         &self,
         utterance: &Utterance,
@@ -317,7 +319,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         self.extractor.dim() + self.pitch.map_or(0, PitchFeatures::dim)
     }
 
-    /// Replaces `features` by those of `utterance`, as they are computed.
+    /// Replaces `features` by the features of `utterance`, before any processing.
     fn raw(
         &self,
         utterance: &Utterance,
@@ -326,7 +328,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     ) -> Result<Extent, Error> {
         self.check_stop()?;
         let recording = {
-            // Warnings from the depths then say what they are about.
+            // Warnings from the depths then name the recording.
             let _span = tracing::error_span!("reading", key = utterance.key, file = %utterance.source).entered();
             worker.reader.read(&utterance.source, utterance.span, &self.reading)?
         };
@@ -379,13 +381,13 @@ pub fn subtract_mean(features: &mut MatrixBase<impl StorageMut<Elem = f32>>) -> 
     features.add_vec_to_rows(-1.0, &mean)
 }
 
-/// What a run did, or has done so far.
+/// The results of a run, so far or complete.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
     /// Recordings that went well.
     pub utterances: u64,
-    /// Recordings that an earlier run has done, and that this one left alone.
+    /// Recordings that an earlier run has done, and that this one skipped.
     pub earlier: u64,
     /// The duration of those that went well.
     pub seconds: f64,
@@ -395,9 +397,9 @@ pub struct Summary {
     pub dim: usize,
     /// Recordings that did not, in order.
     pub failures: Vec<Failure>,
-    /// What the inputs name and what could not even be listed: see [`Inputs::rejected`].
+    /// The inputs that could not even be listed: see [`Inputs::rejected`].
     pub rejected: Vec<Arc<Error>>,
-    /// How many of these there are, of which the first hundred are kept.
+    /// The number of these, of which the first hundred are kept.
     pub num_rejected: usize,
 }
 
@@ -406,19 +408,19 @@ pub struct Summary {
 #[error("{} ({}): {source}", utterance.key, utterance.source)]
 #[non_exhaustive]
 pub struct Failure {
-    /// Which one.
+    /// The utterance that failed.
     pub utterance: Utterance,
     /// Why.
     pub source: Error,
 }
 
-/// What each thread has for itself.
+/// The state of each thread.
 #[derive(Default)]
 struct Worker<W> {
     workspace: W,
     pitch: PitchWorkspace,
     reader: Reader,
-    /// Those of one channel of a recording.
+    /// The samples of one channel of a recording.
     samples: Vec<f32>,
 }
 

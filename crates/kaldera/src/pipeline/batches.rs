@@ -11,7 +11,7 @@ use crate::pipeline::{Extent, Extracted, Failure, FeatureExtractor, Pipeline, Ut
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Batch {
-    /// The utterances that went well, in order: sequence i of `features` is that of `keys[i]`.
+    /// The utterances that went well, in order: sequence i of `features` belongs to `keys[i]`.
     pub keys: Vec<String>,
     /// Frames x dimension, with one level of sequences.
     pub features: LodTensor<f32>,

@@ -1,4 +1,4 @@
-//! How much may come out of what is compressed.
+//! Limits on the size of decompressed data.
 
 use std::io::{self, Read};
 
@@ -43,7 +43,7 @@ pub(crate) struct Limited<R> {
 }
 
 impl<R> Limited<R> {
-    /// What comes out of `compressed` bytes.
+    /// Limits the data decompressed from `compressed` bytes.
     pub(crate) fn new(reader: R, compressed: u64) -> Self {
         let limit = most_bytes(compressed);
         Self { reader, limit, left: limit }

@@ -21,7 +21,7 @@ impl<'a> Page<'a> {
     pub(super) const FIRST: u8 = 2;
     pub(super) const LAST: u8 = 4;
 
-    /// The first page of `bytes`, which begin with [`MARK`], and what follows it.
+    /// The first page of `bytes`, which begin with [`MARK`], and the bytes after it.
     fn take(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), Damage> {
         let (header, after) = bytes.split_first_chunk::<27>().ok_or(Damage::Cut)?;
         let (lengths, after) = after.split_at_checked(usize::from(header[26])).ok_or(Damage::Cut)?;
@@ -53,7 +53,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What is on a page, for a decoder that reads its packets.
+/// The contents of a page, for a decoder that reads its packets.
 #[cfg(feature = "opus")]
 impl<'a> Page<'a> {
     /// A flag: the first packet goes on from the page before.
@@ -95,10 +95,10 @@ const CRC: [u32; 256] = {
     table
 };
 
-/// What a page begins with.
+/// The first bytes of a page.
 const MARK: &[u8; 4] = b"OggS";
 
-/// What is wrong with a file.
+/// The kind of damage in a file.
 #[derive(Debug, PartialEq)]
 enum Damage {
     /// It ends within a page, or before the last page of a stream.

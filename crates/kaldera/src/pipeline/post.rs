@@ -1,4 +1,4 @@
-//! What is done to features after they are computed: normalisation, deltas, the choice of voiced
+//! Processing of features after they are computed: normalisation, deltas, the choice of voiced
 //! frames.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use kaldi_matrix::{Matrix, SubMatrix};
 use crate::Error;
 use crate::pipeline::inputs::Utterance;
 
-/// Over what means, and variances, are normalised.
+/// The scope over which means, and variances, are normalised.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -44,7 +44,7 @@ pub enum Cmvn {
 }
 
 impl Cmvn {
-    /// Whether other utterances than the one at hand have a say.
+    /// Returns `true` if the result depends on other utterances.
     pub(super) fn needs_others(&self) -> bool {
         matches!(self, Self::Speaker { .. } | Self::All { .. })
     }
@@ -61,7 +61,7 @@ pub(super) struct Post {
 }
 
 impl Post {
-    /// Whether features pass as they are.
+    /// Returns `true` if features pass unchanged.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(self, Self { cmvn: None, deltas: None, vad: None })
     }
@@ -115,8 +115,8 @@ fn normalise(mut stats: CmvnStats, norm_vars: bool, features: &mut Matrix<f32>) 
     Ok(apply_cmvn(&stats, norm_vars, features)?)
 }
 
-/// Whether all values of `features` are finite: what is not would be written without a word, or
-/// spoil a speaker's statistics.
+/// Checks that all values of `features` are finite. Other values would be written without a
+/// warning, or spoil a speaker's statistics.
 pub(super) fn check_finite(features: &[f32], frames: usize) -> Result<(), Error> {
     if features.iter().all(|x| x.is_finite()) {
         return Ok(());
@@ -127,7 +127,8 @@ pub(super) fn check_finite(features: &[f32], frames: usize) -> Result<(), Error>
     Err(Error::NotFinite { rows: 1 + bad.count(), frames, first })
 }
 
-/// Statistics of speakers, or of all; of none where each utterance is alone.
+/// Statistics of speakers, or of all utterances; empty if each utterance is normalised
+/// separately.
 #[derive(Debug, Default)]
 pub(super) struct GroupStats {
     by_speaker: bool,

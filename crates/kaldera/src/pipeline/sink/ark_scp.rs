@@ -86,7 +86,7 @@ type Entries = Vec<(String, u64)>;
 pub(super) struct Ark {
     file: Partial,
     bytes: u64,
-    /// What an earlier run has written.
+    /// The keys that an earlier run has written.
     earlier: HashSet<String>,
 }
 
@@ -114,7 +114,7 @@ impl Ark {
             codec::write_header(&mut counted, true)?;
             features.write_body(&mut counted, true)?;
             let end = counted.bytes;
-            // What is kept after a kill is there at once.
+            // A file that is kept after a kill gets each matrix at once.
             if counted.inner.is_kept() {
                 counted.flush()?;
             }
@@ -125,12 +125,12 @@ impl Ark {
         Ok(matrix_at)
     }
 
-    /// Writes what is still on its way.
+    /// Writes out the buffer.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.file.flush().map_err(|source| self.file.error(source))
     }
 
-    /// What it stands for.
+    /// The path of the output.
     pub(super) fn path(&self) -> &Path {
         self.file.path()
     }
@@ -141,8 +141,8 @@ impl Ark {
     }
 }
 
-/// What stands before the values of a matrix in an archive: a mark, the type, two dimensions with
-/// their sizes in bytes.
+/// Number of bytes before the values of a matrix in an archive: a mark, the type, two dimensions
+/// with their sizes in bytes.
 const HEADER: usize = 15;
 
 /// The keys of an archive that [`ArkScp`] has written, each with the place of its matrix, and the
@@ -186,7 +186,7 @@ fn entry(reader: &mut impl BufRead) -> io::Result<Option<(String, u64)>> {
     Ok(size().and_then(|size| Some((String::from_utf8(key).ok()?, size))))
 }
 
-/// Counts what passes.
+/// Counts the bytes written through it.
 struct Counted<'a> {
     inner: &'a mut Partial,
     bytes: u64,

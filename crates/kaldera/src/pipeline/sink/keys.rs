@@ -1,4 +1,4 @@
-//! Which keys the formats can hold.
+//! Checks of keys that the formats can hold.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::Error;
 /// The name of a safetensors file's own entry.
 const METADATA: &str = "__metadata__";
 
-/// What follows a key in the name of an entry of an `.npz` file.
+/// The suffix of a key in the name of an entry of an `.npz` file.
 const NPY: &str = ".npy";
 
 /// The longest name of an entry of an `.npz` file.

@@ -1,10 +1,10 @@
 //! Files that appear complete or not at all, also after a power cut.
 //!
-//! A file is written under a temporary name in the folder where it will be, and renamed when it is
-//! complete. The temporary name is unpredictable and belongs to a file that did not exist before,
-//! so that no link that somebody has put there is followed. While it is written it is locked
-//! (`flock`): what has no lock is left of a process that was killed, and the next one that writes
-//! the same output removes it.
+//! A file is written under a temporary name in the folder where it will be, and renamed when it
+//! is complete. The temporary name is unpredictable and belongs to a file that did not exist
+//! before, so that no link that somebody has put there is followed. While it is written it is
+//! locked (`flock`): a file without a lock is left from a process that was killed, and the next
+//! one that writes the same output removes it.
 //!
 //! Several files that belong together, an archive and its index, appear in this order:
 //!
@@ -15,7 +15,7 @@
 //! | the archive is renamed, the folder is synced | the new archive, without index |
 //! | the index is renamed, the folder is synced | the new files |
 //!
-//! So an index never stands beside an archive that it does not describe. An archive without its
+//! So an archive never exists together with an index of another archive. An archive without its
 //! index is not taken for a complete output by `--resume`, and any other run replaces it.
 
 use std::collections::BTreeSet;
@@ -37,11 +37,11 @@ use crate::pipeline::sink::resume::RunId;
 /// Enough for a few utterances per system call.
 pub(super) const BUFFER_BYTES: usize = 1 << 18;
 
-/// So much is written between two syncs, which run beside the work, so that little is left to be
-/// synced in the end.
+/// Number of bytes written between two syncs, which run in parallel to the work, so that little
+/// is left to be synced in the end.
 const SYNC_BYTES: usize = 16 << 20;
 
-/// How often a new name is tried while other processes take it for one of a dead process.
+/// The number of attempts at a new name while other processes take it for one of a dead process.
 const MAX_TRIES: usize = 16;
 
 /// A file that appears complete or not at all: until it is [finished](Self::finish) it has another
@@ -158,7 +158,7 @@ pub(super) struct Partial {
     writer: BufWriter<File>,
     partial: PartialFile,
     is_kept: bool,
-    /// A write has failed. The file will not be finished, and what closes it need not fail again.
+    /// A write has failed. The file will not be finished, and closing it need not fail again.
     has_failed: bool,
     /// Bytes written since the last sync was started.
     not_synced: usize,
@@ -171,8 +171,8 @@ impl Partial {
         Ok(Self::new(file, partial, false))
     }
 
-    /// A file that stays when it is not finished; also what an earlier run of the same `run` has
-    /// left in it, to be read first. Only one process at a time has it.
+    /// A file that stays when it is not finished, and a second handle to it, from which the data of
+    /// an earlier run of the same `run` are to be read first. Only one process at a time has it.
     pub(super) fn kept(path: &Path, run: RunId) -> Result<(Self, File), Error> {
         let open = || {
             refuse_others_than_files(path)?;
@@ -210,7 +210,7 @@ impl Partial {
         self.is_kept
     }
 
-    /// Appends all of `file`, by the kernel alone where it can.
+    /// Appends all of `file`, within the kernel if possible.
     pub(super) fn append(&mut self, file: &mut File) -> io::Result<()> {
         file.rewind()?;
         io::copy(file, &mut self.writer)?;
@@ -222,7 +222,7 @@ impl Partial {
         write_error(self.path(), source)
     }
 
-    /// Removes what would be kept.
+    /// Removes a file that would be kept.
     pub(super) fn remove(mut self) {
         self.partial.temporary.name.disable_cleanup(false);
     }
@@ -302,8 +302,8 @@ pub(super) fn publish(files: Vec<PartialFile>, record: Option<&Path>) -> Result<
 fn steps(files: &[PartialFile], record: Option<&Path>) -> io::Result<(Vec<Step>, Vec<TempPath>)> {
     let mut steps = Vec::new();
     let mut aside = Vec::new();
-    // What a process has left that was killed on this way; for the files themselves it has been
-    // removed.
+    // Removes the remains of a process that was killed at this point; for the files themselves
+    // this has been done.
     record.into_iter().for_each(remove_dead);
     let describing = files.iter().skip(1).map(|file| file.path.as_path()).chain(record);
     for old in describing.filter(|old| old.symlink_metadata().is_ok()) {
@@ -326,8 +326,8 @@ pub(super) fn write_error(path: &Path, source: io::Error) -> Error {
     Error::Write { path: path.to_owned(), source: without_name(source) }
 }
 
-/// The cause alone, without the temporary name that `tempfile` adds: whoever reads it knows only
-/// the final one.
+/// Keeps only the cause, without the temporary name that `tempfile` adds: users know only the
+/// final one.
 fn without_name(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.split_once(" at path ") {
@@ -348,8 +348,8 @@ fn refuse_others_than_files(path: &Path) -> io::Result<()> {
     }
 }
 
-/// How the names of the temporary files of `path` begin and end. They are short, so that any name
-/// that a file may have can be written.
+/// The prefix and suffix of the names of the temporary files of `path`. They are short, so that
+/// any name that a file may have can be written.
 fn temporary_affixes(path: &Path) -> (OsString, OsString) {
     let mut hash = Hash::default();
     hash.add(path.file_name().unwrap_or_default().as_encoded_bytes());
@@ -527,7 +527,7 @@ mod tests {
         partial
     }
 
-    /// What a process leaves that is killed.
+    /// Leaves the same files as a process that is killed.
     fn kill(mut partial: PartialFile) {
         partial.temporary.name.disable_cleanup(true);
     }
@@ -558,7 +558,7 @@ mod tests {
             for describing in [&scp, &record] {
                 assert!(["", &text(&ark)].contains(&text(describing).as_str()), "{stop} {describing:?}");
             }
-            // The next run makes it whole, and removes what was left.
+            // The next run completes it, and removes the remains.
             publish(vec![new_file(&ark, "third"), new_file(&scp, "third")], Some(&record)).unwrap();
             assert_eq!((text(&ark), text(&scp)), ("third".to_owned(), "third".to_owned()), "{stop}");
             assert_eq!(names(folder.path()), ["x.ark", "x.scp"], "{stop}");

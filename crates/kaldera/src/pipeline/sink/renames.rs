@@ -11,7 +11,7 @@ pub(super) enum Step {
         from: PathBuf,
         to: PathBuf,
     },
-    /// What was renamed before it is on the disk before what is renamed after it.
+    /// All earlier renames are on the disk before any later one.
     Sync {
         folder: PathBuf,
     },
