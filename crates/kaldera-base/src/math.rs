@@ -14,8 +14,8 @@
 //! | `sigmoid` | 4 ulp | all arguments; 1 in 2^149 where the result is subnormal |
 //! | `sin_cos_turns` | 2^-22 absolute | one turn |
 //!
-//! The polynomials are our own Chebyshev fits; the ways to reduce the argument are in every
-//! textbook (J.-M. Muller, *Elementary Functions*).
+//! The polynomials are our own Chebyshev fits. The argument reductions are the textbook ones
+//! (J.-M. Muller, *Elementary Functions*).
 
 pub mod double;
 pub(crate) mod single;
@@ -95,7 +95,7 @@ pub fn mean_and_scale(values: impl Iterator<Item = f64> + Clone, epsilon: f64) -
     (mean, if deviation > 0.0 { 1.0 / deviation } else { 0.0 })
 }
 
-/// A slice function of a lane function: whole vectors, then the rest in a padded one.
+/// Defines a slice function by a lane function: whole vectors, then the rest in a padded one.
 macro_rules! in_place {
     ($(#[$doc:meta])* $name:ident, $lanes:ident) => {
         $(#[$doc])*

@@ -1,9 +1,9 @@
 //! Fresh memory for large results.
 //!
 //! The first touch of a page costs the operating system as much time as copying it several times
-//! over: 10 million words into fresh memory take 20 ms, into memory that was used before 2.5. Huge
-//! pages (2 MiB on x86-64 in place of 4 KiB) take most of that away, but Linux gives them only to
-//! who asks. These functions ask where a result is large enough.
+//! over: 10 million words into fresh memory take 20 ms, into memory that was used before 2.5.
+//! Huge pages (2 MiB on x86-64 in place of 4 KiB) take most of that away, but Linux gives them
+//! only on request. These functions request them if a result is large enough.
 
 /// Bytes from which on huge pages are asked for.
 #[cfg(any(target_os = "linux", test))]
@@ -39,7 +39,7 @@ pub fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     vec
 }
 
-/// `len` times the default value of a number, which is zero: fresh memory is that already and is
+/// `len` times the default value of a number, which is zero: fresh memory is already zero and is
 /// not touched.
 ///
 /// # Panics

@@ -40,7 +40,7 @@ pub fn catch<T>(run: impl FnOnce() -> T) -> Result<T, String> {
         HOOK.call_once(|| {
             let report = panic::take_hook();
             panic::set_hook(Box::new(move |panic| {
-                // Where a panic aborts, nobody can catch it and tell its message.
+                // If a panic aborts, it cannot be caught and reported later.
                 if cfg!(panic = "abort") || !is_quiet() {
                     report(panic);
                 }

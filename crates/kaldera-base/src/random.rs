@@ -80,7 +80,7 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Blocks whose numbers are made together.
+/// Number of blocks computed together.
 const BLOCKS: usize = 32;
 /// Numbers that are made together.
 const GROUP: usize = 4 * BLOCKS;

@@ -209,8 +209,8 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     fn store_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
     /// Writes the elements of `to`, `LANES` of them at most, which need not hold numbers yet.
     fn store_partial_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
-    /// As [`store_uninit`](Self::store_uninit), by a non-temporal store where the processor has
-    /// one: for outputs larger than the caches.
+    /// As [`store_uninit`](Self::store_uninit), by a non-temporal store if the processor has one:
+    /// for outputs larger than the caches.
     ///
     /// # Safety
     /// `to` begins at a multiple of `4 * LANES` bytes. [`fence`] is called before anything else may

@@ -1,5 +1,5 @@
-//! Texts that people and their editors wrote: their first bytes, their lines, and where they are
-//! wrong.
+//! Texts written by people and their editors: their first bytes, their lines, and the positions
+//! of errors.
 
 use std::error::Error;
 use std::fmt;

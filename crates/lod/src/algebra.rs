@@ -45,11 +45,11 @@ impl Lod {
         Ok(self.levels().skip(level).fold(range, |rows, level| ends_of(level, rows)))
     }
 
-    /// The sequences `begin..end` of a level with all levels below, counted from 0. Levels above
+    /// The sequences `begin..end` of a level, with all levels below, counted from 0. Levels above
     /// are left out.
     ///
-    /// The range may be empty, which Paddle refuses: the result has then the same number of levels,
-    /// without sequences. O(size of the part); memory is shared where the part begins at 0.
+    /// The range may be empty, which Paddle refuses: the result then has the same number of
+    /// levels, without sequences. O(size of the part); memory is shared if the part begins at 0.
     ///
     /// ```
     /// let lod = lod::Lod::from_offsets(&[vec![0, 2, 3], vec![0, 3, 5, 9]])?;
@@ -122,7 +122,7 @@ impl Lod {
     /// O(levels).
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`] if it has not one sequence for each row.
+    /// [`Error::LevelMismatch`] if it does not have one sequence for each row.
     pub fn with_level_below(&self, level: RowSplits) -> Result<Self, Error> {
         self.below(&Self::new([level])?)
     }

@@ -8,7 +8,7 @@ use ragged_core::RowSplits;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Offsets of a level that are none or start with another number than 0.
+    /// Offsets of a level that are empty or do not start with 0.
     #[error("level {level}: offsets must start with 0, but {}", found.map_or("there are none".into(), |x| format!("they start with {x}")))]
     OffsetsStart {
         /// The level.
@@ -129,7 +129,7 @@ pub enum Error {
         /// The size found.
         found: usize,
     },
-    /// More than indexes of 32 bits can tell apart.
+    /// A size that does not fit in indexes of 32 bits.
     #[error("{what} would be {size}, but at most {} fit; split the work in parts", i32::MAX)]
     TooLarge {
         /// The size that is too large, such as "the number of rows".
@@ -166,7 +166,7 @@ pub enum Error {
         /// The length of the longest sequence.
         longest: usize,
     },
-    /// A sequence whose values make no whole number of rows.
+    /// A sequence whose values cannot be divided into rows of the given width.
     #[error("the {values} values of sequence {sequence} make no whole number of rows of {width}")]
     NotDivisible {
         /// The sequence.
@@ -232,7 +232,7 @@ pub enum Error {
         /// Number of bytes found.
         found: u64,
     },
-    /// A version of Paddle's format that nobody knows.
+    /// An unknown version of Paddle's format.
     #[error("version {found} of {what} is unknown; only 0 is known")]
     Version {
         /// The part that has the version: the LoD or the tensor.
@@ -240,7 +240,7 @@ pub enum Error {
         /// The version.
         found: u32,
     },
-    /// Bytes of a level that are no whole number of offsets.
+    /// A level whose bytes are not a whole number of offsets.
     #[error("level {level} has {found} bytes, which are no whole number of offsets of 8")]
     LevelBytes {
         /// The level.
@@ -248,7 +248,7 @@ pub enum Error {
         /// Number of bytes announced.
         found: u64,
     },
-    /// A description of a tensor that is no protobuf message with a data type.
+    /// A tensor description that is not a protobuf message with a data type.
     #[error("the description of the tensor is damaged at byte {position}")]
     Description {
         /// Position of the damage; the length of the description, if only the data type is

@@ -59,9 +59,9 @@
 //! | `reorder_lod_tensor_by_rank`, `shrink_rnn_memory`, `static_input` | [`init_states`], [`shrink_state`] |
 //! | `lod_reset`, `sequence_*` | [`sequence`], with a table of its own |
 //!
-//! A LoD is offsets, as in Paddle's C++; lengths, as Paddle's Python takes them, have a constructor
-//! of their own. Offsets are of 32 bits. There may be no sequences at all, and sequences may be
-//! empty everywhere, also where Paddle refuses them or returns NaN.
+//! A LoD is offsets, as in Paddle's C++. Lengths, as Paddle's Python takes them, have a separate
+//! constructor. Offsets have 32 bits. There may be no sequences at all, and sequences may be
+//! empty everywhere, also if Paddle refuses them or returns NaN.
 //!
 //! # Coming from PyTorch
 //! | `torch.nn.utils.rnn` | here |
@@ -74,9 +74,9 @@
 //! | the output at the last step of each sequence | [`Segments::last_steps`] |
 //! | a function of a `PackedSequence`'s data | [`Segments::apply`] |
 //!
-//! The order is stable, so that it is the same everywhere, and lengths may be 0. Nested tensors can
-//! be added only if their offsets are the same object; [`LodTensor::zip_map`] asks for equal
-//! offsets, and sees at once where they are the same.
+//! The order is stable, so that it is the same everywhere, and lengths may be 0. Nested tensors
+//! can be added only if their offsets are the same object; [`LodTensor::zip_map`] requires equal
+//! offsets, and skips the comparison if they are the same object.
 //!
 //! # Coming from TensorFlow
 //! | `tf.RaggedTensor` | here |
@@ -121,8 +121,8 @@
 //! - Shared levels and values are copy-on-write: a write never changes another owner's data.
 //! - Results do not depend on the number of threads.
 //!
-//! No input makes this crate panic, but for a level, a row, a sequence or a step out of range in
-//! the queries that say so, as indexing a slice does.
+//! The only inputs that make this crate panic are a level, a row, a sequence or a step out of
+//! range in methods that document it, as indexing a slice does.
 //!
 //! # Features
 //! `rayon` (on): large work is split over threads, with the same result. `serde`: options, such as

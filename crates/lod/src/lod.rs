@@ -17,9 +17,9 @@ use crate::error::Error;
 ///   level 1   offsets 0 3 5 9     lengths 3 2 4      sentence i is the rows offsets[i] .. offsets[i + 1]
 /// ```
 ///
-/// It is a [`RaggedShape`] seen Paddle's way; the same memory serves both. A clone counts one
-/// reference, whatever the size. Without levels it is the LoD of a plain tensor, whose rows nothing
-/// divides.
+/// It is a [`RaggedShape`] under Paddle's terms; the same memory serves both. A clone only
+/// increments a reference count. Without levels it is the LoD of a plain tensor, whose rows are
+/// not divided.
 ///
 /// ```
 /// use lod::Lod;
@@ -46,8 +46,8 @@ impl Lod {
     /// Levels from offsets that are known to be good one by one, coarsest first. O(levels).
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`] where one level has not a sequence for each entry that the level
-    /// above divides.
+    /// [`Error::LevelMismatch`] if a level does not have one sequence for each entry that the
+    /// level above divides.
     pub fn new(levels: impl IntoIterator<Item = RowSplits>) -> Result<Self, Error> {
         let levels: Vec<RowSplits> = levels.into_iter().collect();
         for (level, pair) in levels.windows(2).enumerate() {

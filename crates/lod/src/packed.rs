@@ -51,8 +51,9 @@ impl<T: Element> Segments<T> {
         })
     }
 
-    /// The steps of PyTorch's parts. Nothing is copied if sequences of equal length stand in their
-    /// order; PyTorch does not promise that, and then rows are swapped within their steps.
+    /// The steps of PyTorch's parts. Nothing is copied if sequences of equal length are in their
+    /// original order. PyTorch does not promise this; otherwise rows are swapped within their
+    /// steps.
     ///
     /// # Errors
     /// [`Error::BatchSizes`] if they rise; [`Error::Size`] if there is not one row for each, or

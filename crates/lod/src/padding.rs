@@ -36,7 +36,7 @@ impl<T: Default> Default for Padding<T> {
 }
 
 impl<T> Padding<T> {
-    /// With this where a sequence has no rows.
+    /// Sets the value of padding.
     #[must_use]
     pub fn with_value(self, value: T) -> Self {
         Self { value, ..self }
@@ -108,8 +108,8 @@ pub fn pad_sequence<T: Element>(x: &LodTensor<T>, padding: &Padding<T>) -> Resul
 ///
 /// # Errors
 /// [`Error::Axes`] for less than two axes; [`Error::Size`] if there is not one length for each
-/// sequence; [`Error::PaddedLength`] if there are not as many steps as a length says;
-/// [`Error::Number`] if there are more rows than fit.
+/// sequence; [`Error::PaddedLength`] if a length exceeds the number of steps; [`Error::Number`]
+/// if there are more rows than fit.
 pub fn unpad_sequence<T: Element>(
     padded: &Tensor<T>,
     lengths: &[usize],
@@ -139,8 +139,8 @@ pub fn unpad_sequence<T: Element>(
     LodTensor::from_vec(shape, values, lod)
 }
 
-/// Calls `copy` with the padded position of each run of rows that lie together there too: the whole
-/// sequence, or row by row.
+/// Calls `copy` with the padded position of each run of rows that are contiguous there too: the
+/// whole sequence, or row by row.
 fn copy_runs<T>(
     padding: &Padding<T>,
     batch: usize,

@@ -92,7 +92,7 @@ impl<T: Element> LodSlice<T> {
         self.whole.lod_slice_shared(self.level, self.sequences.start + begin..self.sequences.start + end)
     }
 
-    /// A tensor with levels of its own, counted from 0. Values are shared. O(offsets of the part).
+    /// A tensor whose own levels are counted from 0. Values are shared. O(offsets of the part).
     ///
     /// # Errors
     /// The errors of [`LodTensor::from_vec`], none of which the part could cause.
@@ -115,9 +115,9 @@ impl<T: Element> LodTensor<T> {
         Ok(LodSlice { whole: self.clone(), level, sequences: range, rows })
     }
 
-    /// The sequences `range` of a level with all below, as a tensor with levels of its own. Values
-    /// are shared until one of the two is written. O(offsets of the part); the levels above are
-    /// left out.
+    /// The sequences `range` of a level with all levels below, as a separate tensor. Values are
+    /// shared until one of the two is written. O(offsets of the part); the levels above are left
+    /// out.
     ///
     /// ```
     /// use lod::LodTensor;

@@ -68,7 +68,7 @@ pub fn sort_by_seq_len<T: Element>(tensor: &LodTensor<T>) -> Result<RankTable, E
 }
 
 impl RankTable {
-    /// The same sequences gone through from their ends, for the backward direction of a network.
+    /// The same sequences traversed from their ends, for the backward direction of a network.
     /// O(1).
     #[must_use]
     #[doc(alias = "is_reverse")]

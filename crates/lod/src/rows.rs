@@ -3,7 +3,7 @@
 use kaldera_base::{memory, par};
 use tensor_strided::Element;
 
-/// Bytes of a result that are worth a task of their own.
+/// Number of bytes of a result that is worth a separate task.
 const TASK: usize = 1 << 20;
 
 /// Distance in bytes by which rows are prefetched: rows of many sequences are more streams than

@@ -99,8 +99,8 @@ pub fn concat_outputs<T: Element + Default>(segments: &Segments<T>) -> Result<Lo
 /// spares fetching fresh pages.
 ///
 /// # Errors
-/// As [`segment_inputs`]; [`Error::NumLevels`] for levels below; [`Error::Size`] if `out` has not
-/// one element for each value.
+/// As [`segment_inputs`]; [`Error::NumLevels`] for levels below; [`Error::Size`] if `out` does
+/// not have one element for each value.
 pub fn segment_inputs_into<T: Element>(x: &LodTensor<T>, table: &RankTable, out: &mut [T]) -> Result<(), Error> {
     table.check_splits(x.lod().check_level(table.level())?)?;
     let (expected, found) = (table.level() + 1, x.lod().num_levels());
@@ -115,8 +115,8 @@ pub fn segment_inputs_into<T: Element>(x: &LodTensor<T>, table: &RankTable, out:
 /// As [`concat_outputs`] of rows (steps without LoD), into memory of the caller's.
 ///
 /// # Errors
-/// [`Error::NumLevels`] for steps with LoD; [`Error::Size`] if `out` has not one element for each
-/// value.
+/// [`Error::NumLevels`] for steps with LoD; [`Error::Size`] if `out` does not have one element
+/// for each value.
 pub fn concat_outputs_into<T: Element>(segments: &Segments<T>, out: &mut [T]) -> Result<(), Error> {
     let Segments { table, packed } = segments;
     let found = packed.lod().num_levels();
@@ -129,12 +129,12 @@ pub fn concat_outputs_into<T: Element>(segments: &Segments<T>, out: &mut [T]) ->
 }
 
 impl<T: Element> Segments<T> {
-    /// Steps that lie in packed order already: the outputs of a network that goes through the steps
-    /// of `table`.
+    /// Steps that are already in packed order: the outputs of a network that runs the steps of
+    /// `table`.
     ///
     /// # Errors
-    /// [`Error::Size`] if it has not one entry (a sequence of its coarsest level, or a row without
-    /// levels) for each of the table.
+    /// [`Error::Size`] if it does not have one entry (a sequence of its coarsest level, or a row
+    /// without levels) for each entry of the table.
     pub fn new(table: &RankTable, packed: LodTensor<T>) -> Result<Self, Error> {
         let entries = if packed.lod().is_none() { packed.num_rows() } else { packed.lod().num_sequences(0) };
         Error::check_size("the number of packed entries", table.num_entries(), entries)?;
@@ -297,7 +297,7 @@ impl<T: Element + Default> Segments<T> {
     /// is the gradient of its result.
     ///
     /// # Errors
-    /// [`Error::Size`] if it has not one row for each sequence.
+    /// [`Error::Size`] if it does not have one row for each sequence.
     pub fn last_steps_backward(table: &RankTable, grad: &LodTensor<T>) -> Result<Self, Error> {
         Error::check_size("the number of gradient rows", table.num_sequences(), grad.num_rows())?;
         let mut packed = Self::zeros(table, &grad.shape()[1..])?;

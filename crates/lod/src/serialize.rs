@@ -62,7 +62,7 @@ macro_rules! paddle_types {
             }
         })*
 
-        /// A LoD tensor of any of the types, as it is read from a file that says which.
+        /// A LoD tensor of any of the types, read from a file that contains its type.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum AnyLodTensor {
@@ -71,7 +71,7 @@ macro_rules! paddle_types {
         }
 
         impl AnyLodTensor {
-            /// Reads a tensor of whatever type is there. See [`LodTensor::read_from`].
+            /// Reads a tensor of any of the types. See [`LodTensor::read_from`].
             ///
             /// # Errors
             /// As [`LodTensor::read_from`], [`Error::DataType`] for a type that has no variant.

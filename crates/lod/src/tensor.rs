@@ -252,7 +252,7 @@ impl<T: Element> LodTensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoLevel`] without LoD; [`Error::Size`] if a row has not just one value.
+    /// [`Error::NoLevel`] without LoD; [`Error::Size`] if a row does not have exactly one value.
     pub fn to_ragged(&self) -> Result<Ragged<T>, Error> {
         let shape = self.lod.shape().ok_or(Error::NoLevel { level: 0, levels: 0 })?;
         Error::check_size("the width of a row", 1, self.width())?;
@@ -362,7 +362,7 @@ impl<T: Element, S: IntoIterator<Item = T>> FromIterator<S> for LodTensor<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::RowWidth`] where a row has another width than the first one; [`Error::Number`] for more
+/// [`Error::RowWidth`] if a row has another width than the first one; [`Error::Number`] for more
 /// rows than fit in 32 bits.
 impl<T: Element> TryFrom<Vec<Vec<Vec<T>>>> for LodTensor<T> {
     type Error = Error;

@@ -92,7 +92,7 @@ impl Grid {
         self.order
     }
 
-    /// The offset of an element; `None` where the coordinate is out of range or has the wrong
+    /// The offset of an element; `None` if the coordinate is out of range or has the wrong
     /// length.
     #[inline]
     #[must_use]
@@ -163,7 +163,7 @@ impl Grid {
     /// As [`offsets`](Self::offsets), into memory that is there already.
     ///
     /// # Errors
-    /// As there, and [`Error::Rank`] where `offsets` has another length than there are coordinates.
+    /// As there, and [`Error::Rank`] if `offsets` has another length than there are coordinates.
     pub fn offsets_into(&self, coordinates: &[i64], mode: Mode, offsets: &mut [usize]) -> Result<(), Error> {
         self.check_batch(coordinates.len(), offsets.len())?;
         match self.axes[..] {
@@ -203,7 +203,7 @@ impl Grid {
         Ok(())
     }
 
-    /// The coordinate of an offset, where the number of axes is known; `None` where the offset is
+    /// The coordinate of an offset, where the number of axes is known; `None` if the offset is
     /// out of range or `N` is not the number of axes.
     #[inline]
     #[must_use]
@@ -213,7 +213,7 @@ impl Grid {
         self.coordinate_into(offset, &mut coordinate).then_some(coordinate)
     }
 
-    /// The coordinate of an offset; `None` where it is out of range.
+    /// The coordinate of an offset; `None` if it is out of range.
     #[inline]
     #[must_use]
     #[doc(alias = "unravel_index")]
@@ -246,7 +246,7 @@ impl Grid {
     /// As [`coordinates`](Self::coordinates), into memory that is there already.
     ///
     /// # Errors
-    /// As there, and [`Error::Rank`] where `coordinates` has another length than the result.
+    /// As there, and [`Error::Rank`] if `coordinates` has another length than the result.
     pub fn coordinates_into(&self, offsets: &[i64], coordinates: &mut [usize]) -> Result<(), Error> {
         self.check_batch(coordinates.len(), offsets.len())?;
         match self.axes[..] {

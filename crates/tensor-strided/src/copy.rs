@@ -181,7 +181,7 @@ fn crossing<T>(nest: &Nest<T>) -> Option<usize> {
     (step(shortest) < step(inner)).then_some(at)
 }
 
-/// Copies a nest of numbers, whose elements can be read and written as [`copy`] asks.
+/// Copies a nest of numbers. The elements must be readable and writable as [`copy`] requires.
 struct CopyBits<B> {
     nest: Nest<B>,
     /// By non-temporal stores, as part of a large output.
@@ -194,7 +194,7 @@ impl<B: Bits> Kernel for CopyBits<B> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Self { nest, stream } = self;
-        // SAFETY: as the struct says.
+        // SAFETY: see the struct.
         unsafe {
             match crossing(&nest) {
                 Some(at) => tiles::copy_bits(s, nest, at, stream),
@@ -205,7 +205,7 @@ impl<B: Bits> Kernel for CopyBits<B> {
     }
 }
 
-/// Copies a nest of whatever, whose elements can be read and written as [`copy`] asks.
+/// Copies a nest of any elements, which must be readable and writable as [`copy`] requires.
 struct CopyAny<T> {
     nest: Nest<T>,
 }
@@ -215,7 +215,7 @@ impl<T: Element> Kernel for CopyAny<T> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        // SAFETY: as the struct says.
+        // SAFETY: see the struct.
         unsafe {
             match crossing(&self.nest) {
                 Some(at) => tiles::copy(self.nest, at),
@@ -238,7 +238,7 @@ impl<B: Bits> Kernel for Embed<B> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        // SAFETY: as the struct says.
+        // SAFETY: see the struct.
         unsafe { writer::embed(self.nest, self.begin, self.end, self.filler) };
     }
 }

@@ -197,7 +197,7 @@ fn no_sequence<T: ToString>(start: T, stop: T, step: T) -> Error {
 impl Arange for i64 {
     fn arange(start: Self, stop: Self, step: Self) -> Result<Vec<Self>, Error> {
         let refuse = || no_sequence(start, stop, step);
-        // Exact in 128 bits, whatever the ends.
+        // Exact in 128 bits for any ends.
         let distance = i128::from(stop) - i128::from(start);
         let len = match step {
             0 => return Err(refuse()),
@@ -209,8 +209,8 @@ impl Arange for i64 {
     }
 }
 
-/// ceil(`a / b`) of the quotient rounded to `f64`, as NumPy has it: of a quotient that is less
-/// above a whole number than an `f64` can tell, that number.
+/// ceil(`a / b`) of the quotient rounded to `f64`, as in NumPy: if the quotient exceeds a whole
+/// number by less than an `f64` can represent, the result is that number.
 fn quotient_ceil(a: u128, b: u128) -> u128 {
     let (whole, rest) = (a / b, a % b);
     // Half the distance to the next `f64` is 2^(exponent - 53).

@@ -246,7 +246,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// As [`map`](Self::map), into memory that is there already.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] where `out` has another shape.
+    /// [`Error::ShapeMismatch`] if `out` has another shape.
     pub fn map_into<U: Element>(
         &self,
         out: &mut TensorViewMut<'_, U>,
@@ -414,7 +414,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// Copies elements in C order from a slice, which must have as many.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`], also where the slice has too many.
+    /// [`Error::BufferTooSmall`], also if the slice has too many.
     #[doc(alias = "UArray_load")]
     pub fn load(&mut self, elements: &[T]) -> Result<(), Error> {
         self.copy_from(&TensorView::from_slice(self.shape(), elements)?)

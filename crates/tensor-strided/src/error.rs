@@ -6,7 +6,7 @@ use crate::slice::ParseError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// More elements than memory has addresses, whatever is in them.
+    /// More elements than memory has addresses, for elements of any size.
     #[error("a tensor of shape {shape:?} has more elements than can be counted")]
     TooLarge {
         /// The shape; axes of length 0 do not make it smaller.
@@ -50,7 +50,7 @@ pub enum Error {
         /// The strides, in elements.
         strides: Vec<isize>,
     },
-    /// An axis that was to disappear, but that has not exactly one entry.
+    /// An axis to be removed that does not have exactly one entry.
     #[error("axis {axis} has {len} entries; only an axis of one can be left out")]
     NotOne {
         /// The axis, counted from 0.
@@ -168,7 +168,7 @@ pub enum Error {
         /// The length of `strides`.
         strides: usize,
     },
-    /// A second ellipsis, whose share of the axes nobody could tell.
+    /// A second ellipsis: the axes of each would be ambiguous.
     #[error("an index can have one ellipsis only")]
     MultipleEllipses,
     /// An index or a range of a tensor that has no axes.
@@ -177,7 +177,7 @@ pub enum Error {
     /// More indexes and ranges than the tensor has axes.
     #[error("{found} axes are indexed, but there are only {rank}")]
     TooManyIndices {
-        /// The number of axes that there are.
+        /// The number of axes of the input.
         rank: usize,
         /// Number of axes that the entries take.
         found: usize,

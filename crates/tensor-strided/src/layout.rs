@@ -64,7 +64,7 @@ impl Layout {
     /// same one.
     ///
     /// # Errors
-    /// [`Error::Rank`] where there is not one stride for each axis, [`Error::TooLarge`],
+    /// [`Error::Rank`] if there is not one stride for each axis, [`Error::TooLarge`],
     /// [`Error::OutOfRange`].
     pub fn new(shape: impl AsRef<[usize]>, strides: impl AsRef<[isize]>, offset: usize) -> Result<Self, Error> {
         let (shape, strides) = (Shape::from(shape.as_ref()), Strides::from(strides.as_ref()));
@@ -85,10 +85,10 @@ impl Layout {
         Ok(Self { shape: shape.into(), strides: dense_strides(shape, order), offset: 0 })
     }
 
-    /// Parts that are known to be good, because they pick elements of a good layout.
+    /// Makes a layout of unchecked parts that pick elements of a valid layout.
     ///
-    /// Views check once more that they stay within their buffer; this is for view algebra, whose
-    /// result cannot be wrong.
+    /// Views check once more that they stay within their buffer. This is for operations on
+    /// layouts whose result cannot be wrong.
     #[inline]
     pub(crate) fn reshaped_parts(shape: Shape, strides: Strides, offset: usize) -> Self {
         debug_assert_eq!(shape.len(), strides.len());
@@ -166,9 +166,8 @@ impl Layout {
         self.checked_range().map_or(usize::MAX, |(_, end)| end)
     }
 
-    /// The lowest offset and one past the highest; twice the offset where there are no elements.
-    /// `None` where that overflows or would be negative, which no layout that was built with checks
-    /// is.
+    /// The lowest offset and one past the highest; twice the offset if there are no elements.
+    /// `None` on overflow or a negative offset, which a layout built with checks never has.
     #[inline]
     pub(crate) fn checked_range(&self) -> Option<(usize, usize)> {
         let start = isize::try_from(self.offset).ok()?;
@@ -215,7 +214,7 @@ impl Layout {
         Some(offset)
     }
 
-    /// Why [`offset_of`](Self::offset_of) gave nothing.
+    /// The reason why [`offset_of`](Self::offset_of) returned `None`.
     #[cold]
     pub(crate) fn no_element(&self, coordinate: &[usize]) -> Error {
         if coordinate.len() != self.rank() {

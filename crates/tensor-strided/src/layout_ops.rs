@@ -65,7 +65,7 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Rank`] where there is not one for each axis, [`Error::Axis`],
+    /// [`Error::Rank`] if there is not one for each axis, [`Error::Axis`],
     /// [`Error::RepeatedAxis`].
     #[doc(alias = "transpose")]
     #[doc(alias = "permuted_axes")]
@@ -319,11 +319,12 @@ impl Layout {
         }
     }
 
-    /// The same elements in another shape, read and filled in this order; `None` where only a copy
+    /// The same elements in another shape, read and filled in this order; `None` if only a copy
     /// can have it.
     ///
-    /// One length may be -1, for whatever is left. Nothing but NumPy's rules decides when no copy
-    /// is needed: axes whose elements follow each other evenly can be merged and then split.
+    /// One length may be -1; it is computed from the number of elements. NumPy's rules decide
+    /// when no copy is needed: axes whose elements follow each other evenly can be merged and
+    /// then split.
     ///
     /// ```
     /// use tensor_strided::{Layout, Order};
@@ -336,7 +337,7 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Reshape`] where the number of elements is another one or more than one length is
+    /// [`Error::Reshape`] if the number of elements is another one or more than one length is
     /// open, [`Error::NegativeLength`], [`Error::TooLarge`].
     pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
         let shape = self.resolve_shape(to.as_ref())?;

@@ -1,10 +1,10 @@
 //! N-d arrays with any strides: views that copy nothing, TensorFlow's `strided_slice` to the
 //! letter, and fast copies.
 //!
-//! A tensor is flat memory and a [`Layout`]: how long each axis is, how far apart its entries lie,
-//! and where the first one is. Slicing, permuting, reversing, repeating and cutting into frames
-//! only write another layout. The rank is chosen at run time, and up to eight axes no layout
-//! allocates.
+//! A tensor is flat memory and a [`Layout`]: the length of each axis, the distance between its
+//! entries, and the position of the first one. Slicing, permuting, reversing, repeating and
+//! cutting into frames only write another layout. The rank is chosen at run time. Layouts of up
+//! to eight axes do not allocate.
 //!
 //! ```text
 //!   buffer   0 1 2 3 4 5 6 7 8 9 10 11
@@ -95,15 +95,15 @@
 //! | `mapv`, `Zip`, `zip_mut_with` | [`Tensor::map`], [`TensorView::zip_map`], [`TensorViewMut::zip_apply`] |
 //!
 //! # Invariants
-//! - Every element that a view names lies in the memory that it borrows: checked when it is made,
-//!   and again whenever its layout changes.
+//! - Every element that a view names is in the memory that it borrows. This is checked when the
+//!   view is made, and again whenever its layout changes.
 //! - No two coordinates of a [`TensorViewMut`] or a [`Tensor`] are the same element.
 //! - The number of elements and all distances fit in an `isize`; a shape for which they would not
 //!   is an [`Error`].
 //! - Serial and parallel copies give the same result.
 //!
-//! No input makes this crate panic, but for coordinates in brackets (`x[[1, 2]]`) that are out of
-//! range, as in slices.
+//! The only inputs that make this crate panic are coordinates in brackets (`x[[1, 2]]`) that are
+//! out of range, as in slices.
 //!
 //! # Unsafe code
 //! Two private modules have it: `raw`, a pointer with a layout behind the views, because the gaps

@@ -195,7 +195,8 @@ impl<R: Read> Elements<R> {
 }
 
 impl<T: NpyElement> TensorView<'_, T> {
-    /// Writes the array: in Fortran order if it lies so, else in C order.
+    /// Writes the array: in Fortran order if its elements are contiguous in that order, else in C
+    /// order.
     ///
     /// # Errors
     /// [`NpyError::Io`].

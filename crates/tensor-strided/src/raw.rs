@@ -1,5 +1,5 @@
-//! Memory seen through a layout: a pointer, how much may be reached from it, and where the elements
-//! lie.
+//! Memory seen through a layout: a pointer, the number of elements that may be accessed from it,
+//! and their positions.
 //!
 //! The elements of a view that comes from elsewhere may have gaps between them that others write
 //! to, so no slice over all of it may exist. Both types here keep these invariants, which are
@@ -33,7 +33,7 @@ pub(crate) struct Raw<'a, T> {
     borrow: PhantomData<&'a T>,
 }
 
-/// Elements that can be read and written for `'a`, by nobody else.
+/// Elements that can be read and written for `'a`, and that no other code accesses.
 pub(crate) struct RawMut<'a, T> {
     base: NonNull<T>,
     len: usize,
@@ -278,8 +278,8 @@ impl<T: Element> RawMut<'_, T> {
     /// If the shapes differ.
     pub(crate) fn copy_from(&mut self, source: &Raw<'_, T>) {
         assert_eq!(self.layout.shape(), source.layout.shape(), "a copy between different shapes");
-        // SAFETY: both layouts name elements of these shapes; the targets are distinct, and nobody
-        // else can read or write them, so `source` has none of them.
+        // SAFETY: both layouts name elements of these shapes; the targets are distinct, and no
+        // other code can read or write them, so `source` has none of them.
         unsafe {
             copy::copy(
                 self.layout.shape(),

@@ -1,4 +1,4 @@
-//! Other shapes of the same elements, by NumPy's rules: a view where there is one, else a copy.
+//! Other shapes of the same elements, by NumPy's rules: a view if possible, else a copy.
 
 use crate::dims::Shape;
 use crate::element::Element;
@@ -13,7 +13,7 @@ use crate::view::TensorView;
 pub enum TensorCow<'a, T> {
     /// The same memory.
     View(TensorView<'a, T>),
-    /// Memory of its own.
+    /// A tensor with its own memory.
     Owned(Tensor<T>),
 }
 
@@ -54,8 +54,8 @@ impl<'a, T: Element> TensorCow<'a, T> {
 }
 
 impl<'a, T: Element> TensorView<'a, T> {
-    /// The same elements in another shape, in C order: a view where there is one, else a copy. One
-    /// length may be -1, for whatever is left.
+    /// The same elements in another shape, in C order: a view if possible, else a copy. One
+    /// length may be -1; it is computed from the number of elements.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -88,7 +88,8 @@ impl<'a, T: Element> TensorView<'a, T> {
         }
     }
 
-    /// All elements along one axis, in C order: a view where they are contiguous so, else a copy.
+    /// All elements along one axis, in C order: a view if they are contiguous in that order, else
+    /// a copy.
     ///
     /// # Errors
     /// None in practice: the elements can always be counted.

@@ -1,4 +1,4 @@
-//! Tensors as text: nested lists, rows on lines of their own.
+//! Tensors as text: nested lists, each row on a separate line.
 
 use std::fmt;
 

@@ -39,7 +39,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also if there are too many elements.
     pub fn from_slice(shape: impl AsRef<[usize]>, data: &'a [T]) -> Result<Self, Error> {
         Self::new(data, layout_of_all(shape.as_ref(), data.len())?)
     }
@@ -103,7 +103,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.clone()
     }
 
-    /// An element, `None` where the coordinate is out of range or has the wrong length.
+    /// An element, `None` if the coordinate is out of range or has the wrong length.
     #[inline]
     pub fn get(&self, coordinate: impl Coordinate) -> Option<&'a T> {
         self.raw.get(coordinate.into_numbers().as_ref())
@@ -167,7 +167,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// All elements of a slice, in C order.
     ///
     /// # Errors
-    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also if there are too many elements.
     pub fn from_slice(shape: impl AsRef<[usize]>, data: &'a mut [T]) -> Result<Self, Error> {
         let layout = layout_of_all(shape.as_ref(), data.len())?;
         Self::new(data, layout)
@@ -176,7 +176,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// The elements of `data` that `layout` names.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same
+    /// [`Error::BufferTooSmall`], [`Error::Overlap`] if two coordinates could be the same
     /// element.
     #[inline]
     pub fn new(data: &'a mut [T], layout: Layout) -> Result<Self, Error> {
@@ -220,13 +220,13 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Self { raw: self.raw.with_layout(layout) }
     }
 
-    /// An element, `None` where the coordinate is out of range or has the wrong length.
+    /// An element, `None` if the coordinate is out of range or has the wrong length.
     #[inline]
     pub fn get(&self, coordinate: impl Coordinate) -> Option<&T> {
         self.raw.get(coordinate.into_numbers().as_ref())
     }
 
-    /// An element for writing, `None` where the coordinate is out of range or has the wrong length.
+    /// An element for writing, `None` if the coordinate is out of range or has the wrong length.
     #[inline]
     pub fn get_mut(&mut self, coordinate: impl Coordinate) -> Option<&mut T> {
         self.raw.get_mut(coordinate.into_numbers().as_ref())
@@ -259,7 +259,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Axis`], [`Error::Range`] where the axis is shorter than `at`.
+    /// [`Error::Axis`], [`Error::Range`] if the axis is shorter than `at`.
     #[doc(alias = "split")]
     pub fn split_at(self, axis: isize, at: usize) -> Result<(Self, Self), Error> {
         let (before, after) = self.raw.split_at(axis, at)?;

@@ -159,7 +159,7 @@ impl<T: Element> TensorView<'_, T> {
         self.with_layout(self.layout().squeeze())
     }
 
-    /// The same elements in another shape as a view, `None` where only a copy can have it. See
+    /// The same elements in another shape as a view, `None` if only a copy can have it. See
     /// [`Layout::reshape`].
     ///
     /// # Errors
@@ -186,7 +186,7 @@ impl<T: Element> TensorViewMut<'_, T> {
         self.with_layout(layout)
     }
 
-    /// The same elements in another shape as a view, `None` where only a copy can have it. See
+    /// The same elements in another shape as a view, `None` if only a copy can have it. See
     /// [`Layout::reshape`].
     ///
     /// # Errors

@@ -112,8 +112,8 @@ pub fn sin_cos_turns<S: Simd>(s: S, turns: S::F32) -> (S::F32, S::F32) {
     let q = s.mul_add(q, z, s.splat(1.0 / 24.0));
     let q = s.mul_add(q, z, s.splat(-0.5));
     let cos = s.mul_add(q, z, s.splat(1.0));
-    // Each quarter turn swaps the two and changes a sign: bit 0 says swap, bit 1 of q and of q + 1
-    // which sign.
+    // Each quarter turn swaps the two and changes a sign: bit 0 decides the swap, bit 1 of q and
+    // of q + 1 the signs.
     let quadrant = s.f32_to_i32(nearest);
     let odd = s.i32_to_f32(s.and_u32(quadrant, s.splat_u32(1)));
     let half = s.splat(0.5);

@@ -55,13 +55,13 @@ pub trait Integers<T>: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
 
     /// Every lane `x`.
     fn splat(self, x: T) -> Self::Vector;
-    /// The first `LANES` elements of `from`, of which there must be as many, which is checked.
+    /// The first `LANES` elements of `from`. Panics if there are fewer.
     fn load(self, from: &[T]) -> Self::Vector;
     /// The elements of `from`, `LANES` of them at most; the lanes after its end are taken from
     /// `filler`. Reads no further.
     fn load_partial(self, from: &[T], filler: Self::Vector) -> Self::Vector;
-    /// Bit i says that element i of `from` is lane i of `x`, of `LANES` elements at most; the bits
-    /// from its end on are 0. Reads no further.
+    /// Bit i is set if element i of `from`, `LANES` of them at most, equals lane i of `x`; the
+    /// bits from its end on are 0. Reads no further.
     fn equal_partial(self, from: &[T], x: Self::Vector) -> u64;
 
     /// Bit i is set if lane i of a equals lane i of b; the bits from `LANES` on are 0

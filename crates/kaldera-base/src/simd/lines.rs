@@ -1,4 +1,4 @@
-//! Memory that vectors of any instruction set can lie in.
+//! Memory that can hold vectors of any instruction set.
 
 use crate::simd::Simd;
 
@@ -7,11 +7,11 @@ use crate::simd::Simd;
 #[repr(C, align(64))]
 struct Line([f32; Lines::LINE]);
 
-/// A growing run of `f32` aligned to 64 bytes, seen as numbers or as vectors: scratch memory of a
-/// kernel.
+/// A growing run of `f32` aligned to 64 bytes, accessed as numbers or as vectors: scratch memory
+/// of a kernel.
 ///
-/// It has no type of vector, so that one scratch serves whatever [`dispatch`](super::dispatch)
-/// chooses.
+/// It is not generic over a type of vector, so that one scratch serves every instruction set that
+/// [`dispatch`](super::dispatch) may choose.
 #[derive(Debug, Clone, Default)]
 pub struct Lines(Vec<Line>);
 

@@ -54,7 +54,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NeedsAll`] where features are normalised over more than an utterance. Each batch is
+    /// [`Error::NeedsAll`] if features are normalised over more than an utterance. Each batch is
     /// an error where the run was [stopped](Self::stop_when), or its frames do not fit 32 bits; an
     /// utterance that fails is in the batch's list.
     pub fn batches<I: IntoIterator<Item = Utterance>>(

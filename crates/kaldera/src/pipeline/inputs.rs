@@ -308,7 +308,7 @@ impl Inputs {
     /// other are the whole list. The [`rejected`](Self::rejected) inputs are the first shard's.
     ///
     /// # Errors
-    /// [`Error::EmptyShard`] where there are fewer recordings than shards and none is left for this
+    /// [`Error::EmptyShard`] if there are fewer recordings than shards and none is left for this
     /// one.
     pub fn shard(&self, shard: Shard) -> Result<Self, Error> {
         let bound = |index: usize| {

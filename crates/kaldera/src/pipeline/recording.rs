@@ -292,7 +292,7 @@ impl Recording {
     /// The audio from which features are computed.
     ///
     /// # Errors
-    /// [`Error::SeveralChannels`] where it is not clear from which channel: take one by
+    /// [`Error::SeveralChannels`] if it is not clear from which channel: take one by
     /// [`channel`](Self::channel), or their [`mean`](Self::mean).
     pub fn audio(&self) -> Result<Audio<'_>, Error> {
         if self.num_channels > 1 {

@@ -170,7 +170,7 @@ impl FeatureFile {
     /// for complete.
     ///
     /// # Errors
-    /// [`Error::Read`], where the system does not tell.
+    /// [`Error::Read`], if the system does not tell.
     pub fn found(path: impl AsRef<Path>, run: RunId) -> Result<Found, Error> {
         resume::find(run, &files_of(path.as_ref()))
     }

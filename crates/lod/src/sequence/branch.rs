@@ -47,8 +47,8 @@ pub fn split_by_mask<T: Element>(
     Ok((branch(true)?, branch(false)?))
 }
 
-/// The sequences of `yes` and `no` (rows, without LoD) in the order that `mask` says: the next one
-/// of `yes` where it is true.
+/// The sequences of `yes` and `no` (rows, without LoD), merged by `mask`: the next one of `yes`
+/// if it is true, else the next one of `no`.
 ///
 /// # Errors
 /// [`Error::Size`] if there is not one flag for each; [`Error::NumLevels`]; [`Error::RowShape`].

@@ -9,7 +9,7 @@ use crate::lod::Lod;
 use crate::sequence::{add_to, check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// Rows whose contexts are laid out at once.
+/// Number of rows whose contexts are laid out at once.
 const BLOCK: usize = 256;
 
 /// The rows around a row that a convolution looks at: from `start` rows after it (before it, if
@@ -115,7 +115,7 @@ enum Source {
     Zero,
 }
 
-/// For each row in turn, where the rows of its context come from.
+/// The source of each row of the context of each row, in order.
 fn sources(sequences: &RowSplits, context: Context, padded: bool) -> impl Iterator<Item = Source> {
     let (up, _) = context.padding();
     let source = move |rows: &std::ops::Range<usize>, at: i64| match usize::try_from(at - rows.start as i64) {
@@ -174,7 +174,7 @@ impl<T: Real> ConvSaved<T> {
     /// The gradients of input, filter and padding.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<ConvGradients<T>, Error> {
         let Self { x, filter, padding, context } = self;
         let sequences = sequences(x)?;
@@ -251,7 +251,7 @@ impl<T: Real> RowConvSaved<T> {
     /// The gradients of the input and of the filter; as Paddle's, without LoD.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
         let Self { x, filter } = self;
         let width = x.width();

@@ -84,7 +84,7 @@ impl Im2SequenceSaved {
     /// The gradient of the images.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let row = self.shape[1] * self.patches.kernel[0] * self.patches.kernel[1];
         check_gradient(self.shape[0] * self.grid[0] * self.grid[1], row, out_grad)?;

@@ -80,7 +80,7 @@ impl PadSaved {
     /// The gradient of the sequences; the gradient of the padding is dropped.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let width = self.shape[1..].iter().product::<usize>();
         check_gradient(self.sequences.num_rows(), self.padded_length * width, out_grad)?;
@@ -132,7 +132,7 @@ impl UnpadSaved {
     /// The gradient of the padded batch; zero in the padding.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let width = self.shape[2..].iter().product::<usize>();
         check_gradient(self.sequences.num_elements(), width, out_grad)?;

@@ -38,8 +38,8 @@ pub struct PoolSaved {
     max_index: Vec<i32>,
 }
 
-/// One row of each sequence, `pad_value` in all its columns where a sequence is empty. The result
-/// has the upper levels.
+/// One row of each sequence; all columns are `pad_value` if a sequence is empty. The result has
+/// the upper levels.
 ///
 /// ```
 /// use lod::sequence::{Pool, pool};
@@ -52,8 +52,8 @@ pub struct PoolSaved {
 /// # Ok::<(), lod::Error>(())
 /// ```
 ///
-/// Each column is summed in the order of the rows. A NaN is the highest value only where there is
-/// nothing else.
+/// Each column is summed in the order of the rows. A NaN is the highest value only if all values
+/// are NaN.
 ///
 /// # Errors
 /// [`Error::NoLevel`] for a tensor without LoD.
@@ -156,7 +156,7 @@ impl PoolSaved {
     /// The gradient of the tensor that was pooled.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let width = self.shape[1..].iter().product::<usize>();
         check_gradient(self.sequences.num_rows(), width, out_grad)?;

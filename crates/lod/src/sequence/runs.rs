@@ -1,5 +1,5 @@
-//! Results whose rows are rows of their source, in another order, some more than once, some not at
-//! all.
+//! Results whose rows are copies of rows of their source, in another order. A row may occur
+//! several times or not at all.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ impl MovedRows {
     /// it became.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let width = self.source_shape[1..].iter().product::<usize>();
         check_gradient(self.rows(), width, out_grad)?;

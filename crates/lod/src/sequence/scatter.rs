@@ -69,7 +69,7 @@ impl ScatterSaved {
     /// latter has no LoD, as in Paddle.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
         check_gradient(self.rows, self.width, out_grad)?;
         let updates: Vec<T> = self.positions().map(|position| out_grad.values()[position]).collect();

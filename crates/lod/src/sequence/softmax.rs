@@ -80,7 +80,7 @@ impl<T: Float> SoftmaxSaved<T> {
     /// The gradient of the input: y (g - Σ g y), summed over each column of each sequence.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let (rows, width) = (self.y.num_rows(), self.y.width());
         check_gradient(rows, width, out_grad)?;

@@ -33,11 +33,10 @@ impl Axis {
     }
 }
 
-/// Loops from the outermost to the innermost, over pairs of elements: where to read, where to
-/// write.
+/// Loops from the outermost to the innermost, over pairs of elements: one to read, one to write.
 ///
-/// The pointers are to the first pair. They move with wrapping arithmetic, and only stand where an
-/// element is or one step beyond.
+/// The pointers are to the first pair. They move with wrapping arithmetic, and only point to an
+/// element or one step beyond.
 #[derive(Debug)]
 pub(super) struct Nest<T> {
     axes: [Axis; MAX_RANK],
@@ -54,7 +53,8 @@ impl<T> Clone for Nest<T> {
     }
 }
 
-// SAFETY: it is only pointers. Who makes threads copy parts of it sees to it that they may.
+// SAFETY: the struct holds only pointers. A caller that lets threads copy parts of it must make
+// sure that they may.
 unsafe impl<T: Send + Sync> Send for Nest<T> {}
 
 impl<T> Nest<T> {
@@ -101,7 +101,7 @@ impl<T> Nest<T> {
         axis
     }
 
-    /// Takes the innermost loop out, which is a single step where there is none.
+    /// Removes and returns the innermost loop; a single step if there is none.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Axis {
         match self.rank {

@@ -10,7 +10,7 @@ use crate::copy::lines::LINE;
 /// A row of fewer elements is not worth vectors.
 const SHORT: usize = 16;
 
-/// Copies `n` elements that are `src_step` apart to where they are `dst_step` apart.
+/// Copies `n` elements that are `src_step` apart to targets that are `dst_step` apart.
 ///
 /// # Safety
 /// All of them can be read and written, and no target is a source.
@@ -35,8 +35,8 @@ pub(super) unsafe fn row<T: Copy>(src: *const T, src_step: isize, dst: *mut T, d
     }
 }
 
-/// Short rows in pieces of 16 bytes, of which the last one may overlap the one before; to call
-/// `memcpy` takes longer than that.
+/// Copies short rows in pieces of 16 bytes, of which the last may overlap the one before; a call
+/// of `memcpy` would take longer.
 ///
 /// # Safety
 /// As for [`row`].

@@ -40,8 +40,8 @@ impl Sample for [u16; 3] {
     }
 }
 
-/// One side of one axis: where it comes among the others, how many elements each of its entries
-/// takes, and whether it runs backwards.
+/// One side of one axis: its place among the others, the number of elements that each of its
+/// entries takes, and whether it runs backwards.
 type Side = (u8, usize, bool);
 
 /// An axis: its length, the source's side, whether the source repeats, the target's side.

@@ -5,7 +5,7 @@ use kaldera_base::par;
 
 use crate::copy::axes::Nest;
 
-/// Bytes that are worth a task of their own.
+/// Number of bytes that is worth a separate task.
 const TASK: usize = 1 << 20;
 
 /// Calls `f` with parts that together are all of the nest.

@@ -76,7 +76,7 @@ impl<T: Bits> Writer<T> {
         Self::CAPACITY - self.end
     }
 
-    /// Says that `n` more elements are staged.
+    /// Marks `n` more elements as staged.
     ///
     /// # Safety
     /// They are, and there was room; their targets can be written.
@@ -128,8 +128,7 @@ impl<T: Bits> Writer<T> {
         }
     }
 
-    /// Writes `n` elements that are contiguous, two lines at least: whole lines do
-    /// without the stage.
+    /// Writes `n` contiguous elements, two lines at least: whole lines bypass the stage.
     ///
     /// # Safety
     /// As for [`row`](Self::row).
@@ -258,7 +257,7 @@ impl<T: Bits> Writer<T> {
         self.begin = end;
     }
 
-    /// Writes all, so that whoever synchronises with this thread sees it.
+    /// Writes everything, so that any thread that synchronises with this one sees it.
     ///
     /// # Safety
     /// As for [`flush`](Self::flush).
@@ -308,7 +307,7 @@ pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
     unsafe { writer.finish() };
 }
 
-/// Copies row by row, and writes `filler` to whatever else lies between `begin` and `end`.
+/// Copies row by row, and writes `filler` to everything else between `begin` and `end`.
 ///
 /// # Safety
 /// As for [`super::copy`]; all from `begin` to `end` can be written, and is aligned to the size of

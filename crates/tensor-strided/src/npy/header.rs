@@ -74,7 +74,7 @@ pub enum HeaderProblem {
     /// It ends too early.
     #[error("it ends here")]
     Ends,
-    /// Something else should stand here.
+    /// Something else was expected here.
     #[error("{expected} is expected")]
     Expected {
         /// Description of the expected text.
@@ -86,7 +86,7 @@ pub enum HeaderProblem {
         /// The key.
         key: String,
     },
-    /// A key that stands twice.
+    /// A key that occurs twice.
     #[error("the key '{key}' stands twice")]
     RepeatedKey {
         /// The key.
@@ -101,7 +101,7 @@ pub enum HeaderProblem {
     /// A type of elements that cannot be read here, such as structures, text or objects.
     #[error("elements of type '{name}' cannot be read")]
     UnknownType {
-        /// The type as it stands there.
+        /// The type as written in the header.
         name: String,
     },
 }
@@ -143,13 +143,13 @@ impl Header {
         self.big_endian
     }
 
-    /// In which order the elements stand.
+    /// The order of the elements.
     #[must_use]
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// The shape of the array. Nothing has checked yet that there are as many elements.
+    /// The shape of the array. It has not been checked against the number of elements.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape

@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::layout::Layout;
 use crate::raw::{Raw, RawMut};
 
-/// The layout of an array whose element `[0, .., 0]` is at the offset that makes the lowest one 0,
-/// and how many elements it reaches over.
+/// The layout of an array whose element `[0, .., 0]` is at the offset that makes the lowest one
+/// 0, and the number of elements that it spans.
 fn layout_of(shape: &[usize], strides: &[isize]) -> (Layout, usize) {
     let below = |(&n, &stride): (&usize, &isize)| if n > 1 && stride < 0 { (n - 1) * stride.unsigned_abs() } else { 0 };
     let offset = if shape.contains(&0) { 0 } else { shape.iter().zip(strides).map(below).sum() };
@@ -37,7 +37,7 @@ fn lowest(layout: &Layout) -> usize {
 }
 
 impl<'a, T> Raw<'a, T> {
-    /// The elements of an array, where they are.
+    /// Borrows the elements of an array; nothing is copied.
     pub(crate) fn from_array<D: Dimension>(array: &ArrayView<'a, T, D>) -> Self {
         let (layout, len) = layout_of(array.shape(), array.strides());
         // An array's pointer is never null. It points to the first element, from which this
@@ -47,7 +47,7 @@ impl<'a, T> Raw<'a, T> {
         Self { base, len, layout, borrow: PhantomData }
     }
 
-    /// The elements as an array, where they are.
+    /// The elements as an array; nothing is copied.
     pub(crate) fn to_array(&self) -> ArrayViewD<'a, T> {
         let (shape, strides, backwards) = without_signs(&self.layout);
         let pointer = self.base.as_ptr().wrapping_add(lowest(&self.layout));
@@ -62,7 +62,7 @@ impl<'a, T> Raw<'a, T> {
 }
 
 impl<'a, T> RawMut<'a, T> {
-    /// The elements of an array, where they are.
+    /// Borrows the elements of an array; nothing is copied.
     pub(crate) fn from_array<D: Dimension>(mut array: ArrayViewMut<'a, T, D>) -> Result<Self, Error> {
         let (layout, len) = layout_of(array.shape(), array.strides());
         layout.check_nested()?;
@@ -71,7 +71,7 @@ impl<'a, T> RawMut<'a, T> {
         Ok(Self { base, len, layout, borrow: PhantomData })
     }
 
-    /// The elements as an array, where they are.
+    /// The elements as an array; nothing is copied.
     pub(crate) fn into_array(self) -> ArrayViewMutD<'a, T> {
         let (shape, strides, backwards) = without_signs(&self.layout);
         let pointer = self.base.as_ptr().wrapping_add(lowest(&self.layout));

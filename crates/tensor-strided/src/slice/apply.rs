@@ -73,7 +73,7 @@ impl<T: Element> TensorView<'_, T> {
     ///
     /// # Errors
     /// - [`Error::MultipleEllipses`];
-    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there
+    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] if more axes are taken than there
     ///   are;
     /// - then axis by axis [`Error::ZeroStride`], [`Error::IndexOutOfBounds`].
     #[inline]

@@ -33,8 +33,8 @@ pub enum IndexEntry {
     Ellipsis,
     /// A new axis of size 1.
     NewAxis,
-    /// One element of the axis, which is thereby gone. Negative ones count from the end; one
-    /// outside of the axis is an error.
+    /// One element of the axis, which is removed. Negative ones count from the end; one outside
+    /// of the axis is an error.
     Index(i64),
     /// Every `step`-th element from `begin` on, up to `end` and without it. Nothing in a range is
     /// out of bounds: it is cut to the axis.
@@ -102,8 +102,8 @@ impl From<NewAxis> for IndexEntry {
     }
 }
 
-/// Integers that may stand in an index or a new shape. One beyond `i64` is taken for the nearest
-/// `i64`, which is beyond every axis just as well.
+/// Integers that can be used in an index or a new shape. One beyond `i64` is taken for the
+/// nearest `i64`, which is beyond every axis just as well.
 pub trait IndexInteger: Copy + sealed::Sealed {
     /// The number, or the nearest one of 64 bits.
     fn to_i64(self) -> i64;
@@ -119,10 +119,10 @@ impl Dims<i64> {
     }
 }
 
-/// Ranges that may stand in an index: `a..b`, `a..`, `..b` and `..`, of any integers. Python has no
-/// `a..=b`.
+/// Ranges that can be used in an index: `a..b`, `a..`, `..b` and `..`, of any integers. Python
+/// has no `a..=b`.
 pub trait IndexRange: sealed::Sealed {
-    /// Begin and end, `None` where left out.
+    /// Begin and end, `None` if left out.
     fn bounds(self) -> (Option<i64>, Option<i64>);
 }
 

@@ -23,9 +23,9 @@ impl<T: Element + Default> TensorView<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::TooLarge`] where `input` has too many elements to be counted;
+    /// - [`Error::TooLarge`] if `input` has too many elements to be counted;
     /// - the errors of [`StridedSlice::output_shape`];
-    /// - [`Error::GradientShape`] where this has not exactly the shape of the slice.
+    /// - [`Error::GradientShape`] if this has not exactly the shape of the slice.
     #[doc(alias = "StridedSliceGrad")]
     pub fn strided_slice_grad(&self, slice: &StridedSlice, input: impl AsRef<[usize]>) -> Result<Tensor<T>, Error> {
         let layout = Layout::contiguous(input)?;

@@ -52,7 +52,7 @@ impl IndexSpec {
     /// Parses the text between the brackets of Python's `x[...]`, with or without the brackets.
     ///
     /// Entries are whole numbers, `begin:end:step` with any of them left out, `...`, and `None`,
-    /// also as `newaxis`, `np.newaxis`, `tf.newaxis` or `NewAxis`. Space may stand anywhere
+    /// also as `newaxis`, `np.newaxis`, `tf.newaxis` or `NewAxis`. Spaces are allowed anywhere
     /// between, and a comma after the last entry.
     ///
     /// # Errors

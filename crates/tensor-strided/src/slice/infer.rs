@@ -30,12 +30,12 @@ impl StridedSlice {
     }
 }
 
-/// The shape of the result where lengths of axes, or `begin` or `end` as a whole, are unknown:
+/// The shape of the result if lengths of axes, or `begin` or `end` as a whole, are unknown:
 /// TensorFlow's shape function.
 ///
-/// Where `begin` or `end` is unknown, a range has a known length only if the masks make it the
-/// whole axis, and no index is out of bounds. TensorFlow leaves such a range unknown too if its
-/// axis is known to have length 0; here it is known to be 0.
+/// If `begin` or `end` is unknown, a range has a known length only if the masks make it the whole
+/// axis, and no index is out of bounds. TensorFlow also leaves such a range unknown if its axis
+/// is known to have length 0; here it is known to be 0.
 ///
 /// ```
 /// use tensor_strided::{Masks, infer_shape};

@@ -40,7 +40,7 @@ impl OnnxSlice {
     /// The operator's inputs. Left out, `axes` are the first ones and `steps` are 1, as in ONNX.
     ///
     /// # Errors
-    /// [`Error::OnnxLengths`] where the lists differ in length.
+    /// [`Error::OnnxLengths`] if the lists differ in length.
     pub fn new<I: IndexInteger>(
         starts: &[I],
         ends: &[I],
@@ -63,7 +63,7 @@ impl OnnxSlice {
     /// The shape of the result for an input of this shape.
     ///
     /// # Errors
-    /// - [`Error::Axis`] where an axis is not in `-rank..rank`, [`Error::RepeatedAxis`] where one
+    /// - [`Error::Axis`] if an axis is not in `-rank..rank`, [`Error::RepeatedAxis`] if one
     ///   is named twice, which ONNX leaves undefined;
     /// - [`Error::ZeroStride`].
     pub fn output_shape(&self, input: impl AsRef<[usize]>) -> Result<Shape, Error> {

@@ -22,11 +22,11 @@ const MAX_ENTRIES: usize = 31;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Masks {
-    /// The range starts at the first element in the direction of its stride, whatever `begin` says.
+    /// The range starts at the first element in the direction of its stride; `begin` is ignored.
     #[doc(alias = "begin_mask")]
     pub begin: i32,
-    /// The range goes on beyond the last element in the direction of its stride, whatever `end`
-    /// says.
+    /// The range goes on beyond the last element in the direction of its stride; `end` is
+    /// ignored.
     #[doc(alias = "end_mask")]
     pub end: i32,
     /// The entry stands for all axes that no other entry takes. At most one bit, anywhere.
@@ -35,8 +35,8 @@ pub struct Masks {
     /// The entry is a new axis of size 1, unless it is the ellipsis.
     #[doc(alias = "new_axis_mask")]
     pub new_axis: i32,
-    /// The entry is the element `begin` of its axis, which is then gone, unless it is the ellipsis
-    /// or a new axis.
+    /// The entry is the element `begin` of its axis, which is removed, unless the entry is the
+    /// ellipsis or a new axis.
     #[doc(alias = "shrink_axis_mask")]
     pub shrink_axis: i32,
 }
@@ -44,8 +44,8 @@ pub struct Masks {
 /// TensorFlow's `strided_slice` as a plan: read and checked once, to be applied to any number of
 /// tensors.
 ///
-/// Up to eight entries it allocates nothing, neither when it is made nor when it is applied. The
-/// [module](crate::slice) tells the rules.
+/// With up to eight entries it allocates nothing, neither when it is made nor when it is applied.
+/// The [module](crate::slice) documents the rules.
 ///
 /// ```
 /// use tensor_strided::{Masks, StridedSlice, Tensor};
@@ -76,8 +76,8 @@ impl StridedSlice {
     /// TensorFlow takes numbers of 32 and of 64 bits; here all integers do.
     ///
     /// # Errors
-    /// - [`Error::SpecLengths`] where the three differ in length, or have 32 entries or more.
-    /// - [`Error::MultipleEllipses`] where the ellipsis mask has more than one bit, even past the
+    /// - [`Error::SpecLengths`] if the three differ in length, or have 32 entries or more.
+    /// - [`Error::MultipleEllipses`] if the ellipsis mask has more than one bit, even past the
     ///   entries.
     pub fn new<I: IndexInteger>(begin: &[I], end: &[I], strides: &[I], masks: Masks) -> Result<Self, Error> {
         if begin.len() != end.len() || begin.len() != strides.len() || begin.len() > MAX_ENTRIES {
@@ -164,7 +164,7 @@ impl StridedSlice {
     ///
     /// # Errors
     /// In this order, the first one that applies, as in TensorFlow:
-    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there
+    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] if more axes are taken than there
     ///   are;
     /// - then axis by axis [`Error::ZeroStride`], [`Error::ShrinkStride`],
     ///   [`Error::IndexOutOfBounds`].

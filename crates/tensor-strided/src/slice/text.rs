@@ -18,7 +18,7 @@ pub type ParseError = TextError<ParseErrorKind>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
-    /// Something else should stand here.
+    /// Something else was expected here.
     #[error("expected {expected}")]
     Expected {
         /// Description of the text that may stand here.
@@ -30,7 +30,7 @@ pub enum ParseErrorKind {
     /// A step of 0, which leads nowhere.
     #[error("a step of 0")]
     ZeroStep,
-    /// A second `...`, whose share of the axes nobody could tell.
+    /// A second `...`: the axes of each would be ambiguous.
     #[error("a second ellipsis; there can be one only")]
     SecondEllipsis,
 }
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
         Ok(IndexEntry::Range { begin, end, step: step.unwrap_or(1) })
     }
 
-    /// Reads a name of the new axis, if one stands here.
+    /// Reads a name of the new axis, if there is one here.
     fn word(&mut self) -> bool {
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_'))).unwrap_or(rest.len());
@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Reads a number, if one stands here.
+    /// Reads a number, if there is one here.
     fn number(&mut self) -> Result<Option<i64>, ParseError> {
         let rest = self.rest();
         let digits = rest.strip_prefix(['-', '+']).unwrap_or(rest);

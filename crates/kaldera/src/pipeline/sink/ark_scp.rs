@@ -164,7 +164,7 @@ fn scan(file: &mut File) -> io::Result<(Entries, u64)> {
     Ok((entries, end))
 }
 
-/// The next key, and how long its matrix is with its header; `None` where there is no whole key and
+/// The next key, and how long its matrix is with its header; `None` if there is no whole key and
 /// header.
 fn entry(reader: &mut impl BufRead) -> io::Result<Option<(String, u64)>> {
     let mut key = Vec::new();

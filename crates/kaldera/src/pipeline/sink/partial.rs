@@ -59,7 +59,7 @@ impl PartialFile {
     /// Makes an empty file that will be `path`, and opens it.
     ///
     /// # Errors
-    /// [`Error::Write`], also where there is something at `path` that is not a regular file.
+    /// [`Error::Write`], also if there is something at `path` that is not a regular file.
     pub fn create(path: impl AsRef<Path>) -> Result<(File, Self), Error> {
         let path = path.as_ref();
         let create = || {
