@@ -71,8 +71,8 @@ pub(crate) fn lists<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -
     list::<Bound<'py, PyAny>>(value)?.iter().map(list).collect()
 }
 
-/// An array of one type with as many axes as `D` has, whose values are in C order, whatever the
-/// strides, the alignment and the byte order of Python's array. Every array comes through here:
+/// An array of one type with as many axes as `D` has. Its values are in C order, for all strides,
+/// alignments and byte orders of Python's array. Every array comes through here:
 /// `PyReadonlyArray::as_slice` takes Fortran order for contiguous, too.
 pub(crate) struct Array<'py, T: Element, D: Dimension>(PyReadonlyArray<'py, T, D>);
 

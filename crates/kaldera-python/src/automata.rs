@@ -49,21 +49,21 @@ type Mapped<'py> = PyResult<(RaggedArc, Bound<'py, PyAny>)>;
 /// Arcs, and their attributes by name.
 type Parts<'py> = PyResult<(RaggedArc, Bound<'py, PyDict>)>;
 
-/// Arcs, and where they come from on two sides.
+/// Arcs, and the sources of each on both sides.
 type MappedTwice<'py> = PyResult<(RaggedArc, Bound<'py, PyAny>, Bound<'py, PyAny>)>;
 
 /// Chains of arcs, the arc map, and one number of each list for each arc.
 type Expanded<'py> = PyResult<(RaggedArc, Bound<'py, PyAny>, Vec<Bound<'py, PyArray1<i32>>>)>;
 
-/// The arcs' own numbers: an attribute that follows them through algorithms, and so becomes the arc
-/// map.
+/// The index of each arc, as an attribute that follows the arcs through algorithms, and so
+/// becomes the arc map.
 const NUMBERS: &str = "numbers";
 /// The numbers of the other side's arcs.
 const OTHERS: &str = "others";
 /// The labels on which two sides met.
 const INNER: &str = "inner";
 
-/// FSAs whose arcs have their own numbers as an attribute of the name.
+/// FSAs with the index of each arc as an attribute of this name.
 fn numbered<F: Fsas>(fsas: &F, name: &str) -> Result<Graph<F>, Error> {
     let values: Vec<i32> = (0..).take(fsas.as_fsa_vec().num_arcs()).collect();
     Graph::new(fsas.clone()).with(name, Attribute::Ints { values: values.into(), filler: -1 })
@@ -368,8 +368,8 @@ impl RaggedArc {
         })
     }
 
-    /// A chain of arcs in place of each, as long as the longest of its lists; with the arc map, and
-    /// for each of the lists an int32 array of their entries, 0 where there is none.
+    /// Replaces each arc by a chain, as long as the longest of its lists; returns the arc map,
+    /// and for each of the lists an int32 array of their entries, 0 if a list is shorter.
     fn expand<'py>(
         &self,
         py: Python<'py>,

@@ -524,7 +524,7 @@ impl Stream {
         py.detach(|| stream.accept(samples)).map_err(named)
     }
 
-    /// Says that no more samples come: the last frames become ready.
+    /// Ends the input: the last frames become ready.
     fn input_finished(&mut self, py: Python<'_>) {
         let stream = &mut *self.stream;
         py.detach(|| stream.finish());
@@ -555,7 +555,7 @@ impl Stream {
         self.stream.save().map_err(named)
     }
 
-    /// Goes on where a stream with the same options was saved.
+    /// Continues from the saved state of a stream with the same options.
     fn restore_state(&mut self, state: &[u8]) -> PyResult<()> {
         self.stream.restore(state).map_err(named)
     }

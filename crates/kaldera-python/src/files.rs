@@ -208,7 +208,7 @@ fn copy<T: kaldi_matrix::Real + numpy::Element>(matrix: &Array<'_, T, Ix2>) -> P
     Matrix::from_vec(rows, cols, values).map_err(exception)
 }
 
-/// Hz: an integer where it is one.
+/// A rate in Hz: an integer if it is whole.
 pub(crate) fn rate_of(py: Python<'_>, rate: f32) -> PyResult<Bound<'_, PyAny>> {
     // Headers have at most 2 MHz.
     Ok(if rate.fract() == 0.0 {
@@ -585,7 +585,7 @@ impl ObjectWriter {
     }
 }
 
-/// Writes one object into a file of its own.
+/// Writes one object into a separate file.
 #[pyfunction]
 #[pyo3(signature = (path, value, compression_method, kind="auto"))]
 pub(crate) fn save_object(

@@ -1,4 +1,4 @@
-//! The kinds of objects that tables hold and whose bytes do not tell which they are.
+//! The kinds of objects in tables that cannot be recognised by their bytes.
 
 use std::io::{BufRead, Write};
 
@@ -150,7 +150,7 @@ impl Kind {
         of_kind!(self, |object| open(table, pipes, object))
     }
 
-    /// The object that a value is; None where the value tells its kind.
+    /// Converts a value to an object of this kind; None if the value itself determines its kind.
     pub(crate) fn object_of(self, value: &Bound<'_, PyAny>) -> PyResult<Option<Special>> {
         Ok(Some(match self {
             Self::Auto | Self::Matrix | Self::Vector => return Ok(None),

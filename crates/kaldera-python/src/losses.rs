@@ -385,7 +385,7 @@ pub(crate) fn forced_align<'py>(
 ) -> PyResult<Paths<'py>> {
     let shape = log_probs.shape();
     let (number, frames, classes) = (shape[0], shape[1], shape[2]);
-    // Owned: other threads of Python may write into the array meanwhile.
+    // A copy, because other threads of Python may write into the array meanwhile.
     let values = log_probs.to_vec()?;
     if [lengths.len(), labels.len()] != [number; 2] || lengths.iter().any(|&length| length > frames) {
         return Err(value_error(format!(

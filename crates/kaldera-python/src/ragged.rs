@@ -53,7 +53,7 @@ macro_rules! made {
     };
 }
 
-/// A number for each innermost row, computed from an initial value where there is one.
+/// A number for each innermost row, computed from an initial value if there is one.
 macro_rules! reduced {
     ($this:ident, $py:ident, $initial:ident, $from:ident or $without:ident) => {{
         let initial = $initial.map(|value| exact($this, "initial_value", value)).transpose()?;

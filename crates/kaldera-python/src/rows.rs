@@ -30,7 +30,7 @@ pub(crate) fn array<'py, T: kaldi_matrix::Real + numpy::Element>(
     shaped(py, rows, cols, matrix.into_vec())
 }
 
-/// Rows that lie one after the other as an array, without copying.
+/// Consecutive rows as an array, without copying.
 pub(crate) fn shaped<T: numpy::Element>(
     py: Python<'_>,
     rows: usize,

@@ -128,7 +128,8 @@ impl<'py> Channel<'py> {
         })
     }
 
-    /// Why their scale is in doubt; whether numbers are fractions only a whole recording tells.
+    /// The reason why their scale is in doubt. Only a whole recording shows whether numbers are
+    /// fractions.
     fn doubt(&self, is_whole: bool) -> PyResult<Option<&'static CStr>> {
         let Samples::F32(values) = self.samples()? else { return Ok(None) };
         Ok(match self.of {

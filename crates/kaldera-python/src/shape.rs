@@ -70,7 +70,7 @@ pub(crate) fn regular(lengths: &[usize]) -> PyResult<Shape> {
     Shape::new(layers).map_err(exception)
 }
 
-/// An axis from `first` on that there is.
+/// Checks that there is an axis `axis`, `first` or later.
 fn check_axis(shape: &Shape, axis: usize, first: usize) -> PyResult<()> {
     let axes = shape.num_axes();
     if (first..axes).contains(&axis) {

@@ -27,8 +27,8 @@ struct Pools {
 
 static POOLS: Mutex<Pools> = Mutex::new(Pools { process: 0, pools: Vec::new() });
 
-/// The pool of so many threads, at most as many as there are processors; none and 0: as many as
-/// there are processors, or as `RAYON_NUM_THREADS` says.
+/// The pool of `threads` threads, at most one per processor. None and 0 mean one per processor,
+/// or as many as `RAYON_NUM_THREADS` says.
 fn pool(threads: Option<Count>) -> PyResult<Arc<ThreadPool>> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.map_or(0, |Count(threads)| threads.min(processors));
@@ -49,7 +49,7 @@ fn pool(threads: Option<Count>) -> PyResult<Arc<ThreadPool>> {
     Ok(pool)
 }
 
-/// Runs `work` on this thread without Python's lock, then tells its warnings.
+/// Runs `work` on this thread without Python's lock, then issues its warnings.
 pub(crate) fn detach<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let (made, told) = py.detach(|| warnings::kept(work));
     warnings::tell(py, told)?;

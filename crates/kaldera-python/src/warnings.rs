@@ -101,7 +101,7 @@ fn forked() {
 
 /// The result of `work`, and its warnings.
 pub(crate) fn kept<R>(work: impl FnOnce() -> R) -> (R, Vec<String>) {
-    // A file of Python's that is read may make a call of its own.
+    // Reading a file object of Python's may call back into this library.
     let outer = OF_CALL.replace(Some(Vec::new()));
     let made = work();
     (made, OF_CALL.replace(outer).unwrap_or_default())

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - The output does not depend on the number of threads, to the byte.
-//! - A recording that fails is left out, and the [`Summary`] tells which and why.
+//! - A recording that fails is left out. The [`Summary`] names it and the reason.
 //! - Memory depends on the longest recordings and the number of threads; of the whole corpus only
 //!   names are kept.
 //! - The features are processed in this order: pitch is appended, then normalisation, deltas, the
@@ -117,9 +117,9 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { jobs, ..self }
     }
 
-    /// Takes this channel of each recording, counted from 0, or the [mean](ChannelChoice::Mean) of
-    /// all, unless its [`Utterance`] says which. Otherwise it is the first one, with a warning if
-    /// there are more.
+    /// Takes this channel of each recording, counted from 0, or the [mean](ChannelChoice::Mean)
+    /// of all, unless its [`Utterance`] names a channel. The default is the first one, with a
+    /// warning if there are more.
     #[must_use]
     pub fn channel(self, channel: impl Into<ChannelChoice>) -> Self {
         Self { channel: channel.into(), ..self }
@@ -140,7 +140,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { resamplers: Some(Resamplers::new(samp_freq)), ..self }
     }
 
-    /// Warps the frequencies by this factor (vocal tract length normalisation); 1 is none.
+    /// Warps the frequencies by this factor (vocal tract length normalisation); 1 leaves them
+    /// unchanged.
     #[must_use]
     pub fn vtln_warp(self, vtln_warp: f32) -> Self {
         Self { vtln_warp, ..self }
@@ -424,7 +425,7 @@ struct Worker<W> {
     samples: Vec<f32>,
 }
 
-/// The features of one recording, or why there are none.
+/// The features of one recording, or the reason why there are none.
 struct Extracted {
     features: Vec<f32>,
     outcome: Result<Extent, Error>,

@@ -51,7 +51,8 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
     if let Some(error) = container.error() {
         return Err(error);
     }
-    // Frames that contradict the header are no frames to the decoder, which tells of a missing end.
+    // The decoder does not recognise frames that contradict the header, and reports a missing
+    // end.
     if let Some(&[high, middle, low]) = head.strip_prefix(b"fLaC").and_then(|info| info.get(14..)?.first_chunk()) {
         check_layout("FLAC", 1, f64::from(u32::from_be_bytes([0, high, middle, low]) >> 4))?;
     }
@@ -170,7 +171,7 @@ impl Decoded {
             if let Some(expected) = promised.filter(|&promised| promised < found) {
                 tracing::warn!("the FLAC header promises {expected} samples, and there are {found}: taking all");
             }
-            // A frame with a wrong checksum is none to symphonia.
+            // symphonia does not recognise a frame with a wrong checksum.
             if self.container == "FLAC" && promised.is_none() && !bytes.ends_with(&last_packet) {
                 return Err(Error::NoEnd { format: "FLAC" });
             }
@@ -280,7 +281,7 @@ mod tests {
             assert!(matches!(error, Error::NoEnd { .. }), "{cut}: {error}");
             assert_eq!(decode(&mp3(10, cut), true).unwrap(), decode(&mp3(9, 0), false).unwrap());
         }
-        // A tag behind the frames is none of them.
+        // A tag behind the frames is not a frame.
         let mut tagged = mp3(10, 0);
         tagged.extend(b"TAG");
         tagged.resize(tagged.len() + 125, b' ');
@@ -291,7 +292,7 @@ mod tests {
     fn what_is_no_audio_is_told_by_its_beginning() {
         let error = decode(b"hello, this is no audio at all", false).unwrap_err().to_string();
         assert!(error.contains("'hello, this is n'"), "{error}");
-        // Audio that begins further on is none of it.
+        // Audio that begins further on is not recognised.
         let wav = b"RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x04\0\0\0\x01\0\x02\0";
         let flac = &include_bytes!("../../tests/it/audio/tone.flac")[..];
         for (junk, audio) in [(&b"junk\0"[..], &wav[..]), (&[0; 600], wav), (b"\0", flac), (b"ab\n", flac)] {

@@ -3,7 +3,7 @@
 
 use crate::Error;
 
-/// Bytes that tell all of these formats: a tar archive has a header of this size.
+/// Number of bytes that identify all of these formats: a tar archive has a header of this size.
 pub const HEAD: usize = 512;
 
 /// The name of the format of a file that begins with `head`, such as `WAV`, `FLAC`, `gzip` or
@@ -45,7 +45,7 @@ const SPH2PIPE: &str = "sph2pipe -f wav FILE |";
 /// The format of a file, recognised by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// WAV, or another one whose samples are not compressed: `kaldi-io` reads it.
+    /// WAV, or another uncompressed format: `kaldi-io` reads it.
     Wave,
     /// Opus in Ogg, which this build reads.
     #[cfg(feature = "opus")]
@@ -62,7 +62,7 @@ pub(super) enum Format {
         /// A command that converts the file to WAV.
         command: &'static str,
     },
-    /// Of a format that is no audio.
+    /// A format that is not audio.
     NoAudio {
         /// Its name.
         name: &'static str,
@@ -74,7 +74,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Of a file that begins with `head`, of which there should be [`HEAD`] bytes.
+    /// The format of a file that begins with `head`, which should have [`HEAD`] bytes.
     pub(super) fn of(head: &[u8]) -> Self {
         let unread = |name| Self::Unread { name, command: FFMPEG };
         let read = |name| if cfg!(feature = "symphonia") { Self::Other { name } } else { unread(name) };
@@ -193,12 +193,12 @@ impl Format {
     }
 }
 
-/// The error of a WAV file whose samples are of a kind that is not read.
+/// The error of a WAV file with unsupported samples.
 pub(super) fn unread_wave(format: u16) -> Error {
     unread_encoding("WAV", &format!("samples of format {format:#06x}"))
 }
 
-/// The error of a file of a format that is read, whose samples are encoded in a way that is not.
+/// The error of a file of a supported format with an unsupported encoding.
 pub(super) fn unread_encoding(container: &str, encoding: &str) -> Error {
     let command = if encoding.contains("shorten") { SPH2PIPE } else { FFMPEG };
     Error::UnreadFormat { format: format!("{container} with {encoding}"), command }

@@ -113,7 +113,7 @@ pub enum Source {
     #[doc(alias = "rxfilename")]
     Script(String),
     /// As [`Script`](Self::Script), in a list that was found in a folder. Somebody else may have
-    /// put it there, so that its commands are run only with [`Pipes::Always`](super::Pipes).
+    /// put it there, so its commands are run only with [`Pipes::Always`](super::Pipes).
     FoundScript(String),
     /// They are in memory.
     Samples(Arc<Recording>),
@@ -437,12 +437,12 @@ fn has_ending(path: &Path, endings: &[&str]) -> bool {
     path.extension().is_some_and(|is| endings.iter().any(|ending| is.eq_ignore_ascii_case(ending)))
 }
 
-/// Why a file without an ending of audio that is read should be one of the recordings, and is not;
-/// `None` for one that is no audio.
+/// The reason why a file without the extension of a supported audio format should be one of the
+/// recordings, and is not; `None` if it is not audio.
 fn not_listed(path: &Path) -> Option<Error> {
     let in_file = |source| Error::Recording { path: path.to_owned(), source: Box::new(source) };
     let mut head = Vec::new();
-    // A FIFO may have nobody at its other end.
+    // A FIFO may have no writer.
     if path.is_file() {
         let read = File::open(path).and_then(|file| file.take(formats::HEAD as u64).read_to_end(&mut head));
         if let Err(source) = read {

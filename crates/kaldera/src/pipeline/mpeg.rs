@@ -1,12 +1,12 @@
-//! Frames of MP3 files: where they are, and which are missing.
+//! Frames of MP3 files: their positions, and gaps between them.
 //!
 //! ```text
 //!   ID3v2 | Info | frame | frame | ... | frame | ID3v1 | ID3v2 | Info | frame | ...
 //!           '------------- part --------------'                  '---- part: another file behind it
 //! ```
 //!
-//! The header of a frame tells its length. Bytes that are neither the next frame nor a tag are
-//! damage, which a decoder skips without a word.
+//! The header of a frame contains its length. Bytes that are neither the next frame nor a tag are
+//! damage, which a decoder skips without a report.
 
 use std::ops::Range;
 
@@ -21,11 +21,11 @@ const PADDING: usize = 4096;
 /// Bytes in which a first frame is looked for.
 const MOST_BEFORE: usize = 1 << 20;
 
-/// The frames of a file up to where it is damaged.
+/// The frames of a file up to the first damage.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     pub(super) parts: Vec<Part>,
-    /// Why they end there, where the file is damaged or cut off.
+    /// The reason why they end there, if the file is damaged or cut off.
     pub(super) damage: Option<Error>,
 }
 
@@ -71,7 +71,7 @@ impl Header {
             2 => (rate / 2, KBITS_2, 72_000),
             _ => (rate / 4, KBITS_2, 72_000),
         };
-        // 0 is a free bit rate, where nothing tells the length.
+        // 0 is a free bit rate, for which the length is unknown.
         let kbits = *kbits.get(usize::from(third >> 4)).filter(|&&kbits| kbits > 0)?;
         let len = slots * kbits / rate + u32::from(third >> 1 & 1);
         let kind = Kind { version, rate, is_mono: fourth >> 6 == 3 };
@@ -106,7 +106,7 @@ fn info(frame: &[u8], kind: Kind) -> Option<Option<Length>> {
     };
     let (&[_, _, _, flags], info) = info.split_first_chunk::<4>()?;
     let number = info.first_chunk().map(|&number| u64::from(u32::from_be_bytes(number)));
-    // The number of frames comes first, where it is there.
+    // The number of frames comes first, if it is there.
     Some(match flags & 3 {
         1 | 3 => number.map(Length::Frames),
         2 => number.map(Length::Bytes),

@@ -70,7 +70,7 @@ struct Decoded {
     most: u64,
     /// Room for a packet.
     packet: Vec<i16>,
-    /// Samples at full scale of streams whose gain is below 0 dB.
+    /// Number of samples at full scale in streams whose gain is below 0 dB.
     clipped: usize,
 }
 
@@ -105,7 +105,7 @@ impl Decoded {
         let mut decoder = None;
         let begin = self.samples.len();
         let (mut number, mut packet) = (0_u64, Vec::new());
-        // Samples before the first page's, where a recording was cut out of a longer one.
+        // Samples before the first page's, if a recording was cut out of a longer one.
         let mut start = None;
         let (mut last_granule, mut missing) = (0, 0);
         for page in pages {

@@ -1,9 +1,9 @@
 //! Work on several threads, results in order, memory bounded.
 //!
 //! Threads take the next index, work on it, and leave the result in a short queue that starts at
-//! the first result not yet committed. The thread that completes the front of the queue commits it
-//! and whatever stands ready behind it, while the others go on working: there is no thread for
-//! writing, and no lock is held during work or commit.
+//! the first result not yet committed. The thread that completes the front of the queue commits
+//! it and all results that are ready behind it, while the others go on working. There is no
+//! thread for writing, and no lock is held during work or commit.
 //!
 //! ```text
 //!   index     0 1 2 3 | 4      5     6      7      | 8 9 ...
@@ -71,8 +71,8 @@ where
     run.queue.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
 }
 
-/// Calls `worker` on this thread and on `jobs` - 1 others. Work is whole recordings, each on one
-/// thread, so that a pool of threads would only be one more to start.
+/// Calls `worker` on this thread and on `jobs` - 1 others. Each recording is processed by one
+/// thread, so a thread pool would have no advantage.
 fn on_threads(jobs: usize, worker: impl Fn() + Sync) {
     std::thread::scope(|scope| {
         let start = |job| match std::thread::Builder::new().spawn_scoped(scope, &worker) {
@@ -147,8 +147,8 @@ where
         }
     }
 
-    /// Commits the results that stand ready in front, unless another thread is at it: that one will
-    /// see them.
+    /// Commits the results that are ready at the front, unless another thread is committing: that
+    /// thread will see them.
     fn commit_ready<'a>(&'a self, mut queue: MutexGuard<'a, Queue<T, C, E>>) -> MutexGuard<'a, Queue<T, C, E>> {
         let Some(mut commit) = queue.commit.take() else { return queue };
         while let Some((index, mut result)) = queue.take_first() {

@@ -50,9 +50,8 @@ impl Cmvn {
     }
 }
 
-/// The steps that are wanted; they are done in the order of the fields, as in Kaldi's recipes.
-/// Which frames are voiced is decided before all of them, by the log energy in column 0, and the
-/// choice made last.
+/// The steps to do, in the order of the fields, as in Kaldi's recipes. The voiced frames are
+/// found before all of them, by the log energy in column 0, and selected last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Post {
     pub(super) cmvn: Option<Cmvn>,
@@ -66,7 +65,7 @@ impl Post {
         matches!(self, Self { cmvn: None, deltas: None, vad: None })
     }
 
-    /// Columns that come of `dim` columns.
+    /// The number of columns computed from `dim` columns.
     pub(super) fn dim(&self, dim: usize) -> usize {
         let order = self.deltas.as_ref().map_or(0, |deltas| usize::try_from(deltas.order).unwrap_or(0));
         dim * (order + 1)

@@ -36,8 +36,8 @@ use crate::pipeline::limits::{Limited, most_bytes, swells};
 /// ```
 ///
 /// # Errors
-/// An ending that tells no format, a file that cannot be read or holds anything but matrices of
-/// `f32`; errors of `take`.
+/// An unknown extension, a file that cannot be read or holds anything but matrices of `f32`;
+/// errors of `take`.
 pub fn read_features(
     path: impl AsRef<Path>,
     take: impl FnMut(&str, Matrix<f32>) -> Result<ControlFlow<()>, Error>,

@@ -54,11 +54,11 @@ pub struct Recording {
 
 impl Recording {
     /// Reads an audio file: WAV, AIFF, AU, CAF, Wave64 and NIST SPHERE of any width (see
-    /// [`WaveAudio`]); with the feature `symphonia` also FLAC, MP3 and Ogg Vorbis, with `opus` Ogg
-    /// Opus. Contents tell the format, not the ending.
+    /// [`WaveAudio`]); with the feature `symphonia` also FLAC, MP3 and Ogg Vorbis, with `opus`
+    /// Ogg Opus. The format is recognised by the contents, not by the extension.
     ///
     /// # Errors
-    /// [`Error::Recording`], with the file's name, where it cannot be opened or is no audio that
+    /// [`Error::Recording`], with the file's name, if it cannot be opened or is no audio that
     /// this build reads to its end.
     #[doc(alias = "load")]
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
@@ -159,7 +159,7 @@ impl Recording {
         }
     }
 
-    /// One channel as a recording of its own, counted from 0.
+    /// One channel as a separate recording, counted from 0.
     ///
     /// # Errors
     /// [`Error::NoSuchChannel`].
@@ -265,7 +265,7 @@ impl Recording {
     /// Rates are rounded to whole numbers.
     ///
     /// # Errors
-    /// A rate that is no number from 1 to 10 million, or more than a thousand times the other;
+    /// A rate that is not a number from 1 to 10 million, or more than a thousand times the other;
     /// [`kaldi_feat::Error::TooManyResampled`], [`Error::NoMemory`].
     #[doc(alias = "-ar")]
     pub fn resample(&self, samp_freq: f32) -> Result<Self, Error> {
@@ -430,8 +430,8 @@ impl ReadOptions {
     }
 }
 
-/// Reads recordings, and keeps the last one at hand, or why there is none, for the segments that
-/// are often cut from one file.
+/// Reads recordings, and caches the last one, or its error, for the segments that are often cut
+/// from one file.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     last: Option<(Source, Shared)>,
@@ -477,7 +477,7 @@ fn read_file(path: &Path, options: &ReadOptions) -> Result<Recording, Error> {
     read_stream(&mut BufReader::with_capacity(HEADER_BYTES, file), options)
 }
 
-/// Says how a command of a list that was found in a folder is run.
+/// Adds to an error how a command of a list that was found in a folder can be run.
 fn of_found_list(error: Error, options: &ReadOptions) -> Error {
     match error {
         Error::Io(kaldi_io::Error::PipeRefused { command }) if options.pipes == Pipes::Named => {
@@ -597,8 +597,8 @@ fn read_other(
     Err(formats::not_audio(&begin))
 }
 
-/// A file whose first bytes have been read, and are read again; it keeps enough to hand the file to
-/// another reader after its header.
+/// A file whose first bytes have been read, and are read again; it keeps enough bytes to pass the
+/// file to another reader after its header.
 struct Kept<'a> {
     head: &'a [u8],
     reader: &'a mut dyn Read,

@@ -67,7 +67,7 @@ impl FeatureSink for Vec<(String, Matrix<f32>)> {
     }
 }
 
-/// A file of features in the format that its ending tells; see [`ENDINGS`].
+/// A file of features in the format given by its extension; see [`ENDINGS`].
 ///
 /// It is written under another name in the same folder and gets its own in
 /// [`finish`](Self::finish), so that the file is complete whenever it exists, also after a power
@@ -128,14 +128,14 @@ impl FeatureFile {
     /// Begins a file; an existing file at `path` stays until [`finish`](Self::finish).
     ///
     /// # Errors
-    /// An ending that tells no format, a folder that is missing or cannot be written to.
+    /// An unknown extension, a folder that is missing or cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         Ok(Self { format: Format::create(path)?, path: path.to_owned(), run: None, keys: HashSet::new() })
     }
 
-    /// Resumes a file that an earlier run has not completed. Keys that it has already count as
-    /// written ([`has`](FeatureSink::has)), but for a last matrix that was cut off.
+    /// Resumes a file that an earlier run has not completed. The keys in it count as written
+    /// ([`has`](FeatureSink::has)), except the key of a last matrix that was cut off.
     ///
     /// The unfinished file is in the folder of `path`, and is called `path.RUN.XXXXXX.part`. It
     /// is an archive, whatever the format of the file: if the format cannot be resumed,
@@ -170,7 +170,7 @@ impl FeatureFile {
     /// for complete.
     ///
     /// # Errors
-    /// [`Error::Read`], if the system does not tell.
+    /// [`Error::Read`], if the file system reports an error.
     pub fn found(path: impl AsRef<Path>, run: RunId) -> Result<Found, Error> {
         resume::find(run, &files_of(path.as_ref()))
     }

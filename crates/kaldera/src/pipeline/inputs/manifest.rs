@@ -85,7 +85,7 @@ fn is_list(file: &mut dyn BufRead) -> io::Result<bool> {
     }
 }
 
-/// Adds the entries of one list, of which one is in memory at a time.
+/// Adds the entries of one list, with one entry in memory at a time.
 fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs) {
     struct Entries<'a> {
         path: &'a Path,

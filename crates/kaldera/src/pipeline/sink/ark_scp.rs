@@ -27,7 +27,7 @@ impl ArkScp {
         Ok(Self { scp: Partial::create(&path.with_extension("scp"))?, ark })
     }
 
-    /// Goes on where an earlier run of the same `run` was cut off.
+    /// Continues where an earlier run of the same `run` was cut off.
     pub(super) fn resume(path: &Path, run: RunId) -> Result<Self, Error> {
         check_name(path)?;
         let (ark, entries, _) = Ark::resume(path, run)?;
@@ -78,10 +78,10 @@ fn check_name(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The keys of an archive, and where the matrix of each is.
+/// The keys of an archive, and the position of the matrix of each.
 type Entries = Vec<(String, u64)>;
 
-/// An archive, and where it ends.
+/// An archive, and the position of its end.
 #[derive(Debug)]
 pub(super) struct Ark {
     file: Partial,
@@ -105,7 +105,7 @@ impl Ark {
         &self.earlier
     }
 
-    /// Says where the matrix was put.
+    /// Writes a matrix and returns its position.
     pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<u64, Error> {
         let mut counted = Counted { inner: &mut self.file, bytes: self.bytes };
         let mut write = || {
@@ -164,8 +164,8 @@ fn scan(file: &mut File) -> io::Result<(Entries, u64)> {
     Ok((entries, end))
 }
 
-/// The next key, and how long its matrix is with its header; `None` if there is no whole key and
-/// header.
+/// The next key, and the length of its matrix with its header; `None` if there is no whole key
+/// and header.
 fn entry(reader: &mut impl BufRead) -> io::Result<Option<(String, u64)>> {
     let mut key = Vec::new();
     reader.read_until(b' ', &mut key)?;

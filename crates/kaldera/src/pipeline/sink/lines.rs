@@ -79,7 +79,7 @@ impl LineFile {
     /// [`FeatureFile::found`](super::FeatureFile::found).
     ///
     /// # Errors
-    /// [`Error::Read`], if the system does not tell.
+    /// [`Error::Read`], if the file system reports an error.
     pub fn found(path: impl AsRef<Path>, run: RunId) -> Result<Found, Error> {
         resume::find(run, &[path.as_ref().to_owned()])
     }

@@ -44,9 +44,10 @@ const SYNC_BYTES: usize = 16 << 20;
 /// The number of attempts at a new name while other processes take it for one of a dead process.
 const MAX_TRIES: usize = 16;
 
-/// A file that appears complete or not at all: until it is [finished](Self::finish) it has another
-/// name in the same folder, with the same ending; dropped before, it is gone. One that a killed
-/// process has left is removed when the next one begins to write the same file.
+/// A file that appears complete or not at all. Until it is [finished](Self::finish) it has
+/// another name in the same folder, with the same extension. If it is dropped before, it is
+/// removed. A file left by a killed process is removed when the next one begins to write the same
+/// file.
 #[derive(Debug)]
 pub struct PartialFile {
     temporary: Temporary,
@@ -113,7 +114,7 @@ fn live() -> MutexGuard<'static, Live> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that is to be kept and has nothing in it is no use to anybody.
+/// A file to be kept is removed if it is empty.
 impl Drop for PartialFile {
     fn drop(&mut self) {
         if self.temporary.is_kept && self.file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
@@ -122,7 +123,7 @@ impl Drop for PartialFile {
     }
 }
 
-/// A temporary name; dropped, the file is gone, unless it is to be kept.
+/// A temporary name. If it is dropped, the file is removed, unless it is to be kept.
 #[derive(Debug)]
 struct Temporary {
     name: TempPath,
@@ -373,7 +374,7 @@ fn create_locked(
             .make_in(folder_of(path), |name| options.open(name))?;
         let (file, name) = new.into_parts();
         match file.try_lock() {
-            // Somebody has it for dead already.
+            // Another process has taken it for a dead process's file.
             Err(TryLockError::WouldBlock) => {}
             Ok(()) if !is_linked(&file)? => {}
             // Some network file systems have no locks.
@@ -383,7 +384,7 @@ fn create_locked(
     Err(io::Error::other("other processes remove its temporary files"))
 }
 
-/// Removes the temporary files of `path` that nobody has locked.
+/// Removes the temporary files of `path` that no process has locked.
 fn remove_dead(path: &Path) {
     let (prefix, suffix) = temporary_affixes(path);
     for name in names_in(folder_of(path), &prefix, &suffix) {
@@ -395,7 +396,7 @@ fn remove_dead(path: &Path) {
     }
 }
 
-/// The unfinished file of `run`, or a new one if there is none that can be believed.
+/// The unfinished file of `run`, or a new one if there is none that can be trusted.
 fn find_or_create(path: &Path, run: RunId) -> io::Result<(TempPath, File)> {
     let mut start = path.file_name().unwrap_or_default().to_owned();
     start.push(".");
@@ -433,7 +434,7 @@ fn find_or_create(path: &Path, run: RunId) -> io::Result<(TempPath, File)> {
             file.set_len(0)?;
         }
         let name = TempPath::try_from_path(name)?;
-        // Of several, the one that gets further; dropped, the others are gone.
+        // Of several files, the longest one is kept; the others are removed when dropped.
         if length >= best.0 {
             best = (length, name, file);
         }
@@ -443,7 +444,7 @@ fn find_or_create(path: &Path, run: RunId) -> io::Result<(TempPath, File)> {
     Ok((name, file))
 }
 
-/// When the system was started, where it tells.
+/// The time at which the system was started, if known.
 fn machine_start() -> Option<SystemTime> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let seconds = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
@@ -502,7 +503,7 @@ fn have_same_owner(_a: &File, _b: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The folder that `path` lies in.
+/// The folder that contains `path`.
 pub(in crate::pipeline) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

@@ -1,4 +1,4 @@
-//! Renames of files whose order holds after a power cut, too.
+//! Renames of files in an order that survives a power cut.
 
 use std::fs;
 use std::io;

@@ -15,9 +15,9 @@ use crate::pipeline::sink::hash::Hash;
 use crate::pipeline::sink::partial::{PartialFile, folder_of, write_error};
 use crate::pipeline::{Inputs, Source};
 
-/// Stands for all that decides the content of a file of features: the settings of the extraction,
-/// and the list of recordings with their keys, sources, parts, channels, speakers and the sizes of
-/// their files.
+/// A hash of everything that determines the content of a file of features: the settings of the
+/// extraction, and the list of recordings with their keys, sources, parts, channels, speakers and
+/// the sizes of their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunId(u128);
 
@@ -164,7 +164,7 @@ const HEAD: &str = "kaldera: what --resume compares";
 /// No record is longer.
 const MAX_RECORD_BYTES: u64 = 1 << 16;
 
-/// Says which run has written `files`, of which the first is the output.
+/// Writes the record of the run that has written `files`, of which the first is the output.
 pub(super) fn write_record(run: RunId, matrices: u64, files: &[PathBuf]) -> Result<(), Error> {
     let Some(output) = files.first() else { return Ok(()) };
     let path = record_of(output);

@@ -26,7 +26,7 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// Goes on where an earlier run of the same `run` was cut off.
+    /// Continues where an earlier run of the same `run` was cut off.
     pub(super) fn resume(path: &Path, run: RunId) -> Result<Self, Error> {
         // Errors that prevent the file from being written are reported before the work.
         Format::create(path)?;
