@@ -112,7 +112,7 @@ impl Settings {
 /// each.
 type Runner = fn(&Settings, &Path, &[Case]) -> Result<Vec<Verdict>, Error>;
 
-/// The runner of the case file `name` (`SET/FILE`), `None` where nobody knows the file.
+/// The runner of the case file `name` (`SET/FILE`), `None` for an unknown file.
 fn runner_of(name: &str) -> Option<Runner> {
     let set = name.split('/').next().unwrap_or_default();
     match name {

@@ -12,7 +12,7 @@ pub enum Verdict {
     Holds,
     /// A binding case that does not: every difference found, with the expected value and ours.
     Fails(Vec<String>),
-    /// A case that the set's README declares free; the remark tells if the code crashed on it.
+    /// A case that the set's README declares free; the remark reports a crash of the code on it.
     Free(Option<String>),
     /// A case whose group or operation has no code yet.
     NotRun,

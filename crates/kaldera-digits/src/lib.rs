@@ -31,13 +31,14 @@ pub const MODEL_TOML: &str = include_str!("../model/model.toml");
 /// The blank and the digits: `tokens.txt`.
 pub const TOKENS: &str = include_str!("../model/tokens.txt");
 
-/// Whose recordings these are: `NOTICE.md`.
+/// `NOTICE.md`, which names the owners of the recordings.
 pub const NOTICE: &str = include_str!("../NOTICE.md");
 
 /// The weights: `network.safetensors`.
 pub const NETWORK: &[u8] = include_bytes!("../model/network.safetensors");
 
-/// Somebody says some digits: a WAV file of 8 kHz, whose takes the model was not trained on.
+/// A WAV file of 8 kHz in which a speaker says some digits. The model was not trained on these
+/// takes.
 pub const RECORDING: &[u8] = include_bytes!("../digits.wav");
 
 /// The digits of [`RECORDING`].
@@ -52,11 +53,12 @@ const FILES: [(&str, &[u8]); 5] = [
     ("NOTICE.md", NOTICE.as_bytes()),
 ];
 
-/// Tells folders apart that are written at the same time.
+/// A counter that distinguishes folders written at the same time.
 static WRITTEN: AtomicU32 = AtomicU32::new(0);
 
-/// Writes the model, its notice and the recording, `digits.wav`, into a folder, which appears whole
-/// or not at all. It may not exist, be empty, or have these files already: then nothing is done.
+/// Writes the model, its notice and the recording, `digits.wav`, into a folder, which appears
+/// whole or not at all. The folder may be missing or empty. If it has these files already,
+/// nothing is done.
 ///
 /// # Errors
 /// Errors of the file system, and [`AlreadyExists`](io::ErrorKind::AlreadyExists), with the first

@@ -1,4 +1,4 @@
-//! Fuzz tests: damaged input of every sort, thrown at whatever reads input.
+//! Fuzz tests, which pass damaged input of every kind to code that reads input.
 //!
 //! A fuzz test is an ordinary test. `cargo test` replays the committed inputs of its corpus, then
 //! makes new ones for two seconds:
@@ -109,7 +109,7 @@ impl Session {
         self.inputs.fetch_add(tested, Ordering::Relaxed);
     }
 
-    /// Prints how many inputs were tested, for those who want to see it.
+    /// Prints the number of inputs that were tested.
     pub fn report(&self) {
         let inputs = self.inputs.load(Ordering::Relaxed);
         let seconds = self.started.elapsed().as_secs_f64();
@@ -173,7 +173,7 @@ pub fn damaged(corpus: &[Vec<u8>], instructions: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Follows one instruction; `None` if there is none that is whole.
+/// Follows one instruction; `None` if it is incomplete.
 fn damage(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], instructions: &mut Instructions<'_>) -> Option<()> {
     let kind = instructions.number()?;
     let place = instructions.below(bytes.len() + 1)?;

@@ -264,7 +264,7 @@ impl<T: Element> LodTensor<T> {
         (self.tensor, self.lod)
     }
 
-    /// The LoD, to be replaced; the caller makes sure that the new one divides the rows.
+    /// Where the LoD is kept; who writes it makes sure that it divides the rows.
     pub(crate) fn lod_slot(&mut self) -> &mut Lod {
         &mut self.lod
     }

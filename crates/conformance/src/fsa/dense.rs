@@ -75,7 +75,7 @@ fn pruned(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     compare(expect, &came, &graph, &dense)
 }
 
-/// Everything that a case says of lattices.
+/// Compares every field of a case about lattices.
 fn compare(
     expect: &Value,
     came: &DenseLattices,

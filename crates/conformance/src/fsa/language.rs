@@ -20,7 +20,7 @@ pub(super) type Strings = (Vec<i32>, Vec<i32>);
 /// For each pair of strings the score of the best path, and the logarithm of the sum of all paths.
 pub(super) type Language = BTreeMap<Strings, (f64, f64)>;
 
-/// The languages of FSAs; `None` where there are cycles on paths that lead to the end.
+/// The languages of FSAs; `None` if there are cycles on paths that lead to the end.
 pub(super) fn languages(graph: &Graph<FsaOrVec>) -> Result<Vec<Option<Language>>, Stop> {
     // Dead ends may have cycles that no accepted path meets.
     let connected = graph.connect()?;

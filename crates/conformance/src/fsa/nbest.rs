@@ -101,8 +101,8 @@ fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
             .map(|path| arcs(path).map(|arc| arc - fsa.first_arc()).collect::<Vec<_>>())
             .map(|arcs| Path { score: arcs.iter().map(|&arc| f64::from(fsa.arcs()[arc].score)).sum(), arcs })
             .collect();
-        // Of paths with the same score either may come first, or as the last one where there are
-        // more.
+        // Of paths with the same score any may come first, or any may be the last one if there
+        // are more.
         let cut = right.len() < num_paths;
         let alone = |i: usize| {
             let near = |other: Option<&Path>| other.is_some_and(|other| close(other.score, right[i].score, SINGLE));
@@ -290,7 +290,7 @@ fn top_k(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     };
     let same = right.len() == came.len() && right.iter().zip(&came).all(|(right, came)| alike(right, came));
     let mut differences = not_of_lattice(args, &made)?;
-    // All differ but the last one, which comes again where there are fewer than `k`.
+    // All differ except the last one, which is repeated if there are fewer than `k`.
     for (chosen, of_all) in came.iter().zip(all.utterances().rows()) {
         let distinct: BTreeSet<_> = chosen.iter().map(|(words, _)| words).collect();
         if distinct.len() != k.min(of_all.len()) {

@@ -195,8 +195,8 @@ fn determinize(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let after = graph(args)?.determinize(weight_pushing.into())?;
     let mut differences = compare_languages(expect, &after, Scores::BestPerInput)?;
     if expect["language"].is_null() {
-        // The strings are too many for the case, or without end; k2's arcs tell them. Epsilons are
-        // symbols here, so that a string has as many arcs in both.
+        // The strings are too many for the case, or infinitely many, so the case has k2's arcs.
+        // Epsilons are symbols here, so that a string has as many arcs in both.
         let labels = |graph: &Graph<FsaOrVec>| graph.clone().without(fsa::AUX_LABELS);
         differences.append(&mut compare_both(&labels(&graph(expect)?), &labels(&after), Scores::BestPerInput)?);
     }
@@ -221,7 +221,7 @@ pub(super) enum Scores {
 /// Scores through f32 and the six digits of the case.
 const SCORE: f64 = 1e-4;
 
-/// The languages that a case tells.
+/// The languages of a case.
 struct Told {
     languages: Vec<Language>,
     /// True if they are languages of transducers.
@@ -274,15 +274,15 @@ impl Told {
     }
 }
 
-/// The differences to the language that the case tells, if it does.
+/// The differences to the language of the case, if it has one.
 pub(super) fn compare_languages<F: Fsas>(expect: &Value, came: &Graph<F>, scores: Scores) -> Result<Vec<String>, Stop> {
     let Some(told) = languages_of_case(expect)? else { return Ok(vec![]) };
     let pairs = told.beside(came)?.into_iter().enumerate();
     Ok(pairs.flat_map(|(i, (right, came))| compare_two(i, &right, came.as_ref(), scores)).collect())
 }
 
-/// The differences between two vectors of FSAs by their input and output labels, where a path has
-/// as many arcs in one as in the other.
+/// The differences between two vectors of FSAs by their input and output labels, if a path has as
+/// many arcs in one as in the other.
 pub(super) fn compare_both(
     right: &Graph<FsaOrVec>,
     came: &Graph<FsaOrVec>,
@@ -296,7 +296,7 @@ pub(super) fn compare_both(
     Ok(pairs.flat_map(|(i, (right, came))| compare_two(i, &right, came.as_ref(), scores)).collect())
 }
 
-/// `came` is none if it has cycles that it should not have.
+/// `came` is `None` if it has cycles that it should not have.
 fn compare_two(i: usize, right: &Language, came: Option<&Language>, scores: Scores) -> Vec<String> {
     let Some(came) = came else { return vec![no_language(i)] };
     if scores == Scores::BestPerInput {
@@ -321,9 +321,9 @@ fn no_language(i: usize) -> String {
     format!("FSA {i} has a cycle, or far too many paths")
 }
 
-/// For each string of labels the best score must be the same, and its output labels too. Of several
-/// outputs that are equally good k2 keeps one and we perhaps another: that is right if the `input`,
-/// which has them all, says so. It can where it has no cycles.
+/// For each string of labels the best score must be the same, and its output labels too. Of
+/// several outputs that are equally good, k2 keeps one and we perhaps another. This is right if
+/// ours is in `input`, which has them all. `input` is known if it has no cycles.
 fn compare_best_outputs(i: usize, right: &Language, came: &Language, input: Option<&Language>) -> Vec<String> {
     let (right, came, input) = (best_outputs(right), best_outputs(came), input.map(best_outputs).unwrap_or_default());
     let mut differences = Vec::new();
@@ -342,7 +342,7 @@ fn compare_best_outputs(i: usize, right: &Language, came: &Language, input: Opti
     differences
 }
 
-/// The best that there is for a string of labels.
+/// The best scores and outputs of a string of labels.
 #[derive(Debug)]
 struct Best<'a> {
     score: f64,

@@ -36,8 +36,8 @@ fn decreasing_size_order(args: &Value, expected: &Value, came: &Value) -> Result
     ))
 }
 
-/// "Values exact; new2old is exact only where values in a sublist differ": it must take each
-/// element of a sublist once, and its value to where that value stands.
+/// "Values exact; new2old is exact only where values in a sublist differ": it must name each
+/// element of a sublist once, and each value must be the one that `new2old` names.
 fn sort(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
     let read = |list: &Value| list.as_array().map(|list| list.iter().map(|x| Some(rounded(float(x)?, args))).collect());
     let values: Option<Vec<Option<f64>>> = read(&came["values"]);
@@ -64,7 +64,7 @@ fn rounded(number: f64, args: &Value) -> f64 {
 }
 
 /// "Order of kept sequences inside a top-level list is free; compare as multiset of (sequence,
-/// repeats)"; and each must be where `new2old` says that it was.
+/// repeats)"; and each must equal the list of the input that `new2old` names.
 fn unique(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
     let source: Ragged<i32> = tensor(&args["ragged"]).map_err(damaged)?;
     let (wanted, found) = (Kept::read(expected)?, Kept::read(came)?);

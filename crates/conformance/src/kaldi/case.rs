@@ -52,7 +52,7 @@ pub(super) struct Precision {
 }
 
 impl ManifestCase {
-    /// Documents Kaldi, binds nobody.
+    /// True if the case only documents Kaldi and is not binding.
     pub(super) fn is_free(&self) -> bool {
         self.note.starts_with("KALDI BUG") || self.id == "err_fbank_utt2spk"
     }

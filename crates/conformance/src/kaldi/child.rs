@@ -1,4 +1,4 @@
-//! The real command, in a process of its own.
+//! The real command, in a separate process.
 
 use std::fmt;
 use std::fs::File;

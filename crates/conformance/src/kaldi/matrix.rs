@@ -51,7 +51,7 @@ type Operation<T> = fn(&Record<'_, T>) -> Result<Answer<T>, Stop>;
 /// The functions of a topic, by the names of their operations.
 type Topic<T> = fn(&str) -> Option<Operation<T>>;
 
-/// The function of an operation, wherever it stands.
+/// The function of an operation, in any topic.
 fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
     let topics: &[Topic<T>] = &[
         vector::operation,

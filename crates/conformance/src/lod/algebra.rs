@@ -1,8 +1,8 @@
 //! Operations on levels, with the answers of Paddle's compiled functions: `lod_algebra.jsonl`.
 //!
-//! Two rules follow the README and the issue rather than the letter of an answer: offsets that fall
-//! are no absolute LoD, whatever Paddle says; and where Paddle refuses to cut an empty part, the
-//! right answer is a LoD of as many levels without sequences.
+//! Two rules follow the README and the issue rather than the letter of an answer. Falling offsets
+//! are never an absolute LoD, even if Paddle accepts them. If Paddle refuses to cut an empty
+//! part, the right answer is a LoD with as many levels and no sequences.
 
 use kaldera::lod::{AnyLodTensor, Lod, LodTensor, PaddleType, check_abs_lod, check_lod};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn size(args: &Value, name: &str) -> Result<usize, Stop> {
     size.ok_or_else(|| Stop::Damaged(format!("no size {name}")))
 }
 
-/// The height of a check: negative stands for any.
+/// The height of a check: a negative number means any height.
 fn height(args: &Value) -> Result<Option<usize>, Stop> {
     let height = args["height"].as_i64().ok_or_else(|| Stop::Damaged("no height".into()))?;
     Ok(usize::try_from(height).ok())

@@ -192,7 +192,7 @@ impl<T: Float> Cell<'_, T> {
     }
 }
 
-/// A row-major matrix, and how many rows it has when read as `operand` says.
+/// A row-major matrix, and its number of rows when read as `operand` says.
 struct Matrix<'a, T> {
     operand: Operand<'a, T>,
     rows: usize,

@@ -87,7 +87,7 @@ pub(super) fn lod_of(value: &Value) -> Result<Lod, Stop> {
     Ok(Lod::from_offsets(&levels_of(&value["lod"])?)?)
 }
 
-/// Lists of numbers; none where there is no list.
+/// Lists of numbers; empty if there is no list.
 pub(super) fn levels_of(value: &Value) -> Result<Vec<Vec<i64>>, Stop> {
     value.as_array().into_iter().flatten().map(numbers).collect()
 }

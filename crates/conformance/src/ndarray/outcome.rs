@@ -11,7 +11,7 @@ const MAX_BITS: usize = 12;
 /// The result of a call.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// An array: its shape, its values in C order, and where they lie; `None` for a copy.
+    /// An array: its shape, its values in C order, and its layout; `None` for a copy.
     Array {
         shape: Vec<usize>,
         values: Vec<i64>,
@@ -24,7 +24,7 @@ pub(super) enum Outcome {
     Coordinates(Vec<Vec<usize>>),
     Integers(Vec<i64>),
     Floats(Vec<f64>),
-    /// Two ways to ask for the same gave different answers.
+    /// Two ways to make the same call gave different answers.
     Disagree,
 }
 

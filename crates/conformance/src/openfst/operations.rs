@@ -123,7 +123,7 @@ fn lexicon_determinize_case(case: &Value) -> Result<Vec<String>, Stop> {
 /// Distances of all states in both directions, and the best path if the case has one.
 fn distances_case(case: &Value, semiring: Semiring) -> Result<Vec<String>, Stop> {
     let Machine { graph, by_number, by_appearance } = input(case)?;
-    // The inputs of log_total come from elsewhere, the others are OpenFst's own and keep their
+    // The inputs of log_total are from another source; the others are OpenFst's and keep its
     // numbers.
     let states = if semiring == Semiring::Log { by_appearance } else { by_number };
     // Enough for 1e-3: OpenFst stops at 1e-6.

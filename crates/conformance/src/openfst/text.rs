@@ -65,8 +65,8 @@ fn labels(graph: &Graph<Fsa>, arc: usize) -> (i32, i32) {
     (label, graph.aux_labels().map_or(label, |aux| aux[arc].max(EPSILON)))
 }
 
-/// The cost of the best path with these strings, infinite if there is none. Costs may not fall
-/// around cycles.
+/// The cost of the best path with these strings, infinite if there is none. No cycle may have a
+/// negative cost.
 pub(super) fn cost_of(graph: &Graph<Fsa>, (ilabels, olabels): &Strings) -> f64 {
     let view = graph.fsas().view();
     let Some(last) = view.final_state() else { return f64::INFINITY };
@@ -93,7 +93,7 @@ fn step(labels: &[i32], at: usize, label: i32) -> Option<usize> {
 }
 
 /// The costs of the best paths from the start (`forward`), or to the final state, for each state;
-/// infinite where there are none.
+/// infinite if there is no path.
 pub(super) fn distances(graph: &Graph<Fsa>, forward: bool) -> Vec<f64> {
     let fsa = graph.fsas();
     let mut costs = vec![f64::INFINITY; fsa.num_states()];

@@ -35,7 +35,7 @@ impl From<OptionError> for Stop {
     }
 }
 
-/// Features are of single precision, whatever the record's is.
+/// Features have single precision, in records of any type.
 fn as_given<T: Real>(numbers: &[f32]) -> Vec<T> {
     numbers.iter().map(|&x| T::from_f64(f64::from(x))).collect()
 }

@@ -52,7 +52,7 @@ fn with_library<T: Real>(op: &str) -> Option<Operation<T>> {
     })
 }
 
-/// A packed matrix of either kind; the number of elements tells the size.
+/// A packed matrix of either kind; its size follows from the number of elements.
 fn packed<T: Real, K>(given: &Fields<'_, T>, name: &str) -> Result<PackedMatrix<T, K>, Stop> {
     let data = given.numbers(name)?;
     Ok(PackedMatrix::from_vec((2 * data.len()).isqrt(), data)?)
