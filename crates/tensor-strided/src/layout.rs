@@ -15,8 +15,8 @@ pub enum Order {
     F,
 }
 
-/// The position of each element in a buffer: element `[i, j, ..]` is at `offset + i * strides[0]
-/// + j * strides[1] + ..`.
+/// The position of each element in a buffer: element `[i, j, ..]` is at
+/// `offset + i * strides[0] + j * strides[1] + ..`.
 ///
 /// ```text
 ///   buffer     0  1  2  3  4  5  6  7  8  9 10 11      shape [3, 4], strides [4, 1], offset 0
