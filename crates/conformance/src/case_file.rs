@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// One case, still as JSON: what the fields mean is the business of the set's runner.
+/// One case, still as JSON: the set's runner interprets the fields.
 pub(crate) struct Case {
     pub(crate) id: String,
     /// Group and operation, under whichever key the set keeps them.

@@ -1,11 +1,11 @@
 //! Decoding with graphs that have epsilon arcs: `decode_graph/decode.jsonl`.
 //!
-//! Every case is a graph, scores of frames, and what an exact search finds. Binding with unlimited
-//! beams: whether a final state is reached, the cost with and without final costs (within 1e-3),
-//! the words unless the next best ones are as good; the exact lattice where there is one (word
-//! sequences at least 1e-2 inside the beam, costs within 1e-2). With the beams of other decoders:
-//! nothing below the exact cost. Every best path is a path of the graph with the cost that it
-//! tells.
+//! Every case is a graph, scores of frames, and the result of an exact search. These are binding
+//! with unlimited beams: whether a final state is reached, the cost with and without final costs
+//! (within 1e-3), the words unless the next best ones are as good; the exact lattice where there
+//! is one (word sequences at least 1e-2 inside the beam, costs within 1e-2). With the beams of
+//! other decoders, no cost may be below the exact cost. Every best path must be a path of the
+//! graph with the cost that it reports.
 
 use std::path::Path;
 
@@ -185,8 +185,8 @@ impl Answer {
         Ok(builder.build_graph()?.with_graph_labels(GraphLabels::ClassPlusOne))
     }
 
-    /// The best path of a lattice, with its cost by the numbers of the case itself, if it has one;
-    /// what is wrong with it goes to `differences`.
+    /// The best path of a lattice, with its cost by the numbers of the case itself, if it has
+    /// one; its errors are appended to `differences`.
     fn best(
         &self,
         graph: &Graph<Fsa>,

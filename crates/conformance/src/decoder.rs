@@ -1,6 +1,6 @@
 //! Decoding, alignment and scoring: the sets `ctc_decode`, `ctc_align`, `wer`, `context_graph`,
-//! `endpoint` and `transducer_search`, a file of JSON lines each, with the rules of the README
-//! beside it.
+//! `endpoint` and `transducer_search`. Each is a file of JSON lines, with rules in the README in
+//! the same folder.
 
 mod compute_wer;
 mod context_graph;
@@ -20,7 +20,7 @@ pub(crate) use endpoint::run as run_endpoint;
 pub(crate) use transducer::{RnntDecode, RnntDecodeAnswer, rnnt_decode, run as run_transducer};
 pub(crate) use wer::{run_ctm, run_text, run_trn};
 
-/// What a case says: differences to the known answer, none where it holds, or that it is free.
+/// The outcome of a case: differences to the known answer, none if it holds, or that it is free.
 enum Outcome {
     Binding(Vec<String>),
     Free,

@@ -1,4 +1,4 @@
-//! What keeps the runner from judging at all.
+//! Errors that keep the runner from judging at all.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub enum Error {
     /// The folder of known answers is missing.
     #[error("{}: no such folder: name one that holds sets of known answers in KNOWN_ANSWERS (relative to the workspace root)", folder.display())]
     NoFolder {
-        /// Where it was looked for.
+        /// The folder in which it was expected.
         folder: PathBuf,
     },
     /// The root of the workspace, to which `KNOWN_ANSWERS` is relative, is not here.
@@ -35,7 +35,7 @@ pub enum Error {
     Companion {
         /// The file.
         path: PathBuf,
-        /// Where it does not parse.
+        /// The parse error.
         source: serde_json::Error,
     },
     /// The runner's own reading, writing or starting of a program failed.

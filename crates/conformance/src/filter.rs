@@ -1,4 +1,4 @@
-//! Which cases to run.
+//! Selects the cases to run.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl fmt::Display for Filter {
     }
 }
 
-/// Whether `wanted` is `name`, or its beginning up to a character that ends a word.
+/// Returns `true` if `wanted` is `name`, or its beginning up to a character that ends a word.
 fn names(wanted: &str, name: &str) -> bool {
     name.strip_prefix(wanted).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
 }

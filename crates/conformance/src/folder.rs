@@ -1,4 +1,4 @@
-//! Where the known answers are, and which files in them hold cases.
+//! The folder of known answers, and its files that hold cases.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ pub(crate) struct CaseFile {
     pub(crate) path: PathBuf,
 }
 
-/// The folder that `KNOWN_ANSWERS` names, relative to the workspace root; without it, the project's
-/// own copy.
+/// The folder that `KNOWN_ANSWERS` names, relative to the workspace root; without it, the copy in
+/// the project.
 ///
 /// # Errors
-/// [`Error::NoWorkspace`] where the project is neither where it was built nor above the working
-/// folder.
+/// [`Error::NoWorkspace`] if the project is neither at the path where it was built nor above the
+/// working folder.
 pub fn known_answers() -> Result<PathBuf, Error> {
     let named = std::env::var_os("KNOWN_ANSWERS").filter(|name| !name.is_empty());
     if let Some(absolute) = named.as_ref().map(Path::new).filter(|path| path.is_absolute()) {

@@ -1,9 +1,9 @@
 //! k2's FSAs: `k2/fsa_basic.json`, `k2/intersect.json` and `k2/nbest.json`; in `dense`,
 //! `k2/dense.json`.
 //!
-//! Every operation is a function that runs a case and says in which points the result differs from
-//! the known answer, by the rule of the README that the case names (`match`). Reading and comparing
-//! is in `json`, what an FSA accepts in `language`.
+//! Every operation is a function that runs a case and returns the differences between the result
+//! and the known answer, by the rule of the README that the case names (`match`). Reading and
+//! comparing is in `json`, the strings that an FSA accepts in `language`.
 
 mod binary;
 mod builders;
@@ -28,7 +28,8 @@ pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>
     Ok(cases.iter().map(|case| judge_with(case, operation)).collect())
 }
 
-/// Runs a case with its `args` and returns every difference to what it should `expect`.
+/// Runs a case with its `args` and returns every difference to the answer that it should
+/// `expect`.
 pub(crate) type Operation = fn(args: &Value, expect: &Value) -> Result<Vec<String>, Stop>;
 
 /// The code of an operation, wherever it is, for a rule of the README.

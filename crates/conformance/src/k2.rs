@@ -3,7 +3,7 @@
 //!
 //! Each operation makes of a case's arguments (`json`) an object with the fields of the known
 //! answer (`shape_ops`, `tensor_ops`), and the two are compared field by field (`rules`). Answers
-//! that the README leaves partly free are checked by what it asks instead (`free`).
+//! that the README leaves partly free are checked by the README's rules for them (`free`).
 
 mod free;
 mod json;
@@ -29,7 +29,8 @@ pub(crate) fn run_ragged_ops(_: &Settings, _: &Path, cases: &[Case]) -> Result<V
     Ok(cases.iter().map(|case| judge(case, tensor_ops::run)).collect())
 }
 
-/// Calls an operation with the arguments of a case, and says what came as the known answer would.
+/// Calls an operation with the arguments of a case, and returns the result in the form of the
+/// known answer.
 type Operation = fn(op: &str, args: &Value) -> Result<Value, Stop>;
 
 /// Why a call gives nothing to compare.

@@ -1,9 +1,9 @@
 //! Kaldi's programs: `kaldi/manifest.json`, whose cases are command lines with the files that Kaldi
 //! wrote. Its matrix library is in [`matrix`].
 //!
-//! Each case runs the real command in a child process, in a folder of its own (`stage`), and what
-//! it wrote is held against what Kaldi wrote (`rules`), read by a reader of tables that shares no
-//! code with `kaldi-io` (`table`).
+//! Each case runs the real command in a child process, in its own folder (`stage`). Its output is
+//! compared with Kaldi's (`rules`), read by a reader of tables that shares no code with
+//! `kaldi-io` (`table`).
 
 mod case;
 mod child;
@@ -68,7 +68,7 @@ fn read_precision(path: &Path) -> Result<HashMap<String, Precision>, Error> {
     Ok(file.cases)
 }
 
-/// What all cases of one file share.
+/// Data shared by all cases of one file.
 struct Bench<'a> {
     settings: &'a Settings,
     folder: &'a Path,

@@ -1,9 +1,9 @@
 //! Kaldi's programs on lattices: `decode_graph/lattice.jsonl`.
 //!
-//! Every case is a lattice and what Kaldi's programs said of it; each program is run as a command
-//! of its own on the same lattice. The rules are those of the README beside the answers: costs
-//! within 1e-3, best words free where two paths tie, words of minimum Bayes risk free where Kaldi's
-//! own risk is not the true one, but then of no greater true risk.
+//! Every case is a lattice and the answers of Kaldi's programs for it; each program is run as a
+//! separate command on the same lattice. The rules are in the README of the answers: costs within
+//! 1e-3, best words free where two paths tie, words of minimum Bayes risk free where Kaldi's own
+//! risk is not the true one, but then of no greater true risk.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -273,7 +273,7 @@ impl Check<'_> {
         self.expect("cost", (own - least).abs() < COST, || format!("{own}, but the least is {least}"));
         let alone = all.iter().filter(|path| cost(path, scale_of) < least + COST).count() == 1;
         self.expect("alignment", !alone || alignment == known.alignment, || format!("{alignment:?}"));
-        // The one path of lattice-1best and what reads it.
+        // The one path of lattice-1best, and the programs that read it.
         self.command("lattice-1best", &[&scale, "ark:in.ark", "ark:1best.ark"])?;
         self.command("nbest-to-linear", &["ark:1best.ark", "ark:1.ali", "ark:1.tra", "ark:1.lm", "ark:1.ac"])?;
         let total = f64::from(self.one::<f32>("1.lm")?) + scale_of * f64::from(self.one::<f32>("1.ac")?);

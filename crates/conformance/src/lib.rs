@@ -1,5 +1,4 @@
-//! One runner for the known answers: what the real systems returned, held against what Kaldera
-//! returns.
+//! One runner for the known answers: compares the results of the real systems with Kaldera's.
 //!
 //! ```text
 //! cargo run --release -p conformance -- [FILTER...]
@@ -11,11 +10,11 @@
 //!     audio/ in/ out/       what the cases read, and what the oracle wrote
 //! ```
 //!
-//! For each case file with a selected case it prints one line, `kaldi/manifest.json: 86 of 86 hold,
-//! 1 free, 139 not run`. The first two numbers are about the binding cases that were run; *free*
-//! cases are those that the README declares free; *not run* are those whose group or operation has
-//! no code here yet, which is never a pass. Before that line stands every failing case: its id,
-//! what was expected, what came.
+//! For each case file with a selected case it prints one line, `kaldi/manifest.json: 86 of 86
+//! hold, 1 free, 139 not run`. The first two numbers are about the binding cases that were run;
+//! *free* cases are those that the README declares free; *not run* are those whose group or
+//! operation has no code here yet, which is never a pass. Every failing case is printed before
+//! that line: its id, the expected value and ours.
 //!
 //! A FILTER is the beginning of a file's path (`kaldi/manifest`, `k2/ragged`, `lod`), with an
 //! optional `:NAME` for one group or operation (`kaldi/manifest:mfcc`, `k2/nbest:random_paths`).
@@ -29,9 +28,9 @@
 //! | 1 | a failure, a case that was not run, a damaged file, a file that no runner knows |
 //! | 2 | wrong usage, no folder, a filter that selects nothing |
 //!
-//! The rules of comparison are those of the README beside each set, not looser. `KNOWN_ANSWERS` is
-//! only read. To add a set, write a module with a function of the shape `Runner` and name its files
-//! in `runner_of`.
+//! The rules of comparison are in the README of each set, and are not loosened here.
+//! `KNOWN_ANSWERS` is only read. To add a set, write a module with a function of the shape
+//! `Runner` and name its files in `runner_of`.
 
 #![forbid(unsafe_code)]
 
@@ -68,7 +67,7 @@ pub use verdict::{Totals, Verdict};
 /// The private first argument with which the runner starts itself as the command `kaldera`.
 const CHILD: &str = "__kaldera";
 
-/// How long a command may take before it counts as hung; the slowest known one takes well under a
+/// The time after which a command counts as hung; the slowest known one takes well under a
 /// second.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
@@ -88,16 +87,16 @@ Exit status: 0 every selected case was run and every binding one holds
              2 wrong usage, no folder, a filter that selects nothing
 ";
 
-/// What to run, and with which program.
+/// The cases to run, and the program to run them with.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The folder of known answers; see [`known_answers`].
     pub folder: PathBuf,
     /// This crate's command, which is started anew for every case that is a command line.
     pub program: PathBuf,
-    /// What to select; empty selects everything.
+    /// Filters that select cases; empty selects everything.
     pub filters: Vec<Filter>,
-    /// How long one command may take.
+    /// Time limit of one command.
     pub time_limit: Duration,
 }
 
@@ -109,10 +108,11 @@ impl Settings {
     }
 }
 
-/// What runs the selected cases of one file, in order: one verdict for each.
+/// A function that runs the selected cases of one file, in order, and returns one verdict for
+/// each.
 type Runner = fn(&Settings, &Path, &[Case]) -> Result<Vec<Verdict>, Error>;
 
-/// The runner of the case file `name` (`SET/FILE`), `None` where nobody knows the file.
+/// The runner of the case file `name` (`SET/FILE`), `None` for an unknown file.
 fn runner_of(name: &str) -> Option<Runner> {
     let set = name.split('/').next().unwrap_or_default();
     match name {
@@ -157,7 +157,7 @@ fn not_run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error
     Ok(cases.iter().map(|_| Verdict::NotRun).collect())
 }
 
-/// Runs what `settings` selects and prints the report to `out`.
+/// Runs the cases that `settings` selects and prints the report to `out`.
 ///
 /// # Errors
 /// [`Error`] where nothing can be judged: no folder, a filter that selects nothing, a temporary

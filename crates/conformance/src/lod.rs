@@ -1,4 +1,4 @@
-//! LoD tensors and their operators: `lod/*.jsonl`, what Paddle and PyTorch gave.
+//! LoD tensors and their operators: `lod/*.jsonl`, the answers of Paddle and PyTorch.
 
 mod algebra;
 mod dynamic;
@@ -45,7 +45,7 @@ pub(crate) fn run_torch_rnn(_: &Settings, _: &Path, cases: &[Case]) -> Result<Ve
     Ok(cases.iter().map(|case| judge(case, torch_rnn::check)).collect())
 }
 
-/// Makes the calls of a case and says where the results differ from the known answers.
+/// Makes the calls of a case and returns the differences from the known answers.
 type Check = fn(&Value) -> Result<Vec<String>, Stop>;
 
 /// Why there is nothing to compare.
@@ -71,13 +71,13 @@ impl From<recurrent::Error> for Stop {
     }
 }
 
-/// A case whose answer is an error must fail, as [`judge_as`] sees it.
+/// Judges a case; if its answer is an error, it must fail, as in [`judge_as`].
 fn judge(case: &Case, check: Check) -> Verdict {
-    // Where Paddle is wrong, or refuses without reason, `correct` tells what is right.
+    // If Paddle is wrong, or refuses without reason, `correct` has the right answer.
     judge_as(case, !case.value["error"].is_null() && case.value["correct"].is_null(), check)
 }
 
-/// A case holds if nothing differs, or, where it must fail, if the call is refused.
+/// A case holds if nothing differs, or, if it must fail, if the call is refused.
 fn judge_as(case: &Case, must_fail: bool, check: Check) -> Verdict {
     match caught(|| check(&case.value)) {
         Ok(Err(Stop::NotRun)) => Verdict::NotRun,

@@ -21,9 +21,9 @@ use crate::fsa::json::{close, compare_numbers, field, flat, number};
 use crate::fsa::{Operation, Stop, judge_with};
 use crate::{Case, Error, Settings, Verdict, caught};
 
-/// What is f64 in k2.
+/// Values that k2 computes as f64.
 const DOUBLE: f64 = 1e-6;
-/// What went through single precision: totals, and their gradients.
+/// Values computed in single precision: totals, and their gradients.
 const TOTAL: f64 = 2e-3;
 const GRADIENT: f64 = 1e-3;
 /// The suggestions of the README of `ctc_rnnt`: losses, gradients.
@@ -101,7 +101,7 @@ fn graph_ctc(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// k2's padded arrays `px` and `py` and what they are for.
+/// The sizes of k2's padded arrays `px` and `py`, and their boundaries.
 struct PaddedScores {
     rnnt_type: RnntType,
     symbols: usize,
@@ -173,7 +173,7 @@ fn joint(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     compare_numbers(expect, "scores", &scores.concat(), DOUBLE)
 }
 
-/// What all RNN-T cases have: frames of each sequence, its labels, options.
+/// The fields of all RNN-T cases: frames of each sequence, its labels, options.
 fn rnnt(args: &Value) -> Result<(Vec<usize>, Ragged<i32>, RnntOptions), Stop> {
     let symbols: Vec<Vec<i32>> = field(args, "symbols")?;
     let first = ["am", "logits"].iter().find_map(|name| args.get(name)).map(shape).unwrap_or_default();
@@ -362,7 +362,7 @@ fn torch_ctc(case: &Value) -> Result<Vec<String>, Stop> {
     let right = losses(case);
     let mut differences = Vec::new();
     let values = flat(&case["logits"])?;
-    // Both types; the second one within what the README suggests for it.
+    // Both types; the second one within the README's tolerance for it.
     let double = Padded::new(values.clone(), shape, field(case, "input_lengths")?)?;
     let single = Padded::new(singles(&values), shape, field(case, "input_lengths")?)?;
     let (loss, saved) = ctc_loss(&double, &labels, &options)?;

@@ -1,8 +1,8 @@
-//! NumPy's arrays: `ndarray/*.jsonl`, whose cases are calls with what NumPy returned.
+//! NumPy's arrays: `ndarray/*.jsonl`, whose cases are calls with NumPy's results.
 //!
-//! The array that a call is about is the root with values 0, 1, 2, .., after the case's `ops`, each
-//! of which gives a view (`array`). What a call gives is compared with all that the case says of
-//! it: shape, values, where they lie, whether memory is shared (`outcome`).
+//! The array that a call is about is the root with values 0, 1, 2, .., after the case's `ops`,
+//! each of which gives a view (`array`). The result of a call is compared with every field that
+//! the case records: shape, values, layout, whether memory is shared (`outcome`).
 
 mod array;
 mod outcome;
@@ -17,7 +17,7 @@ use crate::{Case, Error, Settings, Verdict, caught};
 use array::{apply, index, order, root};
 use outcome::Outcome;
 
-/// Runs cases of any of the files: `op` says what to call.
+/// Runs cases of any of the files: `op` names the call.
 pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
     Ok(cases.iter().map(|case| judge(&case.value)).collect())
 }
@@ -60,9 +60,9 @@ fn judge(case: &Value) -> Verdict {
     }
 }
 
-/// Whether NumPy gave elements of a buffer that has none: its check of bounds takes a length of 0
-/// for an unknown one. The recorded values are what happened to lie there, which NumPy itself does
-/// not give twice. Such a call must be refused.
+/// Returns `true` if NumPy returned elements of a buffer that has none: its check of bounds takes
+/// a length of 0 for an unknown one. The recorded values are whatever was in that memory, and
+/// NumPy itself does not repeat them. Such a call must be refused.
 fn read_beyond(case: &Value) -> bool {
     let has_elements = case["o"].as_array().is_some_and(|shape| shape.iter().all(|n| n != 0));
     case["op"] == "strided" && case["len"] == 0 && has_elements

@@ -19,7 +19,7 @@ pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>
     Ok(cases.iter().map(judge).collect())
 }
 
-/// Runs a case and returns every difference to what it should give.
+/// Runs a case and returns every difference from its known answer.
 type Operation = fn(&Value) -> Result<Vec<String>, Stop>;
 
 /// Why a call gives nothing to compare.

@@ -1,8 +1,8 @@
 //! TensorFlow's `strided_slice`, its gradient and its assignment: `strided_slice/*.jsonl`, whose
 //! cases are calls with their results.
 //!
-//! An error must be of the right kind and have the right numbers: its fields, put into TensorFlow's
-//! words, must give what TensorFlow said.
+//! An error must be of the right kind and have the right numbers: its fields, put into
+//! TensorFlow's words, must give TensorFlow's message.
 
 mod answer;
 
@@ -109,7 +109,7 @@ fn judge(case: &Value, run: fn(&Call) -> Result<Answer, tensor::Error>) -> Verdi
     Verdict::of(differences)
 }
 
-/// The README's name of an error, and what TensorFlow says with the same numbers.
+/// The README's name of an error, and TensorFlow's message with the same numbers.
 fn in_tensorflows_words(error: &tensor::Error) -> (&'static str, String) {
     use tensor::Error::{
         GradientShape, IndexOutOfBounds, MultipleEllipses, ScalarInput, ShrinkStride, SpecLengths, TooManyIndices,

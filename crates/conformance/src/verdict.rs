@@ -1,24 +1,24 @@
-//! What came of a case, and of a file of them.
+//! The outcome of a case, and of a file of cases.
 
 use std::fmt;
 use std::io::{self, Write};
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What came of one case.
+/// The outcome of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A binding case that agrees with the known answer.
     Holds,
-    /// A binding case that does not: every difference found, with what was expected and what came.
+    /// A binding case that does not: every difference found, with the expected value and ours.
     Fails(Vec<String>),
-    /// A case that the set's README declares free; the remark tells if the code crashed on it.
+    /// A case that the set's README declares free; the remark reports a crash of the code on it.
     Free(Option<String>),
     /// A case whose group or operation has no code yet.
     NotRun,
 }
 
-/// What the code of a case returns, or the words of its panic.
+/// The result of the code of a case, or the message of its panic.
 pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
@@ -61,7 +61,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Whether every case was run and every binding one holds.
+    /// Returns `true` if every case was run and every binding one holds.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.fail == 0 && self.not_run == 0 && self.broken_files == 0

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The longest slice of which every element is printed.
 const MAX_LEN: usize = 16;
-/// How many elements of a longer one are printed, of its beginning and of its end.
+/// Number of elements printed from the beginning and from the end of a longer slice.
 const HEAD: usize = 8;
 const TAIL: usize = 3;
 

@@ -45,7 +45,7 @@ impl<T> Buffer<T> {
         Self { data: Arc::clone(&self.data), range: start + range.start..start + range.end }
     }
 
-    /// Whether both are the same part of the same memory.
+    /// Returns `true` if both are the same part of the same memory.
     pub fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.data, &other.data) && self.range == other.range
     }

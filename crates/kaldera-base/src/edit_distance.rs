@@ -1,4 +1,4 @@
-//! How far two lists are from each other.
+//! The edit distance of two lists.
 
 /// The least number of insertions, deletions and substitutions between two lists, in memory of one
 /// list. O(product of the lengths).

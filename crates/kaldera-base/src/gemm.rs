@@ -1,4 +1,4 @@
-//! A small matrix product, for where no BLAS is at hand.
+//! A small matrix product, for crates without a BLAS.
 
 use crate::real::Real;
 use crate::simd::{Kernel, Lanes, Simd, dispatch};
@@ -25,8 +25,8 @@ pub struct Operand<'a, T> {
 /// C = alpha A B + beta C, where A is m x k, B k x n and C m x n with `c_row_step` elements from
 /// row to row.
 ///
-/// With `beta` 0 the old values of C are not read, so that NaN in them does not count, as in BLAS.
-/// Each element is summed in the order of k, in blocks of 256, whatever m and n.
+/// With `beta` 0 the old values of C are not read, so that NaN in them does not count, as in
+/// BLAS. Each element is summed in the order of k, in blocks of 256, for all m and n.
 ///
 /// # Panics
 /// If a slice is too short for the sizes.
@@ -45,7 +45,7 @@ pub fn gemm<T: Real>(
     Product::<T, false> { m, n, k, alpha, a, b, c, c_row_step }.run_with(beta);
 }
 
-/// As [`gemm`], with one rounding for a multiplication and an addition where the processor has an
+/// As [`gemm`], with one rounding for a multiplication and an addition if the processor has an
 /// instruction for both: faster by an eighth, and its last bits depend on the processor.
 ///
 /// # Panics
@@ -133,7 +133,7 @@ impl<T: Real, const FUSED: bool> Kernel for Product<'_, T, FUSED> {
     }
 }
 
-// The loops over NR are what the compiler makes vectors of, for `f32` and `f64` alike.
+// The compiler vectorises the loops over NR, for `f32` and `f64` alike.
 #[inline(always)]
 fn outer_products<T: Real>(a: &[[T; MR]], b: &[[T; NR]]) -> [[T; NR]; MR] {
     let mut block = [[T::ZERO; NR]; MR];

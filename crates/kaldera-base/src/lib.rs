@@ -1,4 +1,4 @@
-//! The leaf of Kaldera: what every crate above needs and none of them is about.
+//! The leaf of Kaldera: utilities that every crate above needs and that belong to none of them.
 //!
 //! ```text
 //!   simd     one kernel, written once, runs with SSE2 / NEON, AVX2 or AVX-512, chosen at run time
@@ -66,7 +66,7 @@ pub use text::TextError;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// What threads may share.
+/// Types that threads may share.
 const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Buffer<f32>>();

@@ -14,8 +14,8 @@
 //! | `sigmoid` | 4 ulp | all arguments; 1 in 2^149 where the result is subnormal |
 //! | `sin_cos_turns` | 2^-22 absolute | one turn |
 //!
-//! The polynomials are our own Chebyshev fits; the ways to reduce the argument are in every
-//! textbook (J.-M. Muller, *Elementary Functions*).
+//! The polynomials are our own Chebyshev fits. The argument reductions are the textbook ones
+//! (J.-M. Muller, *Elementary Functions*).
 
 pub mod double;
 pub(crate) mod single;
@@ -82,9 +82,9 @@ pub fn log_softmax<T: Real>(row: &mut [T]) -> f64 {
     max + ln_sum
 }
 
-/// The mean of values, and what normalisation multiplies their distance from it with:
-/// 1 / √(variance + ε), where the variance divides by the number of values. If the root is 0, all
-/// are at their mean, and the second is 0, too.
+/// Returns the mean of values, and the scale by which normalisation multiplies their distance
+/// from the mean: 1 / √(variance + ε), where the variance divides by the number of values. If the
+/// root is 0, all values are at their mean, and the scale is 0, too.
 #[must_use]
 pub fn mean_and_scale(values: impl Iterator<Item = f64> + Clone, epsilon: f64) -> (f64, f64) {
     let (count, sum) = values.clone().fold((0_usize, 0.0), |(count, sum), value| (count + 1, sum + value));
@@ -95,7 +95,7 @@ pub fn mean_and_scale(values: impl Iterator<Item = f64> + Clone, epsilon: f64) -
     (mean, if deviation > 0.0 { 1.0 / deviation } else { 0.0 })
 }
 
-/// A slice function of a lane function: whole vectors, then the rest in a padded one.
+/// Defines a slice function by a lane function: whole vectors, then the rest in a padded one.
 macro_rules! in_place {
     ($(#[$doc:meta])* $name:ident, $lanes:ident) => {
         $(#[$doc])*

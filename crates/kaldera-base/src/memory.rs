@@ -1,9 +1,9 @@
 //! Fresh memory for large results.
 //!
 //! The first touch of a page costs the operating system as much time as copying it several times
-//! over: 10 million words into fresh memory take 20 ms, into memory that was used before 2.5. Huge
-//! pages (2 MiB on x86-64 in place of 4 KiB) take most of that away, but Linux gives them only to
-//! who asks. These functions ask where a result is large enough.
+//! over: 10 million words into fresh memory take 20 ms, into memory that was used before 2.5.
+//! Huge pages (2 MiB on x86-64 in place of 4 KiB) take most of that away, but Linux gives them
+//! only on request. These functions request them if a result is large enough.
 
 /// Bytes from which on huge pages are asked for.
 #[cfg(any(target_os = "linux", test))]
@@ -25,7 +25,7 @@ pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
     vec
 }
 
-/// What an iterator of known length gives.
+/// Collects an iterator of known length.
 ///
 /// ```
 /// assert_eq!(kaldera_base::memory::collect([1, 2, 3].iter().map(|x| 2 * x)), [2, 4, 6]);
@@ -39,7 +39,7 @@ pub fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     vec
 }
 
-/// `len` times the default value of a number, which is zero: fresh memory is that already and is
+/// `len` times the default value of a number, which is zero: fresh memory is already zero and is
 /// not touched.
 ///
 /// # Panics
@@ -60,7 +60,7 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     }
 }
 
-/// [`prefetch`] of what lies at `address`, which may be any.
+/// [`prefetch`] of the memory at `address`, which may be any address.
 #[inline(always)]
 pub fn prefetch_at<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -93,8 +93,8 @@ pub fn prefetch_l2<T>(slice: &[T], index: usize) {
 /// Asks for huge pages behind the `len` elements from `start` on.
 #[cfg(target_os = "linux")]
 fn advise<T>(start: *const T, len: usize) {
-    /// What a huge page is aligned to, and so what an advice is worth: smaller pieces stay as they
-    /// are.
+    /// The alignment of a huge page. The advice applies only to whole pages; smaller pieces stay
+    /// as they are.
     const HUGE_PAGE: usize = 2 << 20;
     let bytes = len * size_of::<T>();
     if bytes < LARGE {
@@ -104,7 +104,7 @@ fn advise<T>(start: *const T, len: usize) {
     let end = (start.addr() + bytes) & !(HUGE_PAGE - 1);
     if begin < end {
         // SAFETY: the pages lie inside of one allocation; the advice changes how they are backed,
-        // not what they hold. It may be refused, which changes nothing.
+        // not their contents. It may be refused, which changes nothing.
         unsafe { libc::madvise(start.with_addr(begin).cast_mut().cast(), end - begin, libc::MADV_HUGEPAGE) };
     }
 }

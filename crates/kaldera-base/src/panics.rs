@@ -10,18 +10,19 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How the names of threads begin whose panics are not reported; an entry for each call that runs.
+/// Prefixes of the names of threads whose panics are not reported; an entry for each call that
+/// runs.
 static QUIET_WORKERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
 fn quiet_workers() -> MutexGuard<'static, Vec<&'static str>> {
     QUIET_WORKERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs what may panic; the error is the message of the panic in one line. The panic hook reports
-/// nothing then; panics of other threads it reports as before.
+/// Runs a closure that may panic; the error is the message of the panic in one line. The panic
+/// hook does not report this panic; it reports panics of other threads as before.
 ///
-/// What the panic may have left half done must not be used afterwards, unless it is dropped with
-/// `run`.
+/// State that the panic may have left half done must not be used afterwards, unless it is dropped
+/// with `run`.
 ///
 /// ```
 /// use kaldera_base::panics;
@@ -39,7 +40,7 @@ pub fn catch<T>(run: impl FnOnce() -> T) -> Result<T, String> {
         HOOK.call_once(|| {
             let report = panic::take_hook();
             panic::set_hook(Box::new(move |panic| {
-                // Where a panic aborts, nobody can catch it and tell its message.
+                // If a panic aborts, it cannot be caught and reported later.
                 if cfg!(panic = "abort") || !is_quiet() {
                     report(panic);
                 }
@@ -67,7 +68,7 @@ pub fn catch_with_workers<T>(workers: &'static str, run: impl FnOnce() -> T) -> 
     result
 }
 
-/// Whether somebody catches what this thread panics with.
+/// Returns `true` if a caller catches the panics of this thread.
 fn is_quiet() -> bool {
     let is_worker = |name: &str| quiet_workers().iter().any(|workers| name.starts_with(workers));
     IS_QUIET.try_with(Cell::get).unwrap_or(false) || thread::current().name().is_some_and(is_worker)

@@ -1,8 +1,8 @@
 //! Work divided among the threads of rayon's pool, with the feature `rayon`. Without it, or if the
 //! pool cannot start its threads, there is one thread, and the same results.
 //!
-//! What is worth a task of its own is the caller's to say, in units of its work: elements, bytes,
-//! products.
+//! The caller decides how much work is worth a separate task, in units of its work: elements,
+//! bytes, products.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -57,7 +57,7 @@ mod pool {
     }
 }
 
-/// How many threads there are to divide work among.
+/// The number of threads among which work is divided.
 pub fn num_threads() -> usize {
     pool::current_num_threads()
 }

@@ -80,7 +80,7 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Blocks whose numbers are made together.
+/// Number of blocks computed together.
 const BLOCKS: usize = 32;
 /// Numbers that are made together.
 const GROUP: usize = 4 * BLOCKS;
@@ -129,8 +129,8 @@ fn add_part<S: Simd>(s: S, key: [u32; 2], scale: S::F32, group: u64, skip: usize
 fn add_group<S: Simd>(s: S, key: [u32; 2], scale: S::F32, group: u64, to: &mut [f32]) {
     let first = group.wrapping_mul(BLOCKS as u64);
     let (low, high) = (first as u32, (first >> 32) as u32);
-    // Two vectors of blocks at a time: each round waits for the one before it, so that one vector
-    // alone would leave the processor idle.
+    // Two vectors of blocks at a time: each round waits for the one before it, so that a single
+    // vector would leave the processor idle.
     for offset in (0..BLOCKS).step_by(2 * S::LANES) {
         let offsets = [offset, offset + S::LANES];
         let counters = offsets.map(|offset| s.add_u32(s.splat_u32(low | offset as u32), s.lane_indexes()));

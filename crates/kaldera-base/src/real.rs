@@ -13,7 +13,7 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// `f32` or `f64`: what Kaldi calls `Real`.
+/// `f32` or `f64`: Kaldi's `Real`.
 ///
 /// Sealed, because the numeric crates choose kernels by the type and know just these two.
 pub trait Real:
@@ -79,7 +79,7 @@ pub trait Real:
     /// The same slice if U is this type.
     fn cast_slice<U: Real>(x: &[U]) -> Option<&[Self]>;
 
-    /// What an instruction set can do with vectors of this type.
+    /// The vector operations of an instruction set on this type.
     type Lanes<S: Simd>: Lanes<Self>;
     /// It, from within a [`Kernel`](crate::simd::Kernel).
     fn lanes<S: Simd>(s: S) -> Self::Lanes<S>;
@@ -97,8 +97,8 @@ pub trait Real:
 pub type Vector<T, S> = <<T as Real>::Lanes<S> as Lanes<T>>::Vector;
 
 /// The type, then how its slices are seen as `f32` and as `f64` and others as its own, then its
-/// lanes: their type, how they are got from `s`, and how what the functions of a module want is got
-/// from `l`.
+/// lanes: their type, how they are got from `s`, and how the arguments of the functions of a
+/// module are got from `l`.
 macro_rules! impl_real {
     (
         $t:ty, $single:expr, $single_mut:expr, $double:expr, $double_mut:expr, $cast:ident,

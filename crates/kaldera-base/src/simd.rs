@@ -1,7 +1,7 @@
 //! One way to write a kernel for every instruction set: lanes of `f32` or `f64`, chosen at run
 //! time.
 //!
-//! A kernel is a [`Kernel`]: its `run` is generic over [`Simd`] and says what happens to
+//! A kernel is a [`Kernel`]: its `run` is generic over [`Simd`] and defines the operations on
 //! [`Simd::LANES`] numbers at once. [`dispatch`] runs it with the widest instruction set that the
 //! processor has:
 //!
@@ -32,20 +32,21 @@
 //! assert!(y.iter().all(|&y| y == 7.0));
 //! ```
 //!
-//! The methods of [`Simd`] itself are for `f32`; [`Simd::doubles`] gives those for `f64`, and
-//! [`Lanes`] is what both have, for kernels over any [`Real`](crate::Real). [`Integers`] is what
-//! vectors of `u8`, `i32` and `i64` have, for kernels over any [`Int`].
+//! The methods of [`Simd`] itself are for `f32`; [`Simd::doubles`] gives the same for `f64`, and
+//! [`Lanes`] has the operations common to both, for kernels over any [`Real`](crate::Real).
+//! [`Integers`] has the operations on vectors of `u8`, `i32` and `i64`, for kernels over any
+//! [`Int`].
 //!
-//! A `Simd` value is a proof: it can only be had where the instructions exist, so that its methods
-//! are safe. Each method, and each function between `run` and the methods, is `#[inline(always)]`,
-//! because only what ends up inside the function that [`dispatch`] compiled for the instruction set
-//! uses it.
+//! A `Simd` value is a proof: it can only be had where the instructions exist, so that its
+//! methods are safe. Each method, and each function between `run` and the methods, is
+//! `#[inline(always)]`, because only code that ends up inside the function that [`dispatch`]
+//! compiled for the instruction set uses it.
 //!
 //! The environment variable `KALDERA_SIMD` (`portable`, `avx2` or `avx512`) chooses a narrower set
 //! than the processor has, for comparing and for tests.
 
 /// The array of `e` for each `i`, written out: unrolling a loop over the lanes in every operation
-/// would be most of what compiling a kernel takes.
+/// would dominate the time to compile a kernel.
 macro_rules! array_of {
     ([$($index:literal)*] $i:ident => $e:expr) => {
         [$({
@@ -55,9 +56,9 @@ macro_rules! array_of {
     };
 }
 
-/// A [`Kernel`](crate::simd::Kernel) written as a closure is: its parameters name what it takes
-/// from around it, `name: type` or `name: type = value`. A reference has a lifetime, of those that
-/// stand first between `<` and `>`; a type parameter has one bound.
+/// A [`Kernel`](crate::simd::Kernel) written like a closure: its parameters name the variables
+/// that it captures, `name: type` or `name: type = value`. A reference has one of the lifetimes
+/// listed first between `<` and `>`; a type parameter has one bound.
 ///
 /// ```
 /// use kaldera_base::simd::{Lanes, dispatch};
@@ -170,7 +171,7 @@ pub const MAX_LANES: usize = 16;
 /// impl kaldera_base::simd::Simd for Mine {}
 /// ```
 pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
-    /// How many numbers a vector holds: 8 or 16.
+    /// Number of elements in a vector: 8 or 16.
     const LANES: usize;
     /// A vector of `LANES` numbers of type `f32`.
     type F32: Copy + fmt::Debug + Send + Sync;
@@ -199,7 +200,7 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     fn load(self, from: &[f32]) -> Self::F32;
     /// Writes the first `LANES` elements of `to`.
     fn store(self, v: Self::F32, to: &mut [f32]);
-    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are taken from
     /// `filler`. Reads no further.
     fn load_partial(self, from: &[f32], filler: Self::F32) -> Self::F32;
     /// Writes the elements of `to`, `LANES` of them at most.
@@ -208,8 +209,8 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     fn store_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
     /// Writes the elements of `to`, `LANES` of them at most, which need not hold numbers yet.
     fn store_partial_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
-    /// As [`store_uninit`](Self::store_uninit), by a non-temporal store where the processor has
-    /// one: for outputs larger than the caches.
+    /// As [`store_uninit`](Self::store_uninit), by a non-temporal store if the processor has one:
+    /// for outputs larger than the caches.
     ///
     /// # Safety
     /// `to` begins at a multiple of `4 * LANES` bytes. [`fence`] is called before anything else may
@@ -238,9 +239,9 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     fn max(self, a: Self::F32, b: Self::F32) -> Self::F32;
     /// a where a < b, else b; so b where either is NaN
     fn min(self, a: Self::F32, b: Self::F32) -> Self::F32;
-    /// Where a < b (false for NaN) `yes`, else `no`
+    /// `yes` in lanes with a < b (false for NaN), else `no`
     fn select_lt(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32;
-    /// Where a <= b (false for NaN) `yes`, else `no`
+    /// `yes` in lanes with a <= b (false for NaN), else `no`
     fn select_le(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32;
     /// Rounded to the nearest integer, ties to even; `a` within the range of `i32`
     fn round(self, a: Self::F32) -> Self::F32;
@@ -261,8 +262,8 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// The sums of each four neighbouring lanes, of the first vector, then of the second ..: (a +
     /// c) + (b + d) of lanes a, b, c and d.
     fn sum_fours(self, vectors: [Self::F32; 4]) -> Self::F32;
-    /// Lane l is number `indexes[l]` of the lanes of a, then those of b. Indexes are below `2 *
-    /// LANES`.
+    /// Lane l is number `indexes[l]` of the lanes of a followed by the lanes of b. Indexes are
+    /// below `2 * LANES`.
     fn permute(self, a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32;
     /// Lane l is lane `indexes[l]` of v, indexes counting modulo `LANES`.
     fn permute_one(self, v: Self::F32, indexes: Self::U32) -> Self::F32;
@@ -270,15 +271,15 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     fn reverse(self, v: Self::F32) -> Self::F32;
     /// The lanes of v moved up by one; the first one is the last lane of `before`.
     fn shift_in(self, before: Self::F32, v: Self::F32) -> Self::F32;
-    /// Of the lanes of a, then those of b: every other one from the first on, and every other one
-    /// from the second on.
+    /// Splits the lanes of a followed by the lanes of b: every other one from the first on, and
+    /// every other one from the second on.
     fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32);
 
     /// Every lane `x`.
     fn splat_u32(self, x: u32) -> Self::U32;
     /// 0, 1, 2 ...
     fn lane_indexes(self) -> Self::U32;
-    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are taken from
     /// `filler`. Reads no further.
     fn load_partial_i32(self, from: &[i32], filler: Self::U32) -> Self::U32;
     /// Writes the elements of `to`, `LANES` of them at most.
@@ -287,7 +288,7 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     fn min_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// The higher of a and b as `i32`
     fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
-    /// Bit i says that lane i of a is not that of b; the bits from `LANES` on are 0
+    /// Bit i is set if lane i of a differs from lane i of b; the bits from `LANES` on are 0
     fn not_equal_u32(self, a: Self::U32, b: Self::U32) -> u32;
     /// a + b, wrapping
     fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
@@ -319,7 +320,7 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
 
 /// A computation that is written once for all instruction sets.
 pub trait Kernel {
-    /// What it gives back.
+    /// The type of the result.
     type Output;
     /// Does it. Mark the implementation `#[inline(always)]`, and each function it calls with `s`.
     fn run<S: Simd>(self, s: S) -> Self::Output;
@@ -329,8 +330,8 @@ pub trait Kernel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Level {
-    /// Plain Rust on 8 lanes, which the compiler turns into what every processor of the target has:
-    /// SSE2 on x86-64, NEON on AArch64.
+    /// Plain Rust on 8 lanes, which the compiler turns into the instructions that every processor
+    /// of the target has: SSE2 on x86-64, NEON on AArch64.
     Portable,
     /// AVX2 with fused multiply-add, 8 lanes.
     Avx2,
@@ -350,8 +351,8 @@ impl fmt::Display for Level {
     }
 }
 
-/// The instruction set that [`dispatch`] uses: the widest of this processor, or what `KALDERA_SIMD`
-/// asks for.
+/// The instruction set that [`dispatch`] uses: the widest of this processor, or the one that
+/// `KALDERA_SIMD` asks for.
 pub fn level() -> Level {
     match chosen() {
         Chosen::Portable => Level::Portable,
@@ -377,7 +378,7 @@ fn widest(choice: &str) -> Option<Level> {
     })
 }
 
-/// What a program tells its user if `KALDERA_SIMD` names no instruction set, and so has no effect.
+/// A warning for the user if `KALDERA_SIMD` names no instruction set, and so has no effect.
 pub fn unknown_choice() -> Option<String> {
     let choice = choice();
     let is_unknown = widest(&choice).is_none();
@@ -429,7 +430,7 @@ pub fn available() -> impl Iterator<Item = Level> {
     })
 }
 
-/// Orders what was [streamed](Simd::stream) before all that is written later.
+/// Orders all [streamed](Simd::stream) stores before all later stores.
 #[inline]
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Texts that people and their editors wrote: their first bytes, their lines, and where they are
-//! wrong.
+//! Texts written by people and their editors: their first bytes, their lines, and the positions
+//! of errors.
 
 use std::error::Error;
 use std::fmt;
@@ -44,8 +44,8 @@ impl fmt::Display for NotUtf8 {
 
 impl Error for NotUtf8 {}
 
-/// Whether a text begins as UTF-16 does: with its byte order mark, or with an ASCII character in two
-/// bytes.
+/// Returns `true` if a text begins like UTF-16: with its byte order mark, or with an ASCII
+/// character in two bytes.
 pub fn is_utf_16(start: &[u8]) -> bool {
     matches!(*start, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) || matches!(*start, [a, b, ..] if (a == 0) != (b == 0))
 }
@@ -53,7 +53,7 @@ pub fn is_utf_16(start: &[u8]) -> bool {
 /// The text of a file's bytes, without a byte order mark.
 ///
 /// # Errors
-/// For what is not UTF-8, with the first line of it.
+/// [`NotUtf8`] for UTF-16, or with the number of the first line that is not UTF-8.
 pub fn from_utf8(mut bytes: Vec<u8>) -> Result<String, NotUtf8> {
     if is_utf_16(&bytes) {
         return Err(NotUtf8::Utf16);
@@ -70,8 +70,8 @@ pub fn from_utf8(mut bytes: Vec<u8>) -> Result<String, NotUtf8> {
 /// Characters of the text that an error shows on either side of its position.
 const EXCERPT: usize = 36;
 
-/// Where a text is wrong, and why. It prints with the position in the text and a caret below it.
-/// `K` says what is wrong.
+/// The position and the kind `K` of an error in a text. It prints with the position in the text
+/// and a caret below it.
 ///
 /// ```
 /// use kaldera_base::text::TextError;
@@ -87,7 +87,7 @@ const EXCERPT: usize = 36;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError<K> {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: K,
     /// The position as a number of bytes from the start.
     pub position: usize,

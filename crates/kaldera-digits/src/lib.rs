@@ -9,8 +9,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! The README says what it was trained on and how often it is wrong, NOTICE.md whose recordings
-//! these are. Model and recording are under CC BY-SA 4.0.
+//! The README describes the training data and the error rate, NOTICE.md names the owners of the
+//! recordings. Model and recording are under CC BY-SA 4.0.
 
 #![forbid(unsafe_code)]
 
@@ -31,13 +31,14 @@ pub const MODEL_TOML: &str = include_str!("../model/model.toml");
 /// The blank and the digits: `tokens.txt`.
 pub const TOKENS: &str = include_str!("../model/tokens.txt");
 
-/// Whose recordings these are: `NOTICE.md`.
+/// `NOTICE.md`, which names the owners of the recordings.
 pub const NOTICE: &str = include_str!("../NOTICE.md");
 
 /// The weights: `network.safetensors`.
 pub const NETWORK: &[u8] = include_bytes!("../model/network.safetensors");
 
-/// Somebody says some digits: a WAV file of 8 kHz, whose takes the model was not trained on.
+/// A WAV file of 8 kHz in which a speaker says some digits. The model was not trained on these
+/// takes.
 pub const RECORDING: &[u8] = include_bytes!("../digits.wav");
 
 /// The digits of [`RECORDING`].
@@ -52,14 +53,15 @@ const FILES: [(&str, &[u8]); 5] = [
     ("NOTICE.md", NOTICE.as_bytes()),
 ];
 
-/// Tells folders apart that are written at the same time.
+/// A counter that distinguishes folders written at the same time.
 static WRITTEN: AtomicU32 = AtomicU32::new(0);
 
-/// Writes the model, its notice and the recording, `digits.wav`, into a folder, which appears whole
-/// or not at all. It may not exist, be empty, or have these files already: then nothing is done.
+/// Writes the model, its notice and the recording, `digits.wav`, into a folder, which appears
+/// whole or not at all. The folder may be missing or empty. If it has these files already,
+/// nothing is done.
 ///
 /// # Errors
-/// What the file system reports, and [`AlreadyExists`](io::ErrorKind::AlreadyExists), with the first
+/// Errors of the file system, and [`AlreadyExists`](io::ErrorKind::AlreadyExists), with the first
 /// file that differs, for a folder that holds something else.
 pub fn write_model(folder: &Path) -> io::Result<()> {
     if !is_vacant(folder)? {
@@ -77,14 +79,14 @@ pub fn write_model(folder: &Path) -> io::Result<()> {
     }
     let made = write_files(&part).and_then(|()| fs::rename(&part, folder));
     if made.is_err() {
-        // What is left of it is no model.
+        // The remaining part is no model.
         let _ = fs::remove_dir_all(&part);
     }
     // Another call may have been faster.
     made.or_else(|error| compare(folder).map_err(|_| error))
 }
 
-/// Whether there is no such folder, or nothing in it.
+/// Returns `true` if there is no such folder, or nothing in it.
 fn is_vacant(folder: &Path) -> io::Result<bool> {
     match folder.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),

@@ -1,4 +1,4 @@
-//! Fuzz tests: damaged input of every sort, thrown at whatever reads input.
+//! Fuzz tests, which pass damaged input of every kind to code that reads input.
 //!
 //! A fuzz test is an ordinary test. `cargo test` replays the committed inputs of its corpus, then
 //! makes new ones for two seconds:
@@ -15,8 +15,8 @@
 //! | replay the corpus and nothing else, as CI does | `KALDERA_FUZZ_SECONDS=0 cargo test` |
 //! | search with a fuzzer that sees the coverage | `cargo bolero test -p kaldi-io wav` (of the crate `cargo-bolero`; it needs nightly Rust) |
 //!
-//! Inputs come from `bolero`, which makes a failing one smaller and prints it. Random bytes alone
-//! do not get far into a file format: most inputs are therefore taken as instructions for
+//! Inputs come from `bolero`, which makes a failing one smaller and prints it. Purely random
+//! bytes do not get far into a file format: most inputs are therefore taken as instructions for
 //! [damaging](damaged) files of the corpus.
 
 #![forbid(unsafe_code)]
@@ -28,10 +28,10 @@ use std::time::{Duration, Instant};
 #[doc(hidden)]
 pub use bolero;
 
-/// Runs a fuzz test under a name, which is that of its folder in `__fuzz__`, beside the file that
-/// this stands in.
+/// Runs a fuzz test under a name. The name is also the name of its folder in `__fuzz__`, in the
+/// folder of the calling file.
 ///
-/// The second argument takes one input as `&[u8]`, and panics for what should not be.
+/// The second argument takes one input as `&[u8]`, and panics if the tested code is wrong.
 ///
 /// ```
 /// fn text_is_never_longer_than_its_bytes() {
@@ -56,7 +56,7 @@ macro_rules! fuzz {
     }};
 }
 
-/// Tells the compiler what a test takes. For [`fuzz!`].
+/// Gives the compiler the type of a test's argument. For [`fuzz!`].
 #[doc(hidden)]
 pub fn of_bytes<F: Fn(&[u8])>(test: F) -> F {
     test
@@ -91,13 +91,14 @@ impl Session {
         Duration::try_from_secs_f64(self.seconds).unwrap_or_default()
     }
 
-    /// How many inputs to search through, besides the corpus: all that there is time for, or none.
+    /// The number of inputs to search through, besides the corpus: unlimited within the time, or
+    /// none.
     #[must_use]
     pub fn iterations(&self) -> usize {
         if self.time().is_zero() { 0 } else { usize::MAX }
     }
 
-    /// Tests an input as it is, and what becomes of the corpus by it.
+    /// Tests an input as it is, and a file of the corpus damaged by it.
     pub fn run(&self, input: &[u8], test: impl Fn(&[u8])) {
         test(input);
         let mut tested = 1;
@@ -108,7 +109,7 @@ impl Session {
         self.inputs.fetch_add(tested, Ordering::Relaxed);
     }
 
-    /// Prints how many inputs were tested, for those who want to see it.
+    /// Prints the number of inputs that were tested.
     pub fn report(&self) {
         let inputs = self.inputs.load(Ordering::Relaxed);
         let seconds = self.started.elapsed().as_secs_f64();
@@ -162,8 +163,8 @@ const PIECES: &[&[u8]] = &[
 ];
 
 /// Follows `instructions` for choosing a file of the corpus and damaging it: bytes are changed,
-/// pieces put in, parts taken out, doubled, cut off, or exchanged with those of another file.
-/// `None` without a corpus or instructions.
+/// pieces inserted, removed, doubled, cut off, or exchanged with pieces of another file. `None`
+/// without a corpus or instructions.
 #[must_use]
 pub fn damaged(corpus: &[Vec<u8>], instructions: &[u8]) -> Option<Vec<u8>> {
     let mut instructions = Instructions { left: instructions };
@@ -172,7 +173,7 @@ pub fn damaged(corpus: &[Vec<u8>], instructions: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Follows one instruction; `None` if there is none that is whole.
+/// Follows one instruction; `None` if it is incomplete.
 fn damage(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], instructions: &mut Instructions<'_>) -> Option<()> {
     let kind = instructions.number()?;
     let place = instructions.below(bytes.len() + 1)?;

@@ -1,4 +1,4 @@
-//! What Python hands over, before it is read: numbers in range, arrays of any order in memory.
+//! Arguments from Python, checked before use: numbers in range, arrays of any order in memory.
 
 use kaldera::base::memory;
 use numpy::ndarray::Dimension;
@@ -42,8 +42,8 @@ pub(crate) fn in_range(value: &Bound<'_, PyAny>, error: PyErr, expected: &str) -
     error
 }
 
-/// The elements of a sequence. Its own length is not believed, as it may be any number: no memory is
-/// taken for it, and where there are more elements it is an error.
+/// The elements of a sequence. Its length may be any number, so no memory is reserved for it, and
+/// it is an error if there are more elements.
 pub(crate) fn list<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Vec<T>> {
     let is_text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>();
     if is_text || value.getattr_opt("__getitem__")?.is_none() {
@@ -71,8 +71,8 @@ pub(crate) fn lists<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -
     list::<Bound<'py, PyAny>>(value)?.iter().map(list).collect()
 }
 
-/// An array of one type with as many axes as `D` has, whose values are in C order, whatever the
-/// strides, the alignment and the byte order of Python's array. Every array comes through here:
+/// An array of one type with as many axes as `D` has. Its values are in C order, for all strides,
+/// alignments and byte orders of Python's array. Every array comes through here:
 /// `PyReadonlyArray::as_slice` takes Fortran order for contiguous, too.
 pub(crate) struct Array<'py, T: Element, D: Dimension>(PyReadonlyArray<'py, T, D>);
 

@@ -42,28 +42,28 @@ impl<F: Fsas> From<F> for RaggedArc {
     }
 }
 
-/// Arcs, and where each comes from: an int32 array with an arc or -1 for each, a `RaggedTensor` with
-/// a list of arcs for each, or None where they are the same as before.
+/// Arcs, and the source of each: an int32 array with an arc or -1 for each, a `RaggedTensor` with
+/// a list of arcs for each, or None if they are the same as before.
 type Mapped<'py> = PyResult<(RaggedArc, Bound<'py, PyAny>)>;
 
 /// Arcs, and their attributes by name.
 type Parts<'py> = PyResult<(RaggedArc, Bound<'py, PyDict>)>;
 
-/// Arcs, and where they come from on two sides.
+/// Arcs, and the sources of each on both sides.
 type MappedTwice<'py> = PyResult<(RaggedArc, Bound<'py, PyAny>, Bound<'py, PyAny>)>;
 
 /// Chains of arcs, the arc map, and one number of each list for each arc.
 type Expanded<'py> = PyResult<(RaggedArc, Bound<'py, PyAny>, Vec<Bound<'py, PyArray1<i32>>>)>;
 
-/// The arcs' own numbers: an attribute that follows them through algorithms, and so becomes the arc
-/// map.
+/// The index of each arc, as an attribute that follows the arcs through algorithms, and so
+/// becomes the arc map.
 const NUMBERS: &str = "numbers";
-/// Those of the other side.
+/// The numbers of the other side's arcs.
 const OTHERS: &str = "others";
 /// The labels on which two sides met.
 const INNER: &str = "inner";
 
-/// FSAs whose arcs have their own numbers as an attribute of the name.
+/// FSAs with the index of each arc as an attribute of this name.
 fn numbered<F: Fsas>(fsas: &F, name: &str) -> Result<Graph<F>, Error> {
     let values: Vec<i32> = (0..).take(fsas.as_fsa_vec().num_arcs()).collect();
     Graph::new(fsas.clone()).with(name, Attribute::Ints { values: values.into(), filler: -1 })
@@ -100,7 +100,7 @@ impl RaggedArc {
         self.fsas.as_fsa_vec()
     }
 
-    /// What an algorithm makes of the arcs, with the arc map.
+    /// The result of an algorithm on the arcs, with the arc map.
     fn mapped<'py, F: Fsas + Send>(
         &self,
         py: Python<'py>,
@@ -114,7 +114,7 @@ impl RaggedArc {
         Ok((RaggedArc::from(fsas), of_name(py, &attributes, NUMBERS)?))
     }
 
-    /// What an algorithm makes of these and other arcs, with both arc maps.
+    /// The result of an algorithm on these and other arcs, with both arc maps.
     fn mapped_twice<'py, F: Fsas + Send>(
         &self,
         py: Python<'py>,
@@ -154,8 +154,8 @@ impl RaggedArc {
         Ok(threads::run(py, None, || fsa_vec_from_tensor(&flat))?.map_err(exception)?.into())
     }
 
-    /// k2's tensor: int32 [arcs, 4] of one FSA, source, destination, label and the bits of the score;
-    /// of a vector a flat one with its shape in front.
+    /// k2's tensor: int32 [arcs, 4] of one FSA, source, destination, label and the bits of the
+    /// score; for a vector a flat tensor that begins with its shape.
     fn to_tensor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match &self.fsas {
             FsaOrVec::Fsa(fsa) => {
@@ -205,17 +205,17 @@ impl RaggedArc {
         if self.fsas.is_single() { 2 } else { 3 }
     }
 
-    /// How many states one FSA has, or how many FSAs a vector.
+    /// The number of states of a single FSA, or the number of FSAs of a vector.
     fn dim0(&self) -> usize {
         if self.fsas.is_single() { self.vec().num_states() } else { self.vec().num_fsas() }
     }
 
-    /// How many states there are in all FSAs.
+    /// The number of states in all FSAs.
     fn num_states(&self) -> usize {
         self.vec().num_states()
     }
 
-    /// How many arcs there are in all FSAs.
+    /// The number of arcs in all FSAs.
     fn num_elements(&self) -> usize {
         self.vec().num_arcs()
     }
@@ -312,11 +312,11 @@ impl RaggedArc {
     fn top_sort<'py>(&self, py: Python<'py>) -> Mapped<'py> {
         self.mapped(py, Graph::top_sort)
     }
-    /// What reads all strings backwards.
+    /// The FSA that reads all strings backwards.
     fn reverse<'py>(&self, py: Python<'py>) -> Mapped<'py> {
         self.mapped(py, Graph::reverse)
     }
-    /// What reads any number of strings in a row.
+    /// The FSA that reads any number of strings in a row.
     fn closure<'py>(&self, py: Python<'py>) -> Mapped<'py> {
         self.mapped(py, Graph::closure)
     }
@@ -368,8 +368,8 @@ impl RaggedArc {
         })
     }
 
-    /// A chain of arcs in place of each, as long as the longest of its lists; with the arc map, and
-    /// for each of the lists an int32 array of their entries, 0 where there is none.
+    /// Replaces each arc by a chain, as long as the longest of its lists; returns the arc map,
+    /// and for each of the lists an int32 array of their entries, 0 if a list is shorter.
     fn expand<'py>(
         &self,
         py: Python<'py>,
@@ -394,13 +394,14 @@ impl RaggedArc {
         Ok((fsas.into(), PyArray1::from_vec(py, map).into_any(), labels))
     }
 
-    /// What both read.
+    /// The FSA that reads the strings that both read.
     fn intersect<'py>(&self, py: Python<'py>, other: &Self, treat_epsilons_specially: bool) -> MappedTwice<'py> {
         let options = IntersectOptions::from(epsilons(treat_epsilons_specially));
         self.mapped_twice(py, other, |a, b| a.intersect(b, options))
     }
 
-    /// Each FSA of `other` with that of this vector which the map names, label 0 being a symbol.
+    /// Intersects each FSA of `other` with the FSA of this vector that the map names, label 0
+    /// being a symbol.
     fn intersect_device<'py>(&self, py: Python<'py>, other: &Self, b_to_a_map: &Bound<'py, PyAny>) -> MappedTwice<'py> {
         let b_to_a_map = integers(b_to_a_map)?;
         self.mapped_twice(py, other, |a, b| {
@@ -417,8 +418,8 @@ impl RaggedArc {
         })
     }
 
-    /// Reads as this one, writes as the other: with both arc maps, the output labels, and the labels
-    /// on which they met.
+    /// An FSA that reads as this one and writes as the other: with both arc maps, the output
+    /// labels, and the labels on which they met.
     fn compose<'py>(
         &self,
         py: Python<'py>,
@@ -464,7 +465,7 @@ impl RaggedArc {
         Ok((paths.fsas().clone().into(), map, shape.into()))
     }
 
-    /// Scores in float64, and what their gradient needs: of each FSA (`total`), of each state
+    /// Scores in float64, and the data for their gradient: of each FSA (`total`), of each state
     /// (`forward`, `backward`), of each arc (`posterior`).
     fn numbers<'py>(
         &self,
@@ -496,7 +497,7 @@ impl RaggedArc {
         Ok(PyBytes::new(py, &file.into_inner()))
     }
 
-    /// Arcs from what `to_bytes` made of them.
+    /// Arcs from the bytes that `to_bytes` returned.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         Ok(threads::run(py, None, || read_npz(Cursor::new(bytes)))?.map_err(exception)?.into_parts().0.into())
@@ -508,7 +509,7 @@ impl RaggedArc {
     }
 }
 
-/// Lists of arcs, of which those of arcs into the final state end with -1.
+/// Lists of arcs, with -1 appended to the list of each arc into the final state.
 fn end_with_final(fsas: &FsaVec, lists: &Ragged<i32>) -> Result<Ragged<i32>, Error> {
     let graph = Graph::new(fsas.clone()).with_aux_labels(lists.clone())?;
     let (arcs, lists) = (graph.fsas().arcs(), lists.rows());
@@ -519,7 +520,7 @@ fn end_with_final(fsas: &FsaVec, lists: &Ragged<i32>) -> Result<Ragged<i32>, Err
     Ok(Ragged::from_lists(&ended.collect::<Vec<_>>())?)
 }
 
-/// What gradients of scores need.
+/// The data that gradients of scores need.
 enum Scores {
     Total(TotalScoresSaved<f64>),
     Forward(ForwardScoresSaved<f64>),
@@ -527,7 +528,7 @@ enum Scores {
     Posterior(ArcPosteriorsSaved<f64>),
 }
 
-/// What the gradient of scores needs.
+/// The data that the gradient of scores needs.
 #[pyclass(frozen, module = "kaldera._kaldera")]
 pub(crate) struct ScoresSaved {
     saved: Scores,
@@ -548,7 +549,7 @@ impl ScoresSaved {
     }
 }
 
-/// FSAs, and those of vectors, in one vector.
+/// Concatenates FSAs and vectors of FSAs to one vector.
 #[pyfunction]
 pub(crate) fn cat_arcs<'py>(
     py: Python<'py>,
@@ -589,7 +590,7 @@ pub(crate) fn ctc_topo(py: Python<'_>, max_token: Count, modified: bool) -> Part
     parts(py, threads::run(py, None, || ctc_topo_of(max_token.0, modified))?)
 }
 
-/// What CTC reads as each list of symbols.
+/// The FSA of all label sequences that CTC reads as each list of symbols.
 #[pyfunction]
 pub(crate) fn ctc_graph<'py>(py: Python<'py>, symbols: &RaggedTensor, modified: bool) -> Parts<'py> {
     let symbols = symbols.ints()?;

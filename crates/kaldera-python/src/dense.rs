@@ -37,8 +37,8 @@ fn dense(
     Ok(whole.map_err(exception)?.with_segments(segments).with_allow_truncate(allow_truncate))
 }
 
-/// Lattices, and for each of their arcs that of the graph or -1, the frame or -1, and where among
-/// the values of the log-probabilities its score is, or -1.
+/// Lattices, and for each of their arcs the arc of the graph or -1, the frame or -1, and the
+/// index of its score in the values of the log-probabilities, or -1.
 type Lattices<'py> = (RaggedArc, [Bound<'py, PyArray1<i32>>; 2], Bound<'py, PyArray1<i64>>);
 
 /// Lattices of a graph with network output: pruned with a search beam, exact without.
@@ -93,7 +93,7 @@ pub(crate) fn intersect_dense<'py>(
     Ok((fsas.into(), maps, PyArray1::from_vec(py, places)))
 }
 
-/// What the gradient of the loss over graphs needs, which borrows the log-probabilities.
+/// The data that the gradient of the loss over graphs needs, which borrow the log-probabilities.
 type OfGraph<'a> = CtcGraphSaved<'a>;
 
 self_cell!(
@@ -105,7 +105,7 @@ self_cell!(
     }
 );
 
-/// What the gradient by log-probabilities of a shape needs.
+/// The data that the gradient with respect to log-probabilities of a shape needs.
 struct GraphLossSaved {
     shape: [usize; 3],
     saved: WithValues,

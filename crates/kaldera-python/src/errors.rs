@@ -1,5 +1,5 @@
-//! Our errors as Python's: `OSError` where the system failed, `KeyError` for a key that a table
-//! does not have, `ValueError` otherwise, such as for what is wrong in a file; always with our text.
+//! Our errors as Python's: `OSError` if the system failed, `KeyError` for a key that a table does
+//! not have, `ValueError` otherwise, such as for errors in a file; always with our text.
 
 use std::error::Error;
 use std::io;
@@ -18,7 +18,7 @@ pub(crate) fn exception<E: Error + 'static>(error: E) -> PyErr {
             // Python has a class for each kind: FileNotFoundError, PermissionError ...
             return io::Error::new(failed.kind(), text).into();
         }
-        // A box is an error of its own, whose cause is that of what it holds.
+        // A box is a separate error, with the cause of the error in it.
         let boxed = current.downcast_ref::<Box<kaldi_io::Error>>().map(|boxed| &**boxed);
         match current.downcast_ref().or(boxed) {
             Some(kaldi_io::Error::MissingKey { .. }) => return PyKeyError::new_err(text),

@@ -151,7 +151,7 @@ impl AnyStream for PitchFrames {
         self.taken - before
     }
     fn save(&self) -> Result<Vec<u8>, Error> {
-        // Frames that were taken are known by their number alone.
+        // Frames that were taken are represented only by their number.
         let mut state = (self.taken as u64).to_le_bytes().to_vec();
         state.extend(self.stream.save_state());
         Ok(state)
@@ -243,7 +243,8 @@ fn preset(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Preset>> {
     Err(value_error(format!("preset: {error}{hint}")))
 }
 
-/// The presets: names, with the models that they are for and what differs from Kaldi's defaults.
+/// The presets: their names, the models that they are for, and their differences from Kaldi's
+/// defaults.
 #[pyfunction]
 pub(crate) fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
     Preset::ALL.map(|preset| (preset.name(), preset.models(), preset.differences())).to_vec()
@@ -264,7 +265,7 @@ fn front_end(
     }))
 }
 
-/// The options that a preset begins with: those of `of`, or the defaults without a preset.
+/// The options that a preset begins with, from `of`, or the defaults without a preset.
 fn base<T: Default>(kind: &str, wanted: Option<Preset>, of: impl Fn(Preset) -> Option<T>) -> PyResult<T> {
     let Some(wanted) = wanted else { return Ok(T::default()) };
     of(wanted).ok_or_else(|| {
@@ -523,13 +524,13 @@ impl Stream {
         py.detach(|| stream.accept(samples)).map_err(named)
     }
 
-    /// Says that no more samples come: the last frames become ready.
+    /// Ends the input: the last frames become ready.
     fn input_finished(&mut self, py: Python<'_>) {
         let stream = &mut *self.stream;
         py.detach(|| stream.finish());
     }
 
-    /// Whether input_finished() was called.
+    /// True if input_finished() was called.
     #[getter]
     fn is_finished(&self) -> bool {
         self.stream.is_finished()
@@ -549,12 +550,12 @@ impl Stream {
         shaped(py, rows, self.dim, values)
     }
 
-    /// What it takes to go on from here, in this process or another.
+    /// The state needed to go on from here, in this process or another.
     fn save_state(&self) -> PyResult<Vec<u8>> {
         self.stream.save().map_err(named)
     }
 
-    /// Goes on where a stream with the same options was saved.
+    /// Continues from the saved state of a stream with the same options.
     fn restore_state(&mut self, state: &[u8]) -> PyResult<()> {
         self.stream.restore(state).map_err(named)
     }

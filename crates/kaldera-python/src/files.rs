@@ -40,18 +40,18 @@ pub(crate) enum Object {
         num_channels: usize,
         samp_freq: f32,
     },
-    /// Of a kind that is told.
+    /// An object whose kind must be named.
     Special(Special),
 }
 
-/// The longest beginning of an object that says what it is, in bytes.
+/// The longest beginning of an object that identifies it, in bytes.
 const HEAD: usize = 6;
 
 impl Object {
     /// An object after which others may follow.
     fn read_one(reader: &mut dyn BufRead) -> Result<Self, Error> {
         let mut head = Vec::with_capacity(HEAD);
-        // A byte first: text may be shorter than what begins a binary object.
+        // A byte first: text may be shorter than the beginning of a binary object.
         (&mut *reader).take(1).read_to_end(&mut head)?;
         match head.first() {
             Some(0) => {
@@ -208,7 +208,7 @@ fn copy<T: kaldi_matrix::Real + numpy::Element>(matrix: &Array<'_, T, Ix2>) -> P
     Matrix::from_vec(rows, cols, values).map_err(exception)
 }
 
-/// Hz: an integer where it is one.
+/// A rate in Hz: an integer if it is whole.
 pub(crate) fn rate_of(py: Python<'_>, rate: f32) -> PyResult<Bound<'_, PyAny>> {
     // Headers have at most 2 MHz.
     Ok(if rate.fract() == 0.0 {
@@ -247,7 +247,7 @@ pub(crate) fn refuse_pipe(name: &str, pipes: bool) -> PyResult<()> {
 /// An open file of Python's, binary or text.
 struct PythonFile {
     file: Py<PyAny>,
-    /// What was read and not taken.
+    /// Data that were read and not taken.
     rest: Cursor<Vec<u8>>,
 }
 
@@ -300,7 +300,7 @@ struct LastFile {
     reader: BufReader<Placed>,
 }
 
-/// A file with a place of its own: that of the system is shared with processes that were forked.
+/// A file with its own position: the system's is shared with processes that were forked.
 struct Placed {
     file: File,
     at: u64,
@@ -329,7 +329,7 @@ impl Seek for Placed {
     }
 }
 
-/// What changes when a file is written or replaced: its length, time and number.
+/// The properties that change when a file is written or replaced: its length, time and number.
 #[derive(PartialEq)]
 struct Version {
     length: u64,
@@ -392,7 +392,8 @@ impl ObjectReader {
                     return Err(value_error(format!("{file}: the offset {offset} is beyond any file")));
                 }
                 let open = |source| exception(Error::Open { name: path.to_owned(), source });
-                // Another thread may hold it, which a fork does not have: then there is no last file.
+                // Another thread may hold the lock, and a fork does not have that thread: then
+                // there is no last file.
                 let taken = self.last.try_lock().ok().and_then(|mut last| last.take());
                 let taken = taken.filter(|last| last.path == path);
                 let is_current = |last: &LastFile| {
@@ -408,8 +409,8 @@ impl ObjectReader {
                         LastFile { path: path.to_owned(), version, reader }
                     }
                 };
-                // A file that was written twice within a tick of the clock looks the same: what was
-                // read is only used to go on.
+                // A file that was written twice within a tick of the clock looks the same: old
+                // data are only used to go on.
                 let at = last.reader.stream_position();
                 let moved = at.and_then(|at| match offset.checked_sub(at).map(i64::try_from) {
                     Some(Ok(distance)) => last.reader.seek_relative(distance),
@@ -584,7 +585,7 @@ impl ObjectWriter {
     }
 }
 
-/// Writes one object into a file of its own.
+/// Writes one object into a separate file.
 #[pyfunction]
 #[pyo3(signature = (path, value, compression_method, kind="auto"))]
 pub(crate) fn save_object(

@@ -1,4 +1,4 @@
-//! The kinds of objects that tables hold and whose bytes do not tell which they are.
+//! The kinds of objects in tables that cannot be recognised by their bytes.
 
 use std::io::{BufRead, Write};
 
@@ -20,7 +20,7 @@ use crate::files::Object;
 /// The kind of all objects of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What the bytes say: matrices, vectors, lists of integers, recordings.
+    /// Decided by the bytes: matrices, vectors, lists of integers, recordings.
     Auto,
     /// float32, which text may have without elements.
     Matrix,
@@ -76,7 +76,7 @@ pub(crate) enum Special {
 /// Keys and objects.
 pub(crate) type Objects = Box<dyn Iterator<Item = Result<(String, Object), Error>> + Send>;
 
-/// Where a table is.
+/// The location of a table.
 pub(crate) enum Table<'a> {
     Rspecifier(&'a str),
     Archive(Input),
@@ -99,7 +99,7 @@ fn read<T: Holder>(reader: &mut dyn BufRead, object: fn(T) -> Object) -> Result<
     T::read(reader).map(object)
 }
 
-/// Calls something with the function that makes an object of what a kind reads.
+/// Calls something with the function that makes an object of the values that a kind reads.
 macro_rules! of_kind {
     ($kind:expr, |$object:ident| $call:expr) => {
         of_kind!($kind, |$object| $call,
@@ -150,7 +150,7 @@ impl Kind {
         of_kind!(self, |object| open(table, pipes, object))
     }
 
-    /// The object that a value is; None where the value tells its kind.
+    /// Converts a value to an object of this kind; None if the value itself determines its kind.
     pub(crate) fn object_of(self, value: &Bound<'_, PyAny>) -> PyResult<Option<Special>> {
         Ok(Some(match self {
             Self::Auto | Self::Matrix | Self::Vector => return Ok(None),
@@ -169,7 +169,7 @@ impl Kind {
     }
 }
 
-/// A lattice from a `k2.Fsa` of words with what [`lattice`] gives it.
+/// A lattice from a `k2.Fsa` of words with the attributes that [`lattice`] gives it.
 fn compact(value: &Bound<'_, PyAny>) -> PyResult<CompactLattice> {
     let arcs = value.getattr("arcs")?;
     let arcs = arcs.cast::<RaggedArc>().map_err(|_| value_error("a lattice is a k2.Fsa"))?.get();
@@ -245,7 +245,7 @@ impl Special {
         }
     }
 
-    /// What a range names of it: nothing.
+    /// The error for a range: it has no parts that a range could name.
     pub(crate) fn no_range(range: &str) -> Error {
         Error::RangeUnsupported { range: range.to_owned(), what: "objects of this kind" }
     }

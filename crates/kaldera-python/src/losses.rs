@@ -1,4 +1,4 @@
-//! Losses of padded batches, with what their gradients need.
+//! Losses of padded batches, with the data that their gradients need.
 
 use kaldera::decoder::align::{AlignOptions, forced_align as align};
 use kaldera::decoder::{FrameTimes, LogProbs};
@@ -54,7 +54,7 @@ impl Float for f64 {
     }
 }
 
-/// What a backward pass needs.
+/// The data that a backward pass needs.
 pub(crate) trait Saved: Send + Sync {
     fn backward(&self, grad: &[f64]) -> Result<Vec<Gradient>, Error>;
     fn occupations(&self) -> &[Trellis] {
@@ -84,7 +84,7 @@ impl<T: Float> Saved for SimpleRnntSaved<T, Padded<T>> {
     }
 }
 
-/// What the gradient of a loss needs.
+/// The data that the gradient of a loss needs.
 #[pyclass(frozen, module = "kaldera._kaldera")]
 pub(crate) struct LossSaved {
     pub(crate) saved: Box<dyn Saved>,
@@ -385,7 +385,7 @@ pub(crate) fn forced_align<'py>(
 ) -> PyResult<Paths<'py>> {
     let shape = log_probs.shape();
     let (number, frames, classes) = (shape[0], shape[1], shape[2]);
-    // Owned: other threads of Python may write into the array meanwhile.
+    // A copy, because other threads of Python may write into the array meanwhile.
     let values = log_probs.to_vec()?;
     if [lengths.len(), labels.len()] != [number; 2] || lengths.iter().any(|&length| length > frames) {
         return Err(value_error(format!(

@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyDict};
 use crate::arguments::did_you_mean;
 use crate::errors::value_error;
 
-/// What librosa, torchaudio, lhotse and transformers call options.
+/// The names of options in librosa, torchaudio, lhotse and transformers, with ours.
 const ELSEWHERE: [(&str, &str); 9] = [
     ("fmax", "high_freq"),
     ("fmin", "low_freq"),
@@ -29,9 +29,9 @@ impl<'a> Registry<'a> for Listed<'a> {
     }
 }
 
-/// Sets options by name: `num_mel_bins` or `num-mel-bins`. None stands for what there is.
+/// Sets options by name: `num_mel_bins` or `num-mel-bins`. None keeps the present value.
 ///
-/// An error names what may have been meant, and the names that there are.
+/// An error suggests the name that was probably meant, and lists the valid names.
 pub(crate) fn set<T: OptionSet>(target: &mut T, options: &Bound<'_, PyDict>) -> PyResult<()> {
     let mut listed = Listed(Vec::new());
     target.register(&mut listed);

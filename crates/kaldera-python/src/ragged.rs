@@ -53,7 +53,7 @@ macro_rules! made {
     };
 }
 
-/// A number for each innermost row, computed from an initial value where there is one.
+/// A number for each innermost row, computed from an initial value if there is one.
 macro_rules! reduced {
     ($this:ident, $py:ident, $initial:ident, $from:ident or $without:ident) => {{
         let initial = $initial.map(|value| exact($this, "initial_value", value)).transpose()?;
@@ -108,7 +108,7 @@ fn cast(ragged: Ragged<f64>, dtype: &str, integers: bool) -> PyResult<Values> {
     })
 }
 
-/// Whether Python takes a value for an integer.
+/// True if Python takes a value for an integer.
 fn is_integer(item: &Bound<'_, PyAny>) -> bool {
     !item.is_instance_of::<PyFloat>() && item.call_method0("__index__").is_ok()
 }
@@ -208,7 +208,8 @@ fn as_array<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     {
         return Err(value_error("ragged tensors have no gradients: pass .detach()"));
     }
-    // At a call the module is there: it imports this library, and makes no tensor while it is imported.
+    // At a call the module is loaded: it imports this library, and makes no tensor while it is
+    // imported.
     values.py().import("kaldera.k2._arrays")?.call_method1("numpy_of", (values,))
 }
 
@@ -313,7 +314,7 @@ impl RaggedTensor {
         Ok(Self { values: cast(wide, &dtype.str()?.to_string(), integers)? })
     }
 
-    /// How many axes: 2 for a list of lists.
+    /// The number of axes: 2 for a list of lists.
     #[getter]
     fn num_axes(&self) -> usize {
         self.shape().num_axes()
@@ -325,7 +326,7 @@ impl RaggedTensor {
         self.shape().dim0()
     }
 
-    /// How many values.
+    /// The number of values.
     fn numel(&self) -> usize {
         self.shape().numel()
     }
@@ -339,13 +340,13 @@ impl RaggedTensor {
         self.dim0()
     }
 
-    /// Where the values are: `"cpu"`.
+    /// The device of the values: `"cpu"`.
     #[getter]
     fn device(&self) -> &'static str {
         self.shape().device()
     }
 
-    /// Whether the values are on a GPU: they are not.
+    /// False: the values are never on a GPU.
     #[getter]
     fn is_cuda(&self) -> bool {
         false
@@ -410,8 +411,8 @@ impl RaggedTensor {
         self.shape_of().clone().into()
     }
 
-    /// The rows of an axis at `indexes`, and which values they have, None unless asked for. Lists of
-    /// indexes, a `RaggedTensor`, give one tensor, with one axis more.
+    /// The rows of an axis at `indexes`, and the indexes of their values, None unless asked for.
+    /// Lists of indexes, a `RaggedTensor`, give one tensor, with one axis more.
     #[pyo3(signature = (indexes, axis=Count(0), need_value_indexes=false))]
     fn index<'py>(
         &self,
@@ -493,8 +494,8 @@ impl RaggedTensor {
         reduced!(self, py, initial_value, min_from or min)
     }
 
-    /// Where the highest value of each innermost row is, among all values; -1 for an empty one, and
-    /// where all are below `initial_value`.
+    /// The index of the highest value of each innermost row, among all values; -1 for an empty
+    /// row, and if all are below `initial_value`.
     #[pyo3(signature = (initial_value=None))]
     fn argmax<'py>(&self, py: Python<'py>, initial_value: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         reduced!(self, py, initial_value, argmax_from or argmax)
@@ -527,8 +528,8 @@ impl RaggedTensor {
         Ok(Self { values: values? })
     }
 
-    /// Sorts each innermost row, in place; equal values keep their order. With `need_new2old_indexes`
-    /// where each value was: int32 [numel].
+    /// Sorts each innermost row, in place; equal values keep their order. With
+    /// `need_new2old_indexes`, returns the old index of each value: int32 [numel].
     #[pyo3(signature = (descending=false, need_new2old_indexes=false))]
     fn sort_<'py>(
         slf: &Bound<'py, Self>,

@@ -26,7 +26,7 @@ pub(crate) struct Recognizer {
 
 #[pymethods]
 impl Recognizer {
-    /// `options` are those of decoding as JSON.
+    /// `options` are the options of decoding as JSON.
     #[new]
     fn new(py: Python<'_>, folder: PathBuf, options: &str) -> PyResult<Self> {
         let description = folder.join("model.toml");

@@ -1,4 +1,4 @@
-//! What comes after extraction: rows of features to rows of features, and resampling.
+//! Operations after extraction: rows of features to rows of features, and resampling.
 
 use kaldi_feat::{
     self, CmvnStats, DeltaFeaturesOptions, LinearResample, ProcessPitchOptions, Resamplers, SlidingWindowCmnOptions,
@@ -30,7 +30,7 @@ pub(crate) fn array<'py, T: kaldi_matrix::Real + numpy::Element>(
     shaped(py, rows, cols, matrix.into_vec())
 }
 
-/// Rows that lie one after the other as an array, without copying.
+/// Consecutive rows as an array, without copying.
 pub(crate) fn shaped<T: numpy::Element>(
     py: Python<'_>,
     rows: usize,
@@ -99,7 +99,7 @@ pub(crate) fn apply_cmvn<'py>(
     shaped(py, rows, cols, values)
 }
 
-/// Which frames are loud.
+/// The frames that are loud.
 #[pyfunction]
 pub(crate) fn vad<'py>(
     py: Python<'py>,

@@ -18,7 +18,7 @@ const MAX_CHANNELS: usize = 256;
 /// An array, and which of its channels is taken.
 pub(crate) type Given<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
-/// What is taken of the channels of a recording.
+/// The channels to take of a recording.
 #[derive(Clone, Copy)]
 pub(crate) enum Channels {
     All,
@@ -67,7 +67,7 @@ enum Values<'py> {
     Scaled(Vec<f32>),
 }
 
-/// What tells the scale of samples.
+/// The source of the scale of samples.
 enum Scale {
     /// A factor, or a type that has no other scale.
     Known,
@@ -128,7 +128,8 @@ impl<'py> Channel<'py> {
         })
     }
 
-    /// Why their scale is in doubt; whether numbers are fractions only a whole recording tells.
+    /// The reason why their scale is in doubt. Only a whole recording shows whether numbers are
+    /// fractions.
     fn doubt(&self, is_whole: bool) -> PyResult<Option<&'static CStr>> {
         let Samples::F32(values) = self.samples()? else { return Ok(None) };
         Ok(match self.of {
@@ -195,8 +196,7 @@ fn one_channel<'py>(array: &Bound<'py, PyUntypedArray>, channel: Channels) -> Py
     }
 }
 
-/// Which of two axes has the channels: soundfile and Kaldera have them last, torchaudio and lhotse
-/// first.
+/// The axis of the channels: soundfile and Kaldera have them last, torchaudio and lhotse first.
 fn channel_axis(rows: usize, columns: usize) -> PyResult<usize> {
     let shape = [rows, columns];
     if columns == 1 || (rows == 0 && columns <= MAX_CHANNELS) {

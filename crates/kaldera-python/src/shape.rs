@@ -1,4 +1,4 @@
-//! Lists of lists without what they hold, under k2's names.
+//! Shapes of lists of lists without their elements, under k2's names.
 
 use kaldera::ragged::{RaggedShape as Shape, RowSplits};
 use numpy::PyArray1;
@@ -9,10 +9,10 @@ use crate::arguments::{Count, integers, lists};
 use crate::errors::{exception, value_error};
 use crate::threads;
 
-/// What makes a shape again, and the row splits that it takes.
+/// The constructor that unpickles a shape, and the row splits that it takes.
 type Pickle<'py> = (Bound<'py, PyAny>, (Vec<Vec<i32>>,));
 
-/// Where the rows of each axis end.
+/// The row splits of each axis.
 #[pyclass(frozen, eq, module = "kaldera._kaldera")]
 #[derive(Clone, PartialEq)]
 pub(crate) struct RaggedShape {
@@ -36,11 +36,11 @@ pub(crate) fn of_splits(row_splits: Vec<Vec<i32>>) -> PyResult<Shape> {
     Shape::new(layers).map_err(exception)
 }
 
-/// Rows without elements behind those that have some, which a shape from row ids may have: what is
-/// made may not be much larger than what it is made of.
+/// The most by which the rows of a shape may outnumber its elements: a shape may not be much larger
+/// than the row ids or the array that it is made from.
 const MAX_EMPTY_ROWS: usize = 1 << 24;
 
-/// Whether a value is the device `cpu`; an error for another device.
+/// True if a value is the device `cpu`; an error for another device.
 pub(crate) fn is_cpu(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let name = value.str()?.to_string();
     let kind = name.split(':').next().unwrap_or_default();
@@ -50,7 +50,7 @@ pub(crate) fn is_cpu(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(kind == "cpu")
 }
 
-/// An error for another device than `cpu`, and for what is none.
+/// An error for another device than `cpu`, and for a value that is no device.
 pub(crate) fn check_cpu(device: &Bound<'_, PyAny>) -> PyResult<()> {
     if is_cpu(device)? { Ok(()) } else { Err(value_error(format!("there is no device '{device}'"))) }
 }
@@ -70,7 +70,7 @@ pub(crate) fn regular(lengths: &[usize]) -> PyResult<Shape> {
     Shape::new(layers).map_err(exception)
 }
 
-/// An axis from `first` on that there is.
+/// Checks that there is an axis `axis`, `first` or later.
 fn check_axis(shape: &Shape, axis: usize, first: usize) -> PyResult<()> {
     let axes = shape.num_axes();
     if (first..axes).contains(&axis) {
@@ -122,7 +122,7 @@ impl RaggedShape {
         check_cpu(device).map(|()| self.clone())
     }
 
-    /// Where the shape is: `"cpu"`.
+    /// The device of the shape: `"cpu"`.
     #[getter]
     pub(crate) fn device(&self) -> &'static str {
         "cpu"
@@ -134,7 +134,7 @@ impl RaggedShape {
         Ok(Shape::regular(dim0.0, dim1.0).map_err(exception)?.into())
     }
 
-    /// How many axes: 2 for lists.
+    /// The number of axes: 2 for lists.
     #[getter]
     pub(crate) fn num_axes(&self) -> usize {
         self.shape.num_axes()
@@ -168,7 +168,7 @@ impl RaggedShape {
         Ok(self.shape.max_size(axis.0))
     }
 
-    /// Where each row of an axis begins, and the end: int32.
+    /// The begin of each row of an axis, and the end: int32.
     fn row_splits<'py>(&self, py: Python<'py>, axis: Count) -> PyResult<Bound<'py, PyArray1<i32>>> {
         check_axis(&self.shape, axis.0, 1)?;
         Ok(PyArray1::from_slice(py, self.shape.row_splits(axis.0).as_ref()))

@@ -27,8 +27,8 @@ struct Pools {
 
 static POOLS: Mutex<Pools> = Mutex::new(Pools { process: 0, pools: Vec::new() });
 
-/// The pool of so many threads, at most as many as there are processors; none and 0: as many as
-/// there are processors, or as `RAYON_NUM_THREADS` says.
+/// The pool of `threads` threads, at most one per processor. None and 0 mean one per processor,
+/// or as many as `RAYON_NUM_THREADS` says.
 fn pool(threads: Option<Count>) -> PyResult<Arc<ThreadPool>> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.map_or(0, |Count(threads)| threads.min(processors));
@@ -49,22 +49,22 @@ fn pool(threads: Option<Count>) -> PyResult<Arc<ThreadPool>> {
     Ok(pool)
 }
 
-/// Runs `work` on this thread without Python's lock, then tells its warnings.
+/// Runs `work` on this thread without Python's lock, then issues its warnings.
 pub(crate) fn detach<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let (made, told) = py.detach(|| warnings::kept(work));
     warnings::tell(py, told)?;
     Ok(made)
 }
 
-/// Runs `work` in a pool of `threads` threads (none: one for each processor), without Python's lock.
+/// Runs `work` in a pool of `threads` threads (none: one per processor), without Python's lock.
 pub(crate) fn run<R: Send>(py: Python<'_>, threads: Option<Count>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let pool = pool(threads)?;
     detach(py, || pool.install(work))
 }
 
-/// Runs `work` with what `mutex` holds, in the pool of all processors, without Python's lock. The
-/// mutex is locked outside of the pool: its threads may take other work while they wait for parts
-/// of their own, and would wait for themselves.
+/// Runs `work` with the value of `mutex`, in the pool of all processors, without Python's lock.
+/// The mutex is locked outside of the pool: its threads may take other work while they wait for
+/// parts of their own, and would wait for themselves.
 pub(crate) fn run_locked<T: Send, R: Send>(
     py: Python<'_>,
     mutex: &Mutex<T>,
@@ -78,10 +78,11 @@ pub(crate) fn run_locked<T: Send, R: Send>(
     })
 }
 
-/// How long a signal may wait.
+/// The longest time that a signal waits.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 
-/// As [`run`], for long work: at Ctrl-C `work` is told to stop, and its result is dropped.
+/// As [`run`], for long work: at Ctrl-C the flag passed to `work` becomes true, and its result is
+/// dropped.
 pub(crate) fn run_long<R: Send>(
     py: Python<'_>,
     threads: Option<Count>,

@@ -1,11 +1,12 @@
 //! The library's warnings as Python's, of the category `kaldera.KalderaWarning`.
 //!
-//! A warning may come from a thread that must not wait for Python's lock: who holds it may wait for
-//! that thread. It is therefore kept, and told by the call that it belongs to, once that has the
-//! lock again. A thread that works for calls of several threads of Python leaves its warnings to
-//! the next call that ends.
+//! A warning may come from a thread that must not wait for Python's lock: the holder of the lock
+//! may wait for that thread. The warning is therefore kept. The call that it belongs to reports
+//! it, once that call has the lock again. A thread that works for calls of several threads of
+//! Python leaves its warnings to the next call that ends.
 //!
-//! A process that was forked finds a mutex as another thread held it. It has one of its own.
+//! A forked process inherits a mutex in the state in which another thread held it. So it uses its
+//! own mutex.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -31,9 +32,9 @@ pyo3::create_exception!(
     "What was wrong with a file and could be passed over, such as a damaged part."
 );
 
-/// What threads share.
+/// State shared by all threads.
 struct Shared {
-    /// What is being read, with the number of holders of each span.
+    /// The spans now open, such as files being read, with the number of holders of each.
     spans: BTreeMap<u64, Span>,
     last_span: u64,
     /// Warnings of threads that are in no call.
@@ -46,7 +47,7 @@ struct Span {
     holders: usize,
 }
 
-/// What the threads of a process share, and those of its forks.
+/// The state shared by the threads of a process, and the state of its forks.
 struct Process {
     shared: Mutex<Shared>,
     fork: OnceLock<Box<Process>>,
@@ -98,15 +99,15 @@ fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What `work` makes, and its warnings.
+/// The result of `work`, and its warnings.
 pub(crate) fn kept<R>(work: impl FnOnce() -> R) -> (R, Vec<String>) {
-    // A file of Python's that is read may make a call of its own.
+    // Reading a file object of Python's may call back into this library.
     let outer = OF_CALL.replace(Some(Vec::new()));
     let made = work();
     (made, OF_CALL.replace(outer).unwrap_or_default())
 }
 
-/// Tells warnings, and what other threads left.
+/// Issues warnings of a call, and warnings that other threads left.
 ///
 /// # Errors
 /// The first that a filter of Python makes an exception of.
@@ -126,7 +127,8 @@ fn tell_others(py: Python<'_>) -> PyResult<()> {
 
 /// A warning about the line outside of this package that is being executed.
 pub(crate) fn warn(py: Python<'_>, category: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
-    // Keys and files may be anything: what a terminal would obey, and ends of lines, are spelled out.
+    // Keys and files may be anything: control characters, which a terminal would obey, and ends
+    // of lines are escaped.
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() { line.extend(c.escape_debug()) } else { line.push(c) }
@@ -135,7 +137,7 @@ pub(crate) fn warn(py: Python<'_>, category: &Bound<'_, PyAny>, text: &str) -> P
     PyErr::warn(py, category, &line, level(py).unwrap_or(1))
 }
 
-/// How many calls up that line is. At the end of the interpreter there is none.
+/// The number of calls up to that line. At the end of the interpreter there is none.
 fn level(py: Python<'_>) -> PyResult<i32> {
     let mut frame = py.import("sys")?.call_method0("_getframe")?;
     let mut level = 1;
@@ -149,7 +151,7 @@ fn level(py: Python<'_>) -> PyResult<i32> {
     }
 }
 
-/// Keeps warnings until they can be told.
+/// Keeps warnings until they can be issued.
 struct Kept;
 
 impl Subscriber for Kept {
@@ -234,7 +236,7 @@ impl Subscriber for Kept {
     }
 }
 
-/// The message of an event, and its other fields or those of a span.
+/// The message of an event, and the other fields of the event or of a span.
 #[derive(Default)]
 struct Fields {
     message: String,

@@ -7,9 +7,11 @@
 //! ```
 //!
 //! - The output does not depend on the number of threads, to the byte.
-//! - A recording that fails is left out, and the [`Summary`] tells which and why.
-//! - Memory depends on the longest recordings and the number of threads; of the corpus only names are kept.
-//! - What is done to the features: pitch beside them, normalisation, deltas, the choice of voiced frames, in that order.
+//! - A recording that fails is left out. The [`Summary`] names it and the reason.
+//! - Memory depends on the longest recordings and the number of threads; of the whole corpus only
+//!   names are kept.
+//! - The features are processed in this order: pitch is appended, then normalisation, deltas, the
+//!   choice of voiced frames.
 
 mod batches;
 mod channel;
@@ -115,9 +117,9 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { jobs, ..self }
     }
 
-    /// Takes this channel of each recording, counted from 0, or the [mean](ChannelChoice::Mean) of
-    /// all, unless its [`Utterance`] says which. Otherwise it is the first one, with a warning if
-    /// there are more.
+    /// Takes this channel of each recording, counted from 0, or the [mean](ChannelChoice::Mean)
+    /// of all, unless its [`Utterance`] names a channel. The default is the first one, with a
+    /// warning if there are more.
     #[must_use]
     pub fn channel(self, channel: impl Into<ChannelChoice>) -> Self {
         Self { channel: channel.into(), ..self }
@@ -138,7 +140,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { resamplers: Some(Resamplers::new(samp_freq)), ..self }
     }
 
-    /// Warps the frequencies by this factor (vocal tract length normalisation); 1 is none.
+    /// Warps the frequencies by this factor (vocal tract length normalisation); 1 leaves them
+    /// unchanged.
     #[must_use]
     pub fn vtln_warp(self, vtln_warp: f32) -> Self {
         Self { vtln_warp, ..self }
@@ -150,7 +153,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { subtract_mean, ..self }
     }
 
-    /// Puts pitch beside the features.
+    /// Appends pitch columns to the features.
     #[must_use]
     #[doc(alias = "paste-feats")]
     pub fn with_pitch(self, pitch: &'a PitchFeatures) -> Self {
@@ -187,8 +190,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { reading: options, ..self }
     }
 
-    /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. What is not complete
-    /// leaves nothing.
+    /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. Incomplete outputs
+    /// leave nothing.
     #[must_use]
     pub fn stop_when(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
@@ -213,7 +216,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// thread at a time.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::Stopped`].
+    /// The errors of [`run`](Self::run), and [`Error::Stopped`].
     pub fn run_with(
         &self,
         inputs: &Inputs,
@@ -264,8 +267,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Ok(summary)
     }
 
-    /// What a first run over all recordings finds, where features are normalised over more than one
-    /// of them.
+    /// The statistics of a first run over all recordings, if features are normalised over more
+    /// than one of them.
     fn group_stats(&self, inputs: &Inputs) -> Result<Option<GroupStats>, Error> {
         let Some(cmvn) = self.post.cmvn.as_ref().filter(|cmvn| cmvn.needs_others()) else { return Ok(None) };
         let utterances = inputs.utterances();
@@ -275,7 +278,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         };
         let commit = |index: usize, extracted: &mut Extracted| -> Result<(), Error> {
             self.check_stop()?;
-            // What fails here fails again in the second run, and is told then.
+            // A recording that fails here fails again in the second run, and is reported then.
             if let Ok(Extent { frames, .. }) = extracted.outcome {
                 let dim = self.raw_dim();
                 stats.add(&utterances[index], SubMatrix::new(&extracted.features, frames, dim, dim)?)?;
@@ -293,7 +296,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         }
     }
 
-    /// Replaces `features` by those of `utterance`, with all that is done to them.
+    /// Replaces `features` by the features of `utterance`, with all processing.
     fn extract(
         &self,
         utterance: &Utterance,
@@ -317,7 +320,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         self.extractor.dim() + self.pitch.map_or(0, PitchFeatures::dim)
     }
 
-    /// Replaces `features` by those of `utterance`, as they are computed.
+    /// Replaces `features` by the features of `utterance`, before any processing.
     fn raw(
         &self,
         utterance: &Utterance,
@@ -326,7 +329,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     ) -> Result<Extent, Error> {
         self.check_stop()?;
         let recording = {
-            // Warnings from the depths then say what they are about.
+            // Warnings from the depths then name the recording.
             let _span = tracing::error_span!("reading", key = utterance.key, file = %utterance.source).entered();
             worker.reader.read(&utterance.source, utterance.span, &self.reading)?
         };
@@ -379,13 +382,13 @@ pub fn subtract_mean(features: &mut MatrixBase<impl StorageMut<Elem = f32>>) -> 
     features.add_vec_to_rows(-1.0, &mean)
 }
 
-/// What a run did, or has done so far.
+/// The results of a run, so far or complete.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
     /// Recordings that went well.
     pub utterances: u64,
-    /// Recordings that an earlier run has done, and that this one left alone.
+    /// Recordings that an earlier run has done, and that this one skipped.
     pub earlier: u64,
     /// The duration of those that went well.
     pub seconds: f64,
@@ -395,9 +398,9 @@ pub struct Summary {
     pub dim: usize,
     /// Recordings that did not, in order.
     pub failures: Vec<Failure>,
-    /// What the inputs name and what could not even be listed: see [`Inputs::rejected`].
+    /// The inputs that could not even be listed: see [`Inputs::rejected`].
     pub rejected: Vec<Arc<Error>>,
-    /// How many of these there are, of which the first hundred are kept.
+    /// The number of these, of which the first hundred are kept.
     pub num_rejected: usize,
 }
 
@@ -406,23 +409,23 @@ pub struct Summary {
 #[error("{} ({}): {source}", utterance.key, utterance.source)]
 #[non_exhaustive]
 pub struct Failure {
-    /// Which one.
+    /// The utterance that failed.
     pub utterance: Utterance,
     /// Why.
     pub source: Error,
 }
 
-/// What each thread has for itself.
+/// The state of each thread.
 #[derive(Default)]
 struct Worker<W> {
     workspace: W,
     pitch: PitchWorkspace,
     reader: Reader,
-    /// Those of one channel of a recording.
+    /// The samples of one channel of a recording.
     samples: Vec<f32>,
 }
 
-/// The features of one recording, or why there are none.
+/// The features of one recording, or the reason why there are none.
 struct Extracted {
     features: Vec<f32>,
     outcome: Result<Extent, Error>,

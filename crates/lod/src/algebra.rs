@@ -45,11 +45,11 @@ impl Lod {
         Ok(self.levels().skip(level).fold(range, |rows, level| ends_of(level, rows)))
     }
 
-    /// The sequences `begin..end` of a level with all levels below, counted from 0. Levels above
+    /// The sequences `begin..end` of a level, with all levels below, counted from 0. Levels above
     /// are left out.
     ///
-    /// The range may be empty, which Paddle refuses: the result has then the same number of levels,
-    /// without sequences. O(size of the part); memory is shared where the part begins at 0.
+    /// The range may be empty, which Paddle refuses: the result then has the same number of
+    /// levels, without sequences. O(size of the part); memory is shared if the part begins at 0.
     ///
     /// ```
     /// let lod = lod::Lod::from_offsets(&[vec![0, 2, 3], vec![0, 3, 5, 9]])?;
@@ -82,7 +82,7 @@ impl Lod {
         Ok((part, rows))
     }
 
-    /// The levels `levels` alone. Memory is shared. O(levels).
+    /// Returns only the levels `levels`. Memory is shared. O(levels).
     ///
     /// # Errors
     /// [`Error::NoLevel`] if one of them is not there.
@@ -99,7 +99,7 @@ impl Lod {
         Ok(if levels.start > 0 { shape.decompose(levels.start)?.1 } else { shape }.into())
     }
 
-    /// All levels but the last: what is left when each sequence becomes one row. Memory is shared.
+    /// Returns all levels except the last, as if each sequence became one row. Memory is shared.
     /// O(levels).
     pub fn without_last(&self) -> Self {
         let kept = self.num_levels().saturating_sub(1);
@@ -109,10 +109,11 @@ impl Lod {
     /// The same upper levels with other offsets as the last level. Upper levels are shared.
     /// O(levels).
     ///
-    /// Without levels, the result has this one alone.
+    /// Without levels, the result has only this one.
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`] if it has not one sequence for each that the level above divides.
+    /// [`Error::LevelMismatch`] if it does not have one sequence for each that the level above
+    /// divides.
     pub fn with_last(&self, last: RowSplits) -> Result<Self, Error> {
         self.without_last().with_level_below(last)
     }
@@ -121,7 +122,7 @@ impl Lod {
     /// O(levels).
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`] if it has not one sequence for each row.
+    /// [`Error::LevelMismatch`] if it does not have one sequence for each row.
     pub fn with_level_below(&self, level: RowSplits) -> Result<Self, Error> {
         self.below(&Self::new([level])?)
     }
@@ -187,8 +188,8 @@ impl Lod {
         Self::new((0..expected).map(level).collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// These sequences and then those of `other`; to no levels, any number of levels can be
-    /// appended. O(size).
+    /// These sequences, followed by the sequences of `other`. If there are no levels here,
+    /// `other` may have any number of levels. O(size).
     ///
     /// # Errors
     /// [`Error::NumLevels`] if `other` has more levels or fewer; [`Error::TooLarge`].
@@ -219,7 +220,7 @@ impl Lod {
         (0..self.num_levels()).map(|level| self.level(level))
     }
 
-    /// That a level, or the rows below the last, has these entries.
+    /// Checks that a level, or the rows below the last level, has the entries of `range`.
     fn check_range(&self, level: usize, range: &Range<usize>) -> Result<(), Error> {
         let size = match self.shape() {
             None if level == 0 => Some(range.end),

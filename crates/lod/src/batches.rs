@@ -9,7 +9,7 @@ use crate::lod::Lod;
 use crate::rows;
 use crate::tensor::LodTensor;
 
-/// How a data set is dealt out to mini-batches.
+/// Rules by which a data set is divided into mini-batches.
 ///
 /// Without padding a batch costs as much as it has rows, so that batches of as many rows as fit
 /// cost the same. Sequences of similar length together are no must, as they are where short ones
@@ -30,12 +30,12 @@ use crate::tensor::LodTensor;
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[doc(alias = "bucket_by_sequence_length")]
 pub struct Batching {
-    /// How many rows a batch may have. A longer sequence is a batch of its own.
+    /// The most rows of a batch. A longer sequence gets its own batch.
     pub max_rows: usize,
-    /// How many sequences a batch may have.
+    /// The most sequences of a batch.
     pub max_sequences: usize,
-    /// Of this many consecutive sequences those of similar length get together; 0 and 1 keep the
-    /// order.
+    /// Sequences are sorted by length within windows of this many consecutive sequences, so that
+    /// a batch has sequences of similar length; 0 and 1 keep the order.
     pub sort_window: usize,
     /// Sequences are shuffled before, and batches after: the same way for the same number, on every
     /// machine.
@@ -85,7 +85,8 @@ impl Batching {
             window.sort_by_key(|&sequence| std::cmp::Reverse(lengths[sequence]));
         }
         let mut batches: Vec<Vec<usize>> = Vec::new();
-        // What is left of the last batch's rows; none if its sequence was too long for any.
+        // Number of rows that the last batch can still take; `None` if its sequence was too long
+        // for any.
         let mut room = None;
         for sequence in order {
             let left = room.and_then(|room: usize| room.checked_sub(lengths[sequence]));

@@ -1,12 +1,13 @@
-//! Whether numbers are a LoD, by Paddle's rules.
+//! Checks whether numbers are a valid LoD, by Paddle's rules.
 
-/// Whether these offsets, coarsest level first, are a LoD for a tensor of `height` rows (`None`: of
-/// any number).
+/// Returns `true` if these offsets, coarsest level first, are a LoD for a tensor of `height` rows
+/// (`None`: of any number).
 ///
-/// No levels are always one. Every level needs at least 2 offsets, of which the first is 0 and none
-/// lower than the one before; the last of each level must be how many sequences the next one has,
-/// the last of all the height. As Paddle does, a height of 0 is not compared. Paddle's rules are
-/// narrower than [`Lod`](crate::Lod)'s, which may also have no sequences at all (`[0]`).
+/// A LoD without levels is always valid. Every level needs at least 2 offsets. The first is 0,
+/// and none is lower than the one before. The last offset of each level must be the number of
+/// sequences of the next one, and the last offset of all must be the height. As in Paddle, a
+/// height of 0 is not compared. Paddle's rules are narrower than [`Lod`](crate::Lod)'s, which may
+/// also have no sequences at all (`[0]`).
 ///
 /// ```
 /// assert!(lod::check_lod(&[vec![0, 2, 3], vec![0, 3, 5, 9]], Some(9)));
@@ -22,13 +23,12 @@ pub fn check_lod<N: Copy + TryInto<i128>>(levels: &[impl AsRef<[N]>], height: Op
     fits && levels.last().is_none_or(|last| height.is_none_or(|height| last.end == height as i128))
 }
 
-/// Whether these absolute offsets, of which each level counts rows, are a LoD for a tensor of
-/// `height` rows (`None`: of any number).
+/// Returns `true` if these absolute offsets, of which each level counts rows, are a LoD for a
+/// tensor of `height` rows (`None`: of any number).
 ///
-/// Every level needs at least 2 offsets, of which the first is 0 and none lower than the one
-/// before; all levels must end with the same number, which is the height. Paddle up to 2.6.2 has
-/// these rules too, but forgets to look whether offsets fall, so that it takes `[0, 3, 2]` for a
-/// LoD.
+/// Every level needs at least 2 offsets. The first is 0, and none is lower than the one before.
+/// All levels must end with the same number, which is the height. Paddle up to 2.6.2 has these
+/// rules too, but does not check whether offsets fall, so it accepts `[0, 3, 2]`.
 ///
 /// ```
 /// assert!(lod::check_abs_lod(&[vec![0, 5, 9], vec![0, 3, 5, 9]], Some(9)));
@@ -44,9 +44,9 @@ pub fn check_abs_lod<N: Copy + TryInto<i128>>(levels: &[impl AsRef<[N]>], height
     first.end == end && levels.all(|level| level.is_some_and(|level| level.end == end))
 }
 
-/// What one level says to the others.
+/// The sizes of one level that other levels must fit.
 struct Level {
-    /// How many sequences it has.
+    /// Number of sequences.
     sequences: i128,
     /// Its last offset.
     end: i128,

@@ -54,7 +54,7 @@ impl<T: Element> Segments<T> {
     /// ```
     ///
     /// # Errors
-    /// What the operator returns; [`Error::Size`], [`Error::Rows`] if it changes the number of
+    /// The errors of the operator; [`Error::Size`], [`Error::Rows`] if it changes the number of
     /// rows.
     pub fn apply<U: Element>(
         self,

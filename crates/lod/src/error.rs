@@ -1,4 +1,4 @@
-//! What can be wrong with a LoD, a tensor that has one, or with what is asked of them.
+//! Errors of LoDs, of tensors that have one, and of operations on them.
 
 use ragged_core::RowSplits;
 
@@ -8,7 +8,7 @@ use ragged_core::RowSplits;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Offsets of a level that are none or start with another number than 0.
+    /// Offsets of a level that are empty or do not start with 0.
     #[error("level {level}: offsets must start with 0, but {}", found.map_or("there are none".into(), |x| format!("they start with {x}")))]
     OffsetsStart {
         /// The level.
@@ -21,39 +21,40 @@ pub enum Error {
     OffsetsFall {
         /// The level.
         level: usize,
-        /// Where the lower number stands.
+        /// Position of the lower number.
         position: usize,
         /// The number before it.
         before: i64,
         /// The lower number.
         found: i64,
     },
-    /// An offset or a length that cannot be one: negative, or beyond what fits in 32 bits.
+    /// An offset or a length that is negative or does not fit in 32 bits.
     #[error("level {level}: {found} at position {position} is not in 0..={}", i32::MAX)]
     Number {
         /// The level.
         level: usize,
-        /// Where it stands.
+        /// Position of the number.
         position: usize,
         /// The number; those beyond 64 bits are shown as the highest.
         found: i64,
     },
-    /// Levels that do not fit each other: what one divides must be the sequences of the next.
+    /// Levels that do not fit each other: the entries of one level must be the sequences of the
+    /// next.
     #[error("level {level} has {found} sequences, but the level above divides {expected}")]
     LevelMismatch {
         /// The lower one of the two levels.
         level: usize,
-        /// How many entries the level above divides.
+        /// Number of entries that the level above divides.
         expected: usize,
-        /// How many sequences this level has.
+        /// Number of sequences in this level.
         found: usize,
     },
     /// A LoD that divides more or fewer rows than the tensor has.
     #[error("the LoD divides {expected} rows, but the tensor has {found}")]
     Rows {
-        /// What the offsets of the last level end with.
+        /// The last offset of the last level.
         expected: usize,
-        /// How many rows there are.
+        /// Number of rows.
         found: usize,
     },
     /// A level that is not there.
@@ -61,13 +62,13 @@ pub enum Error {
     NoLevel {
         /// The level that was asked for.
         level: usize,
-        /// How many there are.
+        /// Number of levels.
         levels: usize,
     },
     /// More or fewer levels than the operation takes.
     #[error("{what} must have {expected} levels, but it has {found}")]
     NumLevels {
-        /// What has the wrong number, such as "the second LoD".
+        /// The argument with the wrong number of levels, such as "the second LoD".
         what: &'static str,
         /// The right number.
         expected: usize,
@@ -79,24 +80,24 @@ pub enum Error {
     Range {
         /// The level that is cut; one more than the last stands for rows.
         level: usize,
-        /// Where the range begins.
+        /// First index of the range.
         begin: usize,
-        /// Where it ends.
+        /// End of the range.
         end: usize,
-        /// How many entries there are.
+        /// Number of entries.
         size: usize,
     },
     /// A sequence of another length than its counterpart.
     #[error("sequence {sequence} must have {expected} entries, but it has {found}")]
     SequenceLength {
-        /// Which sequence it is.
+        /// Index of the sequence.
         sequence: usize,
         /// The right length.
         expected: usize,
         /// The length found.
         found: usize,
     },
-    /// Rows of another shape than those beside them: all axes after the first must be equal.
+    /// Rows whose shape differs from the other rows: all axes after the first must be equal.
     #[error("rows must have the shape of those of {expected:?}, but there are those of {found:?}")]
     RowShape {
         /// A shape with the right axes after the first.
@@ -121,19 +122,19 @@ pub enum Error {
     /// Counts that must be equal.
     #[error("{what} must be {expected}, but it is {found}")]
     Size {
-        /// What has the wrong size, such as "the number of rows".
+        /// The wrong size, such as "the number of rows".
         what: &'static str,
         /// The right size.
         expected: usize,
         /// The size found.
         found: usize,
     },
-    /// More than indexes of 32 bits can tell apart.
+    /// A size that does not fit in indexes of 32 bits.
     #[error("{what} would be {size}, but at most {} fit; split the work in parts", i32::MAX)]
     TooLarge {
-        /// What is too large, such as "the number of rows".
+        /// The size that is too large, such as "the number of rows".
         what: &'static str,
-        /// How large it would be.
+        /// The size it would have.
         size: u64,
     },
     /// A scalar, which has no rows that a LoD could divide.
@@ -142,7 +143,7 @@ pub enum Error {
     /// Nothing where at least one is needed.
     #[error("at least one {what} is needed")]
     Nothing {
-        /// What there must be one of, such as "part".
+        /// The item of which at least one is needed, such as "part".
         what: &'static str,
     },
     /// A part of a sequence that is not there.
@@ -152,9 +153,9 @@ pub enum Error {
         sequence: usize,
         /// The first row, counted from the begin of the sequence.
         offset: i64,
-        /// How many rows.
+        /// Number of rows requested.
         length: i64,
-        /// How many there are.
+        /// Number of rows in the sequence.
         size: usize,
     },
     /// A padded length that is shorter than a sequence.
@@ -165,24 +166,24 @@ pub enum Error {
         /// The length of the longest sequence.
         longest: usize,
     },
-    /// A sequence whose values make no whole number of rows.
+    /// A sequence whose values cannot be divided into rows of the given width.
     #[error("the {values} values of sequence {sequence} make no whole number of rows of {width}")]
     NotDivisible {
         /// The sequence.
         sequence: usize,
-        /// How many values it has.
+        /// Number of values.
         values: usize,
-        /// How many a row would have.
+        /// Number of values in a row.
         width: usize,
     },
     /// An id that names nothing.
     #[error("id {found} at position {position} is not in 0..{size}")]
     Id {
-        /// Where it stands.
+        /// Position of the id.
         position: usize,
         /// The id.
         found: i64,
-        /// How many elements there are.
+        /// Number of elements.
         size: usize,
     },
     /// Another LoD than the one that is needed.
@@ -206,51 +207,52 @@ pub enum Error {
     BatchSizes {
         /// The step.
         step: usize,
-        /// How many sequences there were before.
+        /// Number of sequences before.
         before: usize,
-        /// How many there are.
+        /// Number of sequences now.
         found: usize,
     },
     /// An order of sequences that names one twice, or one that is not there.
     #[error("the order of {size} sequences is wrong at position {position}: {found} is repeated or out of range")]
     Permutation {
-        /// Where the number stands.
+        /// Position of the number.
         position: usize,
         /// The number.
         found: i32,
-        /// How many sequences there are.
+        /// Number of sequences.
         size: usize,
     },
     /// Bytes that end too early.
     #[error("{what} should be {expected} bytes, but after {found} nothing follows")]
     Truncated {
-        /// What ends too early, such as "the values".
+        /// The part of the data that ends too early, such as "the values".
         what: &'static str,
-        /// How many bytes were announced.
+        /// Number of bytes announced.
         expected: u64,
-        /// How many there are.
+        /// Number of bytes found.
         found: u64,
     },
-    /// A version of Paddle's format that nobody knows.
+    /// An unknown version of Paddle's format.
     #[error("version {found} of {what} is unknown; only 0 is known")]
     Version {
-        /// What has the version: the LoD or the tensor.
+        /// The part that has the version: the LoD or the tensor.
         what: &'static str,
         /// The version.
         found: u32,
     },
-    /// Bytes of a level that are no whole number of offsets.
+    /// A level whose bytes are not a whole number of offsets.
     #[error("level {level} has {found} bytes, which are no whole number of offsets of 8")]
     LevelBytes {
         /// The level.
         level: usize,
-        /// How many bytes were announced.
+        /// Number of bytes announced.
         found: u64,
     },
-    /// A description of a tensor that is no protobuf message with a data type.
+    /// A tensor description that is not a protobuf message with a data type.
     #[error("the description of the tensor is damaged at byte {position}")]
     Description {
-        /// Where it is damaged; its length, if only the data type is missing.
+        /// Position of the damage; the length of the description, if only the data type is
+        /// missing.
         position: usize,
     },
     /// Values of another type.
@@ -272,21 +274,21 @@ pub enum Error {
     /// Reading or writing failed.
     #[error("{message}")]
     Io {
-        /// What kind of failure it was.
+        /// The kind of failure.
         kind: std::io::ErrorKind,
-        /// What the operating system says.
+        /// The message of the operating system.
         message: String,
     },
-    /// What `ragged-core` refuses.
+    /// An error of `ragged-core`.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
-    /// What `tensor-strided` refuses.
+    /// An error of `tensor-strided`.
     #[error(transparent)]
     Tensor(#[from] tensor_strided::Error),
 }
 
 impl Error {
-    /// `found` is `expected`, or the error that says what differs.
+    /// Returns an error unless `found` is `expected`.
     pub(crate) fn check_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
         if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
     }

@@ -1,10 +1,10 @@
 //! Mini-batches of sequences of any depth without padding: Paddle's LoD tensors, their operators,
-//! and what recurrent networks need of them.
+//! and the operations on them that recurrent networks need.
 //!
 //! Utterances differ in length. Padded to the longest, a batch of speech is more than twice as
-//! large as what is in it, and all that is added is copied, multiplied and masked. Here the rows of
-//! all sequences are contiguous in one tensor, and a *LoD* ("level of detail") says where each
-//! begins and ends: offsets, in as many levels as there are sequences of sequences.
+//! large as its data, and all the padding is copied, multiplied and masked. Here the rows of all
+//! sequences are contiguous in one tensor, and a *LoD* ("level of detail") holds the begin and
+//! end of each sequence: offsets, in as many levels as there are sequences of sequences.
 //!
 //! ```text
 //!   LodTensor                       one utterance after the other, of 4, 2 and 3 frames
@@ -30,7 +30,7 @@
 //! # Ok::<(), lod::Error>(())
 //! ```
 //!
-//! # What there is
+//! # Overview
 //! | for | see |
 //! |---|---|
 //! | levels: offsets, lengths, parts, joins, checks | [`Lod`], [`check_lod`], [`check_abs_lod`] |
@@ -58,9 +58,9 @@
 //! | `reorder_lod_tensor_by_rank`, `shrink_rnn_memory`, `static_input` | [`init_states`], [`shrink_state`] |
 //! | `lod_reset`, `sequence_*` | [`sequence`], with a table of its own |
 //!
-//! A LoD is offsets, as in Paddle's C++; lengths, as Paddle's Python takes them, have a constructor
-//! of their own. Offsets are of 32 bits. There may be no sequences at all, and sequences may be
-//! empty everywhere, also where Paddle refuses them or returns NaN.
+//! A LoD is offsets, as in Paddle's C++. Lengths, as Paddle's Python takes them, have a separate
+//! constructor. Offsets have 32 bits. There may be no sequences at all, and sequences may be
+//! empty everywhere, also if Paddle refuses them or returns NaN.
 //!
 //! # Coming from PyTorch
 //! | `torch.nn.utils.rnn` | here |
@@ -73,9 +73,9 @@
 //! | the output at the last step of each sequence | [`Segments::last_steps`] |
 //! | a function of a `PackedSequence`'s data | [`Segments::apply`] |
 //!
-//! The order is stable, so that it is the same everywhere, and lengths may be 0. Nested tensors can
-//! be added only if their offsets are the same object; [`LodTensor::zip_map`] asks for equal
-//! offsets, and sees at once where they are the same.
+//! The order is stable, so that it is the same everywhere, and lengths may be 0. Nested tensors
+//! can be added only if their offsets are the same object; [`LodTensor::zip_map`] requires equal
+//! offsets, and skips the comparison if they are the same object.
 //!
 //! # Coming from TensorFlow
 //! | `tf.RaggedTensor` | here |
@@ -87,10 +87,10 @@
 //! | `tf.gather`, `tf.concat` | [`LodTensor::select`], [`LodTensor::merge`] |
 //! | `bucket_by_sequence_length` | [`Batching`] |
 //!
-//! All other operations of ragged tensors are those of [`ragged_core`]: a [`Lod`] is a
-//! [`RaggedShape`], and [`LodTensor::to_ragged`] and back copy nothing.
+//! All other operations on ragged tensors are in [`ragged_core`]: a [`Lod`] is a [`RaggedShape`],
+//! and [`LodTensor::to_ragged`] and back copy nothing.
 //!
-//! # The design document, and what became of its terms
+//! # Terms of the design document
 //! | "RNN with variable-length input" | here |
 //! |---|---|
 //! | `lod_start_pos_`, a shared pointer to levels | [`Lod`] |
@@ -102,7 +102,7 @@
 //! | `SegmentInputs`, `InitMemories`, `ConcatOutputs` | [`segment_inputs`], [`init_states`], [`concat_outputs`] |
 //! | `sorted_seqs` as an output of `RecurrentOp` for `RecurrentGradientOp` | kept in the level that both share |
 //!
-//! Where the document is wrong, this crate follows what it means:
+//! Where the document is wrong, this crate follows its intention:
 //! - `Elements` returns the number of offsets, which is one more than there are elements.
 //! - `ShareMutableLODFrom` copies at once, and takes `begin()` of a pointer; here the copy is made
 //!   by the first write, of the level that is written.
@@ -113,14 +113,14 @@
 //! - `seq_start_positions_`, `is_load_inited`, `is_pod_inited`, `SetmentInputs` are slips for
 //!   `lod_start_pos_`, `is_lod_inited` and `SegmentInputs`.
 //!
-//! # What always holds
-//! - A [`Lod`]'s levels fit each other, a [`LodTensor`]'s last level divides just its rows, which
-//!   lie in C order.
-//! - Shared levels and values never change under who shares them: writing copies first.
+//! # Invariants
+//! - A [`Lod`]'s levels fit each other. A [`LodTensor`]'s last level divides exactly its rows,
+//!   which are in C order.
+//! - Shared levels and values are copy-on-write: a write never changes another owner's data.
 //! - Results do not depend on the number of threads.
 //!
-//! No input makes this crate panic, but for a level, a row, a sequence or a step out of range in
-//! the queries that say so, as indexing a slice does.
+//! The only inputs that make this crate panic are a level, a row, a sequence or a step out of
+//! range in methods that document it, as indexing a slice does.
 //!
 //! # Features
 //! `rayon` (on): large work is split over threads, with the same result. `serde`: options, such as

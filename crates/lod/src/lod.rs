@@ -17,9 +17,9 @@ use crate::error::Error;
 ///   level 1   offsets 0 3 5 9     lengths 3 2 4      sentence i is the rows offsets[i] .. offsets[i + 1]
 /// ```
 ///
-/// It is a [`RaggedShape`] seen Paddle's way; the same memory serves both. A clone counts one
-/// reference, whatever the size. Without levels it is the LoD of a plain tensor, whose rows nothing
-/// divides.
+/// It is a [`RaggedShape`] under Paddle's terms; the same memory serves both. A clone only
+/// increments a reference count. Without levels it is the LoD of a plain tensor, whose rows are
+/// not divided.
 ///
 /// ```
 /// use lod::Lod;
@@ -46,8 +46,8 @@ impl Lod {
     /// Levels from offsets that are known to be good one by one, coarsest first. O(levels).
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`] where one level has not a sequence for each entry that the level
-    /// above divides.
+    /// [`Error::LevelMismatch`] if a level does not have one sequence for each entry that the
+    /// level above divides.
     pub fn new(levels: impl IntoIterator<Item = RowSplits>) -> Result<Self, Error> {
         let levels: Vec<RowSplits> = levels.into_iter().collect();
         for (level, pair) in levels.windows(2).enumerate() {
@@ -105,7 +105,7 @@ impl Lod {
         self.shape.as_ref()
     }
 
-    /// How many levels there are.
+    /// The number of levels.
     #[inline]
     #[doc(alias = "NumLevels")]
     #[doc(alias = "Levels")]
@@ -113,7 +113,7 @@ impl Lod {
         self.shape.as_ref().map_or(0, |shape| shape.num_axes() - 1)
     }
 
-    /// Whether there are no levels, as for a plain tensor.
+    /// Returns `true` if there are no levels, as for a plain tensor.
     #[inline]
     pub fn is_none(&self) -> bool {
         self.shape.is_none()
@@ -155,7 +155,7 @@ impl Lod {
         self.level(level).lengths().collect()
     }
 
-    /// How many sequences a level has. (The source document counts offsets, one too many.)
+    /// The number of sequences in a level. (The source document counts offsets, one too many.)
     ///
     /// # Panics
     /// If there is no such level, as indexing a slice does.
@@ -166,7 +166,7 @@ impl Lod {
         self.level(level).num_rows()
     }
 
-    /// What sequence `i` of a level consists of: sequences of the next level, or rows.
+    /// The entries of sequence `i` of a level: sequences of the next level, or rows.
     ///
     /// # Panics
     /// If there is no such level or sequence, as indexing a slice does.
@@ -176,13 +176,14 @@ impl Lod {
         self.level(level).row(i)
     }
 
-    /// How many rows the last level divides; `None` without levels, for which any number will do.
+    /// The number of rows that the last level divides; `None` without levels, which fit any
+    /// number.
     #[inline]
     pub fn num_rows(&self) -> Option<usize> {
         self.last().map(RowSplits::num_elements)
     }
 
-    /// Whether both are the same memory, which makes them equal without looking.
+    /// Returns `true` if both share the same memory, which makes them equal without a comparison.
     #[inline]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         match (&self.shape, &other.shape) {
@@ -192,7 +193,7 @@ impl Lod {
         }
     }
 
-    /// That there is such a level.
+    /// Returns the level, or an error if there is none.
     pub(crate) fn check_level(&self, level: usize) -> Result<&RowSplits, Error> {
         match level < self.num_levels() {
             true => Ok(self.level(level)),
@@ -238,7 +239,7 @@ pub(crate) fn number_of<N: TryInto<i64>>(level: usize, position: usize, number: 
     }
 }
 
-/// Offsets as row splits, or what is wrong with them.
+/// Converts offsets to row splits, or returns the error in them.
 pub(crate) fn splits_of(level: usize, offsets: Vec<i32>) -> Result<RowSplits, Error> {
     RowSplits::new(offsets).map_err(|error| match error {
         ragged_core::Error::SplitsStart { found } => Error::OffsetsStart { level, found: found.map(i64::from) },

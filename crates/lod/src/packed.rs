@@ -26,7 +26,7 @@ use crate::tensor::LodTensor;
 pub struct PackedSequence<T: Element> {
     /// The rows, step after step.
     pub data: Tensor<T>,
-    /// How many sequences have each step.
+    /// Number of sequences that have each step.
     pub batch_sizes: Vec<usize>,
     /// The sequence of each rank. PyTorch leaves it out where sequences were sorted before: then it
     /// is `0, 1, 2, ..`.
@@ -51,8 +51,9 @@ impl<T: Element> Segments<T> {
         })
     }
 
-    /// The steps of PyTorch's parts. Nothing is copied if sequences of equal length stand in their
-    /// order; PyTorch does not promise that, and then rows are swapped within their steps.
+    /// The steps of PyTorch's parts. Nothing is copied if sequences of equal length are in their
+    /// original order. PyTorch does not promise this; otherwise rows are swapped within their
+    /// steps.
     ///
     /// # Errors
     /// [`Error::BatchSizes`] if they rise; [`Error::Size`] if there is not one row for each, or
@@ -71,7 +72,7 @@ impl<T: Element> Segments<T> {
                 return Err(Error::BatchSizes { step, before, found });
             }
             before = found;
-            // Ranks are those of sequences, so that each has a length.
+            // Each rank belongs to a sequence, so that each sequence has a length.
             sorted_indices[..found].iter().for_each(|&sequence| lengths[sequence as usize] += 1);
         }
         let lod = Lod::from_lengths(&[lengths])?;

@@ -1,5 +1,5 @@
-//! To and from padded batches, for what cannot do without: PyTorch's `pad_sequence` and its
-//! inverse.
+//! Conversion to and from padded batches, for code that needs them: PyTorch's `pad_sequence` and
+//! its inverse.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::lod::Lod;
 use crate::tensor::LodTensor;
 
-/// How a padded batch looks.
+/// The layout of a padded batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -17,14 +17,14 @@ use crate::tensor::LodTensor;
     serde(default, deny_unknown_fields, bound(deserialize = "T: Default + serde::Deserialize<'de>"))
 )]
 pub struct Padding<T> {
-    /// What stands where a sequence has no rows. PyTorch: `padding_value`.
+    /// The value of padding. PyTorch: `padding_value`.
     pub value: T,
     /// Axis 0 is the sequences and axis 1 the steps; else it is the other way round, as is
     /// PyTorch's default.
     pub batch_first: bool,
     /// Sequences end together; else they begin together. PyTorch: `padding_side`.
     pub left: bool,
-    /// How many steps there are; `None`: as many as the longest sequence has.
+    /// Number of steps; `None`: the length of the longest sequence.
     pub total_length: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ impl<T: Default> Default for Padding<T> {
 }
 
 impl<T> Padding<T> {
-    /// With this where a sequence has no rows.
+    /// Sets the value of padding.
     #[must_use]
     pub fn with_value(self, value: T) -> Self {
         Self { value, ..self }
@@ -108,8 +108,8 @@ pub fn pad_sequence<T: Element>(x: &LodTensor<T>, padding: &Padding<T>) -> Resul
 ///
 /// # Errors
 /// [`Error::Axes`] for less than two axes; [`Error::Size`] if there is not one length for each
-/// sequence; [`Error::PaddedLength`] if there are not as many steps as a length says;
-/// [`Error::Number`] if there are more rows than fit.
+/// sequence; [`Error::PaddedLength`] if a length exceeds the number of steps; [`Error::Number`]
+/// if there are more rows than fit.
 pub fn unpad_sequence<T: Element>(
     padded: &Tensor<T>,
     lengths: &[usize],
@@ -139,8 +139,8 @@ pub fn unpad_sequence<T: Element>(
     LodTensor::from_vec(shape, values, lod)
 }
 
-/// Calls `copy` with the padded position of each run of rows that lie together there too: the whole
-/// sequence, or row by row.
+/// Calls `copy` with the padded position of each run of rows that are contiguous there too: the
+/// whole sequence, or row by row.
 fn copy_runs<T>(
     padding: &Padding<T>,
     batch: usize,

@@ -47,17 +47,17 @@ impl<T: Element + fmt::Debug> fmt::Debug for LodSlice<T> {
 }
 
 impl<T: Element> LodSlice<T> {
-    /// How many levels it has.
+    /// The number of levels.
     pub fn num_levels(&self) -> usize {
         self.whole.lod().num_levels() - self.level
     }
 
-    /// How many sequences of its coarsest level it has.
+    /// The number of sequences in its coarsest level.
     pub fn num_sequences(&self) -> usize {
         self.sequences.len()
     }
 
-    /// Its rows, counted as those of the tensor it was taken of.
+    /// The range of its rows in the tensor that it was taken from.
     pub fn row_range(&self) -> Range<usize> {
         self.rows.clone()
     }
@@ -92,10 +92,10 @@ impl<T: Element> LodSlice<T> {
         self.whole.lod_slice_shared(self.level, self.sequences.start + begin..self.sequences.start + end)
     }
 
-    /// A tensor with levels of its own, counted from 0. Values are shared. O(offsets of the part).
+    /// A tensor whose own levels are counted from 0. Values are shared. O(offsets of the part).
     ///
     /// # Errors
-    /// None that the part could cause: those of [`LodTensor::from_vec`].
+    /// The errors of [`LodTensor::from_vec`], none of which the part could cause.
     pub fn to_tensor(&self) -> Result<LodTensor<T>, Error> {
         let lod = self.whole.lod().slice_in_level(self.level, self.sequences.clone())?;
         self.whole.slice_rows(self.rows.clone(), lod)
@@ -115,9 +115,9 @@ impl<T: Element> LodTensor<T> {
         Ok(LodSlice { whole: self.clone(), level, sequences: range, rows })
     }
 
-    /// The sequences `range` of a level with all below, as a tensor with levels of its own. Values
-    /// are shared until one of the two is written. O(offsets of the part); the levels above are
-    /// left out.
+    /// The sequences `range` of a level with all levels below, as a separate tensor. Values are
+    /// shared until one of the two is written. O(offsets of the part); the levels above are left
+    /// out.
     ///
     /// ```
     /// use lod::LodTensor;
@@ -135,9 +135,10 @@ impl<T: Element> LodTensor<T> {
     }
 
     /// At most `num_parts` parts of consecutive sequences of the coarsest level (of rows, without
-    /// LoD), as Paddle deals a mini-batch to devices: of equal numbers of sequences, and what is
-    /// left over goes to the last. Fewer sequences than parts make as many parts as sequences;
-    /// without any, each part is empty. Values are shared.
+    /// LoD), as Paddle deals a mini-batch to devices. All parts have the same number of
+    /// sequences, and the last one also gets the remainder. If there are fewer sequences than
+    /// parts, there are as many parts as sequences; without any sequences, each part is empty.
+    /// Values are shared.
     ///
     /// # Errors
     /// [`Error::Nothing`] for 0 parts.
@@ -183,7 +184,7 @@ impl<T: Element> LodTensor<T> {
         self.like(rows.len(), self.buffer().slice(rows.start * width..rows.end * width), lod)
     }
 
-    /// That `shape` is one of rows like these.
+    /// Checks that the rows of `shape` have the same shape as these.
     pub(crate) fn check_row_shape(&self, shape: &[usize]) -> Result<(), Error> {
         match shape.get(1..) == self.shape().get(1..) {
             true => Ok(()),

@@ -41,13 +41,13 @@ pub struct RankTable {
     shape: RaggedShape,
     /// A level of the shape.
     level: usize,
-    /// Whether each sequence is gone through from its end.
+    /// True if each sequence is traversed from its end.
     reversed: bool,
 }
 
 impl Lod {
-    /// The sequences of a level, longest first. O(1); what is asked of the table is computed on
-    /// first use and kept.
+    /// The sequences of a level, longest first. O(1): the contents of the table are computed on
+    /// first use and cached.
     ///
     /// # Errors
     /// [`Error::NoLevel`].
@@ -68,7 +68,7 @@ pub fn sort_by_seq_len<T: Element>(tensor: &LodTensor<T>) -> Result<RankTable, E
 }
 
 impl RankTable {
-    /// The same sequences gone through from their ends, for the backward direction of a network.
+    /// The same sequences traversed from their ends, for the backward direction of a network.
     /// O(1).
     #[must_use]
     #[doc(alias = "is_reverse")]
@@ -76,7 +76,7 @@ impl RankTable {
         Self { reversed: !self.reversed, ..self.clone() }
     }
 
-    /// Whether each sequence is gone through from its end.
+    /// Returns `true` if each sequence is traversed from its end.
     pub fn is_reversed(&self) -> bool {
         self.reversed
     }
@@ -116,13 +116,13 @@ impl RankTable {
         self.shape.packed(self.level + 1)
     }
 
-    /// How many sequences there are.
+    /// The number of sequences.
     #[inline]
     pub fn num_sequences(&self) -> usize {
         self.splits().num_rows()
     }
 
-    /// How many entries they have together.
+    /// The number of entries of all sequences together.
     #[inline]
     pub fn num_entries(&self) -> usize {
         self.splits().num_elements()
@@ -148,19 +148,19 @@ impl RankTable {
         })
     }
 
-    /// The entries of each sequence, longest first: what the document calls `sorted_seqs`, with a
-    /// range for its two pointers.
+    /// The entries of each sequence, longest first: the document's `sorted_seqs`, with a range
+    /// for its two pointers.
     pub fn sorted_sequences(&self) -> impl ExactSizeIterator<Item = Range<usize>> + '_ {
         self.order().iter().map(|&index| self.splits().row(index as usize))
     }
 
-    /// How many steps there are: the length of the longest sequence.
+    /// The number of steps: the length of the longest sequence.
     #[inline]
     pub fn max_sequence_len(&self) -> usize {
         self.packed().num_steps()
     }
 
-    /// How many sequences are longer than `step`; they are those of the first ranks.
+    /// The number of sequences longer than `step`; they have the first ranks.
     #[inline]
     pub fn active(&self, step: usize) -> usize {
         self.packed().active(step)
@@ -179,7 +179,7 @@ impl RankTable {
         if self.reversed { self.packed().reversed_positions() } else { self.packed().positions() }
     }
 
-    /// That `splits` are the offsets of the level that is sorted.
+    /// Checks that `splits` are the offsets of the level that is sorted.
     pub(crate) fn check_splits(&self, splits: &RowSplits) -> Result<(), Error> {
         let own = self.splits();
         if own.buffer().ptr_eq(splits.buffer()) || own == splits {
@@ -201,9 +201,9 @@ impl RankTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(alias = "TableItem")]
 pub struct RankItem {
-    /// Which sequence of its level it is.
+    /// Index of the sequence in its level.
     pub index: usize,
-    /// How many entries it has.
+    /// Number of entries.
     pub length: usize,
 }
 

@@ -1,13 +1,13 @@
-//! Rows copied by an index: what sorting, segmenting and concatenating come down to.
+//! Copies rows by an index, which is the core of sorting, segmenting and concatenating.
 
 use kaldera_base::{memory, par};
 use tensor_strided::Element;
 
-/// Bytes of a result that are worth a task of their own.
+/// Number of bytes of a result that is worth a separate task.
 const TASK: usize = 1 << 20;
 
-/// How many bytes ahead rows are prefetched: rows of many sequences are more streams than it
-/// follows by itself.
+/// Distance in bytes by which rows are prefetched: rows of many sequences are more streams than
+/// the processor follows by itself.
 const AHEAD: usize = 4096;
 /// Bytes of a cache line.
 const LINE: usize = 64;

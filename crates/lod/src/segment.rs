@@ -13,10 +13,10 @@ use crate::tensor::LodTensor;
 /// The steps of a mini-batch: at each, one entry of every sequence that is long enough, longest
 /// sequence first.
 ///
-/// All steps lie in one packed buffer, one after another; what is left of the batch at a step is
-/// always its first rows, so that a network needs no padding and no mask. Where the tensor has
-/// levels below the one that was sorted, an entry is a sequence itself, and every step has a LoD of
-/// its own.
+/// All steps are in one packed buffer, one after another. The sequences still active at a step
+/// are always the first rows of the batch, so a network needs no padding and no mask. If the
+/// tensor has levels below the sorted one, an entry is itself a sequence, and every step has its
+/// own LoD.
 ///
 /// ```text
 ///   x        a0 a1 a2 a3 | b0 b1 | c0 c1 c2
@@ -50,11 +50,11 @@ pub struct Segments<T: Element> {
 /// Cuts a tensor into its time steps. O(values), with the index of the table, which is computed
 /// once per mini-batch.
 ///
-/// The adjoint (what gradients go through) is [`concat_outputs`].
+/// The adjoint (the map of gradients) is [`concat_outputs`].
 ///
 /// # Errors
 /// [`Error::NoLevel`], [`Error::Size`], [`Error::SequenceLength`] if the table was made of a LoD
-/// whose sequences have other lengths than those of `x`; [`Error::TooLarge`].
+/// whose sequences have other lengths than the sequences of `x`; [`Error::TooLarge`].
 #[doc(alias = "SegmentInputs")]
 #[doc(alias = "SetmentInputs")]
 #[doc(alias = "lod_tensor_to_array")]
@@ -99,8 +99,8 @@ pub fn concat_outputs<T: Element + Default>(segments: &Segments<T>) -> Result<Lo
 /// spares fetching fresh pages.
 ///
 /// # Errors
-/// As [`segment_inputs`]; [`Error::NumLevels`] for levels below; [`Error::Size`] if `out` has not
-/// one element for each value.
+/// As [`segment_inputs`]; [`Error::NumLevels`] for levels below; [`Error::Size`] if `out` does
+/// not have one element for each value.
 pub fn segment_inputs_into<T: Element>(x: &LodTensor<T>, table: &RankTable, out: &mut [T]) -> Result<(), Error> {
     table.check_splits(x.lod().check_level(table.level())?)?;
     let (expected, found) = (table.level() + 1, x.lod().num_levels());
@@ -115,8 +115,8 @@ pub fn segment_inputs_into<T: Element>(x: &LodTensor<T>, table: &RankTable, out:
 /// As [`concat_outputs`] of rows (steps without LoD), into memory of the caller's.
 ///
 /// # Errors
-/// [`Error::NumLevels`] for steps with LoD; [`Error::Size`] if `out` has not one element for each
-/// value.
+/// [`Error::NumLevels`] for steps with LoD; [`Error::Size`] if `out` does not have one element
+/// for each value.
 pub fn concat_outputs_into<T: Element>(segments: &Segments<T>, out: &mut [T]) -> Result<(), Error> {
     let Segments { table, packed } = segments;
     let found = packed.lod().num_levels();
@@ -129,12 +129,12 @@ pub fn concat_outputs_into<T: Element>(segments: &Segments<T>, out: &mut [T]) ->
 }
 
 impl<T: Element> Segments<T> {
-    /// Steps that lie in packed order already: the outputs of a network that goes through the steps
-    /// of `table`.
+    /// Steps that are already in packed order: the outputs of a network that runs the steps of
+    /// `table`.
     ///
     /// # Errors
-    /// [`Error::Size`] if it has not one entry (a sequence of its coarsest level, or a row without
-    /// levels) for each of the table.
+    /// [`Error::Size`] if it does not have one entry (a sequence of its coarsest level, or a row
+    /// without levels) for each entry of the table.
     pub fn new(table: &RankTable, packed: LodTensor<T>) -> Result<Self, Error> {
         let entries = if packed.lod().is_none() { packed.num_rows() } else { packed.lod().num_sequences(0) };
         Error::check_size("the number of packed entries", table.num_entries(), entries)?;
@@ -159,9 +159,9 @@ impl<T: Element> Segments<T> {
     /// Steps from one tensor each, with or without LoD.
     ///
     /// # Errors
-    /// [`Error::Size`] if their number is not that of the table's steps, or one has not as many
-    /// entries as sequences are that long; [`Error::Nothing`] without steps; what
-    /// [`LodTensor::merge`] refuses.
+    /// [`Error::Size`] if their number is not the number of the table's steps, or if a step does
+    /// not have one entry for each sequence that is long enough; [`Error::Nothing`] without
+    /// steps; the errors of [`LodTensor::merge`].
     pub fn from_steps(table: &RankTable, steps: &[impl AsRef<LodTensor<T>>]) -> Result<Self, Error> {
         Error::check_size("the number of steps", table.max_sequence_len(), steps.len())?;
         for (step, tensor) in steps.iter().enumerate() {
@@ -177,7 +177,7 @@ impl<T: Element> Segments<T> {
         &self.table
     }
 
-    /// All steps, concatenated; its LoD is that of the levels below the one that was sorted.
+    /// All steps, concatenated. Its LoD has the levels below the sorted one.
     pub fn packed(&self) -> &LodTensor<T> {
         &self.packed
     }
@@ -187,7 +187,7 @@ impl<T: Element> Segments<T> {
         self.packed
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     pub fn num_steps(&self) -> usize {
         self.table.max_sequence_len()
     }
@@ -225,8 +225,8 @@ impl<T: Element> Segments<T> {
         self.before_and_step_mut(step).1
     }
 
-    /// The values of the step before (none for the first), and those of a step to be written: what
-    /// a recurrence needs.
+    /// Returns the values of the step before (none for the first) and the values of a step, to be
+    /// written, as a recurrence needs them.
     ///
     /// ```
     /// use lod::{LodTensor, concat_outputs, segment_inputs};
@@ -262,7 +262,7 @@ impl<T: Element> Segments<T> {
         part.unwrap_or_else(|error| unreachable!("entries of a step: {error}"))
     }
 
-    /// That each entry is a row.
+    /// Checks that each entry is a row.
     pub(crate) fn check_plain(&self) -> Result<(), Error> {
         match self.packed.lod().num_levels() {
             0 => Ok(()),
@@ -293,11 +293,11 @@ impl<T: Element + Default> Segments<T> {
         packed.like(positions.len(), values, self.table.coarse_lod())
     }
 
-    /// The gradient of [`last_steps`](Self::last_steps) by the packed rows, of which `grad` has
-    /// that of its result.
+    /// The gradient of [`last_steps`](Self::last_steps) with respect to the packed rows; `grad`
+    /// is the gradient of its result.
     ///
     /// # Errors
-    /// [`Error::Size`] if it has not one row for each sequence.
+    /// [`Error::Size`] if it does not have one row for each sequence.
     pub fn last_steps_backward(table: &RankTable, grad: &LodTensor<T>) -> Result<Self, Error> {
         Error::check_size("the number of gradient rows", table.num_sequences(), grad.num_rows())?;
         let mut packed = Self::zeros(table, &grad.shape()[1..])?;

@@ -1,11 +1,11 @@
 //! Operators over the sequences of a tensor, without padding: forward, and backward where there is
 //! a gradient.
 //!
-//! Unless an operator says otherwise, a *sequence* is one of the last level, and upper levels stay
-//! as they are. Sequences may be empty everywhere. A forward function gives its result and, if
-//! there is a gradient, what its `backward` needs, which owns or shares that; a gradient has the
-//! shape of what it is the gradient of, and its LoD unless something else is said. Of the gradient
-//! of an output only the shape counts.
+//! Unless an operator says otherwise, a *sequence* is one of the last level, and upper levels
+//! stay as they are. Sequences may be empty everywhere. A forward function returns its result
+//! and, if there is a gradient, the data that its `backward` needs, owned or shared. A gradient
+//! has the shape of the tensor it belongs to, and its LoD unless documented otherwise. Only the
+//! shape of the gradient of an output is checked, not its LoD.
 //!
 //! | Paddle | here |
 //! |---|---|
@@ -22,8 +22,8 @@
 //! | `im2sequence` | [`im2sequence`] |
 //! | `split_lod_tensor`, `merge_lod_tensor` | [`split_by_mask`], [`merge_by_mask`] |
 //!
-//! Formulas are those of Paddle 2.6.2, checked against its answers and, for gradients, by finite
-//! differences.
+//! Formulas follow Paddle 2.6.2. They are checked against its answers and, for gradients, by
+//! finite differences.
 
 mod branch;
 mod conv;

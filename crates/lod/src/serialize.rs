@@ -1,4 +1,4 @@
-//! Paddle's bytes for a LoD tensor: what `save_op` writes and `load_op` reads.
+//! Paddle's byte format for a LoD tensor, as `save_op` writes and `load_op` reads it.
 //!
 //! ```text
 //!   u32  version, 0
@@ -21,7 +21,7 @@ use crate::tensor::LodTensor;
 
 /// The version of both parts of the format.
 const VERSION: u32 = 0;
-/// Bytes that are read at once: memory grows with what is there, not with what is announced.
+/// Bytes that are read at once: memory grows with the data read, not with the announced size.
 const BLOCK: usize = 1 << 16;
 
 /// A type of values that Paddle's format has a number for.
@@ -62,7 +62,7 @@ macro_rules! paddle_types {
             }
         })*
 
-        /// A LoD tensor of any of the types, as it is read from a file that says which.
+        /// A LoD tensor of any of the types, read from a file that contains its type.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum AnyLodTensor {
@@ -71,7 +71,7 @@ macro_rules! paddle_types {
         }
 
         impl AnyLodTensor {
-            /// Reads a tensor of whatever type is there. See [`LodTensor::read_from`].
+            /// Reads a tensor of any of the types. See [`LodTensor::read_from`].
             ///
             /// # Errors
             /// As [`LodTensor::read_from`], [`Error::DataType`] for a type that has no variant.
@@ -146,12 +146,12 @@ impl<T: PaddleType> LodTensor<T> {
     }
 
     /// Reads a tensor in Paddle's format, and no byte more: several can follow each other. Bytes
-    /// are not trusted: memory grows with what is there, not with what is announced.
+    /// are not trusted: memory grows with the data read, not with the announced size.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Version`], [`Error::LevelBytes`], [`Error::Description`],
-    /// [`Error::DataType`], [`Error::Dim`], what [`Lod::from_offsets`] and [`LodTensor::new`]
-    /// refuse, [`Error::Io`].
+    /// [`Error::DataType`], [`Error::Dim`], the errors of [`Lod::from_offsets`] and
+    /// [`LodTensor::new`], [`Error::Io`].
     #[doc(alias = "DeserializeFromStream")]
     pub fn read_from(reader: &mut impl Read) -> Result<Self, Error> {
         let lod = read_lod(reader)?;

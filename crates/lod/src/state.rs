@@ -1,5 +1,5 @@
-//! States of recurrent networks: in the order of the sequences' lengths, without those of sequences
-//! that have ended.
+//! States of recurrent networks: sorted by the length of their sequences, without the states of
+//! sequences that have ended.
 
 use tensor_strided::{Element, Shape};
 
@@ -53,9 +53,9 @@ pub fn fill_states<T: Element>(table: &RankTable, row_shape: &[usize], value: T)
     LodTensor::new(tensor_strided::Tensor::full(shape, value)?, Lod::none())
 }
 
-/// What of a state, or of any input that is the same at all steps, is still needed at step `step`:
-/// the rows (or sequences, if it has a LoD) of the sequences that are longer. Values are shared.
-/// O(1) without LoD.
+/// The part of a state, or of any input that is the same at all steps, that is still needed at
+/// step `step`: the rows (or sequences, if it has a LoD) of the sequences that are longer. Values
+/// are shared. O(1) without LoD.
 ///
 /// # Errors
 /// [`Error::Range`] if the state has fewer rows or sequences than that.
@@ -70,8 +70,8 @@ pub fn shrink_state<T: Element>(state: &LodTensor<T>, table: &RankTable, step: u
     state.slice_rows(rows, lod)
 }
 
-/// The gradient of [`shrink_state`] with respect to a state like `state`: that of its result, and
-/// zeros for what was cut off.
+/// The gradient of [`shrink_state`] with respect to a state like `state`: the gradient of its
+/// result, followed by zeros for the part that was cut off.
 ///
 /// # Errors
 /// [`Error::RowShape`], [`Error::Range`] if `grad` is not the first rows of something like `state`.
@@ -88,7 +88,7 @@ pub fn shrink_state_backward<T: Element + Default>(
     state.like(state.num_rows(), values, state.lod().clone())
 }
 
-/// How many rows it has, or sequences of the coarsest level.
+/// The number of rows, or of sequences of the coarsest level.
 fn entries_of<T: Element>(tensor: &LodTensor<T>) -> usize {
     if tensor.lod().is_none() { tensor.num_rows() } else { tensor.lod().num_sequences(0) }
 }

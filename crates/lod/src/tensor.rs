@@ -19,9 +19,9 @@ use crate::lod::Lod;
 ///   lod    0             4       6        9     one level
 /// ```
 ///
-/// A clone copies neither values nor offsets; writing to shared values copies them first. It derefs
-/// to its [`Tensor`], so that everything a plain tensor can do it does unchanged; what is here
-/// keeps the LoD where that makes sense.
+/// A clone copies neither values nor offsets; writing to shared values copies them first. It
+/// derefs to its [`Tensor`], so all operations of a plain tensor are available. The methods here
+/// keep the LoD where that makes sense.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -54,7 +54,8 @@ impl<T> Deref for LodTensor<T> {
 }
 
 impl<T: Element> LodTensor<T> {
-    /// A tensor and what divides its rows. Nothing is copied if the elements lie in C order.
+    /// Makes a tensor whose rows are divided by `lod`. Nothing is copied if the elements are in C
+    /// order.
     ///
     /// # Errors
     /// [`Error::Scalar`]; [`Error::Rows`] if the LoD is for another number of rows.
@@ -113,7 +114,7 @@ impl<T: Element> LodTensor<T> {
         Self::from_vec([lod.num_rows().unwrap_or(0), width], values, lod)
     }
 
-    /// How many rows there are: the length of axis 0.
+    /// The number of rows: the length of axis 0.
     #[inline]
     pub fn num_rows(&self) -> usize {
         self.shape()[0]
@@ -135,13 +136,14 @@ impl<T: Element> LodTensor<T> {
         })
     }
 
-    /// How many values a row has: the product of the axes after the first, 1 if there are none.
+    /// The number of values in a row: the product of the axes after the first, 1 if there are
+    /// none.
     #[inline]
     pub fn width(&self) -> usize {
         self.shape()[1..].iter().product()
     }
 
-    /// What divides the rows.
+    /// The LoD, which divides the rows.
     #[inline]
     pub fn lod(&self) -> &Lod {
         &self.lod
@@ -250,7 +252,7 @@ impl<T: Element> LodTensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoLevel`] without LoD; [`Error::Size`] if a row has not just one value.
+    /// [`Error::NoLevel`] without LoD; [`Error::Size`] if a row does not have exactly one value.
     pub fn to_ragged(&self) -> Result<Ragged<T>, Error> {
         let shape = self.lod.shape().ok_or(Error::NoLevel { level: 0, levels: 0 })?;
         Error::check_size("the width of a row", 1, self.width())?;
@@ -334,7 +336,7 @@ impl<T: Element> TryFrom<Tensor<T>> for LodTensor<T> {
     }
 }
 
-/// The rows alone. Nothing is copied.
+/// Drops the LoD. Nothing is copied.
 impl<T> From<LodTensor<T>> for Tensor<T> {
     fn from(tensor: LodTensor<T>) -> Self {
         tensor.tensor
@@ -376,7 +378,7 @@ impl<T: Element, S: IntoIterator<Item = T>> FromIterator<S> for LodTensor<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::RowWidth`] where a row has another width than the first one; [`Error::Number`] for more
+/// [`Error::RowWidth`] if a row has another width than the first one; [`Error::Number`] for more
 /// rows than fit in 32 bits.
 impl<T: Element> TryFrom<Vec<Vec<Vec<T>>>> for LodTensor<T> {
     type Error = Error;
@@ -493,7 +495,7 @@ mod tests {
         assert_eq!((x.values(), x.row(1)), (&[0, 3, 1, 4, 2, 5][..], &[1, 4][..]));
         let x = LodTensor::new(columns.clone(), Lod::none()).unwrap();
         assert_eq!(x.values().as_ptr(), columns.as_slice().unwrap().as_ptr());
-        // What a tensor does, it does.
+        // Operations of a plain tensor are available.
         assert_eq!((x.get([1, 2]), x.view().transpose().shape().to_vec()), (Some(&5), vec![3, 2]));
         let mut y = x.clone();
         y.values_mut()[0] = 9;

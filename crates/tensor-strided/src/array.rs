@@ -32,9 +32,9 @@ impl<'a, T: Element, D: Dimension> From<ArrayView<'a, T, D>> for TensorView<'a, 
 /// The same memory.
 ///
 /// # Errors
-/// [`Error::Overlap`] where it cannot be told from the strides that no two coordinates are the same
-/// element; arrays that were sliced, permuted or reshaped from one that owns its elements never are
-/// so.
+/// [`Error::Overlap`] if the strides do not prove that all coordinates are distinct elements.
+/// They do for arrays that were sliced, permuted or reshaped from an array that owns its
+/// elements.
 impl<'a, T: Element, D: Dimension> TryFrom<ArrayViewMut<'a, T, D>> for TensorViewMut<'a, T> {
     type Error = Error;
 

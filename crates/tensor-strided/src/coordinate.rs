@@ -1,4 +1,4 @@
-//! What can stand in the brackets of `x[..]` for one element.
+//! The types that index one element in the brackets of `x[..]`.
 
 use crate::dims::Shape;
 

@@ -4,7 +4,7 @@ use crate::dims::Shape;
 use crate::error::Error;
 use crate::layout::{Layout, Order, dense_strides};
 
-/// What becomes of a coordinate that is out of range.
+/// The treatment of a coordinate that is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// It is an error.
@@ -78,21 +78,21 @@ impl Grid {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if there are no elements.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Which index runs fastest.
+    /// The index that runs fastest.
     #[inline]
     #[must_use]
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// The offset of an element; `None` where the coordinate is out of range or has the wrong
+    /// The offset of an element; `None` if the coordinate is out of range or has the wrong
     /// length.
     #[inline]
     #[must_use]
@@ -151,8 +151,8 @@ impl Grid {
     /// The offsets of many coordinates, which are concatenated.
     ///
     /// # Errors
-    /// [`Error::Rank`] where the last coordinate is not complete or there are no axes to tell how
-    /// many there are; else those of [`offset_with`](Self::offset_with).
+    /// [`Error::Rank`] if the last coordinate is incomplete, or if there are no axes and so no
+    /// number of coordinates; else the errors of [`offset_with`](Self::offset_with).
     #[doc(alias = "ravel_multi_index")]
     pub fn offsets(&self, coordinates: &[i64], mode: Mode) -> Result<Vec<usize>, Error> {
         let mut offsets = vec![0; coordinates.len().checked_div(self.rank()).unwrap_or(0)];
@@ -163,7 +163,7 @@ impl Grid {
     /// As [`offsets`](Self::offsets), into memory that is there already.
     ///
     /// # Errors
-    /// As there, and [`Error::Rank`] where `offsets` has another length than there are coordinates.
+    /// As there, and [`Error::Rank`] if `offsets` has another length than there are coordinates.
     pub fn offsets_into(&self, coordinates: &[i64], mode: Mode, offsets: &mut [usize]) -> Result<(), Error> {
         self.check_batch(coordinates.len(), offsets.len())?;
         match self.axes[..] {
@@ -203,7 +203,7 @@ impl Grid {
         Ok(())
     }
 
-    /// The coordinate of an offset, where the number of axes is known; `None` where the offset is
+    /// The coordinate of an offset, where the number of axes is known; `None` if the offset is
     /// out of range or `N` is not the number of axes.
     #[inline]
     #[must_use]
@@ -213,7 +213,7 @@ impl Grid {
         self.coordinate_into(offset, &mut coordinate).then_some(coordinate)
     }
 
-    /// The coordinate of an offset; `None` where it is out of range.
+    /// The coordinate of an offset; `None` if it is out of range.
     #[inline]
     #[must_use]
     #[doc(alias = "unravel_index")]
@@ -246,7 +246,7 @@ impl Grid {
     /// As [`coordinates`](Self::coordinates), into memory that is there already.
     ///
     /// # Errors
-    /// As there, and [`Error::Rank`] where `coordinates` has another length than the result.
+    /// As there, and [`Error::Rank`] if `coordinates` has another length than the result.
     pub fn coordinates_into(&self, offsets: &[i64], coordinates: &mut [usize]) -> Result<(), Error> {
         self.check_batch(coordinates.len(), offsets.len())?;
         match self.axes[..] {

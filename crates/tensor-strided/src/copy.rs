@@ -170,7 +170,8 @@ unsafe fn copy_nest_at<T: Element>(level: Level, nest: Nest<T>, stream: bool) {
     }
 }
 
-/// Which loop the source runs along, if it is not the innermost one, along which the target does.
+/// The loop in which the source takes its shortest steps, if it is not the innermost one, in which
+/// the target does.
 #[inline(always)]
 fn crossing<T>(nest: &Nest<T>) -> Option<usize> {
     let (inner, outer) = nest.axes().split_last()?;
@@ -180,7 +181,7 @@ fn crossing<T>(nest: &Nest<T>) -> Option<usize> {
     (step(shortest) < step(inner)).then_some(at)
 }
 
-/// Copies a nest of numbers, whose elements can be read and written as [`copy`] asks.
+/// Copies a nest of numbers. The elements must be readable and writable as [`copy`] requires.
 struct CopyBits<B> {
     nest: Nest<B>,
     /// By non-temporal stores, as part of a large output.
@@ -193,7 +194,7 @@ impl<B: Bits> Kernel for CopyBits<B> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Self { nest, stream } = self;
-        // SAFETY: as the struct says.
+        // SAFETY: see the struct.
         unsafe {
             match crossing(&nest) {
                 Some(at) => tiles::copy_bits(s, nest, at, stream),
@@ -204,7 +205,7 @@ impl<B: Bits> Kernel for CopyBits<B> {
     }
 }
 
-/// Copies a nest of whatever, whose elements can be read and written as [`copy`] asks.
+/// Copies a nest of any elements, which must be readable and writable as [`copy`] requires.
 struct CopyAny<T> {
     nest: Nest<T>,
 }
@@ -214,7 +215,7 @@ impl<T: Element> Kernel for CopyAny<T> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        // SAFETY: as the struct says.
+        // SAFETY: see the struct.
         unsafe {
             match crossing(&self.nest) {
                 Some(at) => tiles::copy(self.nest, at),
@@ -237,7 +238,7 @@ impl<B: Bits> Kernel for Embed<B> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        // SAFETY: as the struct says.
+        // SAFETY: see the struct.
         unsafe { writer::embed(self.nest, self.begin, self.end, self.filler) };
     }
 }

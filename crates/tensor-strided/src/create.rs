@@ -1,4 +1,4 @@
-//! New tensors: zeros, one value, numbers in steps, what a function gives.
+//! New tensors: zeros, one value, numbers in steps, values of a function.
 
 use crate::dims::Shape;
 use crate::element::Element;
@@ -47,7 +47,7 @@ impl<T: Element> Tensor<T> {
         Self::from_dense(&[], vec![value])
     }
 
-    /// What `f` gives for each coordinate, called in C order.
+    /// A tensor of the values that `f` returns for each coordinate, called in C order.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -168,9 +168,9 @@ impl<T: Arange> Tensor<T> {
     /// Numbers from `start` towards `stop`, which is not reached, in steps of `step`; none if
     /// `step` leads elsewhere.
     ///
-    /// As NumPy's: of floats there are ceil((stop - start) / step), rounded as `f64`, and number i
-    /// is `start + i * delta`, where `delta` is what `start + step` adds to `start` after rounding.
-    /// So the last one may, by rounding, be `stop` or beyond.
+    /// As in NumPy: a range of floats has ceil((stop - start) / step) numbers, rounded as `f64`,
+    /// and number i is `start + i * delta`, where `delta` is the rounded `start + step` less
+    /// `start`. So rounding can make the last one equal to `stop` or larger.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -197,7 +197,7 @@ fn no_sequence<T: ToString>(start: T, stop: T, step: T) -> Error {
 impl Arange for i64 {
     fn arange(start: Self, stop: Self, step: Self) -> Result<Vec<Self>, Error> {
         let refuse = || no_sequence(start, stop, step);
-        // Exact in 128 bits, whatever the ends.
+        // Exact in 128 bits for any ends.
         let distance = i128::from(stop) - i128::from(start);
         let len = match step {
             0 => return Err(refuse()),
@@ -209,8 +209,8 @@ impl Arange for i64 {
     }
 }
 
-/// ceil(`a / b`) of the quotient rounded to `f64`, as NumPy has it: of a quotient that is less
-/// above a whole number than an `f64` can tell, that number.
+/// ceil(`a / b`) of the quotient rounded to `f64`, as in NumPy: if the quotient exceeds a whole
+/// number by less than an `f64` can represent, the result is that number.
 fn quotient_ceil(a: u128, b: u128) -> u128 {
     let (whole, rest) = (a / b, a % b);
     // Half the distance to the next `f64` is 2^(exponent - 53).
@@ -225,8 +225,8 @@ impl Arange for f64 {
         let distance = stop - start;
         let quotient = distance / step;
         let len = match quotient {
-            // An endless step, or one so long that the quotient vanishes: the first number alone,
-            // if the way leads there.
+            // An endless step, or one so long that the quotient vanishes: only the first number,
+            // if the step points towards `stop`.
             0.0 if distance != 0.0 => usize::from(quotient.is_sign_positive()),
             _ => match float_to_len(quotient.ceil()) {
                 Some(len) if step != 0.0 => len,
@@ -240,8 +240,8 @@ impl Arange for f64 {
     }
 }
 
-/// A length that was computed as a float: none below 0, `None` for NaN and what is too long for any
-/// memory.
+/// A length that was computed as a float: 0 if negative, `None` for NaN and for lengths too large
+/// for any memory.
 fn float_to_len(len: f64) -> Option<usize> {
     const TOO_LONG: f64 = 9_007_199_254_740_992.0;
     // Rounded down to a whole number and never below 0 by the language.

@@ -4,13 +4,12 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
-/// How many numbers fit without allocating.
+/// Number of entries that fit without allocating.
 const INLINE: usize = 8;
 
-/// One number for each axis: a short list that lies in place up to eight axes, and on the heap
-/// above.
+/// One number for each axis: a short list, stored inline up to eight axes, and on the heap above.
 ///
-/// It reads and writes as a slice.
+/// It derefs to a slice for reading and writing.
 ///
 /// ```
 /// use tensor_strided::Shape;
@@ -25,7 +24,7 @@ const INLINE: usize = 8;
 pub struct Dims<I> {
     len: usize,
     /// The numbers, if they fit. This is no enum of two variants, so that a list that fits is
-    /// written without looking where it is.
+    /// written without a branch on the storage.
     items: [I; INLINE],
     /// The numbers, if they do not fit.
     #[expect(clippy::box_collection, reason = "one word where all fit, which is nearly always")]
@@ -35,7 +34,7 @@ pub struct Dims<I> {
 /// The length of each axis.
 pub type Shape = Dims<usize>;
 
-/// How far apart the elements along each axis lie, in elements; negative where the axis runs
+/// The distance between the elements along each axis, in elements; negative if the axis runs
 /// backwards.
 pub type Strides = Dims<isize>;
 
@@ -191,7 +190,7 @@ impl<I: PartialEq, A: AsRef<[I]>> PartialEq<A> for Dims<I> {
     }
 }
 
-/// So that `x.shape() == [2, 3]`, where the left side is borrowed.
+/// Allows `x.shape() == [2, 3]`, where the left side is borrowed.
 impl<I: PartialEq, const N: usize> PartialEq<[I; N]> for &Dims<I> {
     fn eq(&self, other: &[I; N]) -> bool {
         ***self == other[..]

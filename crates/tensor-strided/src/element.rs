@@ -1,4 +1,4 @@
-//! What a tensor may hold.
+//! The element types of a tensor.
 
 /// Anything that can be copied bit by bit and sent to other threads: all numbers, `bool`, arrays
 /// and structs of them.

@@ -80,7 +80,7 @@ element_iterator! {
 pub struct AxisIter<'a, T> {
     view: TensorView<'a, T>,
     axis: usize,
-    /// How many entries a part has; `None` for one entry without the axis.
+    /// Number of entries in a part; `None` for one entry without the axis.
     chunk: Option<usize>,
     at: usize,
 }
@@ -113,7 +113,7 @@ impl<T: Element> FusedIterator for AxisIter<'_, T> {}
 /// Consecutive parts of a view along one axis, for writing: its entries without the axis, or chunks
 /// with it.
 pub struct AxisIterMut<'a, T> {
-    /// What is left; `None` only while a part is split off, or if that failed.
+    /// The remaining part; `None` only while a part is split off, or if that failed.
     view: Option<TensorViewMut<'a, T>>,
     axis: usize,
     chunk: Option<usize>,
@@ -222,7 +222,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         Ok(AxisIter { view: self.clone(), axis, chunk: Some(check_chunk(size)?), at: 0 })
     }
 
-    /// What `f` makes of each element, in C order.
+    /// A tensor of the results of `f` for each element, called in C order.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -246,7 +246,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// As [`map`](Self::map), into memory that is there already.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] where `out` has another shape.
+    /// [`Error::ShapeMismatch`] if `out` has another shape.
     pub fn map_into<U: Element>(
         &self,
         out: &mut TensorViewMut<'_, U>,
@@ -289,7 +289,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         Ok(Tensor::from_dense(&shape, out))
     }
 
-    /// Whether shape and elements are the same.
+    /// Returns `true` if shape and elements are the same.
     pub(crate) fn equals(&self, other: &TensorView<'_, T>) -> bool
     where
         T: PartialEq,
@@ -387,8 +387,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Ok(())
     }
 
-    /// Copies `value`, broadcast to the shape of this view. Axes of length 1 in front of those of
-    /// this view do not matter, as in NumPy.
+    /// Copies `value`, broadcast to the shape of this view. Extra leading axes of length 1 are
+    /// ignored, as in NumPy.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -414,7 +414,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// Copies elements in C order from a slice, which must have as many.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`], also where the slice has too many.
+    /// [`Error::BufferTooSmall`], also if the slice has too many.
     #[doc(alias = "UArray_load")]
     pub fn load(&mut self, elements: &[T]) -> Result<(), Error> {
         self.copy_from(&TensorView::from_slice(self.shape(), elements)?)
@@ -442,7 +442,7 @@ impl<T: Element> Tensor<T> {
         ElementsMut::new(self.view_mut().into_runs(), len)
     }
 
-    /// What `f` makes of each element. See [`TensorView::map`].
+    /// A tensor of the results of `f` for each element. See [`TensorView::map`].
     #[doc(alias = "mapv")]
     pub fn map<U: Element>(&self, f: impl FnMut(&T) -> U) -> Tensor<U> {
         self.view().map(f)

@@ -1,4 +1,4 @@
-//! What can be wrong with a layout or with what is asked of a tensor.
+//! Errors of layouts and of operations on tensors.
 
 use crate::slice::ParseError;
 
@@ -6,7 +6,7 @@ use crate::slice::ParseError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// More elements than memory has addresses, whatever is in them.
+    /// More elements than memory has addresses, for elements of any size.
     #[error("a tensor of shape {shape:?} has more elements than can be counted")]
     TooLarge {
         /// The shape; axes of length 0 do not make it smaller.
@@ -19,21 +19,21 @@ pub enum Error {
         shape: Vec<usize>,
         /// The strides, in elements.
         strides: Vec<isize>,
-        /// Where the first element would be, in elements.
+        /// Position of the first element, in elements.
         offset: usize,
     },
     /// A layout that needs more elements than there are.
     #[error("the layout needs {expected} elements, but there are {found}")]
     BufferTooSmall {
-        /// How many elements it needs.
+        /// Number of elements that the layout needs.
         expected: usize,
-        /// How many there are.
+        /// Number of elements in the buffer.
         found: usize,
     },
     /// Lists that must have the same number of axes.
     #[error("{what}: {expected} axes are needed, but there are {found}")]
     Rank {
-        /// What has the wrong number, such as "the strides".
+        /// The list of the wrong length, such as "the strides".
         what: &'static str,
         /// The right number.
         expected: usize,
@@ -50,7 +50,7 @@ pub enum Error {
         /// The strides, in elements.
         strides: Vec<isize>,
     },
-    /// An axis that was to disappear, but that has not exactly one entry.
+    /// An axis to be removed that does not have exactly one entry.
     #[error("axis {axis} has {len} entries; only an axis of one can be left out")]
     NotOne {
         /// The axis, counted from 0.
@@ -63,9 +63,9 @@ pub enum Error {
     Range {
         /// The axis, counted from 0.
         axis: usize,
-        /// Where the range begins.
+        /// First index of the range.
         begin: usize,
-        /// Where it ends.
+        /// End of the range.
         end: usize,
         /// The length of the axis.
         len: usize,
@@ -83,7 +83,7 @@ pub enum Error {
     /// A number that must not be 0, such as the hop of windows.
     #[error("{what} must not be 0")]
     Zero {
-        /// What must not be 0.
+        /// The name of the number that must not be 0.
         what: &'static str,
     },
     /// A shape that cannot be repeated to become another one.
@@ -91,15 +91,15 @@ pub enum Error {
     Broadcast {
         /// The shape.
         from: Vec<usize>,
-        /// What it was to become.
+        /// The requested shape.
         to: Vec<usize>,
     },
     /// A shape with another number of elements, or with more than one length left open.
     #[error("{len} elements cannot have the shape {}", to.iter().map(|n| n.map_or("?".into(), |n| n.to_string())).collect::<Vec<_>>().join(", "))]
     Reshape {
-        /// How many elements there are.
+        /// Number of elements.
         len: usize,
-        /// The shape that was asked for; what was left open is `None`.
+        /// The requested shape; a length left open is `None`.
         to: Vec<Option<usize>>,
     },
     /// A shape with a negative length other than -1, which stands for "whatever is left".
@@ -113,7 +113,7 @@ pub enum Error {
     /// A coordinate that is out of range.
     #[error("coordinate {found} of axis {axis} at position {position} is out of range: the axis has {len} entries")]
     Coordinate {
-        /// Which of the given coordinates it belongs to (0 if there is one only).
+        /// Index of the coordinate in the given list (0 if there is only one).
         position: usize,
         /// The axis, counted from 0.
         axis: usize,
@@ -125,7 +125,7 @@ pub enum Error {
     /// An offset that is out of range.
     #[error("offset {found} at position {position} is out of range: there are {len} elements")]
     Offset {
-        /// Which of the given offsets it is (0 if there is one only).
+        /// Index of the offset in the given list (0 if there is only one).
         position: usize,
         /// The offset.
         found: i64,
@@ -135,11 +135,11 @@ pub enum Error {
     /// A sequence that never arrives, or one with more numbers than can be counted.
     #[error("no sequence of numbers goes from {start} to {stop} in steps of {step}")]
     Sequence {
-        /// Where it was to start.
+        /// The requested start.
         start: String,
-        /// Where it was to stop.
+        /// The requested stop.
         stop: String,
-        /// How far apart its numbers were to be.
+        /// The requested step.
         step: String,
     },
     /// Nothing where at least one tensor is needed.
@@ -148,7 +148,7 @@ pub enum Error {
     /// Shapes that must be equal.
     #[error("{what} must have the shape {expected:?}, but it has {found:?}")]
     ShapeMismatch {
-        /// What has the wrong shape, such as "the output".
+        /// The tensor of the wrong shape, such as "the output".
         what: &'static str,
         /// The right shape.
         expected: Vec<usize>,
@@ -168,7 +168,7 @@ pub enum Error {
         /// The length of `strides`.
         strides: usize,
     },
-    /// A second ellipsis, whose share of the axes nobody could tell.
+    /// A second ellipsis: the axes of each would be ambiguous.
     #[error("an index can have one ellipsis only")]
     MultipleEllipses,
     /// An index or a range of a tensor that has no axes.
@@ -177,9 +177,9 @@ pub enum Error {
     /// More indexes and ranges than the tensor has axes.
     #[error("{found} axes are indexed, but there are only {rank}")]
     TooManyIndices {
-        /// The number of axes that there are.
+        /// The number of axes of the input.
         rank: usize,
-        /// How many the entries take.
+        /// Number of axes that the entries take.
         found: usize,
     },
     /// A step of 0, which leads nowhere.
@@ -209,7 +209,7 @@ pub enum Error {
         /// The length of the axis.
         size: usize,
     },
-    /// A gradient of another shape than what it is the gradient of.
+    /// A gradient whose shape is not the shape of the slice.
     #[error("the gradient must have the shape {expected:?} of the slice, but it has {found:?}")]
     GradientShape {
         /// The shape of the slice.
@@ -217,7 +217,7 @@ pub enum Error {
         /// The shape of the gradient.
         found: Vec<usize>,
     },
-    /// A value that cannot be repeated to the shape of what it is assigned to.
+    /// A value that cannot be broadcast to the shape of the slice that it is assigned to.
     #[error("a value of shape {value:?} cannot be assigned to a slice of shape {slice:?}")]
     ValueShape {
         /// The shape of the value.
@@ -232,9 +232,9 @@ pub enum Error {
         starts: usize,
         /// The number of ends.
         ends: usize,
-        /// The number of axes; that of starts where they were left out.
+        /// The number of axes; the number of starts if axes were left out.
         axes: usize,
-        /// The number of steps; that of starts where they were left out.
+        /// The number of steps; the number of starts if steps were left out.
         steps: usize,
     },
     /// An axis that the tensor does not have.

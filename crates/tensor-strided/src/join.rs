@@ -19,7 +19,7 @@ use crate::view::{TensorView, TensorViewMut};
 /// ```
 ///
 /// # Errors
-/// [`Error::NoTensors`], [`Error::Axis`], [`Error::ShapeMismatch`] where they differ along another
+/// [`Error::NoTensors`], [`Error::Axis`], [`Error::ShapeMismatch`] if they differ along another
 /// axis, [`Error::TooLarge`].
 #[doc(alias = "concatenate")]
 #[doc(alias = "cat")]
@@ -38,7 +38,7 @@ pub fn concat<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Result<
 /// As [`concat()`], into memory that is there already.
 ///
 /// # Errors
-/// Those of [`concat()`], and [`Error::ShapeMismatch`] where `out` has another shape than the
+/// The errors of [`concat()`], and [`Error::ShapeMismatch`] if `out` has another shape than the
 /// result.
 pub fn concat_into<T: Element>(
     tensors: &[TensorView<'_, T>],
@@ -71,7 +71,8 @@ pub fn stack<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Result<T
 /// As [`stack`], into memory that is there already.
 ///
 /// # Errors
-/// Those of [`stack`], and [`Error::ShapeMismatch`] where `out` has another shape than the result.
+/// The errors of [`stack`], and [`Error::ShapeMismatch`] if `out` has another shape than the
+/// result.
 pub fn stack_into<T: Element>(
     tensors: &[TensorView<'_, T>],
     axis: isize,
@@ -125,7 +126,7 @@ fn copy_parts<T: Element>(
 
 /// A layout is all that a repetition needs.
 impl<T: Element> TensorView<'_, T> {
-    /// The whole tensor so many times along an axis.
+    /// Repeats the whole tensor `times` times along an axis.
     ///
     /// # Errors
     /// [`Error::Axis`], [`Error::TooLarge`].

@@ -1,9 +1,9 @@
-//! Where the elements of a tensor lie: shape, strides and offset.
+//! The position of the elements of a tensor in memory: shape, strides and offset.
 
 use crate::dims::{Dims, Shape, Strides};
 use crate::error::Error;
 
-/// Which index runs fastest.
+/// The index that runs fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
     /// The last index, as in C: rows are contiguous.
@@ -15,8 +15,8 @@ pub enum Order {
     F,
 }
 
-/// Where each element lies in a buffer: element `[i, j, ..]` at `offset + i * strides[0] + j *
-/// strides[1] + ..`.
+/// The position of each element in a buffer: element `[i, j, ..]` is at
+/// `offset + i * strides[0] + j * strides[1] + ..`.
 ///
 /// ```text
 ///   buffer     0  1  2  3  4  5  6  7  8  9 10 11      shape [3, 4], strides [4, 1], offset 0
@@ -64,7 +64,7 @@ impl Layout {
     /// same one.
     ///
     /// # Errors
-    /// [`Error::Rank`] where there is not one stride for each axis, [`Error::TooLarge`],
+    /// [`Error::Rank`] if there is not one stride for each axis, [`Error::TooLarge`],
     /// [`Error::OutOfRange`].
     pub fn new(shape: impl AsRef<[usize]>, strides: impl AsRef<[isize]>, offset: usize) -> Result<Self, Error> {
         let (shape, strides) = (Shape::from(shape.as_ref()), Strides::from(strides.as_ref()));
@@ -85,10 +85,10 @@ impl Layout {
         Ok(Self { shape: shape.into(), strides: dense_strides(shape, order), offset: 0 })
     }
 
-    /// Parts that are known to be good, because they pick elements of a good layout.
+    /// Makes a layout of unchecked parts that pick elements of a valid layout.
     ///
-    /// Views check once more that they stay within their buffer; this is for view algebra, whose
-    /// result cannot be wrong.
+    /// Views check once more that they stay within their buffer. This is for operations on
+    /// layouts whose result cannot be wrong.
     #[inline]
     pub(crate) fn reshaped_parts(shape: Shape, strides: Strides, offset: usize) -> Self {
         debug_assert_eq!(shape.len(), strides.len());
@@ -102,14 +102,14 @@ impl Layout {
         &self.shape
     }
 
-    /// How far apart the elements along each axis lie, in elements.
+    /// The distance between the elements along each axis, in elements.
     #[inline]
     #[must_use]
     pub fn strides(&self) -> &Strides {
         &self.strides
     }
 
-    /// Where element `[0, .., 0]` lies, in elements from the start of the buffer.
+    /// Position of element `[0, .., 0]`, in elements from the start of the buffer.
     #[inline]
     #[must_use]
     pub fn offset(&self) -> usize {
@@ -151,14 +151,14 @@ impl Layout {
         self.shape.iter().product()
     }
 
-    /// Whether some axis has length 0.
+    /// Returns `true` if some axis has length 0.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
 
-    /// How many elements a buffer must have for all of this layout to be in it. A layout without
+    /// The least number of elements of a buffer that holds all of this layout. A layout without
     /// elements still has an offset, which must not be beyond the end.
     #[inline]
     #[must_use]
@@ -166,9 +166,8 @@ impl Layout {
         self.checked_range().map_or(usize::MAX, |(_, end)| end)
     }
 
-    /// The lowest offset and one past the highest; twice the offset where there are no elements.
-    /// `None` where that overflows or would be negative, which no layout that was built with checks
-    /// is.
+    /// The lowest offset and one past the highest; twice the offset if there are no elements.
+    /// `None` on overflow or a negative offset, which a layout built with checks never has.
     #[inline]
     pub(crate) fn checked_range(&self) -> Option<(usize, usize)> {
         let start = isize::try_from(self.offset).ok()?;
@@ -215,7 +214,7 @@ impl Layout {
         Some(offset)
     }
 
-    /// Why [`offset_of`](Self::offset_of) gave nothing.
+    /// The reason why [`offset_of`](Self::offset_of) returned `None`.
     #[cold]
     pub(crate) fn no_element(&self, coordinate: &[usize]) -> Error {
         if coordinate.len() != self.rank() {
@@ -225,8 +224,8 @@ impl Layout {
         Error::Index { axis: outside, index: coordinate[outside], len: self.shape[outside] }
     }
 
-    /// Whether the elements are contiguous in C order. Axes of length 1 do not count; no elements
-    /// always do.
+    /// Returns `true` if the elements are contiguous in C order. Axes of length 1 do not count; a
+    /// layout without elements is always contiguous.
     #[must_use]
     #[doc(alias = "c_contiguous")]
     #[doc(alias = "is_standard_layout")]
@@ -234,8 +233,8 @@ impl Layout {
         self.is_dense(Order::C)
     }
 
-    /// Whether the elements are contiguous in Fortran order. Axes of length 1 do not count; no
-    /// elements always do.
+    /// Returns `true` if the elements are contiguous in Fortran order. Axes of length 1 do not
+    /// count; a layout without elements is always contiguous.
     #[must_use]
     #[doc(alias = "f_contiguous")]
     pub fn is_fortran(&self) -> bool {
@@ -257,10 +256,10 @@ impl Layout {
             }
     }
 
-    /// Whether no two coordinates can be the same element, as far as can be told without search:
-    /// sorted by stride, each step is longer than all the smaller axes together. So it is for dense
-    /// layouts and whatever is sliced, permuted, flipped, reshaped in place or taken along
-    /// diagonals of them; strides of 0 and overlapping windows are not.
+    /// Returns `true` if a simple test proves that no two coordinates are the same element:
+    /// sorted by stride, each step is longer than all the smaller axes together. This holds for
+    /// dense layouts and for all layouts sliced, permuted, flipped, reshaped in place or taken
+    /// along diagonals of them. It does not hold for strides of 0 and overlapping windows.
     pub(crate) fn is_nested(&self) -> bool {
         if self.is_empty() {
             return true;
@@ -304,7 +303,7 @@ impl Layout {
     /// Axes that `pick` leaves are kept as they are.
     ///
     /// # Errors
-    /// Those of `pick`; this has no meaning then.
+    /// The errors of `pick`; the layout has no meaning then.
     ///
     /// # Panics
     /// If it comes to another number of axes than `rank`.
@@ -453,7 +452,7 @@ impl Iterator for Walk {
 
 impl ExactSizeIterator for Walk {}
 
-/// Whether the number of elements fits in an `isize`, even if axes of length 0 had length 1.
+/// Checks that the number of elements fits in an `isize`, even if axes of length 0 had length 1.
 pub(crate) fn check_size(shape: &[usize]) -> Result<(), Error> {
     let size = shape.iter().try_fold(1_usize, |size, &n| size.checked_mul(n.max(1)));
     match size.is_some_and(|size| isize::try_from(size).is_ok()) {

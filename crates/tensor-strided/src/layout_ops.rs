@@ -13,7 +13,7 @@ pub(crate) fn resolve_axis(axis: isize, rank: usize) -> Result<usize, Error> {
     resolved.filter(|&axis| axis < rank).ok_or_else(|| Error::Axis { axis: axis.to_i64(), rank })
 }
 
-/// What all these shapes become when they meet in one operation: aligned at their last axes, each
+/// The common shape to which all these shapes are broadcast: aligned at their last axes, each
 /// axis has the length that is not 1.
 ///
 /// ```
@@ -65,7 +65,7 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Rank`] where there is not one for each axis, [`Error::Axis`],
+    /// [`Error::Rank`] if there is not one for each axis, [`Error::Axis`],
     /// [`Error::RepeatedAxis`].
     #[doc(alias = "transpose")]
     #[doc(alias = "permuted_axes")]
@@ -319,11 +319,12 @@ impl Layout {
         }
     }
 
-    /// The same elements in another shape, read and filled in this order; `None` where only a copy
+    /// The same elements in another shape, read and filled in this order; `None` if only a copy
     /// can have it.
     ///
-    /// One length may be -1, for whatever is left. Nothing but NumPy's rules decides when no copy
-    /// is needed: axes whose elements follow each other evenly can be merged and then split.
+    /// One length may be -1; it is computed from the number of elements. NumPy's rules decide
+    /// when no copy is needed: axes whose elements follow each other evenly can be merged and
+    /// then split.
     ///
     /// ```
     /// use tensor_strided::{Layout, Order};
@@ -336,7 +337,7 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Reshape`] where the number of elements is another one or more than one length is
+    /// [`Error::Reshape`] if the number of elements is another one or more than one length is
     /// open, [`Error::NegativeLength`], [`Error::TooLarge`].
     pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
         let shape = self.resolve_shape(to.as_ref())?;
@@ -355,10 +356,10 @@ impl Layout {
         Ok(strides.map(|strides| Self::reshaped_parts(shape, strides, self.offset())))
     }
 
-    /// The order in which the elements are contiguous: Fortran's where they do so in that alone,
-    /// else C's.
+    /// The order in which the elements are contiguous: [`Order::F`] if they are contiguous in
+    /// Fortran order but not in C order, else [`Order::C`].
     ///
-    /// This is what NumPy calls order `A`.
+    /// NumPy calls this order `A`.
     #[must_use]
     pub fn natural_order(&self) -> Order {
         if self.is_fortran() && !self.is_contiguous() { Order::F } else { Order::C }

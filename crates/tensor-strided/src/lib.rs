@@ -1,10 +1,10 @@
 //! N-d arrays with any strides: views that copy nothing, TensorFlow's `strided_slice` to the
 //! letter, and fast copies.
 //!
-//! A tensor is flat memory and a [`Layout`]: how long each axis is, how far apart its entries lie,
-//! and where the first one is. Slicing, permuting, reversing, repeating and cutting into frames
-//! only write another layout. The rank is chosen at run time, and up to eight axes no layout
-//! allocates.
+//! A tensor is flat memory and a [`Layout`]: the length of each axis, the distance between its
+//! entries, and the position of the first one. Slicing, permuting, reversing, repeating and
+//! cutting into frames only write another layout. The rank is chosen at run time. Layouts of up
+//! to eight axes do not allocate.
 //!
 //! ```text
 //!   buffer   0 1 2 3 4 5 6 7 8 9 10 11
@@ -44,9 +44,9 @@
 //! ```
 //!
 //! # Slices
-//! There are three ways to say what to pick, and each gives a view: TensorFlow's [`StridedSlice`]
-//! with its five masks, Python's brackets as the macro [`ix!`] or as text in an [`IndexSpec`], and
-//! ONNX's [`OnnxSlice`]. The module [`slice`](mod@slice) is their guide.
+//! There are three ways to write a slice, and each gives a view: TensorFlow's [`StridedSlice`]
+//! with its five masks, Python's brackets as the macro [`ix!`] or as text in an [`IndexSpec`],
+//! and ONNX's [`OnnxSlice`]. The module [`slice`](mod@slice) is their guide.
 //!
 //! # Coming from elsewhere
 //! Names of NumPy, TensorFlow, PyTorch and ndarray lead here in the search of this page.
@@ -94,16 +94,16 @@
 //! | `lanes`, `outer_iter`, `axis_chunks_iter` | [`TensorView::lanes`], [`TensorView::axis_iter`], [`TensorView::axis_chunks`] |
 //! | `mapv`, `Zip`, `zip_mut_with` | [`Tensor::map`], [`TensorView::zip_map`], [`TensorViewMut::zip_apply`] |
 //!
-//! # What always holds
-//! - Every element that a view names lies in the memory that it borrows: checked when it is made,
-//!   and again whenever its layout changes.
+//! # Invariants
+//! - Every element that a view names is in the memory that it borrows. This is checked when the
+//!   view is made, and again whenever its layout changes.
 //! - No two coordinates of a [`TensorViewMut`] or a [`Tensor`] are the same element.
 //! - The number of elements and all distances fit in an `isize`; a shape for which they would not
 //!   is an [`Error`].
 //! - Serial and parallel copies give the same result.
 //!
-//! No input makes this crate panic, but for coordinates in brackets (`x[[1, 2]]`) that are out of
-//! range, as in slices.
+//! The only inputs that make this crate panic are coordinates in brackets (`x[[1, 2]]`) that are
+//! out of range, as in slices.
 //!
 //! # Unsafe code
 //! Two private modules have it: `raw`, a pointer with a layout behind the views, because the gaps
@@ -115,10 +115,10 @@
 //! from and to arrays.
 //!
 //! # When not to use it
-//! For linear algebra, take `kaldi-matrix`, `faer` or `ndarray`; arithmetic here is what
-//! [`TensorView::map`] and [`TensorView::zip_map`] are given. For lists of different lengths, take
-//! `ragged-core`. Where the rank is known when compiling and no axis runs backwards, ndarray's
-//! `Array2` and its kin index faster.
+//! For linear algebra, take `kaldi-matrix`, `faer` or `ndarray`; the only arithmetic here is in
+//! the closures passed to [`TensorView::map`] and [`TensorView::zip_map`]. For lists of different
+//! lengths, take `ragged-core`. If the rank is known at compile time and no axis runs backwards,
+//! ndarray's `Array2` and its kin index faster.
 
 #![deny(unsafe_code)]
 

@@ -1,9 +1,9 @@
 //! `.npy`, NumPy's file of one array.
 //!
 //! Versions 1 to 3 of the format are read, in C and Fortran order, with numbers of either byte
-//! order. Nothing in a file is trusted: memory is taken only as bytes arrive, and what is wrong
-//! with a header is an error with its position. What is written is what NumPy 2 writes, byte by
-//! byte, in little endian.
+//! order. Nothing in a file is trusted: memory is allocated only as bytes arrive, and an invalid
+//! header is an error with its position. Files are written as NumPy 2 writes them, byte by byte,
+//! in little endian.
 //!
 //! ```
 //! use tensor_strided::Tensor;
@@ -36,7 +36,7 @@ use crate::layout::{Layout, Order};
 use crate::tensor::Tensor;
 use crate::view::TensorView;
 
-/// How much is read at once, and how much memory is taken before any of it was seen.
+/// Number of bytes read at once, and the most memory allocated before any data was read.
 const CHUNK: usize = 1 << 16;
 
 /// Why a `.npy` file cannot be read or written.
@@ -46,7 +46,7 @@ pub enum NpyError {
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The first bytes are not those of the format.
+    /// The file does not start with the first bytes of the format.
     #[error("this is no .npy file: it does not start with \\x93NUMPY")]
     NotNpy,
     /// A version of the format that is not known here.
@@ -65,12 +65,12 @@ pub enum NpyError {
         /// The longest one that is read.
         limit: u64,
     },
-    /// A header that is not what it should be.
+    /// An invalid header.
     #[error("the header is wrong at byte {position}: {problem}")]
     Header {
-        /// Where, counted from the start of the header.
+        /// Position of the error, counted from the start of the header.
         position: usize,
-        /// What is wrong.
+        /// The kind of error.
         problem: HeaderProblem,
     },
     /// Elements of another type than the one asked for.
@@ -84,9 +84,9 @@ pub enum NpyError {
     /// Fewer elements than the header claims.
     #[error("the file ends after {found} of {expected} bytes of elements")]
     Truncated {
-        /// How many bytes the elements should have.
+        /// Number of bytes that the elements should have.
         expected: u64,
-        /// How many there are.
+        /// Number of bytes found.
         found: u64,
     },
     /// A shape that no memory can hold.
@@ -141,9 +141,9 @@ impl<T: NpyElement> Tensor<T> {
 }
 
 impl Tensor<f32> {
-    /// Reads an array of real numbers of any type, up to its last byte: integers, booleans as 0 and 1, and
-    /// floating point of 16, 32 and 64 bits. What `f32` cannot hold is rounded to it. A Fortran-ordered
-    /// one keeps its order.
+    /// Reads an array of real numbers of any type, up to its last byte: integers, booleans as 0
+    /// and 1, and floating point of 16, 32 and 64 bits. Values that `f32` cannot represent are
+    /// rounded. A Fortran-ordered array keeps its order.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -195,7 +195,8 @@ impl<R: Read> Elements<R> {
 }
 
 impl<T: NpyElement> TensorView<'_, T> {
-    /// Writes the array: in Fortran order if it lies so, else in C order.
+    /// Writes the array: in Fortran order if its elements are contiguous in that order, else in C
+    /// order.
     ///
     /// # Errors
     /// [`NpyError::Io`].
@@ -225,8 +226,8 @@ impl<T: NpyElement> TensorView<'_, T> {
     }
 }
 
-/// `len` elements, read in chunks: no more memory is taken than about twice of what there really
-/// is.
+/// Reads `len` elements in chunks. It allocates at most about twice the memory that the data
+/// really needs.
 fn read_elements<T: NpyElement>(mut input: impl Read, len: usize, big_endian: bool) -> Result<Vec<T>, NpyError> {
     let per_chunk = CHUNK / size_of::<T>();
     let mut elements: Vec<T> = Vec::with_capacity(len.min(per_chunk));

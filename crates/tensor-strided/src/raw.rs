@@ -1,9 +1,9 @@
-//! Memory seen through a layout: a pointer, how much may be reached from it, and where the elements
-//! lie.
+//! Memory seen through a layout: a pointer, the number of elements that may be accessed from it,
+//! and their positions.
 //!
 //! The elements of a view that comes from elsewhere may have gaps between them that others write
-//! to, so no slice over all of it may exist. What holds for both types here, and is checked
-//! whenever one is made or its layout changes:
+//! to, so no slice over all of it may exist. Both types here keep these invariants, which are
+//! checked whenever a view is made or its layout changes:
 //!
 //! - the layout stays within `len` elements from `base`, and each of its elements is initialised
 //!   and borrowed for `'a`;
@@ -33,7 +33,7 @@ pub(crate) struct Raw<'a, T> {
     borrow: PhantomData<&'a T>,
 }
 
-/// Elements that can be read and written for `'a`, by nobody else.
+/// Elements that can be read and written for `'a`, and that no other code accesses.
 pub(crate) struct RawMut<'a, T> {
     base: NonNull<T>,
     len: usize,
@@ -63,7 +63,7 @@ fn check_len(layout: &Layout, len: usize) -> Result<(), Error> {
     }
 }
 
-/// That `part` has the shape of `source` and names each of `len` elements once at most.
+/// Panics unless `part` has the shape of `source` and names each of `len` elements at most once.
 fn check_part<T>(source: &Raw<'_, T>, part: &Layout, len: usize) {
     assert_eq!(source.layout.shape(), part.shape(), "a copy between different shapes");
     assert!(part.min_len() <= len && part.is_nested(), "{part:?} was taken from {len} elements");
@@ -93,11 +93,11 @@ impl<'a, T> Raw<'a, T> {
         raw
     }
 
-    /// [`with_layout`](Self::with_layout) of what `fill` makes of this layout, in place: layouts
-    /// are large, and are better not moved.
+    /// [`with_layout`](Self::with_layout) of the layout that `fill` writes from this one, in
+    /// place: layouts are large, so this avoids a move.
     ///
     /// # Errors
-    /// Those of `fill`.
+    /// The errors of `fill`.
     ///
     /// # Panics
     /// As [`with_layout`](Self::with_layout).
@@ -109,11 +109,11 @@ impl<'a, T> Raw<'a, T> {
         Ok(raw)
     }
 
-    /// [`cut`](Self::cut) of the elements of `data` that `layout` names, or might: only what `fill`
-    /// makes of it is looked at.
+    /// [`cut`](Self::cut) of the elements of `data` that `layout` names. `layout` itself is not
+    /// checked, only the result of `fill`.
     ///
     /// # Errors
-    /// Those of `fill`.
+    /// The errors of `fill`.
     ///
     /// # Panics
     /// As [`with_layout`](Self::with_layout).
@@ -154,7 +154,7 @@ impl<'a, T> Raw<'a, T> {
         }
     }
 
-    /// Where element `[0, .., 0]` lies; not to be read through if there are no elements.
+    /// Address of element `[0, .., 0]`; must not be read if there are no elements.
     #[inline]
     fn origin(&self) -> *const T {
         self.base.as_ptr().wrapping_add(self.layout.offset())
@@ -224,8 +224,8 @@ impl<'a, T> RawMut<'a, T> {
         RawMut { base: self.base, len: self.len, layout: self.layout.clone(), borrow: PhantomData }
     }
 
-    /// Two views without a common element: what comes before entry `at` of an axis, and what comes
-    /// from it on.
+    /// Splits an axis into two views without a common element: the entries before `at`, and the
+    /// entries from `at` on.
     pub(crate) fn split_at(self, axis: isize, at: usize) -> Result<(Self, Self), Error> {
         let resolved = resolve_axis(axis, self.layout.rank())?;
         let before = self.layout.narrow(axis, 0..at)?;
@@ -264,7 +264,7 @@ impl<'a, T> RawMut<'a, T> {
         }
     }
 
-    /// Where element `[0, .., 0]` lies; not to be used if there are no elements.
+    /// Address of element `[0, .., 0]`; must not be used if there are no elements.
     #[inline]
     fn origin(&self) -> *mut T {
         self.base.as_ptr().wrapping_add(self.layout.offset())
@@ -278,8 +278,8 @@ impl<T: Element> RawMut<'_, T> {
     /// If the shapes differ.
     pub(crate) fn copy_from(&mut self, source: &Raw<'_, T>) {
         assert_eq!(self.layout.shape(), source.layout.shape(), "a copy between different shapes");
-        // SAFETY: both layouts name elements of these shapes; the targets are distinct, and nobody
-        // else can read or write them, so `source` has none of them.
+        // SAFETY: both layouts name elements of these shapes; the targets are distinct, and no
+        // other code can read or write them, so `source` has none of them.
         unsafe {
             copy::copy(
                 self.layout.shape(),

@@ -1,4 +1,4 @@
-//! Other shapes of the same elements, by NumPy's rules: a view where there is one, else a copy.
+//! Other shapes of the same elements, by NumPy's rules: a view if possible, else a copy.
 
 use crate::dims::Shape;
 use crate::element::Element;
@@ -8,17 +8,17 @@ use crate::slice::IndexInteger;
 use crate::tensor::Tensor;
 use crate::view::TensorView;
 
-/// A view of what was there, or a copy of it.
+/// A reshaped tensor: a view of the original memory, or a copy.
 #[derive(Clone)]
 pub enum TensorCow<'a, T> {
     /// The same memory.
     View(TensorView<'a, T>),
-    /// Memory of its own.
+    /// A tensor with its own memory.
     Owned(Tensor<T>),
 }
 
 impl<'a, T: Element> TensorCow<'a, T> {
-    /// Whether it is the same memory.
+    /// Returns `true` if it is the same memory.
     pub fn is_view(&self) -> bool {
         matches!(self, Self::View(_))
     }
@@ -36,7 +36,7 @@ impl<'a, T: Element> TensorCow<'a, T> {
         self.layout().shape()
     }
 
-    /// Where the elements lie.
+    /// Layout of the elements.
     pub fn layout(&self) -> &Layout {
         match self {
             Self::View(view) => view.layout(),
@@ -44,7 +44,7 @@ impl<'a, T: Element> TensorCow<'a, T> {
         }
     }
 
-    /// A tensor of its own: what was copied, or a copy of the view.
+    /// Returns an owned tensor: the copy itself, or a copy of the view.
     pub fn into_tensor(self) -> Tensor<T> {
         match self {
             Self::View(view) => view.to_contiguous(),
@@ -54,8 +54,8 @@ impl<'a, T: Element> TensorCow<'a, T> {
 }
 
 impl<'a, T: Element> TensorView<'a, T> {
-    /// The same elements in another shape, in C order: a view where there is one, else a copy. One
-    /// length may be -1, for whatever is left.
+    /// The same elements in another shape, in C order: a view if possible, else a copy. One
+    /// length may be -1; it is computed from the number of elements.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -69,7 +69,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Layout::reshape`].
+    /// The errors of [`Layout::reshape`].
     #[doc(alias = "view")]
     #[doc(alias = "to_shape")]
     pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>) -> Result<TensorCow<'a, T>, Error> {
@@ -79,7 +79,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// [`reshape`](Self::reshape), with the elements read and filled in this order.
     ///
     /// # Errors
-    /// Those of [`Layout::reshape`].
+    /// The errors of [`Layout::reshape`].
     pub fn reshape_order<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'a, T>, Error> {
         let to = to.as_ref();
         match self.reshape_view(to, order)? {
@@ -88,7 +88,8 @@ impl<'a, T: Element> TensorView<'a, T> {
         }
     }
 
-    /// All elements along one axis, in C order: a view where they are contiguous so, else a copy.
+    /// All elements along one axis, in C order: a view if they are contiguous in that order, else
+    /// a copy.
     ///
     /// # Errors
     /// None in practice: the elements can always be counted.
@@ -124,7 +125,7 @@ impl<T: Element> Tensor<T> {
     /// [`TensorView::reshape`].
     ///
     /// # Errors
-    /// Those of [`Layout::reshape`].
+    /// The errors of [`Layout::reshape`].
     pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>) -> Result<TensorCow<'_, T>, Error> {
         self.view().reshape(to)
     }
@@ -133,7 +134,7 @@ impl<T: Element> Tensor<T> {
     /// [`TensorView::reshape_order`].
     ///
     /// # Errors
-    /// Those of [`Layout::reshape`].
+    /// The errors of [`Layout::reshape`].
     pub fn reshape_order<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'_, T>, Error> {
         self.view().reshape_order(to, order)
     }
@@ -142,7 +143,7 @@ impl<T: Element> Tensor<T> {
     /// [`TensorView::reshape`].
     ///
     /// # Errors
-    /// Those of [`Layout::reshape`].
+    /// The errors of [`Layout::reshape`].
     pub fn into_shape<L: IndexInteger>(self, to: impl AsRef<[L]>) -> Result<Self, Error> {
         self.into_shape_order(to, Order::C)
     }
@@ -150,7 +151,7 @@ impl<T: Element> Tensor<T> {
     /// [`into_shape`](Self::into_shape), with the elements read and filled in this order.
     ///
     /// # Errors
-    /// Those of [`Layout::reshape`].
+    /// The errors of [`Layout::reshape`].
     pub fn into_shape_order<L: IndexInteger>(self, to: impl AsRef<[L]>, order: Order) -> Result<Self, Error> {
         let to = to.as_ref();
         match self.layout().reshape(to, order)? {

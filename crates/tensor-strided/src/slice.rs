@@ -16,9 +16,9 @@
 //! | backwards | [`TensorView::strided_slice_grad`](crate::TensorView::strided_slice_grad), [`strided_slice_grad_into`](crate::TensorView::strided_slice_grad_into) |
 //! | without a tensor | [`StridedSlice::output_shape`], [`resolve`](StridedSlice::resolve), [`infer_shape`](StridedSlice::infer_shape), and [`infer_shape()`] where the slice itself is not known |
 //!
-//! # What an entry of `strided_slice` is
+//! # The meaning of an entry of `strided_slice`
 //! Entry `i` is position `i` of begin, end and strides, and bit `i` of each mask. The first line
-//! that fits is what it is:
+//! of this table that fits gives its meaning:
 //!
 //! | the bit is set in | it is | it takes | it gives | looked at |
 //! |---|---|---|---|---|
@@ -51,7 +51,7 @@
 //! negative stride, an element out of bounds.
 //!
 //! # Two examples, step by step
-//! They are those of carter2005's article of 2020 on how `strided_slice` is computed (in Chinese),
+//! Both are from carter2005's article of 2020 on how `strided_slice` is computed (in Chinese),
 //! whose shapes for both are right.
 //!
 //! The input is `[6, 3, 4, 10]`, begin `[0, 0, 2, 2]`, end `[3, 2, 4, 8]`, all strides 1,

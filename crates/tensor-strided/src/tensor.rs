@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::layout::{Layout, Order, dense_strides};
 use crate::view::{TensorView, TensorViewMut, layout_of_all};
 
-/// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to what is
-/// shared copies it first.
+/// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to shared
+/// memory copies it first.
 pub struct Tensor<T> {
     buffer: Buffer<T>,
     /// Fits the buffer and names no element twice.
@@ -37,7 +37,7 @@ impl<T: Element> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also if there are too many elements.
     #[doc(alias = "from_shape_vec")]
     #[doc(alias = "array")]
     pub fn from_vec(shape: impl AsRef<[usize]>, elements: impl Into<Buffer<T>>) -> Result<Self, Error> {
@@ -48,7 +48,7 @@ impl<T: Element> Tensor<T> {
     /// A copy of elements in C order.
     ///
     /// # Errors
-    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also if there are too many elements.
     pub fn from_slice(shape: impl AsRef<[usize]>, elements: &[T]) -> Result<Self, Error> {
         Self::from_vec(shape, elements.to_vec())
     }
@@ -56,7 +56,7 @@ impl<T: Element> Tensor<T> {
     /// The elements of `buffer` that `layout` names.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same
+    /// [`Error::BufferTooSmall`], [`Error::Overlap`] if two coordinates could be the same
     /// element.
     pub fn from_parts(buffer: impl Into<Buffer<T>>, layout: Layout) -> Result<Self, Error> {
         let buffer = buffer.into();
@@ -68,14 +68,14 @@ impl<T: Element> Tensor<T> {
         Ok(Self { buffer, layout })
     }
 
-    /// The memory and where the elements lie in it. Nothing is copied.
+    /// The memory and the layout of the elements in it. Nothing is copied.
     #[must_use]
     pub fn into_parts(self) -> (Buffer<T>, Layout) {
         (self.buffer, self.layout)
     }
 
-    /// All elements in C order: moved if they lie so and nothing else shares the memory, else
-    /// copied.
+    /// All elements in C order: moved if they are contiguous in that order and nothing else
+    /// shares the memory, else copied.
     #[must_use]
     pub fn into_vec(self) -> Vec<T> {
         let Self { buffer, layout } = self;
@@ -95,7 +95,7 @@ impl<T: Element> Tensor<T> {
         Self { buffer: elements.into(), layout: Layout::reshaped_parts(shape.into(), strides, 0) }
     }
 
-    /// Where the elements lie.
+    /// Layout of the elements.
     #[inline]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -107,13 +107,13 @@ impl<T: Element> Tensor<T> {
         self.layout.shape()
     }
 
-    /// How far apart the elements along each axis lie, in elements.
+    /// The distance between the elements along each axis, in elements.
     #[inline]
     pub fn strides(&self) -> &Strides {
         self.layout.strides()
     }
 
-    /// An element, `None` where the coordinate is out of range or has the wrong length.
+    /// An element, `None` if the coordinate is out of range or has the wrong length.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -130,7 +130,7 @@ impl<T: Element> Tensor<T> {
         self.layout.offset_of(coordinate.into_numbers()).and_then(|offset| self.buffer.get(offset))
     }
 
-    /// An element for writing, `None` where the coordinate is out of range or has the wrong length.
+    /// An element for writing, `None` if the coordinate is out of range or has the wrong length.
     /// Shared memory is copied first.
     #[inline]
     pub fn get_mut(&mut self, coordinate: impl Coordinate) -> Option<&mut T> {
@@ -169,8 +169,8 @@ impl<T: Element> Tensor<T> {
         view_of(&self.buffer, self.layout.clone())
     }
 
-    /// A view with the layout that `fill` makes of this one, in place; it picks among the elements
-    /// of this tensor.
+    /// A view whose layout `fill` writes, from the layout of this tensor; it picks among the
+    /// elements of this tensor.
     #[inline]
     pub(crate) fn cut(
         &self,
@@ -199,7 +199,7 @@ fn view_of<T: Element>(buffer: &[T], layout: Layout) -> TensorView<'_, T> {
 }
 
 impl<T: Element> TensorView<'_, T> {
-    /// A tensor of its own in C order. Copies the elements.
+    /// A tensor with its own memory, in C order. Copies the elements.
     #[doc(alias = "ascontiguousarray")]
     #[doc(alias = "contiguous")]
     #[doc(alias = "to_owned")]
@@ -211,14 +211,14 @@ impl<T: Element> TensorView<'_, T> {
 macro_rules! sizes {
     ($($Type:ty)*) => {$(
         impl<T: Element> $Type {
-            /// How many axes there are.
+            /// The number of axes.
             #[inline]
             #[doc(alias = "ndim")]
             pub fn rank(&self) -> usize {
                 self.layout().rank()
             }
 
-            /// How many elements there are: the product of the shape.
+            /// The number of elements: the product of the shape.
             #[inline]
             #[doc(alias = "size")]
             #[doc(alias = "numel")]
@@ -226,7 +226,7 @@ macro_rules! sizes {
                 self.layout().len()
             }
 
-            /// Whether there are no elements.
+            /// Returns `true` if there are no elements.
             #[inline]
             pub fn is_empty(&self) -> bool {
                 self.layout().is_empty()
@@ -257,7 +257,7 @@ macro_rules! compare_and_index {
             }
         }
 
-        /// Equal where shape and elements are; where they lie does not matter.
+        /// Equal if shape and elements are; their position in memory does not matter.
         impl<T: Element + PartialEq> PartialEq for $Type {
             fn eq(&self, other: &Self) -> bool {
                 self.view().equals(&other.view())

@@ -1,4 +1,4 @@
-//! Tensors as text: nested lists, rows on lines of their own.
+//! Tensors as text: nested lists, each row on a separate line.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use crate::reshape::TensorCow;
 use crate::tensor::Tensor;
 use crate::view::{TensorView, TensorViewMut};
 
-/// How many entries of an axis are written before and after the dots, where there are more than
-/// twice as many.
+/// Number of entries of an axis that are written before and after the dots, if there are more
+/// than twice as many.
 const ENDS: usize = 3;
 
 /// Above this number of elements, long axes are shortened.

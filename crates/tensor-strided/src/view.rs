@@ -39,7 +39,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also if there are too many elements.
     pub fn from_slice(shape: impl AsRef<[usize]>, data: &'a [T]) -> Result<Self, Error> {
         Self::new(data, layout_of_all(shape.as_ref(), data.len())?)
     }
@@ -54,7 +54,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         Ok(Self { raw: Raw::new(data, layout)? })
     }
 
-    /// Where the elements lie.
+    /// Layout of the elements.
     #[inline]
     pub fn layout(&self) -> &Layout {
         self.raw.layout()
@@ -66,7 +66,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.layout().shape()
     }
 
-    /// How far apart the elements along each axis lie, in elements.
+    /// The distance between the elements along each axis, in elements.
     #[inline]
     pub fn strides(&self) -> &Strides {
         self.layout().strides()
@@ -103,7 +103,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.clone()
     }
 
-    /// An element, `None` where the coordinate is out of range or has the wrong length.
+    /// An element, `None` if the coordinate is out of range or has the wrong length.
     #[inline]
     pub fn get(&self, coordinate: impl Coordinate) -> Option<&'a T> {
         self.raw.get(coordinate.into_numbers().as_ref())
@@ -167,7 +167,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// All elements of a slice, in C order.
     ///
     /// # Errors
-    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also if there are too many elements.
     pub fn from_slice(shape: impl AsRef<[usize]>, data: &'a mut [T]) -> Result<Self, Error> {
         let layout = layout_of_all(shape.as_ref(), data.len())?;
         Self::new(data, layout)
@@ -176,14 +176,14 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// The elements of `data` that `layout` names.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same
+    /// [`Error::BufferTooSmall`], [`Error::Overlap`] if two coordinates could be the same
     /// element.
     #[inline]
     pub fn new(data: &'a mut [T], layout: Layout) -> Result<Self, Error> {
         Ok(Self { raw: RawMut::new(data, layout)? })
     }
 
-    /// Where the elements lie.
+    /// Layout of the elements.
     #[inline]
     pub fn layout(&self) -> &Layout {
         self.raw.layout()
@@ -195,7 +195,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.layout().shape()
     }
 
-    /// How far apart the elements along each axis lie, in elements.
+    /// The distance between the elements along each axis, in elements.
     #[inline]
     pub fn strides(&self) -> &Strides {
         self.layout().strides()
@@ -220,13 +220,13 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Self { raw: self.raw.with_layout(layout) }
     }
 
-    /// An element, `None` where the coordinate is out of range or has the wrong length.
+    /// An element, `None` if the coordinate is out of range or has the wrong length.
     #[inline]
     pub fn get(&self, coordinate: impl Coordinate) -> Option<&T> {
         self.raw.get(coordinate.into_numbers().as_ref())
     }
 
-    /// An element for writing, `None` where the coordinate is out of range or has the wrong length.
+    /// An element for writing, `None` if the coordinate is out of range or has the wrong length.
     #[inline]
     pub fn get_mut(&mut self, coordinate: impl Coordinate) -> Option<&mut T> {
         self.raw.get_mut(coordinate.into_numbers().as_ref())
@@ -244,8 +244,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.raw.into_lanes(axis)
     }
 
-    /// Two views without a common element: what comes before entry `at` of an axis, and what comes
-    /// from it on.
+    /// Splits an axis into two views without a common element: the entries before `at`, and the
+    /// entries from `at` on.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -259,7 +259,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Axis`], [`Error::Range`] where the axis is shorter than `at`.
+    /// [`Error::Axis`], [`Error::Range`] if the axis is shorter than `at`.
     #[doc(alias = "split")]
     pub fn split_at(self, axis: isize, at: usize) -> Result<(Self, Self), Error> {
         let (before, after) = self.raw.split_at(axis, at)?;

@@ -9,8 +9,8 @@ use crate::slice::IndexInteger;
 use crate::tensor::Tensor;
 use crate::view::{TensorView, TensorViewMut};
 
-/// The operations on layouts as methods of what has one. Those in the first group name no element
-/// twice, so that writing is possible too.
+/// The operations on layouts as methods of types that have a layout. Methods in the first group
+/// name no element twice, so that writing is possible too.
 macro_rules! view_methods {
     (
         picks { $($(#[$pick_doc:meta])* $pick:ident($($pick_arg:ident: $Pick:ty),*);)* }
@@ -68,7 +68,7 @@ view_methods! {
         /// The axes in another order: axis `i` of the result is axis `axes[i]`. A view.
         ///
         /// # Errors
-        /// Those of [`Layout::permute`].
+        /// The errors of [`Layout::permute`].
         #[doc(alias = "transpose")]
         #[doc(alias = "permuted_axes")]
         permute(axes: impl AsRef<[isize]>);
@@ -159,11 +159,11 @@ impl<T: Element> TensorView<'_, T> {
         self.with_layout(self.layout().squeeze())
     }
 
-    /// The same elements in another shape as a view, `None` where only a copy can have it. See
+    /// The same elements in another shape as a view, `None` if only a copy can have it. See
     /// [`Layout::reshape`].
     ///
     /// # Errors
-    /// Those of [`Layout::reshape`].
+    /// The errors of [`Layout::reshape`].
     pub fn reshape_view<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
         Ok(self.layout().reshape(to, order)?.map(|layout| self.with_layout(layout)))
     }
@@ -186,11 +186,11 @@ impl<T: Element> TensorViewMut<'_, T> {
         self.with_layout(layout)
     }
 
-    /// The same elements in another shape as a view, `None` where only a copy can have it. See
+    /// The same elements in another shape as a view, `None` if only a copy can have it. See
     /// [`Layout::reshape`].
     ///
     /// # Errors
-    /// Those of [`Layout::reshape`].
+    /// The errors of [`Layout::reshape`].
     pub fn reshape_view<L: IndexInteger>(self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
         Ok(self.layout().reshape(to, order)?.map(|layout| self.with_layout(layout)))
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::{CHILD, Settings};
 
 /// Runs the program in each mode and compares the lines that it prints. If the split into
-/// insertions, deletions and substitutions is `ambiguous`, only what is not it is compared.
+/// insertions, deletions and substitutions is `ambiguous`, only the other lines are compared.
 pub(super) fn check(
     settings: &Settings,
     reference: &[(String, String)],

@@ -28,7 +28,7 @@ pub(crate) fn run_exact(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Ve
     Ok(judge(cases, |case: Exact| case.check()))
 }
 
-/// Runs cases of `pyctc.jsonl`, whose inputs are beside it.
+/// Runs cases of `pyctc.jsonl`, whose inputs are in the folder `in` next to it.
 pub(crate) fn run_pyctc(_: &Settings, path: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
     let folder = path.with_file_name("in");
     let text = std::fs::read_to_string(folder.join("pyctc_inputs.jsonl"))?;
@@ -176,7 +176,7 @@ fn exact_entry(expected: &ExactEntry, came: &Hypothesis, differences: &mut Vec<S
     differ_by(&what("score"), expected.score, came.scores.total(), EXACT, differences);
     differ_by(&what("ctc"), expected.ctc, came.scores.acoustic, EXACT, differences);
     if let Some(path) = &expected.path {
-        // Each token's frames are those of the best alignment.
+        // Each token's frames are taken from the best alignment.
         let came: Vec<_> = came.tokens.iter().map(|token| (token.id, token.frames.clone())).collect();
         let holds = came.iter().all(|(token, frames)| path[frames.clone()].iter().all(|label| label == token));
         if !holds {

@@ -186,7 +186,7 @@ fn compare(
     for (place, entry) in expected.iter().enumerate() {
         let found = came.hypotheses.iter().enumerate().find(|(_, one)| one.token_ids() == entry.tokens);
         let Some((at, one)) = found else {
-            // What ties with the last of the list may be in its place.
+            // A hypothesis that ties with the last of the list may be in its place.
             if (entry.score.0 - least).abs() > TIE {
                 differences.push(format!("{what}: {:?} did not come", entry.tokens));
             }
@@ -233,7 +233,7 @@ pub(crate) struct RnntDecodeAnswer {
     best_aux: Vec<Vec<i32>>,
 }
 
-/// k2's rule `tolerance`, for what went through single precision.
+/// k2's rule `tolerance`, for values computed in single precision.
 const TOTAL: f64 = 2e-3;
 
 /// Runs a case, with the graph that accepts every token.

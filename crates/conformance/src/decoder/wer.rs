@@ -118,7 +118,7 @@ impl Nist {
             same &= counts == utterance.counts;
             let holds = match &utterance.optimal {
                 Some(optimal) => optimal.contains(&counts),
-                // A tie of costs is not told; then all that is sure is the cost.
+                // The answer does not list ties; then only the cost is sure.
                 None => counts == utterance.counts || self.ties(utterance.counts, counts),
             };
             if !holds {
@@ -158,7 +158,7 @@ impl Nist {
         Outcome::Binding(differences)
     }
 
-    /// Whether two results of a word alignment cost the same.
+    /// Returns `true` if two results of a word alignment cost the same.
     fn ties(&self, a: Vector, b: Vector) -> bool {
         let cost = |[_, s, d, i]: Vector| 4 * s + 3 * (d + i);
         self.kind != "ctm-T" && cost(a) == cost(b)
@@ -278,7 +278,7 @@ impl Text {
         Ok(Outcome::Binding(differences))
     }
 
-    /// Whether some alignment is not the only best one.
+    /// Returns `true` if some alignment is not the only best one.
     fn ambiguous(&self) -> bool {
         self.utterances.iter().any(|utterance| utterance.optimal.len() > 1)
     }

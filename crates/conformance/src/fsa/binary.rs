@@ -9,9 +9,9 @@ use super::json::{close, field, graph, numbers};
 use super::unary::{Scores, compare_both, compare_languages, vector};
 use super::{Operation, Stop};
 
-/// The code of the operations of this file. The rule tells which scores are binding: k2 counts some
-/// paths several times if both sides have epsilons that are treated specially, so that only the
-/// best ones can be compared.
+/// The code of the operations of this file. The rule decides which scores are binding: k2 counts
+/// some paths several times if both sides have epsilons that are treated specially, so that only
+/// the best ones can be compared.
 pub(super) fn operation(op: &str, rule: &str) -> Option<Operation> {
     Some(match (op, rule) {
         ("intersect", "equivalent_tropical") => |args, expect| intersect(args, expect, Scores::Best),
@@ -28,7 +28,7 @@ fn epsilons(args: &Value) -> Result<Epsilons, Stop> {
     Ok(if field(args, "treat_epsilons_specially")? { Epsilons::Sequenced } else { Epsilons::AsSymbol })
 }
 
-/// Languages and totals; arcs and arc maps only where they must fit to each other.
+/// Compares languages and totals; arcs and arc maps only if they must fit to each other.
 fn judge(expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -> Result<Vec<String>, Stop> {
     let mut differences = compare_languages(expect, came, scores)?;
     let connected = came.connect()?;
@@ -52,8 +52,8 @@ fn judge(expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -> Result<Vec<S
     Ok(differences)
 }
 
-/// Where there are cycles the case tells k2's arcs only. If label 0 is a symbol like others, a
-/// string has as many arcs in both.
+/// If there are cycles, the case has only k2's arcs. If label 0 is a symbol like others, a string
+/// has as many arcs in both.
 fn judge_cyclic(args: &Value, expect: &Value, came: &Graph<FsaOrVec>) -> Result<Vec<String>, Stop> {
     if args["treat_epsilons_specially"] == true || !expect["language"].is_null() || expect["fsas"].is_null() {
         return Ok(vec![]);
@@ -107,7 +107,7 @@ fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, 
     let mut differences = judge(expect, &came, scores)?;
     differences.append(&mut judge_cyclic(args, expect, &came)?);
     if expect.get(INNER).is_some() && !expect["language"].is_null() {
-        // The labels where the two met, for k2's arcs; as output labels they can be compared.
+        // The labels on which the two met, for k2's arcs; as output labels they can be compared.
         let inner: Vec<i32> = field(expect, INNER)?;
         let right = graph(expect)?.with_aux_labels(inner)?;
         let met = came.attributes().ints(INNER).unwrap_or_default().to_vec();
@@ -126,8 +126,8 @@ fn visible<F: Fsas>(graph: &Graph<F>) -> Result<Graph<FsaOrVec>, Stop> {
     Ok(Graph::new(visible.into()))
 }
 
-/// The topology of CTC before a string of symbols: as many states as k2 keeps, and the same
-/// strings, of which each has as many arcs in both.
+/// The topology of CTC, composed with a string of symbols. It must have as many states as k2
+/// keeps, and the same strings, each with as many arcs in both.
 fn ctc_compose(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let symbols: Vec<Vec<i32>> = field(args, "symbols")?;
     let symbols = ragged_core::Ragged::from_lists(&symbols).map_err(fsa::Error::from)?;

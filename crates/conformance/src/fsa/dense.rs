@@ -1,4 +1,4 @@
-//! Intersection with what a network says of each frame: `k2/dense.json`.
+//! Intersection with a network's scores of each frame: `k2/dense.json`.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use super::json::{close, field, flat, floats, graph, numbers};
 use super::{Operation, Stop, judge_with};
 use crate::{Case, Error, Settings, Verdict};
 
-/// What the README allows totals that went through single precision, and their gradients.
+/// The README's tolerance for totals computed in single precision, and for their gradients.
 const TOTAL: f64 = 2e-3;
 const GRADIENT: f64 = 1e-3;
-/// How much less than k2's the sum over all paths may be that a pruned search finds.
+/// The most by which the sum over all paths of a pruned search may be below k2's.
 const PRUNED: f64 = 0.05;
 
 /// Runs the cases.
@@ -75,7 +75,7 @@ fn pruned(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     compare(expect, &came, &graph, &dense)
 }
 
-/// Everything that a case says of lattices.
+/// Compares every field of a case about lattices.
 fn compare(
     expect: &Value,
     came: &DenseLattices,

@@ -56,7 +56,7 @@ fn properties(args: &Value, expect: &Value) -> Differences {
     let mut differences = compare_properties(expect, &graph);
     differences.extend(compare_text(expect, "to_str_simple", &graph, false)?);
     differences.extend(compare_text(expect, "to_str_simple_openfst", &graph, true)?);
-    // What is printed without loss reads back.
+    // Text printed without loss reads back.
     if let (FsaOrVec::Fsa(fsa), None | Some(Attribute::Ints { .. })) =
         (graph.fsas(), graph.attributes().get(AUX_LABELS))
     {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Stop;
 
-/// Scores are f32; what k2 prints differs by no more than its rounding.
+/// Scores are f32; k2's printed numbers differ by no more than its rounding.
 const SCORE: f64 = 1e-6;
 
 /// `value` as the type asked for, or the case is damaged.
@@ -81,7 +81,7 @@ pub(crate) fn graph(value: &Value) -> Result<Graph<FsaOrVec>, Stop> {
     }
 }
 
-/// The differences of everything that `expect` says of states, arcs, output labels, and properties.
+/// The differences of every field of `expect` about states, arcs, output labels, and properties.
 pub(crate) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<String>, Stop> {
     let mut differences = Vec::new();
     let right = graph(expect)?;
@@ -104,7 +104,7 @@ pub(crate) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<St
             }
         }
     }
-    // Without arcs, none of the kinds of labels is told from another.
+    // Without arcs, the kinds of labels cannot be distinguished.
     if right_vec.num_arcs() > 0 && right.attributes().get(fsa::AUX_LABELS) != came.attributes().get(fsa::AUX_LABELS) {
         let of = |graph: &fsa::Attributes| graph.get(fsa::AUX_LABELS).cloned();
         differences.push(format!("expected aux_labels {:?}, came {:?}", of(right.attributes()), of(came.attributes())));
@@ -139,8 +139,8 @@ pub(crate) fn compare_numbers(expect: &Value, name: &str, came: &[f64], toleranc
     Ok(if same { vec![] } else { vec![format!("expected {name} {right:?}, came {came:?}")] })
 }
 
-/// Within `tolerance`, absolute below 1 and relative above; infinities are equal. Where k2 says NaN
-/// it has taken infinities from each other, which leaves no number to be held against.
+/// Within `tolerance`, absolute below 1 and relative above; infinities are equal. If k2's value
+/// is NaN, it has subtracted infinities, which leaves no number to compare with.
 pub(crate) fn close(right: f64, came: f64, tolerance: f64) -> bool {
     // Two infinities have no distance, and a multiple of one is no bound.
     let near = right.is_finite() && (right - came).abs() <= tolerance * right.abs().max(1.0);

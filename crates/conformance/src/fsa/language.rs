@@ -1,4 +1,5 @@
-//! What an FSA accepts, by walking its paths: the definition that needs no algorithm.
+//! The strings that an FSA accepts, found by walking its paths: the definition, which needs no
+//! algorithm.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +10,17 @@ use super::Stop;
 
 /// More paths than any case has.
 const MOST_PATHS: usize = 1_000_000;
-/// Where there are cycles: as many beginnings of paths are walked as are surely enough to tell two
-/// FSAs of a case apart.
+/// If there are cycles, this many beginnings of paths are walked, which is surely enough to
+/// distinguish two FSAs of a case.
 const MOST_BEGINNINGS: u64 = 30_000;
 
-/// What a path takes and puts out, without epsilons and the final label.
+/// The input and output strings of a path, without epsilons and the final label.
 pub(super) type Strings = (Vec<i32>, Vec<i32>);
 
 /// For each pair of strings the score of the best path, and the logarithm of the sum of all paths.
 pub(super) type Language = BTreeMap<Strings, (f64, f64)>;
 
-/// The languages of FSAs; `None` where there are cycles on paths that lead to the end.
+/// The languages of FSAs; `None` if there are cycles on paths that lead to the end.
 pub(super) fn languages(graph: &Graph<FsaOrVec>) -> Result<Vec<Option<Language>>, Stop> {
     // Dead ends may have cycles that no accepted path meets.
     let connected = graph.connect()?;
@@ -27,9 +28,9 @@ pub(super) fn languages(graph: &Graph<FsaOrVec>) -> Result<Vec<Option<Language>>
     Ok(connected.fsas().as_fsa_vec().iter().map(walk).collect())
 }
 
-/// The languages of two vectors of FSAs, to be held against each other: of all paths if the FSA of
-/// `a` has no cycles, else of those of few arcs, where one of `b` has `longer` arcs more than the
-/// one of `a` that it stands for. `None` if only `b` has cycles, or too many paths.
+/// The languages of two vectors of FSAs, for comparison: of all paths if the FSA of `a` has no
+/// cycles, else of paths with few arcs, where a path of `b` has `longer` arcs more than its
+/// counterpart in `a`. `None` if only `b` has cycles, or too many paths.
 pub(super) fn languages_of_both(
     a: &Graph<FsaOrVec>,
     b: &Graph<FsaOrVec>,
@@ -50,7 +51,7 @@ pub(super) fn languages_of_both(
     Ok(a.fsas().as_fsa_vec().iter().zip(b.fsas().as_fsa_vec().iter()).map(pair).collect())
 }
 
-/// How many arcs paths may have if no more than [`MOST_BEGINNINGS`] are to be walked.
+/// The most arcs of a path for which at most [`MOST_BEGINNINGS`] are walked.
 fn few_arcs(fsa: FsaView<'_>) -> usize {
     let mut ways = vec![0_u64; fsa.num_states()];
     ways[0] = 1;
@@ -70,7 +71,7 @@ fn few_arcs(fsa: FsaView<'_>) -> usize {
     3 * fsa.num_states()
 }
 
-/// What a path of more arcs than asked for is.
+/// The meaning of a path with more arcs than asked for.
 #[derive(Clone, Copy, PartialEq)]
 enum Beyond {
     IsCycle,
@@ -122,7 +123,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// What an arc of this FSA puts out.
+    /// The output labels of an arc of this FSA.
     fn put_out(&self, arc: usize) -> &'a [i32] {
         let arc = self.fsa.first_arc() + arc;
         match self.aux {

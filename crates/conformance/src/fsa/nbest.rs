@@ -18,10 +18,10 @@ use crate::decoder::{self, RnntDecode, RnntDecodeAnswer};
 
 /// Sums of a few scores in single precision.
 const SINGLE: f64 = 1e-5;
-/// How near to the border between two paths, all of which lie side by side on a line of length 1, a
-/// point may be said to lie on either side.
+/// All paths are next to each other on a line of length 1. A point that is this near to the
+/// border between two paths may belong to either.
 const BORDER: f64 = 1e-5;
-/// The README's bound on what went through single precision.
+/// The README's bound for values computed in single precision.
 const README_SINGLE: f64 = 2e-3;
 /// The same of gradients.
 const README_GRADIENT: f64 = 1e-3;
@@ -41,8 +41,8 @@ pub(super) fn operation(op: &str) -> Option<Operation> {
     })
 }
 
-/// The expected number of word errors over sampled paths. The sampling is k2's but for paths on the
-/// border between two, which the bound on what went through single precision has room for.
+/// The expected number of word errors over sampled paths. The sampling is the same as k2's except
+/// for paths on the border between two, for which the bound for single precision leaves room.
 fn mwer(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let graph = graph(args)?;
     let references = Ragged::from_lists(&field::<Vec<Vec<i32>>>(args, "refs")?)?;
@@ -101,8 +101,8 @@ fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
             .map(|path| arcs(path).map(|arc| arc - fsa.first_arc()).collect::<Vec<_>>())
             .map(|arcs| Path { score: arcs.iter().map(|&arc| f64::from(fsa.arcs()[arc].score)).sum(), arcs })
             .collect();
-        // Of paths with the same score either may come first, or as the last one where there are
-        // more.
+        // Of paths with the same score any may come first, or any may be the last one if there
+        // are more.
         let cut = right.len() < num_paths;
         let alone = |i: usize| {
             let near = |other: Option<&Path>| other.is_some_and(|other| close(other.score, right[i].score, SINGLE));
@@ -126,7 +126,7 @@ fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// Which of these lists of arcs are no path from the start to the end, or come twice.
+/// The lists of arcs that are no path from the start to the end, or that occur twice.
 fn not_paths<'a>(fsa: FsaView<'_>, paths: impl Iterator<Item = &'a Vec<usize>>) -> Vec<String> {
     let mut seen = HashSet::new();
     let wrong = |arcs: &'a Vec<usize>| {
@@ -169,8 +169,8 @@ fn random(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// Where a path from the start to the end lies on the line of all paths, each of which is as wide
-/// as it is probable; `None` if it is no path.
+/// The interval of a path from the start to the end on the line of all paths, each of which is as
+/// wide as it is probable; `None` if it is no path.
 fn place_on_line(fsas: &FsaOrVec, backward: &[f64], path: &[i32]) -> Option<[f64; 2]> {
     let first = usize::try_from(*path.first()?).ok()?;
     let (mut state_0, mut fsas_before) = (0, fsas.as_fsa_vec().iter());
@@ -240,8 +240,8 @@ fn from_lattice(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// Which hypotheses are no path of the FSA of their utterance: none of its paths has these labels,
-/// words and scores.
+/// The hypotheses that are no path of the FSA of their utterance: none of its paths has these
+/// labels, words and scores.
 fn not_of_lattice(args: &Value, nbest: &Nbest) -> Result<Vec<String>, Stop> {
     let lattice: Graph<FsaOrVec> = graph(args)?;
     let words_of = |graph: &Graph<FsaVec>, arc: usize| match graph.attributes().get(AUX_LABELS) {
@@ -290,7 +290,7 @@ fn top_k(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     };
     let same = right.len() == came.len() && right.iter().zip(&came).all(|(right, came)| alike(right, came));
     let mut differences = not_of_lattice(args, &made)?;
-    // All differ but the last one, which comes again where there are fewer than `k`.
+    // All differ except the last one, which is repeated if there are fewer than `k`.
     for (chosen, of_all) in came.iter().zip(all.utterances().rows()) {
         let distinct: BTreeSet<_> = chosen.iter().map(|(words, _)| words).collect();
         if distinct.len() != k.min(of_all.len()) {
@@ -310,7 +310,7 @@ fn alignment(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let totals = total_scores::<f64, _>(aligned.fsas(), Semiring::Tropical)?;
     let right = numbers(&expect["distance"])?;
     let mut differences = Vec::new();
-    // k2 sums in single precision what has to be a whole number.
+    // The distances are whole numbers, but k2 sums them in single precision.
     if right.len() != totals.len() || !right.iter().zip(&totals).all(|(right, total)| right.round() == -total) {
         differences.push(format!("expected the distances {right:?}, came {totals:?} with their signs turned"));
     }

@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::json::{close, compare, compare_numbers, floats, graph, number, numbers};
 use super::{Operation, Stop};
 
-/// What is f64 in k2.
+/// Values that k2 computes as f64.
 const DOUBLE: f64 = 1e-6;
 /// Gradients and scores that k2 has as f32: a hundred of its units in the last place, a hundredth
-/// of what the README allows.
+/// of the README's tolerance.
 const SINGLE: f64 = 1e-5;
 
 /// The code of the operations of this file.
@@ -92,7 +92,7 @@ fn best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// k2 makes vectors of single FSAs, here they stay what they are.
+/// k2 makes vectors of single FSAs; here they stay single.
 fn as_kind(right: &Graph<FsaOrVec>, came: Graph<FsaOrVec>) -> Result<Graph<FsaOrVec>, Stop> {
     let (fsas, attributes) = came.into_parts();
     let vec = fsas.as_fsa_vec().clone();
@@ -103,7 +103,8 @@ fn as_kind(right: &Graph<FsaOrVec>, came: Graph<FsaOrVec>) -> Result<Graph<FsaOr
     Ok(Graph::from_parts(fsas, attributes)?)
 }
 
-/// Whether some arc that is not on the best path chosen is on one that is as good.
+/// Returns `true` if some arc that is not on the chosen best path is on another path that is as
+/// good.
 fn has_ties(fsas: &FsaOrVec) -> Result<bool, Stop> {
     let (posteriors, _) = arc_posteriors_saved::<f64, _>(fsas, Semiring::Tropical)?;
     let (_, map) = shortest_path(fsas)?;

@@ -133,8 +133,8 @@ fn reverse(args: &Value, _: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// The case tells k2's arcs, if not what they accept. Every string has as many arcs in both, there
-/// being no epsilons.
+/// The case has k2's arcs, if not the strings that they accept. Every string has as many arcs in
+/// both, because there are no epsilons.
 fn remove_epsilon(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let after = before.remove_epsilon()?;
@@ -149,7 +149,7 @@ fn remove_epsilon(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// The differences of the best paths between what a case tells and what came, made from `before`.
+/// The differences of the best paths between the known answer and our result, made from `before`.
 fn compare_best(before: &Graph<FsaOrVec>, pairs: Vec<(Language, Option<Language>)>) -> Result<Vec<String>, Stop> {
     let inputs = languages(before)?;
     if inputs.len() != pairs.len() {
@@ -164,7 +164,7 @@ fn compare_best(before: &Graph<FsaOrVec>, pairs: Vec<(Language, Option<Language>
         .collect())
 }
 
-/// The case tells k2's arcs; what they accept must be the same, and each state but the last has its
+/// The case has k2's arcs; ours must accept the same strings, and each state but the last has its
 /// loop.
 fn remove_epsilon_and_add_self_loops(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
@@ -195,8 +195,8 @@ fn determinize(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let after = graph(args)?.determinize(weight_pushing.into())?;
     let mut differences = compare_languages(expect, &after, Scores::BestPerInput)?;
     if expect["language"].is_null() {
-        // The strings are too many for the case, or without end; k2's arcs tell them. Epsilons are
-        // symbols here, so that a string has as many arcs in both.
+        // The strings are too many for the case, or infinitely many, so the case has k2's arcs.
+        // Epsilons are symbols here, so that a string has as many arcs in both.
         let labels = |graph: &Graph<FsaOrVec>| graph.clone().without(fsa::AUX_LABELS);
         differences.append(&mut compare_both(&labels(&graph(expect)?), &labels(&after), Scores::BestPerInput)?);
     }
@@ -207,24 +207,24 @@ fn determinize(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// Which scores of a language must be equal.
+/// The scores of a language that must be equal.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Scores {
     /// Of the best path and of all.
     Both,
     /// Of the best path.
     Best,
-    /// Of the best path for each string of labels, and what that puts out.
+    /// Of the best path for each string of labels, and its output.
     BestPerInput,
 }
 
 /// Scores through f32 and the six digits of the case.
 const SCORE: f64 = 1e-4;
 
-/// The languages that a case tells.
+/// The languages of a case.
 struct Told {
     languages: Vec<Language>,
-    /// Whether they are of transducers.
+    /// True if they are languages of transducers.
     with_aux: bool,
 }
 
@@ -262,7 +262,7 @@ fn languages_of_case(expect: &Value) -> Result<Option<Told>, Stop> {
 }
 
 impl Told {
-    /// Each of the languages with that of what came.
+    /// Pairs each of the languages with the language of our result.
     fn beside<F: Fsas>(self, came: &Graph<F>) -> Result<Vec<(Language, Option<Language>)>, Stop> {
         let came = if self.with_aux { came.clone() } else { came.clone().without(fsa::AUX_LABELS) };
         let (fsas, attributes) = came.into_parts();
@@ -274,15 +274,15 @@ impl Told {
     }
 }
 
-/// The differences to the language that the case tells, if it does.
+/// The differences to the language of the case, if it has one.
 pub(super) fn compare_languages<F: Fsas>(expect: &Value, came: &Graph<F>, scores: Scores) -> Result<Vec<String>, Stop> {
     let Some(told) = languages_of_case(expect)? else { return Ok(vec![]) };
     let pairs = told.beside(came)?.into_iter().enumerate();
     Ok(pairs.flat_map(|(i, (right, came))| compare_two(i, &right, came.as_ref(), scores)).collect())
 }
 
-/// The differences between two vectors of FSAs by their input and output labels, where a path has
-/// as many arcs in one as in the other.
+/// The differences between two vectors of FSAs by their input and output labels, if a path has as
+/// many arcs in one as in the other.
 pub(super) fn compare_both(
     right: &Graph<FsaOrVec>,
     came: &Graph<FsaOrVec>,
@@ -296,7 +296,7 @@ pub(super) fn compare_both(
     Ok(pairs.flat_map(|(i, (right, came))| compare_two(i, &right, came.as_ref(), scores)).collect())
 }
 
-/// `came` is none if it has cycles that it should not have.
+/// `came` is `None` if it has cycles that it should not have.
 fn compare_two(i: usize, right: &Language, came: Option<&Language>, scores: Scores) -> Vec<String> {
     let Some(came) = came else { return vec![no_language(i)] };
     if scores == Scores::BestPerInput {
@@ -321,9 +321,9 @@ fn no_language(i: usize) -> String {
     format!("FSA {i} has a cycle, or far too many paths")
 }
 
-/// For each string of labels the best score must be the same, and its output labels too. Of several
-/// outputs that are equally good k2 keeps one and we perhaps another: that is right if the `input`,
-/// which has them all, says so. It can where it has no cycles.
+/// For each string of labels the best score must be the same, and its output labels too. Of
+/// several outputs that are equally good, k2 keeps one and we perhaps another. This is right if
+/// ours is in `input`, which has them all. `input` is known if it has no cycles.
 fn compare_best_outputs(i: usize, right: &Language, came: &Language, input: Option<&Language>) -> Vec<String> {
     let (right, came, input) = (best_outputs(right), best_outputs(came), input.map(best_outputs).unwrap_or_default());
     let mut differences = Vec::new();
@@ -342,7 +342,7 @@ fn compare_best_outputs(i: usize, right: &Language, came: &Language, input: Opti
     differences
 }
 
-/// The best that there is for a string of labels.
+/// The best scores and outputs of a string of labels.
 #[derive(Debug)]
 struct Best<'a> {
     score: f64,

@@ -7,7 +7,7 @@ use super::Stop;
 use super::json::{arg, float, shape, tensor};
 use super::rules::is_permutation;
 
-/// Checks what came of a call; the error is the difference found.
+/// Checks the result of a call; the error is the difference found.
 pub(super) type Rule = fn(args: &Value, expected: &Value, came: &Value) -> Result<(), String>;
 
 /// The rule in place of the plain comparison, for operations whose answers carry a `note`.
@@ -36,8 +36,8 @@ fn decreasing_size_order(args: &Value, expected: &Value, came: &Value) -> Result
     ))
 }
 
-/// "Values exact; new2old is exact only where values in a sublist differ": it must take each
-/// element of a sublist once, and its value to where that value stands.
+/// "Values exact; new2old is exact only where values in a sublist differ": it must name each
+/// element of a sublist once, and each value must be the one that `new2old` names.
 fn sort(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
     let read = |list: &Value| list.as_array().map(|list| list.iter().map(|x| Some(rounded(float(x)?, args))).collect());
     let values: Option<Vec<Option<f64>>> = read(&came["values"]);
@@ -64,7 +64,7 @@ fn rounded(number: f64, args: &Value) -> f64 {
 }
 
 /// "Order of kept sequences inside a top-level list is free; compare as multiset of (sequence,
-/// repeats)"; and each must be where `new2old` says that it was.
+/// repeats)"; and each must equal the list of the input that `new2old` names.
 fn unique(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
     let source: Ragged<i32> = tensor(&args["ragged"]).map_err(damaged)?;
     let (wanted, found) = (Kept::read(expected)?, Kept::read(came)?);
@@ -107,7 +107,7 @@ impl Kept {
         }
     }
 
-    /// For each top-level list what it holds, in an order of ours.
+    /// The contents of each top-level list, in an order of ours.
     fn groups(&self) -> Vec<(i32, &[i32], i32)> {
         let groups = group_of_list(self.lists.shape()).into_iter();
         let mut kept: Vec<_> =

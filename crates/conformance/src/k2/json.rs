@@ -52,7 +52,7 @@ impl Dtype for f64 {
     }
 }
 
-/// A number, or one of the strings for what JSON has no number for.
+/// A number, or a string such as "inf" for a value that JSON has no number for.
 pub(super) fn float(value: &Value) -> Option<f64> {
     match value.as_str() {
         Some("inf") => Some(f64::INFINITY),
@@ -82,7 +82,7 @@ pub(super) fn number<T: Dtype>(args: &Value, name: &str) -> Result<T, Stop> {
     T::from_json(&args[name]).ok_or_else(|| not_of::<T>(name))
 }
 
-/// The argument `name` where it is given.
+/// The argument `name`, if given.
 pub(super) fn optional<T: Dtype>(args: &Value, name: &str) -> Result<Option<T>, Stop> {
     if args.get(name).is_some() { number(args, name).map(Some) } else { Ok(None) }
 }
@@ -113,7 +113,7 @@ pub(super) fn tensor<T: Dtype>(value: &Value) -> Result<Ragged<T>, Stop> {
     Ok(Ragged::new(shape(value)?, numbers(value, "values")?)?)
 }
 
-/// Everything that a known answer says of a shape.
+/// All fields of a known answer about a shape.
 pub(super) fn describe(shape: &RaggedShape) -> Value {
     let axes = 1..shape.num_axes();
     json!({
@@ -129,7 +129,7 @@ pub(super) fn row_splits(shape: &RaggedShape) -> Value {
     (1..shape.num_axes()).map(|axis| json!(shape.row_splits(axis).as_ref())).collect()
 }
 
-/// Everything that a known answer says of a tensor.
+/// All fields of a known answer about a tensor.
 pub(super) fn describe_tensor<T: Dtype>(tensor: &Ragged<T>) -> Value {
     json!({"dtype": T::NAME, "row_splits": row_splits(tensor.shape()), "values": list(tensor.values())})
 }

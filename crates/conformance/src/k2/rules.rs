@@ -11,7 +11,7 @@ const F64: f64 = 1e-9;
 /// Logsumexp, normalize and their gradients in 32 bits, absolute only.
 const F32_LOG: f64 = 1e-4;
 
-/// How near a float must be.
+/// Tolerance for floats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tolerance {
     absolute: f64,
@@ -38,9 +38,9 @@ impl Tolerance {
     }
 }
 
-/// Adds to `differences` where `came` is not what was expected: fields, lengths, strings and
-/// integers exactly, floats within `tolerance`. Fields that only came are not looked at; `note` is
-/// none.
+/// Appends to `differences` each place where `came` is not as expected: fields, lengths, strings
+/// and integers exactly, floats within `tolerance`. Fields that are only in `came` are ignored,
+/// and so is `note`.
 pub(super) fn compare(
     place: &str,
     expected: &Value,
@@ -68,7 +68,8 @@ pub(super) fn compare(
     }
 }
 
-/// Whether two values that are no lists are the same; what came as a float is compared as one.
+/// Returns `true` if two values that are no lists are the same; if our value is a float, they are
+/// compared as floats.
 fn same(expected: &Value, came: &Value, tolerance: Tolerance) -> bool {
     let is_float = came.is_f64() || (came.is_string() && expected.is_f64());
     match (float(expected), float(came)) {
@@ -77,7 +78,7 @@ fn same(expected: &Value, came: &Value, tolerance: Tolerance) -> bool {
     }
 }
 
-/// Whether `order` has each index below `size` once.
+/// Returns `true` if `order` has each index below `size` once.
 pub(super) fn is_permutation(order: &[i32], size: usize) -> bool {
     let mut seen = vec![false; size];
     let first_time = |&index: &i32| {

@@ -1,11 +1,10 @@
-//! A case of `manifest.json`, and what `precision.json` says of it.
+//! A case of `manifest.json`, and its entry in `precision.json`.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 
-/// One command line of Kaldi and what came of it. The fields are described in the README of the
-/// set.
+/// One command line of Kaldi and its outcome. The fields are described in the README of the set.
 #[derive(Debug, Deserialize)]
 pub(super) struct ManifestCase {
     pub(super) id: String,
@@ -35,7 +34,7 @@ pub(super) struct Output {
     pub(super) absent: bool,
 }
 
-/// How far rounding alone moves the answers of a case.
+/// The distances by which rounding moves the answers of a case.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Precision {
     /// Key -> frame -> largest difference in that frame.
@@ -53,7 +52,7 @@ pub(super) struct Precision {
 }
 
 impl ManifestCase {
-    /// Documents Kaldi, binds nobody.
+    /// True if the case only documents Kaldi and is not binding.
     pub(super) fn is_free(&self) -> bool {
         self.note.starts_with("KALDI BUG") || self.id == "err_fbank_utt2spk"
     }

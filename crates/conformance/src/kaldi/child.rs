@@ -1,4 +1,4 @@
-//! The real command, in a process of its own.
+//! The real command, in a separate process.
 
 use std::fmt;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::case::ManifestCase;
 use crate::{CHILD, Settings};
 
-/// How a command ended.
+/// The way in which a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Exited(i32),

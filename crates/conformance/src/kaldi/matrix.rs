@@ -7,9 +7,9 @@
 //!          table of a topic's file  T              record.given                             held against the Answer
 //! ```
 //!
-//! Each operation is a function that makes the call on what is [given](record::Record) and says
-//! what came ([`Answer`]). To add one, write it in its topic's file and name it in that file's
-//! `operation`; an operation that no table names is counted as not run.
+//! Each operation is a function that makes the call on the [given](record::Record) values and
+//! returns the result as an [`Answer`]. To add one, write it in its topic's file and name it in
+//! that file's `operation`; an operation that no table names is counted as not run.
 
 mod answer;
 mod compressed;
@@ -45,13 +45,13 @@ pub(crate) fn run_matrix(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<V
     Ok(cases.iter().map(verdict).collect())
 }
 
-/// Makes the call of a record, and says what came.
+/// Makes the call of a record, and returns its result.
 type Operation<T> = fn(&Record<'_, T>) -> Result<Answer<T>, Stop>;
 
 /// The functions of a topic, by the names of their operations.
 type Topic<T> = fn(&str) -> Option<Operation<T>>;
 
-/// The function of an operation, wherever it stands.
+/// The function of an operation, in any topic.
 fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
     let topics: &[Topic<T>] = &[
         vector::operation,

@@ -34,7 +34,7 @@ const PROCESSED_PITCH: f64 = 1e-4;
 /// Kaldi's default of `--delta-pitch`, the step between two lags.
 const DELTA_PITCH: f64 = 0.005;
 
-/// Which rule binds the files of a case.
+/// The rule that binds the files of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// Rules 1 and 5, and the exact part of rule 3.
@@ -87,18 +87,18 @@ fn is_exact(tool: &str) -> bool {
     )
 }
 
-/// What there is to know when two files are held against each other.
+/// The data needed to compare two files.
 pub(super) struct Judge<'a> {
     pub(super) case: &'a ManifestCase,
     pub(super) rule: Rule,
     pub(super) precision: Option<&'a Precision>,
-    /// Where the audio is.
+    /// Folder of the audio.
     pub(super) folder: &'a Path,
 }
 
 impl Judge<'_> {
-    /// Holds what came against the known answer; the error says where they differ first, what was
-    /// expected and what came.
+    /// Compares our output with the known answer; the error gives the first difference, the
+    /// expected value and ours.
     pub(super) fn compare(&self, output: &Output, expected: &[u8], actual: &[u8]) -> Result<(), String> {
         if self.rule == Rule::Bytes {
             return same_bytes(expected, actual);
@@ -274,7 +274,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether all 16-bit samples after the `data` chunk's head are the same.
+/// Returns `true` if all 16-bit samples after the `data` chunk's head are the same.
 fn is_constant(wave: &[u8]) -> bool {
     let Some(data) = wave.windows(4).position(|name| name == b"data").and_then(|at| wave.get(at + 8..)) else {
         return false;
@@ -418,7 +418,8 @@ mod tests {
     fn quiet_bins_of_a_loud_spectrum_may_drown_in_noise() {
         let none = Precision::default();
         let spec = case("spec", "a", "t", 0, &[], 0.0);
-        // 3e-7 exp(20 / 2) = 6.6e-3 beside the loud bin; the energy in column 0 has no such term.
+        // 3e-7 exp(20 / 2) = 6.6e-3 next to the loud bin; the energy in column 0 has no such
+        // term.
         assert!(check(&spec, &none, &[&[30.0, 20.0, 0.0]], &[&[30.0, 20.0, 0.007]]));
         assert!(!check(&spec, &none, &[&[30.0, 20.0, 0.0]], &[&[30.0, 20.0, 0.0075]]));
         assert!(!check(&spec, &none, &[&[0.0, 20.0]], &[&[0.001, 20.0]]));

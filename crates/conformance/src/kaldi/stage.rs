@@ -1,5 +1,5 @@
-//! A folder for each case in which its command can do no harm: what it may read is there, what it
-//! writes is seen.
+//! A folder for each case in which its command can do no harm: the files that it may read are
+//! there, and the files that it writes are found.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,10 +18,10 @@ use super::case::ManifestCase;
 /// one copy, so that even a command gone wild does not write to the known answers.
 const INPUTS: [&str; 2] = ["audio", "in"];
 
-/// Kaldi's outputs: what a case writes, and what later cases read.
+/// Kaldi's outputs: files that a case writes and later cases read.
 const OUTPUTS: &str = "out";
 
-/// What the folders of all cases are made from.
+/// The sources from which the folders of all cases are made.
 pub(super) struct Stage {
     inputs: TempDir,
     outputs: PathBuf,

@@ -1,8 +1,8 @@
-//! A strict reader of what Kaldi's programs write, for comparison only: it shares no code with
-//! `kaldi-io`, so that one mistake cannot hide another, and it takes no liberties: every byte must
-//! be accounted for.
+//! A strict reader of the files that Kaldi's programs write, for comparison only. It shares no
+//! code with `kaldi-io`, so that one mistake cannot hide another. Every byte must be accounted
+//! for.
 
-/// How a file is laid out. The known answer decides; what came is read the same way.
+/// The layout of a file. The known answer decides; our output is read the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// Binary objects, each after its key and `\0B`.
@@ -47,7 +47,7 @@ impl Format {
         }
     }
 
-    /// Reads the whole of `bytes`; the error says what is wrong with them, and where.
+    /// Reads the whole of `bytes`; the error describes the first fault and its position.
     pub(super) fn read(self, bytes: &[u8]) -> Result<Table, String> {
         if self == Self::Text {
             return text(std::str::from_utf8(bytes).map_err(|error| error.to_string())?);

@@ -1,8 +1,8 @@
-//! What Paddle's compiled functions make of levels: `lod_algebra.jsonl`.
+//! Operations on levels, with the answers of Paddle's compiled functions: `lod_algebra.jsonl`.
 //!
-//! Two rules follow the README and the issue rather than the letter of an answer: offsets that fall
-//! are no absolute LoD, whatever Paddle says; and where Paddle refuses to cut an empty part, the
-//! right answer is a LoD of as many levels without sequences.
+//! Two rules follow the README and the issue rather than the letter of an answer. Falling offsets
+//! are never an absolute LoD, even if Paddle accepts them. If Paddle refuses to cut an empty
+//! part, the right answer is a LoD with as many levels and no sequences.
 
 use kaldera::lod::{AnyLodTensor, Lod, LodTensor, PaddleType, check_abs_lod, check_lod};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
     Ok(if came == expected { Vec::new() } else { vec![format!("expected {expected}, came {came}")] })
 }
 
-/// Whether a call must be refused; that a tensor refuses its LoD is an answer.
+/// Returns `true` if a call must be refused; if a tensor refuses its LoD, this is an answer.
 pub(super) fn must_fail(case: &Value) -> bool {
     let function = case["fn"].as_str().unwrap_or_default();
     !case["error"].is_null() && !function.starts_with("tensor_set") && empty_part(case).is_none()
@@ -75,7 +75,8 @@ fn expected_of(case: &Value) -> Result<Value, Stop> {
     })
 }
 
-/// How many levels an empty part has that Paddle refuses to cut, if that is what the case is about.
+/// Number of levels of an empty part that Paddle refuses to cut, if that is the subject of the
+/// case.
 fn empty_part(case: &Value) -> Option<usize> {
     let args = &case["args"];
     let number = |name: &str| usize::try_from(args[name].as_u64()?).ok();
@@ -98,7 +99,7 @@ fn size(args: &Value, name: &str) -> Result<usize, Stop> {
     size.ok_or_else(|| Stop::Damaged(format!("no size {name}")))
 }
 
-/// The height of a check: negative stands for any.
+/// The height of a check: a negative number means any height.
 fn height(args: &Value) -> Result<Option<usize>, Stop> {
     let height = args["height"].as_i64().ok_or_else(|| Stop::Damaged("no height".into()))?;
     Ok(usize::try_from(height).ok())

@@ -132,7 +132,7 @@ impl<T: Float> Cell<'_, T> {
         Ok(hs)
     }
 
-    /// The gradients of all inputs, of which `grad_hs` has that of all states.
+    /// The gradients of all inputs; `grad_hs` is the gradient of all states.
     fn backward(
         &self,
         xs: &Segments<T>,
@@ -149,7 +149,7 @@ impl<T: Float> Cell<'_, T> {
             None => None,
         };
         let mut grad_xs = Segments::zeros(self.table, &[inputs])?;
-        // The gradient of the states after a step: what the next step wants of them.
+        // The gradient of the state after a step, as the next step needs it.
         let mut wanted = zeros(&shrink_state(memory, self.table, self.table.max_sequence_len())?)?;
         for step in (0..hs.num_steps()).rev() {
             let before = match step.checked_sub(1) {
@@ -192,7 +192,7 @@ impl<T: Float> Cell<'_, T> {
     }
 }
 
-/// A row-major matrix, and how many rows it has when read as `operand` says.
+/// A row-major matrix, and its number of rows when read as `operand` says.
 struct Matrix<'a, T> {
     operand: Operand<'a, T>,
     rows: usize,

@@ -38,7 +38,7 @@ fn of_type<T: Float>(case: &Value) -> Result<Vec<String>, Stop> {
     differences(case, &results.outputs, &results.gradients)
 }
 
-/// What a call gave, by the names of the slots.
+/// The results of a call, by the names of the slots.
 struct Results {
     outputs: Slots,
     gradients: Slots,
@@ -162,7 +162,7 @@ impl Call<'_> {
         let x = permuted(input, |values| from_paddle_order(Gates::Gru, hidden, values))?;
         let initial = initial.map(|h| State::from_hidden(h.clone(), 0));
         let (out, saved) = gru.forward(&x, self.direction(), initial.as_ref())?;
-        // That of `gru_unit` has no LoD.
+        // The output gradient of `gru_unit` has no LoD.
         let grad_y =
             self.optional::<T>("out_grads", "Hidden")?.map(|grad| grad.with_lod(input.lod().clone())).transpose()?;
         let grads = saved.backward(OutputGradients { y: grad_y.as_ref(), ..OutputGradients::default() })?;
@@ -176,7 +176,7 @@ impl Call<'_> {
         Ok((out.y, gradients))
     }
 
-    /// What follows after the products: gates i, f, o and the candidate are given, and the state
+    /// The step after the products: gates i, f, o and the candidate are given, and the state
     /// before.
     fn lstm_unit<T: Float>(&self) -> Result<Results, Stop> {
         /// Our gates i, f, g, o in the order of this operator, i, f, o, g; and the other way round.

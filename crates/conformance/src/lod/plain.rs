@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::Stop;
 
-/// How close a float of type f64 is to be, and one of f32: the numbers of the README, times what is
-/// expected if that is over 1.
+/// Tolerances of an f64 and of an f32: the numbers of the README, times the expected value if
+/// that is over 1.
 const TOLERANCES: [f64; 2] = [1e-9, 2e-5];
 
 /// A type of values that a case can hold.
@@ -67,7 +67,7 @@ macro_rules! float {
 float!(f32, "f32");
 float!(f64, "f64");
 
-/// A number, or one of the strings that stand for what JSON has no numbers for.
+/// A number, or a string that stands for a value that JSON has no number for.
 fn float(value: &Value) -> Option<f64> {
     match value.as_str() {
         Some("NaN") => Some(f64::NAN),
@@ -87,7 +87,7 @@ pub(super) fn lod_of(value: &Value) -> Result<Lod, Stop> {
     Ok(Lod::from_offsets(&levels_of(&value["lod"])?)?)
 }
 
-/// Lists of numbers; none where there is no list.
+/// Lists of numbers; empty if there is no list.
 pub(super) fn levels_of(value: &Value) -> Result<Vec<Vec<i64>>, Stop> {
     value.as_array().into_iter().flatten().map(numbers).collect()
 }
@@ -127,10 +127,10 @@ impl<T: Number> From<&LodTensor<T>> for Came {
     }
 }
 
-/// What a call of an operator gave: the tensors of each slot, by its name.
+/// The results of an operator call: the tensors of each slot, by its name.
 pub(super) type Slots = Vec<(&'static str, Vec<Came>)>;
 
-/// What differs between all that a case has answers for and what a call gave.
+/// The differences between all known answers of a case and the results of a call.
 pub(super) fn differences(case: &Value, outputs: &Slots, gradients: &Slots) -> Result<Vec<String>, Stop> {
     let correct = &case["correct"];
     let (right_outputs, right_gradients) = match correct.is_null() {
@@ -156,7 +156,7 @@ pub(super) fn differences(case: &Value, outputs: &Slots, gradients: &Slots) -> R
     Ok(differences)
 }
 
-/// What differs between `name` as it should be and as it came.
+/// The differences between the expected `name` and ours.
 pub(super) fn compare(name: &str, expected: &Value, came: &Came) -> Result<Vec<String>, Stop> {
     let mut differences = Vec::new();
     let mut check = |what: &str, expected: String, found: String| {
@@ -173,7 +173,7 @@ pub(super) fn compare(name: &str, expected: &Value, came: &Came) -> Result<Vec<S
     Ok(differences)
 }
 
-/// What differs between the numbers of `name` as they should be and as they came.
+/// The differences between the expected numbers of `name` and ours.
 pub(super) fn compare_data(
     name: &str,
     expected: &[Value],

@@ -1,4 +1,4 @@
-//! The indexes of sort, segment and concat, and what they do to rows: `segment.jsonl`.
+//! The indexes of sort, segment and concat, and their effect on rows: `segment.jsonl`.
 
 use kaldera::lod::{Lod, LodTensor, concat_outputs, init_states, init_states_backward, segment_inputs};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Stop;
 use super::plain::{Came, Number, Slots, differences, lod_of, numbers, tensor};
 
-/// What a call gave, by the names of the slots.
+/// The results of a call, by the names of the slots.
 #[derive(Default)]
 struct Results {
     outputs: Slots,

@@ -90,8 +90,7 @@ impl Differences<'_> {
     }
 
     fn compare_with<T: Float>(&mut self, name: &str, expected: &Value, came: &[T]) -> Result<(), Stop> {
-        // PyTorch's own rounding, as the README has it: of gradients through three layers it is
-        // more.
+        // PyTorch's own rounding, as in the README: gradients through three layers have more.
         let deep = name.starts_with("grad") && self.case["num_layers"].as_u64() >= Some(3);
         let tolerance = match (T::DTYPE, deep) {
             ("f64", _) => 1e-9,
@@ -109,8 +108,8 @@ fn rows<T: Float>(value: &Value, lod: Lod) -> Result<LodTensor<T>, Stop> {
     Ok(LodTensor::from_vec(sizes(&value["shape"])?, numbers(&value["data"])?, lod)?)
 }
 
-/// The states of all layers and directions, `[layers · directions, sequences, width]` each; none
-/// where there is no h.
+/// The states of all layers and directions, `[layers · directions, sequences, width]` each; empty
+/// if there is no h.
 fn states<T: Float>(h: &Value, c: &Value) -> Result<Vec<State<T>>, Stop> {
     let parts = |value: &Value| -> Result<Vec<LodTensor<T>>, Stop> {
         let shape = sizes(&value["shape"])?;
@@ -137,8 +136,8 @@ fn stacked<T: Float>(states: &[State<T>], tensor: impl Fn(&State<T>) -> &LodTens
     states.iter().flat_map(|state| tensor(state).values()).copied().collect()
 }
 
-/// The gradients under PyTorch's names. It adds its two biases, so that both have the gradient of
-/// our one; but for those of a GRU's candidate.
+/// The gradients under PyTorch's names. PyTorch adds its two biases, so both have the gradient of
+/// our single one, except the biases of a GRU's candidate.
 fn gradients_by_name<T: Float, W: Parameters<T>>(layers: &[Layer<W>]) -> Result<ParameterStore<T>, Stop> {
     let mut store = ParameterStore::new();
     for (i, layer) in layers.iter().enumerate() {

@@ -46,7 +46,7 @@ pub(super) fn index(entries: &[Value]) -> Result<Vec<IndexEntry>, Stop> {
     entries.iter().map(entry).collect()
 }
 
-/// The order that a case names; `A` is the one in which the elements lie.
+/// The order that a case names; `A` is the order in which the elements are contiguous.
 pub(super) fn order(case: &Value, layout: &Layout) -> Result<Order, Stop> {
     match case["order"].as_str() {
         Some("C") => Ok(Order::C),

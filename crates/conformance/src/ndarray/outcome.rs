@@ -1,17 +1,17 @@
-//! What a call gave, and how it differs from what a case says.
+//! The result of a call, and its differences from the known answer.
 
 use kaldera::tensor::{Layout, TensorCow, TensorView};
 use serde_json::{Value, json};
 
 use crate::strided_slice::Answer;
 
-/// How many bit patterns of floats a case has at most.
+/// The most bit patterns of floats in a case.
 const MAX_BITS: usize = 12;
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// An array: its shape, its values in C order, and where they lie; `None` for a copy.
+    /// An array: its shape, its values in C order, and its layout; `None` for a copy.
     Array {
         shape: Vec<usize>,
         values: Vec<i64>,
@@ -24,7 +24,7 @@ pub(super) enum Outcome {
     Coordinates(Vec<Vec<usize>>),
     Integers(Vec<i64>),
     Floats(Vec<f64>),
-    /// Two ways to ask for the same gave different answers.
+    /// Two ways to make the same call gave different answers.
     Disagree,
 }
 
@@ -46,7 +46,7 @@ impl Outcome {
         }
     }
 
-    /// What is not as the case says.
+    /// The differences from the case.
     pub(super) fn differences(&self, case: &Value) -> Vec<String> {
         let only = |fields: &[(&str, Value)]| {
             let differs = |(key, came): &&(&str, Value)| case[*key] != *came;
@@ -77,9 +77,9 @@ impl Outcome {
     }
 }
 
-/// What differs in where the values lie: offset, strides, flags, whether memory is shared. What the
-/// case does not say, and what means nothing (the offset of no elements, the strides of axes of
-/// length 1), is not compared.
+/// The differences in the layout: offset, strides, flags, whether memory is shared. Fields that
+/// the case leaves out are not compared, nor numbers without meaning (the offset of no elements,
+/// the strides of axes of length 1).
 fn place_differences(case: &Value, shape: &[usize], layout: Option<&Layout>) -> Vec<String> {
     let mut differences = Vec::new();
     let mut check = |key: &str, came: Value| {

@@ -1,4 +1,4 @@
-//! The README's rules: what must be equal, and how nearly.
+//! The README's rules: the values that must be equal, and the tolerances.
 
 use fsa::{Fsa, Graph};
 use serde_json::Value;

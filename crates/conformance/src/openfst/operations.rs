@@ -17,7 +17,7 @@ use super::{Operation, Stop};
 pub(super) fn operation(op: &str) -> Option<Operation> {
     Some(match op {
         "connect" => |case| compare_both(case, &input(case)?.graph.connect()?),
-        // What OpenFst sorts by output labels, we sort after inverting.
+        // OpenFst sorts by output labels; we sort after inverting.
         "arcsort_ilabel" => |case| compare_both(case, &input(case)?.graph.arc_sort()?),
         "arcsort_olabel" => |case| compare_both(case, &input(case)?.graph.invert()?.arc_sort()?.invert()?),
         "rmepsilon" => |case| compare_language(case, &without_epsilons(&acceptor(case)?)?),
@@ -56,7 +56,7 @@ fn input(case: &Value) -> Result<Machine, Stop> {
     }
 }
 
-/// The one input, of which only what it takes counts.
+/// The one input, of which only the input labels count.
 fn acceptor(case: &Value) -> Result<Graph<Fsa>, Stop> {
     Ok(input(case)?.graph.without(fsa::AUX_LABELS))
 }
@@ -123,7 +123,7 @@ fn lexicon_determinize_case(case: &Value) -> Result<Vec<String>, Stop> {
 /// Distances of all states in both directions, and the best path if the case has one.
 fn distances_case(case: &Value, semiring: Semiring) -> Result<Vec<String>, Stop> {
     let Machine { graph, by_number, by_appearance } = input(case)?;
-    // The inputs of log_total come from elsewhere, the others are OpenFst's own and keep their
+    // The inputs of log_total are from another source; the others are OpenFst's and keep its
     // numbers.
     let states = if semiring == Semiring::Log { by_appearance } else { by_number };
     // Enough for 1e-3: OpenFst stops at 1e-6.

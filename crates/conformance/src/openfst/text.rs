@@ -48,7 +48,7 @@ pub(super) fn inputs(case: &Value) -> Result<Vec<Machine>, Stop> {
     texts.iter().map(|text| read(text.as_str().unwrap_or_default())).collect()
 }
 
-/// What OpenFst would count: states, arcs and final states.
+/// The counts that OpenFst would give: states, arcs and final states.
 pub(super) fn counts(graph: &Graph<Fsa>) -> [usize; 3] {
     let fsa = graph.fsas();
     let (finals, arcs): (Vec<&Arc>, Vec<&Arc>) = fsa.arcs().iter().partition(|arc| arc.label == FINAL);
@@ -65,8 +65,8 @@ fn labels(graph: &Graph<Fsa>, arc: usize) -> (i32, i32) {
     (label, graph.aux_labels().map_or(label, |aux| aux[arc].max(EPSILON)))
 }
 
-/// The cost of the best path with these strings, infinite if there is none. Costs may not fall
-/// around cycles.
+/// The cost of the best path with these strings, infinite if there is none. No cycle may have a
+/// negative cost.
 pub(super) fn cost_of(graph: &Graph<Fsa>, (ilabels, olabels): &Strings) -> f64 {
     let view = graph.fsas().view();
     let Some(last) = view.final_state() else { return f64::INFINITY };
@@ -93,7 +93,7 @@ fn step(labels: &[i32], at: usize, label: i32) -> Option<usize> {
 }
 
 /// The costs of the best paths from the start (`forward`), or to the final state, for each state;
-/// infinite where there are none.
+/// infinite if there is no path.
 pub(super) fn distances(graph: &Graph<Fsa>, forward: bool) -> Vec<f64> {
     let fsa = graph.fsas();
     let mut costs = vec![f64::INFINITY; fsa.num_states()];
@@ -116,8 +116,8 @@ pub(super) fn distances(graph: &Graph<Fsa>, forward: bool) -> Vec<f64> {
     }
 }
 
-/// Strings that are accepted: those of paths from the start, the short ones first, up to a number
-/// of paths.
+/// Some accepted strings: the strings of paths from the start, the short ones first, up to a
+/// number of paths.
 pub(super) fn some_strings(graph: &Graph<Fsa>) -> BTreeSet<Strings> {
     const MOST_PATHS: usize = 300;
     let view = graph.fsas().view();

@@ -10,7 +10,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// What is not as the case says: shape `o`, and values `v` or their number `n` and hash `h`.
+    /// The differences from the case: shape `o`, and values `v` or their number `n` and hash `h`.
     pub(crate) fn differences(&self, case: &Value) -> Vec<String> {
         let Self { shape, values } = self;
         let mut differences = Vec::new();

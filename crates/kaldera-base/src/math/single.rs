@@ -27,7 +27,7 @@ pub fn ln_of_large<S: Simd>(s: S, x: S::F32) -> S::F32 {
     s.select_le(x, s.splat(f32::MAX), y, x)
 }
 
-/// ln(x 2^`e0`) of positive normal numbers, without a look at what else x could be.
+/// ln(x 2^`e0`) of positive normal numbers; other values of x are not handled.
 #[inline(always)]
 pub(crate) fn ln_of_normal<S: Simd>(s: S, x: S::F32, e0: S::F32) -> S::F32 {
     const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
@@ -112,8 +112,8 @@ pub fn sin_cos_turns<S: Simd>(s: S, turns: S::F32) -> (S::F32, S::F32) {
     let q = s.mul_add(q, z, s.splat(1.0 / 24.0));
     let q = s.mul_add(q, z, s.splat(-0.5));
     let cos = s.mul_add(q, z, s.splat(1.0));
-    // Each quarter turn swaps the two and changes a sign: bit 0 says swap, bit 1 of q and of q + 1
-    // which sign.
+    // Each quarter turn swaps the two and changes a sign: bit 0 decides the swap, bit 1 of q and
+    // of q + 1 the signs.
     let quadrant = s.f32_to_i32(nearest);
     let odd = s.i32_to_f32(s.and_u32(quadrant, s.splat_u32(1)));
     let half = s.splat(0.5);

@@ -10,8 +10,8 @@ use crate::simd::{Kernel, Simd};
 
 const LANES: usize = 8;
 
-/// Proof that the processor has AVX2 and FMA, and what came with them: POPCNT, BMI1, BMI2 and
-/// LZCNT.
+/// Proof that the processor has AVX2 and FMA, and the extensions that came with them: POPCNT,
+/// BMI1, BMI2 and LZCNT.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx2(());
 
@@ -191,8 +191,7 @@ impl Simd for Avx2 {
     fn sum_each(self, square: &[__m256]) -> __m256 {
         let square: &[__m256; LANES] = square.try_into().expect("a square block");
         intrinsics!({
-            // Halves of vector r beside those of vector 4 + r, then twice the halves of what is
-            // left of each.
+            // Adds the halves of vectors r and 4 + r, then twice the halves of the sums.
             let mut fours = [square[0]; 4];
             for r in 0..4 {
                 let (low, high) = (square[r], square[4 + r]);
@@ -234,7 +233,7 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn shift_in(self, before: __m256, v: __m256) -> __m256 {
         intrinsics!({
-            // What stands before each half.
+            // The lanes before each half.
             let before = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(before, v));
             _mm256_castsi256_ps(_mm256_alignr_epi8::<12>(_mm256_castps_si256(v), before))
         })

@@ -49,22 +49,22 @@ macro_rules! intrinsics {
     };
 }
 
-/// Steps that add up the lanes of several vectors. What can is blended rather than shuffled, for
-/// which processors have one place only.
+/// Steps that add up the lanes of several vectors. They blend rather than shuffle where possible,
+/// because processors have only one port for shuffles.
 impl Avx512 {
-    /// The two halves of a added, then those of b.
+    /// The sum of the two halves of a, then of b.
     #[inline(always)]
     fn halves(self, a: __m512, b: __m512) -> __m512 {
         intrinsics!(_mm512_add_ps(_mm512_mask_blend_ps(0xFF00, a, b), _mm512_shuffle_f32x4::<0b01_00_11_10>(a, b)))
     }
 
-    /// In each quarter, the two halves of a added, then those of b.
+    /// In each quarter, the sum of the two halves of a, then of b.
     #[inline(always)]
     fn twos(self, a: __m512, b: __m512) -> __m512 {
         intrinsics!(_mm512_add_ps(_mm512_mask_blend_ps(0xCCCC, a, b), _mm512_shuffle_ps::<0b01_00_11_10>(a, b)))
     }
 
-    /// In each quarter, the neighbours of a added, then those of b.
+    /// In each quarter, the sums of the neighbours of a, then of b.
     #[inline(always)]
     fn ones(self, a: __m512, b: __m512) -> __m512 {
         intrinsics!(_mm512_add_ps(_mm512_shuffle_ps::<0b10_00_10_00>(a, b), _mm512_shuffle_ps::<0b11_01_11_01>(a, b)))

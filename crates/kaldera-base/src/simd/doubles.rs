@@ -16,7 +16,8 @@ pub(super) use avx2::Avx2Doubles;
 pub(super) use avx512::Avx512Doubles;
 pub(super) use portable::PortableDoubles;
 
-/// The arithmetic of one instruction set on `f64`: what [`Lanes`] has, and the bits of the numbers.
+/// The arithmetic of one instruction set on `f64`: the operations of [`Lanes`], and the bits of
+/// the numbers.
 ///
 /// Got with [`Simd::doubles`](super::Simd::doubles). A vector has half of
 /// [`Simd::LANES`](super::Simd::LANES) lanes.

@@ -46,27 +46,27 @@ pub(super) use portable::PortableIntegers;
 ///
 /// Sealed, as [`Simd`] is.
 pub trait Integers<T>: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
-    /// How many numbers a vector holds: 64 at most.
+    /// Number of elements in a vector: 64 at most.
     const LANES: usize;
-    /// Whether the processor loads a part of a vector about as fast as a whole one.
+    /// True if the processor loads a part of a vector about as fast as a whole one.
     const MASKS: bool;
     /// A vector of `LANES` numbers.
     type Vector: Copy + fmt::Debug + Send + Sync;
 
     /// Every lane `x`.
     fn splat(self, x: T) -> Self::Vector;
-    /// The first `LANES` elements of `from`, of which there must be as many, which is checked.
+    /// The first `LANES` elements of `from`. Panics if there are fewer.
     fn load(self, from: &[T]) -> Self::Vector;
-    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are taken from
     /// `filler`. Reads no further.
     fn load_partial(self, from: &[T], filler: Self::Vector) -> Self::Vector;
-    /// Bit i says that element i of `from` is lane i of `x`, of `LANES` elements at most; the bits
-    /// from its end on are 0. Reads no further.
+    /// Bit i is set if element i of `from`, `LANES` of them at most, equals lane i of `x`; the
+    /// bits from its end on are 0. Reads no further.
     fn equal_partial(self, from: &[T], x: Self::Vector) -> u64;
 
-    /// Bit i says that lane i of a is that of b; the bits from `LANES` on are 0
+    /// Bit i is set if lane i of a equals lane i of b; the bits from `LANES` on are 0
     fn equal(self, a: Self::Vector, b: Self::Vector) -> u64;
-    /// Where a <= b `yes`, else `no`
+    /// `yes` in lanes with a <= b, else `no`
     fn select_le(self, a: Self::Vector, b: Self::Vector, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
 
     /// a + b, wrapping

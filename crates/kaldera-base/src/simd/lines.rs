@@ -1,4 +1,4 @@
-//! Memory that vectors of any instruction set can lie in.
+//! Memory that can hold vectors of any instruction set.
 
 use crate::simd::Simd;
 
@@ -7,11 +7,11 @@ use crate::simd::Simd;
 #[repr(C, align(64))]
 struct Line([f32; Lines::LINE]);
 
-/// A growing run of `f32` aligned to 64 bytes, seen as numbers or as vectors: scratch memory of a
-/// kernel.
+/// A growing run of `f32` aligned to 64 bytes, accessed as numbers or as vectors: scratch memory
+/// of a kernel.
 ///
-/// It has no type of vector, so that one scratch serves whatever [`dispatch`](super::dispatch)
-/// chooses.
+/// It is not generic over a type of vector, so that one scratch serves every instruction set that
+/// [`dispatch`](super::dispatch) may choose.
 #[derive(Debug, Clone, Default)]
 pub struct Lines(Vec<Line>);
 
@@ -23,7 +23,7 @@ impl Lines {
         Self(Vec::new())
     }
 
-    /// At least `count` vectors of `S`: what was there, then zeros when it has to grow.
+    /// The first `count` vectors of `S`: the old contents, then zeros if it has to grow.
     #[inline]
     pub fn vectors<S: Simd>(&mut self, _: S, count: usize) -> &mut [S::F32] {
         let lines = (count * S::LANES).div_ceil(Self::LINE);
@@ -40,7 +40,7 @@ impl Lines {
         &mut vectors[..count]
     }
 
-    /// The vectors that there are, the last one perhaps with zeros behind what was asked for.
+    /// All vectors; the last one may end with zeros beyond the requested count.
     #[inline]
     pub fn as_vectors<S: Simd>(&self, _: S) -> &[S::F32] {
         let all = Self::LINE / S::LANES * self.0.len();
@@ -48,7 +48,7 @@ impl Lines {
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast::<S::F32>(), all) }
     }
 
-    /// At least `count` numbers: what was there, then zeros when it has to grow.
+    /// The first `count` numbers: the old contents, then zeros if it has to grow.
     #[inline]
     pub fn floats(&mut self, count: usize) -> &mut [f32] {
         let lines = count.div_ceil(Self::LINE);
@@ -61,7 +61,7 @@ impl Lines {
         &mut floats[..count]
     }
 
-    /// The numbers that there are, the last ones perhaps zeros behind what was asked for.
+    /// All numbers; the last ones may be zeros beyond the requested count.
     #[inline]
     pub fn as_floats(&self) -> &[f32] {
         // SAFETY: as in `floats`, and nothing is written while `self` is borrowed.

@@ -35,7 +35,7 @@ use crate::simd::sealed::Sealed;
 /// Slices given to `load` and `store` must hold at least [`LANES`](Self::LANES) elements, which is
 /// checked. Sealed, as [`Simd`] is.
 pub trait Lanes<T>: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
-    /// How many numbers a vector holds: 16, 8 or 4.
+    /// Number of elements in a vector: 16, 8 or 4.
     const LANES: usize;
     /// A vector of `LANES` numbers.
     type Vector: Copy + fmt::Debug + Send + Sync;
@@ -46,7 +46,7 @@ pub trait Lanes<T>: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     fn load(self, from: &[T]) -> Self::Vector;
     /// Writes the first `LANES` elements of `to`.
     fn store(self, v: Self::Vector, to: &mut [T]);
-    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are taken from
     /// `filler`. Reads no further.
     fn load_partial(self, from: &[T], filler: Self::Vector) -> Self::Vector;
     /// Writes the elements of `to`, `LANES` of them at most.
@@ -70,9 +70,9 @@ pub trait Lanes<T>: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     fn max(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// a where a < b, else b; so b where either is NaN
     fn min(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Where a < b (false for NaN) `yes`, else `no`
+    /// `yes` in lanes with a < b (false for NaN), else `no`
     fn select_lt(self, a: Self::Vector, b: Self::Vector, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
-    /// Where a <= b (false for NaN) `yes`, else `no`
+    /// `yes` in lanes with a <= b (false for NaN), else `no`
     fn select_le(self, a: Self::Vector, b: Self::Vector, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
 
     /// The sum of all lanes: lane i with lane i + LANES/2, and so on in halves.

@@ -1,4 +1,4 @@
-//! Mini-batches of features for whoever trains or decodes: no files in between.
+//! Mini-batches of features for training or decoding: no files in between.
 
 use std::mem;
 
@@ -11,7 +11,7 @@ use crate::pipeline::{Extent, Extracted, Failure, FeatureExtractor, Pipeline, Ut
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Batch {
-    /// The utterances that went well, in order: sequence i of `features` is that of `keys[i]`.
+    /// The utterances that went well, in order: sequence i of `features` belongs to `keys[i]`.
     pub keys: Vec<String>,
     /// Frames x dimension, with one level of sequences.
     pub features: LodTensor<f32>,
@@ -54,8 +54,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NeedsAll`] where features are normalised over more than an utterance. Each batch is
-    /// an error where the run was [stopped](Self::stop_when), or its frames do not fit 32 bits; an
+    /// [`Error::NeedsAll`] if features are normalised over more than an utterance. A batch is an
+    /// error if the run was [stopped](Self::stop_when), or if its frames do not fit 32 bits; an
     /// utterance that fails is in the batch's list.
     pub fn batches<I: IntoIterator<Item = Utterance>>(
         &self,

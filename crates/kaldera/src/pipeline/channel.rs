@@ -1,8 +1,8 @@
-//! Which channel of a recording.
+//! The choice of a channel of a recording.
 
 use kaldi_feat::options::{OptionError, OptionValue};
 
-/// What is taken of recordings of several channels.
+/// The channel to take of recordings with several channels.
 ///
 /// ```
 /// use kaldera::pipeline::ChannelChoice;

@@ -1,7 +1,7 @@
 //! Audio that `kaldi-io` does not read, by symphonia: FLAC, MP3, Ogg Vorbis.
 //!
-//! symphonia skips what is damaged and goes on behind it, so that all of that would come too early.
-//! The frames of MP3, the pages of Ogg and the numbers of FLAC's samples tell of it.
+//! symphonia skips damaged parts and goes on behind them, so that all later samples would come
+//! too early. The frames of MP3, the pages of Ogg and the numbers of FLAC's samples reveal this.
 
 use std::io::{Cursor, ErrorKind};
 use std::iter;
@@ -25,20 +25,21 @@ use crate::pipeline::mpeg::{self, Frames, Part};
 use crate::pipeline::ogg::Pages;
 use crate::pipeline::recording::{Recording, take_what_comes_before};
 
-/// symphonia's full scale is 1, Kaldi's that of 16 bits: 16-bit samples come out as they went in.
+/// symphonia's full scale is 1, Kaldi's is the scale of 16 bits: 16-bit samples come out as they
+/// went in.
 const FULL_SCALE: f32 = 32_768.0;
 
-/// Decodes the first audio track of a file, and of those that are chained to it.
+/// Decodes the first audio track of a file, and the tracks that are chained to it.
 ///
-/// What is damaged or cut off is an error, not a shorter recording, unless `allow_truncated` is
-/// true, which takes what comes before. A panic of the decoder is an error.
+/// A damaged or truncated file is an error, not a shorter recording, unless `allow_truncated` is
+/// true, which takes the samples before the damage. A panic of the decoder is an error.
 pub(super) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
     catch(|| decode_up_to(most_samples(bytes.len() as u64), bytes, allow_truncated)).unwrap_or_else(|message| {
         Err(Error::Decoder { format: "audio", message: format!("the decoder gave up ({message})") })
     })
 }
 
-/// Decodes what has `most` samples at the most.
+/// Decodes a file of at most `most` samples.
 fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
     let begin = if bytes.starts_with(b"ID3") { mpeg::tags(bytes) } else { 0 };
     if begin == bytes.len() && begin > 0 {
@@ -50,7 +51,8 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
     if let Some(error) = container.error() {
         return Err(error);
     }
-    // Frames that contradict the header are no frames to the decoder, which tells of a missing end.
+    // The decoder does not recognise frames that contradict the header, and reports a missing
+    // end.
     if let Some(&[high, middle, low]) = head.strip_prefix(b"fLaC").and_then(|info| info.get(14..)?.first_chunk()) {
         check_layout("FLAC", 1, f64::from(u32::from_be_bytes([0, high, middle, low]) >> 4))?;
     }
@@ -99,7 +101,7 @@ fn flac_streams(bytes: &[u8], begin: usize) -> Vec<Part> {
     places.windows(2).map(stream).collect()
 }
 
-/// What has been decoded.
+/// The samples decoded so far.
 struct Decoded {
     /// The format of the file.
     container: &'static str,
@@ -111,12 +113,12 @@ struct Decoded {
 }
 
 impl Decoded {
-    /// Decodes a part of a file. Without a length in it, symphonia guesses one of MP3, and would
-    /// cut off what is longer.
+    /// Decodes a part of a file. If an MP3 file has no length in it, symphonia guesses one, and
+    /// would cut off the samples beyond.
     fn read_part(&mut self, bytes: &[u8], has_length: bool) -> Result<(), Error> {
         let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
         let options = FormatOptions::default();
-        // Not symphonia's probe, which would search for another format in what follows.
+        // Not symphonia's probe, which would search for another format in the bytes that follow.
         let reader: symphonia::core::errors::Result<Box<dyn FormatReader + '_>> = match self.container {
             "Ogg" => OggReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
             "FLAC" => FlacReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
@@ -152,7 +154,8 @@ impl Decoded {
             if let (Some(rate), Some(channels)) = (parameters.sample_rate, &parameters.channels) {
                 check_layout(self.container, channels.count() as u64, f64::from(rate))?;
             }
-            // Of other codecs it is an estimate, or counts what is not to be heard.
+            // In other codecs the number is an estimate, or counts samples that are not to be
+            // heard.
             let promised = num_frames.filter(|&promised| promised > 0 && parameters.codec == CODEC_ID_FLAC);
             let mut decoder = symphonia::default::get_codecs()
                 .make_audio_decoder(parameters, &AudioDecoderOptions::default())
@@ -168,7 +171,7 @@ impl Decoded {
             if let Some(expected) = promised.filter(|&promised| promised < found) {
                 tracing::warn!("the FLAC header promises {expected} samples, and there are {found}: taking all");
             }
-            // A frame with a wrong checksum is none to symphonia.
+            // symphonia does not recognise a frame with a wrong checksum.
             if self.container == "FLAC" && promised.is_none() && !bytes.ends_with(&last_packet) {
                 return Err(Error::NoEnd { format: "FLAC" });
             }
@@ -178,8 +181,8 @@ impl Decoded {
         }
     }
 
-    /// Decodes to the end, or to where another stream begins. What follows the `promised` samples of
-    /// each channel, which are 0 where nothing tells how many, is no damage.
+    /// Decodes to the end, or to the beginning of another stream. Samples beyond the `promised`
+    /// samples of each channel are no damage; `promised` is 0 if the number is unknown.
     fn read_stream(
         &mut self,
         format: &mut dyn FormatReader,
@@ -239,7 +242,7 @@ impl Decoded {
     }
 }
 
-/// How a stream ended.
+/// The end of a stream.
 struct Ended {
     /// Another one follows.
     is_chained: bool,
@@ -278,7 +281,7 @@ mod tests {
             assert!(matches!(error, Error::NoEnd { .. }), "{cut}: {error}");
             assert_eq!(decode(&mp3(10, cut), true).unwrap(), decode(&mp3(9, 0), false).unwrap());
         }
-        // A tag behind the frames is none of them.
+        // A tag behind the frames is not a frame.
         let mut tagged = mp3(10, 0);
         tagged.extend(b"TAG");
         tagged.resize(tagged.len() + 125, b' ');
@@ -289,7 +292,7 @@ mod tests {
     fn what_is_no_audio_is_told_by_its_beginning() {
         let error = decode(b"hello, this is no audio at all", false).unwrap_err().to_string();
         assert!(error.contains("'hello, this is n'"), "{error}");
-        // Audio that begins further on is none of it.
+        // Audio that begins further on is not recognised.
         let wav = b"RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x04\0\0\0\x01\0\x02\0";
         let flac = &include_bytes!("../../tests/it/audio/tone.flac")[..];
         for (junk, audio) in [(&b"junk\0"[..], &wav[..]), (&[0; 600], wav), (b"\0", flac), (b"ab\n", flac)] {

@@ -1,4 +1,4 @@
-//! What turns samples into rows of numbers.
+//! Extractors, which turn samples into rows of numbers.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl FeatureExtractor for FrontEnd {
     }
 }
 
-/// Of what leads to an extractor.
+/// Implements the trait for references and `Arc`s of an extractor.
 macro_rules! by_reference {
     ($($reference:ty: $($bound:ident)?;)*) => {$(
         impl<E: FeatureExtractor + $($bound +)? ?Sized> FeatureExtractor for $reference {

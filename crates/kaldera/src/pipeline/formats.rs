@@ -1,16 +1,17 @@
-//! Formats by their first bytes: those of audio, and others that are taken for audio by mistake, for
-//! what is not read to be named.
+//! Formats by their first bytes: audio formats, and others that are taken for audio by mistake,
+//! so that errors can name the format of a file that is not read.
 
 use crate::Error;
 
-/// Bytes that tell all of these formats: a tar archive has a header of this size.
+/// Number of bytes that identify all of these formats: a tar archive has a header of this size.
 pub const HEAD: usize = 512;
 
-/// The name of the format of a file that begins with `head`, such as `WAV`, `FLAC`, `gzip` or `tar
-/// archive`, whether this build reads it or not; `None` for raw samples, text, and what else has no
-/// known beginning.
+/// The name of the format of a file that begins with `head`, such as `WAV`, `FLAC`, `gzip` or
+/// `tar archive`, even if this build does not read it; `None` for raw samples, text, and all
+/// others without a known beginning.
 ///
-/// `head` should have the first [`FORMAT_HEAD`](super::FORMAT_HEAD) bytes, or all if there are fewer.
+/// `head` should have the first [`FORMAT_HEAD`](super::FORMAT_HEAD) bytes, or all if there are
+/// fewer.
 ///
 /// ```
 /// use kaldera::pipeline::format_name;
@@ -36,15 +37,15 @@ pub fn format_name(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What converts nearly everything.
+/// A command that converts nearly every format.
 const FFMPEG: &str = "ffmpeg -i FILE -f wav - |";
-/// What converts the corpora of the LDC, also those that are compressed with shorten.
+/// A command that converts the corpora of the LDC, also those that are compressed with shorten.
 const SPH2PIPE: &str = "sph2pipe -f wav FILE |";
 
-/// What the first bytes of a file say.
+/// The format of a file, recognised by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// WAV, or another one whose samples are not compressed: `kaldi-io` reads it.
+    /// WAV, or another uncompressed format: `kaldi-io` reads it.
     Wave,
     /// Opus in Ogg, which this build reads.
     #[cfg(feature = "opus")]
@@ -58,14 +59,14 @@ pub(super) enum Format {
     Unread {
         /// Its name.
         name: &'static str,
-        /// What makes WAV of it.
+        /// A command that converts the file to WAV.
         command: &'static str,
     },
-    /// Of a format that is no audio.
+    /// A format that is not audio.
     NoAudio {
         /// Its name.
         name: &'static str,
-        /// What to do about it.
+        /// Advice for the user.
         remedy: &'static str,
     },
     /// Nothing that is known here.
@@ -73,7 +74,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Of a file that begins with `head`, of which there should be [`HEAD`] bytes.
+    /// The format of a file that begins with `head`, which should have [`HEAD`] bytes.
     pub(super) fn of(head: &[u8]) -> Self {
         let unread = |name| Self::Unread { name, command: FFMPEG };
         let read = |name| if cfg!(feature = "symphonia") { Self::Other { name } } else { unread(name) };
@@ -130,7 +131,7 @@ impl Format {
         }
     }
 
-    /// What is no audio.
+    /// The format of a file that is no audio.
     fn other(head: &[u8]) -> Self {
         let named = |name, remedy| Self::NoAudio { name, remedy };
         let begins = |text: &[u8]| head.len() >= text.len() && head[..text.len()].eq_ignore_ascii_case(text);
@@ -171,7 +172,7 @@ impl Format {
         }
     }
 
-    /// Whether this is audio, as far as is known.
+    /// Returns `true` if this is audio, as far as is known.
     pub(super) fn is_audio(self) -> bool {
         match self {
             Self::Unread { command, .. } => matches!(command, FFMPEG | SPH2PIPE),
@@ -192,12 +193,12 @@ impl Format {
     }
 }
 
-/// The error of a WAV file whose samples are of a kind that is not read.
+/// The error of a WAV file with unsupported samples.
 pub(super) fn unread_wave(format: u16) -> Error {
     unread_encoding("WAV", &format!("samples of format {format:#06x}"))
 }
 
-/// The error of a file of a format that is read, whose samples are encoded in a way that is not.
+/// The error of a file of a supported format with an unsupported encoding.
 pub(super) fn unread_encoding(container: &str, encoding: &str) -> Error {
     let command = if encoding.contains("shorten") { SPH2PIPE } else { FFMPEG };
     Error::UnreadFormat { format: format!("{container} with {encoding}"), command }
@@ -218,15 +219,15 @@ pub(super) fn not_audio(head: &[u8]) -> Error {
     Error::NotAudio { found, remedy }
 }
 
-/// For what should not be where it is.
+/// Advice for files that should not be there.
 const REMOVE: &str = "remove it, or copy it again";
 /// For files of numbers.
 const NO_SAMPLES: &str = "write its samples as WAV";
 
-/// Whether this is the header of a tar archive: its checksum is right, also where an old program
-/// wrote no name of the format.
+/// Returns `true` if this is the header of a tar archive: its checksum is right, even if an old
+/// program wrote no name of the format.
 fn is_tar(head: &[u8]) -> bool {
-    /// Where the checksum stands; it counts as blanks.
+    /// Position of the checksum; its bytes count as blanks.
     const CHECKSUM: std::ops::Range<usize> = 148..156;
     let Some(header) = head.first_chunk::<512>() else { return false };
     let digits = header[CHECKSUM].iter().skip_while(|byte| **byte == b' ').take_while(|byte| byte.is_ascii_digit());
@@ -235,7 +236,8 @@ fn is_tar(head: &[u8]) -> bool {
     header[0] != 0 && stated == sum.sum::<u32>()
 }
 
-/// Whether this is the beginning of a binary archive of Kaldi's: a key, a blank and an object.
+/// Returns `true` if this is the beginning of a binary archive of Kaldi's: a key, a blank and an
+/// object.
 fn is_table(head: &[u8]) -> bool {
     let key = head.iter().take_while(|byte| byte.is_ascii_graphic()).count();
     let object = head.get(key + 1..).unwrap_or_default();
@@ -243,15 +245,15 @@ fn is_table(head: &[u8]) -> bool {
     key > 0 && head.get(key) == Some(&b' ') && is_object
 }
 
-/// Whether this is text, which may be cut within its last character.
+/// Returns `true` if this is text, which may be cut within its last character.
 fn is_text(head: &[u8]) -> bool {
     let is_cut = |error: std::str::Utf8Error| error.error_len().is_none();
     let is_mark = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
     head.iter().all(is_mark) && std::str::from_utf8(head).map_or_else(is_cut, |_| true)
 }
 
-/// Endings of audio files, for those in a folder that are named as such though nothing in them
-/// tells what they are.
+/// Extensions of audio files, for files in a folder that are named as such though their contents
+/// do not identify them.
 pub(super) const AUDIO_ENDINGS: &[&str] = &[
     "3gp", "aac", "ac3", "aif", "aifc", "aiff", "alac", "amr", "ape", "au", "awb", "caf", "dss", "flac", "gsm", "m4a",
     "m4b", "mka", "mp2", "mp3", "mp4", "oga", "ogg", "opus", "ra", "snd", "sph", "spx", "tta", "voc", "vox", "w64",

@@ -1,4 +1,4 @@
-//! Which recordings to work on, and the key of each.
+//! The recordings to work on, and the key of each.
 
 mod data_folder;
 mod manifest;
@@ -38,13 +38,13 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 /// | `*.jsonl`, `*.json`, both with `.gz` too | lhotse's recordings or cuts, in their order, on lines or as one list; speakers by the first supervision | `id` |
 /// | any other file | itself | name without ending |
 ///
-/// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it, with one
-/// warning that counts such names. In a folder, links to files are followed, links to folders are not.
+/// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it,
+/// with one warning that counts such names. In a folder, links to files are followed, links to
+/// folders are not.
 ///
-/// A line of a list that cannot be used does not keep the others from being used, nor does a file
-/// of a folder, nor a recording or a line of `utt2spk` with the key of another, of which the first
-/// is kept: those are [`rejected`](Self::rejected). Byte order marks and carriage returns are no part
-/// of keys.
+/// Some entries are [`rejected`](Self::rejected) without affecting the others: a line of a list
+/// or a file of a folder that cannot be used, and a recording or a line of `utt2spk` with the key
+/// of an earlier one. Byte order marks and carriage returns are no part of keys.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     utterances: Vec<Utterance>,
@@ -54,7 +54,7 @@ pub struct Inputs {
     others: Vec<PathBuf>,
     /// The paths that they were listed from.
     pub(super) paths: Vec<PathBuf>,
-    /// How many files have white space in their names, which is none in their keys.
+    /// Number of files with white space in their names, which their keys do not have.
     with_spaces: usize,
 }
 
@@ -64,17 +64,17 @@ pub struct Inputs {
 pub struct Utterance {
     /// Its name in the output.
     pub key: String,
-    /// Where its samples are.
+    /// The source of its samples.
     pub source: Source,
-    /// Which part of the recording it is; all of it without.
+    /// The part of the recording; `None` is all of it.
     pub span: Option<Span>,
-    /// Which channel, counted from 0; the pipeline's choice without.
+    /// The channel, counted from 0; `None` is the pipeline's choice.
     pub channel: Option<usize>,
-    /// Who speaks, where that is known.
+    /// The speaker, if known.
     pub speaker: Option<String>,
-    /// What the recording is called where that is not the key.
+    /// The name of the recording, if it is not the key.
     pub recording: Option<String>,
-    /// What the channel is called: A or B, as a `reco2file_and_channel` says.
+    /// The name of the channel: A or B, as a `reco2file_and_channel` has it.
     pub channel_name: Option<String>,
 }
 
@@ -97,24 +97,23 @@ impl Utterance {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Span {
-    /// Where it begins.
+    /// The begin.
     pub start: f64,
-    /// Where it ends; without, at the recording's end.
+    /// The end; `None` is the end of the recording.
     pub end: Option<f64>,
 }
 
-/// Where samples come from.
+/// The source of samples.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Source {
     /// A file.
     File(PathBuf),
-    /// What stands in a line of a `wav.scp`: a file, a file with an offset or a command with a
-    /// pipe.
+    /// An entry of a `wav.scp`: a file, a file with an offset or a command with a pipe.
     #[doc(alias = "rxfilename")]
     Script(String),
     /// As [`Script`](Self::Script), in a list that was found in a folder. Somebody else may have
-    /// put it there, so that its commands are run only with [`Pipes::Always`](super::Pipes).
+    /// put it there, so its commands are run only with [`Pipes::Always`](super::Pipes).
     FoundScript(String),
     /// They are in memory.
     Samples(Arc<Recording>),
@@ -209,7 +208,7 @@ impl Inputs {
         self.utterances.push(Utterance::new(key, Source::File(path)));
     }
 
-    /// Adds what `add` finds in `path`, which must be something.
+    /// Adds the recordings that `add` finds in `path`; an error if it adds and rejects nothing.
     fn add_list(&mut self, path: &Path, add: fn(&Path, &mut Self) -> Result<(), Error>) -> Result<(), Error> {
         let size = |inputs: &Self| (inputs.utterances.len(), inputs.num_rejected);
         let before = size(self);
@@ -217,7 +216,7 @@ impl Inputs {
         if size(self) == before { Err(Error::EmptyInput { path: path.to_owned() }) } else { Ok(()) }
     }
 
-    /// Notes what cannot be listed.
+    /// Records the error of an input that cannot be listed.
     fn reject(&mut self, error: Error) {
         self.num_rejected += 1;
         if self.rejected.len() < MOST_REJECTED {
@@ -239,7 +238,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// Rejects the utterances whose key is that of an earlier one, among those from `begin` on.
+    /// Rejects the utterances that have the key of an earlier one, among those from `begin` on.
     fn reject_known_keys(&mut self, begin: usize) {
         let mut sources: HashMap<&str, &Source> = HashMap::with_capacity(self.utterances.len() - begin);
         let (mut errors, mut count, mut is_new) = (Vec::new(), 0, vec![true; begin]);
@@ -270,9 +269,9 @@ impl Inputs {
         &self.utterances
     }
 
-    /// What the paths name and what cannot even be tried: lines of lists that are none, files of
-    /// folders that are audio of formats that are not read, and recordings with the key of another.
-    /// Each error names its file, and its line. The first hundred are kept;
+    /// The errors of inputs that cannot even be tried: malformed lines of lists, audio files in
+    /// folders whose formats are not read, and recordings with the key of another. Each error
+    /// names its file, and its line. The first hundred are kept;
     /// [`num_rejected`](Self::num_rejected) counts all. A run takes them into its
     /// [`Summary`](super::Summary).
     #[must_use]
@@ -280,7 +279,7 @@ impl Inputs {
         &self.rejected
     }
 
-    /// How many files, lines and recordings are [`rejected`](Self::rejected).
+    /// The number of files, lines and recordings that are [`rejected`](Self::rejected).
     #[must_use]
     pub fn num_rejected(&self) -> usize {
         self.num_rejected
@@ -293,23 +292,23 @@ impl Inputs {
         &self.others
     }
 
-    /// How many recordings.
+    /// The number of recordings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.utterances.len()
     }
 
-    /// Whether all that was named is [`rejected`](Self::rejected).
+    /// Returns `true` if there are no recordings: all inputs were [`rejected`](Self::rejected).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.utterances.is_empty()
     }
 
-    /// The part of the list that is `shard`'s: consecutive, so that the shards one after the other
-    /// are the whole list. What is [`rejected`](Self::rejected) is the first shard's.
+    /// The part of the list that is `shard`'s: consecutive, so that the shards one after the
+    /// other are the whole list. The [`rejected`](Self::rejected) inputs are the first shard's.
     ///
     /// # Errors
-    /// [`Error::EmptyShard`] where there are fewer recordings than shards and none is left for this
+    /// [`Error::EmptyShard`] if there are fewer recordings than shards and none is left for this
     /// one.
     pub fn shard(&self, shard: Shard) -> Result<Self, Error> {
         let bound = |index: usize| {
@@ -370,13 +369,13 @@ impl Shard {
         Self::new(index.parse().ok()?, count.parse().ok()?)
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// What the shard's part of the file `path` is called: of `x.ark` it is `x.2-of-8.ark`.
+    /// The name of the shard's part of the file `path`: for `x.ark` it is `x.2-of-8.ark`.
     #[must_use]
     pub fn path(&self, path: &Path) -> PathBuf {
         let mut name = path.file_stem().unwrap_or_default().to_owned();
@@ -395,7 +394,7 @@ impl std::fmt::Display for Shard {
     }
 }
 
-/// How many errors of what is rejected are kept.
+/// The most errors of rejected inputs that are kept.
 const MOST_REJECTED: usize = 100;
 
 fn add_folder(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
@@ -438,12 +437,12 @@ fn has_ending(path: &Path, endings: &[&str]) -> bool {
     path.extension().is_some_and(|is| endings.iter().any(|ending| is.eq_ignore_ascii_case(ending)))
 }
 
-/// Why a file without an ending of audio that is read should be one of the recordings, and is not;
-/// `None` for one that is no audio.
+/// The reason why a file without the extension of a supported audio format should be one of the
+/// recordings, and is not; `None` if it is not audio.
 fn not_listed(path: &Path) -> Option<Error> {
     let in_file = |source| Error::Recording { path: path.to_owned(), source: Box::new(source) };
     let mut head = Vec::new();
-    // A FIFO may have nobody at its other end.
+    // A FIFO may have no writer.
     if path.is_file() {
         let read = File::open(path).and_then(|file| file.take(formats::HEAD as u64).read_to_end(&mut head));
         if let Err(source) = read {
@@ -473,8 +472,8 @@ fn add_script_of(path: &Path, inputs: &mut Inputs, source: fn(String) -> Source)
     })
 }
 
-/// Calls `take` with the number of each line of a text file, counted from 1, and the line, trimmed; a
-/// line that it does not take is rejected.
+/// Calls `take` with the number of each line of a text file, counted from 1, and the line,
+/// trimmed; a line that it does not take is rejected.
 fn for_each_line(
     path: &Path,
     inputs: &mut Inputs,

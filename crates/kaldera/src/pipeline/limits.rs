@@ -1,8 +1,8 @@
-//! How much may come out of what is compressed.
+//! Limits on the size of decompressed data.
 
 use std::io::{self, Read};
 
-/// Bytes that a compressed file or member may become whatever its size is.
+/// Number of bytes that any compressed file or member may become.
 const FREE: u64 = 1 << 28;
 
 /// Bytes that each of its bytes may become beyond that. Texts and features become 20.
@@ -13,8 +13,8 @@ pub(super) fn most_bytes(compressed: u64) -> u64 {
     compressed.saturating_mul(SWELLING).max(FREE)
 }
 
-/// Samples that a file of compressed audio may become whatever its size is: 1 GiB, four and a half
-/// hours at 16 kHz.
+/// Number of samples that any file of compressed audio may become: 1 GiB, four and a half hours
+/// at 16 kHz.
 #[cfg(any(feature = "symphonia", feature = "opus"))]
 const FREE_SAMPLES: u64 = 1 << 28;
 
@@ -43,7 +43,7 @@ pub(crate) struct Limited<R> {
 }
 
 impl<R> Limited<R> {
-    /// What comes out of `compressed` bytes.
+    /// Limits the data decompressed from `compressed` bytes.
     pub(crate) fn new(reader: R, compressed: u64) -> Self {
         let limit = most_bytes(compressed);
         Self { reader, limit, left: limit }

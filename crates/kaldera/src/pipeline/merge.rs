@@ -1,4 +1,4 @@
-//! One file of features out of those of several jobs.
+//! Merges the feature files of several jobs into one.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -1,12 +1,12 @@
-//! Frames of MP3 files: where they are, and which are missing.
+//! Frames of MP3 files: their positions, and gaps between them.
 //!
 //! ```text
 //!   ID3v2 | Info | frame | frame | ... | frame | ID3v1 | ID3v2 | Info | frame | ...
 //!           '------------- part --------------'                  '---- part: another file behind it
 //! ```
 //!
-//! The header of a frame tells its length. Bytes that are neither the next frame nor a tag are
-//! damage, which a decoder skips without a word.
+//! The header of a frame contains its length. Bytes that are neither the next frame nor a tag are
+//! damage, which a decoder skips without a report.
 
 use std::ops::Range;
 
@@ -21,11 +21,11 @@ const PADDING: usize = 4096;
 /// Bytes in which a first frame is looked for.
 const MOST_BEFORE: usize = 1 << 20;
 
-/// The frames of a file up to where it is damaged.
+/// The frames of a file up to the first damage.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     pub(super) parts: Vec<Part>,
-    /// Why they end there, where the file is damaged or cut off.
+    /// The reason why they end there, if the file is damaged or cut off.
     pub(super) damage: Option<Error>,
 }
 
@@ -34,11 +34,11 @@ pub(super) struct Frames {
 pub(super) struct Part {
     /// Of the bytes of the file.
     pub(super) range: Range<usize>,
-    /// Whether its Info frame tells its length, so that a decoder knows the padding at its end.
+    /// True if its Info frame gives its length, so that a decoder knows the padding at its end.
     pub(super) has_length: bool,
 }
 
-/// What frames of a recording have in common.
+/// The properties that all frames of a recording share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Kind {
     /// 3 is MPEG 1, 2 is MPEG 2 and 0 is MPEG 2.5.
@@ -71,7 +71,7 @@ impl Header {
             2 => (rate / 2, KBITS_2, 72_000),
             _ => (rate / 4, KBITS_2, 72_000),
         };
-        // 0 is a free bit rate, where nothing tells the length.
+        // 0 is a free bit rate, for which the length is unknown.
         let kbits = *kbits.get(usize::from(third >> 4)).filter(|&&kbits| kbits > 0)?;
         let len = slots * kbits / rate + u32::from(third >> 1 & 1);
         let kind = Kind { version, rate, is_mono: fourth >> 6 == 3 };
@@ -86,14 +86,14 @@ impl Header {
     }
 }
 
-/// What an Info frame promises: frames, without itself, or bytes.
+/// The length that an Info frame promises: frames, without itself, or bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Length {
     Frames(u64),
     Bytes(u64),
 }
 
-/// What an Info frame promises; the outer `None` is a frame of audio.
+/// The length that an Info frame promises; the outer `None` is a frame of audio.
 fn info(frame: &[u8], kind: Kind) -> Option<Option<Length>> {
     let side_information = match (kind.version == 3, kind.is_mono) {
         (true, false) => 32,
@@ -106,7 +106,7 @@ fn info(frame: &[u8], kind: Kind) -> Option<Option<Length>> {
     };
     let (&[_, _, _, flags], info) = info.split_first_chunk::<4>()?;
     let number = info.first_chunk().map(|&number| u64::from(u32::from_be_bytes(number)));
-    // The number of frames comes first, where it is there.
+    // The number of frames comes first, if it is there.
     Some(match flags & 3 {
         1 | 3 => number.map(Length::Frames),
         2 => number.map(Length::Bytes),
@@ -132,7 +132,7 @@ fn tag(bytes: &[u8]) -> Option<usize> {
         [b'T', b'A', b'G', b'+', ..] if bytes.get(227..)?.starts_with(b"TAG") => Some(227),
         [b'T', b'A', b'G', ..] => Some(128),
         [b'A', b'P', b'E', b'T', b'A', b'G', b'E', b'X', ..] => {
-            // A footer that no header announces is alone here.
+            // A footer that no header announces has no tag before it here.
             let is_header = bytes.get(23)? & 0x20 != 0;
             let size = u32::from_le_bytes(*bytes.get(12..)?.first_chunk()?);
             Some(32 + if is_header { usize::try_from(size).ok()? } else { 0 })
@@ -145,7 +145,7 @@ fn tag(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// `bytes` without the tags at their end: ID3v1 and APE, which may have a footer alone.
+/// `bytes` without the tags at their end: ID3v1 and APE, which may have only a footer.
 pub(super) fn without_tags(mut bytes: &[u8]) -> &[u8] {
     loop {
         let len = match (bytes.last_chunk::<128>(), bytes.last_chunk::<32>()) {
@@ -274,7 +274,7 @@ impl Walk<'_> {
         self.frame(at).or_else(|| Header::confirmed(self.bytes, at))
     }
 
-    /// Where another part begins behind one that ends at `end`, if there is one.
+    /// The begin of another part behind one that ends at `end`, if there is one.
     fn next_part(&self, end: usize, is_whole: bool) -> Result<Option<usize>, Error> {
         let begin = end + tags(&self.bytes[end..]);
         let rest = &self.bytes[begin..];
@@ -291,8 +291,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Checks the bytes from `at` on, where no frame begins and no tag, though `is_whole` tells that
-    /// none is missing.
+    /// Checks the bytes from `at` on, where neither a frame nor a tag begins. If `is_whole` is
+    /// true, no frame is missing.
     fn check_rest(&self, at: usize, is_whole: bool) -> Result<(), Error> {
         let rest = &self.bytes[at..];
         // Of a header: 11 bits that are set, and the layer.
@@ -366,7 +366,8 @@ mod tests {
         assert_eq!(len([0xFF, 0xFA, 0xE4, 0]), Some((960, 48_000, false)));
         assert_eq!(len([0xFF, 0xF3, 0x48, 0xC4]), Some((144, 16_000, true)));
         assert_eq!(len([0xFF, 0xE3, 0xE8, 0xC4]), Some((1440, 8000, true)));
-        // A free rate, none, a rate that is reserved, layer II, the version that is reserved, no sync.
+        // A free rate, none, a rate that is reserved, layer II, the version that is reserved, no
+        // sync.
         for bytes in [
             [0xFF, 0xFB, 0, 0],
             [0xFF, 0xFB, 0xF0, 0],

@@ -21,7 +21,7 @@ impl<'a> Page<'a> {
     pub(super) const FIRST: u8 = 2;
     pub(super) const LAST: u8 = 4;
 
-    /// The first page of `bytes`, which begin with [`MARK`], and what follows it.
+    /// The first page of `bytes`, which begin with [`MARK`], and the bytes after it.
     fn take(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), Damage> {
         let (header, after) = bytes.split_first_chunk::<27>().ok_or(Damage::Cut)?;
         let (lengths, after) = after.split_at_checked(usize::from(header[26])).ok_or(Damage::Cut)?;
@@ -43,8 +43,8 @@ impl<'a> Page<'a> {
         u32::from_le_bytes(self.header[18..22].try_into().expect("4 bytes"))
     }
 
-    /// The checksum of the page is that in its header: a CRC with the polynomial 0x04c11db7, of all
-    /// bytes with zeros in its place.
+    /// Returns `true` if the checksum of the page equals the one in its header: a CRC with the
+    /// polynomial 0x04c11db7, of all bytes with zeros in its place.
     fn is_whole(&self) -> bool {
         let [before, checksum, after] = [&self.header[..22], &self.header[22..26], &self.header[26..]];
         let bytes = before.iter().chain(&[0; 4]).chain(after).chain(self.lengths).chain(self.body);
@@ -53,7 +53,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What is on a page, for a decoder that reads its packets.
+/// The contents of a page, for a decoder that reads its packets.
 #[cfg(feature = "opus")]
 impl<'a> Page<'a> {
     /// A flag: the first packet goes on from the page before.
@@ -95,10 +95,10 @@ const CRC: [u32; 256] = {
     table
 };
 
-/// What a page begins with.
+/// The first bytes of a page.
 const MARK: &[u8; 4] = b"OggS";
 
-/// What is wrong with a file.
+/// The kind of damage in a file.
 #[derive(Debug, PartialEq)]
 enum Damage {
     /// It ends within a page, or before the last page of a stream.
@@ -109,7 +109,7 @@ enum Damage {
     Sequence { expected: u32, found: u32 },
     /// A page of a stream that has no first page, or that has ended.
     NoStream,
-    /// Other bytes between two streams, where a whole one may be missing.
+    /// Other bytes between two streams, in place of which a whole stream may be missing.
     Between,
 }
 
@@ -128,7 +128,7 @@ impl Damage {
     }
 }
 
-/// The pages of a file up to where it is damaged.
+/// The pages of a file up to the first damage.
 #[derive(Debug)]
 pub(super) struct Pages<'a> {
     #[cfg_attr(not(feature = "opus"), expect(dead_code, reason = "symphonia reads them itself"))]
@@ -136,14 +136,14 @@ pub(super) struct Pages<'a> {
     /// The length of the file up to there.
     #[cfg_attr(not(feature = "symphonia"), expect(dead_code, reason = "symphonia reads no pages but bytes"))]
     pub(super) len: usize,
-    /// Why it ends there, where it is damaged or cut off.
+    /// The reason why it ends there, if it is damaged or cut off.
     pub(super) damage: Option<Error>,
 }
 
 impl<'a> Pages<'a> {
     /// Reads the pages of a file whose name is `format` in errors.
     ///
-    /// The numbers of the pages tell which are missing, so that other bytes between them, or behind
+    /// The numbers of the pages reveal missing ones, so that other bytes between them, or behind
     /// the last one, are left out.
     pub(super) fn read(bytes: &'a [u8], format: &'static str) -> Self {
         let mut streams = Streams::default();
@@ -192,7 +192,7 @@ impl<'a> Streams<'a> {
         let (serial, next) = (page.serial(), page.sequence().wrapping_add(1));
         let place = self.open.iter().position(|(open, _)| *open == serial);
         let place = if page.is(Page::FIRST) {
-            // Another file is chained to the one before, whose end is missing.
+            // Another file is chained to one whose end is missing.
             if !self.open.is_empty() && (self.has_begun || place.is_some()) {
                 return Err(Damage::Cut);
             }

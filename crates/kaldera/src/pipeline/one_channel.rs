@@ -1,4 +1,4 @@
-//! One channel of samples that lie interleaved, taken out where it is needed.
+//! One channel of interleaved samples, extracted on demand.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ pub(crate) struct OneChannel<'a> {
 }
 
 impl<'a> OneChannel<'a> {
-    /// Of whole frames of `samples`, which are of `num_channels`; `channel` is one of them.
+    /// A channel of `samples`, which are whole frames of `num_channels`; `channel` is one of
+    /// them.
     pub(super) fn new(samples: Samples<'a>, num_channels: usize, channel: Option<usize>) -> Self {
         debug_assert!(channel.is_none_or(|channel| channel < num_channels));
         Self { all: Interleaved::new(samples, num_channels).expect("whole frames"), channel }

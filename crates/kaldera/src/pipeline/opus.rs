@@ -7,8 +7,8 @@
 //!           pre-skip                                          and what is behind the last granule are cut off
 //! ```
 //!
-//! ropus decodes to 16 bits, before the gain of the header: what is above full scale
-//! is clipped even where a gain below 0 dB would have lowered it, and a warning tells of it.
+//! ropus decodes to 16 bits, before the gain of the header. Samples above full scale are clipped
+//! even if a gain below 0 dB would have lowered them, and a warning reports this.
 
 use std::slice::Iter;
 
@@ -21,7 +21,7 @@ use crate::pipeline::limits::most_samples;
 use crate::pipeline::ogg::{Page, Pages};
 use crate::pipeline::recording::{Recording, take_what_comes_before};
 
-/// What Opus is decoded at, whatever went in, Hz.
+/// The rate of decoded Opus in Hz, whatever the rate before encoding.
 const SAMP_FREQ: f32 = 48_000.0;
 
 /// Samples per channel of the longest packet: 120 ms.
@@ -30,16 +30,17 @@ const MAX_PACKET: usize = 5760;
 /// The format, in errors.
 const OGG_OPUS: &str = "Ogg Opus";
 
-/// Decodes the streams of a file, one after the other. Channels have the order of the file: of
-/// surround sound that of Vorbis, left, centre, right and so on.
+/// Decodes the streams of a file, one after the other. Channels have the order of the file; for
+/// surround sound this is Vorbis's order: left, centre, right and so on.
 ///
-/// What is damaged or cut off is an error, not a shorter recording, unless `allow_truncated` is true.
+/// A damaged or truncated file is an error, not a shorter recording, unless `allow_truncated` is
+/// true.
 pub(super) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
     panics::catch(|| decode_up_to(most_samples(bytes.len() as u64), bytes, allow_truncated))
         .unwrap_or_else(|message| Err(damaged(format!("the decoder gave up ({message})"))))
 }
 
-/// Decodes what has `most` samples at the most.
+/// Decodes a file of at most `most` samples.
 fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
     let mut decoded = Decoded { num_channels: 0, samples: Vec::new(), most, packet: Vec::new(), clipped: 0 };
     let Pages { pages, damage, .. } = Pages::read(bytes, OGG_OPUS);
@@ -61,7 +62,7 @@ fn damaged(what: impl Into<String>) -> Error {
     Error::Decoder { format: OGG_OPUS, message: what.into() }
 }
 
-/// What has been decoded.
+/// The samples decoded so far.
 struct Decoded {
     num_channels: usize,
     samples: Vec<f32>,
@@ -69,7 +70,7 @@ struct Decoded {
     most: u64,
     /// Room for a packet.
     packet: Vec<i16>,
-    /// Samples at full scale of streams whose gain is below 0 dB.
+    /// Number of samples at full scale in streams whose gain is below 0 dB.
     clipped: usize,
 }
 
@@ -104,7 +105,7 @@ impl Decoded {
         let mut decoder = None;
         let begin = self.samples.len();
         let (mut number, mut packet) = (0_u64, Vec::new());
-        // Samples before the first page's, where a recording was cut out of a longer one.
+        // Samples before the first page's, if a recording was cut out of a longer one.
         let mut start = None;
         let (mut last_granule, mut missing) = (0, 0);
         for page in pages {
@@ -222,7 +223,8 @@ impl Head {
         let (num_streams, num_coupled, mapping) = match family {
             0 if (1..=2).contains(&channels) => (1, channels - 1, (0..channels).collect()),
             0 => return Err(damaged(format!("{channels} channels in a mapping of one or two"))),
-            // Surround sound, and channels of any meaning; ambisonics of family 2 have such a table.
+            // Surround sound, and channels without a defined meaning; ambisonics of family 2 have
+            // such a table.
             1 | 2 | 255 => match rest {
                 [streams, coupled, mapping @ ..] => {
                     (*streams, *coupled, mapping.get(..usize::from(channels)).ok_or_else(short)?.to_vec())

@@ -1,9 +1,9 @@
 //! Work on several threads, results in order, memory bounded.
 //!
 //! Threads take the next index, work on it, and leave the result in a short queue that starts at
-//! the first result not yet committed. The thread that completes the front of the queue commits it
-//! and whatever stands ready behind it, while the others go on working: there is no thread for
-//! writing, and no lock is held during work or commit.
+//! the first result not yet committed. The thread that completes the front of the queue commits
+//! it and all results that are ready behind it, while the others go on working. There is no
+//! thread for writing, and no lock is held during work or commit.
 //!
 //! ```text
 //!   index     0 1 2 3 | 4      5     6      7      | 8 9 ...
@@ -11,17 +11,17 @@
 //!                         ^ first: whoever completes 4 commits 4 and 5
 //! ```
 //!
-//! Recordings may be seconds or hours long, so that what may wait behind the front is bounded by
-//! its size, and only in the last place by its number. A thread that would run further ahead waits.
+//! Recordings may be seconds or hours long. So the results waiting behind the front are limited
+//! by their size first, and then by their number. A thread that would run further ahead waits.
 //! Results are recycled.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How many results, per thread, the work may run ahead of the first that is not committed.
+/// The most results, per thread, that the work may run ahead of the first that is not committed.
 const WINDOW_PER_JOB: usize = 64;
 
-/// How large, in bytes, the results that wait may be before no more work is begun.
+/// The size in bytes of waiting results above which no more work is begun.
 const MAX_WAITING_BYTES: usize = 8 << 20;
 
 /// A result that knows how much memory it keeps.
@@ -47,7 +47,8 @@ where
     T: Weighed,
     E: Send,
 {
-    // One thread is no other code, so that tests of one job are tests of what has no threads.
+    // One thread runs the same code, so that tests of one job also test the build without
+    // threads.
     let jobs = if cfg!(feature = "rayon") { jobs.min(count).max(1) } else { 1 };
     let run = Run {
         count,
@@ -70,8 +71,8 @@ where
     run.queue.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
 }
 
-/// Calls `worker` on this thread and on `jobs` - 1 others. Work is whole recordings, each on one
-/// thread, so that a pool of threads would only be one more to start.
+/// Calls `worker` on this thread and on `jobs` - 1 others. Each recording is processed by one
+/// thread, so a thread pool would have no advantage.
 fn on_threads(jobs: usize, worker: impl Fn() + Sync) {
     std::thread::scope(|scope| {
         let start = |job| match std::thread::Builder::new().spawn_scoped(scope, &worker) {
@@ -146,8 +147,8 @@ where
         }
     }
 
-    /// Commits the results that stand ready in front, unless another thread is at it: that one will
-    /// see them.
+    /// Commits the results that are ready at the front, unless another thread is committing: that
+    /// thread will see them.
     fn commit_ready<'a>(&'a self, mut queue: MutexGuard<'a, Queue<T, C, E>>) -> MutexGuard<'a, Queue<T, C, E>> {
         let Some(mut commit) = queue.commit.take() else { return queue };
         while let Some((index, mut result)) = queue.take_first() {
@@ -155,7 +156,7 @@ where
             drop(queue);
             let outcome = commit(index, &mut result);
             queue = self.lock();
-            // What waited in a long queue need not be kept for good.
+            // Results beyond one per job, left from a long queue, are dropped.
             if queue.spare.len() < self.jobs {
                 queue.spare.push(result);
             }
@@ -207,7 +208,8 @@ impl<T: Weighed, C, E> Queue<T, C, E> {
     }
 }
 
-/// Lets the other threads end when this one panics, for what they wait for will not come.
+/// Stops the other threads if this one panics, because the result that they wait for will not
+/// come.
 struct StopOnPanic<'a, N, W, T, C, E>(&'a Run<N, W, T, C, E>);
 
 impl<N, W, T, C, E> Drop for StopOnPanic<'_, N, W, T, C, E> {

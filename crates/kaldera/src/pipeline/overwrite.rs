@@ -12,9 +12,9 @@ use crate::pipeline::{Inputs, Source};
 const OF_DATA_FOLDERS: [&str; 3] = ["wav.scp", "segments", "utt2spk"];
 
 impl Inputs {
-    /// Refuses outputs of which one is a recording or a list of recordings, by whatever name or
-    /// link. What a command reads is not known. [`Pipeline::run`](super::Pipeline::run) does this
-    /// with the outputs of its sink.
+    /// Refuses outputs of which one is a recording or a list of recordings, by any name or link.
+    /// The files that a command reads are not known. [`Pipeline::run`](super::Pipeline::run) does
+    /// this with the outputs of its sink.
     ///
     /// # Errors
     /// [`Error::Overwrite`].

@@ -1,4 +1,4 @@
-//! Pitch: features of its own, or columns beside others.
+//! Pitch, as separate features or as additional columns.
 
 use kaldi_feat::{
     Audio, LinearResample, PitchExtractionOptions, PitchExtractor, PitchWorkspace, ProcessPitchOptions, paste_columns,
@@ -18,8 +18,8 @@ pub struct PitchFeatures {
     process: ProcessPitchOptions,
 }
 
-/// Frames that pitch may have more or less than the features beside it, which reach for the ends of
-/// a recording in their own way; Kaldi's recipes forgive as many.
+/// Number of frames by which pitch may differ from the other features, which treat the ends of a
+/// recording in their own way; Kaldi's recipes allow the same.
 const LENGTH_TOLERANCE: usize = 2;
 
 impl PitchFeatures {
@@ -60,8 +60,8 @@ impl PitchFeatures {
         process_pitch(&self.process, &pitch, audio.key)
     }
 
-    /// Puts the pitch of `audio` beside its `frames` rows of `features`; returns the number of rows
-    /// then.
+    /// Appends the pitch of `audio` to its `frames` rows of `features` as columns; returns the
+    /// new number of rows.
     pub(super) fn paste(
         &self,
         workspace: &mut PitchWorkspace,

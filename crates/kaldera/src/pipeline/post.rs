@@ -1,4 +1,4 @@
-//! What is done to features after they are computed: normalisation, deltas, the choice of voiced
+//! Processing of features after they are computed: normalisation, deltas, the choice of voiced
 //! frames.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use kaldi_matrix::{Matrix, SubMatrix};
 use crate::Error;
 use crate::pipeline::inputs::Utterance;
 
-/// Over what means, and variances, are normalised.
+/// The scope over which means, and variances, are normalised.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -44,15 +44,14 @@ pub enum Cmvn {
 }
 
 impl Cmvn {
-    /// Whether other utterances than the one at hand have a say.
+    /// Returns `true` if the result depends on other utterances.
     pub(super) fn needs_others(&self) -> bool {
         matches!(self, Self::Speaker { .. } | Self::All { .. })
     }
 }
 
-/// The steps that are wanted; they are done in the order of the fields, as in Kaldi's recipes.
-/// Which frames are voiced is decided before all of them, by the log energy in column 0, and the
-/// choice made last.
+/// The steps to do, in the order of the fields, as in Kaldi's recipes. The voiced frames are
+/// found before all of them, by the log energy in column 0, and selected last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Post {
     pub(super) cmvn: Option<Cmvn>,
@@ -61,12 +60,12 @@ pub(super) struct Post {
 }
 
 impl Post {
-    /// Whether features pass as they are.
+    /// Returns `true` if features pass unchanged.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(self, Self { cmvn: None, deltas: None, vad: None })
     }
 
-    /// Columns that come of `dim` columns.
+    /// The number of columns computed from `dim` columns.
     pub(super) fn dim(&self, dim: usize) -> usize {
         let order = self.deltas.as_ref().map_or(0, |deltas| usize::try_from(deltas.order).unwrap_or(0));
         dim * (order + 1)
@@ -115,8 +114,8 @@ fn normalise(mut stats: CmvnStats, norm_vars: bool, features: &mut Matrix<f32>) 
     Ok(apply_cmvn(&stats, norm_vars, features)?)
 }
 
-/// Whether all values of `features` are finite: what is not would be written without a word, or
-/// spoil a speaker's statistics.
+/// Checks that all values of `features` are finite. Other values would be written without a
+/// warning, or spoil a speaker's statistics.
 pub(super) fn check_finite(features: &[f32], frames: usize) -> Result<(), Error> {
     if features.iter().all(|x| x.is_finite()) {
         return Ok(());
@@ -127,7 +126,8 @@ pub(super) fn check_finite(features: &[f32], frames: usize) -> Result<(), Error>
     Err(Error::NotFinite { rows: 1 + bad.count(), frames, first })
 }
 
-/// Statistics of speakers, or of all; of none where each utterance is alone.
+/// Statistics of speakers, or of all utterances; empty if each utterance is normalised
+/// separately.
 #[derive(Debug, Default)]
 pub(super) struct GroupStats {
     by_speaker: bool,

@@ -21,9 +21,9 @@ use crate::pipeline::limits::{Limited, most_bytes, swells};
 /// Calls `take` with the key and the features of each utterance in a file of a format of
 /// [`FeatureFile`](super::FeatureFile), or in a script file of Kaldi (`.scp`), until it breaks.
 ///
-/// The features have a row for each frame. Of `.ark`, `.scp` and `.npz` one matrix is in memory at
-/// a time; a `.safetensors` file is read as a whole. An `.npz` may be compressed, and have numbers of any
-/// type but complex ones, which become `f32`.
+/// The features have a row for each frame. Of `.ark`, `.scp` and `.npz` one matrix is in memory
+/// at a time; a `.safetensors` file is read as a whole. An `.npz` may be compressed, and have
+/// numbers of any type but complex ones, which become `f32`.
 ///
 /// ```no_run
 /// use std::ops::ControlFlow;
@@ -36,8 +36,8 @@ use crate::pipeline::limits::{Limited, most_bytes, swells};
 /// ```
 ///
 /// # Errors
-/// An ending that tells no format, a file that cannot be read or holds anything but matrices of
-/// `f32`; errors of `take`.
+/// An unknown extension, a file that cannot be read or holds anything but matrices of `f32`;
+/// errors of `take`.
 pub fn read_features(
     path: impl AsRef<Path>,
     take: impl FnMut(&str, Matrix<f32>) -> Result<ControlFlow<()>, Error>,
@@ -93,7 +93,7 @@ pub(crate) fn read_features_of(
         Some("safetensors") => {
             let bytes = fs::read(path).map_err(unreadable)?;
             let file = SafeTensors::deserialize(&bytes).map_err(|error| {
-                // The store of parameters says what it means.
+                // The store of parameters has the clearer message.
                 let problem = match ParameterStore::<f32>::from_bytes(&bytes) {
                     Err(recurrent::Error::File { problem, .. }) => problem,
                     _ => error.to_string(),

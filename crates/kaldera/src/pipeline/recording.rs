@@ -54,11 +54,11 @@ pub struct Recording {
 
 impl Recording {
     /// Reads an audio file: WAV, AIFF, AU, CAF, Wave64 and NIST SPHERE of any width (see
-    /// [`WaveAudio`]); with the feature `symphonia` also FLAC, MP3 and Ogg Vorbis, with `opus` Ogg
-    /// Opus. Contents tell the format, not the ending.
+    /// [`WaveAudio`]); with the feature `symphonia` also FLAC, MP3 and Ogg Vorbis, with `opus`
+    /// Ogg Opus. The format is recognised by the contents, not by the extension.
     ///
     /// # Errors
-    /// [`Error::Recording`], with the file's name, where it cannot be opened or is no audio that
+    /// [`Error::Recording`], with the file's name, if it cannot be opened or is no audio that
     /// this build reads to its end.
     #[doc(alias = "load")]
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
@@ -68,13 +68,13 @@ impl Recording {
     /// As [`open`](Self::open), with options.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, Error> {
         let path = path.as_ref();
         read_file(path, options).map_err(|source| Error::Recording { path: path.to_owned(), source: Box::new(source) })
     }
 
-    /// Reads what would be an audio file from anywhere, such as bytes in memory.
+    /// Reads the bytes of an audio file from any reader, such as bytes in memory.
     ///
     /// # Errors
     /// As [`open`](Self::open), without a name.
@@ -99,7 +99,7 @@ impl Recording {
         Self { samples: WaveSamples::F32(samples), num_channels, samp_freq }
     }
 
-    /// What no file should have, and no caller give.
+    /// Rejects values that no file should have, and no caller pass.
     fn check(&self) -> Result<(), Error> {
         let Self { num_channels, samp_freq, .. } = *self;
         if num_channels == 0 || samp_freq <= 0.0 || !samp_freq.is_finite() {
@@ -122,7 +122,7 @@ impl Recording {
         self.samp_freq
     }
 
-    /// How many channels.
+    /// The number of channels.
     #[must_use]
     pub fn num_channels(&self) -> usize {
         self.num_channels
@@ -149,8 +149,8 @@ impl Recording {
         }
     }
 
-    /// All samples as integers, in the order of [`samples`](Self::samples); `None` unless each is a
-    /// whole number of 16 bits, as those of 16-bit WAV and FLAC files are.
+    /// All samples as integers, in the order of [`samples`](Self::samples); `None` unless each is
+    /// a whole number of 16 bits, as in 16-bit WAV and FLAC files.
     #[must_use]
     pub fn samples_i16(&self) -> Option<Cow<'_, [i16]>> {
         match &self.samples {
@@ -159,7 +159,7 @@ impl Recording {
         }
     }
 
-    /// One channel as a recording of its own, counted from 0.
+    /// One channel as a separate recording, counted from 0.
     ///
     /// # Errors
     /// [`Error::NoSuchChannel`].
@@ -185,8 +185,9 @@ impl Recording {
         Self::from_f32(mean, self.samp_freq)
     }
 
-    /// What most models take: the [`mean`](Self::mean) of the channels, [resampled](Self::resample)
-    /// to `samp_freq` Hz. It takes less time and memory than one after the other.
+    /// The input of most models: the [`mean`](Self::mean) of the channels,
+    /// [resampled](Self::resample) to `samp_freq` Hz. It takes less time and memory than one
+    /// after the other.
     ///
     /// ```
     /// use kaldera::Recording;
@@ -199,7 +200,7 @@ impl Recording {
     /// ```
     ///
     /// # Errors
-    /// Those of [`resample`](Self::resample).
+    /// The errors of [`resample`](Self::resample).
     #[doc(alias = "load")]
     pub fn into_mono(self, samp_freq: f32) -> Result<Self, Error> {
         match Resamplers::new(samp_freq).get(self.samp_freq)? {
@@ -264,7 +265,7 @@ impl Recording {
     /// Rates are rounded to whole numbers.
     ///
     /// # Errors
-    /// A rate that is no number from 1 to 10 million, or more than a thousand times the other;
+    /// A rate that is not a number from 1 to 10 million, or more than a thousand times the other;
     /// [`kaldi_feat::Error::TooManyResampled`], [`Error::NoMemory`].
     #[doc(alias = "-ar")]
     pub fn resample(&self, samp_freq: f32) -> Result<Self, Error> {
@@ -288,10 +289,10 @@ impl Recording {
         Ok(Self::interleaved(samples, num_channels, resampler.samp_rate_out() as f32))
     }
 
-    /// What features are computed from.
+    /// The audio from which features are computed.
     ///
     /// # Errors
-    /// [`Error::SeveralChannels`] where it is not clear from which channel: take one by
+    /// [`Error::SeveralChannels`] if it is not clear from which channel: take one by
     /// [`channel`](Self::channel), or their [`mean`](Self::mean).
     pub fn audio(&self) -> Result<Audio<'_>, Error> {
         if self.num_channels > 1 {
@@ -370,7 +371,7 @@ impl From<Recording> for WaveSamples {
 
 /// A sample as the integer that it is.
 fn whole(sample: f32) -> Option<i16> {
-    // Saturates, and makes 0 of NaN: what is no such integer differs then.
+    // The cast saturates, and makes 0 of NaN. Any sample that is no such integer then differs.
     let rounded = sample as i16;
     (f32::from(rounded) == sample).then_some(rounded)
 }
@@ -380,7 +381,7 @@ fn pick<T: Copy>(samples: &[T], num_channels: usize, channel: usize) -> Vec<T> {
     samples.iter().skip(channel).step_by(num_channels).copied().collect()
 }
 
-/// How recordings are read.
+/// Options for reading recordings.
 ///
 /// ```
 /// use kaldera::pipeline::{Pipes, ReadOptions};
@@ -395,14 +396,14 @@ fn pick<T: Copy>(samples: &[T], num_channels: usize, channel: usize) -> Vec<T> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Whether a file that ends early, or cannot be decoded to its end, gives what is there, with a
-    /// warning. Otherwise it is an error.
+    /// If a file ends early, or cannot be decoded to its end, return the samples before that,
+    /// with a warning. Otherwise it is an error.
     pub allow_truncated: bool,
-    /// Which commands are run that a list has in the place of files: `sox a.mp3 -t wav - |`.
+    /// The commands to run that a list has in the place of files: `sox a.mp3 -t wav - |`.
     pub pipes: Pipes,
 }
 
-/// Which commands of lists are run.
+/// The commands of lists that are run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Pipes {
@@ -429,8 +430,8 @@ impl ReadOptions {
     }
 }
 
-/// Reads recordings, and keeps the last one at hand, or why there is none, for the segments that
-/// are often cut from one file.
+/// Reads recordings, and caches the last one, or its error, for the segments that are often cut
+/// from one file.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     last: Option<(Source, Shared)>,
@@ -476,7 +477,7 @@ fn read_file(path: &Path, options: &ReadOptions) -> Result<Recording, Error> {
     read_stream(&mut BufReader::with_capacity(HEADER_BYTES, file), options)
 }
 
-/// Says how a command of a list that was found in a folder is run.
+/// Adds to an error how a command of a list that was found in a folder can be run.
 fn of_found_list(error: Error, options: &ReadOptions) -> Error {
     match error {
         Error::Io(kaldi_io::Error::PipeRefused { command }) if options.pipes == Pipes::Named => {
@@ -486,8 +487,8 @@ fn of_found_list(error: Error, options: &ReadOptions) -> Error {
     }
 }
 
-/// Reads what an rxfilename names. If it is a command that fails, that is the error, whatever it
-/// wrote before.
+/// Reads the recording that an rxfilename names. If a command fails, its failure is the error,
+/// whatever it wrote before.
 fn read_script(rxfilename: &str, pipes: bool, options: &ReadOptions) -> Result<Recording, Error> {
     if let Rxfilename::Pipe { command } = classify(rxfilename)?
         && !pipes
@@ -500,7 +501,7 @@ fn read_script(rxfilename: &str, pipes: bool, options: &ReadOptions) -> Result<R
     recording
 }
 
-/// Reads a file of samples; what is compressed is decoded, where this build can do that.
+/// Reads a file of samples; a compressed file is decoded, if this build can do that.
 fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
     let recording = read_any(reader, options)?;
     recording.check()?;
@@ -536,7 +537,7 @@ fn read_any(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, E
     }
 }
 
-/// Decodes what [`WaveAudio`] does not read; `begin` has been read of it.
+/// Decodes a format that [`WaveAudio`] does not read; `begin` is the part already read.
 #[cfg(any(feature = "symphonia", feature = "opus"))]
 fn read_other(
     format: Format,
@@ -564,8 +565,8 @@ fn read_other(
     }
 }
 
-/// What a decoder ended with: where `allow_truncated` is true, what is damaged or cut off is a
-/// warning, unless nothing comes before it. A limit that was met stays an error.
+/// Returns the result of a decoder. If `allow_truncated` is true, damage or truncation is only a
+/// warning, unless there are no samples before it. An exceeded limit stays an error.
 #[cfg(any(feature = "symphonia", feature = "opus"))]
 pub(super) fn take_what_comes_before(
     ended: Result<(), Error>,
@@ -596,8 +597,8 @@ fn read_other(
     Err(formats::not_audio(&begin))
 }
 
-/// A file whose first bytes have been read, and are read again; it keeps enough to hand the file to
-/// another reader after its header.
+/// A file whose first bytes have been read, and are read again; it keeps enough bytes to pass the
+/// file to another reader after its header.
 struct Kept<'a> {
     head: &'a [u8],
     reader: &'a mut dyn Read,

@@ -1,4 +1,4 @@
-//! Where features go.
+//! The outputs of features.
 
 mod ark_scp;
 mod hash;
@@ -38,7 +38,8 @@ pub trait FeatureSink {
     /// When they cannot be stored. The pipeline then stops.
     fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error>;
 
-    /// Whether the features of `key` are there from an earlier run, and need not be computed.
+    /// Returns `true` if an earlier run has written the features of `key`, so that they need not
+    /// be computed.
     fn has(&self, _key: &str) -> bool {
         false
     }
@@ -66,13 +67,13 @@ impl FeatureSink for Vec<(String, Matrix<f32>)> {
     }
 }
 
-/// A file of features in the format that its ending tells; see [`ENDINGS`].
+/// A file of features in the format given by its extension; see [`ENDINGS`].
 ///
 /// It is written under another name in the same folder and gets its own in
-/// [`finish`](Self::finish), so that whoever finds it finds all of it, also after a power cut: data
-/// are synced before a name is given, and a new archive never stands beside an old index. Without
-/// `finish`, nothing is left. All formats are written as the features come: memory does not grow
-/// with them, only with the number of keys.
+/// [`finish`](Self::finish), so that the file is complete whenever it exists, also after a power
+/// cut: data are synced before a name is given, and a new archive never exists together with an
+/// old index. Without `finish`, nothing is left. All formats are written as the features come:
+/// memory does not grow with them, only with the number of keys.
 #[derive(Debug)]
 pub struct FeatureFile {
     format: Format,
@@ -108,8 +109,8 @@ impl Format {
         }
     }
 
-    /// The complete files, which only need their names, in the order in which they are to get them;
-    /// and what is to be removed then.
+    /// The complete files, which only need their names, in the order in which they are to get
+    /// them; and the archive to remove then.
     fn complete(self) -> Result<(Vec<PartialFile>, Option<Ark>), Error> {
         Ok(match self {
             Self::ArkScp(file) => (file.complete()?.into(), None),
@@ -124,26 +125,28 @@ impl Format {
 }
 
 impl FeatureFile {
-    /// Begins a file; what stands at `path` stays until [`finish`](Self::finish).
+    /// Begins a file; an existing file at `path` stays until [`finish`](Self::finish).
     ///
     /// # Errors
-    /// An ending that tells no format, a folder that is missing or cannot be written to.
+    /// An unknown extension, a folder that is missing or cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         Ok(Self { format: Format::create(path)?, path: path.to_owned(), run: None, keys: HashSet::new() })
     }
 
-    /// Resumes a file that an earlier run has not completed. Keys that it has already count as
-    /// written ([`has`](FeatureSink::has)), but for a last matrix that was cut off.
+    /// Resumes a file that an earlier run has not completed. The keys in it count as written
+    /// ([`has`](FeatureSink::has)), except the key of a last matrix that was cut off.
     ///
-    /// The unfinished file lies beside `path`, and is called `path.RUN.XXXXXX.part`. It is an
-    /// archive, whatever the format of the file: of formats that cannot be resumed, all is written
-    /// once more in the end. It is kept when a run is interrupted. `run` stands for whatever
-    /// decides the values, so that features of other options or inputs are never mixed in. A
-    /// finished file has a record beside it, `path.resume`, for [`found`](Self::found).
+    /// The unfinished file is in the folder of `path`, and is called `path.RUN.XXXXXX.part`. It
+    /// is an archive, whatever the format of the file: if the format cannot be resumed,
+    /// everything is written once more at the end. It is kept when a run is interrupted. `run`
+    /// stands for everything that determines the values, so that features of other options or
+    /// inputs are never mixed in. A finished file gets a record, `path.resume`, for
+    /// [`found`](Self::found).
     ///
     /// # Errors
-    /// Those of [`create`](Self::create); [`Error::Write`] also when another process is writing it.
+    /// The errors of [`create`](Self::create); [`Error::Write`] also if another process is
+    /// writing it.
     pub fn resume(path: impl AsRef<Path>, run: RunId) -> Result<Self, Error> {
         let path = path.as_ref();
         let (format, keys) = match path.extension().and_then(|ending| ending.to_str()) {
@@ -161,18 +164,19 @@ impl FeatureFile {
         Ok(Self { format, path: path.to_owned(), run: Some(run), keys })
     }
 
-    /// Whether `path` is what `run` would write: the record that [`finish`](Self::finish) has left
-    /// beside it after [`resume`](Self::resume) must be of the same run, and of files of the same
-    /// lengths and times. A file without a record is never taken for complete.
+    /// Compares `path` with the output of `run`: the record `path.resume`, which
+    /// [`finish`](Self::finish) has written after [`resume`](Self::resume), must be of the same
+    /// run, and of files of the same lengths and times. A file without a record is never taken
+    /// for complete.
     ///
     /// # Errors
-    /// [`Error::Read`], where the system does not tell.
+    /// [`Error::Read`], if the file system reports an error.
     pub fn found(path: impl AsRef<Path>, run: RunId) -> Result<Found, Error> {
         resume::find(run, &files_of(path.as_ref()))
     }
 
-    /// Completes the file and gives it its name. Returns the names of what was written: for `x.ark`
-    /// also `x.scp`.
+    /// Completes the file and gives it its name. Returns the names of the written files: for
+    /// `x.ark` also `x.scp`.
     ///
     /// # Errors
     /// When the rest cannot be written; nothing is left then.
@@ -181,7 +185,7 @@ impl FeatureFile {
         let matrices = self.keys.len() as u64;
         let (complete, staging) = self.format.complete()?;
         partial::publish(complete, Some(&resume::record_of(&self.path)))?;
-        // Before the record: what is recorded as complete has nothing beside it that is not.
+        // Before the record: an output recorded as complete has no unfinished archive.
         if let Some(staging) = staging {
             staging.remove();
         }

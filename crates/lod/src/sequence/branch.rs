@@ -1,5 +1,4 @@
-//! Sequences parted in two by a mask, and put together again: what an if-else over a mini-batch
-//! needs.
+//! Splits sequences in two by a mask and merges them again, for an if-else over a mini-batch.
 
 use ragged_core::RaggedShape;
 use tensor_strided::Element;
@@ -9,7 +8,7 @@ use crate::lod::Lod;
 use crate::sequence::runs::MovedRows;
 use crate::tensor::LodTensor;
 
-/// What the gradient of one branch of [`split_by_mask`] needs.
+/// The data that the gradient of one branch of [`split_by_mask`] needs.
 pub type BranchSaved = MovedRows;
 
 /// The sequences of level `level` (rows, if there is no LoD) for which `mask` is true, and the
@@ -48,8 +47,8 @@ pub fn split_by_mask<T: Element>(
     Ok((branch(true)?, branch(false)?))
 }
 
-/// The sequences of `yes` and `no` (rows, without LoD) in the order that `mask` says: the next one
-/// of `yes` where it is true.
+/// The sequences of `yes` and `no` (rows, without LoD), merged by `mask`: the next one of `yes`
+/// if it is true, else the next one of `no`.
 ///
 /// # Errors
 /// [`Error::Size`] if there is not one flag for each; [`Error::NumLevels`]; [`Error::RowShape`].

@@ -9,7 +9,7 @@ use crate::lod::Lod;
 use crate::sequence::{add_to, check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// Rows whose contexts are laid out at once.
+/// Number of rows whose contexts are laid out at once.
 const BLOCK: usize = 256;
 
 /// The rows around a row that a convolution looks at: from `start` rows after it (before it, if
@@ -37,7 +37,7 @@ impl Context {
     }
 }
 
-/// What the gradients of [`conv`] need; the tensors are shared.
+/// The tensors that the gradients of [`conv`] need, shared.
 #[derive(Debug, Clone)]
 pub struct ConvSaved<T: Real> {
     x: LodTensor<T>,
@@ -46,14 +46,14 @@ pub struct ConvSaved<T: Real> {
     context: Context,
 }
 
-/// The gradients of what [`conv`] takes.
+/// The gradients of the inputs of [`conv`].
 #[derive(Debug, Clone)]
 pub struct ConvGradients<T: Real> {
-    /// That of the input.
+    /// Gradient of the input.
     pub x: LodTensor<T>,
-    /// That of the filter.
+    /// Gradient of the filter.
     pub filter: LodTensor<T>,
-    /// That of the padding rows, if there are some.
+    /// Gradient of the padding rows, if there are some.
     pub padding: Option<LodTensor<T>>,
 }
 
@@ -107,7 +107,7 @@ pub fn conv<T: Real>(
     Ok((y, ConvSaved { x: x.clone(), filter: filter.clone(), padding: padding.cloned(), context }))
 }
 
-/// Where a row of a context comes from.
+/// The source of a row of a context.
 #[derive(Clone, Copy)]
 enum Source {
     Row(usize),
@@ -115,7 +115,7 @@ enum Source {
     Zero,
 }
 
-/// For each row in turn, where the rows of its context come from.
+/// The source of each row of the context of each row, in order.
 fn sources(sequences: &RowSplits, context: Context, padded: bool) -> impl Iterator<Item = Source> {
     let (up, _) = context.padding();
     let source = move |rows: &std::ops::Range<usize>, at: i64| match usize::try_from(at - rows.start as i64) {
@@ -174,7 +174,7 @@ impl<T: Real> ConvSaved<T> {
     /// The gradients of input, filter and padding.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<ConvGradients<T>, Error> {
         let Self { x, filter, padding, context } = self;
         let sequences = sequences(x)?;
@@ -213,7 +213,7 @@ impl<T: Real> ConvSaved<T> {
     }
 }
 
-/// What the gradients of [`row_conv`] need; the tensors are shared.
+/// The tensors that the gradients of [`row_conv`] need, shared.
 #[derive(Debug, Clone)]
 pub struct RowConvSaved<T: Real> {
     x: LodTensor<T>,
@@ -251,7 +251,7 @@ impl<T: Real> RowConvSaved<T> {
     /// The gradients of the input and of the filter; as Paddle's, without LoD.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
         let Self { x, filter } = self;
         let width = x.width();

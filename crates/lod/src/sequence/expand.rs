@@ -12,8 +12,8 @@ use crate::tensor::LodTensor;
 /// Each sequence of `x`, or each row if `x` has no LoD, as often as the sequence of level
 /// `ref_level` of `y` has elements; `None` means the last level.
 ///
-/// An empty sequence is repeated as empty ones; what is repeated no times is left out. The result
-/// has one level if `x` has, else none.
+/// An empty sequence is repeated as empty ones; a sequence repeated zero times is left out. The
+/// result has one level if `x` has, else none.
 ///
 /// ```
 /// use lod::sequence::expand;
@@ -27,8 +27,8 @@ use crate::tensor::LodTensor;
 /// ```
 ///
 /// # Errors
-/// [`Error::NumLevels`] if `x` has more than one level; [`Error::NoLevel`]; [`Error::Size`] if the
-/// level has not one sequence for each of `x`; [`Error::TooLarge`].
+/// [`Error::NumLevels`] if `x` has more than one level; [`Error::NoLevel`]; [`Error::Size`] if
+/// the level does not have one sequence for each of `x`; [`Error::TooLarge`].
 #[doc(alias = "sequence_expand")]
 pub fn expand<T: Element>(
     x: &LodTensor<T>,
@@ -46,16 +46,16 @@ pub fn expand<T: Element>(
 /// Each row of `x` as often as the sequence of `y` has elements. The result shares the LoD `y`.
 ///
 /// # Errors
-/// [`Error::NumLevels`] if `y` has not one level; [`Error::Size`] if it has not one sequence for
-/// each row.
+/// [`Error::NumLevels`] if `y` does not have exactly one level; [`Error::Size`] if it does not
+/// have one sequence for each row.
 #[doc(alias = "sequence_expand_as")]
 pub fn expand_as<T: Element>(x: &LodTensor<T>, y: &Lod) -> Result<(LodTensor<T>, MovedRows), Error> {
     let counts = only_level("the LoD to expand to", y)?;
     repeated(x, RowSplits::regular(x.num_rows(), 1)?, &counts, |_| Ok(y.clone()))
 }
 
-/// The `parts` of the rows of `x`, each as often as `counts` says; `lod` makes the LoD from the
-/// repeated parts.
+/// The `parts` of the rows of `x`, each repeated by its entry of `counts`; `lod` makes the LoD
+/// from the repeated parts.
 fn repeated<T: Element>(
     x: &LodTensor<T>,
     parts: RowSplits,
@@ -71,7 +71,7 @@ fn repeated<T: Element>(
     Ok((out, moved))
 }
 
-/// That `x` has sequences, for operators that only move rows within them.
+/// Moves rows within the sequences of `x`; an error if `x` has none.
 pub(super) fn moved_within<T: Element>(
     x: &LodTensor<T>,
     runs: impl Iterator<Item = std::ops::Range<usize>>,

@@ -8,7 +8,7 @@ use crate::lod::Lod;
 use crate::sequence::check_gradient;
 use crate::tensor::LodTensor;
 
-/// Which patches [`im2sequence`] takes of an image.
+/// The patches that [`im2sequence`] takes of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -21,7 +21,7 @@ pub struct Patches {
     pub padding: [usize; 4],
 }
 
-/// What the gradient of [`im2sequence`] needs.
+/// The data that the gradient of [`im2sequence`] needs.
 #[derive(Debug, Clone)]
 pub struct Im2SequenceSaved {
     patches: Patches,
@@ -84,7 +84,7 @@ impl Im2SequenceSaved {
     /// The gradient of the images.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let row = self.shape[1] * self.patches.kernel[0] * self.patches.kernel[1];
         check_gradient(self.shape[0] * self.grid[0] * self.grid[1], row, out_grad)?;

@@ -11,7 +11,7 @@ use crate::sequence::runs::MovedRows;
 use crate::sequence::{check_gradient, only_level, sequences};
 use crate::tensor::LodTensor;
 
-/// What the gradients of [`concat()`] need.
+/// The data that the gradients of [`concat()`] need.
 #[derive(Debug, Clone)]
 pub struct ConcatSaved {
     sources: Vec<(Shape, Lod)>,
@@ -32,8 +32,8 @@ pub struct ConcatSaved {
 ///
 /// # Errors
 /// [`Error::Nothing`] without sources; [`Error::NoLevel`] for one without LoD; [`Error::Size`] or
-/// [`Error::LevelMismatch`] if they have not the same number of sequences, the same upper levels or
-/// the same shape of a row; [`Error::TooLarge`].
+/// [`Error::LevelMismatch`] if they do not have the same number of sequences, the same upper
+/// levels or the same shape of a row; [`Error::TooLarge`].
 #[doc(alias = "sequence_concat")]
 pub fn concat<T: Element>(sources: &[&LodTensor<T>]) -> Result<(LodTensor<T>, ConcatSaved), Error> {
     let first = *sources.first().ok_or(Error::Nothing { what: "tensor to concatenate" })?;
@@ -66,7 +66,7 @@ impl ConcatSaved {
     /// The gradient of each source.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<Vec<LodTensor<T>>, Error> {
         let width = self.sources.first().map_or(0, |(shape, _)| shape[1..].iter().product());
         check_gradient(self.rows, width, out_grad)?;

@@ -9,7 +9,7 @@ use crate::lod::Lod;
 use crate::sequence::{check_gradient, only_level};
 use crate::tensor::LodTensor;
 
-/// What the gradient of [`pad`] needs.
+/// The data that the gradient of [`pad`] needs.
 #[derive(Debug, Clone)]
 pub struct PadSaved {
     shape: Shape,
@@ -21,8 +21,8 @@ pub struct PadSaved {
 /// The sequences as `[sequences, length, ..]`, each filled up at its end with `pad_value`: one
 /// value, or one row.
 ///
-/// `padded_length` is the length, that of the longest sequence if `None`. The lengths are those of
-/// the LoD.
+/// `padded_length` is the length; `None` is the length of the longest sequence. The returned
+/// lengths are taken from the LoD.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -77,10 +77,10 @@ impl PadSaved {
         self.sequences.rows().map(|rows| rows.len())
     }
 
-    /// The gradient of the sequences; that of the padding is lost.
+    /// The gradient of the sequences; the gradient of the padding is dropped.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let width = self.shape[1..].iter().product::<usize>();
         check_gradient(self.sequences.num_rows(), self.padded_length * width, out_grad)?;
@@ -92,7 +92,7 @@ impl PadSaved {
     }
 }
 
-/// What the gradient of [`unpad`] needs.
+/// The data that the gradient of [`unpad`] needs.
 #[derive(Debug, Clone)]
 pub struct UnpadSaved {
     shape: Shape,
@@ -129,10 +129,10 @@ pub fn unpad<T: Element>(x: &LodTensor<T>, lengths: &[i64]) -> Result<(LodTensor
 }
 
 impl UnpadSaved {
-    /// The gradient of the padded batch: zeros in what was padding.
+    /// The gradient of the padded batch; zero in the padding.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let width = self.shape[2..].iter().product::<usize>();
         check_gradient(self.sequences.num_elements(), width, out_grad)?;

@@ -10,7 +10,7 @@ use crate::lod::Lod;
 use crate::sequence::{check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// What [`pool`] makes of the rows of a sequence.
+/// The function that [`pool`] computes of the rows of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Pool {
@@ -28,7 +28,7 @@ pub enum Pool {
     Last,
 }
 
-/// What the gradient of [`pool`] needs.
+/// The data that the gradient of [`pool`] needs.
 #[derive(Debug, Clone)]
 pub struct PoolSaved {
     how: Pool,
@@ -38,8 +38,8 @@ pub struct PoolSaved {
     max_index: Vec<i32>,
 }
 
-/// One row of each sequence, `pad_value` in all its columns where a sequence is empty. The result
-/// has the upper levels.
+/// One row of each sequence; all columns are `pad_value` if a sequence is empty. The result has
+/// the upper levels.
 ///
 /// ```
 /// use lod::sequence::{Pool, pool};
@@ -52,8 +52,8 @@ pub struct PoolSaved {
 /// # Ok::<(), lod::Error>(())
 /// ```
 ///
-/// Each column is summed in the order of the rows. A NaN is the highest value only where there is
-/// nothing else.
+/// Each column is summed in the order of the rows. A NaN is the highest value only if all values
+/// are NaN.
 ///
 /// # Errors
 /// [`Error::NoLevel`] for a tensor without LoD.
@@ -136,7 +136,7 @@ impl<T: Real> Kernel for PoolRows<'_, T> {
     }
 }
 
-/// What a sum of `len` rows is divided by.
+/// The divisor of a sum of `len` rows.
 fn divisor<T: Real>(how: Pool, len: usize) -> T {
     match how {
         Pool::Average => T::from_f64(len as f64),
@@ -156,7 +156,7 @@ impl PoolSaved {
     /// The gradient of the tensor that was pooled.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let width = self.shape[1..].iter().product::<usize>();
         check_gradient(self.sequences.num_rows(), width, out_grad)?;

@@ -9,7 +9,7 @@ use crate::lod::Lod;
 use crate::sequence::{check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// What the gradient of [`reshape`] needs.
+/// The data that the gradient of [`reshape`] needs.
 #[derive(Debug, Clone)]
 pub struct ReshapeSaved {
     shape: Shape,
@@ -32,8 +32,8 @@ pub struct ReshapeSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::NotDivisible`] if a sequence has no whole
-/// number of such rows; [`Error::TooLarge`].
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::NotDivisible`] if a sequence does not
+/// have a whole number of such rows; [`Error::TooLarge`].
 #[doc(alias = "sequence_reshape")]
 pub fn reshape<T: Element>(x: &LodTensor<T>, width: usize) -> Result<(LodTensor<T>, ReshapeSaved), Error> {
     let old = x.width();
@@ -57,14 +57,14 @@ impl ReshapeSaved {
     /// The gradient of the tensor as it was.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         check_gradient(self.rows, self.width, out_grad)?;
         LodTensor::from_vec(&self.shape, out_grad.buffer().clone(), self.lod.clone())
     }
 }
 
-/// What the gradient of [`reset`] needs.
+/// The data that the gradient of [`reset`] needs.
 #[derive(Debug, Clone)]
 pub struct ResetSaved {
     shape: Shape,
@@ -90,7 +90,7 @@ impl ResetSaved {
     /// The gradient with the LoD that was there before.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         check_gradient(self.shape[0], self.shape[1..].iter().product(), out_grad)?;
         LodTensor::from_vec(&self.shape, out_grad.buffer().clone(), self.lod.clone())

@@ -1,5 +1,5 @@
-//! Results whose rows are rows of their source, in another order, some more than once, some not at
-//! all.
+//! Results whose rows are copies of rows of their source, in another order. A row may occur
+//! several times or not at all.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use crate::lod::Lod;
 use crate::sequence::{add_to, check_gradient};
 use crate::tensor::LodTensor;
 
-/// Which rows of its source became those of a result: what the gradient of an operator needs that
-/// only moves rows.
+/// The source rows of each row of a result: the data that the gradient of an operator needs if
+/// the operator only moves rows.
 #[derive(Debug, Clone)]
 pub struct MovedRows {
     source_shape: Shape,
@@ -32,7 +32,7 @@ impl MovedRows {
         self.runs.iter().map(Range::len).sum()
     }
 
-    /// The rows of the result, of those of the source.
+    /// Gathers the rows of the result from the rows of the source.
     pub(super) fn gather<T: Element>(&self, source: &LodTensor<T>) -> Vec<T> {
         let mut values = memory::with_capacity(self.rows() * source.width());
         self.runs.iter().for_each(|run| values.extend_from_slice(source.values_of(run.clone())));
@@ -43,7 +43,7 @@ impl MovedRows {
     /// it became.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let width = self.source_shape[1..].iter().product::<usize>();
         check_gradient(self.rows(), width, out_grad)?;

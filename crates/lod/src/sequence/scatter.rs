@@ -7,7 +7,7 @@ use crate::lod::Lod;
 use crate::sequence::{check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// What the gradients of [`scatter`] need; the ids are shared.
+/// The data that the gradients of [`scatter`] need; the ids are shared.
 #[derive(Debug, Clone)]
 pub struct ScatterSaved {
     ids: LodTensor<i64>,
@@ -58,18 +58,18 @@ pub fn scatter<T: Real>(
 }
 
 impl ScatterSaved {
-    /// Where each update went.
+    /// The position to which each update went.
     fn positions(&self) -> impl Iterator<Item = usize> + '_ {
         let sequences = self.ids.lod().last().into_iter().flat_map(|splits| splits.rows()).enumerate();
         sequences
             .flat_map(move |(row, ids)| self.ids.values()[ids].iter().map(move |&id| row * self.width + id as usize))
     }
 
-    /// The gradients of `x`, which is that of the output, and of the updates; the latter, as
-    /// Paddle's, without LoD.
+    /// The gradients of `x`, which equals the gradient of the output, and of the updates. The
+    /// latter has no LoD, as in Paddle.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
         check_gradient(self.rows, self.width, out_grad)?;
         let updates: Vec<T> = self.positions().map(|position| out_grad.values()[position]).collect();

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::sequence::{add_to, check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// What the gradient of a softmax needs: its result, which is shared with it.
+/// The data that the gradient of a softmax needs: its result, which is shared.
 #[derive(Debug, Clone)]
 pub struct SoftmaxSaved<T: Float> {
     y: LodTensor<T>,
@@ -38,7 +38,7 @@ pub fn softmax<T: Float>(x: &LodTensor<T>) -> Result<(LodTensor<T>, SoftmaxSaved
     saved(x.like(x.num_rows(), y, x.lod().clone())?)
 }
 
-/// [`softmax`] of each column alone, for rows of any width.
+/// [`softmax`] of each column separately, for rows of any width.
 ///
 /// # Errors
 /// [`Error::NoLevel`] for a tensor without LoD.
@@ -80,7 +80,7 @@ impl<T: Float> SoftmaxSaved<T> {
     /// The gradient of the input: y (g - Σ g y), summed over each column of each sequence.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let (rows, width) = (self.y.num_rows(), self.y.width());
         check_gradient(rows, width, out_grad)?;

@@ -8,7 +8,7 @@ use crate::lod::Lod;
 use crate::sequence::{check_gradient, sequences};
 use crate::tensor::LodTensor;
 
-/// What the gradient of [`topk_avg_pool`] needs.
+/// The data that the gradient of [`topk_avg_pool`] needs.
 #[derive(Debug, Clone)]
 pub struct TopkSaved {
     topks: Vec<usize>,
@@ -81,8 +81,8 @@ pub fn topk_avg_pool<T: Real>(
 }
 
 impl TopkSaved {
-    /// For each sequence, row and channel, which columns have the highest scores, the highest
-    /// first, -1 where there are fewer than the greatest k.
+    /// The columns with the highest scores for each sequence, row and channel, the highest first,
+    /// -1 if there are fewer than the greatest k.
     #[doc(alias = "pos")]
     pub fn positions(&self) -> &[i32] {
         &self.positions
@@ -91,7 +91,7 @@ impl TopkSaved {
     /// The gradient of the scores.
     ///
     /// # Errors
-    /// [`Error::Size`] if `out_grad` has not the shape of the result.
+    /// [`Error::Size`] if `out_grad` does not have the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let Self { topks, channels, rows, columns, scores, positions, x_lod } = self;
         let width = channels * topks.len();

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-/// How many loops a [`Nest`] holds.
+/// The most loops that a [`Nest`] holds.
 pub(super) const MAX_RANK: usize = 8;
 
 /// One loop: how often, and how far each step goes, in elements.
@@ -18,14 +18,14 @@ impl Axis {
     /// No loop at all. Its elements are contiguous.
     pub(super) const ONE: Self = Self { len: 1, src: 1, dst: 1 };
 
-    /// How far the last step is from the first, at the source and at the target.
+    /// The distance from the first step to the last, at the source and at the target.
     #[inline(always)]
     pub(super) fn reach(self) -> (isize, isize) {
         let last = self.len.cast_signed() - 1;
         (self.src.wrapping_mul(last), self.dst.wrapping_mul(last))
     }
 
-    /// Whether one step is as far as all the steps of `inner`, so that both are one loop.
+    /// True if one step is as long as all the steps of `inner`, so that both are one loop.
     #[inline(always)]
     fn continues(self, inner: Self) -> bool {
         let len = inner.len.cast_signed();
@@ -33,11 +33,10 @@ impl Axis {
     }
 }
 
-/// Loops from the outermost to the innermost, over pairs of elements: where to read, where to
-/// write.
+/// Loops from the outermost to the innermost, over pairs of elements: one to read, one to write.
 ///
-/// The pointers are to the first pair. They move with wrapping arithmetic, and only stand where an
-/// element is or one step beyond.
+/// The pointers are to the first pair. They move with wrapping arithmetic, and only point to an
+/// element or one step beyond.
 #[derive(Debug)]
 pub(super) struct Nest<T> {
     axes: [Axis; MAX_RANK],
@@ -54,7 +53,8 @@ impl<T> Clone for Nest<T> {
     }
 }
 
-// SAFETY: it is only pointers. Who makes threads copy parts of it sees to it that they may.
+// SAFETY: the struct holds only pointers. A caller that lets threads copy parts of it must make
+// sure that they may.
 unsafe impl<T: Send + Sync> Send for Nest<T> {}
 
 impl<T> Nest<T> {
@@ -101,7 +101,7 @@ impl<T> Nest<T> {
         axis
     }
 
-    /// Takes the innermost loop out, which is a single step where there is none.
+    /// Removes and returns the innermost loop; a single step if there is none.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Axis {
         match self.rank {
@@ -113,7 +113,7 @@ impl<T> Nest<T> {
         }
     }
 
-    /// How many targets are contiguous before there is a gap.
+    /// Number of contiguous targets before there is a gap.
     #[inline(always)]
     pub(super) fn run(&self) -> usize {
         let mut run = 1;
@@ -136,12 +136,11 @@ impl<T> Nest<T> {
 
 /// Goes through the pairs of a nest.
 ///
-/// It is not given a closure for each pair: what is in a closure is compiled for the instruction
-/// set of the caller only if the compiler sees fit to make it part of the caller, and kernels are
-/// too large for that.
+/// It does not take a closure for each pair: a closure is compiled for the caller's instruction
+/// set only if the compiler inlines it into the caller, and kernels are too large for that.
 pub(super) struct Pairs<T> {
     inner: Axis,
-    /// How many steps of the inner loop are left, and the pair that is next.
+    /// Number of steps left in the inner loop, and the next pair.
     left: usize,
     pair: (*const T, *mut T),
     /// The loops around it, at the first step of the inner one, and how many steps each of them has
@@ -183,11 +182,12 @@ impl<T> Pairs<T> {
     }
 }
 
-/// Rewrites loops into the fewest that visit the same pairs, in the order of the targets: none of a
-/// single step, none that runs backwards through the target, the longest steps outermost, and what
-/// continues an inner loop merged with it.
+/// Rewrites loops into the fewest that visit the same pairs, in the order of the targets. No loop
+/// has a single step or runs backwards through the target, the longest steps are outermost, and a
+/// loop that continues an inner one is merged with it.
 ///
-/// Returns how many loops are left, and how far the first pair moved. All lengths are above 0.
+/// Returns the number of loops left, and the distance by which the first pair moved. All lengths
+/// are above 0.
 #[inline]
 pub(super) fn simplify(axes: &mut [Axis]) -> (usize, isize, isize) {
     let (mut rank, mut src, mut dst) = (0, 0_isize, 0_isize);

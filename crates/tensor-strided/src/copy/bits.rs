@@ -3,7 +3,7 @@
 use std::any::TypeId;
 
 /// An unsigned integer that stands for any number of its size. It has no padding, and its size
-/// divides that of a cache line.
+/// divides the size of a cache line.
 pub(super) trait Bits: Copy + Send + Sync + 'static {}
 
 impl Bits for u8 {}
@@ -40,9 +40,9 @@ macro_rules! as_bits {
     };
 }
 
-/// Whether `T` is a type of the language of which all bits are part of its value. Others might have
-/// padding, which must not be looked at; they are copied without the kernels that do. So are
-/// numbers that are not aligned to their size, on targets that have such.
+/// Returns `true` if `T` is a built-in type in which every bit is part of the value. Other types
+/// might have padding, which must not be read; they are copied by simpler code without these
+/// kernels. So are numbers that are not aligned to their size, on targets that have such.
 #[inline(always)]
 pub(super) fn is_number<T: 'static>() -> bool {
     #[inline(always)]

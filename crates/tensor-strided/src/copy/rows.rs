@@ -10,7 +10,7 @@ use crate::copy::lines::LINE;
 /// A row of fewer elements is not worth vectors.
 const SHORT: usize = 16;
 
-/// Copies `n` elements that are `src_step` apart to where they are `dst_step` apart.
+/// Copies `n` elements that are `src_step` apart to targets that are `dst_step` apart.
 ///
 /// # Safety
 /// All of them can be read and written, and no target is a source.
@@ -35,8 +35,8 @@ pub(super) unsafe fn row<T: Copy>(src: *const T, src_step: isize, dst: *mut T, d
     }
 }
 
-/// Short rows in pieces of 16 bytes, of which the last one may overlap the one before; to call
-/// `memcpy` takes longer than that.
+/// Copies short rows in pieces of 16 bytes, of which the last may overlap the one before; a call
+/// of `memcpy` would take longer.
 ///
 /// # Safety
 /// As for [`row`].
@@ -170,8 +170,8 @@ pub(super) unsafe fn copy_small<T: Copy>(axes: &[Axis], src: *const T, dst: *mut
     }
 }
 
-/// A function of its own for each class of rows: in one for all, what each of them prepares would
-/// be done before the first row.
+/// Each class of rows has its own function: in one function for all classes, the preparations of
+/// every class would run before the first row.
 #[inline(never)]
 fn each_row<T>(outer: Axis, src: *const T, dst: *mut T, copy: impl Fn(*const T, *mut T)) {
     for i in 0..outer.len.cast_signed() {

@@ -1,5 +1,5 @@
-//! Every kernel, at every instruction set, beside a loop over coordinates; what lies around the
-//! targets must stay as it was.
+//! Compares every kernel, at every instruction set, with a loop over coordinates. The memory
+//! around the targets must stay as it was.
 
 use std::fmt::Debug;
 use std::hint::black_box;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a test copies.
+/// An element type that a test copies.
 trait Sample: Element + PartialEq + Debug {
     fn number(i: usize) -> Self;
 }
@@ -40,8 +40,8 @@ impl Sample for [u16; 3] {
     }
 }
 
-/// One side of one axis: where it comes among the others, how many elements each of its entries
-/// takes, and whether it runs backwards.
+/// One side of one axis: its place among the others, the number of elements that each of its
+/// entries takes, and whether it runs backwards.
 type Side = (u8, usize, bool);
 
 /// An axis: its length, the source's side, whether the source repeats, the target's side.
@@ -159,7 +159,7 @@ fn check<T: Sample>(plan: &[AxisPlan]) {
     let expected = case.expected(&source, blank.clone());
 
     let mut target = blank.clone();
-    // SAFETY: the layouts are within the buffers, and that of the target is nested.
+    // SAFETY: the layouts are within the buffers, and the target's layout is nested.
     unsafe {
         let (src, dst) = (source.as_ptr().add(case.src.1), target.as_mut_ptr().add(case.dst.1));
         copy(&case.shape, src, &case.src.0, dst, &case.dst.0);
@@ -187,13 +187,13 @@ fn check_number<T: Sample>(plan: &[AxisPlan]) {
                 as_bits!(T, |B| dispatch_at(level, AllWays(nest.cast::<B>())));
                 assert!(target == expected, "{level} {plan:?}");
                 let range = target.as_mut_ptr()..target.as_mut_ptr().wrapping_add(target.len());
-                // SAFETY: the layouts are within the buffers, and that of the target is nested.
+                // SAFETY: the layouts are within the buffers, and the target's layout is nested.
                 unsafe { embed_nest_at(level, nest, range, T::number(5)) };
                 assert!(target == filled, "embed, {level} {plan:?}");
             }
             let mut target = blank.clone();
             if let Some(nest) = case.nest(source.as_ptr(), target.as_mut_ptr()) {
-                // SAFETY: the layouts are within the buffers, and that of the target is nested.
+                // SAFETY: the layouts are within the buffers, and the target's layout is nested.
                 unsafe { copy_nest_at(level, nest, false) };
                 assert!(target == expected, "{level} {plan:?}");
             }

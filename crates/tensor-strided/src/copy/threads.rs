@@ -1,11 +1,11 @@
-//! Large copies in parts, one for each thread and some more. Each element is copied once, so the
-//! result is that of one thread.
+//! Large copies in parts: one for each thread and some more. Each element is copied once, so the
+//! result is the same as with one thread.
 
 use kaldera_base::par;
 
 use crate::copy::axes::Nest;
 
-/// Bytes that are worth a task of their own.
+/// Number of bytes that is worth a separate task.
 const TASK: usize = 1 << 20;
 
 /// Calls `f` with parts that together are all of the nest.

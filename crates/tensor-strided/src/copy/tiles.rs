@@ -10,9 +10,9 @@ use crate::copy::bits::Bits;
 use crate::copy::lines::LINE;
 use crate::copy::rows::row;
 
-/// A tile has this many squares along each side: 64 elements of four bytes with AVX-512. So it
-/// takes whole lines, several of a page of memory at once, and the lines that it is read from stay
-/// in the first cache.
+/// A tile has this many squares along each side: 64 elements of four bytes with AVX-512. So a
+/// tile consists of whole lines, several per page of memory, and its source lines stay in the
+/// first-level cache.
 const SQUARES: usize = 4;
 
 /// The sides of a tile that has no registers made for it.
@@ -87,7 +87,7 @@ struct Squares {
     /// From row to row.
     src_step: isize,
     dst_step: isize,
-    /// Whether all rows of the target begin at the same position in a line, and are written by
+    /// True if all rows of the target begin at the same position in a line, and are written by
     /// non-temporal stores.
     stream: bool,
 }
@@ -174,7 +174,7 @@ impl Squares {
         }
     }
 
-    /// A square of which there are only the first `rows` of the source.
+    /// A square of which the source has only the first `rows`.
     ///
     /// # Safety
     /// As for [`copy`](Self::copy).
@@ -205,7 +205,7 @@ impl Squares {
     /// The first elements of row `i` of the target, as four bytes each.
     ///
     /// # Safety
-    /// They can be written, by nobody else.
+    /// They can be written, and no other code accesses them.
     #[inline(always)]
     unsafe fn target<'a, T>(self, dst: *mut T, i: usize, len: usize) -> &'a mut [MaybeUninit<f32>] {
         let to = dst.wrapping_offset(i.cast_signed() * self.dst_step).cast();

@@ -1,10 +1,9 @@
 //! Writes large outputs line by line, by non-temporal stores.
 //!
-//! An ordinary store reads the line that it writes into. For an output that is larger than the
-//! caches, this is one transfer in three for nothing; a streaming store of a whole line does
-//! without, and leaves the caches to the source. So what is to be written is put together in a
-//! small stage, which shares its position within a line with the target, and leaves it in whole
-//! lines:
+//! An ordinary store reads the line that it writes into. If the output is larger than the caches,
+//! this wastes one transfer in three. A streaming store of a whole line does not read, and leaves
+//! the caches to the source. So the output is first assembled in a small stage, which shares its
+//! position within a line with the target, and is then written in whole lines:
 //!
 //! ```text
 //!   stage           [ . . 3 4 | 5 6 7 8 | 9 . . .       begin = 2, end = 9 with four elements to a line
@@ -27,8 +26,8 @@ const STAGE: usize = 1024;
 /// Bytes that are contiguous from which on it is worth going through the stage.
 const SHORTEST_RUN: usize = 4 * LINE;
 
-/// How many bytes of source before they are read a row is prefetched. The processor itself
-/// prefetches within a row, not the next one.
+/// Distance in bytes of source by which a row is prefetched before it is read. The processor
+/// itself prefetches within a row, not the next one.
 const ROWS_AHEAD: usize = 6 << 10;
 
 #[repr(C, align(64))]
@@ -40,8 +39,8 @@ struct Writer<T> {
     /// The target of the first byte of the stage. A line begins there, possibly before the memory
     /// that can be written: hence only wrapping arithmetic on it.
     base: *mut T,
-    /// Which elements of the stage are still to be written; before `begin`, others are at the
-    /// target.
+    /// The elements of the stage that are still to be written. Elements before `begin` are
+    /// already at the target.
     begin: usize,
     end: usize,
 }
@@ -49,8 +48,8 @@ struct Writer<T> {
 impl<T: Bits> Writer<T> {
     const PER_LINE: usize = LINE / size_of::<T>();
     const CAPACITY: usize = STAGE / size_of::<T>();
-    /// How many elements before they are read those of a long row are prefetched: backwards or with
-    /// gaps, the processor does not do so itself.
+    /// Distance in elements by which a long row is prefetched before it is read: the processor
+    /// does not prefetch backwards or across gaps by itself.
     const AHEAD: usize = 2 * Self::CAPACITY;
 
     /// `dst` is aligned to the size of `T`.
@@ -60,13 +59,13 @@ impl<T: Bits> Writer<T> {
         Self { stage: Stage([MaybeUninit::uninit(); STAGE]), base: dst.wrapping_sub(begin), begin, end: begin }
     }
 
-    /// Where the next element goes.
+    /// Address of the next element.
     #[inline(always)]
     fn target(&self) -> *mut T {
         self.base.wrapping_add(self.end)
     }
 
-    /// Where it is staged.
+    /// Address in the stage of element `at`.
     #[inline(always)]
     fn staged(&mut self, at: usize) -> *mut T {
         self.stage.0.as_mut_ptr().cast::<T>().wrapping_add(at)
@@ -77,7 +76,7 @@ impl<T: Bits> Writer<T> {
         Self::CAPACITY - self.end
     }
 
-    /// Says that `n` more elements are staged.
+    /// Marks `n` more elements as staged.
     ///
     /// # Safety
     /// They are, and there was room; their targets can be written.
@@ -129,8 +128,7 @@ impl<T: Bits> Writer<T> {
         }
     }
 
-    /// Writes `n` elements that are contiguous, two lines at least: whole lines do
-    /// without the stage.
+    /// Writes `n` contiguous elements, two lines at least: whole lines bypass the stage.
     ///
     /// # Safety
     /// As for [`row`](Self::row).
@@ -208,7 +206,7 @@ impl<T: Bits> Writer<T> {
         unsafe { self.row(src, 1, n) };
     }
 
-    /// Writes what is staged, but for a line at the end that is not whole.
+    /// Writes the staged elements, except for an incomplete line at the end.
     ///
     /// # Safety
     /// All that was committed can be written.
@@ -220,7 +218,7 @@ impl<T: Bits> Writer<T> {
             if lines_end == 0 {
                 return;
             }
-            // The first line is shared with what is before the target.
+            // The first line is shared with the memory before the target.
             lines_begin = Self::PER_LINE;
             let begin = self.begin;
             // SAFETY: the caller's promise.
@@ -259,7 +257,7 @@ impl<T: Bits> Writer<T> {
         self.begin = end;
     }
 
-    /// Writes all, so that whoever synchronises with this thread sees it.
+    /// Writes everything, so that any thread that synchronises with this one sees it.
     ///
     /// # Safety
     /// As for [`flush`](Self::flush).
@@ -271,13 +269,13 @@ impl<T: Bits> Writer<T> {
     }
 }
 
-/// Whether a nest writes long enough runs for the stage.
+/// Returns `true` if a nest writes long enough runs for the stage.
 #[inline(always)]
 pub(super) fn suits<T: Bits>(nest: &Nest<T>) -> bool {
     nest.run() * size_of::<T>() >= SHORTEST_RUN
 }
 
-/// How far from each row is the one that is to be prefetched; 0 where there are no more rows.
+/// The distance from each row to the row to prefetch; 0 if there are no more rows.
 #[inline(always)]
 fn rows_ahead<T>(nest: &Nest<T>, inner: Axis) -> isize {
     let bytes = (inner.len * size_of::<T>()).saturating_mul(inner.src.unsigned_abs().max(1));
@@ -309,7 +307,7 @@ pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
     unsafe { writer.finish() };
 }
 
-/// Copies row by row, and writes `filler` to whatever else lies between `begin` and `end`.
+/// Copies row by row, and writes `filler` to everything else between `begin` and `end`.
 ///
 /// # Safety
 /// As for [`super::copy`]; all from `begin` to `end` can be written, and is aligned to the size of

@@ -7,8 +7,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What can be read from and written to a `.npy` file: `bool`, integers, floats, and complex
-/// numbers as `[real, imaginary]`.
+/// A type that can be read from and written to a `.npy` file: `bool`, integers, floats, and
+/// complex numbers as `[real, imaginary]`.
 pub trait NpyElement: Element + sealed::Sealed {
     #[doc(hidden)]
     const TYPE: NpyType;

@@ -19,7 +19,7 @@ const ALIGNMENT: usize = 64;
 /// NumPy leaves room for the first length to grow to so many digits.
 const GROWTH_DIGITS: usize = 21;
 
-/// What a type of elements is, without its size.
+/// The kind of an element type, without its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Bool,
@@ -67,17 +67,17 @@ impl fmt::Display for NpyType {
     }
 }
 
-/// What can be wrong with a header.
+/// The kind of error in a header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderProblem {
     /// It ends too early.
     #[error("it ends here")]
     Ends,
-    /// Something else should stand here.
+    /// Something else was expected here.
     #[error("{expected} is expected")]
     Expected {
-        /// What should.
+        /// Description of the expected text.
         expected: &'static str,
     },
     /// A key that is not part of the format.
@@ -86,7 +86,7 @@ pub enum HeaderProblem {
         /// The key.
         key: String,
     },
-    /// A key that stands twice.
+    /// A key that occurs twice.
     #[error("the key '{key}' stands twice")]
     RepeatedKey {
         /// The key.
@@ -101,12 +101,12 @@ pub enum HeaderProblem {
     /// A type of elements that cannot be read here, such as structures, text or objects.
     #[error("elements of type '{name}' cannot be read")]
     UnknownType {
-        /// The type as it stands there.
+        /// The type as written in the header.
         name: String,
     },
 }
 
-/// What a `.npy` file says about its array before the elements come.
+/// The header of a `.npy` file, which describes the array.
 ///
 /// ```
 /// use tensor_strided::{Order, Tensor, npy::{Header, NpyType}};
@@ -137,19 +137,19 @@ impl Header {
         self.element
     }
 
-    /// Whether the elements have their highest byte first.
+    /// Returns `true` if the elements have their highest byte first.
     #[must_use]
     pub fn is_big_endian(&self) -> bool {
         self.big_endian
     }
 
-    /// In which order the elements stand.
+    /// The order of the elements.
     #[must_use]
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// The shape of the array. Nothing has checked yet that there are as many elements.
+    /// The shape of the array. It has not been checked against the number of elements.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -158,7 +158,7 @@ impl Header {
     /// Reads a header, up to the first element.
     ///
     /// # Errors
-    /// Those of [`NpyError`] that are about the header.
+    /// The errors of [`NpyError`] that are about the header.
     pub fn read(mut input: impl Read) -> Result<Self, NpyError> {
         let mut start = [0; 8];
         if read_up_to(&mut input, &mut start)? < start.len() || start[..6] != *MAGIC {

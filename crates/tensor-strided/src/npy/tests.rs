@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::tensor::Tensor;
 
-/// What `np.save(f, np.arange(6, dtype='<i2').reshape(2, 3))` wrote with NumPy 2.4.6.
+/// The bytes that NumPy 2.4.6 wrote for `np.save(f, np.arange(6, dtype='<i2').reshape(2, 3))`.
 fn numpy_file() -> Vec<u8> {
     let mut file = b"\x93NUMPY\x01\x00\x76\x00{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }".to_vec();
     file.resize(127, b' ');

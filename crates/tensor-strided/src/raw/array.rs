@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::layout::Layout;
 use crate::raw::{Raw, RawMut};
 
-/// The layout of an array whose element `[0, .., 0]` is at the offset that makes the lowest one 0,
-/// and how many elements it reaches over.
+/// The layout of an array whose element `[0, .., 0]` is at the offset that makes the lowest one
+/// 0, and the number of elements that it spans.
 fn layout_of(shape: &[usize], strides: &[isize]) -> (Layout, usize) {
     let below = |(&n, &stride): (&usize, &isize)| if n > 1 && stride < 0 { (n - 1) * stride.unsigned_abs() } else { 0 };
     let offset = if shape.contains(&0) { 0 } else { shape.iter().zip(strides).map(below).sum() };
@@ -37,24 +37,24 @@ fn lowest(layout: &Layout) -> usize {
 }
 
 impl<'a, T> Raw<'a, T> {
-    /// The elements of an array, where they are.
+    /// Borrows the elements of an array; nothing is copied.
     pub(crate) fn from_array<D: Dimension>(array: &ArrayView<'a, T, D>) -> Self {
         let (layout, len) = layout_of(array.shape(), array.strides());
-        // An array's pointer is never null; from that of its first element, this leads back to the
-        // lowest one.
+        // An array's pointer is never null. It points to the first element, from which this
+        // computes the lowest one.
         let lowest = array.as_ptr().wrapping_sub(layout.offset()).cast_mut();
         let base = NonNull::new(lowest).unwrap_or(NonNull::dangling());
         Self { base, len, layout, borrow: PhantomData }
     }
 
-    /// The elements as an array, where they are.
+    /// The elements as an array; nothing is copied.
     pub(crate) fn to_array(&self) -> ArrayViewD<'a, T> {
         let (shape, strides, backwards) = without_signs(&self.layout);
         let pointer = self.base.as_ptr().wrapping_add(lowest(&self.layout));
-        // SAFETY: from the lowest address on, the absolute strides lead to the same elements as the
-        // layout, which can all be read for `'a`; its constructors have checked that distances and
-        // the number of elements fit in an `isize`. Where there are no elements, all strides are 0
-        // and the pointer is that of a buffer, never null.
+        // SAFETY: from the lowest address on, the absolute strides lead to the same elements as
+        // the layout, which can all be read for `'a`; its constructors have checked that
+        // distances and the number of elements fit in an `isize`. If there are no elements, all
+        // strides are 0 and the pointer is a buffer's, never null.
         let mut array = unsafe { ArrayViewD::from_shape_ptr(shape.strides(strides), pointer) };
         backwards.for_each(|axis| array.invert_axis(axis));
         array
@@ -62,7 +62,7 @@ impl<'a, T> Raw<'a, T> {
 }
 
 impl<'a, T> RawMut<'a, T> {
-    /// The elements of an array, where they are.
+    /// Borrows the elements of an array; nothing is copied.
     pub(crate) fn from_array<D: Dimension>(mut array: ArrayViewMut<'a, T, D>) -> Result<Self, Error> {
         let (layout, len) = layout_of(array.shape(), array.strides());
         layout.check_nested()?;
@@ -71,7 +71,7 @@ impl<'a, T> RawMut<'a, T> {
         Ok(Self { base, len, layout, borrow: PhantomData })
     }
 
-    /// The elements as an array, where they are.
+    /// The elements as an array; nothing is copied.
     pub(crate) fn into_array(self) -> ArrayViewMutD<'a, T> {
         let (shape, strides, backwards) = without_signs(&self.layout);
         let pointer = self.base.as_ptr().wrapping_add(lowest(&self.layout));

@@ -47,7 +47,7 @@ impl<'a, T> Lane<'a, T> {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns `true` if it has no elements.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -85,7 +85,7 @@ impl<'a, T> LaneMut<'a, T> {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns `true` if it has no elements.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -159,14 +159,14 @@ impl<T: fmt::Debug> fmt::Debug for LaneMut<'_, T> {
 /// The elements of a [`Lane`].
 #[derive(Clone, Debug)]
 pub struct LaneIter<'a, T> {
-    /// What is left.
+    /// The remaining elements.
     lane: Lane<'a, T>,
 }
 
 /// The elements of a [`LaneMut`].
 #[derive(Debug)]
 pub struct LaneIterMut<'a, T> {
-    /// What is left.
+    /// The remaining elements.
     lane: LaneMut<'a, T>,
 }
 
@@ -266,7 +266,7 @@ macro_rules! lanes_iterator {
             #[inline]
             fn next(&mut self) -> Option<$Lane<'a, T>> {
                 let start = self.base.wrapping_add(self.walk.next()?);
-                // Each lane is given out once, and those of a view for writing have no element in
+                // Each lane is given out once, and lanes of a view for writing have no element in
                 // common.
                 Some($Lane { start, len: self.lane.0, stride: self.lane.1, borrow: PhantomData })
             }

@@ -11,28 +11,28 @@ use crate::tensor::Tensor;
 use crate::view::{TensorView, TensorViewMut};
 
 impl Layout {
-    /// Where the elements lie that TensorFlow's `strided_slice` picks.
+    /// The layout of the elements that TensorFlow's `strided_slice` picks.
     ///
     /// # Errors
-    /// Those of [`StridedSlice::output_shape`].
+    /// The errors of [`StridedSlice::output_shape`].
     #[inline]
     pub fn strided_slice(&self, slice: &StridedSlice) -> Result<Self, Error> {
         sliced(|layout| layout.slice_from(self, slice))
     }
 
-    /// Where the elements lie that an index as in Python picks.
+    /// The layout of the elements that an index as in Python picks.
     ///
     /// # Errors
-    /// Those of [`TensorView::index`].
+    /// The errors of [`TensorView::index`].
     #[inline]
     pub fn index(&self, index: impl AsRef<[IndexEntry]>) -> Result<Self, Error> {
         sliced(|layout| layout.slice_from(self, &Checked::new(index.as_ref())?))
     }
 
-    /// Where the elements lie that ONNX's Slice picks.
+    /// The layout of the elements that ONNX's Slice picks.
     ///
     /// # Errors
-    /// Those of [`OnnxSlice::output_shape`].
+    /// The errors of [`OnnxSlice::output_shape`].
     #[inline]
     pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<Self, Error> {
         sliced(|layout| slice.slice_from(self, layout))
@@ -51,7 +51,7 @@ impl<T: Element> TensorView<'_, T> {
     /// TensorFlow's `strided_slice`, as a view: no element is copied.
     ///
     /// # Errors
-    /// Those of [`StridedSlice::output_shape`].
+    /// The errors of [`StridedSlice::output_shape`].
     #[inline]
     pub fn strided_slice(&self, slice: &StridedSlice) -> Result<Self, Error> {
         self.cut(|from, layout| layout.slice_from(from, slice))
@@ -60,8 +60,8 @@ impl<T: Element> TensorView<'_, T> {
     /// Copies TensorFlow's `strided_slice` into memory that is there already.
     ///
     /// # Errors
-    /// Those of [`StridedSlice::output_shape`], and [`Error::ShapeMismatch`] where `out` has not
-    /// the shape of the slice.
+    /// The errors of [`StridedSlice::output_shape`], and [`Error::ShapeMismatch`] if `out` does
+    /// not have the shape of the slice.
     pub fn strided_slice_into(&self, slice: &StridedSlice, out: &mut TensorViewMut<'_, T>) -> Result<(), Error> {
         out.copy_from(&self.strided_slice(slice)?)
     }
@@ -73,7 +73,7 @@ impl<T: Element> TensorView<'_, T> {
     ///
     /// # Errors
     /// - [`Error::MultipleEllipses`];
-    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there
+    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] if more axes are taken than there
     ///   are;
     /// - then axis by axis [`Error::ZeroStride`], [`Error::IndexOutOfBounds`].
     #[inline]
@@ -83,8 +83,8 @@ impl<T: Element> TensorView<'_, T> {
         self.cut(|from, layout| layout.slice_from(from, &Checked::new(index.as_ref())?))
     }
 
-    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element
-    /// is copied. What is used many times is parsed once, as an [`IndexSpec`].
+    /// [`index`](Self::index) with the text that Python has between the brackets. Returns a view:
+    /// no element is copied. If you use an index many times, parse it once, as an [`IndexSpec`].
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -96,7 +96,7 @@ impl<T: Element> TensorView<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Parse`]; those of [`TensorView::index`].
+    /// [`Error::Parse`]; the errors of [`TensorView::index`].
     pub fn slice(&self, index: &str) -> Result<Self, Error> {
         self.index(IndexSpec::parse(index)?)
     }
@@ -104,45 +104,45 @@ impl<T: Element> TensorView<'_, T> {
     /// ONNX's Slice, as a view: no element is copied.
     ///
     /// # Errors
-    /// Those of [`OnnxSlice::output_shape`].
+    /// The errors of [`OnnxSlice::output_shape`].
     pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<Self, Error> {
         self.cut(|from, layout| slice.slice_from(from, layout))
     }
 }
 
 impl<T: Element> TensorViewMut<'_, T> {
-    /// What TensorFlow's `strided_slice` picks, for writing.
+    /// A mutable view of the elements that TensorFlow's `strided_slice` picks.
     ///
     /// # Errors
-    /// Those of [`StridedSlice::output_shape`].
+    /// The errors of [`StridedSlice::output_shape`].
     #[inline]
     pub fn strided_slice_mut(&mut self, slice: &StridedSlice) -> Result<TensorViewMut<'_, T>, Error> {
         let layout = self.layout().strided_slice(slice)?;
         Ok(self.view_mut().with_layout(layout))
     }
 
-    /// What an index as in Python picks, for writing.
+    /// A mutable view of the elements that an index as in Python picks.
     ///
     /// # Errors
-    /// Those of [`TensorView::index`].
+    /// The errors of [`TensorView::index`].
     #[inline]
     pub fn index_mut(&mut self, index: impl AsRef<[IndexEntry]>) -> Result<TensorViewMut<'_, T>, Error> {
         let layout = self.layout().index(index)?;
         Ok(self.view_mut().with_layout(layout))
     }
 
-    /// [`index_mut`](Self::index_mut) with what Python has between the brackets as text.
+    /// [`index_mut`](Self::index_mut) with the text that Python has between the brackets.
     ///
     /// # Errors
-    /// [`Error::Parse`]; those of [`TensorView::index`].
+    /// [`Error::Parse`]; the errors of [`TensorView::index`].
     pub fn slice_mut(&mut self, index: &str) -> Result<TensorViewMut<'_, T>, Error> {
         self.index_mut(IndexSpec::parse(index)?)
     }
 
-    /// What ONNX's Slice picks, for writing.
+    /// A mutable view of the elements that ONNX's Slice picks.
     ///
     /// # Errors
-    /// Those of [`OnnxSlice::output_shape`].
+    /// The errors of [`OnnxSlice::output_shape`].
     pub fn onnx_slice_mut(&mut self, slice: &OnnxSlice) -> Result<TensorViewMut<'_, T>, Error> {
         let layout = self.layout().onnx_slice(slice)?;
         Ok(self.view_mut().with_layout(layout))
@@ -153,16 +153,17 @@ impl<T: Element> Tensor<T> {
     /// TensorFlow's `strided_slice`, as a view: no element is copied.
     ///
     /// # Errors
-    /// Those of [`StridedSlice::output_shape`].
+    /// The errors of [`StridedSlice::output_shape`].
     #[inline]
     pub fn strided_slice(&self, slice: &StridedSlice) -> Result<TensorView<'_, T>, Error> {
         self.cut(|from, layout| layout.slice_from(from, slice))
     }
 
-    /// What TensorFlow's `strided_slice` picks, for writing; shared memory is copied first.
+    /// A mutable view of the elements that TensorFlow's `strided_slice` picks; shared memory is
+    /// copied first.
     ///
     /// # Errors
-    /// Those of [`StridedSlice::output_shape`].
+    /// The errors of [`StridedSlice::output_shape`].
     #[inline]
     pub fn strided_slice_mut(&mut self, slice: &StridedSlice) -> Result<TensorViewMut<'_, T>, Error> {
         let layout = self.layout().strided_slice(slice)?;
@@ -172,24 +173,25 @@ impl<T: Element> Tensor<T> {
     /// Basic indexing as in Python and NumPy, as a view; see [`TensorView::index`].
     ///
     /// # Errors
-    /// Those of [`TensorView::index`].
+    /// The errors of [`TensorView::index`].
     #[inline]
     pub fn index(&self, index: impl AsRef<[IndexEntry]>) -> Result<TensorView<'_, T>, Error> {
         self.cut(|from, layout| layout.slice_from(from, &Checked::new(index.as_ref())?))
     }
 
-    /// What an index as in Python picks, for writing; shared memory is copied first.
+    /// A mutable view of the elements that an index as in Python picks; shared memory is copied
+    /// first.
     ///
     /// # Errors
-    /// Those of [`TensorView::index`].
+    /// The errors of [`TensorView::index`].
     #[inline]
     pub fn index_mut(&mut self, index: impl AsRef<[IndexEntry]>) -> Result<TensorViewMut<'_, T>, Error> {
         let layout = self.layout().index(index)?;
         Ok(self.view_mut().with_layout(layout))
     }
 
-    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element
-    /// is copied. What is used many times is parsed once, as an [`IndexSpec`].
+    /// [`index`](Self::index) with the text that Python has between the brackets. Returns a view:
+    /// no element is copied. If you use an index many times, parse it once, as an [`IndexSpec`].
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -201,7 +203,7 @@ impl<T: Element> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Parse`]; those of [`TensorView::index`].
+    /// [`Error::Parse`]; the errors of [`TensorView::index`].
     pub fn slice(&self, index: &str) -> Result<TensorView<'_, T>, Error> {
         self.index(IndexSpec::parse(index)?)
     }
@@ -209,23 +211,23 @@ impl<T: Element> Tensor<T> {
     /// ONNX's Slice, as a view: no element is copied.
     ///
     /// # Errors
-    /// Those of [`OnnxSlice::output_shape`].
+    /// The errors of [`OnnxSlice::output_shape`].
     pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<TensorView<'_, T>, Error> {
         self.cut(|from, layout| slice.slice_from(from, layout))
     }
 
-    /// [`index_mut`](Self::index_mut) with what Python has between the brackets as text.
+    /// [`index_mut`](Self::index_mut) with the text that Python has between the brackets.
     ///
     /// # Errors
-    /// [`Error::Parse`]; those of [`TensorView::index`].
+    /// [`Error::Parse`]; the errors of [`TensorView::index`].
     pub fn slice_mut(&mut self, index: &str) -> Result<TensorViewMut<'_, T>, Error> {
         self.index_mut(IndexSpec::parse(index)?)
     }
 
-    /// What ONNX's Slice picks, for writing; shared memory is copied first.
+    /// A mutable view of the elements that ONNX's Slice picks; shared memory is copied first.
     ///
     /// # Errors
-    /// Those of [`OnnxSlice::output_shape`].
+    /// The errors of [`OnnxSlice::output_shape`].
     pub fn onnx_slice_mut(&mut self, slice: &OnnxSlice) -> Result<TensorViewMut<'_, T>, Error> {
         let layout = self.layout().onnx_slice(slice)?;
         Ok(self.view_mut().with_layout(layout))

@@ -9,11 +9,11 @@ use crate::tensor::Tensor;
 use crate::view::{TensorView, TensorViewMut};
 
 impl<T: Element> TensorViewMut<'_, T> {
-    /// Writes `value` to what TensorFlow's `strided_slice` picks, repeated along axes that it has
-    /// not or where its length is 1.
+    /// Writes `value` to the elements that TensorFlow's `strided_slice` picks. `value` is
+    /// repeated along axes that it does not have or in which its length is 1.
     ///
-    /// Axes of length 1 before those of the slice are no matter. A slice without elements takes a
-    /// value of any shape, as in TensorFlow.
+    /// Extra leading axes of length 1 are ignored. A slice without elements takes a value of any
+    /// shape, as in TensorFlow.
     ///
     /// ```
     /// use tensor_strided::{StridedSlice, Tensor, ix};
@@ -26,7 +26,7 @@ impl<T: Element> TensorViewMut<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`StridedSlice::output_shape`], and [`Error::ValueShape`].
+    /// The errors of [`StridedSlice::output_shape`], and [`Error::ValueShape`].
     #[doc(alias = "StridedSliceAssign")]
     #[doc(alias = "ResourceStridedSliceAssign")]
     pub fn strided_slice_assign(&mut self, slice: &StridedSlice, value: &TensorView<'_, T>) -> Result<(), Error> {
@@ -42,14 +42,14 @@ impl<T: Element> TensorViewMut<'_, T> {
 }
 
 impl<T: Element> Tensor<T> {
-    /// Writes `value` to what TensorFlow's `strided_slice` picks; shared memory is copied first.
-    /// See [`TensorViewMut::strided_slice_assign`].
+    /// Writes `value` to the elements that TensorFlow's `strided_slice` picks; shared memory is
+    /// copied first. See [`TensorViewMut::strided_slice_assign`].
     ///
     /// To keep this one as it is, as TensorFlow's `TensorStridedSliceUpdate` does, assign to a
     /// clone of it.
     ///
     /// # Errors
-    /// Those of [`TensorViewMut::strided_slice_assign`].
+    /// The errors of [`TensorViewMut::strided_slice_assign`].
     #[doc(alias = "TensorStridedSliceUpdate")]
     #[doc(alias = "tensor_strided_slice_update")]
     pub fn strided_slice_assign(&mut self, slice: &StridedSlice, value: &TensorView<'_, T>) -> Result<(), Error> {
@@ -57,8 +57,8 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-/// `value` repeated to `shape`, if it fits: from the last axis on, lengths are equal or the value's
-/// is 1, and what it has more are axes of length 1.
+/// `value` repeated to `shape`, if it fits: from the last axis on, lengths are equal or the
+/// value's is 1, and any extra axes of the value have length 1.
 fn repeated(value: &Layout, shape: &Shape) -> Option<Layout> {
     let (more, missing) = (value.rank().saturating_sub(shape.len()), shape.len().saturating_sub(value.rank()));
     if value.shape()[..more].iter().any(|&n| n != 1) {

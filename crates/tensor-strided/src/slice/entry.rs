@@ -6,7 +6,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
 use crate::dims::Dims;
 
-/// One entry of an index, with Python's meaning: what stands between two commas of `x[..., None,
+/// One entry of an index, with Python's meaning: the text between two commas of `x[..., None,
 /// 1:5:2, -1]`.
 ///
 /// Integers and ranges convert into entries; the macro [`ix!`](crate::ix) does so for a whole list,
@@ -33,8 +33,8 @@ pub enum IndexEntry {
     Ellipsis,
     /// A new axis of size 1.
     NewAxis,
-    /// One element of the axis, which is thereby gone. Negative ones count from the end; one
-    /// outside of the axis is an error.
+    /// One element of the axis, which is removed. Negative ones count from the end; one outside
+    /// of the axis is an error.
     Index(i64),
     /// Every `step`-th element from `begin` on, up to `end` and without it. Nothing in a range is
     /// out of bounds: it is cut to the axis.
@@ -42,8 +42,8 @@ pub enum IndexEntry {
         /// The first element; negative counts from the end; `None` is the first in the direction of
         /// the step.
         begin: Option<i64>,
-        /// Where to stop; negative counts from the end; `None` is beyond the last in the direction
-        /// of the step.
+        /// The end of the range; negative counts from the end; `None` is beyond the last in the
+        /// direction of the step.
         end: Option<i64>,
         /// The distance to the next element; negative goes backwards. 0 is an error when the index
         /// is used.
@@ -102,15 +102,15 @@ impl From<NewAxis> for IndexEntry {
     }
 }
 
-/// Integers that may stand in an index or a new shape. One beyond `i64` is taken for the nearest
-/// `i64`, which is beyond every axis just as well.
+/// Integers that can be used in an index or a new shape. One beyond `i64` is taken for the
+/// nearest `i64`, which is beyond every axis just as well.
 pub trait IndexInteger: Copy + sealed::Sealed {
     /// The number, or the nearest one of 64 bits.
     fn to_i64(self) -> i64;
 }
 
 impl Dims<i64> {
-    /// Numbers of any width as those of 64 bits.
+    /// Converts numbers of any width to 64 bits.
     #[inline]
     pub(super) fn widened(numbers: &[impl IndexInteger]) -> Self {
         let mut wide = Self::filled(0, numbers.len());
@@ -119,10 +119,10 @@ impl Dims<i64> {
     }
 }
 
-/// Ranges that may stand in an index: `a..b`, `a..`, `..b` and `..`, of any integers. Python has no
-/// `a..=b`.
+/// Ranges that can be used in an index: `a..b`, `a..`, `..b` and `..`, of any integers. Python
+/// has no `a..=b`.
 pub trait IndexRange: sealed::Sealed {
-    /// Begin and end, `None` where left out.
+    /// Begin and end, `None` if left out.
     fn bounds(self) -> (Option<i64>, Option<i64>);
 }
 
@@ -193,9 +193,9 @@ ranges! {
 /// | `NewAxis` | `None` | a new axis of size 1 |
 ///
 /// It makes an array of [`IndexEntry`], on the stack, which
-/// [`TensorView::index`](crate::TensorView::index) and its kin take. It cannot fail, and what
-/// cannot be indexed is an error of those methods, not a panic. Steps are Python's: `5..1;-1` is
-/// `5, 4, 3, 2`, where the `s!` of the crate ndarray would want `2..6;-1`.
+/// [`TensorView::index`](crate::TensorView::index) and its kin take. The macro cannot fail: an
+/// invalid index is an error of those methods, not a panic. Steps are Python's: `5..1;-1` is `5,
+/// 4, 3, 2`, where the `s!` of the crate ndarray would want `2..6;-1`.
 ///
 /// ```
 /// use tensor_strided::{IndexEntry, NewAxis, Tensor, ix};

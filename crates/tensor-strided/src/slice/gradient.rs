@@ -1,4 +1,5 @@
-//! The gradient of a slice: what comes back goes to where it was taken from, zeros elsewhere.
+//! The gradient of a slice: the gradient is written to the elements of the slice, zeros
+//! elsewhere.
 
 use crate::dims::Shape;
 use crate::element::Element;
@@ -22,9 +23,9 @@ impl<T: Element + Default> TensorView<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::TooLarge`] where `input` has too many elements to be counted;
-    /// - those of [`StridedSlice::output_shape`];
-    /// - [`Error::GradientShape`] where this has not exactly the shape of the slice.
+    /// - [`Error::TooLarge`] if `input` has too many elements to be counted;
+    /// - the errors of [`StridedSlice::output_shape`];
+    /// - [`Error::GradientShape`] if this has not exactly the shape of the slice.
     #[doc(alias = "StridedSliceGrad")]
     pub fn strided_slice_grad(&self, slice: &StridedSlice, input: impl AsRef<[usize]>) -> Result<Tensor<T>, Error> {
         let layout = Layout::contiguous(input)?;
@@ -33,11 +34,11 @@ impl<T: Element + Default> TensorView<'_, T> {
         Ok(Tensor::from_dense(layout.shape(), self.embedded(&part, layout.len(), T::default())))
     }
 
-    /// [`strided_slice_grad`](Self::strided_slice_grad) into memory that is there already, whatever
-    /// is in it; its shape is that of the slice's input.
+    /// [`strided_slice_grad`](Self::strided_slice_grad) into existing memory, which is
+    /// overwritten. `out` has the shape of the slice's input.
     ///
     /// # Errors
-    /// Those of [`strided_slice_grad`](Self::strided_slice_grad). Nothing is written then.
+    /// The errors of [`strided_slice_grad`](Self::strided_slice_grad). Nothing is written then.
     pub fn strided_slice_grad_into(&self, slice: &StridedSlice, out: &mut TensorViewMut<'_, T>) -> Result<(), Error> {
         let part = out.layout().strided_slice(slice)?;
         self.check_gradient(part.shape())?;

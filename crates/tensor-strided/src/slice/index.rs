@@ -12,8 +12,8 @@ use crate::slice::text::ParseError;
 
 /// An index as Python writes it, made at run time: from entries or from text.
 ///
-/// Up to eight entries it allocates nothing. What is known when the program is written is simpler
-/// with [`ix!`](crate::ix).
+/// Up to eight entries need no allocation. An index that is known when the program is written is
+/// simpler with [`ix!`](crate::ix).
 ///
 /// ```
 /// use tensor_strided::{IndexSpec, Tensor, ix};
@@ -49,10 +49,10 @@ impl IndexSpec {
         self.0.push(entry.into());
     }
 
-    /// Reads what Python has between the brackets of `x[...]`, with or without the brackets.
+    /// Parses the text between the brackets of Python's `x[...]`, with or without the brackets.
     ///
     /// Entries are whole numbers, `begin:end:step` with any of them left out, `...`, and `None`,
-    /// also as `newaxis`, `np.newaxis`, `tf.newaxis` or `NewAxis`. Space may stand anywhere
+    /// also as `newaxis`, `np.newaxis`, `tf.newaxis` or `NewAxis`. Spaces are allowed anywhere
     /// between, and a comma after the last entry.
     ///
     /// # Errors

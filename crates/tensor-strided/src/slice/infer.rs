@@ -10,9 +10,9 @@ impl StridedSlice {
     /// The shape of the result where lengths of axes are unknown, `None`; for graphs that are not
     /// run yet.
     ///
-    /// An unknown axis stays unknown, or goes if one element is taken of it; a known one gives what
-    /// [`output_shape`](Self::output_shape) says. [`infer_shape`] is for slices that are themselves
-    /// unknown.
+    /// An unknown axis stays unknown, or goes if one element is taken of it; a known axis has the
+    /// length that [`output_shape`](Self::output_shape) returns. [`infer_shape`] is for slices
+    /// that are themselves unknown.
     ///
     /// ```
     /// use tensor_strided::{StridedSlice, ix};
@@ -23,19 +23,19 @@ impl StridedSlice {
     /// ```
     ///
     /// # Errors
-    /// Those of [`output_shape`](Self::output_shape); but of unknown axes, as in TensorFlow, only a
-    /// stride of 0 is one.
+    /// The errors of [`output_shape`](Self::output_shape). On unknown axes, as in TensorFlow,
+    /// only a stride of 0 is an error.
     pub fn infer_shape(&self, input: impl AsRef<[Option<usize>]>) -> Result<Dims<Option<usize>>, Error> {
         infer(self, input.as_ref(), true)
     }
 }
 
-/// The shape of the result where lengths of axes, or `begin` or `end` as a whole, are unknown:
+/// The shape of the result if lengths of axes, or `begin` or `end` as a whole, are unknown:
 /// TensorFlow's shape function.
 ///
-/// Where `begin` or `end` is unknown, a range has a known length only if the masks make it the
-/// whole axis, and no index is out of bounds. TensorFlow leaves such a range unknown too if its
-/// axis is known to have length 0; here it is known to be 0.
+/// If `begin` or `end` is unknown, a range has a known length only if the masks make it the whole
+/// axis, and no index is out of bounds. TensorFlow also leaves such a range unknown if its axis
+/// is known to have length 0; here it is known to be 0.
 ///
 /// ```
 /// use tensor_strided::{Masks, infer_shape};
@@ -48,8 +48,8 @@ impl StridedSlice {
 /// ```
 ///
 /// # Errors
-/// Those of [`StridedSlice::new`] and [`StridedSlice::infer_shape`]. The length of what is unknown
-/// is that of `strides`.
+/// The errors of [`StridedSlice::new`] and [`StridedSlice::infer_shape`]. An unknown begin or end
+/// counts as long as `strides`.
 pub fn infer_shape<I: IndexInteger>(
     input: impl AsRef<[Option<usize>]>,
     begin: Option<&[I]>,
@@ -58,7 +58,7 @@ pub fn infer_shape<I: IndexInteger>(
     masks: Masks,
 ) -> Result<Dims<Option<usize>>, Error> {
     let known = begin.is_some() && end.is_some();
-    // What stands in for the unknown is not looked at.
+    // The numbers that stand in for unknown ones are not read.
     let slice = StridedSlice::new(begin.unwrap_or(strides), end.unwrap_or(strides), strides, masks)?;
     infer(&slice, input.as_ref(), known)
 }

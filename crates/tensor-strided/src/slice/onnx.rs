@@ -10,10 +10,10 @@ use crate::slice::resolve::{Picked, cut, pick, signed};
 /// The operator Slice of ONNX (version 13, the same in 10 and 11), as a plan to be applied to any
 /// number of tensors.
 ///
-/// It has no masks: ranges alone, for the axes that are named, or the first ones; the others stay
-/// whole. It differs from Python and TensorFlow where a range goes backwards: the start is cut to
-/// `0..=n - 1`, so that one before the first element is the first element, where theirs picks none.
-/// "As far as it goes" is written `i64::MAX` forwards, `i64::MIN` backwards, or those of 32 bits.
+/// It has no masks, only ranges for the named axes, or for the first ones; the others stay whole.
+/// It differs from Python and TensorFlow if a range goes backwards: the start is cut to `0..=n -
+/// 1`, so a start before the first element is the first element, where theirs picks none. "As far
+/// as it goes" is written `i64::MAX` forwards and `i64::MIN` backwards, or the same of 32 bits.
 ///
 /// ```
 /// use tensor_strided::{OnnxSlice, Tensor, ix};
@@ -40,7 +40,7 @@ impl OnnxSlice {
     /// The operator's inputs. Left out, `axes` are the first ones and `steps` are 1, as in ONNX.
     ///
     /// # Errors
-    /// [`Error::OnnxLengths`] where the lists differ in length.
+    /// [`Error::OnnxLengths`] if the lists differ in length.
     pub fn new<I: IndexInteger>(
         starts: &[I],
         ends: &[I],
@@ -63,7 +63,7 @@ impl OnnxSlice {
     /// The shape of the result for an input of this shape.
     ///
     /// # Errors
-    /// - [`Error::Axis`] where an axis is not in `-rank..rank`, [`Error::RepeatedAxis`] where one
+    /// - [`Error::Axis`] if an axis is not in `-rank..rank`, [`Error::RepeatedAxis`] if one
     ///   is named twice, which ONNX leaves undefined;
     /// - [`Error::ZeroStride`].
     pub fn output_shape(&self, input: impl AsRef<[usize]>) -> Result<Shape, Error> {
@@ -72,7 +72,7 @@ impl OnnxSlice {
         Ok(picked.iter().zip(input).map(|(picked, &n)| picked.map_or(n, |picked| picked.len)).collect())
     }
 
-    /// Makes `layout` the layout of what is picked from `input`.
+    /// Makes `layout` the layout of the elements picked from `input`.
     pub(super) fn slice_from(&self, input: &Layout, layout: &mut Layout) -> Result<(), Error> {
         let picked = self.picked(input.shape())?;
         layout.pick_from(input, input.rank(), |picker| {
@@ -86,7 +86,7 @@ impl OnnxSlice {
         })
     }
 
-    /// What is picked of each axis, `None` for all of it.
+    /// The elements picked of each axis, `None` for all of them.
     fn picked(&self, input: &[usize]) -> Result<Dims<Option<Picked>>, Error> {
         let mut picked = Dims::filled(None, input.len());
         for (at, &given) in self.axes.iter().enumerate() {

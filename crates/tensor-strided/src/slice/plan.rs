@@ -10,9 +10,8 @@ use crate::slice::resolve::{Counts, Entries, Entry, cut, index, pick, range, vis
 /// More entries have no bit in a mask of 32 (TensorFlow takes one less than there are bits).
 const MAX_ENTRIES: usize = 31;
 
-/// The five masks of TensorFlow's `strided_slice`. Bit `i` belongs to entry `i`; what bits past the
-/// last entry say is not looked at, but for a second ellipsis. Any pattern of bits is legal, -1
-/// too.
+/// The five masks of TensorFlow's `strided_slice`. Bit `i` belongs to entry `i`; bits past the
+/// last entry are ignored, except a second ellipsis. Any pattern of bits is legal, -1 too.
 ///
 /// ```
 /// use tensor_strided::Masks;
@@ -23,11 +22,11 @@ const MAX_ENTRIES: usize = 31;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Masks {
-    /// The range starts at the first element in the direction of its stride, whatever `begin` says.
+    /// The range starts at the first element in the direction of its stride; `begin` is ignored.
     #[doc(alias = "begin_mask")]
     pub begin: i32,
-    /// The range goes on beyond the last element in the direction of its stride, whatever `end`
-    /// says.
+    /// The range goes on beyond the last element in the direction of its stride; `end` is
+    /// ignored.
     #[doc(alias = "end_mask")]
     pub end: i32,
     /// The entry stands for all axes that no other entry takes. At most one bit, anywhere.
@@ -36,8 +35,8 @@ pub struct Masks {
     /// The entry is a new axis of size 1, unless it is the ellipsis.
     #[doc(alias = "new_axis_mask")]
     pub new_axis: i32,
-    /// The entry is the element `begin` of its axis, which is then gone, unless it is the ellipsis
-    /// or a new axis.
+    /// The entry is the element `begin` of its axis, which is removed, unless the entry is the
+    /// ellipsis or a new axis.
     #[doc(alias = "shrink_axis_mask")]
     pub shrink_axis: i32,
 }
@@ -45,8 +44,8 @@ pub struct Masks {
 /// TensorFlow's `strided_slice` as a plan: read and checked once, to be applied to any number of
 /// tensors.
 ///
-/// Up to eight entries it allocates nothing, neither when it is made nor when it is applied. The
-/// [module](crate::slice) tells the rules.
+/// With up to eight entries it allocates nothing, neither when it is made nor when it is applied.
+/// The [module](crate::slice) documents the rules.
 ///
 /// ```
 /// use tensor_strided::{Masks, StridedSlice, Tensor};
@@ -71,14 +70,14 @@ pub struct StridedSlice {
 }
 
 impl StridedSlice {
-    /// One entry for each position of `begin`, `end` and `strides`, of what kind, the masks say. No
-    /// mask: all entries are ranges.
+    /// Makes a slice with one entry for each position of `begin`, `end` and `strides`. The masks
+    /// give the kind of each entry; without masks, all entries are ranges.
     ///
     /// TensorFlow takes numbers of 32 and of 64 bits; here all integers do.
     ///
     /// # Errors
-    /// - [`Error::SpecLengths`] where the three differ in length, or have 32 entries or more.
-    /// - [`Error::MultipleEllipses`] where the ellipsis mask has more than one bit, even past the
+    /// - [`Error::SpecLengths`] if the three differ in length, or have 32 entries or more.
+    /// - [`Error::MultipleEllipses`] if the ellipsis mask has more than one bit, even past the
     ///   entries.
     pub fn new<I: IndexInteger>(begin: &[I], end: &[I], strides: &[I], masks: Masks) -> Result<Self, Error> {
         if begin.len() != end.len() || begin.len() != strides.len() || begin.len() > MAX_ENTRIES {
@@ -94,8 +93,8 @@ impl StridedSlice {
         })
     }
 
-    /// How TensorFlow writes an index of Python, as `x[1, ..., None]` in Python becomes an
-    /// operation of its graph.
+    /// TensorFlow's form of a Python index, as `x[1, ..., None]` in Python becomes an operation
+    /// of its graph.
     ///
     /// ```
     /// use tensor_strided::{Masks, StridedSlice, ix};
@@ -107,7 +106,7 @@ impl StridedSlice {
     /// ```
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn from_index(index: impl AsRef<[IndexEntry]>) -> Result<Self, Error> {
         let index = index.as_ref();
         let len = index.len();
@@ -137,13 +136,13 @@ impl StridedSlice {
         Ok(Self { begin, end, strides, masks, counts: Counts::new(len, masks)? })
     }
 
-    /// Where each entry begins.
+    /// The begin of each entry.
     #[must_use]
     pub fn begin(&self) -> &[i64] {
         &self.begin
     }
 
-    /// Where each entry ends.
+    /// The end of each entry.
     #[must_use]
     pub fn end(&self) -> &[i64] {
         &self.end
@@ -165,7 +164,7 @@ impl StridedSlice {
     ///
     /// # Errors
     /// In this order, the first one that applies, as in TensorFlow:
-    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there
+    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] if more axes are taken than there
     ///   are;
     /// - then axis by axis [`Error::ZeroStride`], [`Error::ShrinkStride`],
     ///   [`Error::IndexOutOfBounds`].
@@ -186,7 +185,7 @@ impl StridedSlice {
         Ok(shape)
     }
 
-    /// What becomes of each axis of an input of this shape: the table that one would draw by hand.
+    /// The effect on each axis of an input of this shape: the table that one would draw by hand.
     ///
     /// ```
     /// use tensor_strided::{Masks, SlicedAxis, StridedSlice};
@@ -200,7 +199,7 @@ impl StridedSlice {
     /// ```
     ///
     /// # Errors
-    /// Those of [`output_shape`](Self::output_shape).
+    /// The errors of [`output_shape`](Self::output_shape).
     pub fn resolve(&self, input: impl AsRef<[usize]>) -> Result<Vec<SlicedAxis>, Error> {
         let input = input.as_ref();
         let mut axes = Vec::with_capacity(self.len().max(input.len()));
@@ -278,7 +277,7 @@ impl Entries for StridedSlice {
     }
 }
 
-/// What a slice does with an axis, once the shape is known; see [`StridedSlice::resolve`].
+/// The effect of a slice on an axis, once the shape is known; see [`StridedSlice::resolve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SlicedAxis {
     /// A new axis of size 1.
@@ -297,12 +296,12 @@ pub enum SlicedAxis {
         /// The first element, counted from the front and cut to the axis; -1 or the length of the
         /// axis where there is none.
         begin: i64,
-        /// Where it stops, counted from the front and cut to the axis; -1 where a range that goes
-        /// backwards takes element 0.
+        /// The end, counted from the front and cut to the axis; -1 if a range that goes backwards
+        /// takes element 0.
         end: i64,
         /// The distance from one to the next.
         stride: i64,
-        /// How many elements.
+        /// Number of elements.
         len: usize,
     },
 }

@@ -4,8 +4,8 @@
 use crate::error::Error;
 use crate::layout::Layout;
 
-/// What one entry asks of an axis that it takes. TensorFlow's indexes carry a stride, which is
-/// checked and not used.
+/// The request of one entry to the axis that it takes. TensorFlow's indexes carry a stride, which
+/// is checked and not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// In a list of entries: all axes that no other takes. To the visitor of axes: this whole axis.
@@ -22,7 +22,7 @@ pub(super) enum Entry {
     },
 }
 
-/// What entries do to the number of axes.
+/// The effect of entries on the number of axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Counts {
     /// Axes of the input that they take, the ellipsis aside.
@@ -41,7 +41,7 @@ pub(super) trait Entries {
 
     fn counts(&self) -> Counts;
 
-    /// How many axes of the input are left for the ellipsis.
+    /// Number of axes of the input that are left for the ellipsis.
     ///
     /// # Errors
     /// [`Error::TooManyIndices`], [`Error::ScalarInput`].
@@ -60,7 +60,7 @@ pub(super) trait Entries {
 /// once with each axis of it. A new axis comes with the axis of the input behind it.
 ///
 /// # Errors
-/// Those of [`Entries::free`] and of `visit`.
+/// The errors of [`Entries::free`] and of `visit`.
 pub(super) fn visit_axes(
     entries: &impl Entries,
     rank: usize,
@@ -95,9 +95,9 @@ pub(super) fn signed(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Begin and end of a range in an axis of length `n`, counted from the front and cut to what the
-/// axis has: to `0..=n` forwards and `-1..=n - 1` backwards. Negative bounds count from the end,
-/// once. The step is not 0.
+/// Begin and end of a range in an axis of length `n`, counted from the front and cut to the axis:
+/// to `0..=n` forwards and `-1..=n - 1` backwards. Negative bounds count from the end, once. The
+/// step is not 0.
 #[inline]
 pub(super) fn cut(n: usize, begin: Option<i64>, end: Option<i64>, step: i64) -> (i64, i64) {
     let n = signed(n);
@@ -107,8 +107,8 @@ pub(super) fn cut(n: usize, begin: Option<i64>, end: Option<i64>, step: i64) -> 
     (begin.map_or(from, cut), end.map_or(to, cut))
 }
 
-/// What a range that was cut to its axis picks: `ceil((end - begin) / step)` elements, none if that
-/// is negative.
+/// The elements picked by a range that was cut to its axis: `ceil((end - begin) / step)`
+/// elements, none if that is negative.
 #[inline]
 pub(super) fn pick(begin: i64, end: i64, step: i64) -> Picked {
     let distance = if step > 0 { end - begin } else { begin - end };
@@ -117,8 +117,8 @@ pub(super) fn pick(begin: i64, end: i64, step: i64) -> Picked {
         (Ok(last), 1) => last + 1,
         (Ok(last), step) => last / step + 1,
     };
-    // Everything fits: what is picked lies in an axis. Where it is at most one element, the step
-    // may be any number, but leads nowhere.
+    // Everything fits, because the picked elements lie in an axis. If there is at most one
+    // element, the step may be any number, but is not used.
     let narrow = |number: i64| isize::try_from(number).unwrap_or(isize::MAX);
     Picked {
         first: narrow(begin),
@@ -156,7 +156,7 @@ pub(super) fn check_index_stride(axis: usize, stride: i64) -> Result<(), Error> 
 /// The element that an index picks of an axis of length `n`, counted from the front.
 ///
 /// # Errors
-/// Those of [`check_index_stride`], and [`Error::IndexOutOfBounds`].
+/// The errors of [`check_index_stride`], and [`Error::IndexOutOfBounds`].
 #[inline]
 pub(super) fn index(axis: usize, n: usize, given: i64, stride: i64) -> Result<isize, Error> {
     check_index_stride(axis, stride)?;
@@ -168,12 +168,13 @@ pub(super) fn index(axis: usize, n: usize, given: i64, stride: i64) -> Result<is
 }
 
 impl Layout {
-    /// Makes this the layout of what the entries pick from another one.
+    /// Makes this the layout of the elements that the entries pick from another layout.
     ///
-    /// It does what [`visit_axes`] does, written out: to make a view is a matter of nanoseconds.
+    /// It does the same as [`visit_axes`], written out, because making a view takes only
+    /// nanoseconds.
     ///
     /// # Errors
-    /// Those of [`Entries::free`], [`index`] and [`range`]; this has no meaning then.
+    /// The errors of [`Entries::free`], [`index`] and [`range`]; the layout has no meaning then.
     #[inline]
     pub(super) fn slice_from(&mut self, from: &Self, entries: &impl Entries) -> Result<(), Error> {
         let mut free = entries.free(from.rank())?;

@@ -8,20 +8,20 @@ use thiserror::Error;
 use crate::dims::Dims;
 use crate::slice::entry::IndexEntry;
 
-/// What Python calls a new axis.
+/// Python's names for a new axis.
 const NEW_AXIS: [&str; 5] = ["None", "newaxis", "np.newaxis", "tf.newaxis", "NewAxis"];
 
-/// Where a text stops being an index, and why.
+/// The position at which a text stops being an index, and the reason.
 pub type ParseError = TextError<ParseErrorKind>;
 
-/// What is wrong with a text.
+/// The kind of error in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
-    /// Something else should stand here.
+    /// Something else was expected here.
     #[error("expected {expected}")]
     Expected {
-        /// What may stand here.
+        /// Description of the text that may stand here.
         expected: &'static str,
     },
     /// A number that 64 bits cannot hold.
@@ -30,7 +30,7 @@ pub enum ParseErrorKind {
     /// A step of 0, which leads nowhere.
     #[error("a step of 0")]
     ZeroStep,
-    /// A second `...`, whose share of the axes nobody could tell.
+    /// A second `...`: the axes of each would be ambiguous.
     #[error("a second ellipsis; there can be one only")]
     SecondEllipsis,
 }
@@ -76,7 +76,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// What is still to be read, from the next character that is no space.
+    /// The text still to be read, from the next character that is no space.
     fn rest(&mut self) -> &'a str {
         let rest = self.text[self.position..].trim_start();
         self.position = self.text.len() - rest.len();
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
         Ok(IndexEntry::Range { begin, end, step: step.unwrap_or(1) })
     }
 
-    /// Reads a name of the new axis, if one stands here.
+    /// Reads a name of the new axis, if there is one here.
     fn word(&mut self) -> bool {
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_'))).unwrap_or(rest.len());
@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Reads a number, if one stands here.
+    /// Reads a number, if there is one here.
     fn number(&mut self) -> Result<Option<i64>, ParseError> {
         let rest = self.rest();
         let digits = rest.strip_prefix(['-', '+']).unwrap_or(rest);

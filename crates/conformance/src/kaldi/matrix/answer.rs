@@ -1,4 +1,4 @@
-//! What came of a call, and how it is held against the known answer.
+//! The result of a call, and its comparison with the known answer.
 
 use kaldera::base::Real;
 use kaldera::matrix::{MatrixBase, Storage, VectorBase};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::record::{Record, number};
 
-/// How far a number may be away, as a part of the largest one of its field.
+/// Tolerance of a number, as a part of the largest one of its field.
 ///
 /// The largest, not each: Kaldi against itself on another processor moves small elements of a
 /// matrix by rounding errors of the large ones.
@@ -14,13 +14,13 @@ use super::record::{Record, number};
 pub(super) struct Tolerance(f64);
 
 impl Tolerance {
-    /// Rule 6 of the README beside the known answers.
+    /// Rule 6 of the README of the known answers.
     pub(super) fn of<T: Real>(op: &str) -> Self {
         let single = size_of::<T>() == size_of::<f32>();
         Self(match (op, single) {
             // Kaldi rounds each element to a float in either precision.
             ("Vector.LogSumExp", false) => 1e-6,
-            // A trace of an iteration: each step starts from what rounding made of the last one.
+            // A trace of an iteration: each step starts from the rounded result of the last one.
             (_, true) if op.starts_with("OptimizeLbfgs") => 1e-3,
             (_, false) if op.starts_with("OptimizeLbfgs") => 1e-9,
             (_, true) => 2e-5,
@@ -29,7 +29,7 @@ impl Tolerance {
     }
 }
 
-/// What came of a call. Every field of the known answer must be in it, and no other.
+/// The result of a call. It must have every field of the known answer, and no other.
 pub(super) struct Answer<T> {
     fields: Vec<(&'static str, Came<T>)>,
     instead: Vec<(&'static str, Vec<T>, Vec<T>)>,
@@ -71,7 +71,7 @@ impl<T: Real> Answer<T> {
         self.with(name, Came::Rows(matrix.rows().map(<[T]>::to_vec).collect()))
     }
 
-    /// What must be equal: a count, an index, bytes in hexadecimal, a text, a truth.
+    /// A value that must be equal: a count, an index, bytes in hexadecimal, a text, a truth.
     pub(super) fn exact(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.with(name, Came::Exact(value.into()))
     }
@@ -82,7 +82,7 @@ impl<T: Real> Answer<T> {
         self.with(name, Came::Free)
     }
 
-    /// Something computed from free fields that must be, within the tolerance, what it should be.
+    /// A value computed from free fields that must be `expected`, within the tolerance.
     pub(super) fn near(mut self, what: &'static str, expected: &[T], came: &[T]) -> Self {
         self.instead.push((what, expected.to_vec(), came.to_vec()));
         self

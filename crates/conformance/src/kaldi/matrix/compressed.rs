@@ -1,4 +1,4 @@
-//! Compressed matrices: their bytes, and what becomes of the numbers.
+//! Compressed matrices: their bytes, and the numbers after compression.
 
 use kaldera::base::Real;
 use kaldera::matrix::codec;

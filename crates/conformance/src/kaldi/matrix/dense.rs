@@ -38,14 +38,14 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
 
 type Result<T> = std::result::Result<Answer<T>, Stop>;
 
-/// What a change makes of a copy.
+/// Applies a change to a copy.
 fn changed<T: Real, R>(m: &Matrix<T>, change: impl FnOnce(&mut Matrix<T>) -> R) -> Matrix<T> {
     let mut copy = m.clone();
     change(&mut copy);
     copy
 }
 
-/// What a change that can fail makes of a copy.
+/// Applies a change that can fail to a copy.
 fn try_changed<T: Real, R>(
     m: &Matrix<T>,
     change: impl FnOnce(&mut Matrix<T>) -> std::result::Result<R, Error>,

@@ -1,4 +1,4 @@
-//! What Kaldi's features are made of: frames, windows, mel filters, linear prediction, resampling.
+//! The parts of Kaldi's features: frames, windows, mel filters, linear prediction, resampling.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl From<OptionError> for Stop {
     }
 }
 
-/// Features are of single precision, whatever the record's is.
+/// Features have single precision, in records of any type.
 fn as_given<T: Real>(numbers: &[f32]) -> Vec<T> {
     numbers.iter().map(|&x| T::from_f64(f64::from(x))).collect()
 }
@@ -52,7 +52,7 @@ fn num_frames<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
         .exact("nosnip_first_sample_frames0_3", (0..4).map(|f| whole.first_sample_of_frame(f)).collect::<Vec<_>>()))
 }
 
-/// What is given here stands in the answer, beside it.
+/// The arguments of this operation are in the answer, next to the result.
 fn window_size<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     #[derive(Deserialize)]
     struct Case {

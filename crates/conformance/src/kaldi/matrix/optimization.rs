@@ -27,7 +27,7 @@ fn cgd<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     Ok(Answer::new().exact("iters", iterations).vector("x", &x))
 }
 
-/// The whole trace: every point that is proposed, what is found there, and the mean length of the
+/// The whole trace: every proposed point, the values found there, and the mean length of the
 /// steps before.
 fn lbfgs<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     let (c, x0) = (record.given.vector("c")?, record.given.vector("x0")?);

@@ -1,4 +1,4 @@
-//! Packed matrices: `Packed.*`, `Sp.*`, and what vectors and matrices do with them.
+//! Packed matrices: `Packed.*`, `Sp.*`, and operations of vectors and matrices on them.
 
 use kaldera::base::Real;
 #[cfg(any(feature = "openblas", feature = "pure"))]
@@ -35,7 +35,7 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
     })
 }
 
-/// What needs decompositions.
+/// Operations that need decompositions.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 fn with_library<T: Real>(op: &str) -> Option<Operation<T>> {
     Some(match op {
@@ -52,7 +52,7 @@ fn with_library<T: Real>(op: &str) -> Option<Operation<T>> {
     })
 }
 
-/// A packed matrix of either kind; the number of elements tells the size.
+/// A packed matrix of either kind; its size follows from the number of elements.
 fn packed<T: Real, K>(given: &Fields<'_, T>, name: &str) -> Result<PackedMatrix<T, K>, Stop> {
     let data = given.numbers(name)?;
     Ok(PackedMatrix::from_vec((2 * data.len()).isqrt(), data)?)
@@ -246,8 +246,8 @@ fn sorted<T: Real>(mut values: Vec<T>) -> Vec<T> {
     values
 }
 
-/// The eigenvalues must be Kaldi's in some order, the decomposition that of the matrix, and the
-/// eigenvectors orthonormal.
+/// The eigenvalues must be Kaldi's in some order, the decomposition must give the matrix, and the
+/// eigenvectors must be orthonormal.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 fn judge_eig<T: Real>(
     answer: Answer<T>,

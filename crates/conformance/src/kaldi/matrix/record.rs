@@ -1,4 +1,4 @@
-//! A record of `matrix.json`, and what its fields mean.
+//! A record of `matrix.json`, and the meaning of its fields.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -88,10 +88,10 @@ fn numbers<T: Real>(value: &Value) -> Option<Vec<T>> {
     value.as_array()?.iter().map(number).collect()
 }
 
-/// A number, or one of the strings for what JSON has no number for.
+/// A number, or a string such as "inf" for a value that JSON has no number for.
 ///
-/// The printed digits tell a float from its neighbours by far, so that rounding by way of a double
-/// gives it back.
+/// The printed digits distinguish a float from its neighbours by far, so that rounding by way of
+/// a double gives the same float.
 pub(super) fn number<T: Real>(value: &Value) -> Option<T> {
     let number = match value.as_str() {
         Some("inf") => f64::INFINITY,

@@ -25,7 +25,7 @@ fn from_pairs<T: Real>(record: &Record<'_, T>) -> Result<SparseVector<T>, Stop> 
     Ok(SparseVector::new(record.given.plain("dim")?, pairs)?)
 }
 
-/// What was written must be read as the same, and the text as well where its digits suffice.
+/// The object must be read back unchanged, from its binary form and from its text.
 fn check_read<O: KaldiRead + KaldiWrite + PartialEq>(object: &O) -> Result<(), Stop> {
     for binary in [true, false] {
         let mut bytes = Vec::new();

@@ -24,7 +24,7 @@ fn dct<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     Ok(Answer::new().matrix("M", &m))
 }
 
-/// The signs of the directions are free: what x has along all of them together is not.
+/// The signs of the directions are free, but the part of x along all of them together is not.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 fn pca<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     use kaldera::matrix::decompositions::compute_pca;

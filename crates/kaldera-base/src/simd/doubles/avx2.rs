@@ -8,7 +8,7 @@ use crate::simd::sealed::Sealed;
 
 const LANES: usize = 4;
 
-/// The `f64` lanes of a processor that has what `Avx2` proves.
+/// The `f64` lanes of a processor with the instructions that `Avx2` proves.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::simd) struct Avx2Doubles(pub(in crate::simd) Avx2);
 

@@ -8,7 +8,7 @@ use crate::simd::sealed::Sealed;
 
 const LANES: usize = 8;
 
-/// The `f64` lanes of a processor that has what `Avx512` proves.
+/// The `f64` lanes of a processor with the instructions that `Avx512` proves.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::simd) struct Avx512Doubles(pub(in crate::simd) Avx512);
 

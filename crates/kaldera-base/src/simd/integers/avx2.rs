@@ -6,7 +6,7 @@ use crate::simd::avx2::Avx2;
 use crate::simd::integers::Integers;
 use crate::simd::sealed::Sealed;
 
-/// The integers of a processor that has what `Avx2` proves.
+/// The integers of a processor with the instructions that `Avx2` proves.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::simd) struct Avx2Integers(pub(in crate::simd) Avx2);
 
@@ -22,8 +22,8 @@ macro_rules! intrinsics {
     };
 }
 
-/// The lanes of vectors of one type: the number of lanes, what its intrinsics are called, where a
-/// is above b, a bit for each lane, and whether and how a part of a vector is loaded.
+/// The lanes of vectors of one type: the number of lanes, the names of its intrinsics, the test
+/// of a above b, a bit for each lane, and whether and how a part of a vector is loaded.
 macro_rules! integers {
     ($t:ty, $lanes:literal, $set1:ident($as:ty), $add:ident, $min:expr, $max:expr, $equal:ident, |$a:ident, $b:ident| $above:expr, |$same:ident| $bits:expr, $masks:literal, |$from:ident, $filler:ident| $partial:expr) => {
         impl Integers<$t> for Avx2Integers {

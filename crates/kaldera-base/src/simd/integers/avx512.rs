@@ -6,7 +6,7 @@ use crate::simd::avx512::Avx512;
 use crate::simd::integers::Integers;
 use crate::simd::sealed::Sealed;
 
-/// The integers of a processor that has what `Avx512` proves.
+/// The integers of a processor with the instructions that `Avx512` proves.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::simd) struct Avx512Integers(pub(in crate::simd) Avx512);
 
@@ -22,8 +22,8 @@ macro_rules! intrinsics {
     };
 }
 
-/// The lanes of vectors of one type: the number of lanes, their mask, and what its intrinsics are
-/// called.
+/// The lanes of vectors of one type: the number of lanes, their mask, and the names of its
+/// intrinsics.
 macro_rules! integers {
     ($t:ty, $lanes:literal, $mask:ty, $set1:ident($as:ty), $load:ident, $add:ident, $min:ident, $max:ident, $equal:ident, $less:ident, $blend:ident) => {
         impl Integers<$t> for Avx512Integers {

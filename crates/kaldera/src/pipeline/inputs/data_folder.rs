@@ -14,7 +14,7 @@ use crate::pipeline::inputs::{Inputs, Source, Span, Utterance, add_folder, add_s
 /// The file that makes a folder a data folder.
 pub(super) const RECORDINGS: &str = "wav.scp";
 
-/// Lists the utterances of `folder`. Names of files in it are relative to where the program runs,
+/// Lists the utterances of `folder`. Names of files in it are relative to the working directory,
 /// as in Kaldi.
 pub(super) fn add(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
     let begin = inputs.utterances.len();

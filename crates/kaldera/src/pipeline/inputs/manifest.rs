@@ -15,7 +15,7 @@ use crate::Error;
 use crate::pipeline::inputs::{Inputs, Source, Span, Utterance};
 use crate::text::uncompressed;
 
-/// Whether the name is that of a manifest.
+/// Returns `true` if the name has the extension of a manifest.
 pub(super) fn is_one(path: &Path) -> bool {
     has_ending(path, &["json", "jsonl"]) || is_yaml(path)
 }
@@ -51,7 +51,7 @@ pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
         let wrong = |reason: &str| Error::ManifestLine { path: path.to_owned(), line, reason: reason.to_owned() };
         let text = match text {
             Ok(text) => text,
-            // What has come before is good.
+            // The entries before the error are good.
             Err(LineError::Read(source)) => {
                 inputs.reject(unreadable(source));
                 break;
@@ -73,8 +73,8 @@ pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether one list of JSON follows, where lists of JSON lines have an object. A byte order mark and
-/// white space before it are skipped.
+/// Returns `true` if the file is one JSON list; JSON lines begin with an object. A byte order
+/// mark and white space before it are skipped.
 fn is_list(file: &mut dyn BufRead) -> io::Result<bool> {
     loop {
         let begin = file.fill_buf()?;
@@ -85,7 +85,7 @@ fn is_list(file: &mut dyn BufRead) -> io::Result<bool> {
     }
 }
 
-/// Adds the entries of one list, of which one is in memory at a time.
+/// Adds the entries of one list, with one entry in memory at a time.
 fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs) {
     struct Entries<'a> {
         path: &'a Path,
@@ -117,13 +117,13 @@ fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs) {
 
     let mut json = serde_json::Deserializer::from_reader(file);
     let read = json.deserialize_seq(Entries { path, inputs }).and_then(|()| json.end());
-    // What has come before is good.
+    // The entries before the error are good.
     if let Err(error) = read {
         inputs.reject(Error::Read { path: path.to_owned(), source: error.into() });
     }
 }
 
-/// A line; the error says what about it cannot be done.
+/// Reads an entry; the error describes the part that cannot be used.
 fn utterance(entry: &Value) -> Result<Utterance, &'static str> {
     let Some(id) = entry["id"].as_str().filter(|id| !id.is_empty() && !id.contains(char::is_whitespace)) else {
         return Err("it has no 'id' without white space");

@@ -27,7 +27,7 @@ impl ArkScp {
         Ok(Self { scp: Partial::create(&path.with_extension("scp"))?, ark })
     }
 
-    /// Goes on where an earlier run of the same `run` was cut off.
+    /// Continues where an earlier run of the same `run` was cut off.
     pub(super) fn resume(path: &Path, run: RunId) -> Result<Self, Error> {
         check_name(path)?;
         let (ark, entries, _) = Ark::resume(path, run)?;
@@ -78,15 +78,15 @@ fn check_name(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The keys of an archive, and where the matrix of each is.
+/// The keys of an archive, and the position of the matrix of each.
 type Entries = Vec<(String, u64)>;
 
-/// An archive, and where it ends.
+/// An archive, and the position of its end.
 #[derive(Debug)]
 pub(super) struct Ark {
     file: Partial,
     bytes: u64,
-    /// What an earlier run has written.
+    /// The keys that an earlier run has written.
     earlier: HashSet<String>,
 }
 
@@ -105,7 +105,7 @@ impl Ark {
         &self.earlier
     }
 
-    /// Says where the matrix was put.
+    /// Writes a matrix and returns its position.
     pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<u64, Error> {
         let mut counted = Counted { inner: &mut self.file, bytes: self.bytes };
         let mut write = || {
@@ -114,7 +114,7 @@ impl Ark {
             codec::write_header(&mut counted, true)?;
             features.write_body(&mut counted, true)?;
             let end = counted.bytes;
-            // What is kept after a kill is there at once.
+            // A file that is kept after a kill gets each matrix at once.
             if counted.inner.is_kept() {
                 counted.flush()?;
             }
@@ -125,12 +125,12 @@ impl Ark {
         Ok(matrix_at)
     }
 
-    /// Writes what is still on its way.
+    /// Writes out the buffer.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.file.flush().map_err(|source| self.file.error(source))
     }
 
-    /// What it stands for.
+    /// The path of the output.
     pub(super) fn path(&self) -> &Path {
         self.file.path()
     }
@@ -141,8 +141,8 @@ impl Ark {
     }
 }
 
-/// What stands before the values of a matrix in an archive: a mark, the type, two dimensions with
-/// their sizes in bytes.
+/// Number of bytes before the values of a matrix in an archive: a mark, the type, two dimensions
+/// with their sizes in bytes.
 const HEADER: usize = 15;
 
 /// The keys of an archive that [`ArkScp`] has written, each with the place of its matrix, and the
@@ -164,8 +164,8 @@ fn scan(file: &mut File) -> io::Result<(Entries, u64)> {
     Ok((entries, end))
 }
 
-/// The next key, and how long its matrix is with its header; `None` where there is no whole key and
-/// header.
+/// The next key, and the length of its matrix with its header; `None` if there is no whole key
+/// and header.
 fn entry(reader: &mut impl BufRead) -> io::Result<Option<(String, u64)>> {
     let mut key = Vec::new();
     reader.read_until(b' ', &mut key)?;
@@ -186,7 +186,7 @@ fn entry(reader: &mut impl BufRead) -> io::Result<Option<(String, u64)>> {
     Ok(size().and_then(|size| Some((String::from_utf8(key).ok()?, size))))
 }
 
-/// Counts what passes.
+/// Counts the bytes written through it.
 struct Counted<'a> {
     inner: &'a mut Partial,
     bytes: u64,

@@ -1,6 +1,6 @@
 //! A hash that is the same in every version and on every machine.
 
-/// FNV-1a in 128 bits, of parts whose lengths count.
+/// FNV-1a in 128 bits, over parts and their lengths.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hash(u128);
 

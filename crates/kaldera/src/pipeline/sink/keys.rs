@@ -1,4 +1,4 @@
-//! Which keys the formats can hold.
+//! Checks of keys that the formats can hold.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::Error;
 /// The name of a safetensors file's own entry.
 const METADATA: &str = "__metadata__";
 
-/// What follows a key in the name of an entry of an `.npz` file.
+/// The suffix of a key in the name of an entry of an `.npz` file.
 const NPY: &str = ".npy";
 
 /// The longest name of an entry of an `.npz` file.
@@ -34,7 +34,8 @@ pub(super) fn check(path: &Path, staged: bool, key: &str) -> Result<(), Error> {
     }
 }
 
-/// An entry is a file when the archive is unpacked: it must not lie elsewhere.
+/// Returns the reason to refuse a key. An entry becomes a file when the archive is unpacked,
+/// which must not be outside the folder.
 fn npz(key: &str) -> Option<&'static str> {
     let is_separator = |c| matches!(c, '/' | '\\');
     let drive = key.as_bytes().get(1) == Some(&b':') && key.as_bytes()[0].is_ascii_alphabetic();
@@ -49,7 +50,7 @@ fn npz(key: &str) -> Option<&'static str> {
     }
 }
 
-/// Takes a key that has not been written before.
+/// Records a key, which must not have been written before.
 pub(super) fn take(seen: &mut HashSet<String>, path: &Path, key: &str) -> Result<(), Error> {
     // NumPy takes `a.npy` for the entry of `a`.
     let is_npz = path.extension().is_some_and(|ending| ending == "npz");

@@ -28,13 +28,13 @@ pub struct LineFile {
     file: Partial,
     path: PathBuf,
     run: Option<RunId>,
-    /// What an earlier run has written.
+    /// The keys that an earlier run has written.
     earlier: HashSet<String>,
     recordings: u64,
 }
 
 impl LineFile {
-    /// Begins a file; what stands at `path` stays until [`finish`](Self::finish).
+    /// Begins a file; an existing file at `path` stays until [`finish`](Self::finish).
     ///
     /// # Errors
     /// A folder that is missing or cannot be written to.
@@ -45,11 +45,13 @@ impl LineFile {
     }
 
     /// Goes on with a file that an earlier run of the same `run` has not completed: see
-    /// [`FeatureFile::resume`](super::FeatureFile::resume). `key_of` returns the key of a line; from
-    /// the first line that has none, or that was cut off, all is written anew.
+    /// [`FeatureFile::resume`](super::FeatureFile::resume). `key_of` returns the key of a line.
+    /// The first line that has none, or that was cut off, and all lines after it are written
+    /// anew.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create); [`Error::Write`] also when another process is writing it.
+    /// The errors of [`create`](Self::create); [`Error::Write`] also if another process is
+    /// writing it.
     pub fn resume(path: impl AsRef<Path>, run: RunId, key_of: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
         let path = path.as_ref();
         let (mut file, to_read) = Partial::kept(path, run)?;
@@ -73,11 +75,11 @@ impl LineFile {
         Ok(Self { file, path: path.to_owned(), run: Some(run), earlier, recordings })
     }
 
-    /// Whether `path` is what `run` would write: see
+    /// Compares `path` with the output of `run`: see
     /// [`FeatureFile::found`](super::FeatureFile::found).
     ///
     /// # Errors
-    /// [`Error::Read`], where the system does not tell.
+    /// [`Error::Read`], if the file system reports an error.
     pub fn found(path: impl AsRef<Path>, run: RunId) -> Result<Found, Error> {
         resume::find(run, &[path.as_ref().to_owned()])
     }
@@ -87,7 +89,7 @@ impl LineFile {
         &self.earlier
     }
 
-    /// Whether a line has been written, by this run or an earlier one.
+    /// Returns `true` if no line has been written, by this run or an earlier one.
     pub fn is_empty(&self) -> bool {
         self.recordings == 0
     }
@@ -99,7 +101,7 @@ impl LineFile {
     pub fn write(&mut self, text: &[u8]) -> Result<(), Error> {
         let mut write = || {
             self.file.write_all(text)?;
-            // What is kept after a kill is there at once.
+            // A file that is kept after a kill gets each line at once.
             if self.file.is_kept() { self.file.flush() } else { Ok(()) }
         };
         write().map_err(|source| partial::write_error(&self.path, source))?;

@@ -1,10 +1,10 @@
 //! Files that appear complete or not at all, also after a power cut.
 //!
-//! A file is written under a temporary name in the folder where it will be, and renamed when it is
-//! complete. The temporary name is unpredictable and belongs to a file that did not exist before,
-//! so that no link that somebody has put there is followed. While it is written it is locked
-//! (`flock`): what has no lock is left of a process that was killed, and the next one that writes
-//! the same output removes it.
+//! A file is written under a temporary name in the folder where it will be, and renamed when it
+//! is complete. The temporary name is unpredictable and belongs to a file that did not exist
+//! before, so that no link that somebody has put there is followed. While it is written it is
+//! locked (`flock`): a file without a lock is left from a process that was killed, and the next
+//! one that writes the same output removes it.
 //!
 //! Several files that belong together, an archive and its index, appear in this order:
 //!
@@ -15,7 +15,7 @@
 //! | the archive is renamed, the folder is synced | the new archive, without index |
 //! | the index is renamed, the folder is synced | the new files |
 //!
-//! So an index never stands beside an archive that it does not describe. An archive without its
+//! So an archive never exists together with an index of another archive. An archive without its
 //! index is not taken for a complete output by `--resume`, and any other run replaces it.
 
 use std::collections::BTreeSet;
@@ -37,16 +37,17 @@ use crate::pipeline::sink::resume::RunId;
 /// Enough for a few utterances per system call.
 pub(super) const BUFFER_BYTES: usize = 1 << 18;
 
-/// So much is written between two syncs, which run beside the work, so that little is left to be
-/// synced in the end.
+/// Number of bytes written between two syncs, which run in parallel to the work, so that little
+/// is left to be synced in the end.
 const SYNC_BYTES: usize = 16 << 20;
 
-/// How often a new name is tried while other processes take it for one of a dead process.
+/// The number of attempts at a new name while other processes take it for one of a dead process.
 const MAX_TRIES: usize = 16;
 
-/// A file that appears complete or not at all: until it is [finished](Self::finish) it has another
-/// name in the same folder, with the same ending; dropped before, it is gone. One that a killed
-/// process has left is removed when the next one begins to write the same file.
+/// A file that appears complete or not at all. Until it is [finished](Self::finish) it has
+/// another name in the same folder, with the same extension. If it is dropped before, it is
+/// removed. A file left by a killed process is removed when the next one begins to write the same
+/// file.
 #[derive(Debug)]
 pub struct PartialFile {
     temporary: Temporary,
@@ -59,7 +60,7 @@ impl PartialFile {
     /// Makes an empty file that will be `path`, and opens it.
     ///
     /// # Errors
-    /// [`Error::Write`], also where there is something at `path` that is not a regular file.
+    /// [`Error::Write`], also if there is something at `path` that is not a regular file.
     pub fn create(path: impl AsRef<Path>) -> Result<(File, Self), Error> {
         let path = path.as_ref();
         let create = || {
@@ -113,7 +114,7 @@ fn live() -> MutexGuard<'static, Live> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that is to be kept and has nothing in it is no use to anybody.
+/// A file to be kept is removed if it is empty.
 impl Drop for PartialFile {
     fn drop(&mut self) {
         if self.temporary.is_kept && self.file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
@@ -122,7 +123,7 @@ impl Drop for PartialFile {
     }
 }
 
-/// A temporary name; dropped, the file is gone, unless it is to be kept.
+/// A temporary name. If it is dropped, the file is removed, unless it is to be kept.
 #[derive(Debug)]
 struct Temporary {
     name: TempPath,
@@ -158,7 +159,7 @@ pub(super) struct Partial {
     writer: BufWriter<File>,
     partial: PartialFile,
     is_kept: bool,
-    /// A write has failed. The file will not be finished, and what closes it need not fail again.
+    /// A write has failed. The file will not be finished, and closing it need not fail again.
     has_failed: bool,
     /// Bytes written since the last sync was started.
     not_synced: usize,
@@ -171,8 +172,8 @@ impl Partial {
         Ok(Self::new(file, partial, false))
     }
 
-    /// A file that stays when it is not finished; also what an earlier run of the same `run` has
-    /// left in it, to be read first. Only one process at a time has it.
+    /// A file that stays when it is not finished, and a second handle to it, from which the data of
+    /// an earlier run of the same `run` are to be read first. Only one process at a time has it.
     pub(super) fn kept(path: &Path, run: RunId) -> Result<(Self, File), Error> {
         let open = || {
             refuse_others_than_files(path)?;
@@ -210,7 +211,7 @@ impl Partial {
         self.is_kept
     }
 
-    /// Appends all of `file`, by the kernel alone where it can.
+    /// Appends all of `file`, within the kernel if possible.
     pub(super) fn append(&mut self, file: &mut File) -> io::Result<()> {
         file.rewind()?;
         io::copy(file, &mut self.writer)?;
@@ -222,7 +223,7 @@ impl Partial {
         write_error(self.path(), source)
     }
 
-    /// Removes what would be kept.
+    /// Removes a file that would be kept.
     pub(super) fn remove(mut self) {
         self.partial.temporary.name.disable_cleanup(false);
     }
@@ -302,8 +303,8 @@ pub(super) fn publish(files: Vec<PartialFile>, record: Option<&Path>) -> Result<
 fn steps(files: &[PartialFile], record: Option<&Path>) -> io::Result<(Vec<Step>, Vec<TempPath>)> {
     let mut steps = Vec::new();
     let mut aside = Vec::new();
-    // What a process has left that was killed on this way; for the files themselves it has been
-    // removed.
+    // Removes the remains of a process that was killed at this point; for the files themselves
+    // this has been done.
     record.into_iter().for_each(remove_dead);
     let describing = files.iter().skip(1).map(|file| file.path.as_path()).chain(record);
     for old in describing.filter(|old| old.symlink_metadata().is_ok()) {
@@ -326,8 +327,8 @@ pub(super) fn write_error(path: &Path, source: io::Error) -> Error {
     Error::Write { path: path.to_owned(), source: without_name(source) }
 }
 
-/// The cause alone, without the temporary name that `tempfile` adds: whoever reads it knows only
-/// the final one.
+/// Keeps only the cause, without the temporary name that `tempfile` adds: users know only the
+/// final one.
 fn without_name(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.split_once(" at path ") {
@@ -348,8 +349,8 @@ fn refuse_others_than_files(path: &Path) -> io::Result<()> {
     }
 }
 
-/// How the names of the temporary files of `path` begin and end. They are short, so that any name
-/// that a file may have can be written.
+/// The prefix and suffix of the names of the temporary files of `path`. They are short, so that
+/// any name that a file may have can be written.
 fn temporary_affixes(path: &Path) -> (OsString, OsString) {
     let mut hash = Hash::default();
     hash.add(path.file_name().unwrap_or_default().as_encoded_bytes());
@@ -373,7 +374,7 @@ fn create_locked(
             .make_in(folder_of(path), |name| options.open(name))?;
         let (file, name) = new.into_parts();
         match file.try_lock() {
-            // Somebody has it for dead already.
+            // Another process has taken it for a dead process's file.
             Err(TryLockError::WouldBlock) => {}
             Ok(()) if !is_linked(&file)? => {}
             // Some network file systems have no locks.
@@ -383,7 +384,7 @@ fn create_locked(
     Err(io::Error::other("other processes remove its temporary files"))
 }
 
-/// Removes the temporary files of `path` that nobody has locked.
+/// Removes the temporary files of `path` that no process has locked.
 fn remove_dead(path: &Path) {
     let (prefix, suffix) = temporary_affixes(path);
     for name in names_in(folder_of(path), &prefix, &suffix) {
@@ -395,7 +396,7 @@ fn remove_dead(path: &Path) {
     }
 }
 
-/// The unfinished file of `run`, or a new one if there is none that can be believed.
+/// The unfinished file of `run`, or a new one if there is none that can be trusted.
 fn find_or_create(path: &Path, run: RunId) -> io::Result<(TempPath, File)> {
     let mut start = path.file_name().unwrap_or_default().to_owned();
     start.push(".");
@@ -433,7 +434,7 @@ fn find_or_create(path: &Path, run: RunId) -> io::Result<(TempPath, File)> {
             file.set_len(0)?;
         }
         let name = TempPath::try_from_path(name)?;
-        // Of several, the one that gets further; dropped, the others are gone.
+        // Of several files, the longest one is kept; the others are removed when dropped.
         if length >= best.0 {
             best = (length, name, file);
         }
@@ -443,7 +444,7 @@ fn find_or_create(path: &Path, run: RunId) -> io::Result<(TempPath, File)> {
     Ok((name, file))
 }
 
-/// When the system was started, where it tells.
+/// The time at which the system was started, if known.
 fn machine_start() -> Option<SystemTime> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let seconds = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
@@ -502,7 +503,7 @@ fn have_same_owner(_a: &File, _b: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The folder that `path` lies in.
+/// The folder that contains `path`.
 pub(in crate::pipeline) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -527,7 +528,7 @@ mod tests {
         partial
     }
 
-    /// What a process leaves that is killed.
+    /// Leaves the same files as a process that is killed.
     fn kill(mut partial: PartialFile) {
         partial.temporary.name.disable_cleanup(true);
     }
@@ -558,7 +559,7 @@ mod tests {
             for describing in [&scp, &record] {
                 assert!(["", &text(&ark)].contains(&text(describing).as_str()), "{stop} {describing:?}");
             }
-            // The next run makes it whole, and removes what was left.
+            // The next run completes it, and removes the remains.
             publish(vec![new_file(&ark, "third"), new_file(&scp, "third")], Some(&record)).unwrap();
             assert_eq!((text(&ark), text(&scp)), ("third".to_owned(), "third".to_owned()), "{stop}");
             assert_eq!(names(folder.path()), ["x.ark", "x.scp"], "{stop}");

@@ -1,4 +1,4 @@
-//! Renames of files whose order holds after a power cut, too.
+//! Renames of files in an order that survives a power cut.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ pub(super) enum Step {
         from: PathBuf,
         to: PathBuf,
     },
-    /// What was renamed before it is on the disk before what is renamed after it.
+    /// All earlier renames are on the disk before any later one.
     Sync {
         folder: PathBuf,
     },

@@ -1,4 +1,5 @@
-//! Which run a file of features is of, so that resuming believes no file of another one.
+//! Identifies the run of a file of features, so that resuming never accepts a file of another
+//! run.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -14,9 +15,9 @@ use crate::pipeline::sink::hash::Hash;
 use crate::pipeline::sink::partial::{PartialFile, folder_of, write_error};
 use crate::pipeline::{Inputs, Source};
 
-/// Stands for all that decides the content of a file of features: the settings of the extraction,
-/// and the list of recordings with their keys, sources, parts, channels, speakers and the sizes of
-/// their files.
+/// A hash of everything that determines the content of a file of features: the settings of the
+/// extraction, and the list of recordings with their keys, sources, parts, channels, speakers and
+/// the sizes of their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunId(u128);
 
@@ -75,7 +76,7 @@ impl RunId {
         Self(hash.finish())
     }
 
-    /// The run that depends on the contents of these files, too, such as those of a model.
+    /// A run that also depends on the contents of these files, such as the files of a model.
     ///
     /// ```
     /// use kaldera::pipeline::{Inputs, RunId};
@@ -117,7 +118,7 @@ impl RunId {
         Self(number)
     }
 
-    /// Whether a text begins with one of these and a point.
+    /// Returns `true` if a text begins with one of these and a point.
     pub(super) fn begins(text: &[u8]) -> bool {
         text.split_at_checked(32)
             .is_some_and(|(id, rest)| id.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.'))
@@ -131,7 +132,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// What there is at the name of an output; see [`FeatureFile::found`](super::FeatureFile::found).
+/// The state of an output; see [`FeatureFile::found`](super::FeatureFile::found).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
@@ -139,7 +140,7 @@ pub enum Found {
     Nothing,
     /// The complete output of the same run.
     Complete {
-        /// How many matrices are in it: recordings that failed have none.
+        /// Number of matrices in it: recordings that failed have none.
         matrices: u64,
     },
     /// A file that is not known to be that.
@@ -149,10 +150,10 @@ pub enum Found {
     },
 }
 
-/// Where it stands which run has written `path`.
+/// The file that records which run has written `path`.
 ///
-/// It is a file of its own for every format: what is written is the same with and without resuming,
-/// to the byte.
+/// It is a separate file for every format, so that the output is the same with and without
+/// resuming, to the byte.
 pub(super) fn record_of(path: &Path) -> PathBuf {
     path.with_added_extension("resume")
 }
@@ -163,7 +164,7 @@ const HEAD: &str = "kaldera: what --resume compares";
 /// No record is longer.
 const MAX_RECORD_BYTES: u64 = 1 << 16;
 
-/// Says which run has written `files`, of which the first is the output.
+/// Writes the record of the run that has written `files`, of which the first is the output.
 pub(super) fn write_record(run: RunId, matrices: u64, files: &[PathBuf]) -> Result<(), Error> {
     let Some(output) = files.first() else { return Ok(()) };
     let path = record_of(output);
@@ -174,8 +175,7 @@ pub(super) fn write_record(run: RunId, matrices: u64, files: &[PathBuf]) -> Resu
     Ok(())
 }
 
-/// Compares what there is at the name of an output, of which `files` are all files, with what `run`
-/// would write.
+/// Compares an output, of which `files` are all files, with the output that `run` would write.
 pub(super) fn find(run: RunId, files: &[PathBuf]) -> Result<Found, Error> {
     let Some(output) = files.first() else { return Ok(Found::Nothing) };
     let unreadable = |source| Error::Read { path: output.clone(), source };

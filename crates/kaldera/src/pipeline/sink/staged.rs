@@ -16,8 +16,9 @@ use crate::pipeline::sink::ark_scp::Ark;
 use crate::pipeline::sink::partial::PartialFile;
 use crate::pipeline::sink::resume::RunId;
 
-/// Features in an archive beside the file that they are for; they are written there, in its own
-/// format, when all have come. That takes the room of both for as long, and a second writing.
+/// Features in an archive next to the file that they are for; they are written there, in its own
+/// format, when all have come. That temporarily takes the disk space of both, and a second
+/// writing.
 #[derive(Debug)]
 pub(super) struct Staged {
     ark: Ark,
@@ -25,9 +26,9 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// Goes on where an earlier run of the same `run` was cut off.
+    /// Continues where an earlier run of the same `run` was cut off.
     pub(super) fn resume(path: &Path, run: RunId) -> Result<Self, Error> {
-        // What keeps the file from being written is said before the work.
+        // Errors that prevent the file from being written are reported before the work.
         Format::create(path)?;
         let (ark, _, to_read) = Ark::resume(path, run)?;
         Ok(Self { ark, to_read })
@@ -44,7 +45,7 @@ impl Staged {
         let mut file = Format::create(self.ark.path())?;
         self.to_read.rewind().map_err(|source| Error::Read { path: self.ark.path().to_owned(), source })?;
         let name = self.ark.path().to_string_lossy().into_owned();
-        // Beside a table with nothing in it stands no archive.
+        // An empty table has no archive.
         if self.to_read.metadata().is_ok_and(|metadata| metadata.len() > 0) {
             let input = Input::from_reader(name, BufReader::new(self.to_read));
             for entry in SequentialReader::<Matrix<f32>>::from_archive_input(input)? {
