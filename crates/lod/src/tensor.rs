@@ -275,7 +275,7 @@ impl<T: Element> LodTensor<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of the operator; [`Error::Rows`] if it changes the number of rows of a tensor with
+    /// The errors of the operator; [`Error::Rows`] if it changes the number of rows of a tensor with
     /// LoD.
     pub fn apply<U: Element>(
         self,
