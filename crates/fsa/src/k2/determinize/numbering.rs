@@ -1,4 +1,4 @@
-//! What numbers the states of the result get.
+//! The numbers of the states of the result.
 
 use kaldera_base::memory;
 
@@ -30,7 +30,8 @@ pub(super) struct Numbering<'a> {
     infinite: bool,
     /// The arcs into the final state, whose number is not known before the end.
     final_arcs: Vec<usize>,
-    /// What is not known to those who look for arcs: its places count from the end of what is.
+    /// Subsets that are not yet known to the search for arcs. Their places count from the end of
+    /// the known ones.
     new: Subsets,
     builder: SortedFsaBuilder,
     map: Lists,
@@ -52,7 +53,7 @@ impl<'a> Numbering<'a> {
             infinite: false,
             final_arcs: vec![],
             new: Subsets::default(),
-            // What comes out may be larger than what goes in.
+            // The result may be larger than the input.
             builder: SortedFsaBuilder {
                 ends: Vec::with_capacity(num_states),
                 arcs: memory::with_capacity(2 * num_arcs),
