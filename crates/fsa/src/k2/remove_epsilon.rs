@@ -131,8 +131,8 @@ struct Plan {
     /// Without an arc map, closures are computed again when arcs are written, because they can take
     /// as much memory as the arcs.
     closures: Option<Closures>,
-    /// For an arc map: for each state that stays, where its part of `reached`, the states whose
-    /// arcs it takes over, ends.
+    /// For an arc map: the end of each remaining state's part of `reached`, the states whose arcs
+    /// it takes over.
     ends: Vec<usize>,
     reached: Vec<Reached>,
     /// The epsilons of the arc map on the best paths there, as a tree for each state.

@@ -10,8 +10,8 @@ pub struct LazyArc {
     /// The states as the composition numbers them, the label that the first graph takes, and both
     /// scores together.
     pub arc: Arc,
-    /// What the second graph outputs; the label where both met if it outputs nothing, 0 if it
-    /// outputs lists, which `arc_b` leads to.
+    /// The output label of the second graph: the matched label if that graph has no output labels,
+    /// 0 if it outputs lists, which `arc_b` leads to.
     pub aux_label: i32,
     /// The arc of the first graph, -1 if it does not move. The index of the arc's attributes too.
     pub arc_a: i32,

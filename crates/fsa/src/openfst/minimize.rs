@@ -39,8 +39,8 @@ pub struct MinimizeOptions {
     /// FSAs with a cycle around which the best score rises, which cannot be pushed.
     #[doc(alias = "fstminimizeencoded")]
     pub push_scores: bool,
-    /// The largest size of one FSA and of the work on it; what may need more is refused, mostly
-    /// before the work begins. By default there is none.
+    /// The largest size of one FSA and of the work on it. Inputs that may need more are rejected,
+    /// mostly before the work begins. By default there is no limit.
     pub limits: Limits,
 }
 

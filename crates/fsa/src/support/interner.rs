@@ -62,7 +62,7 @@ impl Table {
         (self.len + more) * 8 <= self.places.len() * 5
     }
 
-    /// Entries keep their order, so that memory is read and written sequentially.
+    /// Entries that were close together stay close, so memory is read and written in order.
     #[cold]
     fn grow(&mut self, num_places: usize) {
         let old = std::mem::replace(&mut self.places, vec![0; num_places]);
