@@ -1,4 +1,4 @@
-//! Whether two FSAs accept the same strings with the same scores.
+//! Comparison of two FSAs by their strings and scores.
 
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
@@ -7,41 +7,41 @@ use crate::error::Error;
 use crate::k2::equivalence::{is_equivalent, is_rand_equivalent};
 use crate::openfst::equivalent::is_exactly_equivalent;
 
-/// How [`equivalent`] compares.
+/// Methods of [`equivalent`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Equivalence {
-    /// As OpenFst: without trying, by the structure of the deterministic FSAs whose scores and
-    /// output labels are pushed to the start. Epsilons are none: what takes some
-    /// is determinized without them, or refused where one string has several outputs.
+    /// As OpenFst: compares the structure of the deterministic FSAs, with scores and output labels
+    /// pushed to the start, and tries no strings. Epsilons do not count as labels: FSAs with
+    /// epsilons are determinized without them, or rejected if a string has several outputs.
     #[doc(alias = "fstequivalent")]
     Structure {
-        /// How far scores may differ; OpenFst's is 1/1024.
+        /// Tolerance of scores; OpenFst's is 1/1024.
         delta: f32,
-        /// Whether the best path of a string counts, or all. All are not counted where epsilons
-        /// are.
+        /// Compares the best path of each string, or the sum of its paths. The sum is not supported
+        /// with epsilons.
         semiring: Semiring,
     },
-    /// As k2's `is_equivalent`: all strings of FSAs without cycles are compared, by their labels
-    /// alone, up to 2^20 of them. Epsilons are none.
+    /// As k2's `is_equivalent`: compares all strings of FSAs without cycles, up to 2^20 of them, by
+    /// their labels only. Epsilons do not count as labels.
     Strings {
-        /// Whether the best path of a string counts, or all.
+        /// Compares the best path of each string, or the sum of its paths.
         semiring: Semiring,
-        /// How far scores may differ.
+        /// Tolerance of scores.
         delta: f64,
     },
-    /// As k2's `is_rand_equivalent`: strings drawn from either FSA are compared, by their labels
-    /// alone. If they differ, so do the FSAs; if not, the FSAs are equivalent as far as could be
-    /// seen. Epsilons are none.
+    /// As k2's `is_rand_equivalent`: compares strings drawn from either FSA, by their labels only.
+    /// A difference proves that the FSAs differ; without one they may still differ. Epsilons do not
+    /// count as labels.
     #[doc(alias = "is_rand_equivalent")]
     Random {
-        /// Whether the best path of a string counts, or all.
+        /// Compares the best path of each string, or the sum of its paths.
         semiring: Semiring,
-        /// How far scores may differ.
+        /// Tolerance of scores.
         delta: f64,
-        /// How many strings of each side are drawn.
+        /// Number of strings drawn from each FSA.
         num_paths: usize,
-        /// What is drawn follows from this.
+        /// Seed of the random draws.
         seed: u64,
     },
 }
@@ -52,7 +52,7 @@ impl Default for Equivalence {
     }
 }
 
-/// Whether `a` and `b` accept the same strings with the same scores.
+/// Returns `true` if `a` and `b` accept the same strings with the same scores.
 ///
 /// ```
 /// use fsa::{Arc, Equivalence, Fsa, Graph, Semiring};
@@ -65,9 +65,9 @@ impl Default for Equivalence {
 /// ```
 ///
 /// # Errors
-/// By structure those of [`openfst::determinize`](crate::openfst::determinize()), and
-/// [`Error::EndlessCycle`] and [`Error::LogSemiring`]; `a` is FSA 0, `b` is FSA 1. By strings
-/// [`Error::Cycle`], and [`Error::OutOfRange`] for more than 2^20 strings. At random
+/// By structure: the errors of [`openfst::determinize`](crate::openfst::determinize()),
+/// [`Error::EndlessCycle`] and [`Error::LogSemiring`]; `a` is FSA 0, `b` is FSA 1. By strings:
+/// [`Error::Cycle`], and [`Error::OutOfRange`] for more than 2^20 strings. At random:
 /// [`Error::EndlessCycle`] if cycles of epsilons have no finite score.
 pub fn equivalent(a: &Graph<Fsa>, b: &Graph<Fsa>, how: Equivalence) -> Result<bool, Error> {
     match how {

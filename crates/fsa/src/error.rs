@@ -1,4 +1,4 @@
-//! What can be wrong with an FSA or with what is asked of it.
+//! Errors of FSAs and of the operations on them.
 
 pub(crate) mod kinds;
 pub(crate) mod parse;
@@ -9,27 +9,27 @@ use std::path::{Path, PathBuf};
 
 pub use kinds::{AttributeProblem, Limited, LookAheadProblem, Operation, Quantity, TensorProblem};
 
-/// Everything that this crate refuses, with the numbers that were wrong.
+/// All errors of this crate, with the values that were rejected.
 ///
-/// `fsa` is the place of the FSA in its vector, `state` and `arc` are counted within the FSA.
+/// `fsa` is the index of the FSA in its vector; `state` and `arc` are counted within the FSA.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A single state, which would be start and final state at once; a valid FSA has none, or two
-    /// or more.
+    /// An FSA with a single state, which would be both start and final state. A valid FSA has no
+    /// states, or two or more.
     #[error("FSA {fsa} has a single state; it needs none, or a start and a final state")]
     SingleState {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
     },
-    /// An arc that stands in the row of another state than the one that it leaves.
+    /// An arc stored in the row of a state other than its source state.
     #[error("FSA {fsa}: arc {arc} leaves state {found}, but stands among the arcs of state {expected}")]
     SourceState {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its arcs.
+        /// Index of the arc in the FSA.
         arc: usize,
-        /// The state whose row it stands in.
+        /// The state in whose row it is stored.
         expected: usize,
         /// The state that it names.
         found: i32,
@@ -37,22 +37,22 @@ pub enum Error {
     /// An arc into a state that does not exist.
     #[error("FSA {fsa}: arc {arc} enters state {found}, but there are {num_states} states")]
     DestState {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its arcs.
+        /// Index of the arc in the FSA.
         arc: usize,
         /// The state that it names.
         found: i32,
-        /// How many there are.
+        /// Number of states.
         num_states: usize,
     },
-    /// Arcs that do not stand in the order of the states that they leave.
+    /// Arcs that are not sorted by source state.
     #[error(
         "arc {arc} leaves state {found} and stands behind one that leaves state {before}; arcs come in the order of the states \
          that they leave: sort them, or use FsaBuilder, which takes any order"
     )]
     UnsortedArcs {
-        /// Which arc.
+        /// Index of the arc.
         arc: usize,
         /// The state that it leaves.
         found: i32,
@@ -62,14 +62,14 @@ pub enum Error {
     /// An arc or a final score of a state that was not added to a builder.
     #[error("arc {arc} (final states come behind all others) names state {state}, but {num_states} states were added")]
     NoState {
-        /// Which arc, in the order in which they were added.
+        /// Index of the arc, in the order in which arcs were added.
         arc: usize,
         /// The state that it names.
         state: i32,
-        /// How many there are.
+        /// Number of states.
         num_states: usize,
     },
-    /// Arcs that are said to be a path, and are none.
+    /// Arcs that were given as a path, but do not form one.
     #[error("arc {arc} is no arc that leaves state {state}, to which the arcs of the path before it lead")]
     NotAPath {
         /// The arc.
@@ -80,9 +80,9 @@ pub enum Error {
     /// An arc that leaves the final state, which is the last one.
     #[error("FSA {fsa}: arc {arc} leaves the final state, which is the last one")]
     FinalStateLeft {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its arcs.
+        /// Index of the arc in the FSA.
         arc: usize,
     },
     /// The label -1 on an arc that does not enter the final state, or another label on one that
@@ -92,9 +92,9 @@ pub enum Error {
          final state, which is the last one, and on no other; FsaBuilder adds such a state"
     )]
     FinalLabel {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its arcs.
+        /// Index of the arc in the FSA.
         arc: usize,
         /// The state that it enters.
         dest_state: i32,
@@ -104,9 +104,9 @@ pub enum Error {
     /// A label below -1.
     #[error("FSA {fsa}: arc {arc} has label {label}; labels are -1, 0 or above")]
     Label {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its arcs.
+        /// Index of the arc in the FSA.
         arc: usize,
         /// Its label.
         label: i32,
@@ -114,7 +114,7 @@ pub enum Error {
     /// A score that is NaN or plus infinity, with which no total could be formed.
     #[error("arc {arc} has the score {score}; a score is a finite number or -inf")]
     Score {
-        /// Which arc, counted over all FSAs.
+        /// Index of the arc, counted over all FSAs.
         arc: usize,
         /// Its score.
         score: f32,
@@ -122,7 +122,7 @@ pub enum Error {
     /// A ragged tensor of arcs with the wrong number of axes.
     #[error("{what} needs {expected} axes, but there are {found}")]
     Axes {
-        /// What was to be made.
+        /// The object to be built.
         what: Quantity,
         /// The number of axes that it needs.
         expected: usize,
@@ -132,39 +132,39 @@ pub enum Error {
     /// Numbers of things that must be equal.
     #[error("{what} must be {expected}, but it is {found}")]
     Size {
-        /// What has the wrong size.
+        /// The quantity with the wrong size.
         what: Quantity,
         /// The right size.
         expected: usize,
         /// The size found.
         found: usize,
     },
-    /// More states or arcs than indexes of 32 bits can tell apart.
+    /// More states or arcs than 32-bit indexes can represent.
     #[error("{what} would be {size}, but at most {} fit; split the work in parts", i32::MAX)]
     TooLarge {
-        /// What is too large.
+        /// The quantity that is too large.
         what: Quantity,
-        /// How large it would be.
+        /// Its size.
         size: u64,
     },
     /// An arc map that names an arc that does not exist.
     #[error("the arc map names arc {found} at position {position}, but there are {num_arcs} arcs (-1 is none)")]
     ArcMap {
-        /// Where it stands.
+        /// Position of the entry in the arc map.
         position: usize,
         /// The arc that it names.
         found: i32,
-        /// How many there are.
+        /// Number of arcs.
         num_arcs: usize,
     },
     /// An attribute of a kind that the operation cannot take.
     #[error("{problem}")]
     Attribute {
-        /// What is wrong.
+        /// The problem.
         problem: AttributeProblem,
     },
-    /// An attribute that cannot follow, because an arc of the result stands for many that may
-    /// differ in it.
+    /// An attribute that cannot be kept, because an arc of the result stands for several arcs whose
+    /// values may differ.
     #[error(
         "the attribute {name:?} cannot follow, as an arc of the result stands for many; take it out before with Graph::without, or use \
          Graph::determinize, which makes lists"
@@ -173,15 +173,15 @@ pub enum Error {
         /// Its name.
         name: String,
     },
-    /// An arc that does not go to a later state, where the order of the states must be one in which
-    /// all can be visited once.
+    /// An arc that does not go to a later state, in an operation that needs topologically sorted
+    /// states.
     #[error(
         "FSA {fsa}: arc {arc} goes from state {src_state} to state {dest_state}; all must go to later ones: sort with top_sort, remove loops"
     )]
     NotTopSorted {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its arcs.
+        /// Index of the arc in the FSA.
         arc: usize,
         /// The state that it leaves.
         src_state: i32,
@@ -191,7 +191,7 @@ pub enum Error {
     /// A total score above everything that the type of number can hold.
     #[error("FSA {fsa}: the scores add up to more than the type of number holds; use f64, or smaller scores")]
     Overflow {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
     },
     /// Scores that grow without end around a cycle.
@@ -199,107 +199,107 @@ pub enum Error {
         "FSA {fsa}: after {visits} visits to states scores still grow: a cycle at state {state} has a score that adds up without end"
     )]
     EndlessCycle {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
         /// A state whose score still grew.
         state: usize,
-        /// How many visits were made.
+        /// Number of visits made.
         visits: u64,
     },
-    /// A cycle of more than one state, where states are to be put in an order.
+    /// A cycle of more than one state, in an operation that has to order the states.
     #[error(
         "FSA {fsa} has a cycle through the states {}; an order of states needs that all cycles are self-loops", Shown(.states)
     )]
     Cycle {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
         /// The states of one cycle, in the order in which its arcs go.
         states: Vec<i32>,
     },
-    /// An arc from a state that cannot be reached into the start state, which would have to be the
-    /// first and is not.
+    /// An arc that enters the start state from a state that cannot be reached. The start state
+    /// would have to be the first, and is not.
     #[error("FSA {fsa}: arc {arc} enters the start state from one that cannot be reached; connect it first")]
     StartEntered {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its arcs.
+        /// Index of the arc in the FSA.
         arc: usize,
     },
-    /// A number outside the range that makes sense.
+    /// A number outside the valid range.
     #[error("{what} must be within {min} and {max}, but it is {found}")]
     OutOfRange {
-        /// What the number is.
+        /// The quantity that has this number.
         what: Quantity,
-        /// The smallest that makes sense.
+        /// The smallest valid number.
         min: i64,
-        /// The largest that makes sense.
+        /// The largest valid number.
         max: i64,
         /// The one given.
         found: i64,
     },
-    /// A symbol that a graph cannot be built of.
+    /// A symbol from which no graph can be built.
     #[error("symbol {symbol} at position {position}: symbols are {least} or above")]
     Symbol {
-        /// Where it stands among all symbols.
+        /// Position of the symbol among all symbols.
         position: usize,
         /// The symbol.
         symbol: i32,
-        /// The least that is taken.
+        /// The smallest valid symbol.
         least: i32,
     },
     /// An FSA that accepts more, or less, than one string.
     #[error("FSA {fsa} is not linear: state {state} has not exactly one arc, to the next state")]
     NotLinear {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its states.
+        /// The state.
         state: usize,
     },
     /// A line of a text that is read line by line.
     #[error("{what}, line {line}: {problem}{}{found}", if found.is_empty() { "" } else { ": " })]
     Line {
-        /// What the text is.
+        /// Name of the kind of text.
         what: &'static str,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
-        /// What stands there.
+        /// The text found there.
         found: String,
     },
     /// A text that could not be read to its end.
     #[error("{what}, line {line}: {problem}")]
     Read {
-        /// What the text is.
+        /// Name of the kind of text.
         what: &'static str,
         /// The line, from 1.
         line: usize,
-        /// What the system says.
+        /// Message of the operating system.
         problem: String,
     },
-    /// A file that something is wrong with.
+    /// An error in a file.
     #[error("{}: {error}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         error: Box<Error>,
     },
     /// A file that cannot be read.
     #[error("{problem}")]
     Unreadable {
-        /// What the system says.
+        /// Message of the operating system.
         problem: String,
     },
-    /// A file of a format that is not read here.
+    /// A file in an unsupported format.
     #[error("it is {format}, which is not read: {remedy}")]
     Foreign {
         /// The format.
         format: &'static str,
-        /// What to do.
+        /// Advice how to proceed.
         remedy: &'static str,
     },
-    /// A language model that has none of the words that are wanted.
+    /// A language model that has none of the requested words.
     #[error(
         "the language model has none of the words, such as '{wanted}'; its own are such as '{own}'{}",
         if *other_case { ": they differ in case, so write both in lower case or both in upper case" } else { "" }
@@ -309,7 +309,7 @@ pub enum Error {
         wanted: String,
         /// One of the model's words.
         own: String,
-        /// Whether words are the same but for their case.
+        /// True if the words differ only in case.
         other_case: bool,
     },
     /// A decoding graph without words.
@@ -320,9 +320,9 @@ pub enum Error {
     NgramCount {
         /// The number of words of the n-grams.
         order: usize,
-        /// How many there are said to be.
+        /// The number that the header declares.
         expected: u64,
-        /// How many there are.
+        /// The number found.
         found: u64,
     },
     /// A language model without an end of sentences: it has no sentence at all.
@@ -334,45 +334,45 @@ pub enum Error {
         /// The symbol.
         symbol: String,
     },
-    /// Symbols for disambiguation among the others: they must all come behind them, since they are
-    /// taken out again by their numbers.
+    /// Disambiguation symbols that do not come after all other symbols. They must, because they are
+    /// removed by their numbers.
     #[error(
         "the {what} go up to {highest}, but the symbols #0, #1, ... begin at {disambiguation}; they must come behind all others"
     )]
     SymbolOrder {
-        /// Which symbols.
+        /// The kind of the other symbols.
         what: &'static str,
         /// The highest number of one in use.
         highest: i32,
         /// The lowest number of one for disambiguation.
         disambiguation: i32,
     },
-    /// A probability that is none.
+    /// A probability that is not between 0 and 1.
     #[error("{what} must be above 0 and below 1, but it is {found}")]
     Probability {
-        /// Of what.
+        /// The quantity that has this probability.
         what: Quantity,
         /// The number given.
         found: f64,
     },
-    /// Weights of models that do not make a mixture of them.
+    /// Weights of models that do not form a mixture.
     #[error("the weights of models are 0 or above and sum to 1, but one of them, or their sum, is {found}")]
     InterpolationWeight {
         /// The weight below 0, or the sum.
         found: f64,
     },
-    /// A text that is not what it should be, with the place.
+    /// An invalid text, with the place of the error.
     #[error(transparent)]
     Parse(Box<crate::error::parse::ParseError>),
-    /// A binary file that is not what it should be.
+    /// An invalid binary file.
     #[error("byte {offset}: {what}")]
     Binary {
-        /// Where reading stopped.
+        /// Offset in bytes at which reading stopped.
         offset: usize,
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
     },
-    /// One of OpenFst's binary files of a type that is not read.
+    /// An OpenFst binary file of an unsupported type.
     #[error(
         "OpenFst files of type {found:?} are not read, but those of the types vector, const and compact_*: convert it with \
          `fstconvert --fst_type=vector IN OUT`"
@@ -381,7 +381,7 @@ pub enum Error {
         /// The type.
         found: String,
     },
-    /// One of OpenFst's binary files whose arcs are of a type that is not read.
+    /// An OpenFst binary file with an unsupported type of arcs.
     #[error(
         "OpenFst files with arcs of type {found:?} are not read, but those of the types standard, log and log64: convert it with \
          `fstmap --map_type=to_std IN OUT`"
@@ -390,16 +390,16 @@ pub enum Error {
         /// The type.
         found: String,
     },
-    /// Plain arrays that are no FSAs.
+    /// Plain arrays that do not form FSAs.
     #[error("{problem}")]
     Tensor {
-        /// What is wrong.
+        /// The problem.
         problem: TensorProblem,
     },
-    /// A symbol or a label that a table has already.
+    /// A symbol or a label that is in the table already.
     #[error("the table has {what} of {symbol:?} and {label} already")]
     RepeatedSymbol {
-        /// Which of the two.
+        /// Names the one that is repeated.
         what: &'static str,
         /// The symbol.
         symbol: String,
@@ -412,17 +412,18 @@ pub enum Error {
         /// The label.
         label: i32,
     },
-    /// A determinization that reached a limit. If the largest subset, or what is pending, is large,
-    /// it would probably never end: look for cycles whose paths take the same labels with other
-    /// scores or other output labels, or for homophones without disambiguation symbols.
+    /// A determinization that reached a limit. If the largest subset is large, or if many labels or
+    /// a large score are pending, it would probably never end. Look for cycles whose paths have the
+    /// same labels but different scores or output labels, or for homophones without disambiguation
+    /// symbols.
     #[error(
         "FSA {fsa}: determinization stopped at its limit of {limit} {limited}, with {states} states and {arcs} arcs so far; the largest subset has \
          {largest_subset} states, pending in the newest one are up to {pending_labels} labels and a score of {pending_score}"
     )]
     DeterminizeLimit {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// What is limited.
+        /// The limited quantity.
         limited: Limited,
         /// The limit.
         limit: usize,
@@ -432,9 +433,9 @@ pub enum Error {
         arcs: usize,
         /// The size of the largest subset of states of the input.
         largest_subset: usize,
-        /// How many labels are still to be output in the newest state, at most.
+        /// Largest number of labels pending in the newest state.
         pending_labels: usize,
-        /// Which score is still to come in the newest state, at most.
+        /// Largest score pending in the newest state.
         pending_score: f32,
     },
     /// An operation that reached one of its [`Limits`](crate::Limits).
@@ -443,13 +444,13 @@ pub enum Error {
          prune what goes in"
     )]
     Limit {
-        /// Which operation.
+        /// The operation.
         operation: Operation,
-        /// What is limited.
+        /// The limited quantity.
         limited: Limited,
         /// The limit.
         limit: usize,
-        /// How much it needs at least.
+        /// Lower bound of the amount needed.
         needed: usize,
         /// The number of states made, or to be made.
         states: usize,
@@ -463,26 +464,26 @@ pub enum Error {
     NgramLimit {
         /// The limit, in bytes.
         limit: usize,
-        /// How much it needs at least.
+        /// Lower bound of the number of bytes needed.
         needed: usize,
-        /// How many n-grams it has, or its order at hand has.
+        /// Number of n-grams so far, of the whole model or of the current order.
         ngrams: usize,
     },
     /// Two graphs that cannot be composed with look-ahead.
     #[error("state {state}: {problem}")]
     LookAhead {
-        /// Of HL or G, as the problem says.
+        /// The state, of HL or of G as the problem says.
         state: usize,
-        /// What is wrong.
+        /// The problem.
         problem: LookAheadProblem,
     },
-    /// A transducer with two output strings for one input string, where one was to be kept.
+    /// A transducer with two output strings for one input string, in an operation that keeps one.
     #[error(
         "FSA {fsa}: two paths with the same input, up to label {label}, output {} and {} behind what they have in common; \
          disambiguate to keep the better one, or encode the labels", Shown(.first), Shown(.second)
     )]
     NotFunctional {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
         /// The label where the paths meet.
         label: i32,
@@ -491,32 +492,33 @@ pub enum Error {
         /// The output labels of the other path, or the beginning of them.
         second: Vec<i32>,
     },
-    /// A cycle with more output than input labels, where output labels wait for later arcs.
+    /// A cycle with more output than input labels, in an operation that delays output labels to
+    /// later arcs.
     #[error(
         "FSA {fsa}: a cycle has more output labels than input labels, so that more than the {labels} labels of any path without cycles would have to \
          wait, and then ever more; determinize with remove_epsilons, which lets none wait"
     )]
     EndlessOutput {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// As many labels wait on a path without cycles, at most.
+        /// Upper bound of the labels pending on a path without cycles.
         labels: i64,
     },
-    /// An operation that needs a best path, which the sum of all paths has not.
+    /// An operation that needs a best path, on arcs whose weights are summed over all paths.
     #[error(
         "{operation} is not done in the log semiring: it takes the best of several paths, where arcs of the type log mean their sum; \
          if the best is meant, convert them: `fstmap --map_type=to_std IN OUT`"
     )]
     LogSemiring {
-        /// What it is.
+        /// The operation.
         operation: Operation,
     },
-    /// Two arcs of a state with the same label, where there may be only one.
+    /// Two arcs of a state with the same label, in an operation that needs deterministic FSAs.
     #[error("FSA {fsa}: state {state} has two arcs with label {label}; determinize it first")]
     NotDeterministic {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its states.
+        /// The state.
         state: usize,
         /// The label.
         label: i32,
@@ -524,28 +526,28 @@ pub enum Error {
     /// A lattice without any path from its start to its end.
     #[error("lattice {fsa} has no path")]
     NoPath {
-        /// Which lattice.
+        /// Index of the lattice.
         fsa: usize,
     },
-    /// An arc with label 0, where there may be none.
+    /// An arc with label 0, in an operation that accepts no epsilons.
     #[error("FSA {fsa}: state {state} has an arc with label 0; remove epsilons first")]
     Epsilons {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its states.
+        /// The state.
         state: usize,
     },
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
-    /// An utterance that is to be cut from a sequence that does not exist.
+    /// An utterance that refers to a sequence that does not exist.
     #[error("utterance {utterance} is a segment of sequence {sequence}, but there are {num_sequences} sequences")]
     DenseSequence {
-        /// Which utterance.
+        /// Index of the utterance.
         utterance: usize,
         /// The sequence that it names.
         sequence: usize,
-        /// How many there are.
+        /// Number of sequences.
         num_sequences: usize,
     },
     /// An utterance that is longer than its sequence.
@@ -553,15 +555,15 @@ pub enum Error {
         "utterance {utterance} has {duration} frames from frame {start} of sequence {sequence} on, which has {num_frames} frames"
     )]
     DenseSegment {
-        /// Which utterance.
+        /// Index of the utterance.
         utterance: usize,
         /// The sequence that it is a segment of.
         sequence: usize,
         /// Its first frame.
         start: usize,
-        /// How many frames it has.
+        /// Number of frames of the utterance.
         duration: usize,
-        /// How many frames the sequence has.
+        /// Number of frames of the sequence.
         num_frames: usize,
     },
     /// A score of a network that is NaN or plus infinity.
@@ -569,7 +571,7 @@ pub enum Error {
         "utterance {utterance}, frame {frame}: class {class} has the score {score}; a score is a finite number or -inf"
     )]
     DenseScore {
-        /// Which utterance.
+        /// Index of the utterance.
         utterance: usize,
         /// The frame, counted within the utterance.
         frame: usize,
@@ -578,14 +580,14 @@ pub enum Error {
         /// Its score.
         score: f32,
     },
-    /// What stopped the search of one utterance.
+    /// An error that stopped the search of one utterance.
     #[error("utterance {utterance}, frame {frame}: {error}")]
     DenseFrame {
-        /// Which utterance.
+        /// Index of the utterance.
         utterance: usize,
-        /// In which frame; of a stream, counted from its beginning.
+        /// The frame; in a stream, counted from the beginning of the stream.
         frame: usize,
-        /// Why.
+        /// The error.
         error: Box<Error>,
     },
     /// A label of a graph for which a network has no score.
@@ -593,26 +595,26 @@ pub enum Error {
         "arc {arc} of graph {fsa} has label {label}, but the network has the classes 0 to {num_classes}, the last one not included"
     )]
     DenseLabel {
-        /// Which FSA.
+        /// Index of the FSA.
         fsa: usize,
-        /// Which of its arcs.
+        /// Index of the arc in the FSA.
         arc: usize,
         /// Its label.
         label: i32,
-        /// How many classes there are.
+        /// Number of classes.
         num_classes: usize,
     },
-    /// A beam that is none.
+    /// A beam that is negative or NaN.
     #[error("{what} is {found}, but a beam is 0 or above; infinity keeps everything")]
     Beam {
-        /// Which beam.
+        /// The beam.
         what: Quantity,
         /// The number given.
         found: f32,
     },
 }
 
-/// Numbers in a message: the first ones, and how many there are.
+/// Formats numbers in a message: the first ones, and their count.
 struct Shown<'a>(&'a [i32]);
 
 impl fmt::Display for Shown<'_> {
@@ -626,25 +628,25 @@ impl fmt::Display for Shown<'_> {
 }
 
 impl Error {
-    /// `size` as the number that indexes are stored as.
+    /// Converts `size` to the integer type of indexes.
     #[inline]
     pub(crate) fn fit(what: Quantity, size: usize) -> Result<i32, Self> {
         i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
     }
 
-    /// What `read` makes of a file; its error has the file.
+    /// Opens a file and passes it to `read`; adds the path to errors.
     pub(crate) fn in_file<T>(path: &Path, read: impl FnOnce(File) -> Result<T, Self>) -> Result<T, Self> {
         let opened = File::open(path).map_err(|error| Self::Unreadable { problem: error.to_string() });
         opened.and_then(read).map_err(|error| Self::File { path: path.to_owned(), error: Box::new(error) })
     }
 
-    /// More of something than there may be.
+    /// The error for more of something than `most`.
     pub(crate) fn too_many(what: Quantity, most: usize, found: usize) -> Self {
         let [max, found] = [most, found].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
         Self::OutOfRange { what, min: 0, max, found }
     }
 
-    /// `found` is `expected`.
+    /// Checks that `found` equals `expected`.
     pub(crate) fn same_size(what: Quantity, expected: usize, found: usize) -> Result<(), Self> {
         if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
     }

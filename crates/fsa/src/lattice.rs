@@ -1,4 +1,4 @@
-//! Lattices of words: acoustic and graph scores apart, and an alignment on every arc.
+//! Lattices of words, with separate acoustic and graph scores, and an alignment on every arc.
 //!
 //! A [`Lattice`] is Kaldi's `CompactLattice`, as a batch over [`Graph<FsaVec>`](crate::Graph):
 //!

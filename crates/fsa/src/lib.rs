@@ -1,9 +1,9 @@
-//! k2's finite-state acceptors on a CPU, with OpenFst's algorithms beside them.
+//! k2's finite-state acceptors on a CPU, together with OpenFst's algorithms.
 //!
-//! An FSA is a ragged array of arcs, a batch of FSAs one array more: no objects, no pointers, every
-//! pass goes over flat memory. Algorithms are functions from FSAs to FSAs and an *arc map*, which
-//! says for each new arc the old one that it comes from. What else belongs to arcs (the words of a
-//! transducer, scores with gradients, data of one's own) follows by that map, and so do
+//! An FSA is a ragged array of arcs; a batch of FSAs has one more axis. There are no objects or
+//! pointers, and every pass goes over flat memory. Algorithms are functions from FSAs to FSAs and
+//! an *arc map*, which holds for each new arc the old arc from which it comes. Other data of arcs
+//! (the words of a transducer, scores with gradients, user data) follow by that map, and so do
 //! derivatives, backwards.
 //!
 //! ```text
@@ -32,7 +32,7 @@
 //! # Ok::<(), fsa::Error>(())
 //! ```
 //!
-//! # What is where
+//! # Modules
 //! | module | holds |
 //! |---|---|
 //! | [`k2`] | k2's algorithms, linear FSAs and Levenshtein graphs, with k2's semantics |
@@ -43,8 +43,8 @@
 //! | [`graphs`] | CTC topologies, lexicon, n-gram model, HLG, hot words |
 //! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
 //!
-//! Where k2 and OpenFst have an algorithm of one name with different results, the module says whose
-//! it is:
+//! If k2 and OpenFst have an algorithm of the same name with different results, the module is named
+//! after the system:
 //!
 //! | | k2 | OpenFst |
 //! |---|---|---|
@@ -54,8 +54,8 @@
 //! | epsilons in composition | [`Epsilons::AnyOrder`](k2::Epsilons::AnyOrder) | [`Epsilons::Sequenced`](k2::Epsilons::Sequenced), the default |
 //!
 //! # Coming from elsewhere
-//! Names are k2's in snake case; its C++ and Python spellings lead here in the search of this page.
-//! [`paths`] has a table of its own.
+//! Names are k2's in snake case. Searching this page for the C++ or Python spelling finds them.
+//! [`paths`] has another table.
 //!
 //! | k2 | here |
 //! |---|---|
@@ -75,12 +75,14 @@
 //! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`openfst`], [`equivalent`] |
 //! | `ShortestPath`, `ShortestDistance` | [`openfst::shortest_paths`], [`paths::shortest_distance`] |
 //!
-//! # What always holds
-//! - State 0 is the start, the last state the final one; arcs that enter it have label -1, and no others. An [`Fsa`] that does
-//!   not keep to this cannot be made, nor one with a score that is NaN or plus infinity.
+//! # Guarantees
+//! - State 0 is the start state and the last state is the final one. Arcs that enter it have
+//!   label -1, and no other arcs have it. An [`Fsa`] that violates this cannot be built, nor one
+//!   with a score that is NaN or plus infinity.
 //! - The result does not depend on the number of threads, and is the same every time.
-//! - What can grow without bound has [`Limits`].
-//! - No input makes this crate panic, but for an FSA or a state that is out of range in the queries that say so.
+//! - Operations whose result can grow without bound have [`Limits`].
+//! - No input makes this crate panic, except for an index of an FSA or a state that is out of
+//!   range, in queries that document it.
 //!
 //! # Features
 //! `rayon` (on): several FSAs, and parts of a large one, on several threads, with the same result.

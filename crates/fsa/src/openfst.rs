@@ -2,10 +2,10 @@
 //! epsilon normalization, differences, composition on demand.
 //!
 //! They take a [`Graph`](crate::Graph): an acceptor, or a transducer whose output labels stand
-//! under [`AUX_LABELS`](crate::AUX_LABELS). What OpenFst writes as the final cost of a state is an
-//! arc with label -1 here, so that a result has one state more than OpenFst's, and as many more
-//! arcs as OpenFst's has final states; otherwise the results of [`determinize`] and [`minimize`]
-//! are as large as OpenFst's, state by state. Scores are costs with their sign turned.
+//! OpenFst's final cost of a state is an arc with label -1 here. So a result has one state more
+//! than OpenFst's, and one more arc for each final state of OpenFst's; otherwise the results of
+//! [`determinize`] and [`minimize`] are as large as OpenFst's, state by state. Scores are costs
+//! with their sign turned.
 //!
 //! ```
 //! use fsa::{Arc, Equivalence, Fsa, Graph};

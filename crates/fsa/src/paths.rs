@@ -7,12 +7,12 @@
 //!   arc_posteriors[a]    start ~~> -a-> ~> final, less the total
 //! ```
 //!
-//! They are f32 or f64, as requested; f64 costs little more. Functions that end in `_saved` return
-//! in addition what their gradient needs, whose method `backward` takes the derivative of something
-//! with respect to the result and returns that with respect to the score of each arc. These need
-//! FSAs whose arcs all go to later states ([`Error::NotTopSorted`](crate::Error::NotTopSorted)
-//! else), and run over several FSAs on several threads, with the same result on any number of them.
-//! [`shortest_distance`] takes cycles, too.
+//! Scores are f32 or f64, as requested; f64 costs little more. Functions that end in `_saved` also
+//! return the data that their gradient needs. Its method `backward` takes a derivative with respect
+//! to the result and returns the derivative with respect to the score of each arc. These functions
+//! need FSAs whose arcs all go to later states (otherwise
+//! [`Error::NotTopSorted`](crate::Error::NotTopSorted)). They use several threads for several FSAs,
+//! with the same result for any number of threads. [`shortest_distance`] accepts cycles, too.
 //!
 //! ```
 //! use fsa::{Arc, Fsa, Semiring};

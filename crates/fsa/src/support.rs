@@ -1,4 +1,4 @@
-//! What knows nothing of FSAs: indexes, hash tables, threads.
+//! Utilities that are independent of FSAs: indexes, hash tables, threads.
 
 pub(crate) mod adjacency;
 pub(crate) mod ids;

@@ -21,7 +21,7 @@ macro_rules! texts {
 pub(crate) use texts;
 
 texts! {
-    /// What has the wrong size, number of axes or value.
+    /// The quantity with the wrong size, number of axes or value.
     Quantity {
         ArcLists = "the lists of arcs",
         ArcMapEntries = "the number of entries of the arc map",
@@ -171,7 +171,7 @@ texts! {
 }
 
 texts! {
-    /// What a limit is of.
+    /// The quantity that a limit bounds.
     Limited {
         Arcs = "arcs",
         Bytes = "bytes",

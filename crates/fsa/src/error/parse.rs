@@ -1,9 +1,9 @@
-//! Where a text stops being right, and why.
+//! Errors in a text, with their places.
 
 use kaldera_base::text::TextError;
 use thiserror::Error;
 
-/// Where a text is wrong, and why. It prints with the place in the text and a caret below it.
+/// An error in a text. It prints with its place in the text and a caret below the place.
 ///
 /// ```
 /// let error = "0 1 7 0.5\n1 2 x 0".parse::<fsa::Fsa>().unwrap_err();
@@ -17,20 +17,20 @@ use thiserror::Error;
 /// ```
 pub type ParseError = TextError<ParseErrorKind>;
 
-/// What is wrong with a text.
+/// Kinds of errors in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
     /// Something else was expected here.
     #[error("expected {what}")]
     Expected {
-        /// What may stand here.
+        /// The fields that may stand here.
         what: &'static str,
     },
     /// Something was expected where the line ends.
     #[error("expected {what}, found the end of the line")]
     EndOfLine {
-        /// What must stand here.
+        /// The field that must stand here.
         what: &'static str,
     },
     /// More stands on the line than belongs there.
@@ -42,7 +42,7 @@ pub enum ParseErrorKind {
     /// The text ends without the line of the final state.
     #[error("expected a line with the final state, found the end")]
     NoFinalState,
-    /// An arc of an earlier state stands behind those of a later one.
+    /// An arc of an earlier state follows an arc of a later one.
     #[error(
         "an arc of state {found} behind one of state {before}; arcs stand in the order of the states that they leave"
     )]
@@ -87,7 +87,7 @@ pub enum ParseErrorKind {
     /// A symbol that is not in the table.
     #[error("a symbol that is not in the table of {what}")]
     UnknownSymbol {
-        /// Which table.
+        /// The kind of table.
         what: &'static str,
     },
     /// A symbol that stands in the table already, or a number that has a symbol already.

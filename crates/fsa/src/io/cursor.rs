@@ -7,8 +7,8 @@ use kaldera_base::text::without_mark;
 use crate::error::Error;
 use crate::error::parse::{ParseError, ParseErrorKind};
 
-/// Whether fields end here: at blanks, tabs and the ends of lines, and nowhere else, whatever
-/// Unicode takes for white space.
+/// Returns `true` at the end of a field: at blanks, tabs and ends of lines only, whatever else is
+/// white space in Unicode.
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
         (len > 0).then_some(field)
     }
 
-    /// How many fields are left on the line.
+    /// Number of fields left on the line.
     pub(super) fn count_fields(mut self) -> usize {
         std::iter::from_fn(|| self.field()).count()
     }

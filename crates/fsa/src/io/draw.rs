@@ -20,8 +20,8 @@ const MARGIN: f64 = 12.0;
 /// The height of the loop of an arc that stays.
 const LOOP: f64 = 20.0;
 
-/// How FSAs are drawn: a circle for each state, bold the start, double the end, and an arrow for
-/// each arc with `label:aux/score`, as OpenFst and k2 draw them. A score of 0 is not written.
+/// Draws FSAs: a circle for each state, bold for the start, double for the end, and an arrow for
+/// each arc with `label:aux/score`, as OpenFst and k2 do. A score of 0 is not written.
 ///
 /// The universities of the article on k2's ragged tensors: a province is an FSA, a city a state, a
 /// university an arc.
@@ -74,7 +74,7 @@ impl<'a> Drawing<'a> {
         Self { output_symbols: symbols, ..self }
     }
 
-    /// What `dot` of Graphviz reads; a vector as clusters. State `s` of FSA `i` is the node
+    /// The input of Graphviz's `dot`; a vector as clusters. State `s` of FSA `i` is the node
     /// `f{i}s{s}`.
     #[doc(alias = "to_dot")]
     #[doc(alias = "fstdraw")]

@@ -1,4 +1,4 @@
-//! Files of FSTs in any of the formats, told by what is in them.
+//! Files of FSTs in any of the formats, recognised by their contents.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::io::openfst_binary::OpenFstBinary;
 use crate::io::openfst_text::OpenFstText;
 use crate::io::symbols::SymbolTable;
 
-/// How a file holds an FST.
+/// Formats of a file with an FST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphFormat {
     /// k2's text.
@@ -25,7 +25,7 @@ pub enum GraphFormat {
     Binary,
 }
 
-/// An FST, and what its file tells besides.
+/// An FST with the metadata of its file.
 ///
 /// ```
 /// use fsa::GraphLabels;
@@ -39,12 +39,12 @@ pub enum GraphFormat {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GraphFile {
-    /// The FST, which reads its labels as files of the format do: k2's as classes, OpenFst's as
+    /// The FST. Its labels are interpreted as in files of the format: k2's as classes, OpenFst's as
     /// classes + 1, where 0 is epsilon.
     pub graph: Graph<Fsa>,
     /// The format.
     pub format: GraphFormat,
-    /// What the type of its arcs says; texts say nothing.
+    /// The semiring named by the type of the arcs; `None` for texts.
     pub semiring: Option<Semiring>,
     /// The symbols of the labels; texts have none.
     pub input_symbols: Option<SymbolTable>,
@@ -56,7 +56,7 @@ impl GraphFile {
     /// Reads a file of any format.
     ///
     /// # Errors
-    /// [`Error::File`] with the file, and what is wrong with it: what [`read`](Self::read) says.
+    /// [`Error::File`] with the path and an error of [`read`](Self::read).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Error::in_file(path.as_ref(), |mut file| {
             let mut bytes = Vec::new();
@@ -65,13 +65,13 @@ impl GraphFile {
         })
     }
 
-    /// Reads the bytes of a file of any format. A text is k2's if it has lists, or ends with the final
-    /// state, which only arcs with the label -1 enter. One of OpenFst's is that of an acceptor if a
-    /// line has three fields, or four of which the last is no label.
+    /// Reads the bytes of a file of any format. A text is k2's if it has lists, or if it ends with
+    /// the final state and only arcs with label -1 enter that state. An OpenFst text is an acceptor
+    /// if a line has three fields, or four of which the last is not a label.
     ///
     /// # Errors
-    /// [`Error::Foreign`] for PyTorch's files; [`Error::Unreadable`] for bytes that are neither one of
-    /// OpenFst's files nor a text; those of the format.
+    /// [`Error::Foreign`] for PyTorch's files; [`Error::Unreadable`] for bytes that are neither an
+    /// OpenFst file nor a text; errors of the format.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         if OpenFstBinary::is_one(bytes) {
             let file = OpenFstBinary::read(bytes)?;
@@ -104,7 +104,7 @@ impl GraphFile {
     }
 }
 
-/// What the number of fields of its lines tells of a text.
+/// The numbers of fields in the lines of a text.
 struct Lines<'a> {
     text: &'a str,
     /// Fields of lines with arcs: the least and the most.
@@ -137,7 +137,8 @@ impl<'a> Lines<'a> {
         entering.peek().is_some() && entering.all(|final_label| final_label)
     }
 
-    /// Lines of three fields have one label; so have those of four whose last one is no label.
+    /// Lines of three fields have one label; so do lines of four fields whose last one is not a
+    /// label.
     fn is_acceptor(&self) -> bool {
         let fraction = |line: &str| {
             let mut fields = line.split_ascii_whitespace().skip(3);

@@ -21,7 +21,7 @@ use crate::io::cursor::Cursor;
 use crate::io::openfst::{self, TO_FINAL};
 use crate::support::ids::index;
 
-/// What stands on the lines of k2's text, for reading and for printing.
+/// The fields on the lines of k2's text, for reading and printing.
 ///
 /// Arcs stand one on a line, in the order of the states that they leave; a missing score is 0. The
 /// last line is the final state, which is the last one. Scores are printed with the fewest digits
@@ -78,8 +78,8 @@ impl K2Text {
         made
     }
 
-    /// What k2's `to_str_simple` prints of `graph`: [`AUX_LABELS`] if they are numbers, and six
-    /// digits of the scores.
+    /// The format of k2's `to_str_simple` for `graph`: [`AUX_LABELS`] if they are numbers, and
+    /// scores with six digits.
     #[doc(alias = "to_str_simple")]
     pub fn simple<F: Fsas>(graph: &Graph<F>) -> Self {
         Self::acceptor().labels(usize::from(graph.aux_labels().is_some())).six_digits(true)
@@ -122,7 +122,7 @@ impl K2Text {
     /// Reads an FSA. O(text).
     ///
     /// # Errors
-    /// [`Error::Parse`] with the place of what is wrong; [`Error::TooLarge`].
+    /// [`Error::Parse`] with the place of the error; [`Error::TooLarge`].
     #[doc(alias = "from_str")]
     #[doc(alias = "FsaFromString")]
     pub fn read(&self, text: &str) -> Result<Graph<Fsa>, Error> {
@@ -213,12 +213,12 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// What has been read.
+/// The data read so far.
 struct Rows<'a> {
     cursor: Cursor<'a>,
     arcs: Vec<Arc>,
     labels: Vec<Vec<i32>>,
-    /// Of each attribute the row splits and the entries.
+    /// Row splits and entries of each attribute.
     lists: Vec<(Vec<i32>, Vec<i32>)>,
     highest: i32,
 }
@@ -292,7 +292,7 @@ impl<'a> Rows<'a> {
         Ok(Some((Fsa::from_arcs(index(last) + 1, arcs)?, vec![])))
     }
 
-    /// Keeps the first arcs, and what belongs to them.
+    /// Keeps only the first arcs and their attributes.
     fn truncate(&mut self, arcs: usize) {
         self.arcs.truncate(arcs);
         self.labels.iter_mut().for_each(|labels| labels.truncate(arcs));

@@ -24,7 +24,7 @@ const PLACE_PASSES: usize = 24;
 const LAYER_GAP: f64 = 30.0;
 const ELEMENT_GAP: f64 = 12.0;
 
-/// What a state or the label of an arc covers around its place.
+/// The area that a state or the label of an arc covers around its place.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Extent {
     pub(super) width: f64,
@@ -48,7 +48,7 @@ pub(super) struct Way {
     pub(super) label: (f64, f64),
 }
 
-/// Where everything stands.
+/// The places of all states and arcs.
 pub(super) struct Layout {
     pub(super) states: Vec<(f64, f64)>,
     pub(super) ways: Vec<Way>,
@@ -239,7 +239,7 @@ impl Graph {
         self.levels = best.1;
     }
 
-    /// How many pairs of links cross.
+    /// Number of pairs of links that cross.
     fn crossings(&self, rank: &[f64]) -> u64 {
         let mut by_level: Vec<Vec<(f64, f64)>> = vec![vec![]; self.levels.len()];
         self.links.iter().for_each(|&(a, b)| by_level[self.level[a]].push((rank[a], rank[b])));
@@ -299,7 +299,7 @@ impl Graph {
         y
     }
 
-    /// The places of a layer that are closest to what its elements wish, and leave each the room
+    /// The places of a layer that are closest to the wished ones and leave each element the room
     /// that it needs.
     fn fit(&self, level: &[usize], wishes: &[f64], y: &mut [f64]) {
         let (mut offset, mut offsets) = (0.0, Vec::with_capacity(level.len()));

@@ -1,4 +1,4 @@
-//! NumPy's `.npy`: a line that says what the numbers are, and the numbers.
+//! NumPy's `.npy`: a header line that describes the numbers, and the numbers.
 
 use kaldera_base::math::of_half;
 
@@ -89,7 +89,7 @@ fn numbers<T, const N: usize>(data: &[u8], len: usize, of: fn([u8; N]) -> T) -> 
 }
 
 impl Numbers {
-    /// Row by row, what was column by column.
+    /// Converts column-major order to row-major order.
     fn transposed(self, rows: usize, columns: usize) -> Self {
         fn turn<T: Copy>(numbers: &[T], rows: usize, columns: usize) -> Vec<T> {
             (0..rows).flat_map(|row| (0..columns).map(move |column| numbers[column * rows + row])).collect()
@@ -102,7 +102,7 @@ impl Numbers {
     }
 }
 
-/// What the line of a file says: a dictionary as Python writes it.
+/// The header of a file: a dictionary as Python writes it.
 struct Header {
     descr: String,
     columns_first: bool,
@@ -149,7 +149,7 @@ impl Header {
     }
 }
 
-/// A string in quotes of either kind, and what is behind it.
+/// Splits off a string in quotes of either kind; returns it and the rest.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
     text[1..].split_once(quote)

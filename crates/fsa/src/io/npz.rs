@@ -13,16 +13,16 @@ use crate::error::Error;
 use crate::io::npy::{self, Npy, Numbers};
 use crate::io::tensor::{Dict, Entry, from_dict, to_dict};
 
-/// What the arrays of an attribute that is lists are called, behind its name.
+/// Suffixes of the names of the arrays of an attribute with lists.
 const ROW_SPLITS: &str = ".row_splits1";
 const VALUES: &str = ".values";
-/// What the file of an array in the archive is called, behind its name.
+/// Suffix of the names of files in the archive.
 const SUFFIX: &str = ".npy";
 
 /// The most bytes of arrays that a byte of a compressed file may become.
 const SWELLING: u64 = 200;
 
-/// What can be wrong with an `.npz` file.
+/// Errors of an `.npz` file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NpzError {
@@ -40,7 +40,7 @@ pub enum NpzError {
         "the arrays are larger together than the file, which has {len} bytes, or compressed to less than a byte of {SWELLING}"
     )]
     Overlap {
-        /// How long the file is.
+        /// Length of the file.
         len: u64,
     },
     /// An array has another type or number of axes than FSAs and their attributes have.

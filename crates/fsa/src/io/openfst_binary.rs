@@ -22,12 +22,12 @@ const INPUT_SYMBOLS: i32 = 1;
 const OUTPUT_SYMBOLS: i32 = 2;
 const ALIGNED: i32 = 4;
 const ALIGNMENT: usize = 16;
-/// Bits of the properties: the number of states is known, which is always so, and the machine can
-/// be changed, as those of the type `vector`.
+/// Bits of the properties: the number of states is known, which is always true, and the machine can
+/// be changed, as in files of the type `vector`.
 const EXPANDED: u64 = 1;
 const MUTABLE: u64 = 2;
 
-/// What a cost is in a file, and hence how many bytes things have.
+/// Type of a cost in a file, which determines the sizes of arcs and states.
 #[derive(Clone, Copy, PartialEq)]
 enum Cost {
     Single,
@@ -45,12 +45,12 @@ impl Cost {
         12 + self.len()
     }
 
-    /// What follows an arc of the type `const`, so that the next one is aligned as in memory.
+    /// Number of padding bytes after an arc of the type `const`, which is aligned as in memory.
     fn padding(self) -> usize {
         self.len() - 4
     }
 
-    /// A state of the type `vector` without its arcs.
+    /// Number of bytes of a state of the type `vector` without its arcs.
     fn state(self) -> usize {
         8 + self.len()
     }
@@ -65,7 +65,7 @@ impl Cost {
     }
 }
 
-/// How a file holds states and arcs.
+/// Layout of states and arcs in a file.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Vector,
@@ -105,13 +105,13 @@ impl Kind {
 /// the latter has the label -1.
 #[derive(Clone, Copy, PartialEq)]
 struct Compact {
-    /// How many bytes the place of a state's first element has.
+    /// Number of bytes of the offset of a state's first element.
     offset: usize,
     elements: Elements,
 }
 
-/// What an element has besides its label. Without a destination, it is the only one of its state
-/// and leads to the next one.
+/// The fields of an element in addition to its label. Without a destination, it is the only one of
+/// its state and leads to the next state.
 #[derive(Clone, Copy, PartialEq)]
 struct Elements {
     output: bool,
@@ -122,7 +122,7 @@ struct Elements {
 impl Elements {
     const STRING: Self = Self { output: false, cost: false, dest: false };
 
-    /// Its bytes: those of a structure of C++, in which a cost of 8 bytes is aligned.
+    /// Number of bytes, as in the C++ structure, in which a cost of 8 bytes is aligned.
     fn len(self, cost: Cost) -> usize {
         let labels = if self.output { 8 } else { 4 };
         match (self.cost, self.dest) {
@@ -151,15 +151,16 @@ impl Elements {
     }
 }
 
-/// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and
+/// A transducer as stored in OpenFst's binary files: arcs, the semiring that their type names, and
 /// symbols.
 ///
 /// Files of the types `vector` and `const` are read and written, with arcs of the types `standard`
 /// and `log`; files of the types `compact_string`, `compact_weighted_string`, `compact_acceptor`,
 /// `compact_unweighted_acceptor` and `compact_unweighted`, with offsets of any size
 /// (`compact8_acceptor`), and arcs of the type `log64`, rounded to single precision, are read.
-/// States and costs become those of k2 as [`OpenFstText`](crate::io::OpenFstText) tells. There are
-/// always auxiliary labels: OpenFst has them in acceptors too, where they are the labels.
+/// States and costs are converted to k2's form as described at
+/// [`OpenFstText`](crate::io::OpenFstText). There are always auxiliary labels: in OpenFst,
+/// acceptors have output labels too, which are equal to the labels.
 ///
 /// ```
 /// use fsa::io::{OpenFstBinary, OpenFstText};
@@ -174,9 +175,9 @@ impl Elements {
 pub struct OpenFstBinary {
     /// The transducer.
     pub graph: Graph<Fsa>,
-    /// What the type of the arcs tells of the costs.
+    /// The semiring of the costs, as given by the type of the arcs.
     pub semiring: Semiring,
-    /// What labels stand for.
+    /// The symbols of the input labels.
     pub input_symbols: Option<SymbolTable>,
     /// The symbols of the output labels.
     pub output_symbols: Option<SymbolTable>,
@@ -188,16 +189,16 @@ impl OpenFstBinary {
         Self { graph, semiring: Semiring::Tropical, input_symbols: None, output_symbols: None }
     }
 
-    /// Whether a file begins as OpenFst's binary files do.
+    /// Returns `true` if a file begins like an OpenFst binary file.
     pub fn is_one(file: &[u8]) -> bool {
         file.starts_with(&MAGIC.to_le_bytes())
     }
 
-    /// Reads a file. Memory is in proportion to its length, whatever is in it.
+    /// Reads a file. Memory is proportional to its length, whatever the contents.
     ///
     /// # Errors
-    /// [`Error::FileType`] and [`Error::ArcType`] for other types; [`Error::Binary`] with the place
-    /// of what is wrong, and what [`Error`] says of arcs.
+    /// [`Error::FileType`] and [`Error::ArcType`] for other types; [`Error::Binary`] with the
+    /// offset of the error; errors of [`Error`] about arcs.
     pub fn read(file: &[u8]) -> Result<Self, Error> {
         let mut bytes = Bytes::new(file);
         if bytes.i32()? != MAGIC {
@@ -225,11 +226,11 @@ impl OpenFstBinary {
         collected(|put| self.write_to(put))
     }
 
-    /// [`write`](Self::write), piece by piece: `put` is called with one after the other, so that no
-    /// memory is needed for the whole file.
+    /// Writes like [`write`](Self::write), but piece by piece: calls `put` with each piece in
+    /// order, so that the whole file is never in memory.
     ///
     /// # Errors
-    /// As [`write`](Self::write), and those of `put`.
+    /// As [`write`](Self::write), and errors of `put`.
     pub fn write_to<E: From<Error>>(&self, mut put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let states = CostStates::new(&self.graph, self.semiring)?;
         // The number of arcs is left open in files of this type.
@@ -253,10 +254,11 @@ impl OpenFstBinary {
         collected(|put| self.write_const_to(put))
     }
 
-    /// [`write_const`](Self::write_const), piece by piece, as [`write_to`](Self::write_to).
+    /// Writes like [`write_const`](Self::write_const), but piece by piece, as
+    /// [`write_to`](Self::write_to).
     ///
     /// # Errors
-    /// As [`write`](Self::write), and those of `put`.
+    /// As [`write`](Self::write), and errors of `put`.
     pub fn write_const_to<E: From<Error>>(&self, mut put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let states = CostStates::new(&self.graph, self.semiring)?;
         Error::fit(Quantity::Arcs, states.num_arcs())?;
@@ -279,7 +281,7 @@ impl OpenFstBinary {
         })
     }
 
-    /// What comes before the states.
+    /// The bytes before the states.
     fn header(&self, kind: &str, properties: u64, num_states: usize, num_arcs: usize) -> Result<Vec<u8>, Error> {
         let num_states = Error::fit(Quantity::States, num_states)?;
         let flag = |symbols: &Option<_>, bit| if symbols.is_some() { bit } else { 0 };
@@ -320,7 +322,7 @@ fn write_arc(out: &mut Vec<u8>, arc: &CostArc) {
     out.extend(arc.dest.to_le_bytes());
 }
 
-/// What a file says of itself.
+/// The header of a file.
 struct Header {
     kind: Kind,
     semiring: Semiring,
@@ -360,7 +362,7 @@ impl Header {
     }
 }
 
-/// What has been read.
+/// The arcs and output labels read so far.
 #[derive(Default)]
 struct Rows {
     arcs: Vec<Arc>,
@@ -436,7 +438,8 @@ impl Rows {
         Error::fit(Quantity::States, num_states)
     }
 
-    /// Where the elements of each state begin, if it may have any number, then all elements.
+    /// Reads the offset of each state's first element, if states may have any number of them, then
+    /// all elements.
     fn read_compact(&mut self, bytes: &mut Bytes<'_>, header: &Header, compact: Compact) -> Result<i32, Error> {
         let Compact { offset, elements } = compact;
         let mut ends = Vec::new();

@@ -50,7 +50,8 @@ impl<'a> OpenFstText<'a> {
         Self { acceptor, ..self }
     }
 
-    /// How several final arcs of a state become one cost when printed.
+    /// Sets the semiring in which several final arcs of a state are combined to one cost when
+    /// printed.
     #[must_use]
     pub fn semiring(self, semiring: Semiring) -> Self {
         Self { semiring, ..self }
@@ -81,7 +82,7 @@ impl<'a> OpenFstText<'a> {
     /// arcs are not in the order of states.
     ///
     /// # Errors
-    /// [`Error::Parse`] with the place of what is wrong; [`Error::TooLarge`].
+    /// [`Error::Parse`] with the place of the error; [`Error::TooLarge`].
     #[doc(alias = "fstcompile")]
     pub fn read(&self, text: &str) -> Result<Graph<Fsa>, Error> {
         let mut cursor = Cursor::new(text);
@@ -194,7 +195,7 @@ impl<'a> OpenFstText<'a> {
     }
 }
 
-/// Where the final arc of each state stands.
+/// Index of the final arc of each state.
 #[derive(Default)]
 struct FinalArcs(Vec<Option<usize>>);
 
@@ -241,7 +242,7 @@ fn label_out<'t>(cursor: &Cursor<'t>, field: Field<'t>, symbols: Option<&SymbolT
     }
 }
 
-/// How numbers are printed.
+/// Formats labels, as symbols if there is a table.
 #[derive(Clone, Copy)]
 struct Names<'a>(Option<&'a SymbolTable>);
 

@@ -1,4 +1,4 @@
-//! Symbol tables: what labels stand for.
+//! Symbol tables: the symbols of labels.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,8 +16,8 @@ const MAGIC: i32 = 2_125_658_996;
 
 /// Symbols and their numbers, one to one, in the order in which they came.
 ///
-/// The text is that of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on each line.
-/// Numbers are labels: 0 is epsilon.
+/// The text format is the one of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on
+/// each line. Numbers are labels: 0 is epsilon.
 ///
 /// ```
 /// use fsa::io::SymbolTable;
@@ -48,12 +48,12 @@ impl SymbolTable {
         &self.name
     }
 
-    /// How many symbols there are.
+    /// Number of symbols.
     pub fn len(&self) -> usize {
         self.symbols.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no symbols.
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()
     }
@@ -74,8 +74,8 @@ impl SymbolTable {
         self.symbols.iter().map(|(symbol, label)| (&**symbol, *label))
     }
 
-    /// Whether both tables have the same symbols with the same labels, in any order; names do not
-    /// count. As OpenFst compares tables.
+    /// Returns `true` if both tables have the same symbols with the same labels, in any order.
+    /// Names are ignored, as when OpenFst compares tables.
     ///
     /// ```
     /// use fsa::io::SymbolTable;
@@ -130,7 +130,7 @@ impl SymbolTable {
         Ok(label)
     }
 
-    /// Which of the two it has.
+    /// Names the one of the two that the table has already.
     fn has(&self, symbol: &str, label: i32) -> Option<&'static str> {
         if self.by_symbol.contains_key(symbol) {
             Some("a symbol")

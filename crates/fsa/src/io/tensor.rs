@@ -20,7 +20,7 @@ const FEW_STATES: usize = 1 << 16;
 /// An FSA as an array of the shape `[arcs, 4]`: source, destination, label, and the bits of the
 /// score.
 ///
-/// What no arc tells is lost: a state that no arc names, above the highest one that is named.
+/// States above the highest one that an arc names are lost.
 #[doc(alias = "FsaToTensor")]
 pub fn fsa_to_tensor(fsa: &Fsa) -> Vec<[i32; 4]> {
     fsa.arcs().iter().map(row).collect()
@@ -30,9 +30,7 @@ pub fn fsa_to_tensor(fsa: &Fsa) -> Vec<[i32; 4]> {
 /// label -1 enter; if there are none, the one after the highest that is named. No arcs are the FSA
 /// without states.
 ///
-/// # Errors
-/// What [`Error`] says of single arcs and states; [`Error::Tensor`] for states that cannot be
-/// meant.
+/// Errors of [`Error`] about single arcs and states; [`Error::Tensor`] for impossible states.
 #[doc(alias = "FsaFromTensor")]
 pub fn fsa_from_tensor(rows: &[[i32; 4]]) -> Result<Fsa, Error> {
     let arcs: Vec<Arc> = rows.iter().map(arc).collect();
@@ -78,7 +76,8 @@ pub fn fsa_vec_to_tensor(fsas: &FsaVec) -> Result<Vec<i32>, Error> {
 /// The FSAs of an array that [`fsa_vec_to_tensor`] or k2 made.
 ///
 /// # Errors
-/// [`Error::Tensor`] if it is none, and what [`Error`] says of single arcs and states.
+/// [`Error::Tensor`] if the array is not valid, and errors of [`Error`] about single arcs and
+/// states.
 #[doc(alias = "FsaVecFromTensor")]
 pub fn fsa_vec_from_tensor(tensor: &[i32]) -> Result<FsaVec, Error> {
     let short = Error::Tensor { problem: TensorProblem::TooShort };
@@ -175,8 +174,8 @@ pub fn to_dict<F: Fsas>(graph: &Graph<F>) -> Result<Dict, Error> {
 /// The FSAs of arrays that [`to_dict`] or k2 made.
 ///
 /// # Errors
-/// [`Error::Tensor`] if there are no arcs; what [`fsa_from_tensor`] and [`fsa_vec_from_tensor`]
-/// say; [`Error::Size`] if an attribute has not one entry for each arc.
+/// [`Error::Tensor`] if there are no arcs; errors of [`fsa_from_tensor`] and
+/// [`fsa_vec_from_tensor`]; [`Error::Size`] if an attribute does not have one entry for each arc.
 pub fn from_dict(mut dict: Dict) -> Result<Graph<FsaOrVec>, Error> {
     let fsas = match dict.remove(ARCS) {
         Some(Entry::Rows(rows)) => FsaOrVec::Fsa(fsa_from_tensor(&rows)?),

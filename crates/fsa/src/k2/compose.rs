@@ -11,14 +11,14 @@ use crate::k2::meeting::Epsilons;
 use crate::k2::{fix_final_labels, invert};
 use crate::support::ids::id;
 
-/// How [`compose`] works.
+/// Options of [`compose`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ComposeOptions {
-    /// What label 0 means between the two.
+    /// The meaning of label 0 in the composition.
     pub epsilons: Epsilons,
-    /// Under which name the labels where the two met are kept, if they are.
+    /// Name of an attribute for the matched labels; `None` drops them.
     pub inner_labels: Option<String>,
     /// The largest size of one FSA of the result with its arc maps; by default there is none.
     pub limits: Limits,
@@ -118,8 +118,8 @@ pub(crate) fn merge(a: &Attributes, map_a: &[i32], b: &Attributes, map_b: &[i32]
     Ok(merged)
 }
 
-/// The attributes of arcs that come each from one side only, or from none. Those of one name that
-/// are of two kinds are left out.
+/// Attributes of arcs that come each from one side only, or from none. Attributes with the same
+/// name and different kinds are left out.
 pub(crate) fn either<A: Fsas, B: Fsas>(
     a: &Graph<A>,
     map_a: &[i32],

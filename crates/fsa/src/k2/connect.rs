@@ -1,4 +1,4 @@
-//! Expansion out what no accepted path meets.
+//! Removes states and arcs that lie on no accepted path.
 
 use crate::core::arc::Arc;
 use crate::core::builder::{FsaSlot, Size, map_arcs_if_needed};
@@ -75,8 +75,8 @@ pub(crate) fn useful_states(fsa: FsaView<'_>) -> Vec<bool> {
     useful
 }
 
-/// Whether it is seen at a glance that every state leads to the final one: all but that one have
-/// arcs, and all of these go forward.
+/// Quick test that every state leads to the final one: all other states have arcs, and all arcs go
+/// forward.
 pub(crate) fn goes_forward(fsa: FsaView<'_>) -> bool {
     let last = fsa.num_states().saturating_sub(1);
     all_rows(fsa.splits(), |states| {
@@ -86,7 +86,7 @@ pub(crate) fn goes_forward(fsa: FsaView<'_>) -> bool {
     })
 }
 
-/// Whether `test` holds for all arcs; several are asked at once.
+/// Returns `true` if `test` holds for all arcs; tests several arcs at once.
 fn all(arcs: &[Arc], test: impl Fn(&Arc) -> bool) -> bool {
     arcs.chunks(256).all(|some| some.iter().fold(true, |all, arc| all & test(arc)))
 }

@@ -19,12 +19,12 @@ mod weight_pushing;
 
 pub use weight_pushing::WeightPushing;
 
-/// How [`determinize`] works.
+/// Options of [`determinize`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct DeterminizeOptions {
-    /// Where scores go that are still undecided.
+    /// Placement of the scores of undecided paths.
     pub weight_pushing: WeightPushing,
     /// The largest size of one FSA of the result, with its arc map and the subsets; by default half of
     /// the memory there is, and 2^24 states.

@@ -1,4 +1,4 @@
-//! Whether two FSAs accept the same strings with the same scores.
+//! Comparison of two FSAs by their strings and scores.
 
 use kaldera_base::math::log_add;
 use kaldera_base::random::Philox;
@@ -14,9 +14,9 @@ use crate::support::ids::index;
 /// The largest number of strings that [`is_equivalent`] compares.
 const MOST_STRINGS: usize = 1 << 20;
 
-/// Whether two FSAs without cycles accept the same strings, epsilons aside, with scores that differ
-/// by no more than `delta`: of their best paths, or of all of them ([`Semiring`]). Every string is
-/// compared, so it is for small FSAs.
+/// Returns `true` if two FSAs without cycles accept the same strings, not counting epsilons, with
+/// scores that differ by at most `delta`: scores of the best path, or of all paths ([`Semiring`]).
+/// Every string is compared, so it is for small FSAs.
 ///
 /// # Errors
 /// [`Error::Cycle`] if there are cycles on accepted paths, [`Error::OutOfRange`] if there are more
@@ -50,8 +50,8 @@ pub(crate) fn is_equivalent(a: &Fsa, b: &Fsa, semiring: Semiring, delta: f64) ->
     Ok(true)
 }
 
-/// Whether strings drawn from either FSA have, epsilons aside, the same score in both. If not, the
-/// FSAs differ; if so, they are the same as far as could be seen.
+/// Returns `true` if strings drawn from either FSA have the same score in both, not counting
+/// epsilons. If it returns `false`, the FSAs differ; if `true`, no difference was found.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`] if cycles of epsilons have no finite score.
@@ -102,7 +102,7 @@ fn acyclic(fsa: &Fsa) -> Result<Fsa, Error> {
     }
 }
 
-/// The states after a string, and what it scores on the way there.
+/// The states after a string, with the scores of the paths there.
 type Front = Vec<(usize, f64)>;
 
 fn total(front: &Front) -> f64 {
@@ -142,7 +142,7 @@ impl<'a> Side<'a> {
         self.closed(next)
     }
 
-    /// With what epsilons lead to, each state once.
+    /// Adds the states that epsilons lead to, each state once.
     fn closed(&mut self, front: Front) -> Result<Front, Error> {
         let mut all = vec![];
         for (state, score) in self.joined(front) {

@@ -1,4 +1,4 @@
-//! What two FSAs both accept.
+//! Intersection of two FSAs.
 
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
@@ -12,12 +12,12 @@ use crate::k2::pairs::{BuiltPair, WithArcMaps, map_chosen_pairs, map_pairs};
 use crate::support::ids::{id, index};
 use crate::support::pair_interner::PairInterner;
 
-/// How [`intersect`] works.
+/// Options of [`intersect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct IntersectOptions {
-    /// What label 0 means.
+    /// The meaning of label 0.
     pub epsilons: Epsilons,
     /// The largest size of one FSA of the result with its arc maps; by default there is none.
     pub limits: Limits,
@@ -29,14 +29,15 @@ impl From<Epsilons> for IntersectOptions {
     }
 }
 
-/// The FSAs that accept what both `a` and `b` accept, with the sum of both scores, and the arc maps
-/// to both; where one side moves alone, the arc comes from -1 on the other.
+/// Intersects FSAs: the result accepts the strings that both `a` and `b` accept, with the sum of
+/// both scores. Returns it with the arc maps to both; if only one side moves on an arc, the map to
+/// the other holds -1.
 ///
-/// FSAs at the same place meet, a single one meets each of several. Arcs are matched in sorted
-/// order: what is not sorted is sorted first, on the side, for which it is better to call
+/// FSAs at the same index are intersected; a single FSA is intersected with each of several. Arcs
+/// are matched in sorted order. Unsorted inputs are sorted first in a copy; to avoid that, call
 /// [`arc_sort`] once. All states can be reached, but not all need to reach the final one:
-/// [`connect`](crate::k2::connect) leaves those out. Two single FSAs give a single one. O(arcs of
-/// the result), times the logarithm of the arcs of a state at the worst.
+/// [`connect`](crate::k2::connect) removes those. Two single FSAs give a single one. O(arcs of the
+/// result), times the logarithm of the arcs of a state in the worst case.
 ///
 /// ```
 /// use fsa::k2::intersect;
@@ -61,15 +62,15 @@ pub fn intersect<A: Fsas, B: Fsas>(a: &A, b: &B, options: IntersectOptions) -> R
     Ok((fsas, sorted_a.original(map_a), sorted_b.original(map_b)))
 }
 
-/// Each FSA of `b` with the one of `a` that `b_to_a_map` names, label 0 a symbol like others; both
-/// arc maps.
+/// Intersects each FSA of `b` with the one of `a` that `b_to_a_map` names. Label 0 is a symbol like
+/// others. Returns both arc maps too.
 ///
-/// That is what k2's function of this name computes. Its choice `sorted_match_a` is not needed
-/// here, as what is not sorted is sorted first.
+/// This is k2's function of the same name. Its option `sorted_match_a` is not needed here, as
+/// unsorted inputs are sorted first.
 ///
 /// # Errors
-/// [`Error::Size`] if the map has not one entry for each FSA of `b`, [`Error::OutOfRange`] if it
-/// names what is not there, and as [`intersect`].
+/// [`Error::Size`] if the map does not have one entry for each FSA of `b`, [`Error::OutOfRange`] if
+/// an entry is not an index of an FSA of `a`, and as [`intersect`].
 #[doc(alias = "IntersectDevice")]
 pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Result<WithArcMaps<B>, Error> {
     Error::same_size(Quantity::PairMapEntries, b.as_fsa_vec().num_fsas(), b_to_a_map.len())?;
@@ -135,7 +136,7 @@ pub(crate) fn intersect_pair(
     IntersectOptions { epsilons, limits }: IntersectOptions,
     keep: impl Fn(Pair) -> bool,
 ) -> Result<BuiltPair, Error> {
-    // What comes out is mostly not smaller than what goes in.
+    // The result is mostly not smaller than the inputs.
     let expected = a.num_states().max(b.num_states());
     let expected = expected.min(limits.bytes() / BYTES_OF_STATE_AND_TWO_ARCS).min(limits.states());
     let mut meeting = Meeting {
@@ -179,10 +180,10 @@ pub(crate) fn intersect_pair(
     Ok(made)
 }
 
-/// What an arc and its places in both maps take.
+/// Number of bytes of an arc and its entries in both maps.
 const BYTES_OF_ARC: usize = size_of::<Arc>() + 2 * size_of::<i32>();
 
-/// What a state takes for its number and the end of its arcs at first, with two arcs.
+/// Number of bytes of a new state with its number, the end of its arcs and two arcs.
 const BYTES_OF_STATE_AND_TWO_ARCS: usize = 32 + 2 * BYTES_OF_ARC;
 
 impl Meeting {

@@ -8,8 +8,8 @@ use crate::core::graph::Graph;
 use crate::error::Error;
 use crate::k2::flat::{Flat, check_lists, check_symbols};
 
-/// The name of the attribute of [`levenshtein_graph`] that holds how far the score of each arc is
-/// from that of an edit distance.
+/// Name of the attribute of [`levenshtein_graph`] that holds the difference of the score of each
+/// arc from the score of an edit distance.
 #[doc(alias = "__ins_del_score_offset_internal_attr_")]
 pub const INS_DEL_SCORE_OFFSET: &str = "__ins_del_score_offset_internal_attr_";
 
@@ -19,8 +19,8 @@ pub const INS_DEL_SCORE_OFFSET: &str = "__ins_del_score_offset_internal_attr_";
 ///
 /// Substitution has the score -0.5 on either side; insertion and deletion are a self-loop with
 /// `ins_del_score` on one side (k2 takes -0.501) against the substitution's arc on the other, so
-/// that alignments prefer substitutions. What that makes the score differ from the distance,
-/// `ins_del_score + 0.5` on each self-loop, is in the attribute [`INS_DEL_SCORE_OFFSET`].
+/// that alignments prefer substitutions. The attribute [`INS_DEL_SCORE_OFFSET`] holds the resulting
+/// difference from the distance, `ins_del_score + 0.5` on each self-loop.
 ///
 /// ```
 /// use ragged_core::Ragged;

@@ -1,4 +1,4 @@
-//! Where two FSAs meet: which arcs leave a pair of their states.
+//! Matching of two FSAs: the arcs that leave a pair of their states.
 
 use crate::core::arc::{Arc, EPSILON};
 use crate::core::view::FsaView;
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::k2::matching::for_each_match;
 use crate::support::ids::id;
 
-/// What label 0 means where two FSAs meet.
+/// The meaning of label 0 when two FSAs are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Epsilons {
@@ -23,8 +23,8 @@ pub enum Epsilons {
     AsSymbol,
 }
 
-/// A state where two FSAs meet: one of each side, and whether `b` has moved alone, after which `a`
-/// must not before they have moved together.
+/// A pair of states, one of each side. `b_moved` is set after `b` has moved without `a`; then `a`
+/// must not move without `b` until both have moved together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) a: i32,
@@ -53,7 +53,7 @@ impl Pair {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) to: Pair,
-    /// Where they met, 0 if one side moves alone, -1 at the end of both.
+    /// The matched label, 0 if only one side moves, -1 at the end of both.
     pub(crate) label: i32,
     pub(crate) score: f32,
     /// The arcs of both, counted within their FSAs, -1 for the side that waits.
@@ -61,8 +61,8 @@ pub(crate) struct Step {
     pub(crate) from_b: i32,
 }
 
-/// `found` for each arc that leaves a pair: first where `a` moves alone, then where `b` does, then
-/// where both move, by their labels. The arcs of both are sorted, and neither state is a final one.
+/// Calls `found` for each arc that leaves a pair: first if only `a` moves, then if only `b` moves,
+/// then if both move, by label. The arcs of both are sorted, and neither state is a final one.
 #[inline]
 pub(crate) fn for_each_step(
     (a, b): (FsaView<'_>, FsaView<'_>),

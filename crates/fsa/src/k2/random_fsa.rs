@@ -8,7 +8,7 @@ use crate::core::fsa::{Fsa, FsaVec};
 use crate::error::{Error, Quantity};
 use crate::support::ids::index;
 
-/// What [`random_fsa`] may draw; by default what k2 draws.
+/// Options of [`random_fsa`]; the defaults are k2's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -77,7 +77,7 @@ pub fn random_fsa_vec(seed: u64, num_fsas: usize, options: &RandomFsaOptions) ->
     SortedFsaBuilder::assemble(parts)
 }
 
-/// Half of the index, half of the index: what the counter of the random numbers holds.
+/// The lower and the upper half of the index, for the counter of the random numbers.
 fn words(i: usize) -> [u32; 2] {
     let i = i as u64;
     [u32::try_from(i & u64::from(u32::MAX)).unwrap_or(0), u32::try_from(i >> 32).unwrap_or(0)]

@@ -14,14 +14,14 @@ use crate::k2::epsilon_closure::Closures;
 use crate::k2::epsilon_self_loops::add_epsilon_self_loops;
 use crate::support::ids::{id, narrow};
 
-/// FSAs without epsilons that give each string the score of its best path before; and for each arc
-/// the arcs whose scores it adds up, in the order of their path: epsilons and then one with a
+/// Removes epsilons: each string keeps the score of its best path. Returns also for each arc the
+/// arcs whose scores it adds up, in the order of their path: epsilons and then one arc with a
 /// label.
 ///
 /// A state gets the arcs of all states that epsilons lead to, its own first. States other than the
-/// start that only epsilons entered are left out; more may be of no use
-/// ([`connect`](crate::k2::connect)). Arcs may stand beside others with the same label and
-/// destination. O(arcs of the result and of the map), if epsilons make no cycles.
+/// start that only epsilons entered are removed; further states may be dead ends
+/// ([`connect`](crate::k2::connect) removes these). Several arcs may have the same label and
+/// destination. O(arcs of the result and of the map), if epsilons form no cycles.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`] if a cycle of epsilons has a positive score, [`Error::TooLarge`],
@@ -41,9 +41,9 @@ pub fn remove_epsilon_within<F: Fsas>(fsas: &F, limits: Limits) -> Result<(F, Ra
     remove_epsilon_keeping(fsas, limits, &|_| true)
 }
 
-/// [`remove_epsilon_within`], with none but the arcs in the arc map that `kept` names, by their
-/// places among those of all FSAs. As the map can have as many entries as the cube of the states,
-/// what does not matter is better not in it.
+/// [`remove_epsilon_within`], with an arc map of only the arcs that `kept` selects, by their
+/// indexes over all FSAs. The map can have as many entries as the cube of the states, so arcs that
+/// are not needed should be left out.
 ///
 /// # Errors
 /// As [`remove_epsilon_within`].
@@ -58,8 +58,7 @@ pub(crate) fn remove_epsilon_keeping<F: Fsas>(
     Ok((fsas.same_kind(made), lists.finish()?))
 }
 
-/// [`remove_epsilon_within`] without the arc map, in no more memory than what goes in and comes
-/// out.
+/// [`remove_epsilon_within`] without the arc map, in no more memory than the input and the output.
 ///
 /// ```
 /// use fsa::k2::remove_epsilon_without_map;
@@ -78,8 +77,8 @@ pub fn remove_epsilon_without_map<F: Fsas>(fsas: &F, limits: Limits) -> Result<F
     Ok(fsas.same_kind(write(plans, vec![])?))
 }
 
-/// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An
-/// arc stands for all ways that epsilons lead to one with a label, hence there is no arc map.
+/// Removes epsilons: each string gets the logarithm of the sum of all its paths. An arc stands for
+/// all paths over epsilons to an arc with a label, so there is no arc map.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as
@@ -101,12 +100,12 @@ pub fn remove_epsilon_and_add_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Ragged
     Ok((with_loops, map.select(0, &from)?))
 }
 
-/// What each FSA becomes.
+/// Plans the result for each FSA.
 fn plans(fsas: &FsaVec, semiring: Semiring, limits: Limits, kept: Option<Kept<'_>>) -> Result<Vec<Plan>, Error> {
     for_each(fsas, |i, fsa| Plan::of(i, fsa, semiring, limits, kept))
 }
 
-/// Which arcs the arc map names, by their places among those of all FSAs.
+/// Selects the arcs of the arc map, by their indexes over all FSAs.
 type Kept<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
 /// The FSAs as planned, and the lists of their arc maps where there is a place for them.
@@ -129,14 +128,14 @@ struct Plan {
     /// The new numbers of states; -1 for those that are left out.
     names: Vec<i32>,
     num_states: usize,
-    /// Where there is no arc map, ways are found once more when arcs are written, as they can take
-    /// as much memory as these.
+    /// Without an arc map, closures are computed again when arcs are written, because they can take
+    /// as much memory as the arcs.
     closures: Option<Closures>,
-    /// For an arc map: for each state that stays, where its part of `reached`, the states whose
-    /// arcs it takes over, ends.
+    /// For an arc map: the end of each remaining state's part of `reached`, the states whose arcs
+    /// it takes over.
     ends: Vec<usize>,
     reached: Vec<Reached>,
-    /// The epsilons on the best ways there that the arc map names, as a tree for each state.
+    /// The epsilons of the arc map on the best paths there, as a tree for each state.
     steps: Vec<Step>,
     num_arcs: usize,
     /// The entries of the arc map.
@@ -156,14 +155,14 @@ struct Step {
     /// The step before, or [`NO_STEP`].
     before: u32,
     arc: i32,
-    /// How many steps the way has up to here.
+    /// Number of steps of the path up to here.
     len: u32,
 }
 
 const NO_STEP: u32 = u32::MAX;
 
-/// The arcs of one FSA with labels and their places among those of all, -1 for those that the arc
-/// map does not name, by the states that they leave.
+/// The labelled arcs of one FSA by source state, with their indexes over all FSAs; -1 for arcs that
+/// the arc map does not name.
 #[derive(Default)]
 struct Labelled {
     splits: Vec<usize>,
@@ -238,7 +237,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What the states and arcs take so far, with the lists of the arc map.
+    /// Number of bytes of the states and arcs so far, with the lists of the arc map.
     fn bytes(&self, with_map: bool) -> usize {
         let made = self.num_states * size_of::<i32>() + self.num_arcs * size_of::<Arc>();
         if !with_map {

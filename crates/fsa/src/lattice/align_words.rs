@@ -17,7 +17,7 @@ use crate::lattice::word_boundaries::{Stretch, WordBoundaries};
 use crate::support::ids::{id, narrow, number};
 use crate::support::interner::Interner;
 
-/// How [`Lattice::align_words`] labels what is no word, and how large it may become.
+/// Options of [`Lattice::align_words`]: labels of arcs that are not words, and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -101,7 +101,7 @@ impl Lattice {
     }
 }
 
-/// What waits at a state of the lattice: words without labels, and labels without a word.
+/// Words without labels and labels without a word, pending at a state of the lattice.
 #[derive(Clone, Copy)]
 struct Waiting {
     words: u32,
@@ -113,7 +113,8 @@ struct Aligner<'a, B> {
     boundaries: &'a B,
     options: &'a AlignWordsOptions,
     trie: Trie,
-    /// States of the lattice with what waits there, and the state of the builder for each.
+    /// States of the lattice with their pending words and labels, and the state of the builder for
+    /// each.
     known: Interner<(u64, u32)>,
     states: Vec<(usize, Waiting, i32)>,
     builder: LatticeBuilder,
@@ -166,7 +167,7 @@ impl<'a, B: WordBoundaries> Aligner<'a, B> {
         self.options.limits.check(Operation::AlignWords, bytes, self.states.len(), self.num_arcs)
     }
 
-    /// The state of the builder for a state of the lattice and what waits.
+    /// The state of the builder for a state of the lattice and its pending words and labels.
     fn state(&mut self, state: usize, waiting: Waiting) -> i32 {
         let key = ((u64::from(number(state)) << 32) | u64::from(waiting.words), waiting.labels);
         let known = self.known.number(key) as usize;
@@ -176,7 +177,7 @@ impl<'a, B: WordBoundaries> Aligner<'a, B> {
         self.states[known].2
     }
 
-    /// Adds an arc of the lattice to what waits, and makes arcs of what is complete with it.
+    /// Adds an arc of the lattice to the pending ones, and adds arcs for the completed words.
     fn follow(&mut self, from: i32, waiting: Waiting, arc: usize) -> Result<(), Error> {
         let crate::Arc { label, .. } = self.input.arc(arc);
         let dest = self.input.arc(arc).states().1;
@@ -199,7 +200,7 @@ impl<'a, B: WordBoundaries> Aligner<'a, B> {
             label += length;
         }
         if is_end && (word < words.len() || label < labels.len()) {
-            // What does not fit: the next word has all labels.
+            // If the labels do not fit, the next word gets all labels.
             let partial = [self.options.partial_word_label];
             let rest = words.get(word..).filter(|rest| !rest.is_empty()).unwrap_or(&partial);
             for &word in rest {
@@ -239,7 +240,7 @@ impl<'a, B: WordBoundaries> Aligner<'a, B> {
     }
 }
 
-/// Where the arcs of a state go in place of it, and what their scores are added to.
+/// The state whose arcs replace the arcs of a state, and the scores that are added to theirs.
 #[derive(Clone, Copy)]
 struct Moved {
     state: usize,

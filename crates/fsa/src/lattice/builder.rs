@@ -19,12 +19,12 @@ pub struct LatticeBuilder {
     labels: Vec<i32>,
 }
 
-/// What belongs to an arc besides its states and its word.
+/// Data of an arc in addition to its states and its word.
 #[derive(Debug, Clone, Copy)]
 struct Payload {
     graph: f32,
     acoustic: f32,
-    /// Where its input labels stand.
+    /// Place of its input labels.
     labels: (usize, usize),
 }
 
@@ -55,7 +55,7 @@ impl LatticeBuilder {
         self.push(Arc::new(src_state, dest_state, word, 0.0), graph, acoustic, alignment);
     }
 
-    /// Makes a state a final one, with what paths that end there get.
+    /// Makes a state final, with the scores and the alignment of paths that end there.
     pub fn add_final(&mut self, state: i32, graph: f32, acoustic: f32, alignment: &[i32]) {
         self.push(Arc::new(state, i32::MAX, FINAL, 0.0), graph, acoustic, alignment);
     }

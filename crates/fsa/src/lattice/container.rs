@@ -18,8 +18,8 @@ pub const GRAPH_SCORES: &str = "graph_scores";
 /// The attribute with the input labels of each arc, one a frame.
 pub const ALIGNMENT: &str = "alignment";
 
-/// Lattices of words, one an utterance: acyclic, with their states in topological order. The
-/// [module](crate::lattice) says what its arcs hold.
+/// Lattices of words, one for each utterance: acyclic, with their states in topological order. The
+/// [module](crate::lattice) describes the data of its arcs.
 #[derive(Debug, Clone, PartialEq)]
 #[doc(alias = "CompactLattice")]
 pub struct Lattice {
@@ -91,7 +91,7 @@ impl Lattice {
             .with(GRAPH_SCORES, floats(graph_scores))?
             .with(ACOUSTIC_SCORES, floats(acoustic_scores))?
             .with(ALIGNMENT, Ragged::from_lists(&lists)?)?;
-        // What is stretched to a chain keeps its frame on the first arc of it.
+        // An arc that is expanded to a chain keeps its frame on the first arc of the chain.
         let graph = match graph.attributes().get(AUX_LABELS) {
             Some(Attribute::Lists(_)) => graph.expand_aux_labels()?,
             _ => graph,
@@ -141,7 +141,7 @@ impl Lattice {
         self.graph.fsas()
     }
 
-    /// How many lattices there are.
+    /// Number of lattices.
     #[inline]
     pub fn num_lattices(&self) -> usize {
         self.fsas().num_fsas()

@@ -24,7 +24,7 @@ use crate::lattice::trie::{EMPTY, Trie};
 use crate::lattice::utterance::Utterance;
 use crate::support::ids::{id, index, narrow, number};
 
-/// How a lattice is determinized. The defaults are Kaldi's.
+/// Options of the determinization of lattices. The defaults are Kaldi's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -35,11 +35,11 @@ pub struct DeterminizeOptions {
     pub beam: f32,
     /// Pending scores that differ by no more are taken as equal.
     pub delta: f32,
-    /// Where a limit cuts off the work below this share of the beam, it is done again with a
-    /// smaller beam.
+    /// If a limit ends the work below this share of the beam, the work is repeated with a smaller
+    /// beam.
     pub retry_cutoff: f32,
-    /// What one lattice may take; 50 MB without a limit. Reaching a limit narrows the beam and is
-    /// no error.
+    /// Limits for one lattice; 50 MB by default. Reaching a limit narrows the beam and is not an
+    /// error.
     pub limits: Limits,
     /// The largest number of arcs; reaching it narrows the beam.
     pub max_arcs: Option<usize>,
@@ -68,17 +68,17 @@ impl DeterminizeOptions {
     }
 }
 
-/// How often the work is done again with another beam.
+/// Largest number of repeats with another beam.
 const MOST_TRIES: usize = 6;
-/// Between beams that are in this proportion, none is tried.
+/// No beam is tried between two beams whose ratio is above this.
 const NEAR: f32 = 0.9;
 
 impl Lattice {
-    /// Deterministic lattices: at most one arc a word in each state, none without a word, and so
-    /// one path a word sequence, which has the scores and the alignment of its best path. Word
-    /// sequences below the beam are left out, as far as they share no arcs with others; what stays
-    /// of them is a path of the input, but the best one may have been left out. The second result is
-    /// the beam of each lattice: below the one that was asked for if a limit was reached.
+    /// Determinizes lattices: a state has at most one arc for a word and none without a word, so a
+    /// word sequence has one path, with the scores and the alignment of its best path. Word
+    /// sequences below the beam are left out, unless they share arcs with others. A sequence that
+    /// stays has a path of the input, but its best path may have been left out. The second result
+    /// is the beam of each lattice: smaller than requested if a limit was reached.
     ///
     /// # Errors
     /// [`Error::Beam`]; [`Error::Limit`] if a limit leaves not even the best path;
@@ -97,8 +97,8 @@ fn determinize_one(lattices: &Lattice, i: usize, options: &DeterminizeOptions) -
     let mut run = Run::new(whole, options.beam, options);
     let reached = run.run()?;
     let mut found = (run.pruned(reached)?, reached);
-    // Where a limit cut off more than that, what is made with a smaller beam gets further: between
-    // the widest beam that was reached and the least that was not.
+    // If a limit ended the work before that share, a smaller beam gets further: one between the
+    // widest beam that was reached and the smallest that was not.
     let (mut beam, mut last) = (options.beam, reached);
     let (mut lower, mut upper) = (reached, if beam.is_finite() { beam } else { run.spread() });
     for _ in 0..MOST_TRIES {
@@ -122,7 +122,7 @@ fn determinize_one(lattices: &Lattice, i: usize, options: &DeterminizeOptions) -
     Ok(found)
 }
 
-/// A state of the input with what is still to come on the way to it.
+/// A state of the input with the string and scores pending on the way to it.
 #[derive(Debug, Clone, Copy)]
 struct Element {
     state: u32,
@@ -152,8 +152,8 @@ struct OutArc {
     acoustic: f64,
 }
 
-/// The place of a set before its epsilons were followed: the state, and what goes to the arc
-/// besides.
+/// A set before its epsilons are followed, with its state and the string and scores that go to the
+/// arc.
 struct Known {
     elements: Box<[Element]>,
     dest: u32,
@@ -195,7 +195,7 @@ impl Ord for Task {
     }
 }
 
-/// Which arcs leave a state of the input.
+/// Kinds of arcs that leave a state of the input.
 #[derive(Clone, Copy)]
 struct Kind {
     /// Some without a word.
@@ -369,7 +369,7 @@ impl<'a> Run<'a> {
             })
     }
 
-    /// State and what goes to the arc, in the form of an element.
+    /// Returns the state, and the string and scores of the arc, as an element.
     fn find_initial(&self, elements: &[Element]) -> Option<Element> {
         let candidates = self.initial.get(&self.hash(elements))?;
         let known = candidates.iter().find(|known| self.same(&known.elements, elements))?;
@@ -441,8 +441,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Which of two ways to a state is kept: with the better score, the better graph score, the
-    /// shorter alignment, and the alignment that is first in order.
+    /// Returns `true` if `a` is better than `b`: by score, then by graph score, then by the shorter
+    /// alignment, then by the order of alignments.
     fn is_better(&self, a: &Element, b: &Element) -> bool {
         if a.score() != b.score() || a.graph != b.graph {
             return better(a, b);
@@ -506,12 +506,12 @@ impl<'a> Run<'a> {
         narrow(self.best - worst.first().copied().unwrap_or(self.best))
     }
 
-    /// What has been made within a beam.
+    /// The lattice built so far, pruned with a beam.
     fn pruned(&self, beam: f32) -> Result<Lattice, Error> {
         self.lattice()?.connect()?.prune(beam)
     }
 
-    /// What has been made, with states that may lead nowhere.
+    /// The lattice built so far. Some states may be dead ends.
     fn lattice(&self) -> Result<Lattice, Error> {
         let mut builder = LatticeBuilder::new();
         self.states.iter().for_each(|_| {

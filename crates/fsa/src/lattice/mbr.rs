@@ -18,7 +18,7 @@ use crate::lattice::container::Lattice;
 use crate::lattice::utterance::Utterance;
 use crate::support::ids::narrow;
 
-/// What [`Lattice::minimum_bayes_risk`] does.
+/// Options of [`Lattice::minimum_bayes_risk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -30,7 +30,7 @@ pub struct MbrOptions {
     pub decode_mbr: bool,
     /// Keep bins whose best entry is no word.
     pub print_silence: bool,
-    /// What one lattice may take: states × words; half of the memory there is without a limit.
+    /// Limits for one lattice, whose memory grows with states × words. Default: half of the memory.
     pub limits: Limits,
 }
 
@@ -83,13 +83,14 @@ impl Lattice {
         self.minimum_bayes_risk_from(i, &words, options)
     }
 
-    /// The same, beginning with these words in place of those of the best path.
+    /// As [`minimum_bayes_risk`](Self::minimum_bayes_risk), but starts with these words instead of
+    /// the words of the best path.
     ///
     /// # Errors
     /// As [`minimum_bayes_risk`](Self::minimum_bayes_risk).
     pub fn minimum_bayes_risk_from(&self, i: usize, words: &[i32], options: &MbrOptions) -> Result<MbrResult, Error> {
         self.check_index(i)?;
-        // States that lead nowhere would take a share of the posteriors.
+        // Dead ends would take a share of the posteriors.
         let connected = self.get(i)?.connect()?;
         let utterance = connected.utterance(0);
         if utterance.fsa.num_states() == 0 {
@@ -106,10 +107,10 @@ impl Lattice {
     }
 }
 
-/// What a word more than the hypothesis costs beyond 1, so that of two alignments the one without
-/// is taken.
+/// The cost of an inserted word above 1, so that of two alignments the one without insertions is
+/// chosen.
 const PENALTY: f64 = 1e-5;
-/// How often the words may change; they cannot change for ever, but for rounding.
+/// Largest number of changes of the words. The changes end by themselves except for rounding.
 const MOST_ROUNDS: usize = 100;
 
 /// The loss of a word of the lattice against one of the hypothesis, 0 being none.
@@ -122,7 +123,7 @@ fn insertion(word: i32) -> f64 {
     if word == 0 { 0.0 } else { 1.0 + PENALTY }
 }
 
-/// How an arc and a bin meet.
+/// Alignments of an arc with a bin.
 #[derive(Clone, Copy, PartialEq)]
 enum Move {
     /// The word of the arc is aligned with the bin.
@@ -202,8 +203,8 @@ impl<'a> Decoder<'a> {
         unreachable!("the rounds are counted")
     }
 
-    /// For each state, and each number of bins, the expected edit distance of the paths to it: the
-    /// last row is that of the final state.
+    /// For each state, and each number of bins, the expected edit distance of the paths to it. The
+    /// last row belongs to the final state.
     fn distances(&self, hypothesis: &[i32]) -> Vec<f64> {
         let width = hypothesis.len() + 1;
         let mut distances = vec![0.0; self.forward.len() * width];
@@ -267,8 +268,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The distances over an arc: `before` are those of the state that it leaves. `how` is told of each
-/// bin how it is best met.
+/// Computes the distances over an arc; `before` are the distances at the state that it leaves.
+/// Calls `how` for each bin with the best move.
 fn over_arc(word: i32, hypothesis: &[i32], before: &[f64], over: &mut [f64], mut how: impl FnMut(usize, Move)) {
     over[0] = before[0] + insertion(word);
     for (bin, &expected) in (1..).zip(hypothesis) {

@@ -4,16 +4,16 @@ use crate::error::{Error, Operation};
 use crate::lattice::container::Lattice;
 use crate::support::ids::{id, index};
 
-/// What [`Lattice::oracle`] finds.
+/// The result of [`Lattice::oracle`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Oracle {
     /// The words of the nearest path.
     pub words: Vec<i32>,
-    /// How many words it has that the reference has not.
+    /// Number of words of the path that are not in the reference.
     pub insertions: usize,
-    /// How many words of the reference it has not.
+    /// Number of words of the reference that are not in the path.
     pub deletions: usize,
-    /// How many words differ.
+    /// Number of words that differ.
     pub substitutions: usize,
 }
 
@@ -33,7 +33,7 @@ enum Step {
         arc: i32,
         reads: bool,
     },
-    /// A word of the reference alone.
+    /// A word of the reference without a word of the path.
     Deletion,
 }
 

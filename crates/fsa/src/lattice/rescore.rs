@@ -15,10 +15,10 @@ use crate::support::ids::{id, index, narrow};
 /// A language model that scores words one after another.
 #[doc(alias = "DeterministicOnDemandFst")]
 pub trait LanguageModel {
-    /// What is remembered of the words before.
+    /// The history of previous words.
     type State: Copy + Eq + Hash;
 
-    /// Before the first word of a sentence.
+    /// The state before the first word of a sentence.
     fn start(&self) -> Self::State;
 
     /// Before a word of which nothing is known, not even that it is the first; of a model that
@@ -27,8 +27,8 @@ pub trait LanguageModel {
         self.start()
     }
 
-    /// Whether sentences have a beginning and an end in the model (`<s>` and `</s>`); where these
-    /// are to be scored, a model without them is refused.
+    /// Returns `true` if sentences have a beginning and an end in the model (`<s>` and `</s>`). A
+    /// model without them is rejected if these are to be scored.
     fn has_boundaries(&self) -> bool {
         true
     }

@@ -18,7 +18,7 @@ pub(super) struct Trie {
     /// String `i + 1` is the string of the first number with the label of the second behind it.
     nodes: PairInterner,
     depths: Vec<u32>,
-    /// A shorter string that each begins with; its length follows from that of the string.
+    /// A shorter prefix of each string; its length follows from the length of the string.
     jumps: Vec<u32>,
     scratch: Vec<i32>,
 }
@@ -102,7 +102,7 @@ impl Trie {
         self.append_behind(a, b, 0)
     }
 
-    /// What is left of a string behind its first `length` labels. O(what is left).
+    /// Returns a string without its first `length` labels. O(labels that remain).
     pub(super) fn behind(&mut self, string: u32, length: u32) -> Result<u32, Error> {
         if length == 0 || string == EMPTY {
             return Ok(string);
@@ -110,7 +110,7 @@ impl Trie {
         self.append_behind(EMPTY, string, length)
     }
 
-    /// `a` with what is left of `b` behind its first `length` labels.
+    /// Returns `a` followed by `b` without its first `length` labels.
     fn append_behind(&mut self, a: u32, b: u32, length: u32) -> Result<u32, Error> {
         let mut labels = std::mem::take(&mut self.scratch);
         self.collect(b, length, &mut labels);

@@ -1,15 +1,15 @@
-//! Where words begin and end among input labels.
+//! Word boundaries among input labels.
 
 use std::collections::{HashMap, HashSet};
 
-/// What stands at the front of input labels that belong to no word yet.
+/// The stretch at the front of input labels that belong to no word yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stretch {
-    /// It can't be told before more labels or words have come.
+    /// Unknown until more labels or words have come.
     Open,
-    /// So many labels of no word: silence, or the blanks between words.
+    /// Number of labels that belong to no word: silence, or the blanks between words.
     Gap(usize),
-    /// The labels of the next word, so many.
+    /// Number of labels of the next word.
     Word(usize),
 }
 
@@ -17,16 +17,16 @@ pub enum Stretch {
 /// [`Lattice::align_words`](super::Lattice::align_words) asks it.
 #[doc(alias = "WordBoundaryInfo")]
 pub trait WordBoundaries: Sync {
-    /// What stands at the front of `labels`, the input labels that have come and belong to no
+    /// The stretch at the front of `labels`, the input labels that have come and belong to no
     /// stretch yet. `words` are the words that have come and have no labels yet, the next one
-    /// first. At the end of a path, `is_end`, nothing more comes.
+    /// first. `is_end` marks the end of a path, where no more labels follow.
     fn next(&self, words: &[i32], labels: &[i32], is_end: bool) -> Stretch;
 }
 
-/// What an input label is to words.
+/// The role of an input label in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LabelRole {
-    /// A part of a word, which does not end with it.
+    /// A part of a word that does not end the word.
     Inside,
     /// The last unit of a word, such as a phone `a_E` or `a_S` of Kaldi, or a token that ends
     /// words. Equal labels in a row are one unit.
@@ -38,11 +38,12 @@ pub enum LabelRole {
     Between,
 }
 
-/// Word boundaries that are seen from the labels alone, as of phones that know their position or
-/// of tokens that stand between words. Labels that are not named are [`Inside`](LabelRole::Inside).
+/// Word boundaries that follow from the labels only, as for phones with positions or for tokens
+/// that separate words. Labels that are not named are [`Inside`](LabelRole::Inside).
 ///
 /// A word ends with a run of a label that is an [`End`](LabelRole::End) or before a
-/// [`Between`](LabelRole::Between); where no label is an end, the last word of a path ends with it.
+/// [`Between`](LabelRole::Between). If no label is an end, the last word of a path ends with the
+/// path.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LabelRoles {
     roles: HashMap<i32, LabelRole>,
@@ -59,7 +60,7 @@ impl LabelRoles {
     }
 }
 
-/// The gap that labels begin with, or what `word` says.
+/// The gap at the front of the labels, or the result of `word` if there is none.
 fn gap_or(labels: &[i32], is_end: bool, is_gap: impl Fn(i32) -> bool, word: impl FnOnce() -> Stretch) -> Stretch {
     match labels.iter().take_while(|&&label| is_gap(label)).count() {
         0 => word(),
@@ -93,8 +94,8 @@ impl WordBoundaries for LabelRoles {
     }
 }
 
-/// Word boundaries of lattices whose words stand where they end: a word has all labels since the
-/// word before, with those of its own arc, but for a gap at the front.
+/// Word boundaries of lattices that have each word where it ends: a word has all labels since the
+/// word before, including those of its arc, except for a gap at the front.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WordsAtEnds {
     gaps: HashSet<i32>,
@@ -161,13 +162,13 @@ pub struct WordTokens {
 pub struct Unit {
     /// The token.
     pub token: i32,
-    /// How many labels there are up to its end.
+    /// Number of labels up to its end.
     pub end: usize,
-    /// Whether labels that are still to come may be a part of it.
+    /// True if labels that are still to come may be a part of it.
     pub is_open: bool,
 }
 
-/// A unit that is no gap.
+/// A unit that is not a gap.
 struct Said {
     unit: Unit,
     /// A label that stands between words comes before it.
@@ -190,8 +191,8 @@ impl WordTokens {
         self
     }
 
-    /// What stands at the front of these units, as [`WordBoundaries::next`] of their labels: for
-    /// units that are told otherwise than by equal labels.
+    /// As [`WordBoundaries::next`] of their labels, for units that are separated by other means
+    /// than a change of label.
     pub fn next_of(&self, words: &[i32], units: &[Unit], is_end: bool) -> Stretch {
         let is_gap = |unit: &&Unit| self.blanks.contains(&unit.token) || self.between.contains(&unit.token);
         let begins_word = |token: i32| {
@@ -225,8 +226,8 @@ impl WordTokens {
         }
     }
 
-    /// How many units from the front the pronunciations of a word take, each number once, and
-    /// whether one of them has too few units, which may come.
+    /// Numbers of units from the front that pronunciations of a word take, without repeats, and
+    /// true if a pronunciation needs more units, which may still come.
     fn lengths(&self, word: i32, said: &[Said]) -> (Vec<usize>, bool) {
         let (mut lengths, mut goes_on) = (Vec::new(), false);
         for tokens in self.tokens.get(&word).into_iter().flatten() {
@@ -245,7 +246,7 @@ impl WordTokens {
         (lengths, goes_on)
     }
 
-    /// Whether these words may have these units.
+    /// Returns `true` if these words may have these units.
     fn can_follow(&self, words: &[i32], said: &[Said], is_end: bool) -> bool {
         let mut places = vec![0];
         for &word in words {

@@ -10,20 +10,20 @@ pub struct LazyArc {
     /// The states as the composition numbers them, the label that the first graph takes, and both
     /// scores together.
     pub arc: Arc,
-    /// What the second graph outputs; the label where both met if it outputs nothing, 0 if it
-    /// outputs lists, which `arc_b` leads to.
+    /// The output label of the second graph: the matched label if that graph has no output labels,
+    /// 0 if it outputs lists, which `arc_b` leads to.
     pub aux_label: i32,
-    /// The arc of the first graph, -1 if it waits. Its attributes are those at this place.
+    /// The arc of the first graph, -1 if it does not move. The index of the arc's attributes too.
     pub arc_a: i32,
     /// The arc of the second graph, -1 if it waits.
     pub arc_b: i32,
 }
 
-/// Keeps arcs by the states that they leave. When it is to give memory back, a hand goes round over
-/// what is kept and drops what has not been looked at since it came by before.
+/// Caches arcs by source state. To free memory, a clock hand goes round the entries and drops those
+/// that have not been used since its last visit.
 #[derive(Debug, Clone)]
 pub(crate) struct ArcCache<A> {
-    /// For each state, which of those kept it is, or [`NONE`].
+    /// Index in `kept` of each state, or [`NONE`].
     place_of: Vec<u32>,
     kept: Vec<Kept<A>>,
     hand: usize,
@@ -45,7 +45,7 @@ impl<A> Default for ArcCache<A> {
 }
 
 impl<A> ArcCache<A> {
-    /// Where the arcs of a state are, if they are.
+    /// Index of the entry of a state, if it is cached.
     #[inline]
     pub(crate) fn find(&mut self, state: u32) -> Option<usize> {
         let place = *self.place_of.get(state as usize).filter(|&&place| place != NONE)? as usize;
@@ -91,17 +91,18 @@ impl<A> ArcCache<A> {
         }
     }
 
-    /// The memory of what is kept, and of the places.
+    /// Number of bytes of the entries and of the index.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes + self.place_of.capacity() * size_of::<u32>()
     }
 
-    /// What a state with so many arcs takes; its name may be kept twice while there come more.
+    /// Number of bytes of a state with so many arcs. Its entry may exist twice while the list
+    /// grows.
     pub(crate) fn cost(num_arcs: usize) -> usize {
         num_arcs * size_of::<A>() + 2 * size_of::<Kept<A>>()
     }
 
-    /// What the places take once the arcs of `state` are taken in.
+    /// Number of bytes of the index once `state` is added.
     pub(crate) fn bytes_of_places(&self, state: usize) -> usize {
         let (len, capacity) = (state + 1, self.place_of.capacity());
         if len <= capacity { capacity * size_of::<u32>() } else { len.max(2 * capacity).max(4) * size_of::<u32>() }

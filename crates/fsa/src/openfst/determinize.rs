@@ -23,27 +23,27 @@ use crate::openfst::trim::trim;
 use crate::support::ids::{NONE, Ordered, index, number};
 use crate::support::interner::SliceInterner;
 
-/// How [`determinize`] works, and how far.
+/// Options of [`determinize`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct DeterminizeOptions {
-    /// Scores that are left behind on the way are rounded to multiples of this, so that states with
-    /// equal futures can be told. OpenFst's 1/1024 unless set.
+    /// Residual scores are rounded to multiples of this, so that states with equal futures can be
+    /// recognised. Default: OpenFst's 1/1024.
     pub delta: f32,
     /// If a transducer outputs different strings for the same input, keep the one with the best
-    /// score instead of refusing.
+    /// score instead of returning an error.
     pub disambiguate: bool,
-    /// Take arcs with label 0 for ways without a symbol, and remove them, as Kaldi's
-    /// `fstdeterminizestar` does; if not, 0 is a symbol like others.
+    /// Treat arcs with label 0 as epsilons, and remove them, as Kaldi's `fstdeterminizestar` does.
+    /// Otherwise 0 is a symbol like others.
     pub remove_epsilons: bool,
-    /// Leave out what lies on no path whose score is within this of the best one's; `None` keeps
-    /// everything.
+    /// Leave out states and arcs that lie on no path whose score is within this of the best one's;
+    /// `None` keeps everything.
     #[doc(alias = "weight_threshold")]
     pub beam: Option<f32>,
-    /// Whether a string has the score of its best path, or the sum of all. The sum is not taken
-    /// together with a beam, removal of epsilons or disambiguation.
+    /// Score of a string: its best path, or the sum of all its paths. The sum cannot be combined
+    /// with a beam, removal of epsilons or disambiguation.
     pub semiring: Semiring,
     /// The largest size of one FSA of the result, with its subsets; by default half of the memory
     /// there is, and as many states as an i32 counts.
@@ -81,24 +81,25 @@ impl DeterminizeOptions {
     }
 }
 
-/// Equivalent FSAs in which no two arcs of a state have the same label: each string has one path,
-/// with the best score of its paths before.
+/// Builds equivalent FSAs in which no two arcs of a state have the same label. Each string has one
+/// path, with the best score of its paths in the input.
 ///
 /// The output labels of a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early
-/// as they are certain, one on an arc; what is left when the input ends follows on arcs with label
-/// 0. Other attributes are refused, as an arc of the result stands for many. States that lead
-/// nowhere lead nowhere afterwards. Epsilons are symbols like others.
+/// as they are certain, one on an arc. Labels left over when the input ends follow on arcs with
+/// label 0. Other attributes are rejected, as an arc of the result stands for several. States that
+/// do not lead to the final state are not removed. Epsilons are symbols like others.
 ///
-/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the
-/// strings without them, and nothing that leads nowhere. The output labels come as early as they
-/// are certain, all of them: what one arc cannot output follows on arcs with label 0, each the only
-/// one of its state. ([`epsilon_normalize`](crate::openfst::epsilon_normalize()) puts these at the
-/// end, where that is possible.) As Kaldi's `DeterminizeStar`, but smaller: states that only arcs
-/// with label 0 leave do not count when subsets are compared.
+/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons), epsilons are not symbols: the
+/// result has the strings without them, and no dead ends. All output labels come as early as they
+/// are certain: labels that do not fit on one arc follow on arcs with label 0, each the only arc of
+/// its state. ([`epsilon_normalize`](crate::openfst::epsilon_normalize()) moves these to the end,
+/// if possible.) As Kaldi's `DeterminizeStar`, but smaller: states that only arcs with label 0
+/// leave do not count when subsets are compared.
 ///
-/// Without, as OpenFst's `Determinize` with its quantisation, state by state. The result is
+/// Without it, as OpenFst's `Determinize` with its quantisation, state by state. The result is
 /// exponential in the worst case and, for some cyclic FSAs and for transducers that are not
-/// functional, infinite; hence the limits. Time and memory in proportion to the subsets of states.
+/// functional, infinite; hence the limits. Time and memory are proportional to the subsets of
+/// states.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -122,7 +123,7 @@ pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> R
     map_each(graph, |fsa, machine| determinize_one(fsa, machine, options))
 }
 
-/// [`determinize`] of one FSA.
+/// Determinizes one FSA.
 pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &DeterminizeOptions) -> Result<Built, Error> {
     let takes_the_best = options.beam.is_some() || options.remove_epsilons || options.disambiguate;
     if options.semiring == Semiring::Log && takes_the_best {
@@ -208,7 +209,8 @@ impl Record {
 /// The subsets met so far: they are the states of the result.
 struct Subsets {
     subsets: SliceInterner<Element>,
-    /// For each state of the input, the subset of it alone with nothing left: most of a lexicon.
+    /// For each state of the input, the subset of only this state with no residual: most subsets of
+    /// a lexicon.
     alone: Vec<u32>,
 }
 
@@ -318,8 +320,7 @@ impl Work<'_> {
         }
     }
 
-    /// The arc for all records of one label, which are sorted by state, and those of a state by
-    /// cost.
+    /// Builds the arc for all records of one label, which are sorted by state and then by cost.
     fn arc(&mut self, from: usize, records: &[Record]) -> Result<(), Error> {
         let mut group = std::mem::take(&mut self.group);
         group.clear();
@@ -353,7 +354,8 @@ impl Work<'_> {
         })
     }
 
-    /// What all members output next: all of it if epsilons are removed, else one label at most.
+    /// Returns the common next output of all members: all of it if epsilons are removed, otherwise
+    /// one label at most.
     fn common_output(&mut self, group: &[Element]) -> u32 {
         let first = group[0].string;
         if self.closure.is_some() {
@@ -364,7 +366,7 @@ impl Work<'_> {
         if group[1..].iter().all(same) { self.strings.cons(label, EMPTY) } else { EMPTY }
     }
 
-    /// The arc to a subset, whose members output and pay on the arc what they have in common.
+    /// Adds the arc to a subset, with the output and the cost that its members have in common.
     fn arc_to(&mut self, from: usize, label: i32, group: &mut [Element]) -> Result<(), Error> {
         let together = |cost, element: &Element| self.options.semiring.add_costs(cost, element.cost);
         let cost = group.iter().fold(f32::INFINITY, together);
@@ -419,8 +421,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What the records become is within the limits: an arc to a subset for each label, and to each
-    /// member a string at most.
+    /// Checks that the expansion of the records stays within the limits: an arc to a subset for
+    /// each label, and at most one string for each member.
     fn check_limits(&self) -> Result<(), Error> {
         let states = self.subsets.subsets.len();
         let (elements, more) = (self.records.len(), self.records.chunk_by(|a, b| a.label == b.label).count());
@@ -455,7 +457,7 @@ impl Work<'_> {
     }
 }
 
-/// Enough to see what it is about.
+/// Enough labels to recognise the string in a message.
 const MOST_LABELS_SHOWN: usize = 16;
 
 /// The nearest multiple of `delta`, as OpenFst rounds.
@@ -466,10 +468,9 @@ pub(super) fn quantize(cost: f32, delta: f32) -> f32 {
     if rounded.is_finite() { rounded + 0.0 } else { cost }
 }
 
-/// What is needed to leave out what is too far from the best path: the subsets are reached in the
-/// order of their best paths.
+/// Data for pruning against the best path. Subsets are reached in the order of their best paths.
 struct Beam {
-    /// From each state of the input to its final state.
+    /// Costs from each state of the input to its final state.
     to_final: Vec<f32>,
     /// The cost of the longest path to be kept.
     limit: f32,

@@ -1,4 +1,4 @@
-//! What one FSA accepts and another does not.
+//! Difference of two FSAs.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
@@ -13,9 +13,9 @@ use crate::support::interner::Interner;
 /// The strings that each of `a` accepts and `b` does not, with their scores, and the arc map from
 /// the result to `a`.
 ///
-/// `b` must be deterministic and without epsilons, as OpenFst asks; its scores count for nothing.
-/// Epsilons of `a` stay what they are. The result is connected. O(states of a * states of b) at
-/// most, in proportion to what is reached.
+/// `b` must be deterministic and without epsilons, as in OpenFst; its scores are ignored. Epsilons
+/// of `a` are kept. The result is connected. O(states of a * states of b) at most, proportional to
+/// the pairs that are reached.
 ///
 /// ```
 /// use fsa::{Arc, Fsa};
@@ -82,7 +82,7 @@ const GONE: u32 = u32::MAX;
 fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), Error> {
     let Some(last) = a.final_state() else { return Ok((SortedFsaBuilder::default(), vec![])) };
     let mut pairs = Interner::new();
-    // The final state stands first, as what its number is to be is not known yet.
+    // The final state stands first, because its number is not known yet.
     pairs.number((number(last), GONE));
     pairs.number((0, if b.splits.len() > 1 { 0 } else { GONE }));
     let (mut builder, mut map, mut next) = (SortedFsaBuilder::default(), Vec::new(), 1);
@@ -100,7 +100,7 @@ fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), E
         }
         builder.end_state();
         next += 1;
-        // Arcs, pairs of states with their place in the table, and what is left of them after
+        // Arcs, pairs of states with their place in the table, and the arcs that remain after
         // trimming.
         let bytes = 2 * (bytes_with(&builder.arcs, 1) + bytes_with(&map, 1)) + pairs.bytes_with(1);
         Limits::default().check(Operation::Difference, bytes, next, builder.arcs.len())?;

@@ -1,4 +1,4 @@
-//! What the subsets of determinization are made of.
+//! Elements of the subsets of determinization.
 
 use crate::support::interner::{Key, mix};
 

@@ -1,4 +1,5 @@
-//! What stands on an arc as one label, so that an algorithm takes it for one symbol, and back.
+//! Encodes the labels and the score of an arc as one label, so that an algorithm treats them as one
+//! symbol, and decodes them.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
@@ -11,24 +12,24 @@ use crate::openfst::trim::trim_part;
 use crate::support::ids::index;
 use crate::support::interner::Interner;
 
-/// What each label stands for that [`encode`] made.
+/// The table of the labels that [`encode`] assigned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoder {
     /// Label, output label, and score of label `i + 1`.
     codes: Vec<(i32, i32, f32)>,
-    /// Whether output labels are among them.
+    /// True if the codes have output labels.
     transducer: bool,
-    /// Whether scores are.
+    /// True if the codes have scores.
     with_scores: bool,
-    /// How the labels are read that each label stands for.
+    /// The interpretation of the original labels.
     graph_labels: GraphLabels,
 }
 
-/// Acceptors in which one label stands for label, output label, and, if `with_scores`, score; and
-/// what turns them back.
+/// Builds acceptors in which one label encodes label, output label, and, if `with_scores`, score.
+/// Returns them with the decoder.
 ///
-/// Arcs that take and output nothing keep the label 0, if scores are not encoded. Final arcs whose
-/// score is encoded are two arcs, of which [`Encoder::decode`] makes one. O(arcs).
+/// Arcs with label 0 and output 0 keep the label 0, if scores are not encoded. A final arc whose
+/// score is encoded becomes two arcs, which [`Encoder::decode`] merges again. O(arcs).
 ///
 /// # Errors
 /// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if
@@ -89,9 +90,9 @@ fn code(&(labels, score): &(u64, u32)) -> (i32, i32, f32) {
 }
 
 impl Encoder {
-    /// Labels, output labels, and scores in place of the labels that stand for them. Scores that
-    /// have come to encoded arcs since are added. What is on no path to the final state is left
-    /// out. O(arcs).
+    /// Replaces encoded labels by the labels, output labels and scores that they encode. Scores
+    /// that encoded arcs have gained since are added. States and arcs on no path to the final state
+    /// are left out. O(arcs).
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for labels that were not encoded here.
@@ -113,8 +114,8 @@ impl Encoder {
                             found: i64::from(code),
                         })?,
                     };
-                    // What stood on a final arc leads to a state before the final one, whose own
-                    // final arc is left out.
+                    // An encoded final arc leads to a state before the final one. The final arc of
+                    // that state is left out.
                     let (dest_state, behind) = match (arc.label, label) {
                         (FINAL, _) => (last, 0.0),
                         (_, FINAL) => {
@@ -136,7 +137,7 @@ impl Encoder {
         if self.transducer { graph.with_aux_labels(aux_labels) } else { Ok(graph) }
     }
 
-    /// Whether scores are encoded.
+    /// Returns `true` if scores are encoded.
     pub fn with_scores(&self) -> bool {
         self.with_scores
     }

@@ -1,4 +1,4 @@
-//! What determinization that removes epsilons does with a subset: it follows the arcs with label 0.
+//! Epsilon closure of a subset, for determinization that removes epsilons.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -60,9 +60,9 @@ impl<'a> Closure<'a> {
         }
     }
 
-    /// Adds to a subset what arcs with label 0 lead to, each state with its best cost, and leaves
-    /// out the states that no other arcs leave. It comes back sorted by state. Every state is
-    /// visited once, if those arcs make no cycles.
+    /// Adds the states that arcs with label 0 lead to, each with its best cost, and removes states
+    /// that no other arcs leave. The subset is sorted by state afterwards. Every state is visited
+    /// once, if those arcs form no cycles.
     pub(super) fn close(&mut self, subset: &mut Vec<Element>, strings: &mut Strings) -> Result<(), Obstacle> {
         if subset.iter().any(|element| self.leaving[element.state as usize].0) {
             let followed = self.follow(subset, strings);

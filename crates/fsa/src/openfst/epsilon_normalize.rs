@@ -47,8 +47,7 @@ use crate::support::interner::{Table, mix};
 /// # Ok::<(), fsa::Error>(())
 /// ```
 ///
-/// # Errors
-/// [`Error::EndlessOutput`] where it would be infinite; [`Error::EndlessCycle`] if a cycle of
+/// [`Error::EndlessOutput`] if the result would be infinite; [`Error::EndlessCycle`] if a cycle of
 /// epsilons makes scores better; [`Error::Limit`]; [`Error::LostAttribute`] for attributes other
 /// than the output labels; [`Error::Attribute`] if these are lists.
 #[doc(alias = "EpsNormalize")]
@@ -134,19 +133,19 @@ fn check_growth(
     Ok(())
 }
 
-/// A state that arcs with label 0 lead to, and what they output on the way.
+/// A state reached over arcs with label 0, and their output.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     state: u32,
     string: u32,
     cost: f64,
-    /// How many arcs it has.
+    /// Number of its arcs.
     length: usize,
-    /// Whether it waits in the queue.
+    /// True if it is in the queue.
     queued: bool,
 }
 
-/// A cycle with the sum 0 must not seem to gain something each time round.
+/// Tolerance by which a cycle with the sum 0 is not taken for one that improves the score.
 const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
 
 struct Work<'a> {
@@ -162,7 +161,7 @@ struct Work<'a> {
     names: Vec<i32>,
     ways: Vec<Way>,
     limits: Limits,
-    /// What is in use besides ways and strings.
+    /// Number of bytes in use other than paths and strings.
     bytes_made: usize,
 }
 
@@ -182,7 +181,7 @@ impl<'a> Work<'a> {
         Self { fsa, builder, outputs, silent, ranks, names, ways: Vec::new(), limits, bytes_made: 0 }
     }
 
-    /// The machine without arcs with label 0, and what each arc outputs.
+    /// Returns the machine without arcs with label 0, and the output of each arc.
     fn run(mut self, strings: &mut Strings) -> Result<(SortedFsaBuilder, Vec<u32>), Error> {
         let (mut made, mut outputs) = (SortedFsaBuilder::default(), Vec::new());
         let mut row: Vec<(Arc, u32)> = Vec::new();
@@ -217,7 +216,7 @@ impl<'a> Work<'a> {
         Ok((made, outputs))
     }
 
-    /// What is in use is within the limits.
+    /// Checks that the memory in use is within the limits.
     fn check(&self, strings: &Strings, states: usize, arcs: usize) -> Result<(), Error> {
         /// A way, and its place in the table and in the queue, while these grow.
         const BYTES_OF_WAY: usize = size_of::<Way>() + 40;
@@ -226,8 +225,8 @@ impl<'a> Work<'a> {
         self.limits.check(Operation::EpsilonNormalize, bytes, states, arcs)
     }
 
-    /// All ways over arcs with label 0 from `source` that differ in where they end or in what they
-    /// output, the best of each.
+    /// Finds all paths over arcs with label 0 from `source` that differ in their last state or in
+    /// their output, and keeps the best of each.
     fn follow(&mut self, source: usize, strings: &mut Strings) -> Result<(), Error> {
         self.ways.clear();
         self.ways.push(Way { state: number(source), string: EMPTY, cost: 0.0, length: 0, queued: true });
@@ -284,7 +283,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Where the arcs of a state stand.
+/// Range of the arcs of a state.
 fn range(builder: &SortedFsaBuilder, state: usize) -> std::ops::Range<usize> {
     state.checked_sub(1).map_or(0, |before| builder.ends[before])..builder.ends[state]
 }

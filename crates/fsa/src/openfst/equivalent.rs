@@ -1,4 +1,4 @@
-//! Whether two FSAs accept the same strings with the same scores.
+//! Comparison of two FSAs by structure.
 
 use crate::core::arc::{Arc, EPSILON};
 use crate::core::fsa::Fsa;
@@ -13,14 +13,14 @@ use crate::openfst::strings::Strings;
 use crate::openfst::trim::{trim, trim_part};
 use crate::support::ids::{narrow, number};
 
-/// Whether `a` and `b` accept the same strings with scores within `delta` of each other and, as
-/// transducers, have the same output labels.
+/// Returns `true` if `a` and `b` accept the same strings with scores within `delta` of each other
+/// and, as transducers, have the same output labels.
 ///
-/// Epsilons are removed. What is not deterministic is determinized, scores and output labels are
-/// pushed to the start, and then both must go the same ways (Hopcroft and Karp).
+/// Epsilons are removed. FSAs that are not deterministic are determinized, scores and output labels
+/// are pushed to the start, and then both are walked in parallel (Hopcroft and Karp).
 ///
 /// # Errors
-/// Those of determinization, and [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1.
+/// Errors of determinization, and [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1.
 pub(crate) fn is_exactly_equivalent(
     a: &Graph<Fsa>,
     b: &Graph<Fsa>,
@@ -40,14 +40,13 @@ pub(crate) fn is_exactly_equivalent(
     Ok(same(&a, &b, delta))
 }
 
-/// How far f32 rounds the scores of a path that are added up and subtracted again, in proportion to
-/// their size.
+/// Relative rounding error of f32 for the scores of a path that are added up and subtracted again.
 const ROUNDED_OFF: f32 = 8.0 * f32::EPSILON;
 
-/// The [`delta`](DeterminizeOptions::delta) with which to determinize what is compared up to
-/// `delta`. Each label of a string may add half of it to the error of the string's score, and a
-/// pushed score is the difference of two such. A string of an FSA without cycles has fewer labels
-/// than there are states; so the errors of both sides come to a quarter of `delta` at the most.
+/// The [`delta`](DeterminizeOptions::delta) of the determinization for a comparison up to `delta`.
+/// Each label of a string may add half of it to the error of the string's score, and a pushed score
+/// is the difference of two such scores. A string of an FSA without cycles has fewer labels than
+/// there are states, so the errors of both sides sum to at most a quarter of `delta`.
 ///
 /// It is not finer than f32 rounds the scores, or costs that are equal but for rounding would never
 /// come back to a state that was there before. And it is `delta` divided by a power of two, so that
@@ -67,7 +66,7 @@ fn rounding(delta: f32, fsa: FsaView<'_>) -> f32 {
 /// A deterministic machine whose scores and labels stand as early as they can.
 struct Canonical {
     pushed: Pushed,
-    /// What comes before everything.
+    /// Score and output before the first arc.
     before: (f32, u32),
 }
 
@@ -111,7 +110,7 @@ impl Canonical {
         let before = if pushed.builder.ends.is_empty() {
             (0.0, 0)
         } else {
-            // What is deterministic has one path a string: either semiring will do.
+            // A deterministic FSA has one path for a string, so either semiring will do.
             push_to_start(fsa, &mut pushed, strings, Some(Semiring::Tropical))?
         };
         Ok(Self { pushed, before })
@@ -158,7 +157,7 @@ fn same(a: &Canonical, b: &Canonical, delta: f32) -> bool {
     if a.before.1 != b.before.1 || !near(a.before.0, b.before.0) {
         return false;
     }
-    // States that must be equal, as sets: those of b stand behind those of a.
+    // Sets of states that must be equal; the states of b follow the states of a.
     let mut sets: Vec<u32> = (0..number(of_a + of_b)).collect();
     let (mut pairs, behind) = (vec![(0, 0)], number(of_a));
     unite(&mut sets, 0, behind);

@@ -14,8 +14,8 @@ use crate::support::interner::Interner;
 /// come.
 const BEHIND: u32 = u32::MAX;
 
-/// Where the rest of a string goes, of which an arc outputs the first label. At the end of the
-/// input it follows on arcs with label 0.
+/// Placement of the rest of a string when an arc outputs its first label. At the end of the input
+/// the rest follows on arcs with label 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
     /// It waits for the next arc: as OpenFst's `FactorWeightFst`, state by state.
@@ -56,10 +56,10 @@ pub(super) fn factor(
     work.run(&builder, &outputs, strings)
 }
 
-/// The states made: states of the input, each with what is still to be output there.
+/// The states of the result: states of the input, each with its pending output.
 struct Waiting {
     pairs: Interner<(u32, u32)>,
-    /// For each state of the input, the one with nothing to be output.
+    /// For each state of the input, the one with no pending output.
     nothing: Vec<u32>,
 }
 
@@ -123,8 +123,7 @@ impl Work {
         Ok(Built { builder: self.made, aux: Some(self.aux) })
     }
 
-    /// What has been made is within the limits.
-    /// With `more` arcs, each to another state with another string, it stays so.
+    /// Checks the limits, also for `more` further arcs, each to another state with another string.
     fn check(&self, strings: &Strings, more: usize) -> Result<(), Error> {
         let (operation, limits) = self.limits;
         let arcs = bytes_with(&self.made.arcs, more) + bytes_with(&self.made.ends, 1) + bytes_with(&self.aux, more);

@@ -1,4 +1,4 @@
-//! Which labels can come first behind each state: what a composition looks ahead by.
+//! The labels that can come first after each state, which look-ahead composition needs.
 
 use crate::core::arc::EPSILON;
 use crate::core::limits::Limits;
@@ -48,11 +48,11 @@ impl FirstLabels {
         Ok(Self { of_first, of_second })
     }
 
-    /// Whether a pair of states may lead to the end, as far as one label ahead tells.
+    /// Returns `true` if a pair of states may lead to the end, judged by one label ahead.
     #[inline]
     pub(super) fn may_meet(&self, pair: Pair, second: FsaView<'_>, epsilons: Epsilons) -> bool {
         let range = second.arc_range(index(pair.b));
-        // Behind an arc with label 0 may be any others.
+        // After an arc with label 0 any label may come.
         if epsilons != Epsilons::AsSymbol
             && second.arcs()[range.clone()].first().is_some_and(|arc| arc.label == EPSILON)
         {
@@ -97,12 +97,12 @@ pub(crate) struct LabelSets {
 pub(crate) struct LabelNumbers(PairInterner);
 
 impl LabelNumbers {
-    /// That of a label, if the FSA has it.
+    /// The number of a label, if the FSA has it.
     pub(crate) fn number(&self, label: i32) -> Option<u32> {
         self.0.find(0, label.cast_unsigned())
     }
 
-    /// How many labels there are; their numbers are below this.
+    /// Number of labels; their numbers are below this.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -157,12 +157,12 @@ impl LabelSets {
         self.sets.get(set)
     }
 
-    /// How many sets there are; their numbers are below this.
+    /// Number of sets; their numbers are below this.
     pub(crate) fn num_sets(&self) -> usize {
         self.sets.len()
     }
 
-    /// The memory that it takes.
+    /// Number of bytes in use.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<u32>() * self.set_of.capacity() + self.sets.bytes()
     }
@@ -216,12 +216,12 @@ fn close_gaps(items: &mut Vec<Interval>, gap: u32) {
 /// it are.
 struct Search<'a> {
     fsa: FsaView<'a>,
-    /// Whether arcs with label 0 are passed.
+    /// True if arcs with label 0 are passed.
     pass: bool,
     labels: PairInterner,
-    /// When each state was come upon, from 1; 0 if it has not been.
+    /// Order in which each state was first visited, from 1; 0 if it has not been visited.
     seen: Vec<u32>,
-    /// The first one of those still open that is known to be reached from each.
+    /// The earliest open state that is known to be reachable from each state.
     earliest: Vec<u32>,
     num_seen: u32,
     made: LabelSets,

@@ -17,24 +17,23 @@ use crate::openfst::first_labels::FirstLabels;
 use crate::support::ids::index;
 use crate::support::pair_interner::PairInterner;
 
-/// How a [`LazyComposition`] works.
+/// Options of a [`LazyComposition`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct LazyOptions {
-    /// What label 0 means between the two.
+    /// The meaning of label 0 in the composition.
     pub epsilons: Epsilons,
-    /// Whether states are left out where no label that can come next in the first graph is one of
-    /// the second. On, unless set.
+    /// Leave out a state if none of the labels that can come next in the first graph is one of the
+    /// second. Default: true.
     #[doc(alias = "LookAheadComposeFilter")]
     pub look_ahead: bool,
-    /// The largest size of states, arcs and what looks ahead, without the two graphs and sorted
-    /// copies of them; by default half of the memory there
-    /// is.
+    /// The largest size of states, arcs and look-ahead data, not counting the two graphs and sorted
+    /// copies of them. Default: half of the memory.
     pub limits: Limits,
-    /// How much of it arcs may take that were requested before; those of the state requested last
-    /// stay in any case. 64 MiB unless set.
+    /// Number of bytes that cached arcs may take. The arcs of the state requested last are kept in
+    /// any case. Default: 64 MiB.
     #[doc(alias = "gc_limit")]
     pub cache_bytes: usize,
 }
@@ -53,19 +52,18 @@ setters! {
     cache_bytes, with_cache_bytes: usize, "With at most this number of bytes for arcs that were requested before.";
 }
 
-/// What [`compose`](crate::k2::compose()) makes, state by state as one walks it: for graphs that
-/// are too large to be written down, and for walks that see but a part of them.
+/// The result of [`compose`](crate::k2::compose()), computed state by state as it is walked: for
+/// graphs that are too large to be built, and for walks that visit only a part of them.
 ///
-/// States are numbered as they come up; the start is 0 and the final state is 1, whether paths lead
-/// there or not. Arcs stay in a cache of bounded size, and what was dropped is computed again, with
-/// the same numbers. In which order states are requested has a bearing on their numbers, and on
-/// nothing else.
+/// States are numbered in the order in which they are found. The start is 0 and the final state is
+/// 1, whether or not paths lead there. Arcs stay in a cache of bounded size; dropped arcs are
+/// computed again, with the same numbers. The order of requests affects only the numbers of states.
 ///
-/// With look-ahead, on unless switched off, a state comes up only if one of the labels that can
-/// come next in the first graph is on an arc of the second one (or the second has an arc with label
-/// 0 there, behind which may be any). That leaves out most dead ends where the first graph outputs
-/// its labels late, as a determinized lexicon does; scores and labels are not moved to earlier
-/// arcs.
+/// With look-ahead, which is the default, a state is created only if one of the labels that can
+/// come next in the first graph is on an arc of the second one (or if the second has an arc with
+/// label 0 there, after which any label may come). That leaves out most dead ends if the first
+/// graph outputs its labels late, as a determinized lexicon does. Scores and labels are not moved
+/// to earlier arcs.
 ///
 /// A search for the best path that never has the whole graph:
 ///
@@ -111,13 +109,13 @@ pub struct LazyComposition {
     sides: Sides,
     states: PairInterner,
     cache: ArcCache<LazyArc>,
-    /// Those of the state that is computed.
+    /// Arcs of the state that is being computed.
     steps: Vec<Step>,
     limits: Limits,
     cache_bytes: usize,
 }
 
-/// What meets, and what is known of it.
+/// The two graphs, sorted, and the data for look-ahead.
 #[derive(Debug, Clone)]
 struct Sides {
     a: Graph<Fsa>,
@@ -135,12 +133,12 @@ impl LazyComposition {
     /// The number of the final state.
     pub const FINAL_STATE: i32 = 1;
 
-    /// Of two graphs, as [`compose`](crate::k2::compose()) takes them. O(states + arcs) of both
-    /// with look-ahead, or to sort what is not sorted; otherwise O(1).
+    /// Composes two graphs, as [`compose`](crate::k2::compose()) takes them. O(states + arcs) of
+    /// both with look-ahead, or if they have to be sorted; otherwise O(1).
     ///
     /// # Errors
-    /// [`Error::Attribute`] if `a` outputs lists, [`Error::FinalLabel`] or [`Error::Label`] if it
-    /// outputs what cannot be a label; [`Error::Limit`] if what looks ahead takes too much.
+    /// [`Error::Attribute`] if `a` outputs lists, [`Error::FinalLabel`] or [`Error::Label`] if an
+    /// output of it cannot be a label; [`Error::Limit`] if the look-ahead data exceed the limit.
     pub fn new(a: &Graph<Fsa>, b: &Graph<Fsa>, options: &LazyOptions) -> Result<Self, Error> {
         let LazyOptions { epsilons, look_ahead, limits, cache_bytes } = *options;
         let (sorted_a, sorted_b) = (Sorted::of(&output_acceptor(a)?)?, Sorted::of(b.fsas())?);
@@ -163,13 +161,13 @@ impl LazyComposition {
         (self.states.len() > 0).then_some(0)
     }
 
-    /// Whether it is the final state; all arcs that enter it have label -1, and no others.
+    /// Returns `true` for the final state. All arcs that enter it have label -1, and no others.
     #[inline]
     pub fn is_final(&self, state: i32) -> bool {
         state == Self::FINAL_STATE
     }
 
-    /// How many states have come up so far; their numbers are below this.
+    /// Number of states found so far; their numbers are below this.
     pub fn num_states(&self) -> usize {
         self.states.len()
     }
@@ -181,15 +179,15 @@ impl LazyComposition {
         Some((a, b))
     }
 
-    /// The arcs that leave a state that has come up: first where the first graph moves alone, then
-    /// where the second one does, then by the labels where they meet. O(arcs of the shorter side,
-    /// times the logarithm of the longer one at the worst) + O(arcs returned) if they are not in
-    /// the cache.
+    /// The arcs that leave a state that has been found: first those on which only the first graph
+    /// moves, then those on which only the second one moves, then matching arcs by label. O(arcs of
+    /// the shorter side, times the logarithm of the longer one in the worst case) + O(arcs
+    /// returned) if they are not in the cache.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a state that has not come up; [`Error::Score`] if scores overflow;
-    /// [`Error::Limit`]: states do not go, so that a walk that meets more of them than fit has to
-    /// end.
+    /// [`Error::OutOfRange`] for a state that has not been found; [`Error::Score`] if scores
+    /// overflow; [`Error::Limit`] if the states exceed the limit. States are never dropped, so such
+    /// a walk has to end.
     pub fn arcs(&mut self, state: i32) -> Result<&[LazyArc], Error> {
         let number = u32::try_from(state).ok().filter(|&number| (number as usize) < self.states.len());
         let number = number.ok_or_else(|| Error::OutOfRange {
@@ -205,10 +203,10 @@ impl LazyComposition {
         Ok(self.cache.arcs(place))
     }
 
-    /// The whole of it as [`compose`](crate::k2::compose()) makes it, the same arcs in the same
-    /// order if there is no look-ahead, whatever has been requested before. The labels where both
-    /// met become the attribute `inner_labels`, if it has a name. Needs memory of its own within
-    /// the limit, beside what is kept here.
+    /// Builds the whole composition as [`compose`](crate::k2::compose()) does. Without look-ahead
+    /// it has the same arcs in the same order, whatever has been requested before. The matched
+    /// labels become the attribute `inner_labels`, if it has a name. The result needs memory within
+    /// the limit, in addition to the states and arcs kept here.
     ///
     /// With look-ahead the result is equivalent to that, with the same totals in every semiring,
     /// and has no more states and arcs. It can still have states that lead nowhere.
@@ -230,7 +228,7 @@ impl LazyComposition {
         composed(&sides.a, &sides.b, met, &map_a, &map_b, inner_labels)
     }
 
-    /// The memory that states, arcs and what looks ahead take.
+    /// Number of bytes of states, arcs and look-ahead data.
     pub fn bytes(&self) -> usize {
         self.states.bytes() + self.cache.bytes() + self.bytes_of_work()
     }

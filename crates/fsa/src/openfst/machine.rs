@@ -1,4 +1,4 @@
-//! What the algorithms here read and make: an acceptor or a transducer, one at a time.
+//! Inputs and outputs of the algorithms: an acceptor or a transducer, one at a time.
 
 use crate::core::arc::{EPSILON, FINAL};
 use crate::core::attributes::Attribute;
@@ -22,14 +22,14 @@ impl<'a> Machine<'a> {
         Self { fsa, aux: all_aux.map(|aux| &aux[first..first + fsa.arcs().len()]) }
     }
 
-    /// What an arc outputs; 0 is nothing.
+    /// The output label of an arc; 0 if there is none.
     #[inline]
     pub(super) fn output(&self, arc: usize) -> i32 {
         self.aux.map_or(EPSILON, |aux| aux[arc].max(EPSILON))
     }
 
-    /// Whether the output label of every arc is its input label: then it is an acceptor, whatever
-    /// it is called.
+    /// Returns `true` if the output label of every arc is its input label, which makes it an
+    /// acceptor.
     fn repeats_itself(&self) -> bool {
         self.aux.is_some_and(|aux| {
             self.fsa
@@ -49,11 +49,11 @@ pub(super) struct Built {
     pub aux: Option<Vec<i32>>,
 }
 
-/// The FSAs and their output labels; of several FSAs, what `run` makes of each.
+/// Applies `run` to each FSA and its output labels.
 ///
 /// # Errors
 /// [`Error::LostAttribute`] if there are other attributes; [`Error::Attribute`] if the output
-/// labels are lists; those of `run`.
+/// labels are lists; errors of `run`.
 pub(super) fn map_each<F: Fsas>(
     graph: &Graph<F>,
     run: impl Fn(usize, Machine<'_>) -> Result<Built, Error> + Sync,

@@ -19,7 +19,7 @@ use crate::openfst::trim::{Trimmed, trim};
 use crate::support::ids::{NONE, index, number};
 use crate::support::interner::Interner;
 
-/// How [`minimize`] works.
+/// Options of [`minimize`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -34,13 +34,13 @@ pub struct MinimizeOptions {
     pub allow_nondet: bool,
     /// The semiring in which scores are pushed. In the log semiring FSAs must be deterministic.
     pub semiring: Semiring,
-    /// Push scores towards the start. Without it they stay where they are, and states become one if
-    /// the scores of their arcs are equal, too, as with Kaldi's `fstminimizeencoded`: for FSAs with a
-    /// cycle around which the best score rises, which cannot be pushed.
+    /// Push scores towards the start. Without it scores stay in place, and states are merged only
+    /// if the scores of their arcs are equal too, as with Kaldi's `fstminimizeencoded`. Use it for
+    /// FSAs with a cycle around which the best score rises, which cannot be pushed.
     #[doc(alias = "fstminimizeencoded")]
     pub push_scores: bool,
-    /// The largest size of one FSA and of the work on it; what may need more is refused, mostly
-    /// before the work begins. By default there is none.
+    /// The largest size of one FSA and of the work on it. Inputs that may need more are rejected,
+    /// mostly before the work begins. By default there is no limit.
     pub limits: Limits,
 }
 
@@ -86,10 +86,9 @@ setters! {
 /// # Ok::<(), fsa::Error>(())
 /// ```
 ///
-/// # Errors
-/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`] if scores are pushed;
-/// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
-/// [`Error::LogSemiring`] for what is not deterministic; [`Error::Limit`].
+/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`] if scores are
+/// pushed; [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
+/// [`Error::LogSemiring`] for FSAs that are not deterministic; [`Error::Limit`].
 #[doc(alias = "fstminimize")]
 pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<Graph<F>, Error> {
     map_each(graph, |fsa, machine| minimize_one(fsa, machine, options))
@@ -136,17 +135,17 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
     }
 }
 
-/// What is held at a time for an arc at the most: the arc twice (36 with what it outputs and where
-/// it stood), its symbol as a key in a table that has just grown (44) and as a number, with the
-/// state behind (8), and while states are told apart its place among those that enter a state, with
-/// the same symbol, and in a signature (36).
+/// Upper bound of the bytes held at a time for an arc: the arc twice (36 with its output and its
+/// place in the input), its symbol as a key in a table that has just grown (44) and as a number,
+/// with the next state (8), and during partitioning its place among the arcs that enter a state,
+/// among those with the same symbol, and in a signature (36).
 const BYTES_OF_ARC: usize = 124;
 
 /// The same for a state: the ends of its arcs twice, its place in walks, its cost and string, and
 /// three numbers in each of two partitions.
 const BYTES_OF_STATE: usize = 80;
 
-/// Whether no two arcs of a state have the same label.
+/// Returns `true` if no two arcs of a state have the same label.
 fn is_deterministic(
     machine: Machine<'_>,
     fsa: usize,

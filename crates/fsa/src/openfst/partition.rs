@@ -8,14 +8,14 @@ use crate::support::interner::SliceInterner;
 pub(super) struct Automaton<'a> {
     /// For each state, where its arcs end.
     pub ends: &'a [usize],
-    /// For each arc what stands on it, as a number.
+    /// The symbol of each arc, as a number.
     pub symbols: &'a [u32],
-    /// For each arc the state that it enters.
+    /// The destination of each arc.
     pub dests: &'a [u32],
 }
 
-/// A number for each state; states have the same if what stands on the arcs of all their paths is
-/// the same, and how these paths branch. The numbers are 0 to one below the second number returned.
+/// Assigns a number to each state. States have the same number if all their paths have the same
+/// symbols and branch in the same way. The numbers are 0 to one below the second number returned.
 pub(super) fn same_futures(automaton: &Automaton<'_>, acyclic: bool, deterministic: bool) -> (Vec<u32>, usize) {
     match (acyclic, deterministic) {
         (true, _) => backwards(automaton),
@@ -124,18 +124,18 @@ fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     (states.set_of, count)
 }
 
-/// Disjoint sets that are split into what is marked and what is not; the smaller part becomes the
-/// new set.
+/// Disjoint sets that are split into marked and unmarked elements; the smaller part becomes the new
+/// set.
 struct Partition {
     /// The elements set by set.
     elements: Vec<u32>,
-    /// Where each element stands in `elements`.
+    /// Index of each element in `elements`.
     place: Vec<u32>,
     /// The set of each element.
     set_of: Vec<u32>,
-    /// Where each set begins and ends.
+    /// Begin and end of each set.
     bounds: Vec<(u32, u32)>,
-    /// How many elements of each set are marked: they stand at its beginning.
+    /// Number of marked elements of each set, which stand at its beginning.
     marked: Vec<u32>,
     /// The sets with marks.
     touched: Vec<u32>,

@@ -1,5 +1,5 @@
-//! How far each state is from the final one, in costs and in labels to be output: what weights are
-//! pushed by.
+//! Distance of each state from the final one, in costs and in labels to be output, for weight
+//! pushing.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

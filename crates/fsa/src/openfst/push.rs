@@ -11,7 +11,7 @@ use crate::openfst::potentials::{costs, strings_to};
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::paths::distance::Direction;
 
-/// Where scores are pushed to.
+/// Direction in which scores are pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PushTo {
@@ -47,9 +47,8 @@ pub fn push_weights<F: Fsas>(fsas: &F, to: PushTo) -> Result<(F, Vec<i32>), Erro
     push_weights_in(fsas, to, Semiring::Tropical)
 }
 
-/// [`push_weights`] in the log semiring: what is said of the best path there is true of the sum of
-/// all paths. So the probabilities of the arcs of a state add up to 1 if they are pushed to the
-/// start.
+/// [`push_weights`] in the log semiring, with the sum of all paths instead of the best path. If
+/// pushed to the start, the probabilities of the arcs of a state add up to 1.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`]: the sum around a cycle is not finite.
@@ -133,7 +132,7 @@ fn add_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<(), Error> {
     Ok(())
 }
 
-/// A trimmed machine, and what its arcs output if it is a transducer.
+/// A trimmed machine, with the output of its arcs if it is a transducer.
 #[derive(Debug)]
 pub(super) struct Pushed {
     pub builder: SortedFsaBuilder,

@@ -8,7 +8,7 @@ use crate::error::{AttributeProblem, Error};
 use crate::openfst::machine::aux_labels;
 use crate::paths::n_best_paths::{n_best_paths, n_best_strings};
 
-/// Which paths count as different.
+/// Criterion for paths to count as different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Unique {
@@ -39,9 +39,8 @@ pub enum Unique {
 /// # Ok::<(), fsa::Error>(())
 /// ```
 ///
-/// # Errors
-/// Those of the two; [`Error::Attribute`] if different output labels are requested, and there are
-/// none or lists.
+/// Errors of the two functions; [`Error::Attribute`] if different output labels are requested, and
+/// there are none or lists.
 #[doc(alias = "fstshortestpath")]
 pub fn shortest_paths<F: Fsas>(graph: &Graph<F>, n: usize, unique: Unique) -> Result<Ragged<i32>, Error> {
     match unique {

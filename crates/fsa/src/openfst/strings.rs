@@ -1,5 +1,5 @@
-//! Strings of labels as numbers: equal strings have equal numbers, and what is left behind the
-//! first label is one look away.
+//! Strings of labels as numbers: equal strings have equal numbers, and the rest after the first
+//! label takes one look-up.
 
 use crate::support::interner::Interner;
 
@@ -88,7 +88,7 @@ impl Strings {
         }
     }
 
-    /// What is left of `string` behind its prefix `prefix`. O(length of the prefix).
+    /// Returns `string` without its prefix `prefix`. O(length of the prefix).
     pub(super) fn behind(&self, string: u32, prefix: u32) -> u32 {
         let (mut string, mut prefix) = (string, prefix);
         while let (Some((_, of_string)), Some((_, of_prefix))) = (self.split(string), self.split(prefix)) {

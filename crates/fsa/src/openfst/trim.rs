@@ -1,4 +1,5 @@
-//! What of a machine lies on paths from the start to the final state, in a good order.
+//! Removes states and arcs that lie on no path from the start to the final state, and orders the
+//! rest.
 
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
@@ -69,12 +70,12 @@ pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
     made
 }
 
-/// What a depth-first search from the start sees.
+/// Result of a depth-first search from the start.
 struct Walk {
     /// The states in the order in which they were left for good.
     finished: Vec<u32>,
-    /// Those from which the final state can be reached; if there are cycles, those that were
-    /// visited.
+    /// The states from which the final state can be reached; if there are cycles, the states that
+    /// were visited.
     useful: Vec<bool>,
     cyclic: bool,
 }
@@ -120,7 +121,7 @@ fn walk(view: FsaView<'_>, last: usize) -> Walk {
     made
 }
 
-/// Those of the states `among` from which the final state can be reached.
+/// Selects the states of `among` from which the final state can be reached.
 fn reach_the_end(view: FsaView<'_>, last: usize, among: Vec<bool>) -> Vec<bool> {
     let entering = Entering::of_view(view);
     let mut reached = vec![false; among.len()];

@@ -1,4 +1,4 @@
-//! Which symbol of one sequence stands for which of another.
+//! Alignment of the symbols of two sequences.
 
 use ragged_core::Ragged;
 
@@ -82,7 +82,7 @@ pub fn levenshtein_alignment(
     Graph::new(SortedFsaBuilder::assemble(parts)?).with(REF_LABELS, of_refs)?.with(HYP_LABELS, of_hyps)
 }
 
-/// How the best alignment of two beginnings ends.
+/// The last step of the best alignment of two prefixes.
 #[derive(Debug, Clone, Copy, Default)]
 enum Step {
     /// With a symbol on both sides.
@@ -99,8 +99,8 @@ enum Step {
 struct Table {
     /// For each pair of lengths, but for those without symbols on either side.
     steps: Vec<Step>,
-    /// For each length of the hypothesis, the number of errors and below it that of symbols put in
-    /// or left out.
+    /// For each length of the hypothesis, the number of errors and, in the lower bits, the number
+    /// of insertions and deletions.
     costs: Vec<u64>,
 }
 

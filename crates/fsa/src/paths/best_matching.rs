@@ -6,7 +6,7 @@ use crate::error::{Error, Quantity};
 use crate::paths::suffixes::{Set, sets, suffix_array};
 use crate::support::ids::narrow;
 
-/// What [`get_best_matching_stats`] finds out about each token.
+/// Statistics of [`get_best_matching_stats`] for each token.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MatchingStats {
     /// The sum of the scores of the tokens with the longest context in common, divided by the sum
@@ -15,16 +15,16 @@ pub struct MatchingStats {
     /// The mean of their squared scores less the square of the mean; 0 where the sum of their
     /// counts is below 2.
     pub var: Vec<f32>,
-    /// The sum of their counts; 0, as in k2, where no token with a count is the same: then the mean
-    /// and the variance are those of all tokens.
+    /// The sum of their counts. It is 0, as in k2, if no token with a count matches; then mean and
+    /// variance are taken over all tokens.
     pub counts: Vec<i64>,
-    /// How many tokens they have in common, up to and with this one, but not more than the highest
-    /// order requested; that is also what a match back to the beginning of the token's own sentence
-    /// counts as.
+    /// Number of tokens in common, up to and including this one, but at most the highest order
+    /// requested. A match back to the beginning of the token's own sentence counts as the highest
+    /// order.
     pub ngram_order: Vec<i32>,
 }
 
-/// What tokens may be, and what is told of them.
+/// Options of [`get_best_matching_stats`]: the range of tokens and the highest order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -99,7 +99,7 @@ pub fn get_best_matching_stats(
         for (token, length) in sentence.zip(1_usize..) {
             let mut at = smallest[size - 1 - token];
             while count(&sets[at]) == 0 && at > 0 {
-                // What was found without counts is not looked at again.
+                // Skip sets without counts in later searches.
                 let parent = sets[at].parent;
                 if count(&sets[parent]) == 0 {
                     sets[at].parent = sets[parent].parent;
@@ -126,7 +126,7 @@ pub fn get_best_matching_stats(
     Ok(stats)
 }
 
-/// What is known of tokens together.
+/// Sums over a set of tokens.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     count: i64,

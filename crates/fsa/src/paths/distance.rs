@@ -64,7 +64,7 @@ fn distances<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64, direction: Direc
     Ok(scores)
 }
 
-/// Which way the states of one FSA are gone through.
+/// Direction of a pass over the states of one FSA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     FromStart,
@@ -104,7 +104,7 @@ fn of_one(
     Search::new(i, &links, scores).run(start, semiring, delta)
 }
 
-/// Whether all arcs go to later states.
+/// Returns `true` if all arcs go to later states.
 fn goes_on(fsa: FsaView<'_>) -> bool {
     fsa.arcs().iter().all(|arc| arc.dest_state > arc.src_state)
 }
@@ -219,7 +219,7 @@ impl<'a> Search<'a> {
         let (states, ends) = self.find_components(start);
         self.scores[start] = 0.0;
         let mut end = states.len();
-        // What is reached last is closed first.
+        // Components that are reached last are closed first.
         for &first in ends.iter().rev().skip(1) {
             let component = &states[first..end];
             end = first;
@@ -266,15 +266,14 @@ impl<'a> Search<'a> {
         if self.links.of(state).iter().any(rises) { Err(self.endless(state, 1)) } else { Ok(()) }
     }
 
-    /// What going round the loops of a state any number of times adds to its score: -ln(1 - Σ
-    /// e^score).
+    /// The score added by going round the loops of a state any number of times: -ln(1 - Σ e^score).
     fn loops(&self, state: usize) -> Result<f64, Error> {
         let loops = self.links.of(state).iter().filter(|link| link.to as usize == state);
         let sum = loops.fold(f64::NEG_INFINITY, |sum, link| log_add(sum, f64::from(link.score)));
         if sum < 0.0 { Ok(-(-sum.exp()).ln_1p()) } else { Err(self.endless(state, 1)) }
     }
 
-    /// Whether a link from a state stays in its component.
+    /// Returns `true` if a link from a state stays in its component.
     #[inline]
     fn stays(&self, state: usize, link: &Link) -> bool {
         self.components[link.to as usize] == self.components[state]
@@ -346,7 +345,7 @@ impl<'a> Search<'a> {
         let links = self.links;
         let most = MOST_VISITS + MOST_VISITS_EACH * component.len() as u64;
         let around = component.iter().map(|&state| self.loops(state)).collect::<Result<Vec<_>, _>>()?;
-        // What has come to a state and not gone on.
+        // Score that has arrived at a state and has not been passed on.
         let mut waiting: Vec<_> = component.iter().map(|&state| self.scores[state]).collect();
         component.iter().for_each(|&state| self.scores[state] = f64::NEG_INFINITY);
         let mut queued: Vec<_> = waiting.iter().map(|&score| score > f64::NEG_INFINITY).collect();
@@ -368,7 +367,7 @@ impl<'a> Search<'a> {
                 }
                 let next = self.places[to] as usize;
                 waiting[next] = log_add(waiting[next], going + f64::from(link.score));
-                // What changes too little waits for more.
+                // A change up to `delta` is not passed on until more arrives.
                 let change = log_add(self.scores[to], waiting[next] + around[next]) - self.scores[to];
                 if change > delta && !std::mem::replace(&mut queued[next], true) {
                     queue.push_back(next);
@@ -482,7 +481,7 @@ mod tests {
         let level = fsa(4, &[(0, 1, 0.0), (1, 2, -1.25), (1, 3, 0.0), (2, 1, 1.25)]);
         assert_eq!(shortest_distance(&level, Semiring::Tropical, 0.0).unwrap(), [0.0, 0.0, -1.25, 0.0]);
         assert!(shortest_distance(&level, Semiring::Log, 0.0).is_err());
-        // What is not reached does not matter.
+        // States that are not reached do not matter.
         let apart = fsa(4, &[(0, 3, 0.5), (1, 2, 1.0), (2, 1, 1.0)]);
         let inf = f64::NEG_INFINITY;
         assert_eq!(shortest_distance(&apart, Semiring::Tropical, 0.0).unwrap(), [0.0, inf, inf, 0.5]);

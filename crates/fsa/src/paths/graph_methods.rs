@@ -19,8 +19,8 @@ impl<F: Fsas> Graph<F> {
     /// The best path of each FSA, as an FSA of its own with the attributes; without states where
     /// there is no path.
     ///
-    /// Cycles are allowed. Of several best paths it is that of
-    /// [`shortest_path`](crate::paths::shortest_path()) where all FSAs are top-sorted, else the
+    /// Cycles are allowed. If there are several best paths, returns the one of
+    /// [`shortest_path`](crate::paths::shortest_path()) if all FSAs are top-sorted, otherwise the
     /// first of [`n_best_paths`](crate::paths::n_best_paths()).
     ///
     /// ```

@@ -17,10 +17,11 @@ use crate::support::ids::number;
 /// The `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs counted over
 /// all FSAs.
 ///
-/// There are fewer where there are fewer paths. Cycles are allowed. A path follows an earlier one,
-/// leaves it once, and goes on in the best way from there; so each costs the length of what is new
-/// of it (as J. Y. Yen, 1971, with the best scores to the final state known beforehand). O(states +
-/// arcs + n × length of the paths × log n), memory for n ways to go on besides the paths.
+/// There are fewer if an FSA has fewer paths. Cycles are allowed. A path follows an earlier one,
+/// leaves it once, and continues with the best path from there, so its cost is the length of its
+/// new part (as J. Y. Yen, 1971, with the best scores to the final state known beforehand).
+/// O(states + arcs + n × length of the paths × log n); in addition to the paths, memory for n
+/// continuations.
 ///
 /// ```
 /// use fsa::paths::n_best_paths;
@@ -31,24 +32,23 @@ use crate::support::ids::number;
 /// # Ok::<(), fsa::Error>(())
 /// ```
 ///
-/// # Errors
-/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Limit`] where paths need half
-/// of the memory there is; [`Error::TooLarge`].
+/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Limit`] if paths need half of
+/// the memory; [`Error::TooLarge`].
 #[doc(alias = "ShortestPath")]
 #[doc(alias = "fstshortestpath")]
 pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
     collect(fsas, |i, fsa| best_paths(i, fsa, n))
 }
 
-/// For each of the `n` best strings of each FSA its best path, from the best string down:
+/// The best path of each of the `n` best strings of each FSA, from the best string down:
 /// `[fsa][path][arc]`, with arcs counted over all FSAs.
 ///
-/// `labels` has an entry for each arc, such as what it outputs; 0 and below do not count. So each
+/// `labels` has an entry for each arc, for example its output label; 0 and below do not count. Each
 /// string comes once, with the score of its best path, while several of the [`n_best_paths`] may
-/// have the same. Strings are made longer label by label, each with the states that it leads to and
-/// the best scores there: the FSA is made deterministic as far as is needed, in the order of what
-/// can still be reached (M. Mohri, M. Riley, *An efficient algorithm for the n-best-strings
-/// problem*, 2002).
+/// have the same string. Strings are extended label by label, each with the states that it leads to
+/// and the best scores there. This determinizes the FSA as far as needed, in the order of the best
+/// score that can still be reached (M. Mohri, M. Riley, *An efficient algorithm for the
+/// n-best-strings problem*, 2002).
 ///
 /// # Errors
 /// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Size`] if there is not one
@@ -87,7 +87,7 @@ struct Paths {
 }
 
 impl Paths {
-    /// Where a path begins.
+    /// Index of the first arc of a path.
     fn start(&self, path: usize) -> usize {
         path.checked_sub(1).map_or(0, |before| self.ends[before])
     }
@@ -150,9 +150,9 @@ impl<T> Queue<T> {
         }
     }
 
-    /// What comes out is one less that will be requested.
+    /// Takes the best entry. One less will be requested.
     fn pop(&mut self) -> Option<Ranked<T>> {
-        // Where each that comes out is one wanted, what is below so many others cannot be.
+        // If each entry taken is a wanted one, entries below the `wanted` best cannot be requested.
         if self.heap.len() > self.wanted.saturating_mul(4).saturating_add(1024) {
             let mut all = std::mem::take(&mut self.heap).into_vec();
             all.select_nth_unstable_by(self.wanted, |a, b| b.cmp(a));
@@ -174,7 +174,8 @@ struct Branch {
     /// The score of those.
     score: f64,
     state: usize,
-    /// Which of the state's arcs it takes, in the order of what can be reached over them.
+    /// The rank of the arc that it takes from the state, in the order of the best score over each
+    /// arc.
     rank: usize,
 }
 
@@ -202,7 +203,7 @@ impl<'a> Order<'a> {
         f64::from(arc.score) + self.rest[arc.states().1]
     }
 
-    /// Which arc comes there, and the best score over it, if there is one.
+    /// The arc with this rank, and the best score over it, if there is one.
     fn get(&mut self, state: usize, rank: usize) -> Option<(u32, f64)> {
         if rank == 0 {
             let best = self.best[state];
@@ -278,10 +279,10 @@ struct Strings<'a> {
     current: Vec<u32>,
 }
 
-/// What a string is made longer from.
+/// The start of an extension of a string.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// Which ways lead to states over the last label; those over arcs without label are still to be
+    /// The paths to states over the last label. Paths over arcs without label are still to be
     /// added.
     String { first: u32, end: u32 },
     /// The way to the final state.

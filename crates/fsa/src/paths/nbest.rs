@@ -16,8 +16,7 @@ use crate::support::ids::index;
 /// The name of the attribute with the part of each score that a language model has given.
 pub const LM_SCORES: &str = "lm_scores";
 
-/// For each utterance some paths, as linear FSAs with the attributes of the lattice that they come
-/// from.
+/// Paths of each utterance, as linear FSAs with the attributes of their lattice.
 ///
 /// ```
 /// use fsa::paths::Nbest;
@@ -178,23 +177,23 @@ impl Nbest {
         &self.paths
     }
 
-    /// How many paths there are, of all utterances.
+    /// Number of paths of all utterances.
     pub fn len(&self) -> usize {
         self.paths.fsas().num_fsas()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there are no paths.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Which paths are an utterance's.
+    /// Row splits of the paths by utterance.
     pub fn utterances(&self) -> &RowSplits {
         &self.utterances
     }
 
-    /// The words of each path, `[utterance][path][word]`: what it outputs, or its labels where
-    /// nothing is output, without 0 and -1.
+    /// The words of each path, `[utterance][path][word]`, without 0 and -1: its output labels, or
+    /// its labels if it has no output labels.
     pub fn words(&self) -> Ragged<i32> {
         let fsas = self.paths.fsas();
         let arcs: Vec<_> = (0..).take(fsas.num_arcs()).collect();
@@ -239,13 +238,13 @@ impl Nbest {
     }
 }
 
-/// The lattice with the scores of a language model in place of those that it has: its `lm_scores`,
-/// which are in its scores, are taken away, and those of `grammar` come in their place. It keeps
-/// the labels (tokens) and what is output (words), which `grammar` accepts.
+/// Replaces the language model scores of a lattice: subtracts its `lm_scores`, which are part of
+/// its scores, and adds the scores of `grammar`. Keeps the labels (tokens) and the output labels
+/// (words), which `grammar` accepts.
 ///
-/// `grammar` needs an epsilon self-loop at each state where arcs of the lattice output nothing
-/// ([`add_epsilon_self_loops`]). The result is connected and top-sorted. States and arcs are as
-/// many as the pairs that meet.
+/// `grammar` needs an epsilon self-loop at each state where arcs of the lattice have no output
+/// ([`add_epsilon_self_loops`]). The result is connected and top-sorted. It has as many states and
+/// arcs as pairs that match.
 ///
 /// [`add_epsilon_self_loops`]: crate::k2::add_epsilon_self_loops()
 ///

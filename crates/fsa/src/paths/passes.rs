@@ -1,9 +1,9 @@
-//! The loops over one FSA that the scores of its states and their gradients are made of.
+//! Loops over one FSA that compute the scores of its states and their gradients.
 //!
-//! Whatever goes from the end to the start finds the arcs of a state side by side. What goes from
-//! the start to the end first puts a copy of the other end and the score of each arc beside those
-//! that enter the same state: a counting sort of eight bytes for each arc, which costs less than to
-//! look them up where they are.
+//! Passes from the end to the start find the arcs of a state next to each other. Passes from the
+//! start to the end first copy the other end and the score of each arc, grouped by the state that
+//! it enters: a counting sort of eight bytes for each arc, which costs less than looking the arcs
+//! up in place.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::core::arc::Arc;
 use crate::core::view::FsaView;
 use crate::error::Error;
 
-/// Below all scores: that of what cannot be reached.
+/// The score of a state that cannot be reached; below all others.
 #[inline]
 pub(super) fn none<T: Real>() -> T {
     -T::INFINITY
@@ -41,18 +41,18 @@ pub(super) fn check_order(fsa: usize, view: FsaView<'_>) -> Result<(), Error> {
     if back { Err(not_top_sorted(fsa, view)) } else { Ok(()) }
 }
 
-/// No score has grown beyond what T holds.
+/// Returns an error if a score is plus infinity, which means that T overflowed.
 fn check_range<T: Real>(fsa: usize, scores: &[T]) -> Result<(), Error> {
     if scores.contains(&T::INFINITY) { Err(Error::Overflow { fsa }) } else { Ok(()) }
 }
 
-/// For each state the arcs on one side of it.
+/// The arcs on one side of each state.
 trait Side {
-    /// Where those of a state are.
+    /// Range of the arcs of a state.
     fn of(&self, state: usize) -> Range<usize>;
-    /// The state at the other end of one, and its score.
+    /// The state at the other end of an arc, and its score.
     fn get(&self, i: usize) -> (usize, f32);
-    /// The most that a state has.
+    /// Largest number of arcs of a state.
     fn most(&self, num_states: usize) -> usize {
         (0..num_states).map(|state| self.of(state).len()).max().unwrap_or(0)
     }
@@ -91,7 +91,8 @@ impl Entering {
         if back {
             return Err(not_top_sorted(fsa, view));
         }
-        // Entry s + 1 is where the next arc into s goes, and so in the end where those of s end.
+        // Entry s + 1 is the place of the next arc into s, and so in the end the end of the arcs
+        // into s.
         for state in 2..splits.len() {
             splits[state] += splits[state - 1];
         }
@@ -280,11 +281,11 @@ pub(super) fn best_leaving<T: Real>(view: FsaView<'_>, state: usize, scores: &[T
     })
 }
 
-/// The gradient of [`forward_log`]'s scores: from that of states, `grads`, which are changed, to
-/// that of arcs.
+/// Gradient of [`forward_log`]: from the gradient of states, `grads`, which is modified, to the
+/// gradient of arcs.
 pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
-    // The gradient with respect to arcs of [`forward_log`]'s scores; `grads` are those of the
-    // states and are changed.
+    // Gradient of [`forward_log`]'s scores with respect to arcs; `grads` is the gradient of the
+    // states and is modified.
     dispatch(kernel!(<'a, T: Real>(s: S, view: FsaView<'a>, scores: &'a [T], grads: &'a mut [T], to: &'a mut [T]) {
         let mut shares = padded::<T, S>(view.most(scores.len()));
         for state in (0..scores.len()).rev() {
@@ -294,7 +295,7 @@ pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: 
                 to.fill(T::ZERO);
                 continue;
             }
-            // Which part of what enters the destination comes over the arc.
+            // The arc's share of the total that enters the destination.
             for (share, arc) in shares.iter_mut().zip(arcs) {
                 let all = scores[arc.states().1];
                 *share = if all == none() { all } else { scores[state] + real(arc.score) - all };
@@ -310,11 +311,11 @@ pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: 
     }));
 }
 
-/// The gradient of [`backward_log`]'s scores: from that of states, `grads`, which are changed, to
-/// that of arcs.
+/// Gradient of [`backward_log`]: from the gradient of states, `grads`, which is modified, to the
+/// gradient of arcs.
 pub(super) fn backward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
-    // The gradient with respect to arcs of [`backward_log`]'s scores; `grads` are those of the
-    // states and are changed.
+    // Gradient of [`backward_log`]'s scores with respect to arcs; `grads` is the gradient of the
+    // states and is modified.
     dispatch(kernel!(<'a, T: Real>(s: S, view: FsaView<'a>, scores: &'a [T], grads: &'a mut [T], to: &'a mut [T]) {
         let mut shares = padded::<T, S>(view.most(scores.len()));
         for state in 0..scores.len() {
@@ -325,7 +326,7 @@ pub(super) fn backward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads:
                 to.fill(T::ZERO);
                 continue;
             }
-            // Which part of what leaves the state goes over the arc.
+            // The arc's share of the total that leaves the state.
             for (share, arc) in shares.iter_mut().zip(arcs) {
                 *share = real::<T>(arc.score) + scores[arc.states().1] - scores[state];
             }
@@ -338,8 +339,8 @@ pub(super) fn backward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads:
     }));
 }
 
-/// The gradient of [`forward_best`]'s scores: from that of states, `grads`, which are changed, to
-/// that of arcs. All of a state's goes to its best entering arc.
+/// Gradient of [`forward_best`]: from the gradient of states, `grads`, which is modified, to the
+/// gradient of arcs. The whole gradient of a state goes to its best entering arc.
 pub(super) fn forward_best_grad<T: Real>(view: FsaView<'_>, last_arcs: &[i32], grads: &mut [T], to: &mut [T]) {
     to.fill(T::ZERO);
     for state in (0..grads.len()).rev() {
@@ -350,8 +351,8 @@ pub(super) fn forward_best_grad<T: Real>(view: FsaView<'_>, last_arcs: &[i32], g
     }
 }
 
-/// The gradient of [`backward_best`]'s scores: from that of states, `grads`, which are changed, to
-/// that of arcs. All of a state's goes to its best leaving arc.
+/// Gradient of [`backward_best`]: from the gradient of states, `grads`, which is modified, to the
+/// gradient of arcs. The whole gradient of a state goes to its best leaving arc.
 pub(super) fn backward_best_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
     to.fill(T::ZERO);
     for state in 0..grads.len() {

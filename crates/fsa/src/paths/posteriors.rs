@@ -1,4 +1,4 @@
-//! What share of all paths goes over each arc.
+//! Posteriors: the share of all paths that goes over each arc.
 
 use kaldera_base::{Real, memory, par};
 
@@ -39,7 +39,7 @@ pub fn arc_posteriors<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<
     combine(fsas, &forward.0, &backward)
 }
 
-/// [`arc_posteriors`] with what their gradient needs.
+/// [`arc_posteriors`], and the data that their gradient needs.
 ///
 /// # Errors
 /// As [`forward_scores`](crate::paths::forward_scores).
@@ -86,7 +86,7 @@ fn total<T: Real>(forward: &[T], backward: &[T]) -> T {
     }
 }
 
-/// Those of one FSA; `parallel` asks for several threads.
+/// Posteriors of one FSA; `parallel` asks for several threads.
 fn of_one<T: Real>(fsa: FsaView<'_>, forward: &[T], backward: &[T], to: &mut [T], parallel: bool) {
     /// Arcs that are worth a job.
     const PIECE: usize = 1 << 12;
@@ -104,7 +104,7 @@ fn of_one<T: Real>(fsa: FsaView<'_>, forward: &[T], backward: &[T], to: &mut [T]
     });
 }
 
-/// What the gradient of [`arc_posteriors`] needs.
+/// The data that the gradient of [`arc_posteriors`] needs.
 #[derive(Debug, Clone)]
 pub struct ArcPosteriorsSaved<T> {
     forward: ForwardScoresSaved<T>,

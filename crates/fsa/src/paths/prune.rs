@@ -4,8 +4,8 @@ use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::fsa::Fsas;
 use crate::error::{Error, Quantity};
 
-/// The arcs that `keep` names by their places among those of all FSAs, with all states, and the arc
-/// map.
+/// Keeps the arcs that `keep` selects by their index over all FSAs, and all states. Returns the arc
+/// map too.
 pub(crate) fn keep_arcs<F: Fsas>(fsas: &F, keep: impl Fn(usize) -> bool + Sync) -> Result<(F, Vec<i32>), Error> {
     let (made, map) = map_arcs(fsas.as_fsa_vec(), |_, fsa| {
         let (mut builder, mut map) = (SortedFsaBuilder::default(), Vec::new());

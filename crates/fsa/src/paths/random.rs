@@ -67,9 +67,9 @@ fn real(x: usize) -> f64 {
     x as f64
 }
 
-/// `points` makes for each FSA and path a function that gives the next point in [0, 1) where to
-/// choose an arc of a state; it is given what the last choice left of the last point, scaled to [0,
-/// 1) again.
+/// `points` makes for each FSA and path a function that returns the next point in [0, 1) for
+/// choosing an arc of a state. Its argument is the remainder of the last point after the last
+/// choice, scaled to [0, 1) again.
 fn draw<F: Fsas, P: FnMut(f64) -> f64>(
     fsas: &F,
     num_paths: usize,

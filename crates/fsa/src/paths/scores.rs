@@ -37,7 +37,7 @@ pub fn forward_scores<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<
     Ok(forward(fsas.as_fsa_vec(), semiring)?.0)
 }
 
-/// [`forward_scores`] with what their gradient needs.
+/// [`forward_scores`], and the data that their gradient needs.
 ///
 /// # Errors
 /// As [`forward_scores`].
@@ -63,7 +63,7 @@ pub fn backward_scores<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result
     backward(fsas.as_fsa_vec(), semiring)
 }
 
-/// [`backward_scores`] with what their gradient needs.
+/// [`backward_scores`], and the data that their gradient needs.
 ///
 /// # Errors
 /// As [`forward_scores`].
@@ -103,7 +103,7 @@ pub fn total_scores<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<Ve
     Ok(at_starts(fsas, &backward(fsas, semiring)?))
 }
 
-/// [`total_scores`] with what their gradient needs.
+/// [`total_scores`], and the data that their gradient needs.
 ///
 /// # Errors
 /// As [`forward_scores`].
@@ -163,7 +163,7 @@ fn at_ends<T: Real>(fsas: &FsaVec, scores: &[T]) -> Vec<T> {
     fsas.shape().row_splits(1).rows().map(|states| scores[states].last().copied().unwrap_or(none())).collect()
 }
 
-/// What the gradient of [`forward_scores`] needs.
+/// The data that the gradient of [`forward_scores`] needs.
 #[derive(Debug, Clone)]
 pub struct ForwardScoresSaved<T> {
     pub(super) fsas: FsaVec,
@@ -174,9 +174,9 @@ pub struct ForwardScoresSaved<T> {
 }
 
 impl<T: Real> ForwardScoresSaved<T> {
-    /// The gradient with respect to the scores of all arcs, from that with respect to the score of
-    /// each state. In the tropical semiring that of a state goes to its best entering arc, the last
-    /// one if there are several. O(states + arcs).
+    /// Returns the gradient with respect to the scores of all arcs, given the gradient with respect
+    /// to the score of each state. In the tropical semiring the gradient of a state goes to its
+    /// best entering arc, the last one if there are several. O(states + arcs).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each state.
@@ -189,7 +189,7 @@ impl<T: Real> ForwardScoresSaved<T> {
     }
 }
 
-/// What the gradient of [`backward_scores`] needs.
+/// The data that the gradient of [`backward_scores`] needs.
 #[derive(Debug, Clone)]
 pub struct BackwardScoresSaved<T> {
     pub(super) fsas: FsaVec,
@@ -198,9 +198,9 @@ pub struct BackwardScoresSaved<T> {
 }
 
 impl<T: Real> BackwardScoresSaved<T> {
-    /// The gradient with respect to the scores of all arcs, from that with respect to the score of
-    /// each state. In the tropical semiring that of a state goes to its best leaving arc, the last
-    /// one if there are several. O(states + arcs).
+    /// Returns the gradient with respect to the scores of all arcs, given the gradient with respect
+    /// to the score of each state. In the tropical semiring the gradient of a state goes to its
+    /// best leaving arc, the last one if there are several. O(states + arcs).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each state.
@@ -217,7 +217,7 @@ impl<T: Real> BackwardScoresSaved<T> {
     }
 }
 
-/// What the gradient of [`total_scores`] needs.
+/// The data that the gradient of [`total_scores`] needs.
 #[derive(Debug, Clone)]
 pub struct TotalScoresSaved<T>(Totals<T>);
 
@@ -254,8 +254,8 @@ impl<T: Real> TotalScoresSaved<T> {
     }
 }
 
-/// Runs a gradient over each FSA: `run` takes where its states are among those of all, the FSA, the
-/// gradients of its states, and where those of its arcs go.
+/// Runs a gradient over each FSA: `run` takes the range of its states among those of all FSAs, the
+/// FSA, the gradient of its states, and the slice for the gradient of its arcs.
 fn spread<T: Real>(
     fsas: &FsaVec,
     mut grads: Vec<T>,

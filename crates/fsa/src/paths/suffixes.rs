@@ -3,10 +3,10 @@
 use crate::support::adjacency::Adjacency;
 use std::ops::Range;
 
-/// Where the suffixes of a text begin, in the order of the dictionary. O(n log n).
+/// Returns the starts of the suffixes of a text, in lexicographic order. O(n log n).
 ///
-/// Suffixes that are in order by their first k symbols come in order by their first 2k, by the rank
-/// of what begins k symbols later (U. Manber, G. Myers, *Suffix arrays*, 1993).
+/// Suffixes that are sorted by their first k symbols are sorted by their first 2k with the rank of
+/// the suffix that begins k symbols later (U. Manber, G. Myers, *Suffix arrays*, 1993).
 pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
     let size = text.len();
     let mut order: Vec<u32> = (0..).take(size).collect();
@@ -16,7 +16,7 @@ pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
     let (mut by_second, mut new_ranks) = (Vec::with_capacity(size), vec![0; size]);
     let mut known = 1;
     while different < size {
-        // In the order of what begins `known` symbols later; where nothing does, first.
+        // Sort by the suffix `known` symbols later; suffixes without one come first.
         by_second.clear();
         by_second.extend((0..).take(size).skip(size.saturating_sub(known)));
         by_second.extend(order.iter().filter(|&&at| at as usize >= known).map(|&at| at - known as u32));
@@ -46,16 +46,16 @@ fn rank(order: &[u32], ranks: &mut [u32], same: impl Fn(usize, usize) -> bool) -
 /// interval of the suffix array.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Set {
-    /// How many symbols.
+    /// Number of common symbols.
     pub common: usize,
-    /// Which places of the suffix array.
+    /// Range of places in the suffix array.
     pub places: Range<usize>,
     /// The next larger set; the largest is its own.
     pub parent: usize,
 }
 
-/// All sets of two or more suffixes and that of all, which comes first; and for each place in the
-/// text the smallest that its suffix is in.
+/// Returns all sets of two or more suffixes, after the set of all suffixes, and for each place in
+/// the text the smallest set that has its suffix.
 ///
 /// The numbers of common symbols are found by T. Kasai and others (2001), the sets from them by M.
 /// Abouelhoda, S. Kurtz, E. Ohlebusch (2004). O(n).
@@ -134,8 +134,8 @@ mod tests {
             let (sets, of_place) = sets(&text, &order);
             for (place, &set) in of_place.iter().enumerate() {
                 let mut set = &sets[set];
-                // The smallest set is that of all suffixes that share most; the parents share less
-                // and less.
+                // The smallest set has all suffixes that share most; the parents share less and
+                // less.
                 let all = |least| (0..text.len()).filter(|&other| shared(&text[place..], &text[other..]) >= least).count();
                 let others = (0..text.len()).filter(|&other| other != place);
                 let most = others.map(|other| shared(&text[place..], &text[other..])).max().unwrap_or(0);

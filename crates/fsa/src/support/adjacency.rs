@@ -10,7 +10,7 @@ pub(crate) struct Adjacency {
 }
 
 impl Adjacency {
-    /// `keys` are those of all entries, below `num_keys`; there are fewer than 2^32 of either.
+    /// `keys` has the key of each entry, below `num_keys`; there are fewer than 2^32 of either.
     /// O(entries + keys).
     #[inline]
     pub(crate) fn new(num_keys: usize, keys: impl Iterator<Item = usize> + Clone) -> Self {
@@ -35,13 +35,13 @@ impl Adjacency {
         Self { splits, order }
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     #[inline]
     pub(crate) fn num_keys(&self) -> usize {
         self.splits.len() - 1
     }
 
-    /// Where the entries of a key stand in [`order`](Self::order).
+    /// Range of the entries of a key in [`order`](Self::order).
     #[inline]
     pub(crate) fn range(&self, key: usize) -> Range<usize> {
         self.splits[key] as usize..self.splits[key + 1] as usize

@@ -14,8 +14,8 @@ pub(crate) fn mix(hash: u64, value: u64) -> u64 {
 /// The numbers of keys, found by the hashes of these; the keys themselves lie elsewhere.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    /// The upper half is that of the hash, the lower half the number plus one; 0 is a free place.
-    /// The length is a power of two.
+    /// The upper half holds the upper half of the hash, the lower half the number plus one; 0 is a
+    /// free place. The length is a power of two.
     places: Vec<u64>,
     len: usize,
 }
@@ -62,7 +62,7 @@ impl Table {
         (self.len + more) * 8 <= self.places.len() * 5
     }
 
-    /// What lay close together lies so afterwards: memory is gone through in order.
+    /// Entries that were close together stay close, so memory is read and written in order.
     #[cold]
     fn grow(&mut self, num_places: usize) {
         let old = std::mem::replace(&mut self.places, vec![0; num_places]);
@@ -85,7 +85,7 @@ impl Table {
 
 /// A key of an [`Interner`], or an element of one of a [`SliceInterner`].
 pub(crate) trait Key: Copy {
-    /// Whether both are the same key.
+    /// Returns `true` if both are the same key.
     fn is(&self, other: &Self) -> bool;
 
     /// Mixes it into a hash.
@@ -151,7 +151,7 @@ impl<K: Key> Interner<K> {
         })
     }
 
-    /// Gives a key the next number, by which alone it is found.
+    /// Gives a key the next number, without adding it to the table.
     #[inline]
     pub(crate) fn push(&mut self, key: K) -> u32 {
         self.keys.push(key);
@@ -188,7 +188,7 @@ impl<K: Key> SliceInterner<K> {
         Self { elements: Vec::new(), ends: Vec::new(), table: Table::new() }
     }
 
-    /// How many slices have a number.
+    /// Number of slices.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
@@ -209,7 +209,7 @@ impl<K: Key> SliceInterner<K> {
         }
     }
 
-    /// Gives a slice the next number, by which alone it is found.
+    /// Gives a slice the next number, without adding it to the table.
     #[inline]
     pub(crate) fn push(&mut self, slice: &[K]) -> u32 {
         self.elements.extend_from_slice(slice);
@@ -249,7 +249,8 @@ fn number(place: u64) -> u32 {
     (place as u32).wrapping_sub(1)
 }
 
-/// Where to look first among `len` places: the highest bits of the hash, no more than are kept.
+/// The first place to look at among `len` places: the highest bits of the hash, at most as many as
+/// are stored.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "what is left is less than the length")]
 fn first_place(hash: u64, len: usize) -> usize {
@@ -260,7 +261,8 @@ fn first_place(hash: u64, len: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Also where many keys have one hash, or their hashes differ in what is not kept only.
+    /// Also if many keys have the same hash, or if their hashes differ only in bits that are not
+    /// stored.
     #[test]
     fn all_are_found_again() {
         let hashes: [fn(u64) -> u64; 5] = [|i| mix(0, i), |i| i % 7, |i| i << 54, |i| !(i << 32), |_| u64::MAX];

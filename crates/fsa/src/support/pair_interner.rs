@@ -19,7 +19,7 @@ impl PairInterner {
         Self { pairs: Vec::with_capacity(pairs), places: vec![0; (pairs * 2).max(16).next_power_of_two()] }
     }
 
-    /// How many pairs have come.
+    /// Number of pairs.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.pairs.len()
@@ -41,7 +41,7 @@ impl PairInterner {
     /// The number of a pair, and whether it comes for the first time.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if there are as many as states can be told apart.
+    /// [`Error::TooLarge`] if the number of pairs exceeds the number of possible states.
     #[inline(always)]
     pub(crate) fn insert(&mut self, first: u32, second: u32) -> Result<(u32, bool), Error> {
         let pair = join(first, second);

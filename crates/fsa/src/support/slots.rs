@@ -45,7 +45,7 @@ impl<T: Copy> SlotVec<T> {
     }
 }
 
-/// Where one part goes; it is filled from the front.
+/// The place of one part, which is filled from the front.
 pub(crate) struct Slot<'a, T> {
     places: &'a mut [MaybeUninit<T>],
     filled: usize,
@@ -84,14 +84,14 @@ impl<T: Copy> Slot<'_, T> {
     #[inline(always)]
     pub(crate) fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) {
         let end = self.filled + values.len();
-        // They are counted: what an iterator says of its length need not be so.
+        // Counted, because the length that an iterator reports may be wrong.
         for (place, value) in self.places[self.filled..end].iter_mut().zip(values) {
             place.write(value);
             self.filled += 1;
         }
     }
 
-    /// How many values are there.
+    /// Number of values.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.filled

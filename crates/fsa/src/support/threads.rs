@@ -1,5 +1,5 @@
-//! Work on several FSAs, or on parts of one, by several threads where it pays. What comes out does
-//! not depend on their number.
+//! Work on several FSAs, or on parts of one, by several threads if there is enough of it. Results
+//! do not depend on the number of threads.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ const ARCS_FOR_THREADS: usize = 1 << 14;
 /// So many pieces of rows are made for each thread.
 const PIECES: usize = 16;
 
-/// Whether it pays to use several threads for this many arcs, and there are such.
+/// Returns `true` if several threads are available and worth using for this many arcs.
 pub(crate) fn worth(num_arcs: usize) -> bool {
     num_arcs >= ARCS_FOR_THREADS && par::num_threads() > 1
 }
@@ -29,7 +29,7 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl Iterator<Item = J>, run:
 /// worth it; the results are in the order of the jobs.
 ///
 /// # Errors
-/// That of the first job that has one.
+/// The error of the first job that has one.
 pub(crate) fn for_each_job<J: Send, T: Send>(
     num_arcs: usize,
     jobs: impl ExactSizeIterator<Item = J>,
@@ -67,7 +67,8 @@ pub(crate) fn pieces(parallel: bool, splits: &[i32]) -> Vec<Range<usize>> {
     pieces
 }
 
-/// Whether `test` holds for all rows, asked of pieces of them, on several threads where it pays.
+/// Returns `true` if `test` holds for all rows. Tests pieces of them, on several threads if there
+/// are enough arcs.
 pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Sync) -> bool {
     let parallel = worth(index(splits[splits.len() - 1] - splits[0]));
     let all = AtomicBool::new(true);

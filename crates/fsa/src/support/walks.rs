@@ -1,4 +1,4 @@
-//! Whether walks through states end.
+//! Detection of cycles in walks through states.
 
 /// A state on a circle, if there is one, of the walks that go from each of `num_states` states to
 /// the one that `before` names: such as the states that best scores come from, which go round once

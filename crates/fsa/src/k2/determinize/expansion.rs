@@ -19,30 +19,30 @@ pub(super) const STATES_AT_ONCE: usize = 64;
 /// The arcs that leave some states of the result, and the memory that it took to find them.
 #[derive(Debug, Default)]
 pub(super) struct Expansion {
-    /// Where an arc goes is a single state of the FSA or, if it is negative, the complement of the
-    /// index of a subset in `open`.
+    /// The destination of an arc is a single state of the FSA or, if it is negative, the complement
+    /// of the index of a subset in `open`.
     pub(super) arcs: Vec<Arc>,
-    /// Whether each state is a single one that is left by one arc. Then an arc has in place of its
-    /// source the arc that it stands for, and nothing else is listed: what goes from one processor
-    /// to another takes time by its size.
+    /// True if each state is a single one with one leaving arc. Then an arc holds, in place of its
+    /// source, the arc from which it comes, and nothing else is listed: the time to pass data
+    /// between processors depends on its size.
     pub(super) alone: bool,
-    /// Where the arcs of each state end.
+    /// End of the arcs of each state.
     pub(super) ends: Vec<usize>,
     /// For each arc the arcs that it stands for, one after another, and where they end.
     pub(super) map: Vec<i32>,
     pub(super) map_ends: Vec<i32>,
-    /// Whether the score of an arc is infinitely good.
+    /// True if the score of an arc is plus infinity.
     pub(super) infinite: bool,
     pub(super) open: Vec<Open>,
     pub(super) steps: Vec<Step>,
     records: Vec<Record>,
     by_label: ByLabel,
     walk: Vec<u32>,
-    /// Whether the search ended early, with more than [`Search::most_bytes`].
+    /// True if the search ended early, with more than [`Search::most_bytes`].
     pub(super) too_large: bool,
 }
 
-/// A subset that an arc enters; another arc may enter the same.
+/// A subset that an arc enters. Other arcs may enter the same subset.
 #[derive(Debug)]
 pub(super) struct Open {
     /// The open paths among the steps that were found with it.
@@ -55,13 +55,13 @@ pub(super) struct Open {
     pub(super) hash: u64,
 }
 
-/// An arc that leaves a state of the result, before those of a label are put together.
+/// An arc that leaves a state of the result, before arcs with the same label are merged.
 #[derive(Debug, Clone, Copy, Default)]
 struct Record {
     /// The label as an unsigned number, then the state that it enters.
     key: u64,
     score: f64,
-    /// The step that it leaves, [`NONE`] if that is a single state.
+    /// The step that it leaves, or [`NONE`] if it leaves a single state.
     before: u32,
     arc: u32,
 }
@@ -71,14 +71,14 @@ impl Record {
         u32::try_from(self.key >> 32).expect("32 bits are left")
     }
 
-    /// What [`Arc::states`] says of the arc.
+    /// The state that the arc enters, as in [`Arc::states`].
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
     fn state(&self) -> u32 {
         self.key as u32
     }
 }
 
-/// What is needed to find the arcs of a state.
+/// The inputs of the search for the arcs of a state.
 #[derive(Clone, Copy)]
 pub(super) struct Search<'a> {
     pub(super) fsa: FsaView<'a>,
@@ -86,11 +86,11 @@ pub(super) struct Search<'a> {
     /// The states of the FSA that lead to the end, if not all do.
     pub(super) useful: Option<&'a [bool]>,
     pub(super) known: &'a Subsets,
-    /// What may be found at once.
+    /// Limit of the bytes found in one search.
     pub(super) most_bytes: usize,
 }
 
-/// What the arcs leave: the steps of a subset, or a single state, whose base is [`NONE`].
+/// The source of the arcs: the steps of a subset, or a single state, whose base is [`NONE`].
 struct From {
     number: i32,
     single: u32,
@@ -101,7 +101,7 @@ struct From {
 }
 
 impl Search<'_> {
-    /// The arcs that leave the states in these places.
+    /// Finds the arcs that leave the states in these places.
     pub(super) fn leave(&self, states: Range<usize>, made: &mut Expansion) {
         made.begin();
         made.alone = self.leave_alone(states.clone(), made);
@@ -156,7 +156,7 @@ impl Search<'_> {
         true
     }
 
-    /// Prefetches what the next states need: they come in no order of memory.
+    /// Prefetches data of the next states, which are not in the order of memory.
     #[inline]
     fn look_ahead(&self, place: usize) {
         const STATES: usize = 24;
@@ -312,7 +312,7 @@ impl Expansion {
         self.too_large = false;
     }
 
-    /// The memory of what was found, in lists that may have room for twice as much.
+    /// Number of bytes of the lists, assuming that they have room for twice their length.
     pub(super) fn bytes(&self) -> usize {
         2 * (self.map.len() * size_of::<i32>()
             + self.arcs.len() * (size_of::<Arc>() + size_of::<i32>())
@@ -320,8 +320,8 @@ impl Expansion {
             + self.steps.len() * size_of::<Step>())
     }
 
-    /// No arcs yet and no lists, with room for what so many states with so many steps have, mostly:
-    /// to find it bit by bit takes several times as long as to fill it.
+    /// Clears the lists and reserves room, enough in most cases for the given numbers of states and
+    /// steps. Growing the lists bit by bit takes several times as long as filling them.
     fn begin_lists(&mut self, states: usize, steps: usize) {
         fn begin<T>(list: &mut Vec<T>, len: usize) {
             list.clear();
@@ -337,7 +337,8 @@ impl Expansion {
         self.open.reserve(steps / 2);
     }
 
-    /// An arc, whose path has this score from the root on; what it stands for is listed.
+    /// Adds an arc whose path has this score from the root on. The arcs that it stands for are in
+    /// the lists.
     #[inline]
     fn push(&mut self, from: &From, dest_state: i32, label: i32, score: f64) {
         let score = score - from.base_score - from.pushed;

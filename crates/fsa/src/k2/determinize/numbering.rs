@@ -1,4 +1,4 @@
-//! What numbers the states of the result get.
+//! The numbers of the states of the result.
 
 use kaldera_base::memory;
 
@@ -30,7 +30,8 @@ pub(super) struct Numbering<'a> {
     infinite: bool,
     /// The arcs into the final state, whose number is not known before the end.
     final_arcs: Vec<usize>,
-    /// What is not known to those who look for arcs: its places count from the end of what is.
+    /// Subsets that are not yet known to the search for arcs. Their places count from the end of
+    /// the known ones.
     new: Subsets,
     builder: SortedFsaBuilder,
     map: Lists,
@@ -52,7 +53,7 @@ impl<'a> Numbering<'a> {
             infinite: false,
             final_arcs: vec![],
             new: Subsets::default(),
-            // What comes out may be larger than what goes in.
+            // The result may be larger than the input.
             builder: SortedFsaBuilder {
                 ends: Vec::with_capacity(num_states),
                 arcs: memory::with_capacity(2 * num_arcs),
@@ -69,7 +70,7 @@ impl<'a> Numbering<'a> {
         let (first_state, first_arc, first_place) =
             (id(self.builder.ends.len()), self.builder.arcs.len(), id(self.map.arcs.len()));
         let arcs = &expansion.arcs;
-        // All at once, as what may call for memory at each arc is slow.
+        // Appends everything at once: a call that may allocate for each arc is slow.
         Error::fit(Quantity::Arcs, self.builder.arcs.len() + arcs.len())?;
         if expansion.alone {
             let len = id(arcs.len());
@@ -92,12 +93,12 @@ impl<'a> Numbering<'a> {
         numbered
     }
 
-    /// What is left of the limit for an expansion.
+    /// Number of bytes of the limit that are left for an expansion.
     pub(super) fn bytes_left(&self, known: &Subsets) -> usize {
         self.limits.bytes().saturating_sub(self.bytes_with(known, &Expansion::default()))
     }
 
-    /// The memory of the result and of the subsets, with what has been found.
+    /// Number of bytes of the result and the subsets, together with the expansion.
     fn bytes_with(&self, known: &Subsets, found: &Expansion) -> usize {
         let (arcs, steps, open) = (found.arcs.len(), found.steps.len(), found.open.len());
         let listed = if found.alone { arcs } else { found.map.len() };
@@ -129,8 +130,8 @@ impl<'a> Numbering<'a> {
         const AHEAD: usize = 16;
 
         self.new.states.reserve(arcs.len() - first);
-        // The steps of the first state, which may be many, lie where those of the next ones come
-        // behind them.
+        // The steps of the first state, which may be many, lie where the steps of the next states
+        // are appended.
         self.new.steps.reserve(2 * expansion.steps.len());
         for at_arc in first..arcs.len() {
             if let Some(next) = arcs.get(at_arc + AHEAD) {
@@ -202,7 +203,7 @@ impl<'a> Numbering<'a> {
         }
     }
 
-    /// The next number is that of this state, which so many arcs come before.
+    /// Assigns the next number to `state`; `arcs` arcs precede it.
     #[inline(always)]
     fn add(&mut self, known: &Subsets, state: State, arcs: usize) -> Result<i32, Error> {
         let number = self.next;
@@ -286,7 +287,7 @@ impl<'a> Numbering<'a> {
     }
 }
 
-/// What is known and what is new, counted through.
+/// The known subsets followed by the new ones.
 struct All<'a> {
     known: &'a Subsets,
     new: &'a Subsets,

@@ -2,8 +2,7 @@
 
 use crate::support::ids::{id, index};
 
-/// A state of the FSA at the end of an open path. Those of a subset are steps of equal depth in a
-/// tree.
+/// A state of the FSA at the end of an open path. The steps of a subset have equal depth in a tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) state: u32,
@@ -14,13 +13,13 @@ pub(super) struct Step {
     pub(super) score: f64,
 }
 
-/// The ends of the open paths, steps `first..end`, and what all of them went through last.
+/// The ends of the open paths, steps `first..end`, and the last step that all of them share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subset {
     pub(super) first: u32,
     pub(super) end: u32,
     pub(super) base: u32,
-    /// The score of the base, and what of the open paths' scores is on the arcs already.
+    /// The score of the base, and the part of the open paths' scores that is on the arcs already.
     pub(super) base_score: f64,
     pub(super) pushed: f64,
     /// Its number as a state of the result.
@@ -55,7 +54,7 @@ impl Packed {
     }
 }
 
-/// States of the result that are not left yet, and what all states are made of.
+/// States of the result that are not expanded yet, and the steps of all states.
 #[derive(Debug, Default)]
 pub(super) struct Subsets {
     /// The number of the first one, the others follow.
