@@ -97,7 +97,7 @@
 //! | `LODTensor`, `Levels`, `Elements` | [`LodTensor`], [`Lod::num_levels`], [`Lod::num_sequences`] |
 //! | `LODSlice`, `LODSliceShared` | [`LodTensor::lod_slice`], [`LodTensor::lod_slice_shared`] |
 //! | `ShareConstLODFrom`, `ShareMutableLODFrom`, `ValidLODInput` | [`LodTensor::with_lod`] of a clone, or of [`Lod::with_level`] |
-//! | `do_mutate_lod_info`, consumer, producer | [`LodTensor::apply`] keeps the LoD; [`LodTensor::new`] takes another |
+//! | `do_mutate_lod_info`, consumer, producer | [`LodTensor::apply`], [`LodTensor::new`] |
 //! | `SortBySeqLen`, `sorted_seqs`, `SortedSeqItem` | [`sort_by_seq_len`], [`RankTable`], [`RankTable::sorted_sequences`] |
 //! | `SegmentInputs`, `InitMemories`, `ConcatOutputs` | [`segment_inputs`], [`init_states`], [`concat_outputs`] |
 //! | `sorted_seqs` as an output of `RecurrentOp` for `RecurrentGradientOp` | kept in the level that both share |
