@@ -130,7 +130,7 @@ fn reached_from_start(fsa: FsaView<'_>) -> Vec<i32> {
 /// So often all states without a way to the end are looked through.
 const SWEEPS: usize = 2;
 
-/// Those of `states` from which `last` is reached over such.
+/// For each state, true if it is in `states` and a path through `states` leads to `last`.
 ///
 /// Most states reach the end over one that was found later, so that sweeps back settle nearly all
 /// at little cost. What they leave, in the worst case everything, is settled along the reversed

@@ -13,7 +13,7 @@ impl Lattice {
     /// Exact; an infinite beam keeps what is on some path.
     ///
     /// # Errors
-    /// [`Error::Score`] for a beam that is NaN or below 0.
+    /// [`Error::Beam`] for a beam that is NaN or below 0.
     #[doc(alias = "PruneLattice")]
     pub fn prune(&self, beam: f32) -> Result<Self, Error> {
         check_beam(beam)?;
