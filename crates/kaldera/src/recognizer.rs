@@ -91,10 +91,10 @@ pub struct Recognizer {
 }
 
 impl Recognizer {
-    /// A recogniser of these parts. The front end's rows are the network's inputs, and the network's outputs
-    /// the decoder's tokens (of a transducer, the joiner's inputs). Frames are as long as the front end and
-    /// the network's subsampling make them. Audio of another rate than the front end's is resampled if its
-    /// options allow that.
+    /// A recogniser of these parts. The front end's rows are the network's inputs, and the network's
+    /// outputs the decoder's tokens (of a transducer, the joiner's inputs). Frames are as long as the
+    /// front end and the network's subsampling make them. Audio of another rate than the front end's
+    /// is resampled if its options allow that.
     ///
     /// ```
     /// use kaldera::feat::{FbankOptions, FeatureOptions, FrontEnd, FrontEndOptions};
@@ -119,16 +119,18 @@ impl Recognizer {
     ///     }
     /// }
     ///
-    /// let front_end = FrontEnd::new(FrontEndOptions::of(FeatureOptions::Fbank(FbankOptions::default())))?;
-    /// let decoder = CtcDecoder::new(Vocabulary::new(["<blk>", "yes"], 0)?, CtcDecoderOptions::default())?;
+    /// let features = FeatureOptions::Fbank(FbankOptions::default());
+    /// let front_end = FrontEnd::new(FrontEndOptions::of(features))?;
+    /// let vocabulary = Vocabulary::new(["<blk>", "yes"], 0)?;
+    /// let decoder = CtcDecoder::new(vocabulary, CtcDecoderOptions::default())?;
     /// let recognizer = Recognizer::new(front_end, Yes, decoder)?;
     /// assert_eq!(recognizer.transcribe(&Audio::new(&[100_i16; 8000], 16_000.0))?.text(), "yes");
     /// # Ok::<(), kaldera::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Network`] if the network takes rows of another width than the front end's;
-    /// [`Error::Recognition`] if its outputs are not the decoder's, and for a subsampling of 0.
+    /// [`Error::Network`] if the network takes rows of another width than the front end's, and for
+    /// a subsampling of 0; [`Error::Recognition`] if its outputs are not the decoder's.
     pub fn new(
         front_end: kaldi_feat::FrontEnd,
         network: impl Network + 'static,
@@ -139,7 +141,10 @@ impl Recognizer {
             return Err(kaldera_network::Error::Rows { expected, found: front_end.dim() }.into());
         }
         decoder.check_columns(network.num_outputs())?;
-        let subsampling = u32::try_from(network.subsampling()).unwrap_or(u32::MAX);
+        let Ok(subsampling @ 1..) = u32::try_from(network.subsampling()) else {
+            let (found, expected) = (network.subsampling().to_string(), "it must be from 1 to 2^32 - 1");
+            return Err(kaldera_network::Error::Option { key: "subsampling", found, expected }.into());
+        };
         let times = FrameTimes::new(front_end.frame_shift().unwrap_or_default()).with_subsampling(subsampling);
         Ok(Self::from_parts(front_end, Box::new(network), decoder, times)?)
     }

@@ -159,7 +159,8 @@ fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)
 /// The spellings of the lexicon, by words.
 type Spellings = HashMap<String, Arc<[Vec<i32>]>>;
 
-/// The decoder of a [`Recognizer`](super::Recognizer), for [`Recognizer::new`](super::Recognizer::new).
+/// The decoder of a [`Recognizer`](super::Recognizer), which its
+/// [`new`](super::Recognizer::new) takes.
 ///
 /// | decoder | conversion |
 /// |---|---|
@@ -537,9 +538,10 @@ impl AnyDecoder {
         Self { search: Search::Graph(Box::new(recognizer)), vocabulary, spellings: Spellings::new() }
     }
 
-    /// A search over the rows of a transducer's encoder, which is the [`Network`](kaldera_network::Network)
-    /// of the recogniser. `durations` are the frames that a token of a TDT transducer may take; empty for
-    /// others. A beam of 1 without hot words is the greedy search.
+    /// A search over the rows of a transducer's encoder, which is the
+    /// [`Network`](kaldera_network::Network) of the recogniser. `durations` are the frames that a
+    /// token of a TDT transducer may take; empty for others. A beam of 1 without hot words is the
+    /// greedy search.
     ///
     /// # Errors
     /// [`Error::Recognition`] if the joiner has another number of scores than there are tokens and
@@ -551,7 +553,9 @@ impl AnyDecoder {
         hot_words: Option<ContextGraph>,
         options: TransducerOptions,
     ) -> Result<Self, Error> {
-        let search = TransducerSearch::new(Box::new(predictor), durations, &vocabulary, hot_words, options)?;
+        let is_greedy = options.beam == 1 && hot_words.is_none();
+        let predictor = Box::new(predictor);
+        let search = TransducerSearch::new(predictor, durations, &vocabulary, hot_words, options, is_greedy)?;
         Ok(Self { search: Search::Transducer(Box::new(search)), vocabulary, spellings: Spellings::new() })
     }
 

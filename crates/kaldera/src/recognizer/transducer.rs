@@ -132,7 +132,7 @@ impl Model {
             .with_max_symbols_per_frame(options.symbols_per_frame)
             .with_n_best(options.n_best);
         let durations = description.network.durations.clone();
-        TransducerSearch::new(predictor, durations, vocabulary, hot, search).map_err(|error| match error {
+        TransducerSearch::new(predictor, durations, vocabulary, hot, search, is_greedy).map_err(|error| match error {
             DecoderError::Option { name, value, reason } => {
                 let key = name.trim_start_matches("max_").replace('_', "-");
                 self.refuse(&format!("decoding.{key}"), format!("it is {value}: {reason}"))
@@ -143,6 +143,8 @@ impl Model {
 }
 
 impl TransducerSearch {
+    /// A search that takes the best token at once, if `is_greedy`, or with a beam.
+    ///
     /// # Errors
     /// [`DecoderError::Model`] if the joiner has another number of scores than there are tokens and
     /// durations; [`DecoderError::Option`].
@@ -152,6 +154,7 @@ impl TransducerSearch {
         vocabulary: &Vocabulary,
         hot: Option<ContextGraph>,
         options: TransducerOptions,
+        is_greedy: bool,
     ) -> Result<Self, DecoderError> {
         options.check()?;
         let (scores, tokens) = (predictor.num_scores(), vocabulary.len());
@@ -159,7 +162,6 @@ impl TransducerSearch {
             let reason = format!("it has {scores} scores for {tokens} tokens and {} durations", durations.len());
             return Err(DecoderError::Model { part: "joiner", reason });
         }
-        let is_greedy = options.beam == 1 && hot.is_none();
         let model = Predicting { predictor, num_tokens: tokens, durations, blank: vocabulary.blank() };
         let times = FrameTimes::default();
         Ok(Self { model, vocabulary: vocabulary.clone(), hot, options, times, is_greedy })

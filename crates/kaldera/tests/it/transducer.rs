@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kaldera::decoder::transducer::TransducerOptions;
 use kaldera::decoder::{Hypothesis, Recognition, Segment, WordUnits};
 use kaldera::feat::{FeatureOptions, FrontEnd, FrontEndOptions};
-use kaldera::network::{LayerOptions, LayerStack, ParameterStore, StatelessPredictor};
+use kaldera::network::{Batch, LayerOptions, LayerStack, Network, ParameterStore, StatelessPredictor};
 use kaldera::prelude::*;
 use kaldera::recognizer::AnyDecoder;
 
@@ -123,6 +123,40 @@ fn a_recogniser_of_parts_finds_what_that_of_a_folder_finds() {
     let ctc = CtcDecoder::new(vocabulary(), CtcDecoderOptions::default()).unwrap();
     let error = Recognizer::new(FrontEnd::new(options()).unwrap(), network(), ctc).unwrap_err();
     assert!(error.to_string().contains("6 columns, where the vocabulary has 5 tokens"), "{error}");
+    let front_end = FrontEnd::new(options()).unwrap();
+    let error = Recognizer::new(front_end, WithoutFrames(network()), decoder(vec![]).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("subsampling = 0: it must be from 1"), "{error}");
+}
+
+#[test]
+fn a_beam_of_one_in_a_description_is_no_greedy_search() {
+    let samples = samples(16_000);
+    let audio = Audio::new(&samples[..], 8000.0);
+    for (decoding, is_greedy) in [("", true), ("beam = 1", false)] {
+        let recognizer = opened(&format!("{HEAD}{NETWORK}[decoding]\n{decoding}\n")).unwrap();
+        let found = recognizer.transcribe(&audio).unwrap();
+        // Only the greedy search has them.
+        assert_eq!(found.best().unwrap().tokens[0].confidence.is_some(), is_greedy);
+    }
+}
+
+/// A network whose subsampling makes no sense.
+#[derive(Debug)]
+struct WithoutFrames(LayerStack);
+
+impl Network for WithoutFrames {
+    fn num_inputs(&self) -> Option<usize> {
+        self.0.num_inputs()
+    }
+    fn num_outputs(&self) -> usize {
+        self.0.num_outputs()
+    }
+    fn subsampling(&self) -> usize {
+        0
+    }
+    fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, kaldera::network::Error> {
+        self.0.log_probs(batch)
+    }
 }
 
 #[test]
