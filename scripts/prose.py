@@ -121,14 +121,14 @@ def main():
             if name in arguments[1:]:
                 print("\n".join(counts.places))
         return
-    budgets = json.loads(BUDGET.read_text()) if BUDGET.exists() else {}
+    budgets = json.loads(BUDGET.read_text())
     tables = {name: counts.table() for name, counts in measured.items()}
     if arguments == ["--lower"]:
-        for name, row in tables.items():
-            # The first budget of a name is its present state.
-            before = budgets.get(name, row)
-            budgets[name] = {key: max(LIMITS[key], min(value, before.get(key, value))) for key, value in row.items()}
-        budgets = {name: row for name, row in budgets.items() if any(row[key] > LIMITS[key] for key in row) and name in tables}
+        lowered = {}
+        for name in budgets.keys() & tables.keys():
+            lower = {key: min(limit, tables[name].get(key, 0)) for key, limit in budgets[name].items()}
+            lowered[name] = {key: limit for key, limit in lower.items() if limit > LIMITS[key]}
+        budgets = {name: row for name, row in lowered.items() if row}
         BUDGET.write_text(json.dumps(budgets, indent=1, sort_keys=True) + "\n")
         return
     above = []
