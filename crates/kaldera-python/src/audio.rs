@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use kaldera::Recording;
 use kaldera::pipeline::{Inputs, ReadOptions, Source};
-use kaldi_io::wave::WaveSamples;
+use kaldera::audio::WaveSamples;
 use kaldi_io::{Segments, rxfilename::Input};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

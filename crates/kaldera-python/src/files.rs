@@ -7,13 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use kaldera::Recording;
-use kaldera::pipeline::{FORMAT_HEAD, ReadOptions, format_name};
+use kaldera::audio::{FORMAT_HEAD, ReadOptions, WaveSamples, format_name};
 use kaldi_io::rxfilename::{Input, Rxfilename, Skip, classify};
 use kaldi_io::specifier::{Rspecifier, TableKind, WriteTo, Wspecifier};
 use kaldi_io::table::TableWriter;
-use kaldi_io::wave::WaveSamples;
 use kaldi_io::{
-    CompressedMatrix, CompressionMethod, Error, GeneralMatrix, Holder, Matrix, Vector, WaveAudio, WaveData, wxfilename,
+    CompressedMatrix, CompressionMethod, Error, GeneralMatrix, Holder, Matrix, Vector, WaveData, wxfilename,
 };
 use numpy::{Ix1, Ix2, PyArray1};
 use pyo3::prelude::*;

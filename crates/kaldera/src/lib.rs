@@ -94,6 +94,7 @@ pub mod similar;
 pub mod text;
 
 pub use fsa;
+pub use kaldera_audio as audio;
 pub use kaldera_base as base;
 pub use kaldera_decoder as decoder;
 pub use kaldera_losses as losses;
@@ -129,7 +130,7 @@ pub use recurrent;
 pub use tensor_strided as tensor;
 
 pub use error::Error;
-pub use pipeline::Recording;
+pub use kaldera_audio::Recording;
 pub use recognizer::Recognizer;
 
 /// What most programs need of every crate: `use kaldera::prelude::*;`.

@@ -14,27 +14,16 @@
 //!   choice of voiced frames.
 
 mod batches;
-mod channel;
-#[cfg(feature = "symphonia")]
-mod decode;
 mod extract;
-mod formats;
 pub(crate) mod inputs;
 pub(crate) mod limits;
 mod merge;
-#[cfg(feature = "symphonia")]
-mod mpeg;
-#[cfg(any(feature = "symphonia", feature = "opus"))]
-mod ogg;
-pub(crate) mod one_channel;
-#[cfg(feature = "opus")]
-mod opus;
 pub(crate) mod ordered;
 pub(crate) mod overwrite;
 mod pitch;
 mod post;
 mod read_features;
-pub(crate) mod recording;
+pub(crate) mod reader;
 mod sink;
 
 use std::mem;
@@ -42,13 +31,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use kaldera_audio::{ChannelChoice, Pipes, ReadOptions, Recording};
 use kaldi_feat::{Audio, DeltaFeaturesOptions, PitchWorkspace, Resamplers, Samples, VadEnergyOptions};
 use kaldi_matrix::{Matrix, MatrixBase, StorageMut, SubMatrix, SubMatrixMut, Vector};
 
 pub use self::batches::{Batch, Batches};
-pub use self::channel::ChannelChoice;
 pub use self::extract::FeatureExtractor;
-pub use self::formats::{HEAD as FORMAT_HEAD, format_name};
 pub use self::inputs::{Inputs, Shard, Source, Span, Utterance};
 pub use self::merge::{merge, shards_of};
 pub use self::pitch::{NccfAndPitch, PitchFeatures};
@@ -56,8 +44,7 @@ pub use self::post::Cmvn;
 use self::post::{GroupStats, Post, check_finite};
 pub use self::read_features::read_features;
 pub(crate) use self::read_features::read_features_of;
-use self::recording::Reader;
-pub use self::recording::{Pipes, ReadOptions, Recording};
+use self::reader::{Reader, channel_of, frames_of};
 pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, Found, LineFile, PartialFile, RunId};
 use crate::Error;
 
@@ -333,13 +320,13 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             let _span = tracing::error_span!("reading", key = utterance.key, file = %utterance.source).entered();
             worker.reader.read(&utterance.source, utterance.span, &self.reading)?
         };
-        let range = recording.samples_of(utterance.span)?;
+        let range = frames_of(&recording, utterance.span)?;
         let samp_freq = recording.samp_freq();
         let seconds = range.len() as f32 / samp_freq;
         if seconds < self.min_seconds {
             return Err(Error::TooShort { seconds, min_seconds: self.min_seconds });
         }
-        let channel = recording.channel_of(utterance, self.channel, range)?;
+        let channel = channel_of(&recording, utterance, self.channel, range)?;
         let (samples, samp_freq) = if let Some(resamplers) = &self.resamplers
             && let Some(resampler) = resamplers.get(samp_freq)?
         {

@@ -109,9 +109,8 @@
 //!
 //! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts
 //! of large matrices or other people's tools take a format with an index, such as `.npz` or
-//! safetensors. [`WaveData`] reads WAV as Kaldi does, 16-bit PCM and nothing else; [`WaveAudio`]
-//! reads the other widths, and AIFF, AU, CAF, Wave64 and NIST SPHERE. The `symphonia` crate knows
-//! compressed formats.
+//! safetensors. [`WaveData`] reads WAV as Kaldi does, 16-bit PCM and nothing else; the crate
+//! `kaldera-audio` reads other widths and formats.
 //!
 //! # Damaged input
 //!
@@ -148,7 +147,7 @@ pub use kaldi_matrix::{
 pub use object::{read_object, write_object};
 pub use segments::{Segment, Segments};
 pub use table::{IndexedArchive, MappedReader, RandomAccessReader, SequentialReader, TableWriter};
-pub use wave::{WaveAudio, WaveData, WaveError, WaveInfo, WaveSamples};
+pub use wave::{WaveData, WaveError, WaveInfo};
 
 /// The example of the README.
 #[cfg(doctest)]

@@ -6,10 +6,11 @@
 //! reader takes, refuses what Kaldi's refuses, and never believes a size before it has seen the
 //! bytes. The one thing it takes beyond that is the pad byte behind a chunk of odd length.
 //!
-//! [`WaveAudio`] also reads other widths, and other formats of samples that are not compressed.
+//! The crate `kaldera-audio` reads other widths and formats, on the [`header`] and the readers of bytes
+//! of this module.
 
 use std::borrow::Cow;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
 use tracing::warn;
@@ -18,28 +19,18 @@ use crate::error::Error;
 use crate::rxfilename::Input;
 use crate::wxfilename::Output;
 
-mod adpcm;
-mod aiff;
-mod au;
-mod audio;
-mod caf;
-mod encoding;
 pub(crate) mod error;
 mod fields;
-mod header;
-mod layout;
-mod riff;
-mod sphere;
-mod stream;
-mod wave64;
+pub mod header;
+mod info;
+mod samples;
 
 use self::header::PCM;
 
-pub use self::audio::{WaveAudio, WaveSamples};
 pub use self::error::WaveError;
-pub use self::header::WaveInfo;
-pub use self::layout::check_layout;
-pub use self::stream::WaveFormat;
+pub use self::fields::{HeaderReader, printable};
+pub use self::info::WaveInfo;
+pub use self::samples::{read_bytes, read_samples};
 
 /// A recording: 16-bit samples and their rate.
 ///
@@ -248,98 +239,6 @@ fn whole<T>((recording, truncated): (T, Option<Truncated>)) -> Result<T, WaveErr
         None => Ok(recording),
         Some(Truncated { container, expected, found }) => Err(WaveError::Truncated { container, expected, found }),
     }
-}
-
-/// The most bytes of samples that a recording may have: three days at 16 kHz.
-const MOST_BYTES: u64 = 1 << 33;
-
-/// Bytes read at once: what is set to zero just before is still in the cache.
-const BLOCK: usize = 1 << 18;
-
-/// Bytes that a header can make us reserve: two minutes at 16 kHz.
-const TRUSTED: u64 = 1 << 22;
-
-/// Reads up to `limit` bytes, or all there are, as samples in the file's byte order; also returns
-/// the number of bytes.
-fn read_samples(reader: &mut dyn Read, limit: Option<u64>) -> Result<(Vec<i16>, usize), WaveError> {
-    let mut reader = limited(reader, limit)?;
-    let mut samples: Vec<i16> = Vec::new();
-    reserve(&mut samples, trusted(limit) / 2)?;
-    let mut filled = 0;
-    loop {
-        let block = usize::try_from(reader.limit()).map_or(BLOCK, |left| left.min(BLOCK));
-        grow(&mut samples, (filled + block).div_ceil(2))?;
-        let read = read_up_to(&mut reader, &mut bytemuck::cast_slice_mut(&mut samples)[filled..filled + block])?;
-        filled += read;
-        if read < block || block == 0 {
-            check_length(filled)?;
-            return Ok((samples, filled));
-        }
-    }
-}
-
-/// Reads up to `limit` bytes, or all there are.
-fn read_bytes(reader: &mut dyn Read, limit: Option<u64>) -> Result<Vec<u8>, WaveError> {
-    let mut reader = limited(reader, limit)?;
-    let mut bytes = Vec::new();
-    reserve(&mut bytes, trusted(limit))?;
-    loop {
-        let filled = bytes.len();
-        let block = usize::try_from(reader.limit()).map_or(BLOCK, |left| left.min(BLOCK));
-        grow(&mut bytes, filled + block)?;
-        let read = read_up_to(&mut reader, &mut bytes[filled..])?;
-        bytes.truncate(filled + read);
-        if read < block || block == 0 {
-            check_length(bytes.len())?;
-            return Ok(bytes);
-        }
-    }
-}
-
-/// A reader that ends one byte behind the most that a recording may have, so that more can be told
-/// from that.
-fn limited(reader: &mut dyn Read, limit: Option<u64>) -> Result<io::Take<&mut dyn Read>, WaveError> {
-    if limit.is_some_and(|limit| limit > MOST_BYTES) {
-        return Err(WaveError::TooLong { limit: MOST_BYTES });
-    }
-    Ok(reader.take(limit.unwrap_or(MOST_BYTES + 1)))
-}
-
-fn check_length(bytes: usize) -> Result<(), WaveError> {
-    if bytes as u64 > MOST_BYTES { Err(WaveError::TooLong { limit: MOST_BYTES }) } else { Ok(()) }
-}
-
-/// As many bytes as are reserved because a header says so.
-fn trusted(limit: Option<u64>) -> usize {
-    usize::try_from(limit.unwrap_or(0).min(TRUSTED)).unwrap_or(0)
-}
-
-/// Reserves room for exactly that number of elements, which is an error where there is no memory
-/// for them.
-fn reserve<T>(samples: &mut Vec<T>, additional: usize) -> Result<(), WaveError> {
-    samples.try_reserve_exact(additional).map_err(|_| WaveError::NoMemory { bytes: additional * size_of::<T>() })
-}
-
-/// Makes a vector longer by zeros; its room doubles.
-fn grow<T: Default + Clone>(samples: &mut Vec<T>, len: usize) -> Result<(), WaveError> {
-    let more = len.saturating_sub(samples.len());
-    samples.try_reserve(more).map_err(|_| WaveError::NoMemory { bytes: len * size_of::<T>() })?;
-    samples.resize(len, T::default());
-    Ok(())
-}
-
-/// Fills `buffer` unless the stream ends first; returns how much was read.
-fn read_up_to(reader: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, WaveError> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(WaveError::Read(error)),
-        }
-    }
-    Ok(filled)
 }
 
 #[cfg(test)]

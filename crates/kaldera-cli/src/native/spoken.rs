@@ -27,16 +27,11 @@ pub(super) struct Taking {
 impl Taking {
     /// The one channel that is looked at.
     fn channel_of(&self, recording: &Recording, name: &dyn Display) -> Result<Recording, Error> {
-        match self.channel {
-            ChannelChoice::Mean => Ok(recording.mean()),
-            ChannelChoice::One(channel) => recording.channel(channel),
-            _ => {
-                if recording.num_channels() > 1 {
-                    tracing::warn!("{name}: the first of {} channels is taken", recording.num_channels());
-                }
-                recording.channel(0)
-            }
+        if self.channel == ChannelChoice::First && recording.num_channels() > 1 {
+            tracing::warn!("{name}: the first of {} channels is taken", recording.num_channels());
         }
+        let channel = self.channel.index(recording.num_channels())?;
+        Ok(channel.map_or_else(|| Ok(recording.mean()), |channel| recording.channel(channel))?)
     }
 }
 

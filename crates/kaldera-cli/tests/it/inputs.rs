@@ -279,7 +279,7 @@ fn rates_too_far_apart_are_refused_with_the_limit() {
 fn a_damaged_ogg_file_does_not_end_the_others() {
     let bench = Bench::new();
     bench.wav("in/z.wav", 16_000, 16_000.0);
-    let ogg = include_bytes!("../../../kaldera/tests/it/audio/tone.ogg");
+    let ogg = include_bytes!("../../../kaldera-audio/tests/it/audio/tone.ogg");
     fs::write(bench.path("in/a.ogg"), ogg).unwrap();
     for (number, step) in [3, 7, 11, 101, 997].into_iter().enumerate() {
         let mut damaged = ogg.to_vec();

@@ -10,11 +10,10 @@ use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kaldera_audio::Recording;
 use kaldi_io::lines::{LineError, Lines};
 
 use crate::Error;
-use crate::pipeline::formats::{self, Format};
-use crate::pipeline::recording::Recording;
 
 /// Endings of the files that a folder is searched for.
 const AUDIO: &[&str] = &["wav", "wave", "aif", "aifc", "aiff", "au", "caf", "nist", "snd", "sph", "w64"];
@@ -440,23 +439,22 @@ fn has_ending(path: &Path, endings: &[&str]) -> bool {
 /// The reason why a file without the extension of a supported audio format should be one of the
 /// recordings, and is not; `None` if it is not audio.
 fn not_listed(path: &Path) -> Option<Error> {
-    let in_file = |source| Error::Recording { path: path.to_owned(), source: Box::new(source) };
+    let in_file = |source| kaldera_audio::Error::Recording { path: path.to_owned(), source: Box::new(source) }.into();
     let mut head = Vec::new();
     // A FIFO may have no writer.
     if path.is_file() {
-        let read = File::open(path).and_then(|file| file.take(formats::HEAD as u64).read_to_end(&mut head));
+        let read =
+            File::open(path).and_then(|file| file.take(kaldera_audio::FORMAT_HEAD as u64).read_to_end(&mut head));
         if let Err(source) = read {
-            return Some(in_file(Error::Open { source }));
+            return Some(in_file(kaldera_audio::Error::Open { source }));
         }
     }
-    let format = Format::of(&head);
-    match format.error() {
-        Some(error) if format.is_audio() => Some(in_file(error)),
-        None if format.is_audio() => Some(Error::UnlistedFile { path: path.to_owned() }),
-        error if has_ending(path, formats::AUDIO_ENDINGS) => {
-            Some(in_file(error.unwrap_or_else(|| formats::not_audio(&head))))
+    match kaldera_audio::format_error(&head) {
+        None => Some(Error::UnlistedFile { path: path.to_owned() }),
+        Some(error) if kaldera_audio::is_audio(&head) || has_ending(path, kaldera_audio::AUDIO_ENDINGS) => {
+            Some(in_file(error))
         }
-        _ => None,
+        Some(_) => None,
     }
 }
 

@@ -13,23 +13,6 @@ pub(super) fn most_bytes(compressed: u64) -> u64 {
     compressed.saturating_mul(SWELLING).max(FREE)
 }
 
-/// Number of samples that any file of compressed audio may become: 1 GiB, four and a half hours
-/// at 16 kHz.
-#[cfg(any(feature = "symphonia", feature = "opus"))]
-const FREE_SAMPLES: u64 = 1 << 28;
-
-/// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, silence in
-/// FLAC 600 in two channels and 960 in eight, and silence in Opus, whose 20 ms are 1920 samples of
-/// two channels and 2 to 4 bytes, 960.
-#[cfg(any(feature = "symphonia", feature = "opus"))]
-const SAMPLES_PER_BYTE: u64 = 1024;
-
-/// The most samples, of all channels, that an audio file of so many bytes may become.
-#[cfg(any(feature = "symphonia", feature = "opus"))]
-pub(super) fn most_samples(bytes: u64) -> u64 {
-    FREE_SAMPLES.max(SAMPLES_PER_BYTE.saturating_mul(bytes))
-}
-
 /// The error for a member above the limit.
 pub(super) fn swells(limit: u64) -> io::Error {
     io::Error::other(format!("it decompresses to more than {limit} bytes, which is the limit for its size"))
@@ -70,13 +53,5 @@ mod tests {
         let exactly = Limited::new(io::repeat(b'x').take(FREE), 1);
         assert_eq!(io::copy(&mut { exactly }, &mut io::sink()).unwrap(), FREE);
         assert_eq!(most_bytes(FREE), FREE * SWELLING);
-    }
-
-    #[cfg(feature = "symphonia")]
-    #[test]
-    fn silence_in_flac_is_below_the_limit() {
-        // 50 minutes of two channels at 48 kHz, as ffmpeg writes them.
-        assert!(most_samples(506_000) >= 2 * 50 * 60 * 48_000);
-        assert_eq!(most_samples(0), FREE_SAMPLES);
     }
 }

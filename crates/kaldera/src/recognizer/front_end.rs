@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use kaldera_audio::OneChannel;
 use kaldi_feat::options::{OptionSet, OptionValue, Registry};
 use kaldi_feat::{
     Audio, FeatureKind, FeatureOptions, FrontEndOptions, FrontEndWorkspace, GlobalCmvn, PolyphaseResample,
@@ -11,7 +12,6 @@ use kaldi_feat::{
 use toml::{Table, Value};
 
 use crate::Error;
-use crate::pipeline::one_channel::OneChannel;
 use crate::recognizer::digital_silence::DigitalSilence;
 use crate::similar::did_you_mean;
 

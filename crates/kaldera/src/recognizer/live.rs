@@ -224,9 +224,10 @@ impl LiveRecognizer {
     fn take(&mut self, samples: &[f32]) -> Result<(), Error> {
         self.stream.accept(samples).map_err(|error| match error {
             // Counted from the start.
-            Error::NotFiniteSample { channel, value, .. } => {
+            Error::Audio(kaldera_audio::Error::NotFiniteSample { channel, value, .. }) => {
                 let at = samples.iter().position(|sample| !sample.is_finite()).unwrap_or_default();
-                Error::NotFiniteSample { sample: self.num_samples + at, channel, value }
+                let sample = self.num_samples + at;
+                kaldera_audio::Error::NotFiniteSample { sample, channel, value }.into()
             }
             error => error,
         })?;

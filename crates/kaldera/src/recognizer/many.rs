@@ -9,7 +9,7 @@ use kaldi_feat::Audio;
 
 use crate::Error;
 use crate::pipeline::ordered::{self, Weighed};
-use crate::pipeline::recording::Reader;
+use crate::pipeline::reader::{Reader, channel_of, frames_of};
 use crate::pipeline::{ChannelChoice, Failure, Inputs, ReadOptions, Summary, Utterance};
 use crate::recognizer::Recognizer;
 use crate::recognizer::parts::Parts;
@@ -249,8 +249,8 @@ fn with_audio<T>(
         let _span = tracing::error_span!("reading", key = utterance.key, file = %utterance.source).entered();
         reader.read(&utterance.source, utterance.span, &options.reading)?
     };
-    let range = recording.samples_of(utterance.span)?;
-    let channel = recording.channel_of(utterance, options.channel, range)?;
+    let range = frames_of(&recording, utterance.span)?;
+    let channel = channel_of(&recording, utterance, options.channel, range)?;
     let mut samples = vec![];
     work(&Audio::new(channel.samples(&mut samples), recording.samp_freq()).with_key(&utterance.key))
 }

@@ -106,7 +106,8 @@ impl RecognizerStream {
             samples => &samples.to_f32(),
         };
         if let Some(at) = samples.iter().position(|sample| !sample.is_finite()) {
-            return Err(Error::NotFiniteSample { sample: self.num_samples + at, channel: 0, value: samples[at] });
+            let sample = self.num_samples + at;
+            return Err(kaldera_audio::Error::NotFiniteSample { sample, channel: 0, value: samples[at] }.into());
         }
         self.num_samples += samples.len();
         self.loudness.accept(samples);

@@ -1,43 +1,13 @@
-//! Damaged recordings and lists: errors may come of them, and nothing worse. How to search longer
+//! Damaged lists and models: errors may come of them, and nothing worse. How to search longer
 //! stands in `kaldera-fuzz`.
 
 use std::fs;
 
-use kaldera::Recording;
 use kaldera::feat::Audio;
 use kaldera::network::ParameterStore;
-use kaldera::pipeline::{Inputs, ReadOptions};
+use kaldera::pipeline::Inputs;
 use kaldera::recognizer::Recognizer;
 use kaldera_fuzz::fuzz;
-
-#[test]
-fn recordings() {
-    fuzz!("recordings", |bytes| {
-        for allow_truncated in [false, true] {
-            let read = Recording::read(bytes, &ReadOptions::default().with_allow_truncated(allow_truncated));
-            if let Ok(recording) = read {
-                assert!(recording.num_channels() > 0 && recording.samp_freq() > 0.0);
-                let channel = recording.channel(recording.num_channels() - 1).expect("a channel");
-                assert_eq!(channel.num_samples(), recording.num_samples());
-            }
-        }
-    });
-}
-
-/// Checksums are right, so that damage goes on to the decoder.
-#[cfg(feature = "opus")]
-#[test]
-fn opus() {
-    fuzz!("opus", |bytes| {
-        let bytes = crate::ogg::with_checksums(bytes.to_vec());
-        for allow_truncated in [false, true] {
-            let read = Recording::read(&bytes[..], &ReadOptions::default().with_allow_truncated(allow_truncated));
-            if let Ok(recording) = read {
-                assert!(recording.num_samples() > 0 && recording.samples().iter().all(|sample| sample.is_finite()));
-            }
-        }
-    });
-}
 
 #[test]
 fn lists() {

@@ -3,8 +3,6 @@
 mod first_steps;
 mod fuzz;
 mod live;
-#[cfg(feature = "opus")]
-mod ogg;
 mod papers;
 mod pipeline;
 mod recognizer;

@@ -204,7 +204,7 @@ fn what_a_recording_must_have_can_be_chosen() {
     assert!(run(Pipeline::new(&fbank).channel(1)).0 != first);
     assert!(matches!(
         run(Pipeline::new(&fbank).channel(2)).1.failures[0].source,
-        Error::NoSuchChannel { channel: 2, channels: 2 }
+        Error::Audio(kaldera::audio::Error::NoSuchChannel { channel: 2, channels: 2 })
     ));
     assert!(matches!(run(Pipeline::new(&fbank).min_seconds(0.5)).1.failures[0].source, Error::TooShort { .. }));
 

@@ -62,40 +62,12 @@ pub enum WaveError {
     /// Zero channels.
     #[error("a WAV header with no channels; copy or record it again")]
     NoChannels,
-    /// Numbers that no recording has.
-    #[error(
-        "the {container} header has {channels} channels at {samp_freq} Hz, and a recording has 1 to 256 at 100 Hz to 2 MHz: it is damaged; copy or record it again"
-    )]
-    Layout {
-        /// The format of the file.
-        container: &'static str,
-        /// Channels in the header.
-        channels: u64,
-        /// Samples per second in the header.
-        samp_freq: f64,
-    },
     /// A header whose parts cannot all be right.
     #[error("the {container} header contradicts itself: {what}; copy or record it again")]
     Contradiction {
         /// The format of the file.
         container: &'static str,
         /// The parts.
-        what: String,
-    },
-    /// Samples of an encoding that is not read.
-    #[error("{container} with {encoding}, which is not read; convert it, e.g. with 'ffmpeg -i IN OUT.wav'")]
-    UnreadEncoding {
-        /// The format of the file.
-        container: &'static str,
-        /// The encoding of the samples.
-        encoding: String,
-    },
-    /// Bytes where a block of ADPCM should begin.
-    #[error("damaged: block {block} of its ADPCM samples begins with {what}; copy it again")]
-    AdpcmBlock {
-        /// Which block, counted from 0.
-        block: usize,
-        /// What stands there.
         what: String,
     },
     /// 8, 24 or 32 bits, which Kaldi's reader refuses.

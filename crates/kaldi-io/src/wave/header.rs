@@ -1,192 +1,119 @@
-//! The header of a WAV file, in all its varieties.
+//! RIFF headers of WAV files, in all their varieties.
+//!
+//! ```
+//! use kaldi_io::wave::header::{Header, MU_LAW};
+//! use kaldi_io::wave::WaveError;
+//!
+//! let mut file = &b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x07\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x02\0\0\0\x80\xff"[..];
+//! let header = Header::read(&mut file, &[*b"RIFF"], |_| Ok::<(), WaveError>(()))?;
+//! assert_eq!((header.format.tag, header.format.sample_rate, header.data_size), (MU_LAW, 8000, 2));
+//! assert_eq!(file, [0x80, 0xff]);
+//! # Ok::<(), WaveError>(())
+//! ```
 
 use std::io::Read;
 
-use tracing::{debug, warn};
-
-use crate::rxfilename::Skip;
-use crate::wave::adpcm::MICROSOFT_COEFFICIENTS;
 use crate::wave::error::WaveError;
 use crate::wave::fields::{HeaderReader, printable};
 
-/// What a WAV header says.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct WaveInfo {
-    /// Samples per second.
-    pub samp_freq: f32,
-    /// Number of channels, at least 1.
-    pub num_channels: usize,
-    /// Samples per channel; `None` if the header was written while streaming, so that only the end
-    /// of the file tells.
-    pub num_samples: Option<u32>,
-    pub(super) big_endian: bool,
-}
-
-impl WaveInfo {
-    /// Reads the header, up to the first byte of the samples, in many small reads: give it a
-    /// buffered reader.
-    ///
-    /// # Errors
-    /// Everything but [`WaveError::Empty`] and the write errors.
-    pub fn read(mut reader: impl Read) -> Result<WaveInfo, WaveError> {
-        Self::read_from(&mut reader)
-    }
-
-    fn read_from(reader: &mut dyn Read) -> Result<WaveInfo, WaveError> {
-        let header = Header::read(reader, Format::check_as_kaldi)?;
-        let Header { format, big_endian, riff_size, before_data, data_size, .. } = header;
-        let streamed = matches!(riff_size, 0 | u32::MAX) || matches!(data_size, 0 | u32::MAX | 0x7FFF_F000);
-        if streamed {
-            debug!(
-                "RIFF chunk size {riff_size}, data chunk size {data_size}: 'stream mode', reading data to the end of the file"
-            );
-        } else if (before_data + u64::from(data_size)).abs_diff(u64::from(riff_size)) > 1 {
-            // One byte of difference is the padding of an odd chunk.
-            warn!(
-                "by its header the RIFF chunk has {riff_size} bytes, by its parts up to the samples' end {}; what follows is not read",
-                before_data + u64::from(data_size)
-            );
-        }
-        Ok(WaveInfo {
-            samp_freq: format.sample_rate as f32,
-            num_channels: usize::from(format.channels),
-            num_samples: (!streamed).then(|| data_size / (2 * u32::from(format.channels))),
-            big_endian,
-        })
-    }
-
-    /// Length in seconds, or `None` if the header was written while streaming.
-    pub fn duration(&self) -> Option<f32> {
-        self.num_samples.map(|samples| samples as f32 / self.samp_freq)
-    }
-
-    /// Bytes of sample data that the header promises.
-    pub(super) fn data_bytes(&self) -> Option<u64> {
-        self.num_samples.map(|samples| u64::from(samples) * 2 * self.num_channels as u64)
-    }
-
-    /// Goes behind the samples, where an archive goes on.
-    pub(crate) fn skip_data(&self, reader: &mut dyn Skip) -> Result<(), WaveError> {
-        reader.skip(self.data_bytes().unwrap_or(u64::MAX)).map_err(WaveError::Read)?;
-        Ok(())
-    }
-}
-
 /// Format tag of plain PCM.
-pub(super) const PCM: u16 = 1;
+pub const PCM: u16 = 1;
 /// Format tag of Microsoft's ADPCM.
-pub(super) const MICROSOFT_ADPCM: u16 = 2;
+pub const MICROSOFT_ADPCM: u16 = 2;
 /// Format tag of floating-point samples.
-pub(super) const FLOAT: u16 = 3;
+pub const FLOAT: u16 = 3;
 /// Format tag of G.711 A-law.
-pub(super) const A_LAW: u16 = 6;
+pub const A_LAW: u16 = 6;
 /// Format tag of G.711 mu-law.
-pub(super) const MU_LAW: u16 = 7;
+pub const MU_LAW: u16 = 7;
 /// Format tag of IMA's ADPCM.
-pub(super) const IMA_ADPCM: u16 = 0x11;
-/// Format tag that sends the reader to a GUID further on.
-pub(super) const EXTENSIBLE: u16 = 0xFFFE;
-/// That GUID for PCM, as the four integers that it is stored as. The first is the format tag, the
-/// others are the same for all.
+pub const IMA_ADPCM: u16 = 0x11;
+/// Format tag of a `fmt ` chunk with a GUID, which contains the tag of the samples.
+pub const EXTENSIBLE: u16 = 0xFFFE;
+/// The GUID of PCM, as the four integers that it is stored as. The first is the format tag, the
+/// others are the same for all tags.
 pub(super) const PCM_GUID: [u32; 4] = [0x0000_0001, 0x0010_0000, 0xAA00_0080, 0x719B_3800];
-/// The others of the GUIDs of ambisonic B-format, SUBTYPE_AMBISONIC_B_FORMAT_PCM and its sibling of
-/// floating point.
+/// The last three integers of the GUIDs of ambisonic B-format.
 const REST_OF_AMBISONIC: [u32; 3] = [0x11D3_0721, 0xC1C8_4486, 0x0000_00CA];
+/// The pairs of coefficients that all encoders of Microsoft's ADPCM use, in units of 1/256.
+pub const MICROSOFT_COEFFICIENTS: [[i32; 2]; 7] =
+    [[256, 0], [512, -256], [0, 0], [192, 64], [240, 0], [460, -208], [392, -232]];
 
-/// What all headers have, whatever is read of them.
+/// The fields of a header.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Header {
-    pub(super) big_endian: bool,
-    pub(super) format: Format,
-    pub(super) riff_size: u32,
+#[non_exhaustive]
+pub struct Header {
+    /// `true` for RIFX files.
+    pub big_endian: bool,
+    /// The `fmt ` chunk.
+    pub format: Format,
+    /// Size of the RIFF chunk.
+    pub riff_size: u32,
     /// Bytes of the RIFF chunk before the samples.
-    pub(super) before_data: u64,
-    pub(super) data_size: u32,
-    /// The size of the samples in RF64 and BW64 files, where 32 bits are too few.
-    pub(super) long_data_size: Option<u64>,
+    pub before_data: u64,
+    /// Size of the `data` chunk.
+    pub data_size: u32,
+    /// Size of the samples in RF64 and BW64 files, for which 32 bits are too few.
+    pub long_data_size: Option<u64>,
 }
 
 /// A `fmt ` chunk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Format {
-    /// Of an extensible chunk the tag in its GUID; [`EXTENSIBLE`] if the GUID is none of a format
-    /// tag.
-    pub(super) tag: u16,
-    pub(super) is_extensible: bool,
-    /// Whether the GUID is that of sound fields, B-format, in channels of any meaning.
-    pub(super) is_ambisonic: bool,
-    pub(super) channels: u16,
-    pub(super) sample_rate: u32,
-    pub(super) byte_rate: u32,
-    pub(super) block_align: u16,
-    pub(super) bits: u16,
-    /// Samples per channel in a block of ADPCM; 0 where the chunk does not say.
-    pub(super) block_samples: u16,
-    /// Whether Microsoft's ADPCM has coefficients of its own.
-    pub(super) has_own_coefficients: bool,
-}
-
-impl Format {
-    /// Kaldi reads 16-bit PCM, and nothing that contradicts itself.
-    fn check_as_kaldi(&self) -> Result<(), WaveError> {
-        let Self { tag, is_extensible, is_ambisonic, channels, sample_rate, byte_rate, block_align, bits, .. } = *self;
-        if tag != PCM || is_ambisonic {
-            return Err(if is_extensible { WaveError::ExtensibleNotPcm } else { WaveError::NotPcm { format: tag } });
-        }
-        if channels == 0 {
-            return Err(WaveError::NoChannels);
-        }
-        if bits != 16 {
-            return Err(WaveError::BitsPerSample { bits });
-        }
-        if u64::from(byte_rate) != u64::from(sample_rate) * 2 * u64::from(channels) {
-            return Err(WaveError::ByteRate { found: byte_rate, sample_rate, channels });
-        }
-        if u32::from(block_align) != 2 * u32::from(channels) {
-            return Err(WaveError::BlockAlign { found: block_align, channels });
-        }
-        Ok(())
-    }
+#[non_exhaustive]
+pub struct Format {
+    /// The format tag. For an extensible chunk the tag in its GUID; [`EXTENSIBLE`] if the GUID has
+    /// none.
+    pub tag: u16,
+    /// `true` for an extensible chunk.
+    pub is_extensible: bool,
+    /// `true` if the GUID is of ambisonic B-format, whose channels are not loudspeakers.
+    pub is_ambisonic: bool,
+    /// Number of channels.
+    pub channels: u16,
+    /// Samples per second.
+    pub sample_rate: u32,
+    /// Bytes per second.
+    pub byte_rate: u32,
+    /// Bytes of a frame, or of a block of ADPCM.
+    pub block_align: u16,
+    /// Bits per sample.
+    pub bits: u16,
+    /// Samples per channel in a block of ADPCM; 0 if the chunk does not state it.
+    pub block_samples: u16,
+    /// `true` if Microsoft's ADPCM has other coefficients than [`MICROSOFT_COEFFICIENTS`].
+    pub has_own_coefficients: bool,
 }
 
 impl Header {
-    /// Reads a RIFF or RIFX file up to the first byte of its samples. `check` looks at the format
-    /// before anything behind it is read.
-    fn read(reader: &mut dyn Read, check: fn(&Format) -> Result<(), WaveError>) -> Result<Header, WaveError> {
-        Self::read_of(reader, &[*b"RIFF", *b"RIFX"], check)
-    }
-
-    /// As [`read`](Self::read), and also RF64 and BW64 files.
-    pub(super) fn read_any(
-        reader: &mut dyn Read,
-        check: fn(&Format) -> Result<(), WaveError>,
-    ) -> Result<Header, WaveError> {
-        Self::read_of(reader, &[*b"RIFF", *b"RIFX", *b"RF64", *b"BW64"], check)
-    }
-
-    fn read_of(
+    /// Reads a file up to the first byte of its samples, in many small reads. `accepted` are the
+    /// tags with which the file may begin: `RIFF`, `RIFX`, `RF64`, `BW64`. `check` gets the format
+    /// before the bytes behind it are read.
+    ///
+    /// # Errors
+    /// [`WaveError`] for a header that is none; the errors of `check`.
+    pub fn read<E: From<WaveError>>(
         reader: &mut dyn Read,
         accepted: &[[u8; 4]],
-        check: fn(&Format) -> Result<(), WaveError>,
-    ) -> Result<Header, WaveError> {
+        check: impl FnOnce(&Format) -> Result<(), E>,
+    ) -> Result<Header, E> {
         let mut reader = HeaderReader::new(reader, "WAV");
         let riff = reader.tag("RIFF")?;
         if !accepted.contains(&riff) {
-            return Err(WaveError::NotRiff { found: printable(riff) });
+            return Err(WaveError::NotRiff { found: printable(riff) }.into());
         }
         reader.big_endian = &riff == b"RIFX";
         let riff_size = reader.u32("the size of the RIFF chunk")?;
         reader.read = 0;
         let wave = reader.tag("WAVE")?;
         if &wave != b"WAVE" {
-            return Err(WaveError::NotWave { found: printable(wave) });
+            return Err(WaveError::NotWave { found: printable(wave) }.into());
         }
         let mut long_data_size = None;
         let mut tag = reader.tag("the fmt chunk")?;
         while &tag != b"fmt " {
             if &tag == b"data" {
-                return Err(reader.contradiction("samples before the fmt chunk that describes them".to_owned()));
+                let message = "samples before the fmt chunk that describes them".to_owned();
+                return Err(reader.contradiction(message).into());
             }
             let size = reader.u32("the fmt chunk")?;
             if &tag == b"ds64" && size >= 16 && matches!(&riff, b"RF64" | b"BW64") {
@@ -199,7 +126,8 @@ impl Header {
             tag = reader.tag_after(size, "the fmt chunk")?;
         }
         let mut size = reader.u32("the size of the fmt chunk")?;
-        let format = reader.format(size, check)?;
+        let format = Format::read(&mut reader, size)?;
+        check(&format)?;
         tag = reader.tag_after(size, "the data chunk")?;
         while &tag != b"data" {
             size = reader.u32("the data chunk")?;
@@ -212,78 +140,77 @@ impl Header {
     }
 }
 
-impl HeaderReader<'_> {
+impl Format {
     /// Reads a `fmt ` chunk of `size` bytes.
-    pub(super) fn format(
-        &mut self,
-        size: u32,
-        check: fn(&Format) -> Result<(), WaveError>,
-    ) -> Result<Format, WaveError> {
+    ///
+    /// # Errors
+    /// [`WaveError::ShortFormat`], [`WaveError::MalformedExtensible`],
+    /// [`WaveError::UnexpectedEnd`], [`WaveError::Read`].
+    pub fn read(reader: &mut HeaderReader<'_>, size: u32) -> Result<Self, WaveError> {
         const FIELDS: &str = "the end of the fmt chunk";
-        let mut format = Format {
-            tag: self.u16(FIELDS)?,
+        let mut format = Self {
+            tag: reader.u16(FIELDS)?,
             is_extensible: false,
             is_ambisonic: false,
-            channels: self.u16(FIELDS)?,
-            sample_rate: self.u32(FIELDS)?,
-            byte_rate: self.u32(FIELDS)?,
-            block_align: self.u16(FIELDS)?,
-            bits: self.u16(FIELDS)?,
+            channels: reader.u16(FIELDS)?,
+            sample_rate: reader.u32(FIELDS)?,
+            byte_rate: reader.u32(FIELDS)?,
+            block_align: reader.u16(FIELDS)?,
+            bits: reader.u16(FIELDS)?,
             block_samples: 0,
             has_own_coefficients: false,
         };
         if format.tag == EXTENSIBLE {
             format.is_extensible = true;
-            (format.tag, format.is_ambisonic) = self.extension(size)?;
-            self.skip(u64::from(size - 40))?;
+            (format.tag, format.is_ambisonic) = extension(reader, size)?;
+            reader.skip(u64::from(size - 40))?;
         } else {
             if size < 16 && matches!(format.tag, PCM | FLOAT | A_LAW | MU_LAW) {
                 return Err(WaveError::ShortFormat { size });
             }
-            let read = 16 + if size >= 20 { self.adpcm(size, &mut format)? } else { 0 };
-            self.skip(u64::from(size.saturating_sub(read)))?;
+            let read = 16 + if size >= 20 { format.adpcm(reader, size)? } else { 0 };
+            reader.skip(u64::from(size.saturating_sub(read)))?;
         }
-        check(&format)?;
         Ok(format)
     }
 
-    /// What the two kinds of ADPCM have behind the 16 bytes of all `fmt ` chunks; returns how many
-    /// bytes it has read.
-    fn adpcm(&mut self, size: u32, format: &mut Format) -> Result<u32, WaveError> {
+    /// Reads the fields of ADPCM behind the 16 bytes of all `fmt ` chunks; returns the number of
+    /// bytes read.
+    fn adpcm(&mut self, reader: &mut HeaderReader<'_>, size: u32) -> Result<u32, WaveError> {
         const FIELDS: &str = "the end of the fmt chunk of ADPCM";
         const COEFFICIENTS: u32 = 4 * MICROSOFT_COEFFICIENTS.len() as u32;
-        if !matches!(format.tag, MICROSOFT_ADPCM | IMA_ADPCM) {
+        if !matches!(self.tag, MICROSOFT_ADPCM | IMA_ADPCM) {
             return Ok(0);
         }
-        let _extra = self.u16(FIELDS)?;
-        format.block_samples = self.u16(FIELDS)?;
-        if format.tag == IMA_ADPCM || size < 22 + COEFFICIENTS {
+        let _extra = reader.u16(FIELDS)?;
+        self.block_samples = reader.u16(FIELDS)?;
+        if self.tag == IMA_ADPCM || size < 22 + COEFFICIENTS {
             return Ok(4);
         }
-        let count = self.u16(FIELDS)?;
+        let count = reader.u16(FIELDS)?;
         // Blocks of more pairs than all encoders use are refused one by one.
-        format.has_own_coefficients = usize::from(count) < MICROSOFT_COEFFICIENTS.len();
+        self.has_own_coefficients = usize::from(count) < MICROSOFT_COEFFICIENTS.len();
         for expected in MICROSOFT_COEFFICIENTS.as_flattened() {
-            let found = i32::from(self.u16(FIELDS)?.cast_signed());
-            format.has_own_coefficients |= found != *expected;
+            let found = i32::from(reader.u16(FIELDS)?.cast_signed());
+            self.has_own_coefficients |= found != *expected;
         }
         Ok(6 + COEFFICIENTS)
     }
+}
 
-    /// The rest of a WAVE_FORMAT_EXTENSIBLE chunk: the format tag in its GUID, and whether that is of
-    /// sound fields.
-    fn extension(&mut self, size: u32) -> Result<(u16, bool), WaveError> {
-        const FIELDS: &str = "the end of the extensible fmt chunk";
-        let extra = self.u16(FIELDS)?;
-        if size < 40 || extra < 22 {
-            return Err(WaveError::MalformedExtensible { size, extra });
-        }
-        let _valid_bits = self.u16(FIELDS)?;
-        let _channel_mask = self.u32(FIELDS)?;
-        let [tag, rest @ ..] = [self.u32(FIELDS)?, self.u32(FIELDS)?, self.u32(FIELDS)?, self.u32(FIELDS)?];
-        let [_, rest_of_all @ ..] = PCM_GUID;
-        let is_ambisonic = rest == REST_OF_AMBISONIC;
-        let is_known = is_ambisonic || rest == rest_of_all;
-        Ok((u16::try_from(tag).ok().filter(|_| is_known).unwrap_or(EXTENSIBLE), is_ambisonic))
+/// Reads the rest of a WAVE_FORMAT_EXTENSIBLE chunk: the format tag in its GUID, and `true` if the
+/// GUID is of ambisonic B-format.
+fn extension(reader: &mut HeaderReader<'_>, size: u32) -> Result<(u16, bool), WaveError> {
+    const FIELDS: &str = "the end of the extensible fmt chunk";
+    let extra = reader.u16(FIELDS)?;
+    if size < 40 || extra < 22 {
+        return Err(WaveError::MalformedExtensible { size, extra });
     }
+    let _valid_bits = reader.u16(FIELDS)?;
+    let _channel_mask = reader.u32(FIELDS)?;
+    let [tag, rest @ ..] = [reader.u32(FIELDS)?, reader.u32(FIELDS)?, reader.u32(FIELDS)?, reader.u32(FIELDS)?];
+    let [_, rest_of_all @ ..] = PCM_GUID;
+    let is_ambisonic = rest == REST_OF_AMBISONIC;
+    let is_known = is_ambisonic || rest == rest_of_all;
+    Ok((u16::try_from(tag).ok().filter(|_| is_known).unwrap_or(EXTENSIBLE), is_ambisonic))
 }

@@ -10,7 +10,7 @@ use kaldi_io::rxfilename::{self, Input};
 use kaldi_io::segments::Segments;
 use kaldi_io::specifier::{Rspecifier, Wspecifier};
 use kaldi_io::table::{IndexedArchive, RandomAccessReader, SequentialReader, TableWriter};
-use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveInfo};
+use kaldi_io::wave::{WaveData, WaveError, WaveInfo};
 use kaldi_io::{Error, Holder, HtkMatrix, IntegerVector, SphinxMatrix, wxfilename};
 use kaldi_matrix::codec::MatrixHeader;
 use kaldi_matrix::{
@@ -91,27 +91,12 @@ fn archives() {
 #[test]
 fn wav() {
     fuzz!("wav", |bytes| {
-        let audio = WaveAudio::read(bytes);
-        if let Ok(audio) = &audio {
-            assert_eq!(audio.samples.len(), audio.num_samples() * audio.num_channels);
-            // ADPCM has two in a byte.
-            assert!(audio.num_samples() > 0 && audio.samples.len() <= 2 * bytes.len());
-        }
         let info = WaveInfo::read(&mut &bytes[..]);
         let Ok(wave) = WaveData::read(&mut &bytes[..]) else { return };
         let info = info.expect("the recording has a header");
         assert_eq!((info.samp_freq, info.num_channels), (wave.samp_freq, wave.num_channels));
         assert!(info.num_samples.is_none_or(|samples| wave.num_samples() <= samples as usize));
         assert!(2 * wave.samples.len() <= bytes.len());
-        // Where only the size of the RIFF chunk is that of a stream, Kaldi reads more.
-        if let Ok(audio) = audio {
-            assert_eq!((audio.samp_freq, audio.num_channels), (wave.samp_freq, wave.num_channels));
-            assert!(audio.samples.len() <= wave.samples.len());
-        }
-        let mut written = Vec::new();
-        if wave.write(&mut written).is_ok() && !wave.samples.is_empty() {
-            assert_eq!(WaveData::read(&mut &written[..]).expect("what was written can be read"), wave);
-        }
     });
 }
 
@@ -277,30 +262,6 @@ fn write_corpora() {
     let mut odd_list = plain.clone();
     odd_list.splice(36..36, *b"LIST\x05\0\0\0INFOa\0");
     odd_list[4] += 14;
-    let other = |tag: u8, bits: u8| {
-        let mut bytes = plain.clone();
-        (bytes[20], bytes[34]) = (tag, bits);
-        bytes[32] = bits / 8;
-        bytes[28..32].copy_from_slice(&(8000 * u32::from(bits / 8)).to_le_bytes());
-        bytes
-    };
-    let mut rf64 = plain.clone();
-    rf64[..4].copy_from_slice(b"RF64");
-    rf64[4..8].fill(0xff);
-    rf64[40..44].fill(0xff);
-    rf64.splice(12..12, *b"ds64\x1c\0\0\0\x4e\0\0\0\0\0\0\0\x0a\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\0\0\0\0");
-    for (name, bytes) in [
-        ("u8", other(1, 8)),
-        ("i24", other(1, 24)),
-        ("f32", other(3, 32)),
-        ("f64", other(3, 64)),
-        ("a-law", other(6, 8)),
-        ("mu-law", other(7, 8)),
-        ("rf64", rf64),
-    ] {
-        assert!(WaveAudio::read(&bytes[..]).is_ok(), "{name}");
-        fs::write(recordings.join(name), bytes).expect("a file");
-    }
     for (name, bytes) in [
         ("odd-list", odd_list),
         ("plain", plain.clone()),

@@ -7,10 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use kaldera::Error;
+use kaldera::audio::{ChannelChoice, Error, FORMAT_HEAD, WaveError, WaveFormat, WaveSamples, format_name};
 use kaldera::feat::Interleaved;
-use kaldera::io::wave::{WaveError, WaveFormat, WaveSamples};
-use kaldera::pipeline::{ChannelChoice, FORMAT_HEAD, format_name};
 
 use crate::native::Trouble;
 
@@ -103,20 +101,15 @@ impl Source {
 
 /// Refuses a channel that is not there; warns of channels that are not taken.
 fn check_channel(channel: ChannelChoice, channels: usize) -> Result<(), Error> {
-    match (channel, channels) {
-        (ChannelChoice::One(channel), channels) if channel >= channels => {
-            Err(Error::NoSuchChannel { channel, channels })
-        }
-        (ChannelChoice::First, 2..) => {
-            tracing::warn!("standard input has {channels} channels; taking the first");
-            Ok(())
-        }
-        _ => Ok(()),
+    channel.index(channels)?;
+    if channel == ChannelChoice::First && channels > 1 {
+        tracing::warn!("standard input has {channels} channels; taking the first");
     }
+    Ok(())
 }
 
 /// The samples that are taken of these bytes; what is left of a frame at the end is none.
-fn samples(format: &WaveFormat, channel: ChannelChoice, bytes: &[u8]) -> Result<Vec<f32>, WaveError> {
+fn samples(format: &WaveFormat, channel: ChannelChoice, bytes: &[u8]) -> Result<Vec<f32>, Error> {
     let all = match format.decode(bytes)? {
         WaveSamples::I16(samples) => samples.into_iter().map(f32::from).collect(),
         WaveSamples::F32(samples) => samples,

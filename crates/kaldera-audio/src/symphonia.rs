@@ -1,0 +1,300 @@
+//! FLAC, MP3 and Ogg Vorbis by symphonia.
+//!
+//! symphonia skips damaged parts and goes on behind them, so that all later samples would come
+//! too early. The frames of MP3, the pages of Ogg and the numbers of FLAC's samples reveal this.
+
+use std::io::{Cursor, ErrorKind};
+use std::iter;
+use std::ops::Range;
+
+use crate::uncompressed::check_layout;
+use kaldera_base::panics::catch;
+use memchr::memmem;
+use symphonia::core::codecs::audio::well_known::{CODEC_ID_FLAC, CODEC_ID_MP3};
+use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
+use symphonia::core::errors::Error as SymphoniaError;
+use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
+use symphonia::core::io::{MediaSourceStream, MediaSourceStreamOptions};
+use symphonia::core::units::Duration;
+use symphonia::default::formats::{FlacReader, MpaReader, OggReader, WavReader};
+
+use crate::compressed::most_samples;
+use crate::compressed::take_what_comes_before;
+use crate::error::Error;
+use crate::formats::{self, Format};
+use crate::mpeg::{self, Frames, Part};
+use crate::ogg::Pages;
+use crate::recording::{FULL_SCALE, Recording};
+
+/// Decodes the first audio track of a file, and the tracks that are chained to it.
+///
+/// A damaged or truncated file is an error, not a shorter recording, unless `allow_truncated` is
+/// true, which takes the samples before the damage. A panic of the decoder is an error.
+pub(crate) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
+    catch(|| decode_up_to(most_samples(bytes.len() as u64), bytes, allow_truncated)).unwrap_or_else(|message| {
+        Err(Error::Decoder { format: "audio", message: format!("the decoder gave up ({message})") })
+    })
+}
+
+/// Decodes a file of at most `most` samples.
+fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
+    let begin = if bytes.starts_with(b"ID3") { mpeg::tags(bytes) } else { 0 };
+    if begin == bytes.len() && begin > 0 {
+        return Err(Error::NoEnd { format: "MP3" });
+    }
+    let head = &bytes[begin..bytes.len().min(begin + formats::FORMAT_HEAD)];
+    let container = Format::of(head);
+    // Behind a tag.
+    if let Some(error) = container.error() {
+        return Err(error);
+    }
+    // The decoder does not recognise frames that contradict the header, and reports a missing
+    // end.
+    if let Some(&[high, middle, low]) = head.strip_prefix(b"fLaC").and_then(|info| info.get(14..)?.first_chunk()) {
+        check_layout("FLAC", 1, f64::from(u32::from_be_bytes([0, high, middle, low]) >> 4))?;
+    }
+    let all = |range: Range<usize>| vec![Part { range, has_length: true }];
+    let (name, parts, damage) = match container {
+        Format::Other { name: "Ogg" } => {
+            let Pages { len, damage, .. } = Pages::read(&bytes[begin..], "Ogg");
+            ("Ogg", all(begin..begin + len), damage)
+        }
+        Format::Other { name: "FLAC" } => ("FLAC", flac_streams(bytes, begin), None),
+        Format::Wave => ("WAV", all(begin..bytes.len()), None),
+        _ => match Frames::read(bytes) {
+            Some(Frames { parts, damage }) => ("MP3", parts, damage),
+            None if begin > 0 => {
+                let message = "no frame follows its ID3 tag".to_owned();
+                return Err(Error::Decoder { format: "MP3", message });
+            }
+            None => return Err(formats::not_audio(bytes)),
+        },
+    };
+    let mut decoded = Decoded { container: name, samples: Vec::new(), layout: None, most };
+    let ended = parts.iter().try_for_each(|part| decoded.read_part(&bytes[part.range.clone()], part.has_length));
+    let ended = match (ended, damage) {
+        (Err(error @ (Error::TooManySamples { .. } | Error::NoMemory { .. })), _) => Err(error),
+        (_, Some(damage)) => Err(damage),
+        (ended, None) => ended,
+    };
+    take_what_comes_before(ended, &decoded.samples, allow_truncated)?;
+    let (rate, num_channels) =
+        decoded.layout.ok_or_else(|| Error::Decoder { format: name, message: "no samples in it".to_owned() })?;
+    Ok(Recording::interleaved(decoded.samples, num_channels, rate as f32))
+}
+
+/// The streams of a FLAC file, which are several where files were joined. The decoder would take
+/// tags, or another stream, for a part of the last frame.
+fn flac_streams(bytes: &[u8], begin: usize) -> Vec<Part> {
+    // With the header of the first block, which may be the last one too.
+    let begins = |place: &usize| matches!(bytes[place + 4..], [0 | 0x80, 0, 0, 34, ..]);
+    let others = memmem::find_iter(&bytes[begin..], b"fLaC").map(|place| begin + place).filter(begins);
+    let others = others.filter(|&place| place > begin);
+    let places: Vec<_> = iter::once(begin).chain(others).chain([bytes.len()]).collect();
+    let stream = |place: &[usize]| {
+        let len = mpeg::without_tags(&bytes[place[0]..place[1]]).len();
+        Part { range: place[0]..place[0] + len, has_length: true }
+    };
+    places.windows(2).map(stream).collect()
+}
+
+/// The samples decoded so far.
+struct Decoded {
+    /// The format of the file.
+    container: &'static str,
+    samples: Vec<f32>,
+    /// The rate and the number of channels.
+    layout: Option<(u32, usize)>,
+    /// The most samples that there may be.
+    most: u64,
+}
+
+impl Decoded {
+    /// Decodes a part of a file. If an MP3 file has no length in it, symphonia guesses one, and
+    /// would cut off the samples beyond.
+    fn read_part(&mut self, bytes: &[u8], has_length: bool) -> Result<(), Error> {
+        let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
+        let options = FormatOptions::default();
+        // Not symphonia's probe, which would search for another format in the bytes that follow.
+        let reader: symphonia::core::errors::Result<Box<dyn FormatReader + '_>> = match self.container {
+            "Ogg" => OggReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+            "FLAC" => FlacReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+            "WAV" => WavReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+            _ => MpaReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+        };
+        let mut reader = reader.map_err(|error| self.error(error))?;
+        self.read_all(&mut *reader, bytes, has_length)
+    }
+
+    fn error(&self, error: SymphoniaError) -> Error {
+        let format = self.container;
+        match error {
+            SymphoniaError::IoError(error) if error.kind() == ErrorKind::UnexpectedEof => Error::NoEnd { format },
+            SymphoniaError::Unsupported(what) => formats::unread_encoding(format, what),
+            error => self.damaged(error.to_string()),
+        }
+    }
+
+    fn damaged(&self, message: String) -> Error {
+        Error::Decoder { format: self.container, message }
+    }
+
+    fn read_all(&mut self, format: &mut dyn FormatReader, bytes: &[u8], has_length: bool) -> Result<(), Error> {
+        // Once for each of the streams that are chained, as in Ogg, and mostly once.
+        loop {
+            let track = format.default_track(TrackType::Audio);
+            let parameters =
+                track.and_then(|track| Some((track.id, track.codec_params.as_ref()?.audio()?, track.num_frames)));
+            let Some((id, parameters, num_frames)) = parameters else {
+                return Err(formats::unread_encoding(self.container, "no audio track"));
+            };
+            if let (Some(rate), Some(channels)) = (parameters.sample_rate, &parameters.channels) {
+                check_layout(self.container, channels.count() as u64, f64::from(rate))?;
+            }
+            // In other codecs the number is an estimate, or counts samples that are not to be
+            // heard.
+            let promised = num_frames.filter(|&promised| promised > 0 && parameters.codec == CODEC_ID_FLAC);
+            let mut decoder = symphonia::default::get_codecs()
+                .make_audio_decoder(parameters, &AudioDecoderOptions::default())
+                .map_err(|error| self.error(error))?;
+            let begin = self.samples.len();
+            let Ended { is_chained, last_packet } =
+                self.read_stream(format, id, &mut *decoder, has_length, promised.unwrap_or(0))?;
+            let (_, num_channels) = self.layout.unwrap_or((0, 1));
+            let found = ((self.samples.len() - begin) / num_channels.max(1)) as u64;
+            if let Some(expected) = promised.filter(|&promised| found < promised) {
+                return Err(Error::Truncated { format: "FLAC", expected, found, unit: "samples" });
+            }
+            if let Some(expected) = promised.filter(|&promised| promised < found) {
+                tracing::warn!("the FLAC header promises {expected} samples, and there are {found}: taking all");
+            }
+            // symphonia does not recognise a frame with a wrong checksum.
+            if self.container == "FLAC" && promised.is_none() && !bytes.ends_with(&last_packet) {
+                return Err(Error::NoEnd { format: "FLAC" });
+            }
+            if !is_chained {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Decodes to the end, or to the beginning of another stream. Samples beyond the `promised`
+    /// samples of each channel are no damage; `promised` is 0 if the number is unknown.
+    fn read_stream(
+        &mut self,
+        format: &mut dyn FormatReader,
+        track: u32,
+        decoder: &mut dyn AudioDecoder,
+        has_length: bool,
+        promised: u64,
+    ) -> Result<Ended, Error> {
+        let mut packet_samples = Vec::<f32>::new();
+        let mut last_packet = Box::default();
+        let (begin, codec) = (self.samples.len(), decoder.codec_params().codec);
+        loop {
+            let (_, num_channels) = self.layout.unwrap_or((0, 1));
+            let next = ((self.samples.len() - begin) / num_channels) as u64;
+            let mut packet = match format.next_packet() {
+                Ok(Some(packet)) => packet,
+                Ok(None) => return Ok(Ended { is_chained: false, last_packet }),
+                Err(SymphoniaError::ResetRequired) => return Ok(Ended { is_chained: true, last_packet }),
+                Err(_) if promised > 0 && next >= promised => return Ok(Ended { is_chained: false, last_packet }),
+                Err(error) => return Err(self.error(error)),
+            };
+            if packet.track_id != track {
+                continue;
+            }
+            if codec == CODEC_ID_MP3 && !has_length {
+                packet.trim_end = Duration::ZERO;
+            }
+            if codec == CODEC_ID_FLAC && self.container == "FLAC" {
+                let found = packet.pts.get();
+                if u64::try_from(found) != Ok(next) {
+                    return Err(self.damaged(format!("sample {found} follows where sample {next} should")));
+                }
+            }
+            let buffer = match decoder.decode(&packet) {
+                Ok(buffer) => buffer,
+                Err(SymphoniaError::Unsupported(what)) => return Err(formats::unread_encoding(self.container, what)),
+                Err(error) => return Err(self.damaged(error.to_string())),
+            };
+            let found = (buffer.spec().rate(), buffer.spec().channels().count());
+            if self.layout.is_none() {
+                check_layout(self.container, found.1 as u64, f64::from(found.0))?;
+            }
+            if *self.layout.get_or_insert(found) != found {
+                let changes = "a rate or a number of channels that changes";
+                return Err(formats::unread_encoding(self.container, changes));
+            }
+            let more = buffer.samples_interleaved();
+            if (self.samples.len() + more) as u64 > self.most {
+                return Err(Error::TooManySamples { limit: self.most });
+            }
+            packet_samples.resize(more, 0.0);
+            buffer.copy_to_slice_interleaved(&mut packet_samples);
+            self.samples.try_reserve(more).map_err(|_| Error::NoMemory { samples: self.samples.len() + more })?;
+            self.samples.extend(packet_samples.iter().map(|sample| sample * FULL_SCALE));
+            last_packet = packet.data;
+        }
+    }
+}
+
+/// The end of a stream.
+struct Ended {
+    /// Another one follows.
+    is_chained: bool,
+    last_packet: Box<[u8]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_swells_is_refused_with_the_limit() {
+        let flac = include_bytes!("../tests/it/audio/tone.flac");
+        assert_eq!(decode_up_to(4800, flac, false).unwrap().num_samples(), 4800);
+        for allow_truncated in [false, true] {
+            let error = decode_up_to(4799, flac, allow_truncated).unwrap_err().to_string();
+            assert!(error.contains("more than 4799 samples"), "{error}");
+        }
+    }
+
+    /// Silence of 128 kbit/s at 44.1 kHz, of which `cut` bytes are missing.
+    fn mp3(frames: usize, cut: usize) -> Vec<u8> {
+        const FRAME: usize = 417;
+        let mut frame = vec![0; FRAME];
+        frame[..4].copy_from_slice(b"\xff\xfb\x90\xc0");
+        let mut bytes = frame.repeat(frames);
+        bytes.truncate(bytes.len() - cut);
+        bytes
+    }
+
+    #[test]
+    fn an_mp3_that_ends_within_a_frame_is_truncated() {
+        let whole = decode(&mp3(10, 0), false).unwrap().num_samples();
+        for cut in [1, 100, 413, 414, 415, 416] {
+            let error = decode(&mp3(10, cut), false).unwrap_err();
+            assert!(matches!(error, Error::NoEnd { .. }), "{cut}: {error}");
+            assert_eq!(decode(&mp3(10, cut), true).unwrap(), decode(&mp3(9, 0), false).unwrap());
+        }
+        // A tag behind the frames is not a frame.
+        let mut tagged = mp3(10, 0);
+        tagged.extend(b"TAG");
+        tagged.resize(tagged.len() + 125, b' ');
+        assert_eq!(decode(&tagged, false).unwrap().num_samples(), whole);
+    }
+
+    #[test]
+    fn what_is_no_audio_is_told_by_its_beginning() {
+        let error = decode(b"hello, this is no audio at all", false).unwrap_err().to_string();
+        assert!(error.contains("'hello, this is n'"), "{error}");
+        // Audio that begins further on is not recognised.
+        let wav = b"RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x04\0\0\0\x01\0\x02\0";
+        let flac = &include_bytes!("../tests/it/audio/tone.flac")[..];
+        for (junk, audio) in [(&b"junk\0"[..], &wav[..]), (&[0; 600], wav), (b"\0", flac), (b"ab\n", flac)] {
+            let error = decode(&[junk, audio].concat(), false).unwrap_err();
+            assert!(matches!(error, Error::NotAudio { .. }), "{error}");
+        }
+    }
+}

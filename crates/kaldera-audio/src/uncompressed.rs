@@ -1,0 +1,57 @@
+//! Audio files whose samples are not compressed, or only by G.711 and ADPCM.
+//!
+//! | format | samples |
+//! |---|---|
+//! | WAV (RIFF, RIFX, RF64, BW64), Sony Wave64 | PCM of 8 to 64 bits, floating point of 32 and 64, A-law, mu-law, IMA and Microsoft ADPCM |
+//! | AIFF, AIFF-C | PCM of 8 to 32 bits in both byte orders, floating point of 32 and 64, A-law, mu-law, IMA ADPCM (`ima4`) |
+//! | Core Audio Format (CAF) | the same, and PCM of 64 bits |
+//! | Sun/NeXT AU | PCM of 8 to 32 bits, floating point of 32 and 64, A-law, mu-law |
+//! | NIST SPHERE | PCM of 8 to 32 bits in both byte orders, A-law, mu-law |
+//!
+//! WAV may have
+//!
+//! - extensible headers;
+//! - sizes that ffmpeg, sox, arecord and others leave in the header of a stream: the samples go to its end;
+//! - chunks of odd length, with their pad byte or without it;
+//! - wrong numbers of bytes per second or per frame, with a warning.
+
+use std::io::Read;
+
+use crate::error::Error;
+use crate::recording::Recording;
+
+mod adpcm;
+mod aiff;
+mod au;
+mod caf;
+mod encoding;
+mod layout;
+mod riff;
+mod sphere;
+mod stream;
+mod wave64;
+
+#[cfg(any(feature = "symphonia", feature = "opus"))]
+pub(crate) use self::layout::check_layout;
+pub use self::stream::WaveFormat;
+
+/// Reads a file of one of these formats. One that ends early is an error, or, if
+/// `allow_truncated` is true, gives the samples before its end and a warning.
+///
+/// The header is read in small pieces and the samples in large ones: a small buffer in front is
+/// enough.
+pub(crate) fn read(reader: &mut dyn Read, allow_truncated: bool) -> Result<Recording, Error> {
+    let mut head = Vec::new();
+    reader.take(4).read_to_end(&mut head).map_err(|source| Error::Open { source })?;
+    let mut reader = head.chain(reader);
+    let layout = match &head[..] {
+        b"FORM" => aiff::read(&mut reader),
+        b".snd" | b"dns." | b"\0ds." => au::read(&mut reader),
+        b"caff" => caf::read(&mut reader),
+        b"riff" => wave64::read(&mut reader),
+        b"NIST" => sphere::read(&mut reader),
+        _ => riff::read(&mut reader),
+    }?;
+    let samples = layout.read(&mut reader, allow_truncated)?;
+    Ok(Recording::new(samples, layout.num_channels, layout.samp_freq))
+}
