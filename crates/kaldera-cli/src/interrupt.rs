@@ -50,8 +50,8 @@ static WATCH: LazyLock<Watch> = LazyLock::new(|| Watch {
 static TOLD: OnceLock<(&str, &str)> = OnceLock::new();
 
 /// Starts to watch for signals. The first signal sets the flag and soon after ends the process with
-/// a line that says that `tool` was stopped and what is `left`. A second signal ends the process at
-/// once.
+/// a line that says that `tool` was stopped and gives the state `left`. A second signal ends the
+/// process at once.
 pub(crate) fn watch(tool: &'static str, left: &'static str) -> &'static AtomicBool {
     if begin(tool, left, true) {
         #[cfg(unix)]

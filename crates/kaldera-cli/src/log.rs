@@ -130,7 +130,8 @@ pub(crate) fn end(tool: &str) {
 }
 
 /// Format of log lines. Kaldi's programs write
-/// `WARNING (compute-mfcc-feats[kaldera-0.1.0]:kaldi_io::wave:55) the recording is truncated: ... (reading key="a" file="a.wav")`.
+/// `WARNING (compute-mfcc-feats[kaldera-0.1.0]:kaldi_io::wave:55) the recording is truncated: ...
+/// (reading key="a" file="a.wav")`.
 /// The native command writes `kaldera features: warning: the recording is truncated: ...`, and only
 /// the first warning of each kind.
 struct Line {

@@ -128,8 +128,7 @@ struct Decoded {
 }
 
 impl Decoder {
-    /// Creates a decoder for a graph with labels that are columns + 1, or that `column` maps to
-    /// columns.
+    /// Creates a decoder; `column` maps the labels of the graph to columns of the log-likelihoods.
     fn new(
         graph: Graph<Fsa>,
         options: DenseOptions,
