@@ -1,4 +1,4 @@
-//! Kaldi's programs, one file each, behind Kaldi's command lines.
+//! Kaldi's programs, one file each, with Kaldi's command lines.
 //!
 //! Exit statuses are Kaldi's: 0 if any utterance succeeded, 1 if none did or the number of
 //! arguments is wrong, 255 if Kaldi would throw; output written before the error stays. If the

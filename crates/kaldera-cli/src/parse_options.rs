@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | `--name value` | no | yes |
 //! | options after the first plain argument | no, they are plain arguments | yes |
-//! | `-o FILE`, `-oFILE`, `-j2` | no | yes, where a tool names the letter |
+//! | `-o FILE`, `-oFILE`, `-j2` | no | yes, if a tool has the letter |
 //! | `--no-name` for a bool | no | yes |
 //! | `-h`, `-V`, `--version` | as the only argument | anywhere |
 

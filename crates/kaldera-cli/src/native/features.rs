@@ -64,7 +64,7 @@ Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be w
 
 /// The kinds of features.
 const KINDS: [&str; 9] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "log-mel", "whisper", "librosa", "samples"];
-/// Descriptions of [`KINDS`].
+/// Descriptions of the kinds.
 const ABOUT: [&str; KINDS.len()] = [
     "Log energies in mel filters, as of compute-fbank-feats",
     "Mel frequency cepstra, as of compute-mfcc-feats",
@@ -123,7 +123,7 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
         Trouble::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
     };
     let of = OfKind { kind: &kind, args: &args, preset };
-    // Kinds of toolkits are short for their presets.
+    // A kind with the name of a toolkit implies its preset.
     let (found, preset) = match kind.as_str() {
         "pitch" if matches!(preset, None | Some(Preset::Kaldi)) => {
             return of.run(Pitch::default(), |pitch, _| pitch.plan());

@@ -54,7 +54,7 @@ enum Work {
 
 static FST: OperationTool<Work> = OperationTool { name: "fst", prefix: "fst", overview, operations: OPERATIONS };
 
-/// Returns the operation with this name, or with this name of OpenFst's program.
+/// Returns the operation for its name or the name of OpenFst's program.
 pub(crate) fn operation_named(name: &str) -> Option<&'static str> {
     let name = name.strip_prefix(FST.prefix).unwrap_or(name);
     FST.operations.iter().map(|operation| operation.name).find(|operation| *operation == name)

@@ -16,8 +16,7 @@ use kaldera::similar::did_you_mean;
 /// A tool whose first argument names an operation.
 pub(super) struct OperationTool<W: 'static> {
     pub(super) name: &'static str,
-    /// Optional prefix of the names of operations: OpenFst's programs are `compose` and
-    /// `fstcompose`.
+    /// Optional prefix of the names of operations: OpenFst's `fstcompose` is also `compose`.
     pub(super) prefix: &'static str,
     /// Returns the text of `--help` with these rows of operations.
     pub(super) overview: fn(&str) -> String,

@@ -15,7 +15,7 @@ use super::transcribe::Decoding;
 use super::words::{self, Word};
 use crate::log;
 
-/// Options for reading a recording.
+/// Options for reading a recording, with the choice of a channel.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Taking {
     pub(super) reading: ReadOptions,

@@ -255,7 +255,7 @@ fn width() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| usize::from(width.0))
 }
 
-/// Time from the first chunk that a result newly covers to this result.
+/// Latency of results: the time from the first chunk that a result newly covers to the result.
 #[derive(Default)]
 struct Latency {
     chunks: u32,

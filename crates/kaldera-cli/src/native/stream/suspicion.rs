@@ -10,7 +10,7 @@ const LEAST: usize = 2000;
 /// music of nearly this level are low sounds, in which adjacent samples are similar.
 const LOUD: f64 = 8000.0;
 
-/// Upper bound on the correlation of adjacent samples, from -1 to 1, in noise.
+/// Upper bound on the absolute correlation of adjacent samples in noise.
 const ALIKE: f64 = 0.15;
 
 /// Fraction of samples at the ends of the range above which audio is clipped beyond use.
