@@ -287,7 +287,7 @@ fn faster(call: Call<'_>) -> ExitCode {
         (3..=4, 2),
         |FasterOptions { search, .. }, plain| {
             let argument = |i: usize| plain.get(i).map_or("", String::as_str);
-            // A beam of 0 keeps only the best path.
+            // A beam of 0 keeps only the best paths.
             let dense = search.options(0.0)?;
             let mut words = TableWriter::<Vec<i32>>::open(argument(2))?;
             let mut alignments = super::open_if_given::<Vec<i32>>(argument(3))?;
