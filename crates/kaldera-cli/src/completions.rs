@@ -1,4 +1,4 @@
-//! `kaldera completions`: what a shell needs to complete command lines of `kaldera`.
+//! `kaldera completions`: shell completions of `kaldera` command lines.
 
 use std::process::ExitCode;
 
@@ -61,7 +61,7 @@ fn complete(call: Call<'_>) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All that command lines may hold, by asking each tool.
+/// Builds the complete command line by asking each tool.
 fn command_line() -> Command {
     let described = tools().map(|tool| {
         let mut command = Command::new(tool.name).about(tool.about);

@@ -1,8 +1,8 @@
-//! Where programs of other toolkits are here, or that they are not.
+//! Hints for programs of other toolkits: their equivalent here, or that there is none.
 
 use crate::native::{fst, lm};
 
-/// Kaldi's programs around acoustic models, by what their names begin with.
+/// Prefixes of the names of Kaldi's programs around acoustic models.
 const MODELS: &[&str] = &[
     "acc-",
     "am-",
@@ -34,13 +34,13 @@ const MODELS: &[&str] = &[
     "post-to-",
 ];
 
-/// The estimation of language models, by the names of programs.
+/// Names of programs that estimate language models.
 const ESTIMATION: &[&str] = &["estimate-ngram", "lmplz", "ngram-count", "tlm"];
 
-/// Other programs that an operation of `kaldera lm` stands in for.
+/// Other programs that an operation of `kaldera lm` replaces.
 const NGRAMS: &[(&str, &str)] = &[("ngram", "help lm"), ("build_binary", "lm convert"), ("query", "lm perplexity")];
 
-/// What to say of a name that is no command, if it is a program that people know.
+/// Returns the end of the message for an unknown command, if it is a known program.
 pub(crate) fn hint(name: &str) -> Option<String> {
     if let Some(operation) = fst::operation_named(name) {
         return Some(format!("; it is 'kaldera fst {operation}'"));

@@ -1,9 +1,9 @@
-//! Ctrl-C, and the SIGTERM of a cluster that takes a job away: the process ends at once, and leaves
+//! Ctrl-C, and SIGTERM from a cluster that takes a job away: the process ends promptly and leaves
 //! nothing half-written.
 //!
-//! A flag asks the work to end, which it does within a recording. Work that waits for a pipe or a
-//! FIFO does not look at flags: a thread waits for the signal, too, and ends the process if it has
-//! not ended by itself.
+//! A flag asks the work to end, and the work checks the flag at least once per recording. Work that
+//! waits for a pipe or a FIFO does not check flags. For this case a thread also waits for the
+//! signal and ends the process if the work has not ended by itself.
 
 #[cfg(feature = "onnx")]
 use std::path::PathBuf;
@@ -19,23 +19,24 @@ use signal_hook::flag;
 
 use crate::log::say;
 
-/// How long work that looks at the flag has to end in order.
+/// Time that work which checks the flag has to end by itself.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_millis(150);
 
-/// How often a folder is removed that others may change meanwhile.
+/// Number of attempts to remove a folder that others may change meanwhile.
 #[cfg(all(unix, feature = "onnx"))]
 const REMOVALS: usize = 3;
 
-/// The stack of a thread that only waits.
+/// Stack size of a thread that only waits.
 #[cfg(unix)]
 const STACK_BYTES: usize = 1 << 17;
 
 struct Watch {
     stop: Arc<AtomicBool>,
-    /// What shells tell of a process that the signal has ended; 0 before one has come.
+    /// Exit status that shells report for a process ended by the signal; 0 before a signal has
+    /// come.
     status: Arc<AtomicUsize>,
-    /// Somebody tells of the end and ends the process.
+    /// A thread already reports the end and ends the process.
     ending: AtomicBool,
 }
 
@@ -45,12 +46,12 @@ static WATCH: LazyLock<Watch> = LazyLock::new(|| Watch {
     ending: AtomicBool::new(false),
 });
 
-/// The tool, and what a user should know if it is stopped.
+/// The tool, and the state that it leaves if it is stopped, for the message to the user.
 static TOLD: OnceLock<(&str, &str)> = OnceLock::new();
 
-/// From now on, being asked to stop makes the flag true, and soon after ends the process with a
-/// line that says that `tool` was stopped and what is `left`. Who asks a second time is not made to
-/// wait.
+/// Starts to watch for signals. The first signal sets the flag and soon after ends the process with
+/// a line that says that `tool` was stopped and gives the state `left`. A second signal ends the
+/// process at once.
 pub(crate) fn watch(tool: &'static str, left: &'static str) -> &'static AtomicBool {
     if begin(tool, left, true) {
         #[cfg(unix)]
@@ -61,14 +62,15 @@ pub(crate) fn watch(tool: &'static str, left: &'static str) -> &'static AtomicBo
     &WATCH.stop
 }
 
-/// As [`watch`], for work that always looks at the flag: it takes its time to end.
+/// Like [`watch`], for work that always checks the flag: no thread ends the process before the work
+/// ends.
 pub(crate) fn watch_flag(tool: &'static str, left: &'static str) -> &'static AtomicBool {
     begin(tool, left, true);
     &WATCH.stop
 }
 
-/// As [`watch_flag`], for work that makes `folder`: who asks a second time ends the process when the
-/// folder is removed.
+/// Like [`watch_flag`], for work that makes `folder`: a second signal removes the folder and ends
+/// the process.
 #[cfg(feature = "onnx")]
 pub(crate) fn watch_folder(tool: &'static str, left: &'static str, folder: PathBuf) -> &'static AtomicBool {
     let watched = remove_at_the_second(folder);
@@ -79,8 +81,8 @@ pub(crate) fn watch_folder(tool: &'static str, left: &'static str, folder: PathB
     &WATCH.stop
 }
 
-/// Makes signals set the flag, and the second one end the process `at_once`; says whether nobody had
-/// done that.
+/// Registers signals to set the flag, and the second signal to end the process if `at_once`.
+/// Returns `true` on the first call.
 fn begin(tool: &'static str, left: &'static str, at_once: bool) -> bool {
     let is_first = TOLD.set((tool, left)).is_ok();
     if is_first && let Err(error) = register(SIGINT, at_once).and_then(|()| register(SIGTERM, at_once)) {
@@ -91,7 +93,7 @@ fn begin(tool: &'static str, left: &'static str, at_once: bool) -> bool {
 
 fn register(signal: i32, at_once: bool) -> io::Result<()> {
     let status = 128 + signal;
-    // In this order: what the first signal sets, the second finds.
+    // The shutdown must come first: it fires only if an earlier signal has set the flag.
     if at_once {
         flag::register_conditional_shutdown(signal, status, Arc::clone(&WATCH.stop))?;
     }
@@ -113,11 +115,11 @@ fn end_if_the_work_does_not() -> io::Result<()> {
     })
 }
 
-/// Starts the thread that ends the process at the second signal, and removes `folder` before.
+/// Starts the thread that removes `folder` and ends the process at the second signal.
 #[cfg(all(unix, feature = "onnx"))]
 fn remove_at_the_second(folder: PathBuf) -> io::Result<()> {
     end_after(2, move || {
-        // The work may still write a file into it, or be removing it, too.
+        // The work may still write a file into the folder, or be removing it, too.
         for _ in 0..REMOVALS {
             if std::fs::remove_dir_all(&folder).is_ok() {
                 break;
@@ -131,7 +133,7 @@ fn remove_at_the_second(_folder: PathBuf) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Starts a thread that ends the process after so many signals, when `prepare` has run.
+/// Starts a thread that runs `prepare` and ends the process after this number of signals.
 #[cfg(unix)]
 fn end_after(signals: usize, prepare: impl FnOnce() + Send + 'static) -> io::Result<()> {
     use std::io::Read as _;
@@ -151,8 +153,8 @@ fn end_after(signals: usize, prepare: impl FnOnce() + Send + 'static) -> io::Res
     thread::Builder::new().name("signals".to_owned()).stack_size(STACK_BYTES).spawn(wait).map(drop)
 }
 
-/// Says that the work was stopped, and returns the exit status. Only one thread gets that far;
-/// another one waits for the end that the first one makes.
+/// Reports that the work was stopped, and returns the exit status. Only one thread gets here; any
+/// other thread waits until the first one ends the process.
 fn end() -> u8 {
     while WATCH.ending.swap(true, Ordering::SeqCst) {
         thread::park();
@@ -163,7 +165,7 @@ fn end() -> u8 {
     u8::try_from(WATCH.status.load(Ordering::SeqCst)).unwrap_or(u8::MAX)
 }
 
-/// The exit status of what was stopped, which has left nothing behind by now.
+/// Returns the exit status of work that was stopped and has cleaned up.
 pub(crate) fn stopped() -> ExitCode {
     ExitCode::from(end())
 }

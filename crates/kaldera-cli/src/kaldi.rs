@@ -1,9 +1,9 @@
-//! Kaldi's programs, one file each, behind Kaldi's command lines.
+//! Kaldi's programs, one file each, with Kaldi's command lines.
 //!
-//! They end as Kaldi's do: 0 when any utterance succeeded, 1 when none did or the number of
-//! arguments is wrong, 255 where Kaldi would throw; what has been written by then stays. A program
-//! whose reader has gone ends without a word with 141, which is what a shell says of Kaldi's,
-//! killed by the signal of a broken pipe.
+//! Exit statuses are Kaldi's: 0 if any utterance succeeded, 1 if none did or the number of
+//! arguments is wrong, 255 if Kaldi would throw; output written before the error stays. If the
+//! reader of the output is gone, a program ends silently with 141. This is the status that a shell
+//! reports for Kaldi's programs, which SIGPIPE kills.
 
 mod add_deltas;
 mod apply_cmvn;
@@ -128,14 +128,14 @@ pub(crate) const NAMES: [&str; TOOLS.len()] = {
     names
 };
 
-/// As much as shells tell of a process that the signal of a broken pipe has killed.
+/// Exit status that shells report for a process killed by SIGPIPE.
 pub(crate) const KILLED_BY_SIGPIPE: u8 = 141;
 
-/// What Kaldi's programs end with after an exception.
+/// Exit status of Kaldi's programs after an exception.
 const THROWN: u8 = 255;
 
 /// Reads the command line of `tool` into `options`, runs `body` with them and the `N` plain
-/// arguments, and ends as Kaldi would; `body` says whether anything was done.
+/// arguments, and returns Kaldi's exit status. `body` returns `true` if anything was done.
 fn run<O: OptionSet, const N: usize>(
     tool: &'static str,
     usage: &'static str,
@@ -144,12 +144,12 @@ fn run<O: OptionSet, const N: usize>(
     body: impl FnOnce(O, [String; N]) -> Result<bool, Failure>,
 ) -> ExitCode {
     run_any(tool, usage, call, options, N..=N, |options, plain| {
-        // Their number is right: `run_any` has counted them.
+        // The conversion cannot fail: `run_any` has checked the number.
         plain.try_into().map_or(Ok(false), |plain| body(options, plain))
     })
 }
 
-/// As [`run`], for programs that take as many plain arguments as lie in `accepted`.
+/// Like [`run`], for a number of plain arguments in `accepted`.
 fn run_any<O: OptionSet>(
     tool: &'static str,
     usage: &'static str,
@@ -165,7 +165,7 @@ fn run_any<O: OptionSet>(
     })
 }
 
-/// As [`run_any`], for programs with several outputs: all plain arguments but the first
+/// Like [`run_any`], for programs with several outputs: all plain arguments after the first
 /// `num_inputs`.
 fn run_with_outputs<O: OptionSet>(
     tool: &'static str,
@@ -181,7 +181,7 @@ fn run_with_outputs<O: OptionSet>(
     })
 }
 
-/// As [`run_any`], for programs that print what they find: all plain arguments are inputs.
+/// Like [`run_any`], for programs that print their results: all plain arguments are inputs.
 fn run_reading<O: OptionSet>(
     tool: &'static str,
     usage: &'static str,
@@ -238,8 +238,8 @@ fn run_reading<O: OptionSet>(
     }
 }
 
-/// Ends a run whose output would empty one of its inputs, before anything is opened. Here alone our
-/// programs refuse what Kaldi's do not.
+/// Returns an error if an output would overwrite one of the inputs, before any file is opened.
+/// Kaldi's programs have no such check.
 fn refuse_overwriting(options: &mut impl OptionSet, plain: &[String], num_inputs: usize) -> Result<(), Failure> {
     let mut files = FileOptions::default();
     options.register(&mut files);
@@ -265,7 +265,7 @@ impl<'a> Registry<'a> for FileOptions {
             "write-lattices" | "write-num-frames" | "write-utt2dur" => &mut self.outputs,
             _ => return,
         };
-        // A text is shown between quotes.
+        // `show` puts a text in quotes.
         let shown = value.show();
         let file = shown.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(&shown);
         if !file.is_empty() {
@@ -274,14 +274,14 @@ impl<'a> Registry<'a> for FileOptions {
     }
 }
 
-/// For programs that have only the standard options.
+/// The options of a program that has only the standard ones.
 struct NoOptions;
 
 impl OptionSet for NoOptions {
     fn register<'a>(&'a mut self, _registry: &mut dyn Registry<'a>) {}
 }
 
-/// A second output, that an option may name.
+/// Opens a second output if its option is given.
 fn open_if_given<T: Holder>(wspecifier: &str) -> Result<Option<TableWriter<T>>, Failure> {
     if wspecifier.is_empty() { Ok(None) } else { Ok(Some(TableWriter::open(wspecifier)?)) }
 }
@@ -293,19 +293,19 @@ fn close_if_given<T: Holder>(writer: Option<TableWriter<T>>) -> Result<(), Failu
     }
 }
 
-/// Numbers with colons between them, as in `13:14`; an empty text is none. `None` where it is
-/// anything else.
+/// Parses numbers with colons between them, as in `13:14`; an empty text gives an empty list.
+/// Returns `None` for any other text.
 fn colon_list(text: &str) -> Option<Vec<i32>> {
     if text.is_empty() { Some(Vec::new()) } else { text.split(':').map(|number| number.trim().parse().ok()).collect() }
 }
 
-/// What Kaldi's programs do with an exception.
+/// Logs the error and returns the status of Kaldi's programs after an exception.
 fn throw(failure: &Failure) -> ExitCode {
     tracing::error!("{}", log::one_line(failure));
     ExitCode::from(THROWN)
 }
 
-/// Specifiers are text.
+/// Converts arguments to text, as specifiers must be UTF-8.
 fn utf8(args: Vec<OsString>) -> Result<Vec<String>, Failure> {
     let text = |argument: OsString| argument.into_string().map_err(|argument| OptionsError::NotUtf8 { argument });
     Ok(args.into_iter().map(text).collect::<Result<_, _>>()?)

@@ -1,10 +1,10 @@
-//! Help texts in columns, none of whose lines is wider than [`WIDTH`].
+//! Help texts in columns, with lines of at most [`WIDTH`] characters.
 
-/// The most characters in a line of help.
+/// Maximum number of characters in a line of help.
 pub(crate) const WIDTH: usize = 100;
 
-/// Breaks each line that is too long between two words; what follows is indented as its beginning
-/// is. The rest of such a line goes on with the next one, if that is of the same paragraph.
+/// Breaks each line that is too long between two words; the new lines have the same indent. If the
+/// next line is of the same paragraph, it is joined to the rest.
 pub(crate) fn wrap(text: &str) -> String {
     let mut wrapped = String::with_capacity(text.len());
     let mut lines = text.lines().peekable();
@@ -23,13 +23,13 @@ pub(crate) fn wrap(text: &str) -> String {
     wrapped
 }
 
-/// Whether a line of prose has more of it in the next one.
+/// Returns `true` if the next line continues a line of prose.
 fn goes_on(line: &str, next: &str) -> bool {
     let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.starts_with("Usage:");
     is_prose(line) && is_prose(next) && !next.starts_with("For example") && !next.starts_with("Example")
 }
 
-/// Rows of two columns: names, and what they are.
+/// Formats rows of two columns: names and descriptions.
 pub(crate) fn columns(rows: impl IntoIterator<Item = (String, String)>) -> String {
     let rows: Vec<(String, String)> = rows.into_iter().collect();
     let left = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
@@ -40,7 +40,8 @@ pub(crate) fn columns(rows: impl IntoIterator<Item = (String, String)>) -> Strin
     text
 }
 
-/// A name, and in the column `at` what it is; below the name, if that is too long.
+/// Appends a name, and its description in the column `at`. A name that is too long has the
+/// description below it.
 pub(crate) fn row(text: &mut String, name: &str, at: usize, about: &str) {
     text.push_str(name);
     if name.len() < at {
@@ -52,7 +53,7 @@ pub(crate) fn row(text: &mut String, name: &str, at: usize, about: &str) {
     fill(text, about, at);
 }
 
-/// Puts words into lines that begin in the column `at`, in which the text stands.
+/// Breaks words into lines that begin in the column `at`; the text already stands in that column.
 fn fill(text: &mut String, words: &str, at: usize) {
     let mut column = at;
     for word in words.split_inclusive(' ') {

@@ -1,20 +1,20 @@
 //! The command `kaldera`: options in, a call of the library, tables out.
 //!
-//! Kaldi's programs (`kaldi`) take the command lines of the originals argument for argument, so
-//! that a recipe changes one word (`kaldera compute-mfcc-feats ...`), and ends as they end. A link
-//! to the binary that has the name of a program is that program, so that a recipe need not change
-//! at all. The native command (`transcribe`, `features`, `fst`, ...) takes the same
-//! options and more forgiving arguments.
+//! Kaldi's programs (`kaldi`) take the command lines of the originals argument for argument and end
+//! with the same status, so that a recipe changes one word (`kaldera compute-mfcc-feats ...`). A
+//! link to the binary with the name of a program is that program, so that a recipe need not change
+//! at all. The native command (`transcribe`, `features`, `fst`, ...) takes the same options and
+//! more forgiving arguments.
 //!
 //! | exit status | Kaldi's programs | native command |
 //! |---|---|---|
 //! | 0 | any utterance succeeded | all succeeded |
 //! | 1 | none did, or the number of arguments is wrong | some or all failed |
-//! | 2 | | the command line makes no sense |
+//! | 2 | | the command line is invalid |
 //! | 130 | | stopped by Ctrl-C |
-//! | 141 | nobody reads the output any more | |
+//! | 141 | the reader of the output is gone | |
 //! | 143 | | stopped by SIGTERM |
-//! | 255 | Kaldi would throw: an unknown option, a file that cannot be read or written, a damaged table | |
+//! | 255 | Kaldi would throw: unknown option, unusable file, damaged table | |
 
 #![forbid(unsafe_code)]
 
@@ -38,21 +38,20 @@ use clap::Command;
 use kaldera::similar::did_you_mean;
 use layout::{columns, wrap};
 
-/// A subcommand: its name, one line for `kaldera --help`, and what answers a call.
+/// A subcommand: its name, one line for `kaldera --help`, and the function that answers a call.
 ///
-/// The tables of these are all that help, completions, suggestions and dispatch know of
-/// subcommands.
+/// The tables of tools are the only source for help, completions, suggestions and dispatch.
 struct Tool {
     name: &'static str,
     about: &'static str,
     run: fn(Call<'_>) -> ExitCode,
 }
 
-/// What a tool is called for.
+/// A call of a tool.
 enum Call<'c> {
-    /// A run with these arguments, which are those after its name.
+    /// A run with the arguments after the tool's name.
     Run(Vec<OsString>),
-    /// To add to this what its command line may hold.
+    /// A request to add the options and arguments of the tool to this command.
     Describe(&'c mut Command),
 }
 
@@ -92,17 +91,17 @@ const NATIVE: &[Tool] = &[
     Tool { name: HELP, about: "Show the help of this command, or of one of its commands", run: help },
 ];
 
-/// The Kaldi programs that [`run`] stands in for, by the names that Kaldi gives them.
+/// The Kaldi programs that [`run`] replaces, by Kaldi's names for them.
 #[must_use]
 pub fn kaldi_tools() -> &'static [&'static str] {
     &kaldi::NAMES
 }
 
-/// Runs the command with `args`, the first of which is the program's own name, and returns its exit
-/// status.
+/// Runs the command with `args` and returns its exit status. The first argument is the name of the
+/// program itself.
 ///
-/// An error of the command line gives 2 for the native command and what Kaldi gives for Kaldi's
-/// programs.
+/// For an error in the command line the status is 2 for the native command and Kaldi's own for
+/// Kaldi's programs.
 ///
 /// ```
 /// use std::process::ExitCode;
@@ -130,10 +129,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// What `--version` tells.
+/// Output of `--version`.
 const VERSION: &str = concat!("kaldera ", env!("CARGO_PKG_VERSION"), "\n");
 
-/// Exit status for a command line that makes no sense.
+/// Exit status for an invalid command line.
 const USAGE: u8 = 2;
 
 const HELP: &str = "help";
@@ -150,7 +149,7 @@ fn dispatch(name: &OsStr, args: Vec<OsString>) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// The tool whose name a link to the binary has.
+/// Returns the tool with the name of `program`, which is a link to the binary.
 fn called_by(program: &Path) -> Option<&'static Tool> {
     let stem = if program.extension().is_some_and(|ending| ending == "exe") {
         program.file_stem()
@@ -168,8 +167,8 @@ fn tools() -> impl Iterator<Item = &'static Tool> {
     NATIVE.iter().chain(kaldi::TOOLS)
 }
 
-/// `kaldera help` and `kaldera help TOOL ...`, which are `kaldera --help` and `kaldera TOOL ...
-/// --help`.
+/// Answers `kaldera help` and `kaldera help TOOL ...`, which are `kaldera --help` and
+/// `kaldera TOOL ... --help`.
 fn help(call: Call<'_>) -> ExitCode {
     match call {
         Call::Describe(_) => ExitCode::SUCCESS,
@@ -185,7 +184,7 @@ fn help(call: Call<'_>) -> ExitCode {
     }
 }
 
-/// What `kaldera --help` shows.
+/// Returns the text of `kaldera --help`.
 fn overview() -> String {
     let list = |tools: &[Tool]| columns(tools.iter().map(|tool| (tool.name.to_owned(), tool.about.to_owned())));
     wrap(&format!(

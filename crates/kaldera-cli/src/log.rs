@@ -1,4 +1,4 @@
-//! Log lines on stderr: of Kaldi's programs in the form that scripts around Kaldi look for, of the
+//! Log lines on stderr: for Kaldi's programs in the form that Kaldi's scripts search for, for the
 //! native command in plain words.
 
 use std::borrow::Cow;
@@ -18,10 +18,10 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::parse_options::Syntax;
 
-/// From now on, events of every crate go to stderr as lines of `tool`; `verbosity` is Kaldi's
-/// `--verbose` level, and without one there are errors only.
+/// Sends events of every crate to stderr as lines of `tool`. `verbosity` is Kaldi's `--verbose`
+/// level; `None` allows only errors.
 ///
-/// A process is one tool, as in Kaldi: a second call keeps the first one's settings.
+/// A process is one tool, as in Kaldi: a second call keeps the settings of the first.
 pub(crate) fn init(tool: &'static str, face: Syntax, verbosity: Option<i32>) {
     let level = match verbosity {
         None => LevelFilter::ERROR,
@@ -33,19 +33,19 @@ pub(crate) fn init(tool: &'static str, face: Syntax, verbosity: Option<i32>) {
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(io::stderr)
-        // Its complaint about a closed stderr would be a panic.
+        // An internal error about a closed stderr would panic.
         .log_internal_errors(false)
         .event_format(Line { tool, face, each: verbosity > Some(0) })
         .finish();
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
-/// Writes lines to stderr, without control characters. If it is closed, nobody is there to read.
+/// Writes lines to stderr, without control characters. A closed stderr is ignored.
 pub(crate) fn say(text: impl fmt::Display) {
     let _ = io::stderr().write_all(format!("{}\n", printable_lines(&text.to_string())).as_bytes());
 }
 
-/// Writes to stdout, to a terminal without control characters. A reader that stopped listening is
+/// Writes to stdout, to a terminal without control characters. A reader that has closed the pipe is
 /// no error.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     match print_strictly(&for_stdout(text)) {
@@ -54,44 +54,44 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes to stdout as it is, for a reader that listens.
+/// Writes to stdout unchanged; a reader that has closed the pipe is an error.
 pub(crate) fn print_strictly(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
 }
 
-/// A text for stdout: for a terminal without control characters.
+/// Returns a text for stdout, without control characters if stdout is a terminal.
 pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { printable_lines(text).into() } else { text.into() }
 }
 
-/// An error and what caused it, on one line, with options in place of fields.
+/// Formats an error and its causes on one line, with options in place of field names.
 pub(crate) fn one_line(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
-        // Many errors already tell their cause.
+        // Many errors already include their cause.
         if !line.contains(&text) {
             line.push_str(": ");
             line.push_str(&text);
         }
         cause = error.source();
     }
-    // The pipeline's own names for what are options here.
+    // Field names of the pipeline that are options here.
     let own =
         [("`min_seconds`", "--min-duration"), ("`allow_truncated`", "--allow-truncated"), ("`resample`", "--resample")];
     let line = own.iter().fold(line, |line, (field, option)| line.replace(field, option));
     printable(&fields_to_options(&line))
 }
 
-/// Keys and files may be anything: control characters, which a terminal would obey, and ends of
-/// lines are spelled out.
+/// Escapes control characters, which a terminal would obey, and line ends. Keys and file names may
+/// hold any character.
 pub(crate) fn printable(text: &str) -> String {
     spelled_out(text, char::is_control)
 }
 
-/// As [`printable`], for a text of several lines, which may have tabs.
+/// Like [`printable`], for a text of several lines, which may have tabs.
 fn printable_lines(text: &str) -> String {
     spelled_out(text, |c| c.is_control() && c != '\n' && c != '\t')
 }
@@ -104,11 +104,10 @@ fn spelled_out(text: &str, is_hidden: impl Fn(char) -> bool) -> String {
     line
 }
 
-/// Warnings that were told, by the place in the code that they come from, and how often they came
-/// again.
+/// Warnings that were shown, by their place in the code, with the number of repetitions.
 static TOLD: Mutex<Option<HashMap<Identifier, (String, u64)>>> = Mutex::new(None);
 
-/// Whether a warning is the first of its kind; others are counted.
+/// Returns `true` if a warning is the first of its kind; others are counted.
 fn is_first(warning: Identifier, text: &str) -> bool {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     let mut first = false;
@@ -120,7 +119,7 @@ fn is_first(warning: Identifier, text: &str) -> bool {
     first
 }
 
-/// Tells which warnings came more than once, of which only the first was told.
+/// Reports the warnings that came more than once, as only the first of each kind was shown.
 pub(crate) fn end(tool: &str) {
     let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner).take();
     let mut again: Vec<_> = told.into_iter().flatten().map(|(_, told)| told).filter(|(_, again)| *again > 0).collect();
@@ -130,13 +129,15 @@ pub(crate) fn end(tool: &str) {
     }
 }
 
-/// Of Kaldi's programs `WARNING (compute-mfcc-feats[kaldera-0.1.0]:kaldi_io::wave:55) the recording
-/// is truncated: ... (reading key="a" file="a.wav")`; of the native command `kaldera features:
-/// warning: the recording is truncated: ...`, and of each kind of warning only the first.
+/// Format of log lines. Kaldi's programs write
+/// `WARNING (compute-mfcc-feats[kaldera-0.1.0]:kaldi_io::wave:55) the recording is truncated: ...
+/// (reading key="a" file="a.wav")`.
+/// The native command writes `kaldera features: warning: the recording is truncated: ...`, and only
+/// the first warning of each kind.
 struct Line {
     tool: &'static str,
     face: Syntax,
-    /// Whether all warnings of a kind are told.
+    /// `true` to show all warnings of a kind.
     each: bool,
 }
 

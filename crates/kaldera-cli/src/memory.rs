@@ -1,24 +1,23 @@
-//! What a process has taken of memory, and may take.
+//! Memory that the process has used and may use.
 
 use std::fs;
 
 use kaldera::fsa::Limits;
 
-/// The largest memory that this process has had so far, in bytes; `None` where the system does not
-/// tell.
+/// Returns the peak memory of this process in bytes; `None` if the system does not report it.
 pub(crate) fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What `--max-mem` stands for.
+/// Returns the limits that `--max-mem` sets; 0 is the default, half of the memory.
 pub(crate) fn limits(max_mem: u64) -> Limits {
     let max_bytes = (max_mem > 0).then(|| usize::try_from(max_mem).unwrap_or(usize::MAX));
     Limits::default().with_max_bytes(max_bytes)
 }
 
-/// Bytes in words.
+/// Formats a number of bytes in megabytes.
 pub(crate) fn megabytes(bytes: u64) -> String {
     let tenths = bytes / 100_000;
     format!("{}.{} MB", tenths / 10, tenths % 10)

@@ -36,14 +36,15 @@ use crate::log::{self, one_line, say};
 use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax};
 use crate::{Call, USAGE};
 
-/// What keeps a tool from its work, told on one line.
+/// An error that ends a tool, with a message of one line.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The command line is wrong: exit status 2.
     Usage(String),
-    /// Anything else: exit status 1.
+    /// Any other error: exit status 1.
     Failed(String),
-    /// Nobody reads the results any more: the exit status that shells tell of SIGPIPE, without a word.
+    /// The reader of the results is gone: the exit status that shells report for SIGPIPE, and no
+    /// message.
     Closed,
 }
 
@@ -59,7 +60,7 @@ impl From<OptionsError> for Trouble {
     }
 }
 
-/// Tells the trouble, if there is any, and gives the exit status.
+/// Reports the error, if there is one, and returns the exit status.
 pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
     log::end(tool);
     match outcome {
@@ -76,8 +77,8 @@ pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
     }
 }
 
-/// Reads the options of a call, and gives the plain arguments. Without those, all has been done
-/// that was asked for.
+/// Reads the options of a call and returns the plain arguments. Returns `None` if nothing is left
+/// to do: the call was for the help, the version or a description.
 pub(crate) fn arguments(
     tool: &'static str,
     parser: &mut ParseOptions<'_>,
@@ -99,12 +100,13 @@ pub(crate) fn arguments(
     }
 }
 
-/// Writes to stdout. A reader that stopped listening is no trouble.
+/// Writes to stdout. A reader that has closed the pipe is no error.
 pub(crate) fn print(text: &str) -> Result<(), Trouble> {
     log::print(text).map_err(|error| Trouble::Failed(format!("cannot write to standard output: {error}")))
 }
 
-/// Writes results to stdout. Work for a reader that stopped listening ends.
+/// Writes results to stdout. If the reader has closed the pipe, returns an error that ends the
+/// work.
 pub(crate) fn print_results(text: &str) -> Result<(), Trouble> {
     match log::print_strictly(text) {
         Ok(()) => Ok(()),
@@ -113,7 +115,7 @@ pub(crate) fn print_results(text: &str) -> Result<(), Trouble> {
     }
 }
 
-/// Writes a text that was asked for to stdout, and ends.
+/// Writes a requested text to stdout and returns the exit status.
 pub(crate) fn tell(text: &str) -> ExitCode {
     match log::print(text) {
         Ok(()) => ExitCode::SUCCESS,

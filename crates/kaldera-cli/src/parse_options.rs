@@ -1,15 +1,15 @@
 //! Kaldi's option syntax, for Kaldi's programs and the native command.
 //!
-//! `--name=value` sets an option and a bare `--name` a bool; `_` and `-` are the same in names, and
-//! so are large and small letters. `--config=FILE` names a file of such options, one per line with
-//! `#` comments; the command line has the last word, wherever it names the file. A lone `--` ends
-//! the options.
+//! `--name=value` sets an option and a bare `--name` a bool. `_` and `-` are the same in names, and
+//! so are upper and lower case. `--config=FILE` names a file of such options, one per line with `#`
+//! comments; the command line overrides it, wherever it names the file. A lone `--` ends the
+//! options.
 //!
 //! | | Kaldi's programs | native command |
 //! |---|---|---|
 //! | `--name value` | no | yes |
 //! | options after the first plain argument | no, they are plain arguments | yes |
-//! | `-o FILE`, `-oFILE`, `-j2` | no | yes, where a tool names the letter |
+//! | `-o FILE`, `-oFILE`, `-j2` | no | yes, if a tool has the letter |
 //! | `--no-name` for a bool | no | yes |
 //! | `-h`, `-V`, `--version` | as the only argument | anywhere |
 
@@ -27,19 +27,19 @@ use crate::layout::{row, wrap};
 use crate::subjects::SUBJECTS;
 use kaldera::similar::{did_you_mean, most_similar};
 
-/// Tools with more options than this show them by subject.
+/// Number of options above which help groups them by subject.
 const MOST_IN_ONE_LIST: usize = 10;
 
-/// How forgiving the command line is.
+/// The syntax of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syntax {
-    /// As Kaldi reads it.
+    /// Kaldi's syntax.
     Kaldi,
-    /// Also `--name value`, one-letter options, and options anywhere.
+    /// Kaldi's syntax, `--name value`, one-letter options, and options at any position.
     Native,
 }
 
-/// What is wrong with a command line or a configuration file.
+/// An error in a command line or a configuration file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub(crate) enum OptionsError {
@@ -63,16 +63,16 @@ pub(crate) enum OptionsError {
     InConfig { file: String, line: usize, source: Box<OptionsError> },
 }
 
-/// What a command line that reads well asks for.
+/// The request of a valid command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// To tell this, the help or the version; no option has been set.
+    /// Print this text, the help or the version; no option has been set.
     Tell(String),
-    /// A run with these plain arguments; the options have been set.
+    /// Run with these plain arguments; the options have been set.
     Run(Vec<OsString>),
 }
 
-/// The options of one tool: where their values live and how they are told to people.
+/// The options of one tool: references to their values, and their help.
 pub(crate) struct ParseOptions<'a> {
     syntax: Syntax,
     usage: String,
@@ -88,13 +88,13 @@ struct Entry<'a> {
     name: &'static str,
     letter: Option<char>,
     value: &'a mut dyn OptionValue,
-    /// What its value may be, if it is one of some words.
+    /// The accepted values, if the option takes one of several words.
     choices: &'static [&'static str],
     doc: &'static str,
     default: String,
 }
 
-/// An option as it stands on the command line.
+/// An option as given on the command line.
 struct Given {
     typed: String,
     name: String,
@@ -108,7 +108,7 @@ impl<'a> Registry<'a> for ParseOptions<'a> {
     }
 }
 
-/// Takes options, but none a second time.
+/// Registry that skips options whose names are taken.
 struct Untaken<'p, 'a>(&'p mut ParseOptions<'a>);
 
 impl<'a> Registry<'a> for Untaken<'_, 'a> {
@@ -120,46 +120,46 @@ impl<'a> Registry<'a> for Untaken<'_, 'a> {
 }
 
 impl<'a> ParseOptions<'a> {
-    /// A parser that knows only the standard options; `usage` goes above the list of them.
+    /// Creates a parser with only the standard options; `usage` stands above their list.
     pub(crate) fn new(syntax: Syntax, usage: impl Into<String>) -> Self {
         let print_args = syntax == Syntax::Kaldi;
         let (options, config) = (Vec::new(), String::new());
         Self { syntax, usage: usage.into(), options, config, print_args, no_pipes: false, verbose: 0, quiet: false }
     }
 
-    /// Lets `-letter` stand for the option `name` that was added before, on the native command.
+    /// Makes `-letter` an abbreviation of the option `name`, which must have been added, on the
+    /// native command.
     pub(crate) fn letter(&mut self, letter: char, name: &'static str) {
         for entry in self.options.iter_mut().filter(|entry| entry.name == name) {
             entry.letter = Some(letter);
         }
     }
 
-    /// Lets the option `name` that was added before be one of these words, or empty.
+    /// Restricts the option `name`, which must have been added, to these words or an empty value.
     pub(crate) fn choices(&mut self, name: &'static str, choices: &'static [&'static str]) {
         for entry in self.options.iter_mut().filter(|entry| entry.name == name) {
             entry.choices = choices;
         }
     }
 
-    /// Adds the options of `set` but for those whose names are taken.
+    /// Adds the options of `set`, except those with names that are taken.
     pub(crate) fn add_others(&mut self, set: &'a mut impl OptionSet) {
         set.register(&mut Untaken(self));
     }
 
-    /// All options with their values, but for those with the names `without`: what decides the
-    /// result of a run.
+    /// Returns all options with their values, except the names in `without`. These are the settings
+    /// that decide the result of a run.
     pub(crate) fn settings(&self, without: &[&str]) -> String {
         let mut lines: Vec<_> = self.options.iter().filter(|entry| !without.contains(&entry.name)).collect();
         lines.sort_by_key(|entry| entry.name);
         lines.iter().map(|entry| format!("--{}={}\n", entry.name, entry.value.show())).collect()
     }
 
-    /// Sets the options that `args` (without the program's name) and their configuration files
-    /// give.
+    /// Sets the options in `args` (without the program's name) and in their configuration files.
     ///
     /// # Errors
-    /// At the first option that is unknown or that its value does not suit; earlier ones are set by
-    /// then.
+    /// Returns an error for the first option that is unknown or has an unsuitable value; earlier
+    /// options have been set by then.
     pub(crate) fn read(&mut self, args: &[OsString]) -> Result<Request, OptionsError> {
         if let Some(text) = self.asked(args) {
             return Ok(Request::Tell(text));
@@ -176,7 +176,7 @@ impl<'a> ParseOptions<'a> {
         Ok(Request::Run(plain))
     }
 
-    /// The help or the version, if the command line asks for one.
+    /// Returns the help or the version, if the command line asks for one.
     fn asked(&self, args: &[OsString]) -> Option<String> {
         let anywhere = self.syntax == Syntax::Native || args.len() == 1;
         args.iter().take_while(|&arg| arg != "--").find_map(|arg| match arg.to_str()? {
@@ -187,27 +187,28 @@ impl<'a> ParseOptions<'a> {
         })
     }
 
-    /// Whether no command of a script file should be run.
+    /// Returns `true` if no command of a script file may run.
     pub(crate) fn no_pipes(&self) -> bool {
         self.no_pipes
     }
 
-    /// Whether the tool should echo its command line.
+    /// Returns `true` if the tool should echo its command line.
     pub(crate) fn print_args(&self) -> bool {
         self.print_args
     }
 
-    /// The level that `--verbose` asked for; none with `--quiet`.
+    /// Returns the level of `--verbose`; `None` with `--quiet`.
     pub(crate) fn verbosity(&self) -> Option<i32> {
         (!self.quiet).then_some(self.verbose)
     }
 
-    /// Whether `--quiet` was given.
+    /// Returns `true` if `--quiet` was given.
     pub(crate) fn quiet(&self) -> bool {
         self.quiet
     }
 
-    /// The usage and every option with its type and default, by subject if they are many.
+    /// Returns the usage and every option with its type and default, grouped by subject if there
+    /// are many.
     pub(crate) fn help(&self) -> String {
         let mut text = match self.syntax {
             Syntax::Kaldi => format!("\n{}\n\n", wrap(&self.usage).trim_end()),
@@ -242,7 +243,7 @@ impl<'a> ParseOptions<'a> {
         text.push('\n');
     }
 
-    /// What all tools have: letter, name, type, default and meaning.
+    /// Returns the options of all tools: letter, name, type, default and meaning.
     fn standard(&self) -> Vec<(Option<char>, &'static str, &'static str, &'static str, &'static str)> {
         let native = self.syntax == Syntax::Native;
         let letter = |letter| Some(letter).filter(|_| native);
@@ -262,7 +263,7 @@ impl<'a> ParseOptions<'a> {
         standard
     }
 
-    /// An option as this face writes it.
+    /// Writes the help of an option in the form of this syntax.
     fn option(&self, text: &mut String, letter: Option<char>, name: &str, kind: &str, default: &str, doc: &str) {
         if self.syntax == Syntax::Kaldi {
             return row(text, &format!("  --{name:<25} :"), 32, &format!("{doc} ({kind}, default = {default})"));
@@ -282,7 +283,7 @@ impl<'a> ParseOptions<'a> {
         row(text, &format!("  {letter}--{name}{value}"), 36, &format!("{doc}{default}"));
     }
 
-    /// Adds to `command` what the command line may hold.
+    /// Adds the options and arguments to `command`.
     pub(crate) fn describe(&self, command: &mut Command) {
         let arg = |letter: Option<char>, name: &'static str, kind: &str, doc: &'static str| {
             let arg = Arg::new(name).long(name).help(doc);
@@ -304,7 +305,7 @@ impl<'a> ParseOptions<'a> {
         *command = mem::take(command).args(own).args(standard).arg(files);
     }
 
-    /// Tells options from plain arguments.
+    /// Separates options from plain arguments.
     fn split(&mut self, args: &[OsString]) -> Result<(Vec<Given>, Vec<OsString>), OptionsError> {
         let native = self.syntax == Syntax::Native;
         let (mut given, mut plain) = (Vec::new(), Vec::new());
@@ -335,8 +336,8 @@ impl<'a> ParseOptions<'a> {
         bytes.starts_with(b"--") || (self.syntax == Syntax::Native && bytes.len() > 1 && bytes[0] == b'-')
     }
 
-    /// Takes `--name` or `--name=value` apart; a letter gives the name it stands for, `--no-name`
-    /// the value of a bool.
+    /// Splits `--name` or `--name=value`. A letter is replaced by its name, and `--no-name` by the
+    /// name with the value `false`.
     fn given(&self, typed: &str) -> Result<Given, OptionsError> {
         let (name, value) = match typed.split_once('=') {
             Some((name, value)) => (name, Some(value.trim().to_owned())),
@@ -354,13 +355,13 @@ impl<'a> ParseOptions<'a> {
         }
     }
 
-    /// The bool that `no-name` negates on the native command.
+    /// Returns the bool that `no-name` negates on the native command.
     fn negated<'n>(&self, name: &'n str) -> Option<&'n str> {
         let positive = name.strip_prefix("no-").filter(|_| self.syntax == Syntax::Native)?;
         (self.kind(positive) == Some("bool")).then_some(positive)
     }
 
-    /// `-o`, `-oVALUE` and `-o=VALUE`.
+    /// Parses `-o`, `-oVALUE` and `-o=VALUE`.
     fn of_letter(&self, typed: &str) -> Result<Given, OptionsError> {
         let mut letters = typed.chars();
         let letter = letters.nth(1);
@@ -376,7 +377,7 @@ impl<'a> ParseOptions<'a> {
         Ok(Given { typed: typed.to_owned(), name: name.to_owned(), value })
     }
 
-    /// The type of an option, if there is one of this name.
+    /// Returns the type of the option, if there is one of this name.
     fn kind(&self, name: &str) -> Option<&'static str> {
         match name {
             "config" => Some(self.config.type_name()),
@@ -391,8 +392,8 @@ impl<'a> ParseOptions<'a> {
     fn unknown(&self, typed: &str, name: &str) -> OptionsError {
         let standard = self.standard().into_iter().map(|(_, name, ..)| name);
         let names: Vec<&str> = self.options.iter().map(|entry| entry.name).chain(standard).collect();
-        // What is negated is compared without its `no-`, so that it is not like every other
-        // negation.
+        // A negated name is compared without its `no-`, as it would otherwise resemble every other
+        // negated name.
         let positive = name.strip_prefix("no-").filter(|_| self.syntax == Syntax::Native);
         let meant = match positive.and_then(|name| most_similar(name, names.iter().copied())) {
             Some(name) => Some(format!("no-{name}")),
@@ -405,7 +406,7 @@ impl<'a> ParseOptions<'a> {
         OptionsError::Unknown { typed: typed.to_owned(), hint }
     }
 
-    /// Where the value of `option` lives.
+    /// Returns a reference to the value of `option`.
     fn value(&mut self, option: &Given) -> Result<&mut dyn OptionValue, OptionsError> {
         match option.name.as_str() {
             "config" => Ok(&mut self.config),
@@ -463,7 +464,7 @@ fn utf8(argument: &OsStr) -> Result<&str, OptionsError> {
     argument.to_str().ok_or_else(|| OptionsError::NotUtf8 { argument: argument.to_owned() })
 }
 
-/// `args` as one line that a shell would read back as them.
+/// Returns `args` as one line that a shell parses back into them.
 pub(crate) fn shell_line<'s>(args: impl IntoIterator<Item = &'s OsStr>) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "[]~#^_-+=:.,/".contains(c);
     let quote = |arg: &OsStr| {
@@ -505,8 +506,8 @@ mod tests {
         Ok((request, options))
     }
 
-    /// Configuration files and command lines may be anything; how to search longer stands in
-    /// `kaldera-fuzz`.
+    /// Configuration files and command lines may hold any bytes; `kaldera-fuzz` describes how to
+    /// search longer.
     #[test]
     fn configs() {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -514,7 +515,7 @@ mod tests {
         kaldera_fuzz::fuzz!("configs", |bytes| {
             fs::write(file.path(), bytes).unwrap();
             let text = String::from_utf8_lossy(bytes);
-            // Other files are none of this test's business.
+            // Other files are outside the scope of this test.
             let lines: Vec<&str> = text.lines().filter(|line| !line.contains("config")).collect();
             for syntax in [Syntax::Kaldi, Syntax::Native] {
                 let of_file = parse(syntax, &[&config]);

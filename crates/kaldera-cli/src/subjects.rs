@@ -1,6 +1,6 @@
-//! What options are about, for help: an option has the same name and meaning in all tools.
+//! Subjects of options for help: an option has the same name and meaning in all tools.
 
-/// The subjects in the order in which help shows them, each with its options.
+/// The subjects in the order of help, each with its options.
 pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "Input and output",

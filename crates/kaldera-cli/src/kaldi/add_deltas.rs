@@ -1,4 +1,4 @@
-//! `add-deltas` and `add-deltas-sdc`: features beside their changes over time.
+//! `add-deltas` and `add-deltas-sdc`: features together with their changes over time.
 
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ pub(super) const SHIFTED: Tool = Tool {
     run: run::<ShiftedDeltaFeaturesOptions>,
 };
 
-/// What the two programs do not share.
+/// The differences between the two programs.
 trait Deltas: OptionSet + Default {
     const NAME: &'static str;
     const USAGE: &'static str;
@@ -83,7 +83,7 @@ fn run<D: Deltas>(call: Call<'_>) -> ExitCode {
             Ok(Some(options.deltas.compute(&features.col_range(0, kept)?)?))
         })?;
         counts.log("deltas added to", "feature matrices");
-        // Kaldi's program is content with any number of them.
+        // Kaldi's program succeeds with any number of them.
         Ok(true)
     })
 }

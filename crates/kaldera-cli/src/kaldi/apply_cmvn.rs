@@ -1,4 +1,4 @@
-//! `apply-cmvn`: features normalised by statistics of their utterance, their speaker, or all.
+//! `apply-cmvn`: features normalised by statistics of their utterance, of their speaker, or of all.
 
 use std::process::ExitCode;
 
@@ -82,7 +82,7 @@ fn normalise(options: &Options, stats: &str, input: &str, output: &str) -> Resul
             return Ok(None);
         };
         let mut stats = CmvnStats::from_matrix(stats.clone())?;
-        // Without dimensions to skip, means alone will do.
+        // Without dimensions to skip, statistics of the mean suffice.
         if !skipped.is_empty() {
             stats.fake_dims(&skipped)?;
         }
@@ -94,7 +94,7 @@ fn normalise(options: &Options, stats: &str, input: &str, output: &str) -> Resul
     Ok(counts.any_done())
 }
 
-/// Where statistics come from.
+/// Source of the statistics.
 enum Source {
     /// A table, by utterance or speaker.
     Table(Box<MappedReader<Matrix<f64>>>),

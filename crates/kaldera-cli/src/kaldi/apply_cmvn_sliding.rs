@@ -1,4 +1,4 @@
-//! `apply-cmvn-sliding`: normalisation by what was heard last.
+//! `apply-cmvn-sliding`: normalisation over a sliding window.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `compute-cmvn-stats`: what `apply-cmvn` needs to know of an utterance, a speaker, or all.
+//! `compute-cmvn-stats`: statistics for `apply-cmvn`, of an utterance, a speaker, or all.
 
 use std::process::ExitCode;
 
@@ -114,7 +114,7 @@ fn of_all(weights: &mut Weights, input: &str, output: &str, binary: bool) -> Res
     Ok(counts)
 }
 
-/// What `--weights` names, if it is given.
+/// The table that `--weights` names, if it is given.
 struct Weights(Option<RandomAccessReader<Vector<f32>>>);
 
 impl Weights {
@@ -122,9 +122,9 @@ impl Weights {
         Ok(Self(if rspecifier.is_empty() { None } else { Some(RandomAccessReader::open(rspecifier)?) }))
     }
 
-    /// Adds an utterance to `stats`, or tells why not; `false` then. Statistics begin with the
-    /// first utterance that has frames, even if it has no weights: as in Kaldi, those of a speaker
-    /// may be all 0.
+    /// Adds an utterance to `stats`. Otherwise logs the reason and returns `false`. `stats` begins
+    /// with the first utterance that has frames, even if it has no weights: as in Kaldi, the
+    /// statistics of a speaker may be all 0.
     fn accumulate(
         &mut self,
         key: &str,

@@ -24,20 +24,20 @@ pub(super) const PLP: Tool = Tool { name: PlpKind::NAME, about: "PLP features of
 pub(super) const SPECTROGRAM: Tool =
     Tool { name: SpectrogramKind::NAME, about: "Log power spectra of recordings", run: run::<SpectrogramKind> };
 
-/// What the program needs to know of a kind of features.
+/// Properties of a kind of features that the program needs.
 trait Program: Kind<Options: OptionSet> {
     const NAME: &'static str;
     const USAGE: &'static str;
-    /// Does it have filters that VTLN could warp?
+    /// `true` if the kind has filters that VTLN can warp.
     const HAS_VTLN: bool = true;
-    /// Does Kaldi's program mind --utt2spk without a --vtln-map, where it has no meaning?
+    /// `true` if Kaldi's program refuses --utt2spk without --vtln-map, where it has no meaning.
     const UTT2SPK_NEEDS_MAP: bool = true;
     /// The defaults of Kaldi's program.
     fn defaults() -> Self::Options;
-    /// HTK's code for the kind, with the qualifier for what is in the place of C0.
+    /// Returns HTK's code for the kind, with the qualifier for the value in the place of C0.
     fn htk_kind(options: &Self::Options) -> u16;
-    /// From one frame to the next, for HTK, in units of 100 ns. Most of Kaldi's programs say 10 ms,
-    /// whatever it is.
+    /// Returns the frame shift for HTK, in units of 100 ns. Most of Kaldi's programs write 10 ms
+    /// for any shift.
     fn htk_sample_period(_options: &Self::Options) -> i32 {
         100_000
     }
@@ -47,7 +47,7 @@ trait Program: Kind<Options: OptionSet> {
 /// The dither of Kaldi's programs.
 const DITHER: f32 = 1.0;
 
-/// HTK's qualifiers for features with energy, and with C0 instead.
+/// Returns HTK's qualifier for features with energy, or with C0 instead.
 const fn htk_qualifier(use_energy: bool) -> u16 {
     if use_energy { 0o100 } else { 0o20000 }
 }
@@ -102,7 +102,7 @@ For example: compute-plp-feats --num-ceps=13 scp:wav.scp ark,scp:plp.ark,plp.scp
         Self::Options::default().with_dither(DITHER).with_autocorrelation_floor(0.0)
     }
 
-    /// Kaldi says C0 here even where the energy is in its place.
+    /// Kaldi writes C0 here even if the energy is in its place.
     fn htk_kind(_options: &Self::Options) -> u16 {
         0o13 | htk_qualifier(false)
     }
@@ -140,7 +140,7 @@ fn run<P: Program>(call: Call<'_>) -> ExitCode {
     super::run(P::NAME, P::USAGE, call, Options::new(P::defaults(), P::HAS_VTLN), compute::<P>)
 }
 
-/// The options of the program around those of the features.
+/// The options of the program, with the options of the features.
 struct Options<F> {
     features: F,
     has_vtln: bool,
@@ -229,7 +229,7 @@ impl<F> Options<F> {
         Ok(())
     }
 
-    /// Which channel of a recording to use, if it has it.
+    /// Returns the channel of a recording to use, if the recording has it.
     fn channel_of(&self, key: &str, wave: &WaveData) -> Option<usize> {
         let found = wave.num_channels;
         match usize::try_from(self.channel) {
@@ -248,7 +248,7 @@ impl<F> Options<F> {
     }
 }
 
-/// Reads recordings, writes their features. The memory does not grow with their number.
+/// Reads recordings and writes their features. Memory does not grow with the number of recordings.
 fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [String; 2]) -> Result<bool, Failure> {
     options.check(P::UTT2SPK_NEEDS_MAP)?;
     let htk = (P::htk_sample_period(&options.features), P::htk_kind(&options.features));
@@ -304,8 +304,8 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
     Ok(done > 0)
 }
 
-/// What `--debug-mel` asks for. Kaldi prints each frame's energies too, which `compute-fbank-feats`
-/// can write instead.
+/// Logs the mel filters for `--debug-mel`. Kaldi also prints the energies of each frame, which
+/// `compute-fbank-feats` can write instead.
 fn log_mel_filters<P: Program>(options: &MelBanksOptions, extractor: &Extractor<P>) -> Result<(), Failure> {
     let banks = MelBanks::new(options, extractor.frame_options(), 1.0)?;
     for (i, (bin, hz)) in banks.bins().iter().zip(banks.center_freqs()).enumerate() {
@@ -314,9 +314,9 @@ fn log_mel_filters<P: Program>(options: &MelBanksOptions, extractor: &Extractor<
     Ok(())
 }
 
-/// Where an utterance's warp factor comes from.
+/// Source of the warp factors.
 struct Warps {
-    /// Without a map.
+    /// The factor without a map.
     factor: f32,
     map: Option<MappedReader<f32>>,
 }
@@ -338,14 +338,14 @@ impl Warps {
     }
 }
 
-/// The two formats of the output.
+/// Writer of one of the two output formats.
 enum FeatureWriter {
     Kaldi(TableWriter<Matrix<f32>>),
     Htk { writer: TableWriter<HtkMatrix>, sample_period: i32, kind: u16 },
 }
 
 impl FeatureWriter {
-    /// `htk` is what HTK wants to know: the sample period and the kind.
+    /// Opens the output; `htk` is the sample period and the kind for HTK's header.
     fn open(format: &str, wspecifier: &str, htk: (i32, u16)) -> Result<Self, Failure> {
         match format {
             "kaldi" => Ok(Self::Kaldi(TableWriter::open(wspecifier)?)),
@@ -357,7 +357,7 @@ impl FeatureWriter {
         }
     }
 
-    /// Writes `features` and gives them back, so that their memory can be used again.
+    /// Writes `features` and returns them, so that their memory can be reused.
     fn write(&mut self, key: &str, features: Matrix<f32>) -> Result<Matrix<f32>, Failure> {
         match self {
             Self::Kaldi(writer) => {

@@ -1,4 +1,4 @@
-//! `compute-vad`: in which frames somebody speaks.
+//! `compute-vad`: decides which frames are voiced.
 
 use std::process::ExitCode;
 

@@ -24,7 +24,7 @@ with a second table of hypotheses, also how probable it is that they are better 
 Usage: compute-wer-bootci [options] <ref-rspecifier> <hyp-rspecifier> [<hyp2-rspecifier>]
 For example: compute-wer-bootci --mode=present ark:data/test/text ark:hyp.txt ark:hyp2.txt";
 
-/// What the draws depend on.
+/// Seed of the random draws.
 const SEED: u64 = 0;
 
 struct Options {
@@ -45,7 +45,7 @@ impl OptionSet for Options {
     }
 }
 
-/// What happens to a reference without a hypothesis.
+/// Treatment of a reference without a hypothesis.
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
     Strict,
@@ -71,7 +71,7 @@ impl Options {
     }
 }
 
-/// An utterance in all tables of hypotheses; none where one has it not.
+/// Counts of an utterance for each table of hypotheses; `None` if the table lacks the utterance.
 type Scored = Vec<Option<Counts>>;
 
 /// Scores each reference with all tables of hypotheses.
@@ -136,7 +136,7 @@ fn run(call: Call<'_>) -> ExitCode {
     })
 }
 
-/// With two decimals; as the C library writes it where there is nothing.
+/// Formats a percentage with two decimals; if `whole` is 0, as the C library writes the quotient.
 #[expect(clippy::cast_precision_loss, reason = "a rate")]
 fn percent(part: usize, whole: usize) -> String {
     if whole == 0 {

@@ -1,4 +1,4 @@
-//! `copy-feats-to-htk` and `copy-feats-to-sphinx`: each feature matrix into a file of its own, for
+//! `copy-feats-to-htk` and `copy-feats-to-sphinx`: each feature matrix in a separate file, for
 //! other toolkits.
 
 use std::fs::DirBuilder;
@@ -31,7 +31,7 @@ const SPHINX_USAGE: &str = "Writes each feature matrix into a Sphinx file, named
 Usage: copy-feats-to-sphinx [options] <feats-rspecifier>
 For example: copy-feats-to-sphinx --output-dir=sphinx --output-ext=mfc scp:feats.scp";
 
-/// Where the files go.
+/// Folder and extension of the output files.
 struct Files {
     output_dir: String,
     output_ext: String,
@@ -69,7 +69,7 @@ impl OptionSet for HtkOptions {
 }
 
 fn htk(call: Call<'_>) -> ExitCode {
-    /// Features that HTK knows nothing of.
+    /// HTK's kind for features that it does not define.
     const USER: i32 = 9;
 
     let options = HtkOptions { files: Files::with_extension("fea"), sample_period: 100_000, sample_kind: USER };
@@ -115,13 +115,13 @@ fn write_files(
     Ok(written > 0)
 }
 
-/// Whether a file with this name is in the folder, or in one below it.
+/// Returns `true` if a file with this name lies in the folder, or in one below it.
 fn stays_in_folder(key: &str) -> bool {
     let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     !key.contains('\0') && Path::new(key).components().all(is_below)
 }
 
-/// The folder itself, not those above it.
+/// Creates the folder, but not its parents.
 fn make_folder(name: &str) -> Result<(), kaldera::io::Error> {
     if Path::new(name).exists() {
         return Ok(());

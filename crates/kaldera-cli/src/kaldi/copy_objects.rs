@@ -41,7 +41,7 @@ For example: copy-int-vector ark:1.ali ark,t:-";
 
 const BINARY_HELP: &str = "Write a single file as binary; tables go by the option t of the wspecifier";
 
-/// What is to happen to the elements of matrices, in this order.
+/// Changes to the elements of matrices, in the order in which they are applied.
 struct MatrixOptions {
     binary: bool,
     scale: f32,
@@ -90,7 +90,7 @@ impl MatrixOptions {
     }
 
     fn change(&self, matrix: &mut Matrix<f32>) -> Result<(), Failure> {
-        /// What has a logarithm.
+        /// Smallest value of which the logarithm is taken.
         const FLOOR: f32 = 1e-20;
 
         if self.scale != 1.0 {
@@ -115,15 +115,15 @@ impl MatrixOptions {
     }
 }
 
-/// Changes each element by a function of the platform's, as Kaldi does: those of the matrix library
-/// are faster, and not always the same to the last bit.
+/// Applies a function of the platform to each element, as Kaldi does. The functions of the matrix
+/// library are faster, but may differ in the last bit.
 fn map_each(matrix: &mut Matrix<f32>, function: impl Fn(f32) -> f32) {
     for x in matrix.rows_mut().flatten() {
         *x = function(*x);
     }
 }
 
-/// The softmax as Kaldi rounds it: element by element, so that files come out the same to the last
+/// Computes the softmax element by element, as Kaldi rounds it, so that files are equal to the last
 /// bit.
 fn soft_max(row: &mut [f32]) {
     let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -204,7 +204,7 @@ fn int_vector(call: Call<'_>) -> ExitCode {
     })
 }
 
-/// Whether both are tables, or neither.
+/// Returns `true` if both are tables, `false` if neither is.
 fn is_table(input: &str, output: &str) -> Result<bool, Failure> {
     match (Rspecifier::parse(input), Wspecifier::parse(output)) {
         (Ok(_), Ok(_)) => Ok(true),
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(changed(MatrixOptions { apply_exp: true, ..Default::default() }), of(f32::exp));
         assert_eq!(changed(MatrixOptions { apply_log: true, ..Default::default() }), of(|x| x.max(1e-20).ln()));
         for power in [0.333_f32, 0.5, 2.0, -1.5] {
-            // Of a power that it knows, the compiler makes another function.
+            // The compiler replaces `powf` with another function if it knows the exponent.
             let exponent = std::hint::black_box(f64::from(power));
             let expected = numbers.rows().flatten().map(|&x| (f64::from(x).powf(exponent) as f32).to_bits());
             let found = changed(MatrixOptions { apply_power: power, ..Default::default() });

@@ -36,10 +36,10 @@ transition identifiers alone.
 Usage: latgen-faster-mapped [options] <trans-model-in> (<fst-in>|<fsts-rspecifier>) <loglikes-rspecifier> <lattice-wspecifier> [<words-wspecifier> [<alignments-wspecifier>]]
 For example: latgen-faster-mapped --acoustic-scale=0.1 final.mdl HCLG.fst ark:loglikes.ark \"ark:|gzip -c >lat.gz\"";
 
-/// Frames a second that real-time factors take for granted.
+/// Frames per second that the logged real-time factors assume.
 const FRAMES_PER_SECOND: f64 = 100.0;
 
-/// What both programs ask for.
+/// The options of both programs.
 struct Search {
     beam: f32,
     max_active: i32,
@@ -85,7 +85,7 @@ impl Search {
     }
 
     /// # Errors
-    /// If a number makes no sense.
+    /// Returns an error for a number out of range.
     fn options(&self, lattice_beam: f32) -> Result<DenseOptions, Failure> {
         let refuse = |name, value: String, expected| Err(Failure::Option { name, value, expected });
         for (name, value) in [("beam", self.beam), ("lattice-beam", lattice_beam), ("beam-delta", self.beam_delta)] {
@@ -110,25 +110,25 @@ impl Search {
     }
 }
 
-/// A graph to decode with.
+/// A decoder with its graph.
 struct Decoder {
     decoder: OnlineDecoder,
-    /// For each arc its input label, where the graph has others to decode with.
+    /// For each arc its input label, if the graph is decoded with other labels.
     labels: Vec<i32>,
     acoustic_scale: f32,
     allow_partial: bool,
 }
 
-/// What came of an utterance.
+/// The result for an utterance.
 struct Decoded {
-    /// With the input labels of the graph, before any determinization.
+    /// The lattice with the input labels of the graph, before any determinization.
     lattice: Lattice,
     best: LatticePath,
     reached_final: bool,
 }
 
 impl Decoder {
-    /// For a graph whose labels are columns + 1, or are mapped to these by `column`.
+    /// Creates a decoder; `column` maps the labels of the graph to columns of the log-likelihoods.
     fn new(
         graph: Graph<Fsa>,
         options: DenseOptions,
@@ -156,7 +156,7 @@ impl Decoder {
         Ok(Self { decoder, labels, acoustic_scale: search.acoustic_scale, allow_partial: search.allow_partial })
     }
 
-    /// Decodes an utterance; tells why where nothing comes of it.
+    /// Decodes an utterance; logs the reason if there is no result.
     fn decode(&self, key: &str, loglikes: &Matrix<f32>) -> Result<Option<Decoded>, Failure> {
         let columns = loglikes.num_cols();
         let mut values = Vec::with_capacity(loglikes.num_rows() * columns);
@@ -217,7 +217,7 @@ impl Decoder {
     }
 }
 
-/// What a run has done, for its end.
+/// Totals of a run, logged at its end.
 struct Totals {
     begin: Instant,
     done: u64,
@@ -252,7 +252,7 @@ impl Totals {
     }
 }
 
-/// A graph in a file of its own.
+/// Reads a graph from a file that holds only the graph.
 fn read_graph(rxfilename: &str) -> Result<Graph<Fsa>, Failure> {
     let bytes = read_bytes(rxfilename)?;
     if OpenFstBinary::is_one(&bytes) {
@@ -287,7 +287,7 @@ fn faster(call: Call<'_>) -> ExitCode {
         (3..=4, 2),
         |FasterOptions { search, .. }, plain| {
             let argument = |i: usize| plain.get(i).map_or("", String::as_str);
-            // The best path alone: a beam of 0.
+            // A beam of 0 keeps only the best paths.
             let dense = search.options(0.0)?;
             let mut words = TableWriter::<Vec<i32>>::open(argument(2))?;
             let mut alignments = super::open_if_given::<Vec<i32>>(argument(3))?;
@@ -318,7 +318,7 @@ fn faster(call: Call<'_>) -> ExitCode {
     )
 }
 
-/// Decodes what has frames.
+/// Decodes an utterance if it has frames.
 fn decode_some(decoder: &Decoder, key: &str, loglikes: &Matrix<f32>) -> Result<Option<Decoded>, Failure> {
     if loglikes.num_rows() == 0 {
         warn!("Zero-length utterance: {key}");
@@ -392,20 +392,20 @@ impl OptionSet for LatgenOptions {
     }
 }
 
-/// Where the results of an utterance go.
+/// Writers of the results of an utterance.
 struct Writers {
     compact: Option<TableWriter<CompactLattice>>,
     plain: Option<TableWriter<lattice::Lattice>>,
     words: Option<TableWriter<Vec<i32>>>,
     alignments: Option<TableWriter<Vec<i32>>>,
     table: Option<SymbolTable>,
-    /// `None` to write lattices as they are.
+    /// `None` to write lattices without determinization.
     determinize: Option<DeterminizeOptions>,
     acoustic_scale: f32,
 }
 
 impl Writers {
-    /// Whether there was a lattice to write; why not is told.
+    /// Writes the results; returns `false` if there is no lattice to write, and logs the reason.
     fn write(&mut self, key: &str, decoded: &Decoded) -> Result<bool, Failure> {
         let Decoded { lattice, best, reached_final } = decoded;
         let Some(made) = told(key, self.finish(key, lattice)) else { return Ok(false) };
@@ -428,7 +428,7 @@ impl Writers {
         Ok(true)
     }
 
-    /// The lattice as it is written: determinized, if that is wanted, and without the scale.
+    /// Returns the lattice to write: determinized if the options say so, and without the scale.
     fn finish(&self, key: &str, lattice: &Lattice) -> Result<CompactLattice, kaldera::fsa::Error> {
         let determinized = match &self.determinize {
             Some(options) if self.compact.is_some() => {

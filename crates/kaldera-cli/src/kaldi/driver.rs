@@ -1,4 +1,4 @@
-//! What most of the programs are: one table in, one table out; bad utterances told, counted and
+//! Driver of most programs: one table in, one table out. Bad utterances are logged, counted and
 //! left out.
 
 use kaldera::io::Holder;
@@ -7,7 +7,7 @@ use tracing::info;
 
 use crate::kaldi::Failure;
 
-/// How many objects went well, and how many did not.
+/// Number of objects that succeeded, and that failed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     pub(super) done: u64,
@@ -20,17 +20,17 @@ impl Counts {
         info!("{what} {} {objects}; {} left out", self.done, self.failed);
     }
 
-    /// What Kaldi's programs ask before they exit with 0.
+    /// Returns `true` if any object succeeded, the condition for exit status 0 of Kaldi's programs.
     pub(super) fn any_done(&self) -> bool {
         self.done > 0
     }
 }
 
-/// Writes for each object of a table what `convert` makes of it, under the same key. `convert` has
-/// told why where it makes nothing.
+/// Converts each object of a table with `convert` and writes it under the same key. If `convert`
+/// returns `None`, it has logged the reason.
 ///
 /// # Errors
-/// What ends the run: tables that cannot be read or written, and errors of `convert`.
+/// Returns an error for tables that cannot be read or written, and errors of `convert`.
 pub(super) fn map_table<I: Holder, O: Holder>(
     rspecifier: &str,
     wspecifier: &str,
@@ -40,8 +40,8 @@ pub(super) fn map_table<I: Holder, O: Holder>(
     map_between(reader, TableWriter::open(wspecifier)?, convert)
 }
 
-/// As [`map_table`], for tables that are open: programs differ in which they open first, and so in
-/// whether there is an output if the input cannot be opened.
+/// Like [`map_table`], for tables that are open. Programs differ in the table that they open first.
+/// This decides if there is an output when the input cannot be opened.
 pub(super) fn map_between<I: Holder, O: Holder>(
     reader: SequentialReader<I>,
     mut writer: TableWriter<O>,

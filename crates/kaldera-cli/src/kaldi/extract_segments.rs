@@ -58,9 +58,9 @@ fn run(call: Call<'_>) -> ExitCode {
 }
 
 impl Options {
-    /// The part of a recording; `None` if it has to be left out.
+    /// Returns the part of a recording, or `None` if it has to be left out.
     ///
-    /// Times are compared in the precision that Kaldi compares them in.
+    /// Times are compared in Kaldi's precision.
     fn cut(&self, segment: &Segment, wave: &WaveData) -> Result<Option<WaveData>, Failure> {
         let Segment { key, start, .. } = segment;
         let num_samples = wave.num_samples();
@@ -92,8 +92,7 @@ impl Options {
             None if wave.num_channels == 1 => 0,
             None => return Err(Failure::NoChannel { key: key.clone(), channels: wave.num_channels }),
         };
-        // A sample is nearer to its own time than to others; the conversion is exact for whole
-        // numbers.
+        // Rounds to the nearest sample; the conversion is exact for whole numbers.
         let sample = |seconds: f64| (seconds * f64::from(wave.samp_freq) + 0.5) as usize;
         let (start, end) = (sample(*start), sample(end).min(num_samples));
         if start >= end {
@@ -142,13 +141,13 @@ fn run_features(call: Call<'_>) -> ExitCode {
         let reader = RandomAccessReader::open(&features)?;
         let counts =
             extract(reader, &segments, writer, |segment, features: &Matrix<f32>| Ok(options.cut(segment, features)))?;
-        // Kaldi gives 255 here, not 1.
+        // Kaldi returns 255 here, not 1.
         if counts.any_done() { Ok(true) } else { Err(Failure::NothingDone { left_out: counts.failed }) }
     })
 }
 
 impl FeatureOptions {
-    /// The part of a matrix; `None` if it has to be left out.
+    /// Returns the part of a matrix, or `None` if it has to be left out.
     fn cut(&self, segment: &Segment, features: &Matrix<f32>) -> Option<Matrix<f32>> {
         let Segment { key, .. } = segment;
         let Some(end) = segment.end else {
@@ -182,14 +181,14 @@ impl FeatureOptions {
         part.ok().map(|part| part.to_owned())
     }
 
-    /// Frames in so many seconds, to the nearest one.
+    /// Returns the number of frames in `seconds`, rounded to the nearest.
     fn frames(&self, seconds: f64) -> f64 {
         (seconds * 1000.0 / f64::from(self.frame_shift)).round()
     }
 }
 
-/// Writes the part of an object for each line of a segments file. `cut` has told why where there is
-/// none.
+/// Writes the part of an object for each line of a segments file. If `cut` returns `None`, it has
+/// logged the reason.
 fn extract<T: Holder>(
     mut reader: RandomAccessReader<T>,
     segments: &str,

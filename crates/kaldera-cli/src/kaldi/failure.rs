@@ -1,4 +1,4 @@
-//! What makes one of Kaldi's programs end before its time.
+//! Errors that end one of Kaldi's programs early.
 
 use std::num::TryFromIntError;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::parse_options::OptionsError;
 
-/// What Kaldi would throw, in one line.
+/// An error for which Kaldi would throw, in one line.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub(crate) enum Failure {
@@ -57,7 +57,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Whether it is only that nobody listens any more.
+    /// Returns `true` if the only error is that the reader of the output is gone.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Failure::Io(error) if error.is_broken_pipe())
     }

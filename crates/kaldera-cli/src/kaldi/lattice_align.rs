@@ -1,5 +1,5 @@
-//! `lattice-align-words` and `lattice-align-words-lexicon`: lattices whose arcs have a word with
-//! the frames that it takes.
+//! `lattice-align-words` and `lattice-align-words-lexicon`: lattices whose arcs each have one word
+//! and its frames.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -155,15 +155,15 @@ fn lexicon(call: Call<'_>) -> ExitCode {
     )
 }
 
-/// What both programs do with lattices.
+/// The common part of both programs.
 struct Alignment<'a, B> {
     boundaries: B,
     options: &'a Options,
     silence_label: i32,
     writes_wrong: bool,
-    /// Lattices of which nothing comes are written as they are.
+    /// `true` to write lattices that cannot be aligned unchanged.
     passes_on: bool,
-    /// Words that others are written for.
+    /// Words that are written as other words.
     renamed: HashMap<i32, i32>,
 }
 
@@ -210,7 +210,7 @@ impl<B: WordBoundaries> Alignment<'_, B> {
     }
 }
 
-/// Kaldi's bound on the states of one lattice.
+/// Returns Kaldi's limit on the number of states of a lattice.
 fn limits(options: &Options, num_states: usize) -> Limits {
     if options.max_expand.is_nan() || options.max_expand <= 0.0 {
         return Limits::default();
@@ -221,7 +221,7 @@ fn limits(options: &Options, num_states: usize) -> Limits {
     Limits::default().with_max_states(most as usize)
 }
 
-/// The types of phones.
+/// Reads the types of phones.
 fn read_types(rxfilename: &str) -> Result<HashMap<i32, PhoneType>, Failure> {
     let parse = |line: &str| {
         let mut fields = line.split_ascii_whitespace();
@@ -237,7 +237,7 @@ fn read_types(rxfilename: &str) -> Result<HashMap<i32, PhoneType>, Failure> {
     lines.map(|line| parse(line).ok_or_else(|| wrong(line))).collect()
 }
 
-/// The phones of words, those of silence, and what words are renamed.
+/// Reads the phones of words and of silence, and the words that are renamed.
 fn read_lexicon(rxfilename: &str) -> Result<(WordTokens, HashMap<i32, i32>), Failure> {
     let (mut silence, mut lines, mut renamed) = (Vec::new(), Vec::new(), HashMap::new());
     for line in read_text(rxfilename)?.lines().filter(|line| !line.trim_ascii().is_empty()) {

@@ -1,4 +1,4 @@
-//! `lattice-copy` and `lattice-scale`: lattices as they are, or with other costs.
+//! `lattice-copy` and `lattice-scale`: lattices unchanged, or with other costs.
 
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -128,7 +128,7 @@ fn scale(call: Call<'_>) -> ExitCode {
     })
 }
 
-/// Writes what `change` makes of the lattices of wanted keys; returns how many there are.
+/// Applies `change` to the lattices of wanted keys and writes them; returns their number.
 fn change<L: Holder>(
     rspecifier: &str,
     wspecifier: &str,
@@ -151,7 +151,7 @@ fn change<L: Holder>(
     Ok(written)
 }
 
-/// The first word of each line of a text, if there is one.
+/// Reads the first word of each line of a text; `None` without a file name.
 fn read_keys(rxfilename: &str) -> Result<Option<HashSet<String>>, Failure> {
     if rxfilename.is_empty() {
         return Ok(None);

@@ -48,8 +48,8 @@ fn run(call: Call<'_>) -> ExitCode {
             if scale == 0.0 {
                 return Ok(Some(lattice));
             }
-            // Scaled so that the best path through the model is kept, whatever the sign of the
-            // scale.
+            // The lattice is scaled so that the best path through the model is kept for either sign
+            // of the scale.
             let made = Lattice::try_from(&lattice)
                 .and_then(|lattice| lattice.scale(1.0 / scale, 1.0)?.compose(&grammar, limits))
                 .and_then(|lattice| lattice.determinize(&everything))
@@ -66,7 +66,7 @@ fn run(call: Call<'_>) -> ExitCode {
     })
 }
 
-/// One of OpenFst's binary files.
+/// Reads a binary file of OpenFst.
 fn read_fst(rxfilename: &str) -> Result<Graph<Fsa>, Failure> {
     Ok(OpenFstBinary::read(&read_bytes(rxfilename)?)?.graph)
 }

@@ -1,4 +1,4 @@
-//! `lattice-oracle`: the paths of lattices that are nearest to references.
+//! `lattice-oracle`: paths of lattices with the smallest edit distance to references.
 
 use std::process::ExitCode;
 
@@ -50,7 +50,7 @@ impl OptionSet for Options {
 }
 
 impl Options {
-    /// The words that do not count.
+    /// Returns the words that do not count as errors.
     fn wildcards(&self, table: Option<&SymbolTable>) -> Result<Vec<i32>, Failure> {
         if self.wildcard_symbols_list.is_empty() {
             return colon_list(&self.wildcard_symbols).ok_or_else(|| Failure::Option {
@@ -114,7 +114,7 @@ fn run(call: Call<'_>) -> ExitCode {
             say_words(&format!("{key} (reference)"), &reference, table.as_ref())?;
             if let Some(writer) = &mut lattices {
                 let own = linear_fsa(&oracle.words)?;
-                // No word has this number.
+                // No word has this label.
                 let model = BackoffModel::new(&own, i32::MIN);
                 if let Some(paths) = told(&key, lattice.rescore(&model, 0.0, Limits::default())) {
                     writer.write(&key, &to_kaldi(&paths))?;
@@ -129,16 +129,16 @@ fn run(call: Call<'_>) -> ExitCode {
         super::close_if_given(transcriptions)?;
         super::close_if_given(distances)?;
         super::close_if_given(lattices)?;
-        // Kaldi's steps/oracle_wer.sh takes the fields of this line by their numbers.
+        // Kaldi's steps/oracle_wer.sh reads the fields of this line by their positions.
         info!("Overall {} substitutions ]", rate(&total, words));
         info!("Scored {done} lattices, {failed} not present in ref.");
-        // As Kaldi's, whether any was done or not.
+        // Like Kaldi's program, even if none was done.
         Ok(true)
     })
 }
 
-/// Errors as Kaldi writes them, up to the number of substitutions. The rate has six significant
-/// digits; without words it is what the C library writes.
+/// Formats errors as Kaldi does, up to the number of substitutions. The rate has six significant
+/// digits; without words it is the C library's text for the quotient.
 #[expect(clippy::cast_precision_loss, reason = "a rate")]
 fn rate(oracle: &Oracle, words: usize) -> String {
     let (errors, mut percent) = (oracle.errors(), String::new());
@@ -152,7 +152,7 @@ fn rate(oracle: &Oracle, words: usize) -> String {
     format!("%WER {percent} [ {errors} / {words}, {insertions} insertions, {deletions} deletions, {substitutions}")
 }
 
-/// The lattice with 0 in place of words that do not count.
+/// Replaces wildcard words by 0.
 fn without(compact: &CompactLattice, wildcards: &[i32]) -> CompactLattice {
     if wildcards.is_empty() {
         return compact.clone();
@@ -163,6 +163,6 @@ fn without(compact: &CompactLattice, wildcards: &[i32]) -> CompactLattice {
             (arc.ilabel, arc.olabel) = (0, 0);
         }
     }
-    // The states are those of a lattice.
+    // The states come from a valid lattice.
     CompactLattice::new(compact.start(), states).unwrap_or_default()
 }

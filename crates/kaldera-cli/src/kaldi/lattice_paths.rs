@@ -1,5 +1,5 @@
-//! `lattice-best-path`, `lattice-1best`, `lattice-to-nbest`, and what reads single paths:
-//! `nbest-to-linear`, `nbest-to-ctm`.
+//! `lattice-best-path`, `lattice-1best`, `lattice-to-nbest`, and the programs that read single
+//! paths: `nbest-to-linear`, `nbest-to-ctm`.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -128,7 +128,7 @@ fn best_path(call: Call<'_>) -> ExitCode {
     )
 }
 
-/// The best path, with the lattice; a lattice without one is told.
+/// Returns the best path and the lattice; logs a warning if the lattice has no path.
 fn best_of(key: &str, lattice: Lattice) -> Option<(Lattice, LatticePath)> {
     let path = told(key, lattice.best_path(0))?;
     if path.is_none() {
@@ -137,13 +137,13 @@ fn best_of(key: &str, lattice: Lattice) -> Option<(Lattice, LatticePath)> {
     Some((lattice, path?))
 }
 
-/// A path with the scores before they were scaled.
+/// Returns a path as a lattice with its unscaled scores.
 fn unscaled(key: &str, scales: &Scales, lattice: &Lattice, path: &LatticePath) -> Option<Lattice> {
     let linear = lattice.linear(0, path);
     told(key, linear.and_then(|linear| linear.scale(1.0 / scales.lm_scale, 1.0 / scales.acoustic_scale)))
 }
 
-/// As Kaldi writes paths: arcs without words are part of those before them.
+/// Returns a path in Kaldi's form: arcs without words are merged into the arcs before them.
 fn merged(lattice: &Lattice) -> CompactLattice {
     CompactLattice::from(&lattice::Lattice::from(&to_kaldi(lattice)))
 }
@@ -248,7 +248,7 @@ fn n_best(call: Call<'_>) -> ExitCode {
     })
 }
 
-/// The one path of a lattice, `None` if it has more or none; then it is told.
+/// Returns the only path of a lattice. Logs a warning and returns `None` if it has more or none.
 fn only_path(key: &str, compact: &CompactLattice) -> Option<(Lattice, LatticePath)> {
     let lattice = told(key, Lattice::try_from(compact))?;
     let is_linear = (0..lattice.fsas().num_states()).all(|state| lattice.fsas().fsa(0).arcs_of(state).len() <= 1);
@@ -324,8 +324,8 @@ impl OptionSet for CtmOptions {
 }
 
 impl CtmOptions {
-    /// How many digits times have after the point. As in Kaldi the shift is single precision, in
-    /// which 0.01 is less than 0.01 in double precision: 3 digits unless set.
+    /// Returns the number of decimals of times. As in Kaldi the shift is single precision: 0.01 is
+    /// then less than 0.01 in double precision and needs 3 digits, unless `precision` is larger.
     fn digits(&self) -> usize {
         let needed = match f64::from(self.frame_shift) {
             ..0.001 if self.precision <= 3 => 4,

@@ -1,5 +1,4 @@
-//! `lattice-arc-post` and `lattice-depth`: posteriors of arcs, and how many arcs there are beside
-//! each other.
+//! `lattice-arc-post` and `lattice-depth`: posteriors of arcs, and the number of parallel arcs.
 
 use std::process::ExitCode;
 

@@ -84,7 +84,8 @@ fn prune(call: Call<'_>) -> ExitCode {
     })
 }
 
-/// Writes what `change` makes of lattices whose acoustic costs are scaled, without the scale.
+/// Applies `change` to lattices with scaled acoustic costs, and writes the results without the
+/// scale.
 fn map_scaled(
     rspecifier: &str,
     wspecifier: &str,

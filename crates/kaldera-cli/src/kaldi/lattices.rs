@@ -1,4 +1,4 @@
-//! What the programs on lattices share.
+//! Common functions of the programs on lattices.
 
 use kaldera::base::text::from_utf8;
 use kaldera::feat::options::{OptionSet, Registry};
@@ -30,12 +30,13 @@ impl OptionSet for Scales {
 }
 
 impl Scales {
-    /// A lattice for algorithms, with scaled scores; `None`, told, for one that has none.
+    /// Returns a lattice for algorithms, with scaled scores. Logs a warning and returns `None` on
+    /// an error.
     pub(super) fn apply(&self, key: &str, lattice: &CompactLattice) -> Option<Lattice> {
         told(key, Lattice::try_from(lattice).and_then(|lattice| lattice.scale(self.lm_scale, self.acoustic_scale)))
     }
 
-    /// The scales can be taken out again.
+    /// Returns an error if a scale cannot be undone.
     pub(super) fn check_invertible(&self) -> Result<(), Failure> {
         check_invertible("acoustic-scale", self.acoustic_scale)?;
         check_invertible("lm-scale", self.lm_scale)
@@ -78,10 +79,10 @@ pub(super) fn register_write_lattices<'a>(registry: &mut dyn Registry<'a>, write
     registry.add("write-lattices", write_lattices, "Where to write the paths as lattices (wspecifier)");
 }
 
-/// The one of `--acoustic-scale` and `--inv-acoustic-scale` that is given.
+/// Returns the scale from `--acoustic-scale` or `--inv-acoustic-scale`.
 ///
 /// # Errors
-/// If both are.
+/// Returns an error if both are given.
 pub(super) fn acoustic_scale(scale: f32, inverse: f32) -> Result<f32, Failure> {
     match (scale == 1.0, inverse == 1.0) {
         (_, true) => Ok(scale),
@@ -97,17 +98,17 @@ pub(super) fn check_invertible(name: &'static str, scale: f32) -> Result<(), Fai
     Err(Failure::Option { name, value: scale.to_string(), expected: "a number other than 0, as it is taken out again" })
 }
 
-/// A result, or a warning that the utterance is left out.
+/// Returns the value, or logs a warning that the utterance is left out.
 pub(super) fn told<T>(key: &str, result: Result<T, kaldera::fsa::Error>) -> Option<T> {
     result.map_err(|error| warn!("leaving out {key}: {error}")).ok()
 }
 
-/// A lattice of the result, as Kaldi writes it.
+/// Converts the first lattice of the result to Kaldi's form.
 pub(super) fn to_kaldi(lattice: &Lattice) -> CompactLattice {
     CompactLattice::from_fsa(lattice, 0).unwrap_or_default()
 }
 
-/// The table of words that an option names, if it names one.
+/// Reads the table of words that an option names, if it names one.
 pub(super) fn read_words(rxfilename: &str) -> Result<Option<SymbolTable>, Failure> {
     if rxfilename.is_empty() {
         return Ok(None);
@@ -115,7 +116,7 @@ pub(super) fn read_words(rxfilename: &str) -> Result<Option<SymbolTable>, Failur
     Ok(Some(read_text(rxfilename)?.parse()?))
 }
 
-/// All of a file.
+/// Reads a whole file as bytes.
 pub(super) fn read_bytes(rxfilename: &str) -> Result<Vec<u8>, Failure> {
     let (mut input, mut bytes) = (Input::open(rxfilename)?, Vec::new());
     std::io::Read::read_to_end(&mut input, &mut bytes)
@@ -124,7 +125,7 @@ pub(super) fn read_bytes(rxfilename: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// All of a text.
+/// Reads a whole file as text.
 pub(super) fn read_text(rxfilename: &str) -> Result<String, Failure> {
     from_utf8(read_bytes(rxfilename)?).map_err(|error| {
         let source = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
@@ -132,10 +133,10 @@ pub(super) fn read_text(rxfilename: &str) -> Result<String, Failure> {
     })
 }
 
-/// Tells the words of an utterance on stderr.
+/// Prints the words of an utterance to stderr, if there is a table.
 ///
 /// # Errors
-/// If one is not in the table.
+/// Returns an error if a word is not in the table.
 pub(super) fn say_words(key: &str, words: &[i32], table: Option<&SymbolTable>) -> Result<(), Failure> {
     let Some(table) = table else { return Ok(()) };
     let mut line = format!("{key} ");

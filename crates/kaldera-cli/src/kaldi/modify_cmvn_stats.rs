@@ -1,4 +1,4 @@
-//! `modify-cmvn-stats`: statistics that leave some dimensions alone, or as mean and variance.
+//! `modify-cmvn-stats`: statistics that exempt some dimensions, or converted to mean and variance.
 
 use std::process::ExitCode;
 

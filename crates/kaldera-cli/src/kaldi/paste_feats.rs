@@ -44,7 +44,7 @@ impl OptionSet for Options {
 fn run(call: Call<'_>) -> ExitCode {
     let options = Options { length_tolerance: 0, binary: true };
     super::run_any(TOOL.name, USAGE, call, options, 3..=usize::MAX, |options, plain| {
-        // Below 0 nothing is equal enough, not even the same length.
+        // A negative tolerance would refuse even equal lengths.
         let tolerance = usize::try_from(options.length_tolerance).map_err(|_| Failure::Option {
             name: "length-tolerance",
             value: options.length_tolerance.to_string(),
@@ -92,7 +92,7 @@ fn paste_tables(tolerance: usize, first: &str, others: &[String], output: &str) 
         })
     })?;
     counts.log("pasted", "feature matrices");
-    // The one program whose exit status for this is not 1.
+    // This is the only program whose exit status here is not 1.
     if counts.any_done() { Ok(true) } else { Err(Failure::NothingDone { left_out: counts.failed }) }
 }
 

@@ -68,8 +68,8 @@ For example: compute-and-process-kaldi-pitch-feats --srand=1 scp:wav.scp ark:fea
     })
 }
 
-/// Writes for each recording what `compute` makes of its first channel. A wrong sample rate ends
-/// the run, as in Kaldi.
+/// Applies `compute` to the first channel of each recording and writes the result. A wrong sample
+/// rate ends the run, as in Kaldi.
 fn map_recordings(
     recordings: &str,
     output: &str,

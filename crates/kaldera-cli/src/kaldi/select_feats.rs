@@ -29,7 +29,7 @@ fn run(call: Call<'_>) -> ExitCode {
             warn!("there are no features in {input}, so there is no output");
             return Ok(true);
         };
-        // Nor is there one if the first features do not have the columns.
+        // No output is created either if the first features lack the columns.
         let dim = first.1.num_cols();
         if let Some(&column) = columns.iter().find(|&&column| column >= dim) {
             return Err(Error::BadColumn { column, dim }.into());
@@ -44,18 +44,18 @@ fn run(call: Call<'_>) -> ExitCode {
         }
         writer.close()?;
         info!("selected columns of {selected} feature matrices");
-        // Kaldi's program is content with any number of them.
+        // Kaldi's program succeeds with any number of them.
         Ok(true)
     })
 }
 
-/// No file has more columns than this, and a typing error should not take all memory.
+/// Maximum number of columns. No file has more, and a typing error should not use all memory.
 const MAX_COLUMNS: usize = 1 << 24;
 
-/// The columns that `selection` means, `None` if it means nothing.
+/// Parses `selection` as columns; returns `None` if it is invalid.
 ///
-/// Kaldi cuts off the first number of a range at as many digits as the last one has, so that it
-/// takes `10-8` for `1-8`. Here it is what it says.
+/// Kaldi truncates the first number of a range to as many digits as the last one has, so that it
+/// reads `10-8` as `1-8`. Here the range is taken as written.
 fn columns(selection: &str) -> Option<Vec<usize>> {
     let mut columns = Vec::new();
     for part in selection.split(',') {

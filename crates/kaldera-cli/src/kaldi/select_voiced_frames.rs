@@ -1,4 +1,4 @@
-//! `select-voiced-frames`: the frames in which somebody speaks.
+//! `select-voiced-frames`: the voiced frames.
 
 use std::process::ExitCode;
 

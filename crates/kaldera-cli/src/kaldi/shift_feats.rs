@@ -1,4 +1,4 @@
-//! `shift-feats`: features earlier or later, as many frames as before.
+//! `shift-feats`: features moved in time, with the same number of frames.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! `feat-to-dim`, `feat-to-len` and `matrix-dim`: the sizes of matrices. Their elements are not
-//! read where a file lets them be skipped.
+//! `feat-to-dim`, `feat-to-len` and `matrix-dim`: the sizes of matrices. Elements are skipped if
+//! the file permits it.
 
 use std::process::ExitCode;
 

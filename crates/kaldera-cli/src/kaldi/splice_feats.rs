@@ -1,4 +1,4 @@
-//! `splice-feats`: each frame beside its neighbours.
+//! `splice-feats`: each frame joined with its neighbours.
 
 use std::process::ExitCode;
 
@@ -36,14 +36,14 @@ fn run(call: Call<'_>) -> ExitCode {
         let writer = TableWriter::open(&output)?;
         let counts = map_between(SequentialReader::open(&input)?, writer, |key, features: Matrix<f32>| {
             if features.is_empty() {
-                // Kaldi's program dies of it.
+                // Kaldi's program crashes on it.
                 warn!("leaving out {key}: it has no frames");
                 return Ok(None);
             }
             Ok(Some(splice_frames(&features, options.left_context, options.right_context)?))
         })?;
         counts.log("spliced", "feature matrices");
-        // Kaldi's program is content with any number of them.
+        // Kaldi's program succeeds with any number of them.
         Ok(true)
     })
 }

@@ -49,7 +49,7 @@ fn run(call: Call<'_>) -> ExitCode {
         options.check()?;
         let counts = map_table(&input, &output, |key, features: Matrix<f32>| {
             let subsampled = subsample_frames(&features, options.n, options.offset)?;
-            // What repeats frames is content with none.
+            // An empty result counts as failed only for `n` above 0.
             if options.n > 0 && subsampled.is_empty() {
                 warn!("leaving out {key}: none of its {} frames is to be taken", features.num_rows());
                 return Ok(None);

@@ -1,4 +1,4 @@
-//! `subset-feats`: the first few of a table's matrices, or those whose keys a list has or has not.
+//! `subset-feats`: the first few matrices of a table, or those with keys that a list has or lacks.
 
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ Usage: subset-feats [options] <feats-rspecifier> <feats-wspecifier>
 For example: subset-feats --n=10 ark:feats.ark ark:few.ark
          or: subset-feats --include=keys ark:feats.ark ark:some.ark";
 
-/// Without --n.
+/// Default of --n.
 const FIRST: i32 = 10;
 
 struct Options {
@@ -84,7 +84,7 @@ fn copy(entry: Result<(String, Matrix<f32>), Error>, writer: &mut TableWriter<Ma
     Ok(writer.write(&key, &matrix)?)
 }
 
-/// The first word of each line.
+/// Reads the first word of each line.
 fn keys(rxfilename: &str) -> Result<HashSet<String>, Failure> {
     let key = |line: &str| {
         let key = line.split_ascii_whitespace().next().map(str::to_owned);

@@ -63,7 +63,7 @@ fn write_durations(
 struct Statistics {
     count: u64,
     sum: f64,
-    /// Shortest and longest.
+    /// Shortest and longest duration.
     extremes: Option<(f32, f32)>,
 }
 

@@ -1,4 +1,4 @@
-//! `kaldera align`: where the words of transcripts are.
+//! `kaldera align`: the times of the words of transcripts.
 
 use std::collections::HashMap;
 use std::process::ExitCode;

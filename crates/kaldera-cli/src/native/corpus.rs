@@ -1,4 +1,5 @@
-//! What the commands that work on recordings share: options, progress, and the report of a run.
+//! Common parts of the commands that work on recordings: options, progress, and the report of a
+//! run.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -19,16 +20,16 @@ use crate::interrupt;
 use crate::log::{self, say};
 use crate::parse_options::ParseOptions;
 
-/// How often a run that has no terminal tells how far it is.
+/// Interval of progress lines in a run without a terminal.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
-/// The registry of log messages has room for 4,096 threads.
+/// Maximum number of threads; the registry of log messages has room for 4,096.
 const MAX_JOBS: usize = 1024;
 
-/// What the help says about `--channel`.
+/// Help of `--channel`.
 pub(super) const CHANNEL: &str = "Channel to take (-1 -> the first, 0 -> left, 1 -> right), or mean: that of all";
 
-/// The options that do not decide what the results are.
+/// The options that do not change the results.
 pub(super) const NOT_OF_RESULTS: [&str; 12] = [
     "output",
     "format",
@@ -44,7 +45,7 @@ pub(super) const NOT_OF_RESULTS: [&str; 12] = [
     "caption-pause",
 ];
 
-/// Which recordings, and how they are worked on.
+/// Options for the selection and processing of recordings.
 #[derive(Default)]
 pub(super) struct CorpusOptions {
     pub(super) output: String,
@@ -81,24 +82,24 @@ impl OptionSet for CorpusOptions {
 }
 
 impl CorpusOptions {
-    /// The options of a command, with what its help says about `--output` and `--resume`.
+    /// Creates the options of a command, with its help of `--output` and `--resume`.
     pub(super) fn new(about_output: &'static str, about_resume: &'static str) -> Self {
         Self { about_output, about_resume, ..Self::default() }
     }
 
-    /// The letters of options that are registered.
+    /// Adds the letters of options that are registered.
     pub(super) fn letters(parser: &mut ParseOptions<'_>) {
         parser.letter('o', "output");
         parser.letter('j', "jobs");
     }
 
-    /// Number of threads; 0 is one per processor.
+    /// Returns the number of threads; 0 is one per processor.
     pub(super) fn jobs(&self) -> Result<usize, Trouble> {
         let jobs = usize::try_from(self.jobs).ok().filter(|&jobs| jobs <= MAX_JOBS);
         jobs.ok_or_else(|| Trouble::Usage(format!("option --jobs: {} is more than {MAX_JOBS}", self.jobs)))
     }
 
-    /// How recordings are read.
+    /// Returns the options for reading recordings.
     pub(super) fn reading(&self) -> ReadOptions {
         let pipes = match (self.no_pipes, self.pipes) {
             (true, _) => Pipes::Never,
@@ -108,7 +109,7 @@ impl CorpusOptions {
         ReadOptions::default().with_allow_truncated(self.allow_truncated).with_pipes(pipes)
     }
 
-    /// A flag that is set once somebody asks to stop.
+    /// Returns the flag that a request to stop sets.
     pub(super) fn stop(&self, tool: &'static str) -> &'static AtomicBool {
         let left = match (self.resume, self.output.as_str()) {
             (true, _) => "--resume goes on from here",
@@ -118,12 +119,12 @@ impl CorpusOptions {
         interrupt::watch(tool, left)
     }
 
-    /// Lists the recordings that `paths` name, or the shard of them, and begins a run.
+    /// Lists the recordings in `paths`, or the shard of them, and starts a run.
     pub(super) fn run(&self, tool: &'static str, paths: &[OsString], quiet: bool) -> Result<Run, Trouble> {
         self.run_with(tool, Inputs::from_paths(paths).map_err(trouble)?, quiet)
     }
 
-    /// Begins a run with recordings, or the shard of them.
+    /// Starts a run with recordings, or the shard of them.
     pub(super) fn run_with(&self, tool: &'static str, mut inputs: Inputs, quiet: bool) -> Result<Run, Trouble> {
         let begin = Instant::now();
         let mut output = PathBuf::from(&self.output);
@@ -151,7 +152,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The exit status, if an earlier run has completed the output, but for recordings that failed.
+    /// Returns the exit status if an earlier run has completed the output, except for failed
+    /// recordings.
     pub(super) fn complete(&self, found: Found) -> Result<Option<ExitCode>, Trouble> {
         let output = self.output.display();
         let failed = match found {
@@ -176,7 +178,7 @@ impl Run {
         Ok(Some(ExitCode::SUCCESS))
     }
 
-    /// Does `job` and shows how far it is; `None` if it was asked to stop.
+    /// Runs `job` and shows its progress; returns `None` if it was stopped.
     pub(super) fn work(
         &self,
         job: impl FnOnce(&mut (dyn FnMut(&Summary) + Send)) -> Result<Summary, Error>,
@@ -190,7 +192,7 @@ impl Run {
         }
     }
 
-    /// Tells what was done, and gives the exit status. There are no totals where the results go to
+    /// Reports the results and returns the exit status. Totals are not printed if the results go to
     /// standard output.
     pub(super) fn report(&self, summary: &Summary, written: &[PathBuf]) -> Result<ExitCode, Trouble> {
         if !self.quiet && !self.output.as_os_str().is_empty() {
@@ -240,7 +242,7 @@ fn totals(summary: &Summary, written: &[PathBuf], wall: f64) -> String {
     text
 }
 
-/// Errors of what was typed are wrong usage.
+/// Converts an error; errors in the arguments are wrong usage.
 pub(super) fn trouble(error: Error) -> Trouble {
     match error {
         Error::NoInputs
@@ -255,14 +257,14 @@ pub(super) fn trouble(error: Error) -> Trouble {
     }
 }
 
-/// Says why recordings failed: in a line for each, but for many that failed alike, whose second line
-/// names the others.
+/// Reports failed recordings: one line each, but two lines for many with the same reason, the
+/// second with the names of the others.
 fn tell_failures(failures: &[Failure]) {
-    /// Fewer have lines of their own.
+    /// Smaller groups have one line for each failure.
     const MANY: usize = 5;
-    /// So many are named; all of them with `--verbose=1`.
+    /// Maximum number of names; `--verbose=1` shows all.
     const NAMED: usize = 10;
-    // But for numbers, as of rates and bytes.
+    // Numbers, such as rates and bytes, are ignored.
     let reason = |failure: &Failure| {
         let text = log::one_line(&failure.source);
         text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>()
@@ -290,9 +292,9 @@ fn tell_failures(failures: &[Failure]) {
     }
 }
 
-/// Names files of folders that are no audio.
+/// Reports the names of files in folders that are no audio.
 fn tell_others(others: &[PathBuf]) {
-    /// So many are named; all of them with `--verbose=1`.
+    /// Maximum number of names; `--verbose=1` shows all.
     const NAMED: usize = 10;
     let names = |paths: &[PathBuf]| {
         paths.iter().map(|path| log::printable(&path.display().to_string())).collect::<Vec<_>>().join(", ")
@@ -318,12 +320,12 @@ fn recordings(count: u64) -> String {
     if count == 1 { "1 recording".to_owned() } else { format!("{count} recordings") }
 }
 
-/// In hours, or in seconds if that is very little.
+/// Formats a duration in hours, or in seconds if it is short.
 pub(super) fn duration(seconds: f64) -> String {
     if seconds < 360.0 { format!("{seconds:.2} s") } else { format!("{:.2} h", seconds / 3600.0) }
 }
 
-/// How far a run is: a bar on a terminal, a line now and then elsewhere, nothing when quiet.
+/// Progress of a run: a bar on a terminal, occasional lines elsewhere, nothing if quiet.
 enum Progress {
     Quiet,
     Bar(ProgressBar),

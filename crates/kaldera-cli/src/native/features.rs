@@ -64,7 +64,7 @@ Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be w
 
 /// The kinds of features.
 const KINDS: [&str; 9] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "log-mel", "whisper", "librosa", "samples"];
-/// What they are.
+/// Descriptions of the kinds.
 const ABOUT: [&str; KINDS.len()] = [
     "Log energies in mel filters, as of compute-fbank-feats",
     "Mel frequency cepstra, as of compute-mfcc-feats",
@@ -123,7 +123,7 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
         Trouble::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
     };
     let of = OfKind { kind: &kind, args: &args, preset };
-    // The toolkits' kinds stand for their presets.
+    // A kind with the name of a toolkit implies its preset.
     let (found, preset) = match kind.as_str() {
         "pitch" if matches!(preset, None | Some(Preset::Kaldi)) => {
             return of.run(Pitch::default(), |pitch, _| pitch.plan());
@@ -152,8 +152,8 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
     })
 }
 
-/// What there is without a kind: the help of all, completions, and slips in other options than
-/// `--kind`.
+/// Handles a call without a kind: the help of all kinds, completions, and errors in options other
+/// than `--kind`.
 fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Trouble> {
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
@@ -175,7 +175,7 @@ fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Tro
     }
 }
 
-/// A parser of the options that all kinds have.
+/// Creates a parser of the options that all kinds have.
 fn parser(usage: String, options: &mut Options) -> ParseOptions<'_> {
     let mut parser = ParseOptions::new(Syntax::Native, usage);
     options.register(&mut parser);
@@ -209,24 +209,24 @@ impl OptionSet for OptionsOfAll {
 pub(super) fn preset_named(name: &str) -> Result<Preset, Trouble> {
     let mut preset = Preset::default();
     preset.set(name).map(|()| preset).map_err(|error| {
-        // The error names the presets of such a model.
+        // The error names the presets for this model.
         let hint = if Preset::of_model(name).is_empty() { did_you_mean(name, PRESETS) } else { String::new() };
         Trouble::Usage(format!("option --preset: {error}{hint}"))
     })
 }
 
-/// What presets are for.
+/// Descriptions and kinds of presets.
 trait PresetKinds: Sized {
-    /// The models that it is for, and what differs.
+    /// Returns the models that the preset is for, and the differences.
     fn about(self) -> String;
 
-    /// The kinds of features that it has.
+    /// Returns the names of the kinds of features that the preset has.
     fn names_of_kinds(self) -> String;
 
-    /// Its kind, if there is but one.
+    /// Returns the only kind, if there is exactly one.
     fn only_kind(self) -> Option<&'static str>;
 
-    /// It, if it is of the kind `whisper`.
+    /// Returns the preset, if it is of the kind `whisper`.
     fn of_whisper(self) -> Option<Self>;
 }
 
@@ -260,7 +260,7 @@ impl PresetKinds for Preset {
     }
 }
 
-/// The value of the last option `name`, for those that decide what other options there are.
+/// Returns the last value of the option `name`, for options that decide which other options exist.
 fn last_value(args: &[OsString], name: &str) -> Option<String> {
     let mut last = None;
     let mut options = args.iter().take_while(|&arg| arg != "--").map(|arg| arg.to_string_lossy()).peekable();
@@ -274,7 +274,7 @@ fn last_value(args: &[OsString], name: &str) -> Option<String> {
     last
 }
 
-/// Whether a bool that decides what other options there are is given.
+/// Returns `true` if a bool is given that decides which other options exist.
 fn is_given(args: &[OsString], name: &str) -> bool {
     args.iter()
         .take_while(|&arg| arg != "--")
@@ -282,32 +282,33 @@ fn is_given(args: &[OsString], name: &str) -> bool {
         .any(|option| option.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
 }
 
-/// What the pipeline needs to know of the options of a kind of features.
+/// Properties of the options of a kind of features that the pipeline needs.
 trait KindOptions: OptionSet {
-    /// The native command's defaults, where they are not Kaldi's.
+    /// Sets the defaults of the native command that differ from Kaldi's.
     fn native_defaults(&mut self) {}
 
-    /// Whether column 0 is a log energy.
+    /// Returns `true` if column 0 is a log energy.
     fn begins_with_energy(&self) -> bool {
         false
     }
 
-    /// Whether rows are normalised by the front end itself.
+    /// Returns `true` if the front end itself normalises rows.
     fn normalizes(&self) -> bool {
         false
     }
 
-    /// Whether a warp factor does something.
+    /// Returns `true` if a warp factor has an effect.
     fn has_warp(&self) -> bool {
         false
     }
 
-    /// Whether there is a row for each frame, beside which its pitch can stand.
+    /// Returns `true` if there is a row for each frame, to which the pitch of the frame can be
+    /// added.
     fn has_row_per_frame(&self) -> bool {
         true
     }
 
-    /// Makes frames of pitch those of the features.
+    /// Gives frames of pitch the times of the frames of features.
     fn align(&self, pitch: &mut PitchExtractionOptions);
 }
 
@@ -352,18 +353,18 @@ impl KindOptions for FrontEndOptions {
                 pitch.frame_shift_ms = milliseconds(options.hop);
                 pitch.snip_edges = options.snip_edges;
                 if options.snip_edges {
-                    // Else frames are centred on the same times, whatever their length.
+                    // Otherwise frames have the same centres for any length.
                     pitch.frame_length_ms = milliseconds(options.fft_size);
                 }
             }
-            // There is no pitch of samples: their rows are not those of frames.
+            // Samples have no pitch, as their rows are not frames.
             FeatureOptions::Samples(options) => pitch.samp_freq = options.samp_freq,
             _ => {}
         }
     }
 }
 
-/// Pitch and what is made of it.
+/// Options for the extraction and processing of pitch.
 #[derive(Default)]
 struct Pitch {
     extraction: PitchExtractionOptions,
@@ -393,7 +394,7 @@ impl KindOptions for Pitch {
     }
 }
 
-/// The options that are not the extractor's.
+/// The options that do not belong to the extractor.
 #[derive(Default)]
 struct Options {
     kind: String,
@@ -458,8 +459,8 @@ impl Options {
         Self { corpus, vtln_warp: 1.0, ..Self::default() }
     }
 
-    /// What `--cmvn-file` has, and its text, which belongs to what a run was asked for: a pipe can be
-    /// read once.
+    /// Returns the statistics in `--cmvn-file`, and the text of the file. The text is part of the
+    /// settings of a run, and a pipe can be read only once.
     fn global_cmvn(&self) -> Result<(Option<GlobalCmvn>, String), Trouble> {
         if self.cmvn_file.is_empty() {
             return Ok((None, String::new()));
@@ -503,7 +504,7 @@ impl OfKind<'_> {
         plan: impl Fn(O, Option<GlobalCmvn>) -> Result<E, kaldera::feat::Error>,
     ) -> Result<ExitCode, Trouble> {
         let (mut options, mut pitch) = (Options::new(), Pitch::default());
-        // A preset is what it says, noise too.
+        // A preset is taken as it is, including its noise.
         if self.preset.is_none() {
             of_kind.native_defaults();
         }
@@ -571,7 +572,7 @@ impl OfKind<'_> {
     fn usage(self) -> String {
         let about = KINDS.iter().zip(ABOUT).find(|(kind, _)| **kind == self.kind).map_or("", |(_, about)| about);
         let kind = self.kind;
-        // A preset of one kind says which one.
+        // For a preset with one kind, `--kind` is left out.
         let (chosen, file, about) = match self.preset {
             None => (format!("--kind {kind}"), kind, about.to_owned()),
             Some(preset) => {
@@ -633,7 +634,7 @@ fn pipeline<'a, E: FeatureExtractor>(
         pipeline = pipeline.cmvn(cmvn);
     }
     if options.add_deltas {
-        // Its errors are the options', whatever the features are.
+        // The errors depend only on the options, so any features will do.
         compute_deltas(&options.deltas, &Matrix::<f32>::zeros(1, 1))
             .map_err(|error| Trouble::Usage(log::one_line(&error)))?;
         pipeline = pipeline.deltas(options.deltas.clone());
@@ -677,7 +678,7 @@ fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trou
     Err(Trouble::Usage(format!("option --{name}: {value} is not {expected}")))
 }
 
-/// Whether this is how Kaldi names an output, as in `ark,scp:x.ark,x.scp`.
+/// Returns `true` for Kaldi's syntax of an output, as in `ark,scp:x.ark,x.scp`.
 fn is_wspecifier(output: &str) -> bool {
     output.split_once(':').is_some_and(|(options, _)| options.split(',').any(|option| matches!(option, "ark" | "scp")))
 }

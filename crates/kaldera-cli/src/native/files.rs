@@ -10,18 +10,18 @@ use kaldera::text;
 
 use super::Trouble;
 
-/// Whether a name stands for standard input or output.
+/// Returns `true` if a name stands for standard input or output.
 pub(crate) fn is_standard(name: &str) -> bool {
     matches!(name, "" | "-")
 }
 
-/// A file, standard input, or what a command writes (`gunzip -c lm.arpa.gz |`); uncompressed if it
-/// is compressed with gzip.
+/// Opens a file, standard input, or the output of a command (`gunzip -c lm.arpa.gz |`). Input
+/// compressed with gzip is decompressed.
 pub(crate) fn open(name: &str) -> Result<Box<dyn BufRead>, Trouble> {
     read_with(name, text::uncompressed)
 }
 
-/// What `read` makes of a file, standard input, or what a command writes.
+/// Applies `read` to a file, standard input, or the output of a command.
 fn read_with<T>(name: &str, read: impl FnOnce(Box<dyn Read>) -> io::Result<T>) -> Result<T, Trouble> {
     let cannot = |error: &dyn std::fmt::Display| Trouble::Failed(format!("cannot read {}: {error}", shown(name)));
     let input: Box<dyn Read> = if is_standard(name) {
@@ -34,7 +34,7 @@ fn read_with<T>(name: &str, read: impl FnOnce(Box<dyn Read>) -> io::Result<T>) -
     read(input).map_err(|error| cannot(&error))
 }
 
-/// What a command writes, which must end well.
+/// Output of a command, whose failure is an error.
 struct Command(Option<Input>);
 
 impl Read for Command {
@@ -51,29 +51,29 @@ impl Read for Command {
     }
 }
 
-/// All bytes of what is opened.
+/// Reads all bytes of the file, decompressed if it is compressed with gzip.
 pub(crate) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
     read_with(name, text::read_bytes)
 }
 
-/// A name in a message.
+/// Formats a file name for a message.
 pub(crate) fn shown(name: &str) -> String {
     if is_standard(name) { "standard input".to_owned() } else { format!("'{name}'") }
 }
 
-/// The text of what is opened, without a byte order mark.
+/// Reads the text of the file, without a byte order mark.
 pub(crate) fn read_text(name: &str) -> Result<String, Trouble> {
     read_with(name, text::read)
 }
 
-/// An error with the file that it is in. The place in a text stands on lines of its own.
+/// Returns an error with the name of its file. The place in a text is on separate lines.
 pub(crate) fn in_file(name: &str, error: &kaldera::fsa::Error) -> Trouble {
     let name = if is_standard(name) { "standard input" } else { name };
     Trouble::Failed(format!("{name}: {error}"))
 }
 
-/// Binary files are not for eyes, and may change the state of a terminal: standard output must be
-/// none; `option` makes the result a text.
+/// Returns an error if standard output is a terminal, as binary data may change its state. `option`
+/// makes the result a text.
 pub(crate) fn refuse_terminal(output: &str, option: &str) -> Result<(), Trouble> {
     if is_standard(output) && io::stdout().is_terminal() {
         return Err(Trouble::Usage(format!(
@@ -83,7 +83,7 @@ pub(crate) fn refuse_terminal(output: &str, option: &str) -> Result<(), Trouble>
     Ok(())
 }
 
-/// Why a file was not written.
+/// Reason why a file was not written.
 pub(crate) enum NotWritten {
     Io(io::Error),
     Fst(kaldera::fsa::Error),
@@ -101,18 +101,17 @@ impl From<io::Error> for NotWritten {
     }
 }
 
-/// Writes a file, which appears complete or not at all, or to standard output, whose reader may
-/// stop listening.
+/// Writes a file atomically, or writes to standard output, whose reader may close the pipe.
 pub(crate) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
     write_with(name, |out| out.write_all(bytes))
 }
 
-/// As [`write_bytes`], with what `write` writes.
+/// Like [`write_bytes`], with `write` for the output.
 pub(crate) fn write_with(name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Trouble> {
     write_pieces(name, |out| write(out).map_err(NotWritten::Io))
 }
 
-/// As [`write_bytes`], what `write` writes, piece by piece.
+/// Like [`write_bytes`], with `write` for the output, piece by piece.
 pub(crate) fn write_pieces(
     name: &str,
     write: impl FnOnce(&mut dyn Write) -> Result<(), NotWritten>,
@@ -135,8 +134,8 @@ pub(crate) fn write_pieces(
             written => written.map_err(failed),
         };
     }
-    // What is no regular file, such as /dev/null or a FIFO, cannot be replaced: it receives the
-    // bytes.
+    // A special file, such as /dev/null or a FIFO, cannot be replaced: the bytes are written into
+    // it.
     if fs::metadata(name).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         let mut file = OpenOptions::new().write(true).open(name).map_err(|error| failed(error.into()))?;
         return write_to(&mut file).map_err(failed);

@@ -23,38 +23,38 @@ use crate::native::Trouble;
 use crate::native::files::{refuse_terminal, write_bytes};
 use crate::native::operation::{Inputs, OperationTool, refuse_overwriting};
 
-/// The operation whose output is a drawing.
+/// The operation with a drawing as its output.
 const DRAW: &str = "draw";
 
-/// What an operation makes.
+/// The result of an operation.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Made {
-    /// An FST, to be written with the tables that the operation gives it.
+    /// An FST, to be written with the tables of the operation.
     Fst(Graph<Fsa>),
-    /// An FST, to be written with tables of its own.
+    /// An FST, to be written with its own tables.
     Labelled { graph: Graph<Fsa>, input_symbols: Option<SymbolTable>, output_symbols: Option<SymbolTable> },
-    /// A text, to be written.
+    /// A text to write.
     Text(String),
-    /// An answer: whether it is yes.
+    /// An answer: `true` for yes.
     Answer(bool),
-    /// All is done.
+    /// Nothing is left to do.
     Nothing,
 }
 
 /// One of the operations.
 type Operation = super::operation::Operation<Work>;
 
-/// What an operation works on.
+/// The work of an operation, by its inputs.
 enum Work {
-    /// FSTs that have been read; and which tables the result has.
+    /// Takes FSTs that have been read; the first field gives the tables of the result.
     Fsts(Tables, fn(&Options, Vec<FstFile>) -> Result<Made, Trouble>),
-    /// Files that the operation reads itself.
+    /// Reads its files itself.
     Files(fn(&Options) -> Result<Made, Trouble>),
 }
 
 static FST: OperationTool<Work> = OperationTool { name: "fst", prefix: "fst", overview, operations: OPERATIONS };
 
-/// The operation that a name or OpenFst's program of that name is.
+/// Returns the operation for its name or the name of OpenFst's program.
 pub(crate) fn operation_named(name: &str) -> Option<&'static str> {
     let name = name.strip_prefix(FST.prefix).unwrap_or(name);
     FST.operations.iter().map(|operation| operation.name).find(|operation| *operation == name)
@@ -75,13 +75,13 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     })
 }
 
-/// Reads the inputs, and writes what an operation makes of them.
+/// Reads the inputs, carries out the operation and writes the result.
 fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Trouble> {
     let inputs = match operation.work {
         Work::Files(_) => vec![],
         Work::Fsts(..) => options.arguments.iter().map(|name| FstFile::read(name)).collect::<Result<Vec<_>, _>>()?,
     };
-    // What the result has of its inputs besides arcs.
+    // Properties that the result takes from its inputs, in addition to arcs.
     let mut file = FstFile::new(Graph::new(Fsa::empty()), Format::Binary);
     if let (Work::Fsts(tables, _), [first, ..]) = (&operation.work, &inputs[..]) {
         file.format = first.format;
@@ -90,7 +90,7 @@ fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Tr
             file.semiring = tables::semiring(&inputs, &options)?;
         }
     }
-    // What is wrong with the output is told before the work.
+    // Errors in the output options are reported before the work.
     if operation.name == DRAW {
         options.format = drawing_format(&options.output, &options.format)?.to_owned();
     } else if operation.options.contains(&"format") {
@@ -120,7 +120,7 @@ fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Tr
     Ok(ExitCode::SUCCESS)
 }
 
-/// How an FST is written: as `--format` says, as the ending says, or as the first input was.
+/// Returns the output format: by `--format`, by the file extension, or as the first input.
 fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Trouble> {
     if !format.is_empty() {
         return format_named(format);
@@ -139,7 +139,7 @@ fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Tr
     }
 }
 
-/// How a drawing is written: as `--format` says, or as the ending says.
+/// Returns the format of a drawing: by `--format`, or by the file extension.
 fn drawing_format(output: &str, format: &str) -> Result<&'static str, Trouble> {
     match (format, ending(output)) {
         ("dot", _) | ("", Some("dot")) => Ok("dot"),
@@ -156,7 +156,7 @@ fn ending(output: &str) -> Option<&str> {
     Path::new(output).extension().and_then(|ending| ending.to_str())
 }
 
-/// What `kaldera fst --help` shows.
+/// Returns the text of `kaldera fst --help`.
 fn overview(operations: &str) -> String {
     wrap(&format!(
         "Finite-state transducers in files: OpenFst's programs, in one.\n\n\

@@ -1,5 +1,5 @@
-//! A feature matrix as a picture: time to the right, dimension upwards, value as colour. Pitch over
-//! time, voicing as colour.
+//! Plots of a feature matrix, with time to the right, dimension upwards and value as colour; and of
+//! pitch over time, with voicing as colour.
 
 use std::ops::Range;
 
@@ -15,49 +15,50 @@ use crate::native::words::Word;
 /// Width and height of a picture in pixels.
 pub(super) const SIZE: (u32, u32) = (1000, 480);
 
-/// Part of the width that the colour bar takes, with its numbers.
+/// Part of the width for the colour bar with its numbers.
 const BAR_WIDTH: u32 = 110;
 
-/// Around a map, and at its left and below it.
+/// Margin around a map, and space for labels at its left and below it.
 const MARGIN: u32 = 12;
 const LABELS: (u32, u32) = (56, 44);
 
-/// Pixels of a map's axis to the right, and about those upwards.
+/// Pixels of the horizontal axis of a map, and approximate pixels of the vertical axis.
 const AXES: (u32, f64) = (SIZE.0 - BAR_WIDTH - 2 * MARGIN - LABELS.0, 380.0);
 
-/// A map of more dimensions than this has numbers in place of names.
+/// Maximum number of dimensions that are labelled with names; a larger map has numbers.
 const MAX_NAMES: usize = 40;
 
-/// More cells than this in a direction are averaged, as the picture has no more pixels.
+/// Maximum number of cells in each direction; more are averaged, as the picture has no more pixels.
 const MAX_COLUMNS: usize = 840;
 const MAX_ROWS: usize = 400;
 
-/// Colours told apart; neighbours of one colour are drawn as one, which keeps SVG files small.
+/// Number of colours. Adjacent cells of the same colour are drawn as one, which keeps SVG files
+/// small.
 const NUM_COLORS: u16 = 128;
 
 const FONT: &str = "sans-serif";
-/// For values that are infinite or not a number.
+/// Colour of values that are infinite or not a number.
 const NOT_FINITE: RGBColor = RGBColor(160, 160, 160);
 
-/// What the picture shows.
+/// Contents of the picture.
 pub(super) struct HeatMap<'a> {
-    /// Above the picture.
+    /// Title above the picture.
     pub(super) title: &'a str,
-    /// At least one row and column.
+    /// Features with at least one row and column.
     pub(super) features: &'a Matrix<f32>,
-    /// Seconds from one frame to the next; 0 counts frames instead.
+    /// Frame shift in seconds; 0 counts frames instead.
     pub(super) frame_shift: f64,
-    /// What the axis upwards counts, and how much of it a dimension is.
+    /// Unit of the vertical axis, and units per dimension.
     pub(super) upwards: (&'static str, f64),
-    /// The names of the dimensions, if they have some.
+    /// Names of the dimensions, if they have any.
     pub(super) names: &'a [String],
-    /// Where the axis to the right ends, if not with the last frame.
+    /// End of the horizontal axis, if it is not the last frame.
     pub(super) end: Option<f64>,
-    /// Over the picture; they need an axis in seconds.
+    /// Words over the picture; they need an axis in seconds.
     pub(super) words: &'a [Word],
 }
 
-/// The usual axis upwards.
+/// The default vertical axis.
 pub(super) const DIMENSIONS: (&str, f64) = ("dimension", 1.0);
 
 impl HeatMap<'_> {
@@ -83,7 +84,7 @@ impl HeatMap<'_> {
         let (y_label, y_unit) = self.upwards;
         let end = self.end.unwrap_or(frames as f64 * unit);
         let named = !self.names.is_empty() && dims <= MAX_NAMES;
-        // A name stands at the middle of its row.
+        // A name is at the centre of its row.
         let bottom = if named { -0.5 } else { 0.0 };
         let top = dims as f64 * y_unit + bottom;
         let band = WordBand::new(self.words, end, AXES.0);
@@ -132,30 +133,30 @@ impl HeatMap<'_> {
         band.draw(&mut chart, (bottom, top, over))
     }
 
-    /// The mean over some frames and dimensions.
+    /// Returns the mean over some frames and dimensions.
     fn mean(&self, frames: &Range<usize>, dims: &Range<usize>) -> f64 {
         let rows = frames.clone().map(|frame| &self.features.row_data(frame)[dims.clone()]);
         rows.flatten().map(|&value| f64::from(value)).sum::<f64>() / (frames.len() * dims.len()) as f64
     }
 }
 
-/// How many of the words over a picture of so many seconds have no room.
+/// Returns the number of words that have no room over a picture of `seconds`.
 pub(super) fn words_left_out(words: &[Word], seconds: f64) -> usize {
     WordBand::new(words, seconds, AXES.0).left_out()
 }
 
-/// How much a frame is on the axis to the right, and what that counts.
+/// Returns the units per frame of the horizontal axis, and its label.
 fn time_axis(frame_shift: f64) -> (f64, &'static str) {
     if frame_shift > 0.0 { (frame_shift, "time (s)") } else { (1.0, "frame") }
 }
 
-/// Pitch over time: a dot for each frame, whose colour tells how likely the frame is voiced.
+/// Pitch over time: a dot for each frame, with a colour for the probability that it is voiced.
 pub(super) struct PitchTrack<'a> {
-    /// Above the picture.
+    /// Title above the picture.
     pub(super) title: &'a str,
     /// NCCF and pitch in Hz, at least one row.
     pub(super) pitch: &'a Matrix<f32>,
-    /// Seconds from one frame to the next; 0 counts frames instead.
+    /// Frame shift in seconds; 0 counts frames instead.
     pub(super) frame_shift: f64,
 }
 
@@ -196,17 +197,17 @@ impl PitchTrack<'_> {
     }
 }
 
-/// The colours of values.
+/// Mapping from values to colours.
 struct Scale {
     low: f64,
     high: f64,
-    /// Small values are bright rather than dark.
+    /// `true` if small values are bright rather than dark.
     downwards: bool,
 }
 
 impl Scale {
-    /// From the least to the greatest finite value; if they are the same, or there is none,
-    /// somewhat around it.
+    /// Creates a scale from the least to the greatest finite value. If they are equal, or no value
+    /// is finite, the scale is widened on both sides.
     fn of(features: &Matrix<f32>) -> Self {
         let finite = || features.rows().flatten().filter(|value| value.is_finite()).map(|&value| f64::from(value));
         let (low, high) = (finite().reduce(f64::min).unwrap_or(0.0), finite().reduce(f64::max).unwrap_or(0.0));
@@ -224,7 +225,7 @@ impl Scale {
     }
 }
 
-/// What value each colour stands for.
+/// Draws the colour bar with its values.
 fn draw_bar<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     scale: &Scale,
@@ -247,19 +248,19 @@ fn draw_bar<B: DrawingBackend>(
         .disable_mesh()
         .disable_x_axis()
         .y_labels(10)
-        // The blank keeps the numbers off the ticks.
+        // The blank separates the numbers from the ticks.
         .y_label_formatter(&|value| format!(" {}", short(*value)))
         .y_label_style(label)
         .draw()
 }
 
-/// `0..count` in at most `max` ranges of about the same length.
+/// Splits `0..count` into at most `max` ranges of about the same length.
 pub(super) fn groups(count: usize, max: usize) -> Vec<Range<usize>> {
     let parts = count.min(max);
     (0..parts).map(|part| part * count / parts..(part + 1) * count / parts).collect()
 }
 
-/// A number for an axis: as many digits as it takes, and no more than four after the point.
+/// Formats a number for an axis with as few digits as needed, at most four after the point.
 pub(super) fn short(value: f64) -> String {
     if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
         return format!("{value:.2e}");

@@ -1,4 +1,4 @@
-//! `kaldera info`: what this build and machine compute with.
+//! `kaldera info`: properties of this build and machine.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ Examples:
 /// Names of the OpenBLAS kernels for AVX-512.
 const AVX512_KERNELS: [&str; 4] = ["SkylakeX", "Cooperlake", "SapphireRapids", "Zen5"];
 
-/// The features that the command can be built with, and whether it was.
+/// The optional features of the command; `true` if this build has the feature.
 const FEATURES: [(&str, bool); 8] = [
     ("openblas", cfg!(feature = "openblas")),
     ("pure", cfg!(feature = "pure")),
@@ -111,8 +111,8 @@ fn threads() -> String {
     }
 }
 
-/// OpenBLAS knows the processors of its time; one that came later can get kernels of half its
-/// width.
+/// Returns advice if OpenBLAS has chosen kernels without AVX-512. It does not recognise newer
+/// processors, and may choose kernels of half the vector width.
 fn advice(corename: &str) -> Option<String> {
     let narrow = !AVX512_KERNELS.iter().any(|name| name.eq_ignore_ascii_case(corename));
     (simd::level() == Level::Avx512 && narrow).then(|| {

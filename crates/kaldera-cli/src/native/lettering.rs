@@ -1,17 +1,17 @@
-//! Text in bitmaps without any font installed.
+//! Text in bitmaps without an installed font.
 //!
-//! plotters leaves the text of a bitmap to a font library, which would need fonts of the system or
-//! one to ship. The glyphs of noto-sans-mono-bitmap are pixels already, so a wrapper around the
-//! bitmap backend puts them where text goes.
+//! plotters draws the text of a bitmap with a font library, which needs fonts of the system or a
+//! font to ship. The glyphs of noto-sans-mono-bitmap are already pixels, so a wrapper around the
+//! bitmap backend copies them to the position of the text.
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, RasterizedChar, get_raster, get_raster_width};
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind};
 
-/// From this size on, text takes the larger glyphs.
+/// Smallest font size with the larger glyphs.
 const LARGE_FROM: f64 = 20.0;
 
-/// A backend that draws text pixel by pixel, and everything else as `B` does.
+/// A backend that draws text pixel by pixel, and everything else like `B`.
 pub(super) struct Lettered<B>(pub(super) B);
 
 impl<B: DrawingBackend> DrawingBackend for Lettered<B> {
@@ -97,7 +97,7 @@ fn raster_height(size: f64) -> RasterHeight {
     if size < LARGE_FROM { RasterHeight::Size16 } else { RasterHeight::Size20 }
 }
 
-/// The pixels of `c`, or of a question mark where there are none.
+/// Returns the pixels of `c`, or of a question mark if `c` has no glyph.
 fn glyph(c: char, height: RasterHeight) -> RasterizedChar {
     get_raster(c, FontWeight::Regular, height)
         .or_else(|| get_raster('?', FontWeight::Regular, height))
@@ -108,7 +108,7 @@ fn advance(height: RasterHeight) -> usize {
     get_raster_width(FontWeight::Regular, height)
 }
 
-/// Width and height of a line of text in pixels.
+/// Returns the width and height of a line of text in pixels.
 fn extent(text: &str, height: RasterHeight) -> (i32, i32) {
     let width = text.chars().count().saturating_mul(advance(height));
     (i32::try_from(width).unwrap_or(i32::MAX), i32::try_from(height.val()).unwrap_or(i32::MAX))

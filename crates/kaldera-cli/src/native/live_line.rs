@@ -1,37 +1,38 @@
-//! The last line of a terminal, in which words so far are shown.
+//! The last line of a terminal, which shows the words so far.
 
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::log::printable;
 use crate::native::word_lines::cells;
 
-/// Back to the first column, and what erases from the cursor to the end of the line.
+/// The sequences for a return to the first column, and to erase from the cursor to the end of the
+/// line.
 const BEGIN: &str = "\r";
 const ERASE: &str = "\x1b[K";
 
-/// What the last line shows.
+/// Contents of the last line.
 #[derive(Debug, Default)]
 pub(super) struct LiveLine {
     shown: String,
 }
 
 impl LiveLine {
-    /// What to write for the line to show the end of `text`, as much of it as fits before the last
-    /// of `width` cells: a longer line would wrap, and could not be written over. Nothing if the
-    /// line shows that.
+    /// Returns the bytes that make the line show the end of `text`, shortened to fit before the
+    /// last of `width` cells. A longer line would wrap and could not be overwritten. Returns an
+    /// empty string if the line already shows this text.
     pub(super) fn show(&mut self, text: &str, width: usize) -> String {
         let text = tail(&printable(text), width.saturating_sub(1));
         if text == self.shown {
             return String::new();
         }
-        // Erased last, and not first: the line would flicker.
+        // The line is erased after the text, not before it, as it would flicker otherwise.
         let written = format!("{BEGIN}{text}{ERASE}");
         self.shown = text;
         written
     }
 
-    /// What to write for the words of an utterance that has ended: they stay, and the next line is
-    /// the last.
+    /// Returns the bytes for the words of an utterance that has ended. These words stay, and the
+    /// next line becomes the last.
     pub(super) fn end(&mut self, text: &str) -> String {
         let clear = if self.shown.is_empty() { String::new() } else { format!("{BEGIN}{ERASE}") };
         self.shown.clear();
@@ -39,7 +40,7 @@ impl LiveLine {
     }
 }
 
-/// The end of a text, with an ellipsis if it is not the whole, in at most `width` cells.
+/// Returns the end of a text in at most `width` cells, with an ellipsis if it is shortened.
 fn tail(text: &str, width: usize) -> String {
     if cells(text) <= width {
         return text.to_owned();

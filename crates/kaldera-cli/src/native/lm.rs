@@ -33,7 +33,7 @@ struct Options {
 }
 
 impl Options {
-    /// The limit of memory.
+    /// Returns the memory limit.
     fn limits(&self) -> Limits {
         limits(self.max_mem)
     }
@@ -57,7 +57,7 @@ impl Default for Options {
     }
 }
 
-/// What an operation does.
+/// The work of an operation.
 type Work = fn(&Options) -> Result<(), Trouble>;
 
 /// One of the operations.
@@ -80,7 +80,7 @@ impl OperationOptions for Options {
     }
 }
 
-/// Whether there is an operation of this name.
+/// Returns `true` if there is an operation with this name.
 pub(crate) fn has_operation(name: &str) -> bool {
     LM.operations.iter().any(|operation| operation.name == name)
 }
@@ -96,7 +96,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     })
 }
 
-/// What `kaldera lm --help` shows.
+/// Returns the text of `kaldera lm --help`.
 fn overview(operations: &str) -> String {
     wrap(&format!(
         "N-gram language models in files: the operations of SRILM, KenLM and OpenGrm.\n\n\

@@ -1,4 +1,4 @@
-//! `kaldera merge`: the features of several jobs, in one file.
+//! `kaldera merge`: the features of several jobs in one file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -80,7 +80,7 @@ fn merge_files(call: Call<'_>) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file that takes no more once somebody has asked to stop.
+/// A file that accepts no more features after a request to stop.
 struct Stoppable<'a> {
     file: FeatureFile,
     stop: &'a AtomicBool,

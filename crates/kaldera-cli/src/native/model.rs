@@ -1,4 +1,4 @@
-//! `kaldera model`: what a model folder holds, and one made of what other toolkits export.
+//! `kaldera model`: checks a model folder, or makes one from the exports of other toolkits.
 
 #[cfg(feature = "digits")]
 mod digits {
@@ -87,7 +87,7 @@ Examples:
 Exit status: 0 the model can be used or was written, 1 it cannot or was not, 2 wrong usage, 130 stopped by Ctrl-C,
 143 by SIGTERM.";
 
-/// What the command line says for 'import'; empty where it does not.
+/// Options of 'import'; empty if not given.
 #[derive(Debug, Default, PartialEq)]
 struct Given {
     tokens: String,

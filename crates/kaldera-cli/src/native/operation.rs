@@ -1,4 +1,4 @@
-//! Tools that are tables of operations, such as `kaldera fst compose`: their help, names and arguments.
+//! Tools that are tables of operations, such as `kaldera fst compose`: help, names and arguments.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -16,19 +16,18 @@ use kaldera::similar::did_you_mean;
 /// A tool whose first argument names an operation.
 pub(super) struct OperationTool<W: 'static> {
     pub(super) name: &'static str,
-    /// What the name of an operation may begin with: OpenFst's programs are `compose` and
-    /// `fstcompose`.
+    /// Optional prefix of the names of operations: OpenFst's `fstcompose` is also `compose`.
     pub(super) prefix: &'static str,
-    /// What `--help` shows, with these rows of operations.
+    /// Returns the text of `--help` with these rows of operations.
     pub(super) overview: fn(&str) -> String,
-    /// The operations in the order in which help shows them.
+    /// The operations in the order of help.
     pub(super) operations: &'static [Operation<W>],
 }
 
 /// One of the operations of a tool. `W` is the work that it does.
 pub(super) struct Operation<W: 'static> {
     pub(super) name: &'static str,
-    /// What it does, in one line; its usage; more.
+    /// A one-line description, the usage, and optional further text.
     pub(super) usage: &'static str,
     /// The arguments of example calls.
     pub(super) examples: &'static [&'static str],
@@ -38,22 +37,22 @@ pub(super) struct Operation<W: 'static> {
     pub(super) work: W,
 }
 
-/// What the plain arguments of an operation are.
+/// The plain arguments of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inputs {
-    /// So many files, and then the output; a single one may be standard input.
+    /// This number of input files, followed by the output; a single input may be standard input.
     Files(usize),
     /// One or more files, all of which are input.
     Any,
 }
 
-/// The options of all operations of a tool, each of which has some of them.
+/// The options of all operations of a tool; each operation has some of them.
 pub(super) trait OperationOptions: Default {
-    /// Adds the options of these names.
+    /// Adds the options with these names.
     fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>);
 }
 
-/// Adds the options that `$names` has, each a field of `$options` with its name and what it is.
+/// Adds the options in `$names`. Each is a field of `$options` with its name and its help.
 macro_rules! add_named {
     ($parser:ident, $options:ident, $names:ident: $($field:ident, $name:literal, $doc:literal;)*) => {$(
         if $names.contains(&$name) {
@@ -68,7 +67,7 @@ pub(super) struct Arguments {
     pub(super) inputs: Vec<String>,
     /// The output, empty for standard output.
     pub(super) output: String,
-    /// Whether the call asks for no progress.
+    /// `true` if the call asks for no progress.
     pub(super) quiet: bool,
 }
 
@@ -89,7 +88,8 @@ impl<W> Operation<W> {
 }
 
 impl<W> OperationTool<W> {
-    /// Answers a call of the tool: with help, or by `run` of the operation that it names.
+    /// Answers a call of the tool: with help, or by calling `run` for the operation in the
+    /// arguments.
     pub(super) fn answer<O: OperationOptions>(
         &self,
         call: Call<'_>,
@@ -140,7 +140,7 @@ impl<W> OperationTool<W> {
         run(operation, options, Arguments { inputs, output, quiet })
     }
 
-    /// The operation of this name.
+    /// Returns the operation with this name.
     fn operation(&self, name: &str) -> Result<&Operation<W>, Trouble> {
         let name = name.strip_prefix(self.prefix).unwrap_or(name);
         self.operations.iter().find(|operation| operation.name == name).ok_or_else(|| {
@@ -155,7 +155,8 @@ impl<W> OperationTool<W> {
     }
 }
 
-/// Takes the output from the arguments, and makes the inputs as many as there must be.
+/// Removes the output from the arguments, and checks the number of inputs. A missing single input
+/// becomes standard input.
 fn take_output(inputs: Inputs, arguments: &mut Vec<String>) -> Result<String, Trouble> {
     let mut output = None;
     match inputs {
@@ -182,7 +183,7 @@ fn take_output(inputs: Inputs, arguments: &mut Vec<String>) -> Result<String, Tr
     Ok(output.unwrap_or_default())
 }
 
-/// Ends a call whose output would replace one of its inputs.
+/// Returns an error if an output would replace one of the inputs.
 pub(super) fn refuse_overwriting<'a>(
     inputs: impl Iterator<Item = &'a String>,
     outputs: impl Iterator<Item = &'a String>,

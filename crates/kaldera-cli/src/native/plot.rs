@@ -1,5 +1,4 @@
-//! `kaldera plot`: one feature matrix as a picture, or all there is to see of a recording, or a
-//! recording with its words.
+//! `kaldera plot`: a picture of a feature matrix, of a recording, or of a recording with its words.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -66,7 +65,7 @@ Examples:
 
 Exit status: 0 shown, 1 not shown, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.";
 
-/// Keys that an error shows when the one asked for is not there.
+/// Number of keys in the error for a key that is not there.
 const KEYS_SHOWN: usize = 5;
 
 /// Answers a call of `kaldera plot`.
@@ -145,7 +144,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (file, partial) = PartialFile::create(&output).map_err(|error| Trouble::failed(&error))?;
     drop(file);
     let unwritten = |reason: String| {
-        // What it is called until it is complete is nobody's business.
+        // The error must not show the temporary name.
         let reason = reason.replace(&*partial.path().to_string_lossy(), &output);
         Trouble::Failed(format!(
             "cannot write '{output}': {reason}; it needs a folder that exists, may be written to and has space"
@@ -162,7 +161,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ends a run whose picture would replace what it is drawn of.
+/// Returns an error if the picture would replace one of its inputs.
 fn refuse_overwriting(arguments: &[OsString], output: &str) -> Result<(), Trouble> {
     let existing = ExistingFiles::of([output]);
     for input in arguments {
@@ -181,23 +180,24 @@ fn refuse_overwriting(arguments: &[OsString], output: &str) -> Result<(), Troubl
     Ok(())
 }
 
-/// Files of features are told by their endings, and rspecifiers by their beginnings.
+/// Returns `true` for a recording: file extensions mark files of features, and prefixes mark
+/// rspecifiers.
 fn is_recording(argument: &OsString) -> bool {
     let ending = Path::new(argument).extension().and_then(|ending| ending.to_str());
     let is_table = argument.to_str().is_some_and(is_rspecifier);
     !is_table && !matches!(ending, Some("ark" | "scp" | "npz" | "safetensors"))
 }
 
-/// What there is to draw, one below the other.
+/// Parts of the picture, from top to bottom.
 #[derive(Default)]
 struct Picture {
     key: String,
     frame_shift: f64,
     maps: Vec<Map>,
     pitch: Option<Matrix<f32>>,
-    /// Over the first map.
+    /// Words over the first map.
     words: Vec<Word>,
-    /// The length of the recording that has words.
+    /// Length in seconds of the recording that has words.
     seconds: Option<f64>,
 }
 
@@ -259,7 +259,7 @@ impl Picture {
         Ok(Self { key, frame_shift, maps: vec![spectra, bank], pitch: Some(pitch), ..Self::default() })
     }
 
-    /// A spectrogram with words over it, and posteriors below if there is a model.
+    /// Creates a spectrogram with words over it, and posteriors below if there is a model.
     fn of_speech(spoken: Spoken, frame_shift: f64) -> Result<Self, Trouble> {
         let Spoken { key, recording, words, posteriors, .. } = spoken;
         let seconds = f64::from(recording.duration());
@@ -274,7 +274,7 @@ impl Picture {
         Ok(Self { key, frame_shift, maps, pitch: None, words, seconds: Some(seconds) })
     }
 
-    /// How many words have no room in the picture.
+    /// Returns the number of words that have no room in the picture.
     fn words_left_out(&self, is_image: bool) -> usize {
         match self.seconds {
             Some(seconds) if is_image => heat_map::words_left_out(&self.words, seconds),
@@ -303,7 +303,7 @@ impl Picture {
         area.present()
     }
 
-    /// All of it as text for a terminal.
+    /// Returns the whole picture as text for a terminal.
     fn text(&self) -> String {
         let mut text = format!("{}\n", self.summary());
         if let ([Map { features, .. }], None) = (&self.maps[..], self.seconds) {
@@ -346,7 +346,7 @@ impl Picture {
     }
 }
 
-/// The spectrogram of the only input, whose key this is, and its frames.
+/// Returns the spectrogram of the only input, with this key, and its frame options.
 fn spectrogram(
     inputs: &Inputs,
     frame_shift: f64,
@@ -373,7 +373,7 @@ fn spectrogram(
     Ok((Map { title, features, frame_shift, upwards: ("Hz", hertz), names: vec![] }, options.frame))
 }
 
-/// The features of the only input.
+/// Returns the features of the only input.
 fn features_of<E: FeatureExtractor>(
     inputs: &Inputs,
     extractor: Result<E, FeatError>,
@@ -425,7 +425,7 @@ impl Format {
     }
 }
 
-/// `pixels` are red, green and blue of each.
+/// Writes a PNG; `pixels` are red, green and blue of each pixel.
 fn write_png(path: &Path, (width, height): (u32, u32), pixels: &[u8]) -> Result<(), png::EncodingError> {
     let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
     encoder.set_color(png::ColorType::Rgb);
@@ -434,7 +434,7 @@ fn write_png(path: &Path, (width, height): (u32, u32), pixels: &[u8]) -> Result<
     writer.finish()
 }
 
-/// A file name as what it most likely is; anything else as it stands.
+/// Returns the most likely rspecifier for a file name; any other text unchanged.
 fn rspecifier(feats: &str) -> String {
     match Path::new(feats).extension().and_then(|ending| ending.to_str()) {
         Some(kind @ ("ark" | "scp")) if !is_rspecifier(feats) => format!("{kind}:{feats}"),
@@ -446,10 +446,10 @@ fn is_rspecifier(text: &str) -> bool {
     text.split_once(':').is_some_and(|(options, _)| options.split(',').any(|option| matches!(option, "ark" | "scp")))
 }
 
-/// The matrix of `key`, or without one the only matrix, with its key: by a look into a script file,
-/// or by going through the file.
+/// Returns the matrix of `key`, or the only matrix if there is no key, together with its key. It is
+/// read by random access from a script file, or by a scan of the file.
 ///
-/// Commands that the script file has in place of files are run where there may be `pipes`.
+/// Commands in a script file run only if `pipes` is `true`.
 fn find(feats: &str, key: Option<&str>, pipes: bool) -> Result<(String, Matrix<f32>), Trouble> {
     let failed = |error: kaldera::io::Error| Trouble::failed(&error);
     let rspecifier = rspecifier(feats);
@@ -471,7 +471,7 @@ fn find(feats: &str, key: Option<&str>, pipes: bool) -> Result<(String, Matrix<f
             found = Some((this.clone(), features));
         }
         keys.push(this);
-        // In a script it is known already that the key is not there.
+        // For a script it is already known that the key is missing.
         let enough = keys.len() > KEYS_SHOWN && (is_script || key.is_none());
         if enough || (wanted && key.is_some()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
@@ -485,13 +485,13 @@ fn find(feats: &str, key: Option<&str>, pipes: bool) -> Result<(String, Matrix<f
     }
 }
 
-/// The first keys.
+/// Formats the first keys.
 fn listed(keys: &[String]) -> String {
     let shown = keys[..keys.len().min(KEYS_SHOWN)].join("', '");
     if keys.len() > KEYS_SHOWN { format!("'{shown}', ...") } else { format!("'{shown}'") }
 }
 
-/// Calls `take` with the keys and matrices of a file or table until it has seen enough.
+/// Calls `take` with the keys and matrices of a file or table until it returns `Break`.
 fn each(
     feats: &str,
     rspecifier: &str,

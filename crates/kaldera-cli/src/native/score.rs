@@ -44,10 +44,10 @@ Examples:
 
 Exit status: 0 scored, 1 not scored, 2 wrong usage.";
 
-/// How many confusions, deletions and insertions are shown.
+/// Maximum number of confusions, deletions and insertions in the report.
 const SHOWN: usize = 10;
 
-/// What a file is.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Trn,
@@ -61,7 +61,8 @@ enum Format {
 const FORMATS: [&str; 5] = ["trn", "stm", "ctm", "text", "jsonl"];
 
 impl Format {
-    /// By the ending of a file's name, before that of gzip, or by a name without an ending.
+    /// Returns the format by the extension of a file name (before .gz), or by a name without an
+    /// extension.
     fn of(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
         let path = Path::new(name.strip_suffix(".gz").unwrap_or(&name));
@@ -74,7 +75,7 @@ impl Format {
         }
     }
 
-    /// Those of REF and HYP, as `--format` says or their names.
+    /// Returns the formats of REF and HYP, by `--format` or by their names.
     fn of_both(format: &str, names: [&str; 2]) -> [Self; 2] {
         match format {
             "trn" => [Self::Trn; 2],
@@ -115,7 +116,7 @@ struct Options {
 }
 
 impl Options {
-    /// The rules of a format.
+    /// Returns the rules of a format with the changes of these options.
     fn rules(&self, rules: Rules) -> Result<Rules, Trouble> {
         let exclusive = |a: &str, b: &str| Trouble::Usage(format!("options --{a} and --{b} exclude each other"));
         let rules = match (self.characters, self.mixed) {
@@ -205,7 +206,7 @@ fn score(call: Call<'_>) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The score of words by channels, which some of the hypothesis must share with the reference.
+/// Returns the score by channels; at least one channel of the hypothesis must be in the reference.
 fn of_channels(scored: Scored) -> Result<Score, Trouble> {
     let without = &scored.without_reference;
     if let [first, ..] = &without[..] {
@@ -222,18 +223,19 @@ fn of_channels(scored: Scored) -> Result<Score, Trouble> {
     Ok(scored.score)
 }
 
-/// A key and what is said.
+/// A key and its text.
 type Line<'t> = (Cow<'t, str>, Cow<'t, str>);
 
-/// The lines of a transcript, by their keys.
+/// Returns the lines of a transcript with their keys.
 pub(super) fn transcripts<'t>(text: &'t str, name: &str) -> Result<Vec<Line<'t>>, Trouble> {
     keyed(text, name, Format::of(name))
 }
 
-/// Keys and texts, of lines `KEY WORDS`, `WORDS (KEY)` or of JSON objects; each key once.
+/// Parses lines `KEY WORDS`, `WORDS (KEY)` or JSON objects into keys and texts; each key may occur
+/// once.
 fn keyed<'t>(text: &'t str, name: &str, format: Format) -> Result<Vec<Line<'t>>, Trouble> {
     if format == Format::Trn {
-        // Keys are there once.
+        // `read_trn` has checked that keys are unique.
         let lines = read_trn(text).map_err(|error| Trouble::Failed(format!("{name}: {error}")))?;
         return Ok(lines.into_iter().map(|line| (line.utterance.into(), line.text.into())).collect());
     }
@@ -298,7 +300,7 @@ fn score_keyed(
     Ok(score)
 }
 
-/// The table of speakers, the most frequent errors, and the line of Kaldi's `compute-wer`.
+/// Formats the table of speakers, the most frequent errors, and the line of Kaldi's `compute-wer`.
 fn report(score: &Score) -> String {
     use std::fmt::Write as _;
 
@@ -325,7 +327,7 @@ fn report(score: &Score) -> String {
         counts.deletions,
         counts.substitutions
     );
-    // Names and words may be anything.
+    // Names and words may hold any characters.
     if text.contains(|c: char| c.is_control() && c != '\n') {
         text = text.split('\n').map(printable).collect::<Vec<_>>().join("\n");
     }

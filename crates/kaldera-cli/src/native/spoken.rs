@@ -1,4 +1,4 @@
-//! A recording with its words, and what a model makes of it.
+//! A recording with its words and the posteriors of a model.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -15,17 +15,17 @@ use super::transcribe::Decoding;
 use super::words::{self, Word};
 use crate::log;
 
-/// How a recording is read, and what is taken of it.
+/// Options for reading a recording, with the choice of a channel.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Taking {
     pub(super) reading: ReadOptions,
     pub(super) channel: ChannelChoice,
-    /// A model's description may name files outside its folder.
+    /// `true` if the description of a model may name files outside its folder.
     pub(super) allow_outside: bool,
 }
 
 impl Taking {
-    /// The one channel that is looked at.
+    /// Returns the channel that is used.
     fn channel_of(&self, recording: &Recording, name: &dyn Display) -> Result<Recording, Error> {
         if self.channel == ChannelChoice::First && recording.num_channels() > 1 {
             tracing::warn!("{name}: the first of {} channels is taken", recording.num_channels());
@@ -41,21 +41,21 @@ pub(super) struct Spoken {
     pub(super) recording: Recording,
     pub(super) words: Vec<Word>,
     pub(super) posteriors: Option<Posteriors>,
-    /// What was read besides the recording, and may not be overwritten.
+    /// Further files that were read, and may not be overwritten.
     pub(super) files: Vec<OsString>,
 }
 
-/// What a model thinks of the frames of a recording.
+/// Posteriors of a model for the frames of a recording.
 pub(super) struct Posteriors {
-    /// A row for each frame of the network's output, a column for each token.
+    /// A row for each output frame of the network, a column for each token.
     pub(super) probabilities: Matrix<f32>,
-    /// Seconds.
+    /// Frame shift in seconds.
     pub(super) frame_shift: f64,
     pub(super) tokens: Vec<String>,
 }
 
 impl Spoken {
-    /// The recording of a file, with the words of the file `words`, or else those that `model` finds.
+    /// Opens a recording, with the words in the file `words`, or else the words that `model` finds.
     pub(super) fn open(path: &Path, words: &str, model: &str, taking: &Taking) -> Result<Self, Trouble> {
         let failed = |error: &Error| Trouble::Failed(format!("{}: {}", path.display(), log::one_line(error)));
         let inputs = Inputs::from_paths([path]).map_err(|error| Trouble::failed(&error))?;
@@ -84,12 +84,12 @@ impl Spoken {
         Ok(spoken)
     }
 
-    /// Adds the posteriors of a model, and its words if they are wanted.
+    /// Adds the posteriors of a model, and its words if `wants_words`.
     fn ask(&mut self, recognizer: &Recognizer, wants_words: bool) -> Result<(), Error> {
         let audio = self.recording.audio()?;
         let audio = audio.with_key(&self.key);
         let tokens = recognizer.vocabulary();
-        // A transducer has none that belong to a frame alone.
+        // A transducer has no posteriors that depend only on the frame.
         let log_probs = match recognizer.is_transducer() {
             true => None,
             false => Some(recognizer.log_probs(std::slice::from_ref(&audio))?),
@@ -115,7 +115,7 @@ impl Spoken {
     }
 }
 
-/// A token that can be seen.
+/// Returns a visible form of a token.
 fn printable(token: &str) -> String {
     if token.trim().is_empty() { "space".to_owned() } else { token.replace(char::is_control, "\u{fffd}") }
 }

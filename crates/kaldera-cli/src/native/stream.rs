@@ -1,4 +1,4 @@
-//! `kaldera stream`: words while speech comes from standard input.
+//! `kaldera stream`: recognition of speech from standard input while it arrives.
 
 mod source;
 mod suspicion;
@@ -58,16 +58,16 @@ Examples:
 Exit status: 0 the end of the audio, 1 it cannot be used or ends early, 2 wrong usage, 130 stopped by
 Ctrl-C, 141 nobody reads the words any more, 143 by SIGTERM.";
 
-/// The most samples that a chunk may have, of all channels.
+/// Maximum number of samples of a chunk, over all channels.
 const MAX_CHUNK: usize = 1 << 24;
 
-/// The most channels, as of recordings.
+/// Maximum number of channels, as for recordings.
 const MAX_CHANNELS: usize = 256;
 
-/// Cells of a line, where the terminal does not tell.
+/// Cells of a line, if the terminal does not report its width.
 const WIDTH: usize = 80;
 
-/// The recording in CTM.
+/// Name of the recording in CTM.
 const RECORDING: &str = "stream";
 
 const FORMATS: [&str; 3] = ["text", "ctm", "jsonl"];
@@ -143,7 +143,7 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
     }
 }
 
-/// Recognises to the end; also returns what keeps the audio from being whole.
+/// Recognises all audio; also returns the error if the audio is incomplete.
 fn recognise(
     recognizer: Arc<Recognizer>,
     source: Source,
@@ -156,7 +156,7 @@ fn recognise(
     let mut suspicion = source.is_raw.then(|| Suspicion::new(source.format.samp_freq()));
     let mut chunks = Chunks::begin(source, chunk, stop)?;
     let mut latency = Latency::default();
-    // When the first chunk came that no result so far has.
+    // Arrival time of the first chunk that no result covers yet.
     let mut waits = None;
     loop {
         let Chunk { samples, last, trouble } = chunks.next()?;
@@ -187,7 +187,7 @@ fn recognise(
     }
 }
 
-/// The form of words.
+/// Output format of words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Text,
@@ -195,12 +195,12 @@ enum Format {
     JsonLines,
 }
 
-/// How results so far are shown.
+/// Output of results so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Show {
     Nothing,
     Lines,
-    /// In the last line, over what was there.
+    /// In the last line, which is overwritten.
     Terminal,
 }
 
@@ -213,7 +213,7 @@ struct Output {
 }
 
 impl Output {
-    /// Writes the words of an utterance that has ended, or of none.
+    /// Writes the words of an utterance that has ended, or handles its end without words.
     fn ended(&mut self, found: Option<&Recognition>) -> Result<(), Trouble> {
         let text = found.map(Recognition::text).unwrap_or_default();
         match (self.show, self.format, found) {
@@ -244,25 +244,25 @@ impl Output {
         }
     }
 
-    /// Writes a line, without what a terminal would obey.
+    /// Writes a line, without control characters on a terminal.
     fn lines(&self, line: &str) -> Result<(), Trouble> {
         print_results(&if self.is_terminal { format!("{}\n", printable(line)) } else { format!("{line}\n") })
     }
 }
 
-/// Cells of a line of the terminal.
+/// Returns the number of cells of a line of the terminal.
 fn width() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| usize::from(width.0))
 }
 
-/// From the first chunk that a result so far is new for to that result.
+/// Latency of results: the time from the first chunk that a result newly covers to the result.
 #[derive(Default)]
 struct Latency {
     chunks: u32,
     results: u32,
     sum: Duration,
     most: Duration,
-    /// Of audio.
+    /// Seconds of audio.
     seconds: f64,
 }
 

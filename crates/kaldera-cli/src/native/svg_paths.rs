@@ -1,16 +1,16 @@
-//! Fewer bytes for the same SVG.
+//! Compression of SVG files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The text of an SVG with the filled rectangles of a colour that follow each other as one path: a
-/// map has hundreds of thousands of them. Those of different colours must not overlap.
+/// Joins consecutive filled rectangles of the same colour to one path, as a map has hundreds of
+/// thousands of them. Rectangles of different colours must not overlap.
 pub(super) fn gathered(svg: &str) -> String {
     let mut text = String::new();
     let mut paths: BTreeMap<&str, String> = BTreeMap::new();
     for line in svg.lines() {
         match cell(line) {
-            // The background lies below them.
+            // The background lies below the cells.
             Some(([x, y, width, height], color)) if width.min(height) < LARGE => {
                 let path = paths.entry(color).or_default();
                 let _ = write!(path, "M{x} {y}h{width}v{height}h-{width}z");
@@ -26,7 +26,7 @@ pub(super) fn gathered(svg: &str) -> String {
     text
 }
 
-/// No cell of a map is as high and as wide, in pixels.
+/// Lower bound on the smaller side of a rectangle that is not a cell of a map, in pixels.
 const LARGE: u32 = 400;
 
 fn flush(paths: &mut BTreeMap<&str, String>, text: &mut String) {
@@ -35,7 +35,7 @@ fn flush(paths: &mut BTreeMap<&str, String>, text: &mut String) {
     }
 }
 
-/// The place and the colour of an opaque rectangle, as plotters writes it.
+/// Parses the position and the colour of an opaque rectangle in plotters' form.
 fn cell(line: &str) -> Option<([u32; 4], &str)> {
     let rest = line.strip_prefix("<rect ")?.strip_suffix(" stroke=\"none\"/>")?;
     let mut parts = rest.split('"');

@@ -1,4 +1,4 @@
-//! Pictures of text, for a terminal: time to the right, dimension or pitch upwards.
+//! Pictures as text for a terminal: time to the right, dimension or pitch upwards.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -11,17 +11,17 @@ use crate::native::heat_map::{groups, short};
 use crate::native::word_lines::{cells, places};
 use crate::native::words::Word;
 
-/// From little to much.
+/// Characters for values from the least to the greatest.
 const SHADES: &[u8] = b" .:-=+*#%@";
-/// The most characters to the right and lines upwards.
+/// Maximum number of characters in a line, and of lines.
 const WIDTH: usize = 88;
 const HEIGHT: usize = 24;
-/// The most lines of words.
+/// Maximum number of lines of words.
 const WORD_LINES: usize = 8;
-/// Frames and dimensions whose numbers are shown.
+/// Number of frames and dimensions that are shown as numbers.
 const NUMBERS: (usize, usize) = (4, 8);
 
-/// The first numbers of a matrix.
+/// Formats the first values of a matrix.
 pub(super) fn numbers(features: &Matrix<f32>) -> String {
     let mut text = String::new();
     let (frames, dims) = (features.num_rows().min(NUMBERS.0), features.num_cols().min(NUMBERS.1));
@@ -35,9 +35,9 @@ pub(super) fn numbers(features: &Matrix<f32>) -> String {
     text
 }
 
-/// A matrix; each character is the mean over some frames and dimensions, which are `upwards.1` of
-/// `upwards.0` and may have names. With `seconds` the axis to the right ends there, and is as wide as
-/// any other.
+/// Draws a matrix. Each character is the mean over some frames and dimensions. A dimension is
+/// `upwards.1` units of `upwards.0` and may have a name. With `seconds` the time axis ends there
+/// and has the full width.
 pub(super) fn heat_map(
     features: &Matrix<f32>,
     frame_shift: f64,
@@ -70,7 +70,8 @@ pub(super) fn heat_map(
     format!("{:>LABEL$}\n{picture}", unit)
 }
 
-/// Pitch: `.` where there is hardly a voice, `o` where there may be one, `@` where there is one.
+/// Draws pitch: `.` for frames that are hardly voiced, `o` if they may be voiced, `@` if they are
+/// voiced.
 pub(super) fn pitch_track(pitch: &Matrix<f32>, frame_shift: f64) -> String {
     let columns = groups(pitch.num_rows(), WIDTH);
     let highest = pitch.rows().map(|row| f64::from(row[1])).filter(|pitch| pitch.is_finite()).fold(1.0, f64::max);
@@ -94,11 +95,11 @@ pub(super) fn pitch_track(pitch: &Matrix<f32>, frame_shift: f64) -> String {
     format!("{:>LABEL$}\n{picture}", "Hz")
 }
 
-/// Characters of a label at the left.
+/// Number of characters of a label at the left.
 const LABEL: usize = 9;
 
-/// The frames of each character of an axis of `seconds`: the one that is there at its beginning, and
-/// those that begin within it.
+/// Returns the frames of each character of an axis of `seconds`: the frame at the start of the
+/// character, and the frames that begin within it.
 fn slices(frames: usize, frame_shift: f64, seconds: f64) -> Vec<Range<usize>> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     let frame = |column: usize| (column as f64 / WIDTH as f64 * seconds / frame_shift) as usize;
@@ -109,8 +110,8 @@ fn slices(frames: usize, frame_shift: f64, seconds: f64) -> Vec<Range<usize>> {
     (0..WIDTH).map(slice).collect()
 }
 
-/// Words over a picture of `seconds`, each from where it begins on, and a line of their boundaries;
-/// with how many have no room.
+/// Draws words over a picture of `seconds`, each from its start time on, and a line of their
+/// boundaries. Also returns the number of words that have no room.
 pub(super) fn words(words: &[Word], seconds: f64) -> (String, usize) {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the width")]
     let column = |time: f64| (time / seconds * WIDTH as f64).clamp(0.0, (WIDTH - 1) as f64) as usize;
@@ -140,13 +141,13 @@ pub(super) fn words(words: &[Word], seconds: f64) -> (String, usize) {
     (picture, places.iter().filter(|place| place.is_none()).count())
 }
 
-/// The beginning of a text, in at most `width` cells.
+/// Returns the beginning of a text, in at most `width` cells.
 fn shortened(text: &str, width: usize) -> &str {
     if cells(text) <= width {
         return text;
     }
     let mut used = 0;
-    // The selector of emoji makes what is before it wider by a cell.
+    // The emoji selector widens the character before it by a cell.
     let end = text.char_indices().find(|&(_, c)| {
         used += if c == '\u{fe0f}' { 1 } else { c.width().unwrap_or(1) };
         used > width
@@ -154,7 +155,7 @@ fn shortened(text: &str, width: usize) -> &str {
     &text[..end.map_or(text.len(), |(at, _)| at)]
 }
 
-/// What stands at the end of an axis of time.
+/// Returns the label at the end of a time axis.
 fn end_of(frames: usize, frame_shift: f64, seconds: Option<f64>) -> String {
     match seconds {
         Some(seconds) => format!("{} s", short(seconds)),
@@ -163,7 +164,7 @@ fn end_of(frames: usize, frame_shift: f64, seconds: Option<f64>) -> String {
     }
 }
 
-/// Lines from the top, each with its label, over an axis of time.
+/// Draws lines from the top, each with its label, over a time axis.
 fn frame_of(lines: impl Iterator<Item = (String, String)>, width: usize, end: &str) -> String {
     let mut picture = String::new();
     for (label, line) in lines {

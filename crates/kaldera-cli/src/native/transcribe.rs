@@ -45,10 +45,10 @@ Examples:
 Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong
 usage, 130 stopped by Ctrl-C, 141 nobody reads the output, 143 by SIGTERM.";
 
-/// The help of `--allow-outside`.
+/// Help of `--allow-outside`.
 pub(super) const ALLOW_OUTSIDE: &str = "Let the model's description name files outside its folder";
 
-/// How a model is used, for all commands that do. Absent options are as the model says.
+/// Options for the use of a model, for all commands. The defaults are in the model.
 #[derive(Default)]
 pub(super) struct Decoding {
     allow_outside: bool,
@@ -62,7 +62,7 @@ pub(super) struct Decoding {
     beam: Option<u64>,
     acoustic_scale: Option<f32>,
     max_active: Option<u64>,
-    /// The file of hot words, once a model is open.
+    /// The hot words of the file, set by `open`.
     hot: Vec<HotWord>,
 }
 
@@ -91,12 +91,13 @@ impl OptionSet for Decoding {
 }
 
 impl Decoding {
-    /// As the model says, which may name files outside its folder with `allow_outside`.
+    /// Creates options with the model's defaults. With `allow_outside` the model may name files
+    /// outside its folder.
     pub(super) fn of_model(allow_outside: bool) -> Self {
         Self { allow_outside, ..Self::default() }
     }
 
-    /// The model of a folder, used so.
+    /// Opens the model of a folder with these options.
     pub(super) fn open(&mut self, model: &Path) -> Result<Recognizer, Trouble> {
         if !self.hotwords.is_empty() {
             let name = if is_standard(&self.hotwords) { "standard input" } else { &self.hotwords };
@@ -106,7 +107,7 @@ impl Decoding {
                 return Err(Trouble::Failed(format!("{name}: there is no hot word in it")));
             }
         }
-        // Relative to where the command runs, not to the model.
+        // Paths are relative to the current folder, not to the model.
         let path = |name: &str| std::path::absolute(name).unwrap_or_else(|_| name.into());
         let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         let change = |mut options: DecodingOptions| {
@@ -119,7 +120,7 @@ impl Decoding {
             if !self.hotwords.is_empty() {
                 options = options.with_hotwords(self.hot.clone());
             }
-            // NaN is an absent weight, as it was once written.
+            // NaN was once the value of an absent weight.
             if let Some(weight) = self.hotword_weight.filter(|weight| !weight.is_nan()) {
                 options = options.with_hotword_weight(weight);
             }
@@ -150,7 +151,7 @@ impl Decoding {
         opened.map_err(|error| self.trouble(&error))
     }
 
-    /// The trouble with a model; of what an option has set, with the option's name.
+    /// Converts an error; an error in the value of an option names the option.
     fn trouble(&self, error: &Error) -> Trouble {
         let Error::ModelKey { key, reason, .. } = error else { return Trouble::failed(error) };
         let options = [
@@ -164,33 +165,33 @@ impl Decoding {
         }
     }
 
-    /// All that decides the words but inputs and the files of the model: `options`, with the hot
-    /// words that one of them names.
+    /// Returns the settings that decide the words, except the inputs and the contents of the
+    /// model's files: `options`, the name of the model, and the hot words.
     pub(super) fn settings(&self, options: &str, model: &Path) -> String {
         format!("{options}\n{}\n{:?}", model.display(), self.hot)
     }
 
-    /// The files that were read: those of the model and of the hot words.
+    /// Returns the files that were read: the files of the model and of the hot words.
     pub(super) fn files(&self, recognizer: &Recognizer) -> Vec<PathBuf> {
         let hotwords = Some(&self.hotwords).filter(|name| !name.is_empty());
         recognizer.files().iter().cloned().chain(hotwords.map(PathBuf::from)).collect()
     }
 }
 
-/// Of commands that write transcripts: which recordings, and what is written.
+/// Options for recordings and output of the commands that write transcripts.
 pub(super) struct TranscriptOptions {
     corpus: CorpusOptions,
     format: String,
-    /// What standard output gets unless an option says so.
+    /// Default format of standard output.
     default_format: Format,
     captions: CaptionOptions,
-    /// Characters of a line of a caption, and lines.
+    /// Characters per line of a caption, and lines.
     line_length: u64,
     lines: u64,
 }
 
 impl TranscriptOptions {
-    /// With what standard output gets unless an option says so.
+    /// Creates options with this default format of standard output.
     pub(super) fn new(default_format: Format) -> Self {
         let corpus = CorpusOptions::new(
             "File to write; its ending tells the format, unless --format does",
@@ -219,7 +220,7 @@ impl OptionSet for TranscriptOptions {
     }
 }
 
-/// What [`TranscriptOptions::write`] does with recordings.
+/// The work of [`TranscriptOptions::write`] on recordings.
 type Job<'j> = dyn FnMut(
         &Inputs,
         &AllOptions<'_>,
@@ -229,7 +230,7 @@ type Job<'j> = dyn FnMut(
     + 'j;
 
 impl TranscriptOptions {
-    /// How captions are made.
+    /// Returns the checked options of captions.
     fn captions(&self) -> Result<CaptionOptions, Trouble> {
         let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let options = self.captions.with_line_length(count(self.line_length)).with_lines(count(self.lines));
@@ -239,15 +240,15 @@ impl TranscriptOptions {
         }
     }
 
-    /// Whether the output is a folder, for a file of each recording.
+    /// Returns `true` if the output is a folder, for a file of each recording.
     fn is_folder(&self) -> bool {
         let output = &self.corpus.output;
         output.ends_with(std::path::is_separator) || Path::new(output).is_dir()
     }
 
-    /// Lists the inputs, does `job` with them, and writes what it gives. `settings` stands, with the
-    /// contents of the model's files, for all that decides the words, but the inputs; `read` are files
-    /// that were read and may not be the output.
+    /// Lists the inputs, runs `job` on them, and writes the results. `settings` and the contents of
+    /// the model's files decide the words, together with the inputs. `read` are files that were
+    /// read and may not be the output.
     pub(super) fn write(
         &self,
         tool: &'static str,
@@ -275,7 +276,7 @@ impl TranscriptOptions {
         let read: Vec<String> = read.map(|path| path.to_string_lossy().into_owned()).collect();
         let written: Vec<String> = outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         refuse_overwriting(read.iter(), written.iter())?;
-        // Alignments are one each.
+        // Each recording has a single alignment.
         let (hypotheses, channel) = (tool == TOOL && recognizer.n_best() > 1, corpus.channel);
         let writing = Writing { format, captions, hypotheses, channel };
         if corpus.resume && (format != Format::JsonLines || corpus.output.is_empty() || is_folder) {
@@ -350,12 +351,12 @@ impl TranscriptOptions {
     }
 }
 
-/// The file of a recording in a folder.
+/// Returns the file of a recording in a folder.
 fn file_of(folder: &Path, format: Format, key: &str) -> PathBuf {
     folder.join(format!("{key}.{}", format.name()))
 }
 
-/// The files of recordings in a folder, of which none may be elsewhere.
+/// Returns the files of recordings in a folder, and an error for a file that would be elsewhere.
 fn files_of_each(folder: &Path, format: Format, inputs: &Inputs) -> Result<Vec<PathBuf>, Trouble> {
     let of_one = |utterance: &Utterance| {
         let key = &utterance.key;
@@ -368,7 +369,7 @@ fn files_of_each(folder: &Path, format: Format, inputs: &Inputs) -> Result<Vec<P
     inputs.utterances().iter().map(of_one).collect()
 }
 
-/// Takes the model from the plain arguments.
+/// Removes the model from the plain arguments.
 pub(super) fn take_model(paths: &mut Vec<OsString>) -> Result<PathBuf, Trouble> {
     if paths.is_empty() {
         return Err(Trouble::Usage("MODEL is missing: a folder with a model.toml".to_owned()));

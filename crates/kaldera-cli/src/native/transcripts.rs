@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 
 use super::Trouble;
 
-/// The endings that tell a format.
+/// The file extensions of formats.
 const ENDINGS: &str = "\
 .jsonl (a JSON object for each recording, with words, times and hypotheses), .ctm, .trn, .txt or .text (Kaldi's: KEY \
 and words); of a single recording .srt, .vtt or .TextGrid";
 
-/// What help texts say about files of times.
+/// Help about times in files.
 const TIMES: &str = "\
 Times of words are where they are heard: from the rise of the sound before the network's peak to its fall after it \
 (align::Loudness of kaldera-decoder has the rule). In .jsonl, peak_start and peak_end are those of the peak. \
 A .ctm has the recordings and times of segments, and channels 1, 2, ... or as reco2file_and_channel says.";
 
-/// The names that tell a format, as endings do.
+/// The names of formats, which are file extensions as well.
 pub(super) const FORMATS: [&str; 7] = ["text", "jsonl", "ctm", "trn", "srt", "vtt", "TextGrid"];
 
-/// What help texts say about formats.
+/// Returns the help about formats.
 pub(super) fn about_formats() -> String {
     format!(
         "OUT ends in {ENDINGS}. --format names one of them for standard output, or for any other OUT. If OUT is a \
@@ -33,7 +33,7 @@ pub(super) fn about_formats() -> String {
     )
 }
 
-/// What a file of transcripts is.
+/// Format of a file of transcripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     JsonLines,
@@ -46,8 +46,8 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// As `name` says, or else the ending of an output; it must have a place for the inputs. An output
-    /// that `is_folder` has one for each.
+    /// Returns the format by `name`, or else by the extension of an output. It must be able to hold
+    /// the inputs. An output that `is_folder` has a file for each input.
     pub(super) fn of(name: &str, output: &str, is_folder: bool, inputs: &Inputs) -> Result<Self, Trouble> {
         let recordings = inputs.len();
         let ending = Path::new(output).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -96,7 +96,7 @@ impl Format {
         Ok(format)
     }
 
-    /// The name of the format, which is the ending of its files, too.
+    /// Returns the name of the format, which is the extension of its files as well.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::JsonLines => "jsonl",
@@ -110,13 +110,13 @@ impl Format {
     }
 }
 
-/// How transcripts are written.
+/// Options for writing transcripts.
 pub(super) struct Writing {
     pub(super) format: Format,
     pub(super) captions: CaptionOptions,
-    /// Whether there is a list of hypotheses.
+    /// `true` to write a list of hypotheses.
     pub(super) hypotheses: bool,
-    /// The channel of recordings that say none.
+    /// The channel of recordings without one.
     pub(super) channel: ChannelChoice,
 }
 
@@ -138,7 +138,7 @@ impl Writing {
             }
             Format::Srt => write_srt(out, &best.words, &self.captions),
             Format::Vtt => write_vtt(out, &best.words, &self.captions),
-            // The last frame may reach beyond the last sample.
+            // The last frame may extend beyond the last sample.
             Format::TextGrid => {
                 let end = best.words.last().map_or(0.0, |word| word.end);
                 write_text_grid(out, transcript.seconds.max(end), &[("words", &best.words)])
@@ -148,7 +148,7 @@ impl Writing {
         }
     }
 
-    /// What the channel is called: as a list says, or from 1 on.
+    /// Returns the name of the channel in a list, or else its number, from 1.
     fn channel_of(&self, utterance: &Utterance) -> String {
         let number = match (utterance.channel, self.channel) {
             (Some(channel), _) | (None, ChannelChoice::One(channel)) => channel.saturating_add(1),
@@ -158,7 +158,7 @@ impl Writing {
     }
 }
 
-/// Words with times in the recording, of which the utterance may be a part.
+/// Returns words with times in the recording, as the utterance may be a part of it.
 fn within_recording(words: &[Segment], utterance: &Utterance) -> Vec<Segment> {
     let offset = utterance.span.map_or(0.0, |span| span.start);
     let moved = |word: &Segment| {
@@ -170,7 +170,7 @@ fn within_recording(words: &[Segment], utterance: &Utterance) -> Vec<Segment> {
     words.iter().map(moved).collect()
 }
 
-/// An utterance as a JSON object, with a list of its hypotheses if that is asked for.
+/// Returns an utterance as a JSON object, with a list of its hypotheses if `hypotheses`.
 pub(super) fn as_json(key: &str, recognition: &Recognition, hypotheses: bool) -> Value {
     let word = |word: &Segment| {
         let mut value = json!({ "text": word.text, "start": millis(word.start), "end": millis(word.end) });
@@ -197,12 +197,12 @@ pub(super) fn as_json(key: &str, recognition: &Recognition, hypotheses: bool) ->
     value
 }
 
-/// To the millisecond.
+/// Rounds to milliseconds.
 fn millis(seconds: f64) -> f64 {
     (seconds * 1000.0).round() / 1000.0
 }
 
-/// The key of a line of JSON that [`Writing::write`] has written.
+/// Returns the key of a line of JSON written by [`Writing::write`].
 pub(super) fn key_of(line: &str) -> Option<String> {
     let value: Value = serde_json::from_str(line).ok()?;
     Some(value.get("key")?.as_str()?.to_owned())

@@ -1,4 +1,4 @@
-//! Words over a picture, with lines where they begin and end.
+//! Words over a picture, with lines at their starts and ends.
 
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -7,25 +7,25 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::native::word_lines::{Place, cells, places};
 use crate::native::words::Word;
 
-/// Pixels of a character, of the space between two words, and of the height of a line.
+/// Pixels of the width of a character, of the gap between two words, and of the height of a line.
 const CHARACTER: usize = 8;
 const GAP: usize = 8;
 const LINE: f64 = 20.0;
-/// Lines of words over one another; there is no room for more.
+/// Maximum number of lines of words; there is no room for more.
 const MAX_LINES: usize = 6;
 
 /// Words and their places over a picture.
 pub(super) struct WordBand<'w> {
     words: &'w [Word],
     places: Vec<Option<Place>>,
-    /// Seconds of the axis.
+    /// Length of the axis in seconds.
     seconds: f64,
-    /// Pixels of the axis.
+    /// Length of the axis in pixels.
     width: u32,
 }
 
 impl<'w> WordBand<'w> {
-    /// Of words within `seconds`, which are `width` pixels.
+    /// Creates a band for words within `seconds`, which are `width` pixels.
     pub(super) fn new(words: &'w [Word], seconds: f64, width: u32) -> Self {
         let pixels = usize::try_from(width).unwrap_or(usize::MAX);
         let left = |word: &Word| {
@@ -42,18 +42,19 @@ impl<'w> WordBand<'w> {
         Self { words, places: places(words.iter().map(left), GAP, pixels, MAX_LINES), seconds, width }
     }
 
-    /// How many words have no room.
+    /// Returns the number of words that have no room.
     pub(super) fn left_out(&self) -> usize {
         self.places.iter().filter(|place| place.is_none()).count()
     }
 
-    /// Its height in pixels.
+    /// Returns the height in pixels.
     pub(super) fn height(&self) -> f64 {
         let lines = self.places.iter().flatten().map(|place| place.line + 1).max();
         lines.unwrap_or(0) as f64 * LINE
     }
 
-    /// Draws the words between `bottom` and `top` of the axis upwards, and lines from `floor` on.
+    /// Draws the words between `bottom` and `top` of the vertical axis, and lines from `floor`
+    /// upwards.
     pub(super) fn draw<B: DrawingBackend>(
         &self,
         chart: &mut ChartContext<'_, B, Cartesian2d<RangedCoordf64, RangedCoordf64>>,

@@ -1,24 +1,24 @@
-//! Words over an axis of time: in which line each stands, so that none covers another.
+//! Layout of words over a time axis in lines, without overlaps.
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// Where a word stands.
+/// Place of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The line, counted from 0.
+    /// Line, counted from 0.
     pub(super) line: usize,
-    /// Where it begins, in cells or pixels.
+    /// Left end, in cells or pixels.
     pub(super) left: usize,
 }
 
-/// How many cells of a terminal a text has.
+/// Returns the number of terminal cells of a text.
 pub(super) fn cells(text: &str) -> usize {
     text.width()
 }
 
-/// The places of words, which wish to begin at `left` and have a width each, in at most `max` lines
-/// of `width`: each in the first line with room for it and `gap` before it. A word that is too wide
-/// at its place is moved to the left; one without room has no place.
+/// Returns the places of words, each given by its preferred left end and its width. Each word gets
+/// the first line with room for it and `gap` before it, out of at most `max` lines of `width`. A
+/// word that is too wide at its place is moved to the left; a word without room has no place.
 pub(super) fn places(
     words: impl Iterator<Item = (usize, usize)>,
     gap: usize,

@@ -1,4 +1,4 @@
-//! Words with times, from the files that `transcribe`, `align` and others write.
+//! Words with times, from the files of `transcribe`, `align` and other programs.
 
 use std::path::Path;
 
@@ -10,22 +10,22 @@ use serde_json::Value;
 use super::Trouble;
 use super::files::read_bytes;
 
-/// The endings that tell the format of a file.
+/// The file extensions of formats.
 pub(super) const ENDINGS: &str = ".ctm, .TextGrid, .jsonl or .json";
 
-/// The tier of a TextGrid that is taken, if it has several.
+/// Name of the tier that is used if a TextGrid has several.
 const TIER: &str = "words";
 
-/// What to do about a text that cannot be read.
+/// Advice for a text that cannot be read.
 const REMEDY: &str = "save it as UTF-8";
 
-/// Keys that an error shows.
+/// Maximum number of keys in an error.
 const KEYS_SHOWN: usize = 5;
 
 /// A word and its times in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Word {
-    /// Without control characters, which a terminal would obey.
+    /// Text without control characters, which a terminal would obey.
     pub(super) text: String,
     pub(super) start: f64,
     pub(super) end: f64,
@@ -37,8 +37,8 @@ impl Word {
     }
 }
 
-/// The words of the recording `key`, by their starts. A TextGrid is about one recording, whatever
-/// its key is.
+/// Reads the words of the recording `key`, sorted by start. A TextGrid has one recording, and `key`
+/// is ignored.
 pub(super) fn read(file: &str, key: &str) -> Result<Vec<Word>, Trouble> {
     let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let read = match &*ending.to_ascii_lowercase() {
@@ -53,8 +53,8 @@ pub(super) fn read(file: &str, key: &str) -> Result<Vec<Word>, Trouble> {
     Ok(words)
 }
 
-/// The text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one, as Praat
-/// writes what is not ASCII.
+/// Decodes a file in UTF-8, with or without a byte order mark, or in UTF-16 with one, as Praat
+/// writes text that is not ASCII.
 fn text_of(bytes: Vec<u8>) -> Result<String, String> {
     let unit = match bytes[..] {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
@@ -69,7 +69,8 @@ fn text_of(bytes: Vec<u8>) -> Result<String, String> {
     text.map_err(|error| format!("no UTF-16 ({error}): {REMEDY}"))
 }
 
-/// Cuts words at the end of a recording, and returns how many are beyond it, with the first of them.
+/// Cuts words at the end of a recording. Returns the number of words beyond it, and the first of
+/// them.
 pub(super) fn clip(words: &mut Vec<Word>, seconds: f64) -> Option<(usize, Word)> {
     let beyond = words.iter().filter(|word| word.start >= seconds).count();
     let first = words.iter().find(|word| word.start >= seconds).cloned();
@@ -124,7 +125,7 @@ fn of_object(word: &Value) -> Option<Word> {
     (0.0 <= start && start <= end).then_some(Word::new(word.get("text")?.as_str()?, start, end))
 }
 
-/// What an error says of a file that has no words of `key`.
+/// Returns the error for a file without words of `key`.
 fn missing<'k>(key: &str, keys: impl Iterator<Item = &'k str>) -> String {
     let mut keys: Vec<&str> = keys.collect();
     keys.dedup();

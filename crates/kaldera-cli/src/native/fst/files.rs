@@ -1,4 +1,4 @@
-//! Files of FSTs in any of the formats, told by what is in them.
+//! Files of FSTs in any of the formats, distinguished by their contents.
 
 pub(super) use kaldera::fsa::io::GraphFormat as Format;
 use kaldera::fsa::io::{GraphFile, K2Text, OpenFstBinary, OpenFstText, SymbolTable};
@@ -8,7 +8,7 @@ use super::Trouble;
 use crate::native::files::{NotWritten, in_file, read_bytes, read_text, write_bytes, write_pieces};
 use kaldera::similar::did_you_mean;
 
-/// The format by its name on the command line.
+/// Returns the format by its name on the command line.
 pub(super) fn format_named(name: &str) -> Result<Format, Trouble> {
     match name {
         "k2" => Ok(Format::K2),
@@ -21,7 +21,7 @@ pub(super) fn format_named(name: &str) -> Result<Format, Trouble> {
     }
 }
 
-/// A format's name.
+/// Returns the name of a format.
 pub(super) fn format_name(format: Format) -> &'static str {
     match format {
         Format::K2 => "k2 text",
@@ -30,19 +30,19 @@ pub(super) fn format_name(format: Format) -> &'static str {
     }
 }
 
-/// An FST, and what its file tells besides.
+/// An FST with the other contents of its file.
 pub(super) struct FstFile {
     pub(super) graph: Graph<Fsa>,
     pub(super) format: Format,
-    /// What the type of its arcs says; texts say nothing.
+    /// Semiring by the type of the arcs; `None` for texts.
     pub(super) semiring: Option<Semiring>,
-    /// Whether binary files are written as those of the type `const`.
+    /// `true` if binary files are written with the type `const`.
     is_const: bool,
     pub(super) input_symbols: Option<SymbolTable>,
     pub(super) output_symbols: Option<SymbolTable>,
 }
 
-/// A table of symbols, if a file is named.
+/// Reads a table of symbols, if a file is named.
 pub(super) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, Trouble> {
     if name.is_empty() {
         return Ok(None);
@@ -51,13 +51,13 @@ pub(super) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, Trouble> {
 }
 
 impl FstFile {
-    /// An FST of this format without symbols.
+    /// Creates an FST of this format without symbols.
     pub(super) fn new(graph: Graph<Fsa>, format: Format) -> Self {
         let (semiring, input_symbols, output_symbols) = (None, None, None);
         Self { graph, format, semiring, is_const: false, input_symbols, output_symbols }
     }
 
-    /// How binary files are written, by OpenFst's name.
+    /// Sets the type of binary files by OpenFst's name.
     pub(super) fn set_fst_type(&mut self, name: &str) -> Result<(), Trouble> {
         self.is_const = match name {
             "vector" => false,
@@ -70,7 +70,7 @@ impl FstFile {
     /// Reads a file of any format.
     pub(super) fn read(name: &str) -> Result<Self, Trouble> {
         let file = GraphFile::read(&read_bytes(name)?).map_err(|error| in_file(name, &error))?;
-        // The operations take 0 for epsilon, whatever labels stand for.
+        // The operations take 0 for epsilon, whatever the labels mean.
         let graph = file.graph.with_graph_labels(GraphLabels::default());
         Ok(Self {
             graph: if file.format == Format::Binary { as_acceptor(graph) } else { graph },
@@ -82,7 +82,7 @@ impl FstFile {
         })
     }
 
-    /// Writes a file, which appears complete or not at all.
+    /// Writes the file atomically.
     pub(super) fn write(&self, name: &str) -> Result<(), Trouble> {
         let in_vain = |error| in_file(name, &error);
         match self.format {
@@ -106,7 +106,7 @@ impl FstFile {
     }
 }
 
-/// Without output labels, if they are the input labels.
+/// Removes the output labels if they are equal to the input labels.
 fn as_acceptor(graph: Graph<Fsa>) -> Graph<Fsa> {
     let same = graph.aux_labels().is_some_and(|aux_labels| {
         graph.fsas().arcs().iter().zip(aux_labels).all(|(arc, aux_label)| arc.label == *aux_label)
@@ -114,7 +114,7 @@ fn as_acceptor(graph: Graph<Fsa>) -> Graph<Fsa> {
     if same { graph.without(AUX_LABELS) } else { graph }
 }
 
-/// With output labels: the input labels, if there are no others.
+/// Adds output labels equal to the input labels, if there are none.
 pub(super) fn as_transducer(graph: Graph<Fsa>) -> Result<Graph<Fsa>, Trouble> {
     if graph.attributes().get(AUX_LABELS).is_some() {
         return Ok(graph);

@@ -1,4 +1,4 @@
-//! Operations that build graphs of other files: language models, lexicons.
+//! Operations that build graphs from other files: language models, lexicons.
 
 use std::time::Instant;
 
@@ -15,8 +15,8 @@ use super::{Inputs, Made, Operation, Trouble, Work, output_format};
 use crate::memory::{megabytes, peak_memory};
 use crate::native::files::{is_standard, open, shown, write_bytes};
 
-/// Counts and names what was left out. As a macro, so that each call is a warning of its own: the
-/// log shows the first of each kind.
+/// Warns about entries that were left out, with count and names. It is a macro so that each call
+/// site is a separate warning: the log shows the first of each kind.
 macro_rules! tell {
     ($entries:literal, $left_out:expr, $why:expr) => {
         if !$left_out.is_empty() {
@@ -57,7 +57,7 @@ fn arpa2fst(options: &Options) -> Result<Made, Trouble> {
     how.out_of_vocabulary = if given.is_some() { OutOfVocabulary::Skip } else { OutOfVocabulary::Add };
     let is_given = given.is_some();
     let mut words = given.unwrap_or_default();
-    // As Kaldi numbers them: these first. A table that is given must have what is needed.
+    // Kaldi numbers these first. A given table must contain the symbols.
     let mut number = |symbol: &str| match words.find(symbol) {
         Some(label) => Ok(label),
         None if !is_given => words.find_or_add(symbol).map_err(failed),
@@ -75,7 +75,7 @@ fn arpa2fst(options: &Options) -> Result<Made, Trouble> {
     };
     let model = NgramModel::read(open(input)?, &mut words, &how, &mut |_| {}).map_err(failed)?;
     if is_given {
-        // The symbols that a model must not have are no words.
+        // The special symbols are no words.
         let own = [&options.bos_symbol, &options.eos_symbol, &options.disambig_symbol];
         let wanted = words.iter().filter(|(word, label)| *label > 0 && own.iter().all(|symbol| word != symbol));
         model.count_words(wanted.map(|(word, _)| word)).map_err(failed)?;
@@ -135,7 +135,7 @@ fn hlg(options: &Options) -> Result<Made, Trouble> {
         return Err(Trouble::Usage("a lexicon and a model are read".to_owned()));
     };
     let format = output_format(&options.output, &options.format, Format::Binary)?;
-    // Label 0 is blank there.
+    // In this format label 0 is blank.
     let of_k2 = format == Format::K2 && !options.lg;
     let (tokens, words) = (read_symbols(&options.tokens)?, read_symbols(&options.words)?);
     let mut how = HlgOptions::default();
@@ -172,7 +172,7 @@ fn hlg(options: &Options) -> Result<Made, Trouble> {
     let given_words = words.clone();
     let made = make_hlg(tokens.unwrap_or_default(), words.unwrap_or_default(), lexicon, arpa, &how, &mut progress);
     let mut made = made.map_err(failed)?;
-    // #0, which the graph does not have, is no word of a table that was given without it.
+    // `#0` does not occur in the graph, and is not added to a given table.
     if let Some(words) = given_words {
         made.words = words;
     }
@@ -192,7 +192,7 @@ fn hlg(options: &Options) -> Result<Made, Trouble> {
     Ok(Made::Labelled { graph: file.graph, input_symbols: file.input_symbols, output_symbols: file.output_symbols })
 }
 
-/// Tells of the steps as they go.
+/// Reports the steps during the work.
 struct Steps {
     began: Instant,
     step: Option<Step>,
@@ -222,7 +222,8 @@ fn size(graph: &HlgStep) -> String {
     format!("{graph}: {num_states} states, {num_arcs} arcs, {}", megabytes(*num_bytes as u64))
 }
 
-/// The files of the tables: those that options name, or such beside the output, if that is a file.
+/// Returns the files of the tables: named by options, or next to the output if the output is a
+/// file.
 fn table_files(options: &Options, output: &str) -> [Option<String>; 2] {
     [(&options.write_tokens, "tokens"), (&options.write_words, "words")].map(|(name, kind)| match &**name {
         "" if is_standard(output) => None,
@@ -231,14 +232,14 @@ fn table_files(options: &Options, output: &str) -> [Option<String>; 2] {
     })
 }
 
-/// What an operation writes besides its output.
+/// Returns the files that an operation writes in addition to its output.
 pub(super) fn other_outputs(operation: &Operation, options: &Options, output: &str) -> Vec<String> {
     let names_graph = operation.name == MAKE_HLG.name;
     let tables = table_files(options, output).into_iter().flatten().filter(|_| names_graph);
     tables.chain(Some(options.write_symbol_table.clone()).filter(|name| !name.is_empty())).collect()
 }
 
-/// Writes what the labels of the graph stand for.
+/// Writes the tables of the labels of the graph.
 fn write_tables(options: &Options, tokens: &SymbolTable, words: &SymbolTable) -> Result<(), Trouble> {
     for (name, table) in table_files(options, &options.output).into_iter().zip([tokens, words]) {
         if let Some(name) = name {

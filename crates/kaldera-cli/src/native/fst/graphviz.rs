@@ -9,16 +9,16 @@ use crate::native::Trouble;
 
 /// The program that draws.
 const DOT: &str = "dot";
-/// How long it may take: graphs of a few thousand arcs take seconds, larger ones nobody can look
-/// at.
+/// Time limit of the program: graphs of a few thousand arcs take seconds, larger ones are
+/// unreadable.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// The SVG that `dot` draws of a text in its language.
+/// Returns the SVG that `dot` draws from a text in its language.
 pub(super) fn svg(text: String) -> Result<String, Trouble> {
     draw(Command::new(DOT).arg("-Tsvg"), text, TIME_LIMIT)
 }
 
-/// What a program prints that reads `text`, if it ends well and in time.
+/// Returns the output of a program that reads `text`, if it succeeds in time.
 fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, Trouble> {
     let spawned = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = spawned.map_err(|error| {
@@ -28,7 +28,7 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
         };
         Trouble::Failed(format!("cannot run '{DOT}' of Graphviz: {why}; --layout=own needs no other program"))
     })?;
-    // Each pipe has its thread, so that neither side waits for the other.
+    // Each pipe has a thread, so that neither side blocks the other.
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
     let start = || Ok((thread::Builder::new().spawn(write)?, reader(stdout)?, reader(stderr)?));
@@ -52,7 +52,7 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
         }
         Err(error) => return Err(Trouble::Failed(format!("cannot wait for '{DOT}' of Graphviz: {error}"))),
     };
-    // If it did not want all of the text, its status tells.
+    // If the program has not read all of the text, its status shows the error.
     let _ = writer.join();
     let text =
         |pipe: thread::JoinHandle<Vec<u8>>| String::from_utf8_lossy(&pipe.join().unwrap_or_default()).into_owned();
@@ -67,14 +67,14 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> io::Result<thread::JoinHa
     thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What comes before an error is shown.
+            // The output before an error is shown.
             let _ = pipe.read_to_end(&mut bytes);
         }
         bytes
     })
 }
 
-/// The exit status, `None` if there is none in time.
+/// Waits for the exit status; returns `None` if the time limit is reached.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<std::process::ExitStatus>> {
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);

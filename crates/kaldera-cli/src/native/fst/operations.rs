@@ -1,4 +1,4 @@
-//! The operations: OpenFst's, on FSTs that have been read.
+//! OpenFst's operations, on FSTs that have been read.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -284,22 +284,22 @@ pub(super) const OPERATIONS: &[Operation] = &[
     graphs::MAKE_HLG,
 ];
 
-/// The FST that was made, or why not.
+/// Converts the result of the library.
 pub(super) fn fst(made: Result<Graph<Fsa>, Error>) -> Result<Made, Trouble> {
     made.map(Made::Fst).map_err(failed)
 }
 
-/// What the library says, on one line but for texts, whose places need several.
+/// Converts an error of the library. It has one line, or several for a place in a text.
 pub(super) fn failed(error: Error) -> Trouble {
     Trouble::Failed(error.to_string())
 }
 
-/// The semiring of the arcs, tropical where no file names a type.
+/// Returns the semiring of the arcs; tropical if no file gives a type.
 fn semiring(files: &[FstFile]) -> Semiring {
     files.iter().find_map(|file| file.semiring).unwrap_or_default()
 }
 
-/// Refuses arcs of the type log where an operation takes best paths.
+/// Returns an error for arcs of the type log if an operation needs best paths.
 fn refuse_log(files: &[FstFile], operation: FsaOperation) -> Result<(), Trouble> {
     match semiring(files) {
         Semiring::Tropical => Ok(()),
@@ -316,7 +316,7 @@ fn take_two(files: &mut Vec<FstFile>) -> (Graph<Fsa>, Graph<Fsa>) {
     (take(files), b)
 }
 
-/// Two acceptors, or two transducers.
+/// Returns two acceptors or two transducers.
 fn both(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Graph<Fsa>, Graph<Fsa>), Trouble> {
     if is_acceptor(&a) && is_acceptor(&b) { Ok((a, b)) } else { Ok((as_transducer(a)?, as_transducer(b)?)) }
 }
@@ -409,8 +409,8 @@ fn info(options: &Options, files: Vec<FstFile>) -> Result<Made, Trouble> {
     Ok(Made::Text(text))
 }
 
-/// What OpenFst's `fstinfo` counts: final costs are no arcs, and the state that they lead to is
-/// none.
+/// The counts of OpenFst's `fstinfo`: final costs are not counted as arcs, nor the state that they
+/// lead to as a state.
 #[derive(Default)]
 struct Sizes {
     states: usize,
@@ -429,7 +429,7 @@ impl Sizes {
         let (view, aux_labels) = (graph.fsas().view(), graph.aux_labels());
         let mut sizes = Self::default();
         let Some(last) = view.final_state() else { return sizes };
-        // A final arc that outputs something is an arc to one more state, as files have it.
+        // A final arc with an output is an arc to an additional state, as in files.
         let mut loud = false;
         let mut entering = vec![Vec::new(); last + 1];
         for state in 0..last {
@@ -463,13 +463,13 @@ impl Sizes {
     }
 }
 
-/// The states that an arc leaves and enters.
+/// Returns the states that an arc leaves and enters.
 fn ends(arc: &Arc) -> (usize, usize) {
     let state = |state: i32| usize::try_from(state).unwrap_or_default();
     (state(arc.src_state), state(arc.dest_state))
 }
 
-/// The states that a walk from one of them reaches.
+/// Marks the states that are reachable from `from`.
 fn reached<I: Iterator<Item = usize>>(num_states: usize, from: usize, next: impl Fn(usize) -> I) -> Vec<bool> {
     let (mut seen, mut waiting) = (vec![false; num_states], vec![from]);
     seen[from] = true;
@@ -506,7 +506,7 @@ fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
     match &*options.sort_type {
         "ilabel" => fst(graph.arc_sort()),
         "olabel" if is_acceptor(&graph) => fst(graph.arc_sort()),
-        // Turned round, sorted, and turned back.
+        // The FST is inverted, sorted, and inverted again.
         "olabel" => fst(graph.invert().and_then(|graph| graph.arc_sort()).and_then(|graph| graph.invert())),
         other => Err(Trouble::Usage(format!("option --sort-type: '{other}' is neither ilabel nor olabel"))),
     }
@@ -605,7 +605,7 @@ fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble
     if is_acceptor(&graph) {
         return fst(without(graph.fsas()).and_then(|made| Graph::new(made).connect()));
     }
-    // Pairs of labels as one, so that arcs that put something out stay.
+    // Pairs of labels are encoded as one label, so that arcs with an output stay.
     let encoded = openfst::encode(&graph, false);
     fst(encoded.and_then(|(fsa, encoder)| encoder.decode(&without(&fsa)?)?.connect()))
 }
@@ -623,7 +623,7 @@ fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trou
         }
     };
     if unique == Unique::Paths {
-        // What is known to be too much is refused before the work.
+        // A number of paths that is known to be too large is refused before the work.
         let (num_paths, shortest) = count_paths(&graph).map_err(failed)?;
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let least = num_paths.min(number as f64);
@@ -646,7 +646,7 @@ fn randgen(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
     fst(paths_as_fst(&graph, paths.rows(), options.weighted))
 }
 
-/// How many paths there are, infinitely many with a cycle, and how many arcs the shortest has.
+/// Returns the number of paths, infinite with a cycle, and the number of arcs of the shortest path.
 fn count_paths(graph: &Graph<Fsa>) -> Result<(f64, usize), Error> {
     let connected = k2::connect(graph.fsas())?.0;
     let view = connected.view();
@@ -677,12 +677,12 @@ fn count_paths(graph: &Graph<Fsa>) -> Result<(f64, usize), Error> {
     Ok((paths[last], lengths[last]))
 }
 
-/// Bytes of an arc of a path, as a path, as an FST, and as a file.
+/// Bytes of an arc of a path: in the path, in an FST, and in a file.
 const BYTES_OF_PATH_ARC: usize = 80;
 /// Bytes of a path.
 const BYTES_OF_PATH: usize = 32;
 
-/// So many paths, each of so many arcs or more, are within the limit.
+/// Checks the memory limit for this number of paths with at least `shortest` arcs each.
 fn check_paths(options: &Options, operation: FsaOperation, num_paths: f64, shortest: usize) -> Result<(), Trouble> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, and above 0")]
     let num_paths = num_paths as usize;
@@ -691,7 +691,7 @@ fn check_paths(options: &Options, operation: FsaOperation, num_paths: f64, short
     within(options, operation, needed, arcs)
 }
 
-/// Paths of so many arcs are within the limit.
+/// Checks the memory limit for paths with this number of arcs in total.
 fn check_arcs(options: &Options, operation: FsaOperation, arcs: usize) -> Result<(), Trouble> {
     within(options, operation, arcs.saturating_mul(BYTES_OF_PATH_ARC), arcs)
 }
@@ -704,8 +704,8 @@ fn within(options: &Options, operation: FsaOperation, needed: usize, arcs: usize
     Err(failed(Error::Limit { operation, limited: Limited::Bytes, limit, needed, states: arcs, arcs }))
 }
 
-/// An FST of these paths, each a list of places of arcs, side by side from the start to the final
-/// state.
+/// Returns an FST of parallel paths from the start to the final state. Each path is a list of arc
+/// indexes.
 fn paths_as_fst<'a>(
     graph: &Graph<Fsa>,
     paths: impl Iterator<Item = &'a [i32]> + Clone,
@@ -718,7 +718,7 @@ fn paths_as_fst<'a>(
     let too_large = |size: usize| Error::TooLarge { what: Quantity::States, size: size as u64 };
     let num_states = paths().map(|path| path.len() - 1).sum::<usize>() + 2;
     let last = i32::try_from(num_states - 1).map_err(|_| too_large(num_states))?;
-    // The first arcs of all paths leave the start, then each path has states of its own.
+    // The first arcs of all paths leave the start; each path then has its own states.
     let (mut arcs, mut map, mut next) = (vec![], vec![], 1);
     let mut put = |src: i32, dest: i32, from: i32| {
         let arc =
@@ -747,7 +747,7 @@ fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troubl
     a.equivalent(&b, how).map(Made::Answer).map_err(failed)
 }
 
-/// The side that `project` keeps.
+/// Returns the side that `project` keeps.
 pub(super) fn project_side(options: &Options) -> Result<Side, Trouble> {
     match (&*options.project_type, options.project_output) {
         ("input", false) => Ok(Side::Input),
@@ -763,7 +763,7 @@ fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
 
 fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let graph = take(&mut files);
-    // A start that arcs enter would be an end where no string ends.
+    // If arcs enter the start, marking it as final would accept too many strings.
     let entered = graph.fsas().arcs().iter().any(|arc| arc.dest_state == 0);
     let base =
         if entered { Graph::cat(&[&graph]).and_then(|graph| graph.union()).map_err(failed)? } else { graph.clone() };
@@ -777,14 +777,14 @@ fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     fst(Graph::cat(&[&a, &b]).and_then(|both| both.union()))
 }
 
-/// One behind the other; both put something out, or none.
+/// Concatenates two FSTs; both are transducers, or both are acceptors.
 fn concat(a: &Graph<Fsa>, b: &Graph<Fsa>) -> Result<Graph<Fsa>, Error> {
     let (fsa, from_a, from_b) = k2::concat(a.fsas(), b.fsas())?;
     let (Some(of_a), Some(of_b)) = (a.aux_labels(), b.aux_labels()) else { return Ok(Graph::new(fsa)) };
     let of = |labels: &[i32], from: i32| usize::try_from(from).ok().and_then(|from| labels.get(from).copied());
     let label = |((from_a, from_b), arc): ((&i32, &i32), &Arc)| {
         let label = of(of_a, *from_a).or_else(|| of(of_b, *from_b)).unwrap_or(EPSILON);
-        // What was the end of `a` puts nothing out.
+        // The arc from the end of `a` has no output.
         if label == FINAL && arc.label != FINAL { EPSILON } else { label }
     };
     let aux_labels: Vec<i32> = from_a.iter().zip(&from_b).zip(fsa.arcs()).map(label).collect();

@@ -1,4 +1,5 @@
-//! The options of all operations: each has some of them, with the same name and meaning everywhere.
+//! The options of all operations. Each operation has some of them, with the same names and
+//! meanings.
 
 use kaldera::feat::options::Registry as _;
 use kaldera::fsa::Limits;
@@ -130,12 +131,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The limit of memory.
+    /// Returns the memory limit.
     pub(super) fn limits(&self) -> Limits {
         limits(self.max_mem)
     }
 
-    /// The files that options name to be read.
+    /// Returns the input files that options name.
     pub(super) fn inputs(&self) -> impl Iterator<Item = &String> {
         let all = [&self.isymbols, &self.osymbols, &self.ssymbols, &self.read_symbol_table, &self.tokens, &self.words];
         all.into_iter().filter(|name| !name.is_empty())

@@ -1,4 +1,4 @@
-//! Which symbol tables the result of an operation has.
+//! Symbol tables of the result of an operation.
 
 use kaldera::fsa::Semiring;
 use kaldera::fsa::io::SymbolTable;
@@ -10,23 +10,23 @@ use crate::native::fst::operations::project_side;
 use crate::native::fst::options::Options;
 use kaldera::fsa::openfst::Side;
 
-/// What an operation does with the tables of its inputs, and what must be equal before. A table
-/// that one of two files lacks is equal to any.
+/// Rule for the tables of the result, and for the tables that must be equal. A table that one of
+/// two files lacks is equal to any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tables {
-    /// The operation knows tables itself, or has no result.
+    /// The operation handles tables itself, or has no result.
     Own,
     /// Labels keep their meaning.
     Kept,
-    /// Labels and output labels change places.
+    /// Input and output labels are exchanged.
     Swapped,
-    /// Both sides are the one that is kept.
+    /// Both sides get the table of the side that is kept.
     Projected,
-    /// What the first outputs the second takes: those tables are equal.
+    /// The output table of the first FST and the input table of the second must be equal.
     Chained,
-    /// Strings of both: the tables of both sides are equal.
+    /// The result has strings of both FSTs: the tables of both sides must be equal.
     Merged,
-    /// Strings of two acceptors, which have one kind of labels: all tables are equal.
+    /// The result has strings of two acceptors with one kind of labels: all tables must be equal.
     Common,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Tables {
 type Both = (Option<SymbolTable>, Option<SymbolTable>);
 
 impl Tables {
-    /// The tables of the result.
+    /// Returns the tables of the result.
     pub(super) fn of(self, inputs: &[FstFile], options: &Options) -> Result<Both, Trouble> {
         let both = |file: &FstFile| (file.input_symbols.clone(), file.output_symbols.clone());
         let name = |at: usize| shown(options.arguments.get(at).map_or("", String::as_str));
@@ -71,7 +71,7 @@ impl Tables {
     }
 }
 
-/// Two tables have the same symbols with the same labels.
+/// Checks that two tables have the same symbols with the same labels.
 fn equal(
     a: &Option<SymbolTable>,
     b: &Option<SymbolTable>,
@@ -93,7 +93,7 @@ fn equal(
     )))
 }
 
-/// The semiring of the result: that of all inputs whose arcs have a type.
+/// Returns the semiring of the result, which all inputs with an arc type must share.
 pub(super) fn semiring(inputs: &[FstFile], options: &Options) -> Result<Option<Semiring>, Trouble> {
     let mut known = inputs.iter().zip(&options.arguments).filter_map(|(file, name)| Some((file.semiring?, name)));
     let Some((first, first_name)) = known.next() else { return Ok(None) };
@@ -109,7 +109,7 @@ pub(super) fn semiring(inputs: &[FstFile], options: &Options) -> Result<Option<S
     }
 }
 
-/// OpenFst's name of the type of arcs.
+/// Returns OpenFst's name of the arc type.
 pub(super) fn arc_type(semiring: Semiring) -> &'static str {
     if semiring == Semiring::Log { "log" } else { "standard" }
 }

@@ -1,4 +1,4 @@
-//! Files of models.
+//! Files of n-gram models.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, Read as _, Write};
@@ -13,7 +13,7 @@ use super::steps::{Step, sizes};
 use super::{Options, Trouble};
 use crate::native::files::{in_file, is_standard, open, read_text, refuse_terminal, shown, write_with};
 
-/// How a file holds a model.
+/// File format of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Arpa,
@@ -23,7 +23,7 @@ enum Format {
 }
 
 impl Format {
-    /// As `--format` says, or the ending of the output.
+    /// Returns the format by `--format`, or by the extension of the output.
     fn of(options: &Options) -> Result<Self, Trouble> {
         let name = &options.output;
         let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
@@ -42,7 +42,7 @@ impl Format {
     }
 }
 
-/// What is wrong with the output is told before the work.
+/// Checks the output options before the work.
 pub(super) fn check_output(options: &Options) -> Result<(), Trouble> {
     match Format::of(options)? {
         Format::Binary => refuse_terminal(&options.output, "--format=arpa"),
@@ -50,7 +50,7 @@ pub(super) fn check_output(options: &Options) -> Result<(), Trouble> {
     }
 }
 
-/// Reads a model of any format, and tells its sizes and what was left out.
+/// Reads a model of any format, and reports its sizes and the number of n-grams left out.
 pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, Trouble> {
     let mut how = ArpaOptions::default();
     how.start.clone_from(&options.bos_symbol);
@@ -70,7 +70,7 @@ pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, Trouble>
     Ok(model)
 }
 
-/// Writes a model, which appears complete or not at all.
+/// Writes a model, atomically if the output is a file.
 pub(super) fn write(model: &NgramModel, options: &Options) -> Result<(), Trouble> {
     let format = Format::of(options)?;
     let name = if is_standard(&options.output) { "standard output".to_owned() } else { shown(&options.output) };
@@ -96,7 +96,7 @@ pub(super) fn write(model: &NgramModel, options: &Options) -> Result<(), Trouble
     Ok(())
 }
 
-/// Counts what is written.
+/// Writer that counts the bytes written.
 struct Counted<'a> {
     out: &'a mut dyn Write,
     bytes: &'a mut u64,
@@ -114,19 +114,19 @@ impl Write for Counted<'_> {
     }
 }
 
-/// The first word of each line of a file.
+/// Reads the first word of each line of a file.
 pub(super) fn read_vocabulary(name: &str) -> Result<HashSet<String>, Trouble> {
     let text = read_text(name)?;
     let words = text.lines().filter_map(|line| words(line).next().map(str::to_owned));
     Ok(words.collect())
 }
 
-/// The words of a line: what stands between blanks, tabs and the ends of lines.
+/// Splits a line into words at blanks, tabs and line ends.
 pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split([' ', '\t', '\r', '\n']).filter(|word| !word.is_empty())
 }
 
-/// Calls `each` with the lines of a text, of any length but those above 16 MiB.
+/// Calls `each` with the lines of a text. Lines of 16 MiB or more are an error.
 pub(super) fn for_each_line(name: &str, mut each: impl FnMut(&str)) -> Result<(), Trouble> {
     const LONGEST: u64 = 1 << 24;
     let failed = |problem: &dyn std::fmt::Display, line: usize| {

@@ -9,7 +9,7 @@ use super::steps::{Step, sizes};
 use super::{Inputs, Operation, Options, Trouble, print};
 use crate::native::files::{in_file, is_standard, shown};
 
-/// The operations in the order in which help shows them.
+/// The operations in the order of help.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "info",

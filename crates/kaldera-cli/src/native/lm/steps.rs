@@ -1,4 +1,4 @@
-//! What a run tells of its steps: sizes, time and peak memory.
+//! Progress of the steps of a run: sizes, time and peak memory.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _};
@@ -10,10 +10,10 @@ use kaldera::fsa::graphs::{NgramModel, Progress};
 use crate::log::say;
 use crate::memory::{megabytes, peak_memory};
 
-/// Between two lines on what a step has done, where there is no terminal.
+/// Interval of progress lines without a terminal.
 const REPORT_EVERY: Duration = Duration::from_secs(10);
 
-/// A step of the work.
+/// A step of a run.
 pub(super) struct Step {
     what: String,
     start: Instant,
@@ -35,7 +35,7 @@ impl Step {
         Self { what: what.to_string(), start, quiet, bar, next: start + REPORT_EVERY }
     }
 
-    /// Tells how far the step is.
+    /// Reports the progress of the step.
     pub(super) fn tell(&mut self, progress: Progress) {
         let Progress { step, done, of, .. } = progress;
         if let Some(bar) = &self.bar {
@@ -48,7 +48,7 @@ impl Step {
         }
     }
 
-    /// Tells what came of it.
+    /// Reports the result of the step.
     pub(super) fn end(self, result: impl Display) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -60,7 +60,7 @@ impl Step {
     }
 }
 
-/// The sizes of a model: its n-grams by order.
+/// Formats the sizes of a model: its n-grams by order.
 pub(super) fn sizes(model: &NgramModel) -> String {
     let counts: Vec<_> = (1..=model.order()).map(|order| model.num_ngrams_of(order).to_string()).collect();
     format!("{} n-grams ({})", model.num_ngrams(), counts.join(" + "))

@@ -1,4 +1,4 @@
-//! Model folders of what icefall, sherpa-onnx and NeMo export.
+//! Model folders from the exports of icefall, sherpa-onnx and NeMo.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,23 +19,23 @@ use super::{Given, TOOL};
 use crate::interrupt;
 use crate::log::say;
 
-/// What a token of nothing is called: icefall, sherpa-onnx and NeMo; WeNet; ESPnet; wav2vec 2.0. Of
-/// several the first of these is it.
+/// Names of the blank token: icefall, sherpa-onnx and NeMo; WeNet; ESPnet; wav2vec 2.0. If there
+/// are several, the first in this list is used.
 const BLANKS: [&str; 5] = ["<blk>", "<blank>", "<eps>", "[blank]", "<pad>"];
 
-/// How the names of the parts of a transducer begin.
+/// Prefixes of the file names of the parts of a transducer.
 const PARTS: [&str; 3] = ["encoder", "decoder", "joiner"];
 
-/// In the names of files whose weights are of another precision than in training.
+/// Marks in the names of files with weights of another precision than in training.
 const QUANTISED: [&str; 3] = ["int8", "int4", "fp16"];
 
-/// Bytes that are copied between two looks at whether a signal has come.
+/// Number of bytes that are copied between two checks for a signal.
 const PIECE: u64 = 1 << 26;
 
-/// NeMo's transducers may have so many tokens in a frame: its `max_symbols`.
+/// Maximum number of tokens per frame of NeMo's transducers: its `max_symbols`.
 const NEMO_SYMBOLS: usize = 10;
 
-/// What the command line says of the network, beyond its file.
+/// Properties of the network from the command line.
 struct Said {
     preset: Option<Preset>,
     normalize: Option<String>,
@@ -66,7 +66,7 @@ impl Said {
 
 /// The files of an export.
 struct Export {
-    /// A network that was trained with CTC, or the encoder of a transducer.
+    /// A network trained with CTC, or the encoder of a transducer.
     network: PathBuf,
     /// The predictor and the joiner of a transducer.
     parts: Option<[PathBuf; 2]>,
@@ -78,7 +78,7 @@ impl Export {
     }
 }
 
-/// Makes the folder `output`. Returns what was made of it; none if a signal asked to stop.
+/// Makes the folder `output` and returns its recogniser; `None` if a signal asked to stop.
 pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Option<Recognizer>, Trouble> {
     let runtime = match &*given.runtime {
         "" => Runtime::default(),
@@ -96,12 +96,12 @@ pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Opti
     if output.symlink_metadata().is_ok() {
         return Err(failed(output, &"it exists: remove it, or choose another name"));
     }
-    // A slash at its end is no part of its name.
+    // A trailing slash is no part of the name.
     let mut part = output.file_name().ok_or_else(|| failed(output, &"choose a name of a new folder"))?.to_owned();
     let output = &output.with_file_name(&part);
     part.push(format!(".{}.part", std::process::id()));
     let part = output.with_file_name(part);
-    // Networks have gigabytes: a signal must not leave half of one behind.
+    // Networks have gigabytes: a signal must not leave a partial copy.
     let stop = interrupt::watch_folder(TOOL, "nothing was written", part.clone());
     let made = write(&part, &export, (&text, &toml), stop)
         .and_then(|()| unless(stop, || check(&part, &export, tokens)))
@@ -109,17 +109,17 @@ pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Opti
     match made {
         Ok(recognizer) => Ok(Some(recognizer)),
         Err(end) => {
-            // What is left of it is no model, and nobody knows its name.
+            // The remaining files are no model, and their folder has a temporary name.
             let _ = fs::remove_dir_all(&part);
             end.map_or(Ok(None), |trouble| Err(renamed(trouble, &part, output)))
         }
     }
 }
 
-/// Why a folder is not made: a trouble, or none if a signal asked to stop.
+/// Reason why a folder is not made: an error, or `None` if a signal asked to stop.
 type End = Option<Trouble>;
 
-/// Does a step, unless a signal asked to stop.
+/// Runs a step, unless a signal asked to stop.
 fn unless<T>(stop: &AtomicBool, step: impl FnOnce() -> Result<T, Trouble>) -> Result<T, End> {
     if stop.load(Ordering::Relaxed) {
         return Err(None);
@@ -127,7 +127,7 @@ fn unless<T>(stop: &AtomicBool, step: impl FnOnce() -> Result<T, Trouble>) -> Re
     step().map_err(Some)
 }
 
-/// Opens the folder as a recogniser does. Errors name the files that it was made of.
+/// Opens the folder like a recogniser. Errors name the source files instead of their copies.
 fn check(folder: &Path, export: &Export, tokens: &Path) -> Result<Recognizer, Trouble> {
     Decoding::default().open(folder).map_err(|trouble| {
         let networks = export.networks().map(|path| (path.file_name().unwrap_or_default(), &**path));
@@ -137,7 +137,7 @@ fn check(folder: &Path, export: &Export, tokens: &Path) -> Result<Recognizer, Tr
     })
 }
 
-/// A trouble with `name` in place of a path.
+/// Returns the error with `name` in place of a path.
 fn renamed(trouble: Trouble, path: &Path, name: &Path) -> Trouble {
     let rename = |text: String| text.replace(&*path.to_string_lossy(), &name.to_string_lossy());
     match trouble {
@@ -147,7 +147,7 @@ fn renamed(trouble: Trouble, path: &Path, name: &Path) -> Trouble {
     }
 }
 
-/// Gives the finished folder its name.
+/// Renames the finished folder to its final name.
 fn publish(part: &Path, output: &Path) -> Result<(), Trouble> {
     sync_folder(part);
     fs::rename(part, output).map_err(|error| failed(output, &error))?;
@@ -164,7 +164,7 @@ fn file_name(path: &Path) -> Result<String, Trouble> {
     name.map(str::to_owned).ok_or_else(|| failed(path, &"its name must be UTF-8"))
 }
 
-/// The files of an export: those of a folder, or those that belong to this one.
+/// Returns the files of an export: in a folder, or belonging to this file.
 fn export_of(source: &Path) -> Result<Export, Trouble> {
     let is_folder = fs::metadata(source).map_err(|error| failed(source, &error))?.is_dir();
     let folder = if is_folder { source } else { folder_of(source) };
@@ -209,13 +209,13 @@ fn export_of(source: &Path) -> Result<Export, Trouble> {
     }
 }
 
-/// Whether the name is not that of a quantised file.
+/// Returns `true` if the name does not mark a quantised file.
 fn is_plain(name: &&String) -> bool {
     !QUANTISED.iter().any(|kind| name.contains(kind))
 }
 
-/// The file of a part of a transducer: the one with the encoder's ending, or with it but for the
-/// precision; else the only one, or the only one that is not quantised.
+/// Returns the file of a part of a transducer: the file with the encoder's ending, with or without
+/// the precision; otherwise the only file that is not quantised, or the only file.
 fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String, String> {
     let all: Vec<&String> = names.iter().filter(|name| name.starts_with(part)).collect();
     if let Some(ending) = ending {
@@ -241,7 +241,7 @@ fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String,
     }
 }
 
-/// Writes the folder: networks with their files of weights, the tokens and the description.
+/// Writes the folder: networks with their weight files, the tokens and the description.
 fn write(folder: &Path, export: &Export, (tokens, toml): (&str, &str), stop: &AtomicBool) -> Result<(), End> {
     unless(stop, || fs::create_dir(folder).map_err(|error| failed(folder, &error)))?;
     let mut files = BTreeSet::new();
@@ -251,7 +251,7 @@ fn write(folder: &Path, export: &Export, (tokens, toml): (&str, &str), stop: &At
     }
     let source = folder_of(&export.network);
     for from in files {
-        // Weights may be in a folder below.
+        // Weights may be in a subfolder.
         let to = folder.join(from.strip_prefix(source).unwrap_or(&from));
         copy(&from, &to, stop)?;
     }
@@ -274,17 +274,17 @@ fn copy(from: &Path, to: &Path, stop: &AtomicBool) -> Result<(), End> {
     unless(stop, || copied.sync_all().map_err(|error| failed(to, &error)))
 }
 
-/// The folder that a file is in.
+/// Returns the folder of a file.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
-/// Waits until the names in a folder are on the disk, where that is possible.
+/// Waits until the names in a folder are on the disk, if the system supports this.
 fn sync_folder(folder: &Path) {
     let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// The description of a network; `tokens` are a file and its text.
+/// Returns the description of a network; `tokens` are a file and its text.
 fn model_toml(
     description: &Description,
     layout: Layout,
@@ -297,7 +297,7 @@ fn model_toml(
     let kind = if export.parts.is_some() { "transducer" } else { "ctc" };
     let mut toml = format!("kind = \"{kind}\"\ntokens = \"tokens.txt\"\n");
     let texts: Vec<(&str, &str)> = text.lines().filter_map(|line| line.trim_end().rsplit_once([' ', '\t'])).collect();
-    // In the order of the names: of NeMo's lists some have a <pad> before the blank.
+    // The order of the names matters: some of NeMo's lists have a <pad> before the blank.
     let blank = BLANKS.iter().find_map(|blank| texts.iter().find(|(text, _)| text.trim() == *blank));
     let blank: usize = match blank {
         Some((_, number)) => {
@@ -309,7 +309,7 @@ fn model_toml(
     };
     line(&mut toml, "blank", blank);
     let is_nemo = is_nemo(description, layout);
-    // icefall's searches take it as the blank, NeMo's do not.
+    // icefall's searches treat it as the blank, NeMo's do not.
     let unk = texts.iter().find(|(text, _)| text.trim() == "<unk>").filter(|_| export.parts.is_some() && !is_nemo);
     if let Some((_, number)) = unk {
         line(&mut toml, "unk", number);
@@ -348,7 +348,7 @@ fn model_toml(
         if is_nemo {
             let options = PredictorOptions::default().with_blank(blank).with_runtime(runtime);
             let scores = OnnxPredictor::open(predictor, joiner, &options).map_err(|error| Trouble::failed(&error))?;
-            // What comes after the tokens are durations, as sherpa-onnx reads them.
+            // Scores after the tokens are durations, as in sherpa-onnx.
             match scores.num_scores().saturating_sub(texts.len()) {
                 0 => {}
                 count => line(&mut toml, "durations", format_args!("{:?}", (0..count).collect::<Vec<_>>())),
@@ -366,12 +366,12 @@ fn is_nemo(description: &Description, layout: Layout) -> bool {
 }
 
 fn line(toml: &mut String, key: &str, value: impl std::fmt::Display) {
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(toml, "{key} = {value}");
 }
 
-/// Metadata that say how features are made, in ways that the importer does not know: GigaAM's, and the
-/// low frame rate, the normalisation and the prompts of FunASR's and other networks.
+/// Metadata that describe features in ways unknown to the importer: GigaAM's, and the low frame
+/// rate, the normalisation and the prompts of FunASR's and other networks.
 const FEATURES: [&str; 12] = [
     "feature_type",
     "inv_stddev",
@@ -387,7 +387,7 @@ const FEATURES: [&str; 12] = [
     "without_itn",
 ];
 
-/// Metadata that are used, or change nothing of what is computed.
+/// Metadata that are used, or do not affect the computation.
 const KNOWN: [&str; 27] = [
     "T",
     "author",
@@ -418,7 +418,7 @@ const KNOWN: [&str; 27] = [
     "window_stride",
 ];
 
-/// The beginnings of metadata that are used by their numbers, or say how the layers are built.
+/// Prefixes of metadata that are used by their numbers, or describe the structure of the layers.
 const KNOWN_BEGINNINGS: [&str; 15] = [
     "attention_",
     "cache_",
@@ -437,11 +437,11 @@ const KNOWN_BEGINNINGS: [&str; 15] = [
     "value_head_dim",
 ];
 
-/// `model_type` of icefall's networks begins with one of these.
+/// Prefixes of the `model_type` of icefall's networks.
 const ICEFALL: [&str; 5] = ["conformer", "emformer", "lstm", "pruned_transducer", "zipformer"];
 
-/// The table `features`. What neither the file, by its metadata or icefall's and NeMo's names of inputs,
-/// nor the command line tells is an error.
+/// Writes the table `features`. It is determined by the command line, the metadata, or icefall's
+/// and NeMo's names of inputs. Returns an error if these do not determine it.
 fn features(
     toml: &mut String,
     description: &Description,
@@ -491,7 +491,7 @@ fn features(
     if is_nemo(description, layout) {
         let has_nemos_names = description.inputs.iter().any(|input| input.name == "audio_signal");
         let preset = match width {
-            // GigaAM's have 64, and so have NeMo's oldest, with windows of another length.
+            // GigaAM's networks have 64, and so have NeMo's oldest, with windows of another length.
             64 => {
                 return Err(format!(
                     "rows of 64 values are those of GigaAM and of NeMo's QuartzNet, which differ: {SAY_PRESET}"
@@ -508,7 +508,8 @@ fn features(
             line(toml, "num-mel-bins", width);
         }
         if sample_rate != 16_000 {
-            // The same times at this rate: NeMo's `window_size` and `window_stride`.
+            // Window and shift have the same times at this rate: NeMo's `window_size` and
+            // `window_stride`.
             let samples = |milliseconds: u64| u64::from(sample_rate) * milliseconds / 1000;
             line(toml, "sample-frequency", sample_rate);
             line(toml, "fft-size", samples(25).next_power_of_two());
@@ -545,7 +546,7 @@ fn features(
     if said.normalize.as_deref().is_some_and(|said| said != "none") {
         return Err("the features of icefall and WeNet are not normalised: leave --normalize out".to_owned());
     }
-    // WeNet's are trained on samples as WAV files have them, icefall's by lhotse on -1 to 1.
+    // WeNet trains on samples as in WAV files, icefall on lhotse's samples from -1 to 1.
     let is_scaled = match metadata("normalize_samples") {
         None | Some("1") => !is_wenet,
         Some("0") => false,
@@ -560,11 +561,11 @@ fn features(
     Ok(())
 }
 
-/// What to do where the features are not known.
+/// Advice for unknown features.
 const SAY_PRESET: &str = "say it with --preset (names stand in 'kaldera features --help': nemo-80, zipformer, ...), or \
                           write the model.toml by hand (MODEL.md) if there is none";
 
-/// The features of a preset that was said, with as many filters as the network takes.
+/// Writes the features of a given preset, with as many filters as the network takes.
 fn preset_said(
     toml: &mut String,
     preset: Preset,
@@ -591,7 +592,7 @@ fn preset_said(
     Ok(())
 }
 
-/// Names the metadata that nothing here is made of.
+/// Reports the metadata that are not used.
 fn say_what_is_not_used(description: &Description) {
     let is_used = |key: &str| {
         KNOWN.contains(&key) || KNOWN_BEGINNINGS.iter().any(|begin| key.starts_with(begin)) || FEATURES.contains(&key)

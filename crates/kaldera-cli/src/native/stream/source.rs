@@ -1,4 +1,4 @@
-//! Audio that comes on standard input, in chunks.
+//! Audio from standard input, in chunks.
 
 use std::fmt::Display;
 use std::io::{self, Read};
@@ -12,17 +12,17 @@ use kaldera::feat::Interleaved;
 
 use crate::native::Trouble;
 
-/// So many bytes may wait, or four chunks, if that is more: what comes while a chunk is recognised
-/// must not stay in the pipe, where Ctrl-C would lose it.
+/// Minimum size in bytes of the buffer, which holds at least four chunks. Input that arrives while
+/// a chunk is recognised must not stay in the pipe, where Ctrl-C would lose it.
 const WAITING: usize = 1 << 18;
 
-/// The most bytes that are read at once.
+/// Maximum number of bytes of one read.
 const READ: usize = 1 << 14;
 
-/// How often a stream without audio looks whether it is stopped.
+/// Interval at which a stream without audio checks if it is stopped.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What options say of the audio; a rate or number of channels of 0 was not given.
+/// Properties of the audio from options; a rate or number of channels of 0 was not given.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Given {
     pub(super) samp_freq: f32,
@@ -31,7 +31,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// Refuses what the header of a WAV file contradicts.
+    /// Returns an error if an option contradicts the header of a WAV file.
     fn check(self, format: &WaveFormat) -> Result<(), Trouble> {
         let contradicts = |option: &str, given: &dyn Display, found: &dyn Display| {
             let text =
@@ -52,19 +52,20 @@ fn failed(error: &dyn Display) -> Trouble {
     Trouble::Failed(format!("standard input: {error}"))
 }
 
-/// What comes before the samples.
+/// Header of the audio, and the bytes that were read with it.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) format: WaveFormat,
-    /// Whether there is no header.
+    /// `true` if there is no header.
     pub(super) is_raw: bool,
     channel: ChannelChoice,
-    /// Bytes of samples that were read already.
+    /// Bytes of samples that were already read.
     head: Vec<u8>,
 }
 
 impl Source {
-    /// Reads the header of WAV; without one, samples are as `given`, at the model's rate if that is open.
+    /// Reads the header of WAV. Without a header, samples are as `given`, by default at the model's
+    /// rate.
     pub(super) fn begin(input: &mut impl Read, model_rate: Option<f32>, given: Given) -> Result<Self, Trouble> {
         let channel = given.channel;
         let mut head = vec![];
@@ -82,7 +83,7 @@ impl Source {
             return Err(Trouble::Usage(format!("option --sample-frequency: {samp_freq} is no number of samples")));
         }
         if let Some(name) = format_name(&head) {
-            // Two bytes tell frames of MPEG, and raw samples may have them.
+            // Two bytes mark frames of MPEG, and raw samples may begin with them.
             if head.starts_with(b"\xff") {
                 tracing::warn!("standard input begins as {name} does, and is taken for raw samples");
             } else {
@@ -99,7 +100,7 @@ impl Source {
     }
 }
 
-/// Refuses a channel that is not there; warns of channels that are not taken.
+/// Returns an error for a channel that does not exist; warns if channels are ignored.
 fn check_channel(channel: ChannelChoice, channels: usize) -> Result<(), Error> {
     channel.index(channels)?;
     if channel == ChannelChoice::First && channels > 1 {
@@ -108,7 +109,7 @@ fn check_channel(channel: ChannelChoice, channels: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// The samples that are taken of these bytes; what is left of a frame at the end is none.
+/// Decodes the samples of the chosen channel. An incomplete frame at the end is ignored.
 fn samples(format: &WaveFormat, channel: ChannelChoice, bytes: &[u8]) -> Result<Vec<f32>, Error> {
     let all = match format.decode(bytes)? {
         WaveSamples::I16(samples) => samples.into_iter().map(f32::from).collect(),
@@ -127,23 +128,23 @@ fn samples(format: &WaveFormat, channel: ChannelChoice, bytes: &[u8]) -> Result<
 /// A part of the audio.
 pub(super) struct Chunk {
     pub(super) samples: Vec<f32>,
-    /// None will follow.
+    /// `true` if no chunk follows.
     pub(super) last: bool,
-    /// The audio ends here and should not.
+    /// The error if the audio ends too early here.
     pub(super) trouble: Option<Trouble>,
 }
 
-/// Bytes that have come and that nobody has taken.
+/// Bytes that have arrived and have not been taken.
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// How the audio ended, once it has.
+    /// Result of the reader at the end of the audio.
     end: Option<io::Result<()>>,
-    /// Nobody takes more.
+    /// `true` if no more bytes will be taken.
     closed: bool,
 }
 
-/// The bytes between the thread that reads them and the one that recognises them.
+/// Buffer between the thread that reads bytes and the thread that recognises them.
 #[derive(Default)]
 struct Inbox {
     waiting: Mutex<Waiting>,
@@ -155,11 +156,11 @@ impl Inbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads to the end, and waits where more than `most` bytes are waiting.
+    /// Reads to the end; blocks while more than `most` bytes are waiting.
     fn fill(&self, mut input: impl Read, most: usize) {
         let mut bytes = vec![0; READ];
         loop {
-            // What there is: the rest of a chunk may come late, or not at all.
+            // A read takes the available bytes: the rest of a chunk may come late, or not at all.
             let end = match input.read(&mut bytes) {
                 Ok(0) => Some(Ok(())),
                 Ok(count) => {
@@ -183,21 +184,21 @@ impl Inbox {
     }
 }
 
-/// The chunks of standard input, which another thread reads: this one must not wait for audio that
-/// does not come.
+/// The chunks of standard input. Another thread reads it, so that this one does not block on audio
+/// that does not arrive.
 pub(super) struct Chunks {
     inbox: Arc<Inbox>,
     /// Bytes of a chunk.
     size: usize,
     format: WaveFormat,
     channel: ChannelChoice,
-    /// Bytes that were taken.
+    /// Number of bytes that were taken.
     taken: u64,
     stop: &'static AtomicBool,
 }
 
 impl Chunks {
-    /// Chunks of at least so many samples in each channel.
+    /// Creates chunks with at least `num_samples` samples in each channel.
     pub(super) fn begin(source: Source, num_samples: usize, stop: &'static AtomicBool) -> Result<Self, Trouble> {
         let Source { format, channel, head, .. } = source;
         let (inbox, size) = (Arc::new(Inbox::default()), format.bytes_of(num_samples));
@@ -216,7 +217,8 @@ impl Chunks {
         Ok(Self { inbox, size, format, channel, taken: 0, stop })
     }
 
-    /// The next chunk. The last one is what had come when the audio ended or the process was stopped.
+    /// Returns the next chunk. The last chunk holds the bytes up to the end of the audio or the
+    /// stop.
     pub(super) fn next(&mut self) -> Result<Chunk, Trouble> {
         let mut waiting = self.inbox.lock();
         while waiting.bytes.len() < self.size && waiting.end.is_none() && !waiting.closed {
@@ -227,7 +229,7 @@ impl Chunks {
         }
         let count = self.size.min(waiting.bytes.len());
         let last = count < self.size;
-        // What comes from now on is not waited for, while that which had come is recognised.
+        // After a stop, audio that arrives while the earlier audio is recognised is ignored.
         waiting.closed |= self.stop.load(Ordering::Relaxed);
         self.taken += count as u64;
         let samples = samples(&self.format, self.channel, &waiting.bytes[..count]).map_err(|error| failed(&error))?;
@@ -241,7 +243,7 @@ impl Chunks {
         Ok(Chunk { samples, last, trouble })
     }
 
-    /// The error of a file that ends before its header says.
+    /// Returns the error for a file that is shorter than its header says.
     fn cut_short(&self) -> Option<WaveError> {
         let expected = self.format.data_bytes().filter(|&expected| self.taken < expected)?;
         Some(WaveError::Truncated { container: "WAV", expected, found: self.taken })
@@ -272,7 +274,7 @@ mod tests {
         assert!(check_channel(ChannelChoice::One(1), 2).is_ok() && check_channel(ChannelChoice::One(2), 2).is_err());
     }
 
-    /// The beginning of a stream of these bytes, with what options give; the model's rate is 8000 Hz.
+    /// Begins a stream with these bytes and options; the model's rate is 8000 Hz.
     fn begin(mut bytes: &[u8], samp_freq: f32, num_channels: usize) -> Result<Source, String> {
         let given = Given { samp_freq, num_channels, channel: ChannelChoice::Mean };
         let mut source = Source::begin(&mut bytes, Some(8000.0), given).map_err(|trouble| match trouble {

@@ -1,22 +1,22 @@
-//! Raw bytes that cannot be 16-bit samples of one rate and number of channels.
+//! Detection of raw bytes that cannot be 16-bit samples of one rate and number of channels.
 
-/// Seconds of audio that are looked at, if so much comes.
+/// Seconds of audio that are examined, if there are that many.
 const SECONDS: f32 = 3.0;
 
-/// Fewer samples tell nothing.
+/// Minimum number of samples for a decision.
 const LEAST: usize = 2000;
 
-/// Noise over the range of 16 bits has a deviation of 18,918. Speech and music that are nearly as loud
-/// are low sounds, whose samples resemble the next ones.
+/// Minimum deviation of loud noise; noise over the whole range of 16 bits has 18,918. Speech and
+/// music of nearly this level are low sounds, in which adjacent samples are similar.
 const LOUD: f64 = 8000.0;
 
-/// How much a sample may have of the next one, of -1 to 1, in noise.
+/// Upper bound on the absolute correlation of adjacent samples in noise.
 const ALIKE: f64 = 0.15;
 
-/// The part of the samples at the ends of the range in audio that is clipped beyond use.
+/// Fraction of samples at the ends of the range above which audio is clipped beyond use.
 const CLIPPED: f64 = 0.25;
 
-/// The part of floating-point numbers that are as samples are.
+/// Minimum fraction of pairs of samples that form plausible floats, if the bytes are floats.
 const FLOATS: f64 = 0.98;
 
 /// The first seconds of raw samples.
@@ -28,13 +28,14 @@ pub(super) struct Suspicion {
 }
 
 impl Suspicion {
-    /// Of samples of this rate.
+    /// Creates a detector for samples of this rate.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of samples, which saturates")]
     pub(super) fn new(samp_freq: f32) -> Self {
         Self { samples: vec![], most: ((samp_freq * SECONDS) as usize).max(LEAST), is_told: false }
     }
 
-    /// Takes more samples; warns once of what they cannot be. `last` if none will follow.
+    /// Takes more samples, and warns once if they cannot be 16-bit samples. `last` is `true` if no
+    /// more samples follow.
     pub(super) fn look(&mut self, samples: &[f32], last: bool) {
         if self.is_told {
             return;
@@ -49,10 +50,10 @@ impl Suspicion {
     }
 }
 
-/// What the samples seem to be.
+/// Returns the likely format of the samples, if it is not 16-bit samples.
 #[expect(clippy::cast_precision_loss, reason = "few samples")]
 fn suspicion(samples: &[f32]) -> Option<&'static str> {
-    // Silence at the beginning says nothing.
+    // Silence at the beginning is skipped.
     let begin = samples.iter().position(|&sample| sample != 0.0)? & !1;
     let samples = &samples[begin..];
     if samples.len() < LEAST {
@@ -84,7 +85,8 @@ fn suspicion(samples: &[f32]) -> Option<&'static str> {
     None
 }
 
-/// Whether two samples are the bytes of a float from 2^-24 to 4 or of 0, on the scale of 1.
+/// Returns `true` if two samples are the bytes of a float from 2^-24 to below 4, or of 0, on the
+/// scale of 1.
 #[expect(clippy::cast_possible_truncation, reason = "samples of 16 bits")]
 fn is_half_float([low, high]: [f32; 2]) -> bool {
     let exponent = (high as i16).cast_unsigned() >> 7 & 0xFF;
@@ -100,7 +102,7 @@ mod tests {
         bytes.as_chunks().0.iter().map(|&pair| f32::from(i16::from_le_bytes(pair))).collect()
     }
 
-    /// A tone with a pause and noise, on the scale of 1.
+    /// Returns a tone with a pause and noise, on the scale of 1.
     fn sound(i: u32) -> f32 {
         let noise = (i.wrapping_mul(2_654_435_761) >> 16) as f32 / 65_536.0 - 0.5;
         let loud = if (i / 1000).is_multiple_of(3) { 0.001 } else { 0.3 };
