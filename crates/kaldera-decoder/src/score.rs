@@ -1,4 +1,4 @@
-//! Scoring: word and character error rates, alignments, confusions; NIST's and Kaldi's ways.
+//! Scoring: word and character error rates, alignments, confusions, as NIST and Kaldi do it.
 //!
 //! ```
 //! use kaldera_decoder::score::{Rules, Score, score_words};
