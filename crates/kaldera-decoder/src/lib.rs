@@ -17,10 +17,10 @@
 //! # Modules
 //! | module | holds |
 //! |---|---|
-//! | [`ctc`] | the best alignment; prefix beam search over tokens, words or a lexicon, with an n-gram model and hot words |
+//! | [`ctc`] | greedy and prefix beam search: tokens, words or a lexicon, n-gram models, hot words |
 //! | [`align`] | forced alignment, files of words with times |
-//! | [`transducer`] | searches for RNN-T and TDT over a trait that the caller implements; k2's streams |
-//! | [`graph`] | a recogniser over a decoding graph: partial results, endpoints, words with confidences |
+//! | [`transducer`] | RNN-T and TDT searches over a trait of the caller; k2's streams |
+//! | [`graph`] | a recogniser over a decoding graph: partial results, endpoints, confidences |
 //! | [`tokenizer`] | `bpe.model` and `tokenizer.json`: texts into tokens |
 //! | [`score`] | word and character error rates, sclite's formats, bootstrap |
 //!

@@ -11,7 +11,7 @@ use crate::error::Error;
 /// | pyctcdecode | flashlight, torchaudio | here |
 /// |---|---|---|
 /// | `beam_width` | `beam_size` | [`beam_size`](Self::beam_size) |
-/// | `beam_prune_logp`, -10 | `beam_threshold`, 50 | [`beam_threshold`](Self::beam_threshold), positive |
+/// | `beam_prune_logp`, -10 | `beam_threshold`, 50 | [`beam_threshold`](Self::beam_threshold) ≥ 0 |
 /// | `token_min_logp` | | [`token_min_logp`](Self::token_min_logp) |
 /// | | `beam_size_token` | [`beam_size_token`](Self::beam_size_token) |
 /// | `alpha` | `lm_weight` | [`lm_weight`](Self::lm_weight) |
