@@ -82,8 +82,9 @@
 //! | `symphonia` | FLAC, MP3 and Ogg Vorbis, in [`pipeline`] and [`Recording`] (MPL-2.0) |
 //! | `opus` | Ogg Opus, there too |
 //!
-//! Audio formats other than these need no feature. Without `openblas` and `pure` only
-//! decompositions are missing: extraction, tables, recurrent networks and FSAs need neither.
+//! Formats of audio other than the ones of `symphonia` and `opus` need no feature. Without
+//! `openblas` and `pure` only decompositions are missing: extraction, tables, recurrent networks
+//! and FSAs need neither.
 
 #![forbid(unsafe_code)]
 

@@ -15,8 +15,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Number of bytes that gzip may always produce.
 const FREE: u64 = 1 << 25;
 
-/// Number of further bytes that may be produced for each byte read. Manifests of lhotse, whose
-/// lines are similar, have 30.
+/// Number of bytes that may be produced for each byte read, if that is more than `FREE`. Manifests
+/// of lhotse, whose lines are similar, have 30.
 const SWELLING: u64 = 100;
 
 /// Returns a reader of `input`, uncompressed if it begins as gzip does. Gzip may produce 32 MiB, or

@@ -32,8 +32,8 @@ const BEAM: usize = 20;
 #[non_exhaustive]
 pub struct DecodingOptions {
     /// Number of hypotheses that are kept in each frame. The default is 20, and 4 for a transducer,
-    /// or [`n_best`](Self::n_best) if that is more. But without a language model, a lexicon, hot
-    /// words and more than one hypothesis, the default takes the best token of each frame.
+    /// or [`n_best`](Self::n_best) if that is more. For one hypothesis without a language model,
+    /// lexicon and hot words, the default takes the best token of each frame.
     pub beam: Option<usize>,
     /// Number of hypotheses that are returned.
     pub n_best: usize,

@@ -15,9 +15,9 @@ const SHORTEST: f32 = 0.01;
 ///
 /// If a program has cut or padded audio, all samples are equal. Their energy is zero, and its
 /// logarithm is far below all training data: networks find words at the borders. For this reason
-/// Kaldi adds noise to all samples. Here only samples at the end of more than 10 ms of equal
-/// samples get noise, and all others are unchanged. Samples before the first one count as zeros.
-/// The noise is a function of the sample's index, so that chunks get the same noise as the whole.
+/// Kaldi adds noise to all samples. Here only samples that equal all samples of the 10 ms before
+/// them get noise; all others are unchanged. Samples before the first one count as zeros. The noise
+/// is a function of the sample's index, so that chunks get the same noise as the whole.
 #[derive(Debug, Clone)]
 pub(super) struct DigitalSilence {
     noise: Philox,

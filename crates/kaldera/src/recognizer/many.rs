@@ -147,10 +147,10 @@ impl Recognizer {
         })
     }
 
-    /// Transcribes recordings on several threads. Calls `take` with each recording that has words,
-    /// in the order of `inputs`, and `progress` after each recording. A recording that fails is in
-    /// the summary instead. For a model of log-probabilities from an archive, only the keys of
-    /// `inputs` are used.
+    /// Transcribes recordings on several threads. Calls `take` with the words of each recording, in
+    /// the order of `inputs`, and `progress` after each recording. A recording that fails is in the
+    /// summary instead. For a model of log-probabilities from an archive, only the keys of `inputs`
+    /// are used.
     ///
     /// # Errors
     /// The first error of `take`, and [`Error::Stopped`].

@@ -27,7 +27,7 @@ setters! {
     pause_seconds, with_pause_seconds: f32, "With cuts in the quietest stretch of this many seconds.";
 }
 
-/// Energies are sums over 10 ms.
+/// Number of energies per second: each is a sum over 10 ms.
 const STEPS_PER_SECOND: f32 = 100.0;
 
 /// Returns the parts of a recording, cut at pauses: in the middle of the stretch with the least
