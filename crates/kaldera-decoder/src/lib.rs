@@ -17,7 +17,7 @@
 //! # Modules
 //! | module | holds |
 //! |---|---|
-//! | [`ctc`] | greedy and prefix beam search: tokens, words or a lexicon, n-gram models, hot words |
+//! | [`ctc`] | greedy and prefix beam search: tokens, words, lexicons, n-gram models, hot words |
 //! | [`align`] | forced alignment, files of words with times |
 //! | [`transducer`] | RNN-T and TDT searches over a trait of the caller; k2's streams |
 //! | [`graph`] | a recogniser over a decoding graph: partial results, endpoints, confidences |
