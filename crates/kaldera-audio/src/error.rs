@@ -12,7 +12,7 @@ pub enum Error {
     Recording {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: Box<Error>,
     },
     /// Audio of a format that this build does not read.
@@ -20,15 +20,15 @@ pub enum Error {
     UnreadFormat {
         /// The format.
         format: String,
-        /// What makes WAV of FILE.
+        /// Command that makes WAV of FILE.
         command: &'static str,
     },
-    /// A file that is no audio, or of no format that is known.
+    /// A file that is no audio, or of an unknown format.
     #[error("not audio: {found}; {remedy}")]
     NotAudio {
         /// Its format, or its first bytes.
         found: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// A file that ends early.
@@ -38,33 +38,33 @@ pub enum Error {
     Truncated {
         /// The format of the file.
         format: &'static str,
-        /// By the header.
+        /// Expected number, by the header.
         expected: u64,
-        /// In the file.
+        /// Number in the file.
         found: u64,
-        /// Of what.
+        /// Unit of both numbers.
         unit: &'static str,
     },
-    /// A file that ends early, where nothing tells how long it should be.
+    /// A file that ends early, if its length is unknown.
     #[error("truncated: the {format} file ends early; copy it again, or set `allow_truncated` to take what is there")]
     NoEnd {
         /// The format of the file.
         format: &'static str,
     },
-    /// A recording with samples that are NaN or infinite, as damaged floating-point files have them.
+    /// A recording with samples that are NaN or infinite, as in damaged floating-point files.
     #[error("sample {sample} of channel {channel} (both counted from 0) is {value}: damaged; copy or record it again")]
     NotFiniteSample {
-        /// Within its channel.
+        /// Index of the sample within its channel.
         sample: usize,
-        /// Of which.
+        /// Index of the channel.
         channel: usize,
-        /// What it is.
+        /// Value of the sample.
         value: f32,
     },
-    /// A recording whose header, or caller, says what cannot be.
+    /// A recording with an invalid number of channels or rate, in its header or from the caller.
     #[error("it has {channels} channels at {samp_freq} Hz: damaged, or no audio")]
     NoRate {
-        /// How many channels.
+        /// Number of channels.
         channels: usize,
         /// Samples per second.
         samp_freq: f32,
@@ -75,16 +75,16 @@ pub enum Error {
          'ffmpeg -i FILE -ar 16000 -f wav - |' in a wav.scp"
     )]
     TooManySamples {
-        /// The most samples, of all channels.
+        /// Maximum number of samples, of all channels.
         limit: u64,
     },
     /// The system has no memory for a recording.
     #[error("there is no memory for {samples} samples")]
     NoMemory {
-        /// How many there were to be, at least.
+        /// Minimum number of samples.
         samples: usize,
     },
-    /// A compressed file of which a part is damaged or missing.
+    /// A compressed file with a damaged or missing part.
     #[error(
         "damaged {format}: {message}; copy it again, set `allow_truncated` to take what comes before the damage, or \
          in a wav.scp write 'ffmpeg -i FILE -f wav - |' in its place"
@@ -92,27 +92,27 @@ pub enum Error {
     Decoder {
         /// The format of the file.
         format: &'static str,
-        /// What is wrong, and where that is known.
+        /// The problem, and its place if it is known.
         message: String,
     },
     /// A recording that cannot be opened.
     #[error("cannot open it: {source}; check the name and that it may be read")]
     Open {
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A channel that a recording does not have.
     #[error("there is no channel {channel} among its {channels} (counted from 0)")]
     NoSuchChannel {
-        /// What was asked for.
+        /// The requested channel.
         channel: usize,
-        /// How many there are.
+        /// Number of channels.
         channels: usize,
     },
-    /// A recording of several channels where one is needed.
+    /// A recording of several channels if one is needed.
     #[error("a recording of {channels} channels, where one is needed: take one by `channel` or their `mean`")]
     SeveralChannels {
-        /// How many there are.
+        /// Number of channels.
         channels: usize,
     },
     /// A header with numbers that no recording has.

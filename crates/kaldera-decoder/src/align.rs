@@ -1,4 +1,4 @@
-//! Forced alignment: where each label of a transcript is.
+//! Forced alignment: the frames of each label of a transcript.
 //!
 //! ```
 //! use kaldera_decoder::align::{AlignOptions, forced_align};
@@ -20,10 +20,10 @@
 //! | `functional.merge_tokens` | [`Alignment::tokens`] |
 //! | `MMS_FA` with a star token | [`AlignOptions::star`] |
 //!
-//! [`align_text`] takes a text, [`align_words`] words with several pronunciations and optional
-//! silences between them, which [`Pronunciations`] looks up in a lexicon.
+//! [`align_text`] takes a text. [`align_words`] takes words with several pronunciations and
+//! optional silences between them; [`Pronunciations`] looks these up in a lexicon.
 //!
-//! Times are those of frames: CTC networks have a word in a few of them, their peaks. [`Loudness`]
+//! Times are the times of frames. CTC networks emit a word in a few frames, its peaks. [`Loudness`]
 //! gives words the times at which they are heard, if there are samples.
 
 mod blocks;

@@ -1,9 +1,9 @@
-//! What can go wrong.
+//! Errors of this crate.
 
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// An error of this crate; where it concerns an utterance, it names it.
+/// An error of this crate. If it concerns an utterance, it names it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,9 +18,9 @@ pub enum Error {
     Rows {
         /// The utterance.
         utterance: String,
-        /// How many values there are.
+        /// Number of values.
         values: usize,
-        /// How many a row has.
+        /// Number of values of a row.
         num_tokens: usize,
     },
     /// A value that is NaN or infinite. Minus infinity is only refused in an encoder's output.
@@ -40,9 +40,9 @@ pub enum Error {
     Frames {
         /// The utterance.
         utterance: String,
-        /// What was asked for.
+        /// The requested frames.
         frames: Range<usize>,
-        /// How many there are.
+        /// Number of frames of the utterance.
         num_frames: usize,
     },
     /// A label without a column.
@@ -52,7 +52,7 @@ pub enum Error {
         utterance: String,
         /// The label.
         label: i32,
-        /// How many columns there are.
+        /// Number of columns.
         num_tokens: usize,
     },
     /// An array whose rows do not follow each other in memory.
@@ -61,52 +61,52 @@ pub enum Error {
         /// The utterance.
         utterance: String,
     },
-    /// The network's output has another number of columns than there are tokens.
+    /// The network's output has a number of columns that differs from the number of tokens.
     #[error("{utterance}: {found} columns, where the vocabulary has {expected} tokens")]
     Columns {
         /// The utterance.
         utterance: String,
-        /// How many tokens there are.
+        /// Number of tokens.
         expected: usize,
-        /// How many columns there are.
+        /// Number of columns.
         found: usize,
     },
-    /// The encoder's frames have another number of values than the joiner takes.
+    /// The encoder's frames have a number of values that the joiner does not take.
     #[error("{utterance}: frames of {found} values of the encoder, where the joiner takes {expected}")]
     EncoderDim {
         /// The utterance.
         utterance: String,
-        /// How many values the joiner takes.
+        /// Number of values that the joiner takes.
         expected: usize,
-        /// How many a frame has.
+        /// Number of values of a frame.
         found: usize,
     },
     /// A transducer whose predictor or joiner cannot be run.
     #[error("the transducer's {part}: {reason}")]
     Model {
-        /// Which part of it.
+        /// The part of the transducer.
         part: &'static str,
-        /// What went wrong.
+        /// Cause of the failure.
         reason: String,
     },
-    /// A [model](Error::Model) that cannot be run, and where.
+    /// A [model](Error::Model) that cannot be run, with the utterance and the frame.
     #[error("{utterance}: {}{source}", frame.map_or_else(String::new, |frame| format!("frame {frame}: ")))]
     ModelAt {
         /// The utterance.
         utterance: String,
-        /// The frame, counted from 0; none before the first one, and of a transcript.
+        /// The frame, counted from 0; `None` before the first frame, and for a transcript.
         frame: Option<usize>,
-        /// What went wrong.
+        /// The error of the model.
         source: Box<Error>,
     },
-    /// An option that makes no sense.
+    /// An invalid option.
     #[error("{name} = {value}: {reason}")]
     Option {
         /// The option.
         name: &'static str,
-        /// What it was set to.
+        /// Value of the option.
         value: f64,
-        /// What it must be.
+        /// Requirement that the value violates.
         reason: &'static str,
     },
     /// A token that is in the vocabulary twice, or not at all.
@@ -114,7 +114,7 @@ pub enum Error {
     Token {
         /// The token.
         token: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: &'static str,
     },
     /// A line of a `tokens.txt` that cannot be used.
@@ -122,9 +122,9 @@ pub enum Error {
     TokenLine {
         /// The line, counted from 1.
         line: usize,
-        /// What stands there.
+        /// Text of the line.
         text: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: &'static str,
     },
     /// A hot word or a word of a lexicon that has no tokens.
@@ -146,7 +146,7 @@ pub enum Error {
     Untokenizable {
         /// The phrase.
         phrase: String,
-        /// What has no token.
+        /// The part without a token.
         part: String,
     },
     /// A file that is no TextGrid.
@@ -154,7 +154,7 @@ pub enum Error {
     TextGrid {
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// A word of a transcript without a pronunciation.
@@ -168,9 +168,9 @@ pub enum Error {
     /// A file of a tokenizer that is damaged, or that this crate cannot read.
     #[error("tokenizer, at {position}: {reason}")]
     Tokenizer {
-        /// The byte of a message, or the piece, counted from 0; 0 where that is not known.
+        /// The byte of a message, or the piece, counted from 0; 0 if it is unknown.
         position: usize,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// No hypothesis is left: all have a probability of 0.
@@ -190,11 +190,11 @@ pub enum Error {
     TooFewFrames {
         /// The utterance.
         utterance: String,
-        /// How many frames there are.
+        /// Number of frames of the utterance.
         num_frames: usize,
-        /// How many labels the transcript has.
+        /// Number of labels of the transcript.
         labels: usize,
-        /// How many frames it needs.
+        /// Number of frames that the transcript needs.
         needed: usize,
     },
     /// A transcript that is too long for its utterance to be aligned by a transducer.
@@ -205,11 +205,11 @@ pub enum Error {
     TooManyPairs {
         /// The utterance.
         utterance: String,
-        /// How many frames there are.
+        /// Number of frames of the utterance.
         num_frames: usize,
-        /// How many labels the transcript has.
+        /// Number of labels of the transcript.
         labels: usize,
-        /// How many pairs there may be.
+        /// Maximum number of pairs.
         most: usize,
     },
     /// A transcript with probability 0.
@@ -217,7 +217,7 @@ pub enum Error {
     NoAlignment {
         /// The utterance.
         utterance: String,
-        /// How many labels the transcript has.
+        /// Number of labels of the transcript.
         labels: usize,
     },
     /// A transcript with the blank among its labels.
@@ -225,55 +225,55 @@ pub enum Error {
     BlankLabel {
         /// The utterance.
         utterance: String,
-        /// Its place in the transcript.
+        /// Index of the label in the transcript.
         position: usize,
         /// The blank.
         blank: i32,
     },
-    /// A file that something is wrong with.
+    /// A file that cannot be used.
     #[error("{}: {problem}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// A line that is no hot word.
     #[error("{place}, '{phrase}': {reason}")]
     HotWord {
-        /// Where it stands.
+        /// File and line of the hot word.
         place: String,
-        /// What stands there.
+        /// Text of the line.
         phrase: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: &'static str,
     },
     /// Phrases of numbers for a decoder whose hypotheses are texts.
     #[error("this decoder spells words and compares texts: give it hot words by with_hot_texts")]
     HotWords,
-    /// A language model without `<s>` or `</s>`, where the ends of sentences are to be scored.
+    /// A language model without `<s>` or `</s>`, if the ends of sentences are to be scored.
     #[error(
         "the language model has no <s> or no </s>, and the ends of sentences are to be scored: \
          take with_score_boundary(false), or a model that has them"
     )]
     NoBoundaries,
-    /// Two lists that should be of one length.
+    /// Two lists that should have the same length.
     #[error("{what}: {found}, where {expected} are needed")]
     Size {
-        /// What was counted.
+        /// The counted items.
         what: &'static str,
-        /// How many there should be.
+        /// Expected number.
         expected: usize,
-        /// How many there are.
+        /// Number that was found.
         found: usize,
     },
-    /// What the automata refuse.
+    /// An error of the automata.
     #[error(transparent)]
     Fsa(#[from] fsa::Error),
 }
 
 impl Error {
-    /// Of a model that does not know where it was run: with the utterance and the frame.
+    /// Adds the utterance and the frame to an error of a model.
     pub(crate) fn at(self, utterance: &str, frame: Option<usize>) -> Self {
         match self {
             Self::Model { .. } => Self::ModelAt { utterance: utterance.to_owned(), frame, source: Box::new(self) },

@@ -1,4 +1,4 @@
-//! Decoding with a graph, and when an utterance has ended.
+//! Decoding with a graph, and endpoint detection.
 //!
 //! ```text
 //!   HLG --GraphRecognizer--> stream --accept--> partial result, endpoint --finish--> words, times, confidences

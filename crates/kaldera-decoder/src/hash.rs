@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map of small keys of our own making: numbers of nodes and tokens. Texts, which come from files
-/// and users, are keys of the standard library's map.
+/// A map whose keys are small numbers that this crate makes: numbers of nodes and tokens. Texts,
+/// which come from files and users, are keys of the standard library's map.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 
-/// Multiplication by an odd constant, word by word.
+/// Hasher that multiplies by an odd constant, word by word.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FastHasher(u64);
 
@@ -49,7 +49,7 @@ impl Hasher for FastHasher {
     }
 
     fn finish(&self) -> u64 {
-        // The map takes its place from the low bits, which the multiplication fills worst.
+        // The map uses the low bits, which the multiplication mixes worst.
         self.0 ^ (self.0 >> 32)
     }
 }

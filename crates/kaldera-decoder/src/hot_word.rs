@@ -6,7 +6,7 @@ use kaldera_base::text::lines;
 
 use crate::error::Error;
 
-/// A phrase that a search prefers to what the network alone says.
+/// A phrase that a search prefers over the network's scores.
 ///
 /// ```
 /// use kaldera_decoder::HotWord;
@@ -21,15 +21,16 @@ use crate::error::Error;
 pub struct HotWord {
     /// The phrase.
     pub phrase: String,
-    /// What each of its tokens adds, or each of its words, in place of what the search gives to all.
+    /// Bonus of each of its tokens, or of each of its words, instead of the bonus that the search
+    /// gives to all.
     pub bonus: Option<f64>,
-    /// Where it stands, for messages: a file and a line.
+    /// Source of the phrase, for messages: a file and a line.
     pub place: Option<String>,
 }
 
 impl HotWord {
-    /// The phrases of a text, one on each line as [`from_str`](Self::from_str) reads it; empty lines
-    /// are skipped. Messages call the text `name`.
+    /// Reads the phrases of a text, one on each line as in [`from_str`](Self::from_str). Empty
+    /// lines are skipped. Messages call the text `name`.
     ///
     /// # Errors
     /// [`Error::HotWord`] with the line.
@@ -47,7 +48,8 @@ impl HotWord {
     }
 }
 
-/// A phrase, and behind it ` :2.5` if it has a bonus of its own: a line of the files of sherpa-onnx.
+/// Reads a phrase, followed by ` :2.5` if it has a bonus of its own: a line of the files of
+/// sherpa-onnx.
 impl FromStr for HotWord {
     type Err = Error;
 
@@ -76,7 +78,7 @@ impl FromStr for HotWord {
     }
 }
 
-/// The text as it is, without a bonus.
+/// Takes the text unchanged, without a bonus.
 impl From<&str> for HotWord {
     fn from(phrase: &str) -> Self {
         Self { phrase: phrase.to_owned(), bonus: None, place: None }
@@ -95,7 +97,7 @@ impl From<&String> for HotWord {
     }
 }
 
-/// The line that [`from_str`](HotWord::from_str) reads.
+/// Formats a line that [`from_str`](HotWord::from_str) reads.
 impl From<HotWord> for String {
     fn from(hot: HotWord) -> Self {
         match hot.bonus {

@@ -1,12 +1,11 @@
-//! Numbers in fewer bits.
+//! Conversions of numbers to fewer bits.
 
-/// A count, or an index, in 32 bits: what is counted does not fit into memory before there are
-/// 2^32.
+/// Returns a count, or an index, in 32 bits. 2^32 counted items do not fit into memory.
 pub(crate) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The nearest single-precision number.
+/// Returns the nearest single-precision number.
 #[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is meant")]
 pub(crate) fn narrow(value: f64) -> f32 {
     value as f32

@@ -1,4 +1,4 @@
-//! From a network's log-probabilities to words, with times, scores and confidences.
+//! Decoders: from a network's log-probabilities to words, with times, scores and confidences.
 //!
 //! ```text
 //!   LogProbs --ctc::greedy, ctc::CtcDecoder--> Recognition: hypotheses of tokens and words
@@ -14,23 +14,25 @@
 //! The README has an example and a table of names for people who know pyctcdecode, flashlight,
 //! torchaudio, icefall, k2, sherpa-onnx or sclite.
 //!
-//! # What is where
+//! # Modules
 //! | module | holds |
 //! |---|---|
-//! | [`ctc`] | the best alignment; prefix beam search over tokens, words or a lexicon, with an n-gram model and hot words |
+//! | [`ctc`] | greedy and prefix beam search: tokens, words, lexicons, n-gram models, hot words |
 //! | [`align`] | forced alignment, files of words with times |
-//! | [`transducer`] | searches for RNN-T and TDT over a trait that the caller implements; k2's streams |
-//! | [`graph`] | a recogniser over a decoding graph: partial results, endpoints, words with confidences |
+//! | [`transducer`] | RNN-T and TDT searches over a trait of the caller; k2's streams |
+//! | [`graph`] | a recogniser over a decoding graph: partial results, endpoints, confidences |
 //! | [`tokenizer`] | `bpe.model` and `tokenizer.json`: texts into tokens |
 //! | [`score`] | word and character error rates, sclite's formats, bootstrap |
 //!
-//! # What always holds
-//! - Scores are natural logarithms, larger is better. Log-probabilities may be minus infinity, never NaN.
-//! - An error names the utterance, and the frame where there is one. No input makes this crate panic.
-//! - The same input has the same result, whatever the chunks of a stream are.
+//! # Guarantees
+//! - Scores are natural logarithms, larger is better. Log-probabilities may be minus infinity,
+//!   never NaN.
+//! - An error names the utterance, and the frame if there is one. No input makes this crate panic.
+//! - The same input has the same result, regardless of the chunks of a stream.
 //!
 //! # Features
 //! `rayon` (on) is forwarded to `fsa`. `serde`: options, results and counts. `tokenizers`: reads
+//! `tokenizer.json`.
 //! `tokenizer.json`.
 
 #![forbid(unsafe_code)]

@@ -5,15 +5,15 @@ use kaldera_base::math;
 use crate::error::Error;
 use crate::rows::Rows;
 
-/// The log-probabilities of an utterance, or of a chunk of it: a row a frame, a column a token.
+/// The log-probabilities of an utterance, or of a chunk of it: a row per frame, a column per token.
 ///
 /// Values are natural logarithms. They may be minus infinity, and rows need not sum to 1; NaN and
-/// plus infinity are refused. The name is that of the utterance in every error.
+/// plus infinity are refused. Every error has the name of the utterance.
 #[derive(Debug, Clone, Copy)]
 pub struct LogProbs<'a>(Rows<'a>);
 
 impl<'a> LogProbs<'a> {
-    /// Rows of `num_tokens` values each.
+    /// Creates rows of `num_tokens` values each.
     ///
     /// # Errors
     /// [`Error::NoTokens`] for rows of no values, [`Error::Rows`] if the values are not whole rows,
@@ -23,7 +23,7 @@ impl<'a> LogProbs<'a> {
         Rows::new(utterance, values, num_tokens, |value| value < f32::INFINITY).map(Self)
     }
 
-    /// The rows of an array `[frames, tokens]`.
+    /// Takes the rows of an array `[frames, tokens]`.
     ///
     /// ```
     /// use kaldera_decoder::LogProbs;
@@ -36,7 +36,7 @@ impl<'a> LogProbs<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new); [`Error::Order`] unless the array lies in C order.
+    /// As [`new`](Self::new); [`Error::Order`] unless the array is in C order.
     #[cfg(feature = "ndarray")]
     pub fn from_array(utterance: &'a str, array: ndarray::ArrayView2<'a, f32>) -> Result<Self, Error> {
         let num_tokens = array.ncols();
@@ -44,40 +44,40 @@ impl<'a> LogProbs<'a> {
         Self::new(utterance, values, num_tokens)
     }
 
-    /// The name of the utterance.
+    /// Returns the name of the utterance.
     pub fn utterance(&self) -> &'a str {
         self.0.utterance
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn num_frames(&self) -> usize {
         self.0.num_frames()
     }
 
-    /// How many values a row has.
+    /// Returns the number of values of a row.
     pub fn num_tokens(&self) -> usize {
         self.0.width
     }
 
-    /// The rows, one after another.
+    /// Returns the values of all rows, one row after another.
     pub fn values(&self) -> &'a [f32] {
         self.0.values
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn frames(&self) -> std::slice::ChunksExact<'a, f32> {
         self.0.frames()
     }
 
-    /// A row.
+    /// Returns a row.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If there is no such row.
     pub fn frame(&self, frame: usize) -> &'a [f32] {
         self.0.frame(frame)
     }
 
-    /// The rows of a range of frames.
+    /// Returns the rows of a range of frames.
     ///
     /// # Errors
     /// [`Error::Frames`] if the range is not within the rows.
@@ -90,7 +90,7 @@ impl<'a> LogProbs<'a> {
         Ok(Self(Rows { values: &values[frames.start * width..frames.end * width], ..self.0 }))
     }
 
-    /// Checks a label that must have a column.
+    /// Returns the column of a label, which must exist.
     pub(crate) fn column(&self, label: i32) -> Result<usize, Error> {
         usize::try_from(label).ok().filter(|&label| label < self.num_tokens()).ok_or_else(|| Error::Label {
             utterance: self.utterance().into(),
@@ -108,8 +108,8 @@ impl<'a> LogProbs<'a> {
     }
 }
 
-/// Takes the logarithm of the softmax of each row in place, as a network without it at its end
-/// needs. A row of minus infinities stays what it is.
+/// Takes the logarithm of the softmax of each row in place, for a network without it at its end. A
+/// row of minus infinities is unchanged.
 pub fn log_softmax(values: &mut [f32], num_tokens: usize) {
     for row in values.chunks_mut(num_tokens.max(1)) {
         math::log_softmax(row);

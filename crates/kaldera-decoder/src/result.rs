@@ -1,4 +1,4 @@
-//! What decoders return: words and tokens with times, scores and confidences.
+//! Results of decoders: words and tokens with times, scores and confidences.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use kaldera_base::setters;
 
 use crate::error::Error;
 
-/// How long a frame of a network's output is. Whatever takes it refuses lengths that are not finite
-/// and above 0, a subsampling of 0, and an offset that is not finite: [`Error::Option`].
+/// Length of a frame of a network's output. Functions that take it refuse lengths that are not
+/// finite and above 0, a subsampling of 0, and an offset that is not finite: [`Error::Option`].
 ///
 /// ```
 /// use kaldera_decoder::FrameTimes;
@@ -24,9 +24,9 @@ use crate::error::Error;
 pub struct FrameTimes {
     /// Seconds from one frame of features to the next.
     pub frame_shift: f64,
-    /// Frames of features for a frame of output.
+    /// Number of frames of features per frame of output.
     pub subsampling: u32,
-    /// Seconds at which the first frame begins: where the utterance is a part of a recording.
+    /// Seconds at which the first frame begins, if the utterance is a part of a recording.
     pub offset: f64,
 }
 
@@ -44,12 +44,12 @@ impl Default for FrameTimes {
 }
 
 impl FrameTimes {
-    /// Frames of this many seconds.
+    /// Creates frames of this many seconds.
     pub fn new(frame_shift: f64) -> Self {
         Self { frame_shift, subsampling: 1, offset: 0.0 }
     }
 
-    /// Refuses what is no length or no time: a frame of 0 s, or NaN.
+    /// Refuses an invalid length or time: a frame of 0 s, or NaN.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let refuse = |name, value, reason| Err(Error::Option { name, value, reason });
         if !(self.frame_shift.is_finite() && self.frame_shift > 0.0) {
@@ -64,21 +64,21 @@ impl FrameTimes {
         Ok(())
     }
 
-    /// The time at which a frame begins.
+    /// Returns the time at which a frame begins.
     #[expect(clippy::cast_precision_loss, reason = "frames of 2^53 and more are not reached")]
     pub fn seconds(&self, frame: usize) -> f64 {
         self.offset + frame as f64 * self.frame_shift * f64::from(self.subsampling)
     }
 }
 
-/// A token or a word of an utterance, and where it is.
+/// A token or a word of an utterance, with its frames and times.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Segment {
     /// The number of the token or word; -1 for a word that has none.
     pub id: i32,
-    /// Its text; empty where the decoder knows numbers alone.
+    /// Its text; empty if the decoder only knows numbers.
     pub text: String,
     /// Its frames; the end is exclusive.
     pub frames: Range<usize>,
@@ -86,7 +86,7 @@ pub struct Segment {
     pub start: f64,
     /// Seconds at which it ends.
     pub end: f64,
-    /// The seconds of its frames, where `start` and `end` are those at which it is heard: see
+    /// Times of its frames, if `start` and `end` are the times at which it is heard: see
     /// [`Loudness`](crate::align::Loudness).
     pub peak: Option<Range<f64>>,
     /// The probability that it is right; `None` if the decoder computes none.
@@ -94,20 +94,20 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A segment of these frames.
+    /// Creates a segment of these frames.
     pub fn new(id: i32, text: impl Into<String>, frames: Range<usize>, times: &FrameTimes) -> Self {
         let (start, end) = (times.seconds(frames.start), times.seconds(frames.end));
         Self { id, text: text.into(), frames, start, end, peak: None, confidence: None }
     }
 
-    /// With a confidence.
+    /// Sets the confidence.
     #[must_use]
     pub fn with_confidence(mut self, confidence: f64) -> Self {
         self.confidence = Some(confidence);
         self
     }
 
-    /// How many seconds it takes.
+    /// Returns the duration in seconds.
     pub fn duration(&self) -> f64 {
         self.end - self.start
     }
@@ -119,10 +119,10 @@ impl Segment {
 #[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Scores {
-    /// The network's score, times its scale where the decoder has one: over all alignments, or of the
-    /// best one, as the decoder says.
+    /// The network's score, times its scale if the decoder has one. Depending on the decoder, it is
+    /// over all alignments or of the best one.
     pub acoustic: f64,
-    /// The language model's score, times its weight; for a graph all that the graph adds.
+    /// The language model's score, times its weight; for a graph, all scores of the graph.
     pub language_model: f64,
     /// Scores for each word or token: insertion, unknown words, silence.
     pub insertion: f64,
@@ -131,12 +131,13 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Their sum, by which hypotheses are ordered, unless an option of the decoder says otherwise.
+    /// Returns the sum, by which hypotheses are ordered, unless an option of the decoder says
+    /// otherwise.
     pub fn total(&self) -> f64 {
         self.acoustic + self.extra()
     }
 
-    /// All but the network's score.
+    /// Returns the sum without the network's score.
     pub fn extra(&self) -> f64 {
         self.language_model + self.insertion + self.hot_words
     }
@@ -147,26 +148,26 @@ impl Scores {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Hypothesis {
-    /// Its tokens, with the frames in which the best alignment has them.
+    /// Its tokens, with their frames in the best alignment.
     pub tokens: Vec<Segment>,
-    /// Its words; none where the decoder does not know which tokens make a word.
+    /// Its words; empty if the decoder does not know which tokens make a word.
     pub words: Vec<Segment>,
     /// Its scores.
     pub scores: Scores,
 }
 
 impl Hypothesis {
-    /// The words, with a space between two of them.
+    /// Returns the words, with a space between two of them.
     pub fn text(&self) -> String {
         join(&self.words)
     }
 
-    /// The numbers of its tokens.
+    /// Returns the numbers of its tokens.
     pub fn token_ids(&self) -> Vec<i32> {
         self.tokens.iter().map(|token| token.id).collect()
     }
 
-    /// The numbers of its words.
+    /// Returns the numbers of its words.
     pub fn word_ids(&self) -> Vec<i32> {
         self.words.iter().map(|word| word.id).collect()
     }
@@ -183,31 +184,31 @@ fn join(segments: &[Segment]) -> String {
 pub struct Recognition {
     /// The utterance.
     pub utterance: String,
-    /// How many frames it has.
+    /// Number of frames of the utterance.
     pub num_frames: usize,
-    /// The hypotheses by falling total score; of equal ones, the one found first comes first.
+    /// The hypotheses by falling total score; ties go to the one found first.
     pub hypotheses: Vec<Hypothesis>,
 }
 
 impl Recognition {
-    /// With these hypotheses.
+    /// Creates the result of these hypotheses.
     pub fn new(utterance: impl Into<String>, num_frames: usize, hypotheses: Vec<Hypothesis>) -> Self {
         Self { utterance: utterance.into(), num_frames, hypotheses }
     }
 
-    /// The best hypothesis.
+    /// Returns the best hypothesis.
     pub fn best(&self) -> Option<&Hypothesis> {
         self.hypotheses.first()
     }
 
-    /// The words of the best hypothesis, with a space between two of them.
+    /// Returns the words of the best hypothesis, with a space between two of them.
     pub fn text(&self) -> String {
         self.best().map(Hypothesis::text).unwrap_or_default()
     }
 
-    /// With a confidence for each word, or for each token where there are no words: the share of
-    /// the hypotheses' probability that has the same one in overlapping frames. The more hypotheses
-    /// there are, the better.
+    /// Sets a confidence for each word, or for each token if there are no words: the share of the
+    /// hypotheses' probability that has the same one in overlapping frames. More hypotheses give
+    /// better confidences.
     #[must_use]
     pub fn with_confidences(mut self) -> Self {
         let posteriors = self.posteriors();
@@ -227,8 +228,8 @@ impl Recognition {
         self
     }
 
-    /// For each hypothesis its share of the probability of all that are here: e to its total score,
-    /// normalised.
+    /// Returns the share of each hypothesis in the probability of all hypotheses here: e to its
+    /// total score, normalised.
     pub fn posteriors(&self) -> Vec<f64> {
         let best = self.hypotheses.iter().map(|one| one.scores.total()).fold(f64::NEG_INFINITY, f64::max);
         let shares: Vec<f64> = self.hypotheses.iter().map(|one| (one.scores.total() - best).exp()).collect();

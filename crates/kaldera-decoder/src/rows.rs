@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// The rows of an utterance, a row a frame. The name is that of the utterance in every error.
+/// The rows of an utterance, one per frame. Every error has the name of the utterance.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'a> {
     pub(crate) utterance: &'a str,
@@ -11,7 +11,7 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Rows of `width` values each, of which each `is_allowed`.
+    /// Creates rows of `width` values each. Each value must satisfy `is_allowed`.
     ///
     /// # Errors
     /// [`Error::NoTokens`], [`Error::Rows`], [`Error::Value`].

@@ -1,4 +1,4 @@
-//! Scoring: word and character error rates, alignments, confusions; NIST's and Kaldi's ways.
+//! Scoring: word and character error rates, alignments, confusions, as NIST and Kaldi do it.
 //!
 //! ```
 //! use kaldera_decoder::score::{Rules, Score, score_words};
@@ -16,7 +16,8 @@
 //! | elsewhere | here |
 //! |---|---|
 //! | `sclite -i rm -r ref.trn -h hyp.trn` | [`read_trn`], [`score_trn`], [`Rules::sclite`] |
-//! | `sclite -r ref.stm stm -h hyp.ctm ctm` | [`read_stm`], [`read_ctm`], [`score_stm`], [`score_ctm`] |
+//! | `sclite -r ref.stm stm -h hyp.ctm ctm` | [`read_stm`], [`read_ctm`], [`score_stm`] |
+//! | `sclite -r ref.ctm ctm -h hyp.ctm ctm` | [`read_ctm`], [`score_ctm`] |
 //! | a GLM file, `csrfilt.sh` | [`Spellings`] |
 //! | `compute-wer --mode=present` | [`read_texts`], [`score_texts`], [`Missing`] |
 //! | `jiwer.wer`, `mer`, `wil` | [`Counts`] |

@@ -1,7 +1,7 @@
-//! Texts into tokens, as the network's own tokenizer divides them: `bpe.model` and
+//! Tokenizers, which divide texts as the network's own tokenizer does: `bpe.model` and
 //! `tokenizer.json`.
 //!
-//! A network learned from transcripts that were divided by a tokenizer. Hot words, the spellings of a
+//! A network learned from transcripts that a tokenizer divided. Hot words, the spellings of a
 //! lexicon and transcripts to be aligned should be divided the same way: the token `▁the` is
 //! frequent in the network's output, `▁t h e` is not.
 //!
@@ -18,8 +18,8 @@
 //! # Ok::<(), kaldera_decoder::Error>(())
 //! ```
 //!
-//! SentencePiece's models are read by this crate; `tokenizer.json` by the crate `tokenizers`, with
-//! the feature of that name.
+//! This crate reads SentencePiece's models. The crate `tokenizers` reads `tokenizer.json`, with the
+//! feature of that name.
 
 #[cfg(feature = "tokenizers")]
 mod huggingface;
@@ -77,19 +77,19 @@ impl Tokenizer {
         Err(Error::Tokenizer { position: 0, reason })
     }
 
-    /// The numbers of a text's tokens, without those that the tokenizer adds before and after a
-    /// text.
+    /// Returns the numbers of a text's tokens, without tokens that the tokenizer adds before and
+    /// after a text.
     ///
     /// # Errors
-    /// [`Error::Untokenizable`] with what is unknown, [`Error::Tokenizer`] if the tokenizer fails.
+    /// [`Error::Untokenizable`] with the unknown part, [`Error::Tokenizer`] if the tokenizer fails.
     pub fn encode(&self, text: &str) -> Result<Vec<i32>, Error> {
         Ok(self.encode_parts(text)?.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// The texts of a text's tokens, as vocabularies have them.
+    /// Returns the texts of a text's tokens, as in vocabularies.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode).
+    /// Errors of [`encode`](Self::encode).
     pub fn encode_as_pieces(&self, text: &str) -> Result<Vec<String>, Error> {
         Ok(self.encode_parts(text)?.into_iter().map(|(_, piece)| piece).collect())
     }
@@ -109,10 +109,10 @@ impl Tokenizer {
         }
     }
 
-    /// The tokens as the columns of a network that has one for each, in their order.
+    /// Returns the tokens as the columns of a network that has one for each, in their order.
     ///
     /// # Errors
-    /// Those of [`Vocabulary::new`].
+    /// Errors of [`Vocabulary::new`].
     pub fn vocabulary(&self, blank: usize) -> Result<Vocabulary, Error> {
         match &self.0 {
             Kind::SentencePiece(model) => Vocabulary::new(model.pieces(), blank),

@@ -9,7 +9,8 @@
 //! | icefall, k2, NeMo | here |
 //! |---|---|
 //! | `greedy_search` | [`greedy_search`] |
-//! | `modified_beam_search`, `modified_beam_search_lm_shallow_fusion` | [`modified_beam_search`], [`Fusion`] |
+//! | `modified_beam_search` | [`modified_beam_search`] |
+//! | `modified_beam_search_lm_shallow_fusion` | [`modified_beam_search`], [`Fusion`] |
 //! | `OnlineRecognizer` of sherpa-onnx | [`TransducerStream`], [`GreedyStream`] |
 //! | `beam_search` with several symbols a frame | [`beam_search`] |
 //! | `fast_beam_search`, `k2.RnntDecodingStreams` | [`RnntStreams`] |

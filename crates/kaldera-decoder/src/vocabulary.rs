@@ -1,4 +1,4 @@
-//! Tokens by their texts, and what makes words of them.
+//! Tokens by their texts, and their combination into words.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::hot_word::HotWord;
 use crate::result::{FrameTimes, Hypothesis, Segment};
 use crate::tokenizer::{Tokenizer, byte_of};
 
-/// What makes words of tokens.
+/// The relation of tokens and words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -22,10 +22,10 @@ pub enum WordUnits {
     /// Each token is a word.
     #[default]
     None,
-    /// A token of its own stands between words: the space of characters, or `|`.
+    /// A separate token stands between words: the space of characters, or `|`.
     Separator,
-    /// The character `▁` before or after a token's text is a boundary: SentencePiece. Tokens such as
-    /// `<0xE7>` are bytes of UTF-8.
+    /// The character `▁` before or after a token's text is a boundary: SentencePiece. Tokens such
+    /// as `<0xE7>` are bytes of UTF-8.
     Marker,
     /// Tokens that begin with `##` continue a word: WordPiece.
     Continuation,
@@ -35,7 +35,7 @@ pub enum WordUnits {
 pub(crate) const MARKER: char = '▁';
 const CONTINUATION: &str = "##";
 
-/// The tokens of a network, one a column, with their texts.
+/// The tokens of a network, one per column, with their texts.
 ///
 /// ```
 /// use kaldera_decoder::{Vocabulary, WordUnits};
@@ -60,11 +60,11 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Tokens by their texts, in the order of the network's columns, and which of them is the
-    /// blank.
+    /// Creates a vocabulary of tokens by their texts, in the order of the network's columns.
+    /// `blank` is the column of the blank.
     ///
     /// # Errors
-    /// [`Error::Token`] if a text is there twice, or the blank is none of them.
+    /// [`Error::Token`] if a text occurs twice, or if the blank is none of the tokens.
     pub fn new<T: Into<String>>(texts: impl IntoIterator<Item = T>, blank: usize) -> Result<Self, Error> {
         let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
         let mut numbers = HashMap::new();
@@ -79,10 +79,10 @@ impl Vocabulary {
         Ok(Self { texts, numbers, blank, words: WordUnits::None, separator: None, most_chars, tokenizer: None })
     }
 
-    /// Tokens of a symbol table, whose numbers must be 0, 1 and so on.
+    /// Creates a vocabulary of the tokens of a symbol table, whose numbers must be 0, 1 and so on.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Error::Token`] for a number that is left out.
+    /// As [`new`](Self::new), and [`Error::Token`] for a missing number.
     pub fn from_symbols(symbols: &SymbolTable, blank: usize) -> Result<Self, Error> {
         let text = |number: usize| {
             let label = i32::try_from(number).ok();
@@ -95,8 +95,8 @@ impl Vocabulary {
         Self::new((0..symbols.len()).map(text).collect::<Result<Vec<_>, _>>()?, blank)
     }
 
-    /// The labels of pyctcdecode: the empty text is the blank; tokens are SentencePiece's if one of
-    /// them begins with `▁`, otherwise words have a space between them.
+    /// Creates a vocabulary of the labels of pyctcdecode: the empty text is the blank. Tokens are
+    /// SentencePiece's if one of them begins with `▁`; otherwise words have a space between them.
     ///
     /// # Errors
     /// As [`new`](Self::new); there must be an empty text.
@@ -110,7 +110,7 @@ impl Vocabulary {
         if marked { Ok(made.with_words(WordUnits::Marker)) } else { made.with_separator(" ") }
     }
 
-    /// With a token that stands between words.
+    /// Sets the token that stands between words.
     ///
     /// # Errors
     /// [`Error::Token`] if it is not among the tokens.
@@ -121,7 +121,7 @@ impl Vocabulary {
         Ok(self)
     }
 
-    /// With words that are made so; for [`WordUnits::Separator`] use
+    /// Sets the relation of tokens and words; for [`WordUnits::Separator`] use
     /// [`with_separator`](Self::with_separator).
     #[must_use]
     pub fn with_words(mut self, words: WordUnits) -> Self {
@@ -129,10 +129,10 @@ impl Vocabulary {
         self
     }
 
-    /// The tokens of a file, as [`read_tokens`](Self::read_tokens) reads them.
+    /// Opens a file of tokens, as [`read_tokens`](Self::read_tokens) reads it.
     ///
     /// # Errors
-    /// [`Error::File`] with the file, and what is wrong with it.
+    /// [`Error::File`] with the file and the problem.
     pub fn open(path: impl AsRef<Path>, blank: usize) -> Result<Self, Error> {
         let path = path.as_ref();
         let in_file = |problem: String| Error::File { path: path.to_owned(), problem };
@@ -140,9 +140,9 @@ impl Vocabulary {
         Self::read_tokens(&text, blank).map_err(|error| in_file(error.to_string()))
     }
 
-    /// Reads `tokens.txt`: a token and its number in each line, in any order. A line that has a
-    /// number alone is that of a space. Tokens are SentencePiece's if one of them begins with `▁`;
-    /// otherwise words have a space between them, if there is one, or the token `|`.
+    /// Reads `tokens.txt`: a token and its number in each line, in any order. A line with only a
+    /// number is the line of a space. Tokens are SentencePiece's if one of them begins with `▁`;
+    /// otherwise words are separated by the space token, if there is one, or by the token `|`.
     ///
     /// ```
     /// use kaldera_decoder::{Vocabulary, WordUnits};
@@ -155,7 +155,7 @@ impl Vocabulary {
     /// ```
     ///
     /// # Errors
-    /// Those of [`token_texts`](Self::token_texts) and of [`new`](Self::new).
+    /// Errors of [`token_texts`](Self::token_texts) and of [`new`](Self::new).
     pub fn read_tokens(text: &str, blank: usize) -> Result<Self, Error> {
         let made = Self::new(Self::token_texts(text)?, blank)?;
         if made.texts.iter().any(|text| text.starts_with(MARKER)) {
@@ -167,12 +167,12 @@ impl Vocabulary {
         }
     }
 
-    /// The texts of a `tokens.txt` in the order of their numbers, as
+    /// Returns the texts of a `tokens.txt` in the order of their numbers, as
     /// [`read_tokens`](Self::read_tokens) reads them.
     ///
     /// # Errors
-    /// [`Error::TokenLine`] for a line without a number, and for a number that is there twice or not
-    /// below that of lines.
+    /// [`Error::TokenLine`] for a line without a number, and for a number that occurs twice or is
+    /// not below the number of lines.
     pub fn token_texts(text: &str) -> Result<Vec<String>, Error> {
         let lines: Vec<_> = lines(text).filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
         let mut texts: Vec<Option<&str>> = vec![None; lines.len()];
@@ -187,58 +187,58 @@ impl Vocabulary {
                 return Err(wrong("its number is there twice"));
             }
         }
-        // As many numbers as lines, none twice: none is left out.
+        // There are as many numbers as lines, and none twice: none is missing.
         Ok(texts.into_iter().flatten().map(str::to_owned).collect())
     }
 
-    /// With the tokenizer that the network was trained with, which [`tokenize`](Self::tokenize) then
-    /// uses. Its tokens are found here by their texts, so that their numbers may differ.
+    /// Sets the tokenizer that the network was trained with, which [`tokenize`](Self::tokenize)
+    /// then uses. Its tokens are found here by their texts, so that their numbers may differ.
     #[must_use]
     pub fn with_tokenizer(mut self, tokenizer: Tokenizer) -> Self {
         self.tokenizer = Some(tokenizer);
         self
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no tokens.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
-    /// The blank.
+    /// Returns the blank.
     pub fn blank(&self) -> i32 {
         self.blank
     }
 
-    /// What makes words of tokens.
+    /// Returns the relation of tokens and words.
     pub fn words(&self) -> WordUnits {
         self.words
     }
 
-    /// The token that stands between words.
+    /// Returns the token that stands between words.
     pub fn separator(&self) -> Option<i32> {
         self.separator.filter(|_| self.words == WordUnits::Separator)
     }
 
-    /// The text of a token; empty if there is no such token.
+    /// Returns the text of a token; empty if there is no such token.
     pub fn text(&self, token: i32) -> &str {
         usize::try_from(token).ok().and_then(|token| self.texts.get(token)).map_or("", |text| text)
     }
 
-    /// The number of a token.
+    /// Returns the number of a token.
     pub fn number(&self, text: &str) -> Option<i32> {
         self.numbers.get(text).copied()
     }
 
-    /// The tokens of a text: those of the [tokenizer](Self::with_tokenizer), or else the longest that
-    /// fits at each place, which is what spells characters.
+    /// Returns the tokens of a text: the tokens of the [tokenizer](Self::with_tokenizer), or else
+    /// the longest token that fits at each place, which spells characters.
     ///
     /// # Errors
-    /// [`Error::Untokenizable`] with what no token fits, [`Error::EmptyPhrase`],
+    /// [`Error::Untokenizable`] with the part that no token fits, [`Error::EmptyPhrase`],
     /// [`Error::Tokenizer`] if the tokenizer fails.
     pub fn tokenize(&self, text: &str) -> Result<Vec<i32>, Error> {
         let mut tokens = vec![];
@@ -282,18 +282,19 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// The token of a byte of what no other token spells: SentencePiece's byte fallback.
+    /// Returns the token of a byte of text that no other token spells: SentencePiece's byte
+    /// fallback.
     fn token_of_byte(&self, byte: u8) -> Option<i32> {
         self.number(&format!("<0x{byte:02X}>")).filter(|_| self.words == WordUnits::Marker)
     }
 
-    /// The byte that a token is.
+    /// Returns the byte of a token.
     pub(crate) fn byte(&self, token: i32) -> Option<u8> {
         byte_of(self.text(token)).filter(|_| self.words == WordUnits::Marker)
     }
 
-    /// What a token does to the word: whether it ends the one before, the text that it adds, and
-    /// whether it ends its own.
+    /// Returns the effect of a token on words: `true` if it ends the word before, the text that it
+    /// adds, and `true` if it ends its own word.
     pub(crate) fn piece(&self, token: i32) -> (bool, &str, bool) {
         let text = self.text(token);
         match self.words {
@@ -305,7 +306,7 @@ impl Vocabulary {
                 let opened = text.strip_prefix(MARKER);
                 let rest = opened.unwrap_or(text);
                 let closed = rest.strip_suffix(MARKER);
-                // A marker alone is both.
+                // A token of only a marker is both.
                 let ends = closed.is_some() || text.len() == MARKER.len_utf8() && opened.is_some();
                 (opened.is_some(), closed.unwrap_or(rest), ends)
             }
@@ -316,11 +317,11 @@ impl Vocabulary {
         }
     }
 
-    /// A graph of phrases of tokens for a search: each token of a phrase adds its bonus, or else
-    /// `weight`.
+    /// Makes a graph of phrases of tokens for a search: each token of a phrase adds its bonus, or
+    /// else `weight`.
     ///
     /// # Errors
-    /// Those of [`tokenize`](Self::tokenize).
+    /// Errors of [`tokenize`](Self::tokenize).
     pub fn hot_words<T: Into<HotWord>>(
         &self,
         phrases: impl IntoIterator<Item = T>,
@@ -330,8 +331,8 @@ impl Vocabulary {
         phrase_graph(&phrases, weight, |text| self.tokenize(text))
     }
 
-    /// A hypothesis of a search that has only numbers, with the texts of its tokens and the words that
-    /// they spell.
+    /// Adds the texts of tokens, and the words that they spell, to a hypothesis of a search that
+    /// only has numbers.
     #[must_use]
     pub fn spelled(&self, mut hypothesis: Hypothesis, times: &FrameTimes) -> Hypothesis {
         for token in &mut hypothesis.tokens {
@@ -343,8 +344,9 @@ impl Vocabulary {
         hypothesis
     }
 
-    /// The words that tokens spell, each with its frames. Bytes of SentencePiece are decoded as it
-    /// does, run by run: each byte that is not UTF-8 is U+FFFD. Bytes of white space end a word.
+    /// Returns the words that tokens spell, each with its frames. Bytes of SentencePiece are
+    /// decoded run by run, as in SentencePiece: each byte that is not UTF-8 is U+FFFD. Bytes of
+    /// white space end a word.
     pub(crate) fn spell(&self, tokens: &[Placed], times: &FrameTimes) -> Vec<Segment> {
         if self.words == WordUnits::None {
             let word = |of: &Placed| Segment::new(of.token, self.text(of.token), of.start..of.end, times);
@@ -451,7 +453,7 @@ mod tests {
             assert_eq!(found.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" "), text.replace('▁', ""));
         }
         assert_eq!(spelled(&[&[2][..], &run("爿".as_bytes()), &[3]].concat()), [("a爿b".to_owned(), 0..5)]);
-        // Each byte that is none of UTF-8 is U+FFFD, as in SentencePiece.
+        // Each byte that is not UTF-8 is U+FFFD, as in SentencePiece.
         assert_eq!(spelled(&[&run(&[0xE7, 0x88])[..], &[3]].concat()), [("\u{FFFD}\u{FFFD}b".to_owned(), 0..3)]);
         assert_eq!(spelled(&run(b"x\ny")), [("x".to_owned(), 0..1), ("y".to_owned(), 2..3)]);
         let few = Vocabulary::new(["<blk>", "▁", "<0xE7>"], 0).unwrap().with_words(WordUnits::Marker);

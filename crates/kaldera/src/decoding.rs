@@ -5,8 +5,8 @@ use lod::LodTensor;
 
 use crate::error::Error;
 
-/// The rows of a batch as frames of utterances, to decode or to train with: each sequence of the
-/// last level is an utterance, and a batch without LoD is one. Nothing is copied.
+/// Takes the rows of a batch as frames of utterances, for decoding or training: each sequence of
+/// the last level is an utterance, and a batch without LoD is one utterance. Nothing is copied.
 ///
 /// ```
 /// use kaldera::decoding::dense_fsa_vec;

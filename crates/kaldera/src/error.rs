@@ -1,4 +1,4 @@
-//! What can go wrong between files and features, and the errors of all crates in one.
+//! Errors between files and features, and the errors of all crates in one type.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::pipeline::Shard;
 
-/// An error of the pipeline, or of any crate: `?` turns theirs into this one. Those of the pipeline
-/// say in one line which file is concerned and what helps.
+/// An error of the pipeline, or of any crate: `?` converts other errors into this one. Errors of
+/// the pipeline say in one line which file is concerned and how to proceed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,7 +35,7 @@ pub enum Error {
         path: PathBuf,
         /// The line, counted from 1.
         line: u64,
-        /// What stands there, or the beginning of it.
+        /// Text of the line, or the beginning of it.
         text: String,
     },
     /// A line of a list that is too long, or no text.
@@ -45,10 +45,10 @@ pub enum Error {
         path: PathBuf,
         /// The line, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         source: kaldi_io::lines::LineError,
     },
-    /// A line of a list with the key of one before it.
+    /// A line of a list with the key of an earlier line.
     #[error("{}:{line}: the key '{key}' stands in line {first} already: remove one of the two", path.display())]
     RepeatedLine {
         /// The list.
@@ -67,7 +67,7 @@ pub enum Error {
         path: PathBuf,
         /// The line, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// More shards than recordings.
@@ -75,29 +75,29 @@ pub enum Error {
     EmptyShard {
         /// The shard.
         shard: Shard,
-        /// How many recordings there are.
+        /// Number of recordings.
         recordings: usize,
     },
     /// There is nothing to merge.
     #[error("{}: there are no shards of it, such as {}", path.display(), Shard::new(1, 8).map_or_else(PathBuf::new, |shard| shard.path(path)).display())]
     NoShards {
-        /// The file that should be made of them.
+        /// The file that should be made of the shards.
         path: PathBuf,
     },
-    /// Shards of different runs are beside each other.
+    /// Shards of different runs are in one folder.
     #[error("{}: there are shards of {fewer} and of {more}; remove those of the run that is not meant, or name the files to merge", path.display())]
     MixedShards {
-        /// The file that should be made of them.
+        /// The file that should be made of the shards.
         path: PathBuf,
-        /// How many shards one run has.
+        /// Number of shards of one run.
         fewer: usize,
-        /// How many shards another has.
+        /// Number of shards of another run.
         more: usize,
     },
     /// A job has not ended, or has written nothing.
     #[error("{}: this shard is missing; name the files to merge to go without it", part.display())]
     MissingShard {
-        /// Its file.
+        /// File of the shard.
         part: PathBuf,
     },
     /// Two recordings would have the same name in the output.
@@ -110,7 +110,7 @@ pub enum Error {
         /// The second recording.
         second: String,
     },
-    /// The ending of an output's name does not tell its format.
+    /// An output with an unknown file extension.
     #[error("{}: the ending must tell the format: {}", path.display(), crate::pipeline::ENDINGS)]
     UnknownFormat {
         /// The output.
@@ -122,7 +122,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A recording of segments that cannot be read, which is tried once and not for each of them.
+    /// A recording of segments that cannot be read; it is tried only once, not for each segment.
     #[error(transparent)]
     OfSegments(Arc<Error>),
     /// A folder or script that cannot be read.
@@ -130,25 +130,25 @@ pub enum Error {
     Read {
         /// The folder or script.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// An output is a recording or a list of recordings, by its name or by a link.
     #[error("{} would overwrite the input {input}: write to another file", output.display())]
     Overwrite {
-        /// The output, or a file beside it: an archive has its index in a file of its own.
+        /// The output, or a file next to it: an archive has its index in a separate file.
         output: PathBuf,
-        /// The input, as it is named where it is listed.
+        /// The input, as it is named in its list.
         input: String,
     },
-    /// A key that the format of an output cannot hold, or that it holds already.
+    /// A key that the format of an output cannot hold, or that is already in it.
     #[error("{}: '{}' cannot be a key there: {reason}", path.display(), key.escape_debug())]
     Key {
         /// The output.
         path: PathBuf,
         /// The key.
         key: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// An output that cannot be written.
@@ -156,7 +156,7 @@ pub enum Error {
     Write {
         /// The output.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// More recordings than the header of a safetensors file can name.
@@ -167,51 +167,52 @@ pub enum Error {
         /// Length of the header.
         bytes: usize,
     },
-    /// A part of a recording that is not there, or too short.
+    /// A part of a recording that does not exist, or is too short.
     #[error("there is no segment from {start} s to {} in its {seconds} s, of 0.1 s or more", end.map_or_else(|| "its end".to_owned(), |end| format!("{end} s")))]
     Segment {
-        /// Where it should begin, in seconds.
+        /// Start of the part in seconds.
         start: f64,
-        /// Where it should end, in seconds; without, with the recording.
+        /// End of the part in seconds; `None` for the end of the recording.
         end: Option<f64>,
-        /// How long the recording is.
+        /// Duration of the recording.
         seconds: f32,
     },
     /// A segment of a recording that `wav.scp` does not have.
     #[error("wav.scp has no recording '{recording}', of which it should be a segment")]
     NoRecording {
-        /// Its key.
+        /// Key of the recording.
         recording: String,
     },
-    /// Normalisation by speaker without knowing the speaker.
+    /// Normalisation by speaker if the speaker is unknown.
     #[error("nothing tells who speaks: utt2spk or the manifest must, or normalise over each utterance")]
     NoSpeaker,
-    /// Normalisation over all, or over speakers, where only some utterances are known.
+    /// Normalisation over all utterances, or over speakers, if only some utterances are known.
     #[error("normalisation over {over} needs all recordings: {instead}")]
     NeedsAll {
-        /// Over what.
+        /// The unit of normalisation.
         over: &'static str,
-        /// What to do.
+        /// The remedy.
         instead: &'static str,
     },
     /// An utterance without a voiced frame.
     #[error("none of its {frames} frames is voiced: lower `vad_energy_threshold` of the VAD's options")]
     NotVoiced {
-        /// How many frames it has.
+        /// Number of frames of the utterance.
         frames: usize,
     },
     /// The run was asked to stop.
     #[error("stopped before the end, as asked")]
     Stopped,
-    /// A recording below the duration that was asked for.
+    /// A recording below the requested duration.
     #[error("{seconds} s long, which is below `min_seconds`, {min_seconds}")]
     TooShort {
         /// Its duration.
         seconds: f32,
-        /// The least duration.
+        /// Minimum duration.
         min_seconds: f32,
     },
-    /// A recording of another sample rate than the features, which nothing allows to resample.
+    /// A recording of a sample rate other than the rate of the features, if resampling is not
+    /// allowed.
     #[error(
         "waveform and config sample frequency mismatch: {found} .vs {expected} (use `samp_freq`={found}, or `resample` \
          for recordings of any rate, or `allow_{direction}sample`=true to resample the waveform as Kaldi does)"
@@ -219,9 +220,9 @@ pub enum Error {
     SampleRate {
         /// The sample rate of the recording, Hz.
         found: f32,
-        /// That of the features, Hz.
+        /// The sample rate of the features, Hz.
         expected: f32,
-        /// `up` or `down`: how it would have to be resampled.
+        /// Direction of the necessary resampling: `up` or `down`.
         direction: &'static str,
     },
     /// A recording that is shorter than a frame.
@@ -232,16 +233,16 @@ pub enum Error {
         /// Samples per second.
         samp_freq: f32,
     },
-    /// Features with NaN or infinite values, which nothing could use.
+    /// Features with NaN or infinite values.
     #[error(
         "{rows} of its {frames} rows have values that are not finite, the first is row {first} (counted from 0): samples far beyond full scale, or an option, cause that"
     )]
     NotFinite {
-        /// Rows with such a value.
+        /// Number of rows with such a value.
         rows: usize,
-        /// All rows.
+        /// Number of all rows.
         frames: usize,
-        /// The first such row.
+        /// Index of the first such row.
         first: usize,
     },
     /// A recording that cannot be read, or has no such channel or rate.
@@ -250,49 +251,49 @@ pub enum Error {
     /// A WAV file that cannot be read or written.
     #[error(transparent)]
     Wave(#[from] kaldi_io::wave::WaveError),
-    /// A table or another file of Kaldi's that cannot be opened, read or written.
+    /// A table or another Kaldi file that cannot be opened, read or written.
     #[error(transparent)]
     Io(#[from] kaldi_io::Error),
-    /// Options of features that cannot be, or audio that they cannot be computed from.
+    /// Invalid options of features, or audio from which features cannot be computed.
     #[error(transparent)]
     Feat(#[from] kaldi_feat::Error),
-    /// A text that an option of features cannot be set to.
+    /// A text that is no value of an option of features.
     #[error(transparent)]
     Option(#[from] kaldi_feat::options::OptionError),
     /// Vectors and matrices that do not fit each other.
     #[error(transparent)]
     Matrix(#[from] kaldi_matrix::Error),
-    /// Bytes that are no vector or matrix of Kaldi's.
+    /// Bytes that are no Kaldi vector or matrix.
     #[error(transparent)]
     Codec(#[from] kaldi_matrix::codec::CodecError),
-    /// What `recurrent` refuses.
+    /// An error of `recurrent`.
     #[error(transparent)]
     Recurrent(#[from] recurrent::Error),
-    /// What the losses refuse.
+    /// An error of the losses.
     #[error(transparent)]
     Losses(#[from] kaldera_losses::Error),
-    /// What `lod` refuses.
+    /// An error of `lod`.
     #[error(transparent)]
     Lod(#[from] lod::Error),
-    /// What `ragged-core` refuses, such as a text that is no ragged tensor.
+    /// An error of `ragged-core`, such as a text that is no ragged tensor.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
-    /// What `tensor-strided` refuses, such as a text that is no index.
+    /// An error of `tensor-strided`, such as a text that is no index.
     #[error(transparent)]
     Tensor(#[from] tensor_strided::Error),
     /// A `.npy` file that cannot be read or written.
     #[error(transparent)]
     Npy(#[from] tensor_strided::npy::NpyError),
-    /// An FSA that cannot be, or what cannot be asked of it.
+    /// An invalid FSA, or an invalid operation on an FSA.
     #[error(transparent)]
     Fsa(#[from] fsa::Error),
-    /// What a decoder of speech, an alignment or a scoring refuses.
+    /// An error of a speech decoder, an alignment or a scoring.
     #[error(transparent)]
     Recognition(#[from] kaldera_decoder::Error),
-    /// What an acoustic network refuses.
+    /// An error of an acoustic network.
     #[error(transparent)]
     Network(#[from] kaldera_network::Error),
-    /// A recording whose transcript is not known.
+    /// A recording with an unknown transcript.
     #[error("there is no transcript of {utterance}")]
     NoTranscript {
         /// The utterance.
@@ -305,7 +306,7 @@ pub enum Error {
         path: PathBuf,
         /// The key, with a dot after the name of its table.
         key: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// A model whose description cannot be read.
@@ -313,7 +314,7 @@ pub enum Error {
     ModelFile {
         /// The description.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// A text that is no FSA.
@@ -336,7 +337,7 @@ impl From<tensor_strided::ParseError> for Error {
     }
 }
 
-/// What the system refuses: a file that is not there, say.
+/// Converts an error of the system, such as a missing file.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         Self::Io(error.into())

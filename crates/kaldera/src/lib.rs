@@ -1,4 +1,4 @@
-//! Kaldera: a speech toolkit in Rust. One dependency, the crates below it under short names.
+//! Kaldera: a speech toolkit in Rust. One dependency, with the crates below it under short names.
 //!
 //! ```text
 //!   kaldera     pipeline: recordings -> features; recognizer: recordings -> words        (this crate)
@@ -17,8 +17,8 @@
 //!      +--- base     SIMD, vectorised mathematics, random numbers
 //! ```
 //!
-//! Each of them can be used alone, and none needs a system library unless the feature `openblas` is
-//! on.
+//! Each crate can be used on its own, and none needs a system library unless the feature `openblas`
+//! is on.
 //!
 //! From the files of a folder to features, on all processors:
 //!
@@ -40,7 +40,7 @@
 //! # Ok::<(), kaldera::Error>(())
 //! ```
 //!
-//! Of one file, without a pipeline:
+//! From one file, without a pipeline:
 //!
 //! ```no_run
 //! use kaldera::prelude::*;
@@ -54,7 +54,8 @@
 //! # Coming from Kaldi
 //! | there | here |
 //! |---|---|
-//! | `compute-fbank-feats`, `paste-feats`, `apply-cmvn`, `add-deltas`, ... over a data folder | [`pipeline::Pipeline`] |
+//! | `compute-fbank-feats`, `paste-feats` over a data folder | [`pipeline::Pipeline`] |
+//! | `apply-cmvn`, `add-deltas`, ... over a data folder | [`pipeline::Pipeline`] |
 //! | `split_data_dir.sh`, `cat feats.*.scp` | [`pipeline::Inputs::shard`], [`pipeline::merge`] |
 //! | `Fbank`, `Mfcc`, `OfflineFeatureTpl` | [`feat::Fbank`], [`feat::Mfcc`], [`feat::Extractor`] |
 //! | `SequentialTableReader`, `RandomAccessTableReader`, `TableWriter` | [`io::table`] |
@@ -64,9 +65,9 @@
 //! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and
 //! [`ragged::Ragged`]; the crate has a table of names. `Fsa` and `FsaVec` are [`fsa::Fsa`] and
 //! [`fsa::FsaVec`], with their attributes [`fsa::Graph`]; `ctc_loss` and `rnnt_loss` are in
-//! [`losses`]. Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], with a table of names too;
-//! `dynamic_lstm` and `dynamic_gru` are in [`recurrent`]. Coming from PyTorch: `nn.LSTM` and its
-//! like over packed sequences are [`recurrent::Stack`].
+//! [`losses`]. Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], also with a table of names;
+//! `dynamic_lstm` and `dynamic_gru` are in [`recurrent`]. Coming from PyTorch: `nn.LSTM` and
+//! similar modules over packed sequences are [`recurrent::Stack`].
 //!
 //! # Features
 //! | feature | effect |
@@ -77,12 +78,13 @@
 //! | `pure` | faer, only Rust, under [`matrix`] |
 //! | `serde` | serialisation of options, matrices and ragged tensors |
 //! | `onnx` | models whose network is an ONNX file, on a runtime in pure Rust |
-//! | `ort` | the same on ONNX Runtime, where a model asks for it; its library is loaded at run time |
-//! | `symphonia` | FLAC, MP3 and Ogg Vorbis, in [`pipeline`] and [`Recording`] (under the MPL-2.0); other formats need no feature |
+//! | `ort` | the same on ONNX Runtime, if a model asks for it; its library is loaded at run time |
+//! | `symphonia` | FLAC, MP3 and Ogg Vorbis, in [`pipeline`] and [`Recording`] (MPL-2.0) |
 //! | `opus` | Ogg Opus, there too |
 //!
-//! Without `openblas` and `pure` only decompositions are missing: extraction, tables, recurrent
-//! networks and FSAs need neither.
+//! Formats of audio other than the ones of `symphonia` and `opus` need no feature. Without
+//! `openblas` and `pure` only decompositions are missing: extraction, tables, recurrent networks
+//! and FSAs need neither.
 
 #![forbid(unsafe_code)]
 
@@ -103,7 +105,7 @@ pub use kaldi_feat as feat;
 pub use kaldi_io as io;
 pub use kaldi_matrix as matrix;
 pub use lod;
-/// The version of `ndarray` whose arrays this crate takes and gives.
+/// The version of `ndarray` whose arrays this crate takes and returns.
 ///
 /// ```
 /// use kaldera::ndarray::Array2;
@@ -133,10 +135,10 @@ pub use error::Error;
 pub use kaldera_audio::Recording;
 pub use recognizer::Recognizer;
 
-/// What most programs need of every crate: `use kaldera::prelude::*;`.
+/// The names that most programs need of every crate: `use kaldera::prelude::*;`.
 ///
-/// Names that a program has of its own, or from elsewhere, are left out: the arcs of an FSA are
-/// [`fsa::Arc`].
+/// Names that programs often define themselves, or import from elsewhere, are left out: the arcs of
+/// an FSA are [`fsa::Arc`].
 pub mod prelude {
     pub use crate::Error;
     pub use crate::base::Real;
@@ -159,7 +161,7 @@ pub mod prelude {
     pub use crate::tensor::{Tensor, TensorView, TensorViewMut};
 }
 
-/// What threads may share.
+/// Types that threads may share.
 const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Error>();

@@ -1,4 +1,4 @@
-//! From recordings to words: a model in a folder, and what recognises with it.
+//! From recordings to words: a model in a folder, and its recognisers.
 //!
 //! ```text
 //!   model folder: model.toml, tokens, network, perhaps graph, lexicon, language model
@@ -91,10 +91,10 @@ pub struct Recognizer {
 }
 
 impl Recognizer {
-    /// A recogniser of these parts. The front end's rows are the network's inputs, and the network's
-    /// outputs the decoder's tokens (of a transducer, the joiner's inputs). Frames are as long as the
-    /// front end and the network's subsampling make them. Audio of another rate than the front end's
-    /// is resampled if its options allow that.
+    /// Creates a recogniser from these parts. The front end's rows are the network's inputs, and
+    /// the network's outputs are the decoder's tokens (for a transducer, the joiner's inputs). The
+    /// front end and the network's subsampling determine the length of frames. Audio with a rate
+    /// other than the front end's is resampled if its options allow that.
     ///
     /// ```
     /// use kaldera::feat::{FbankOptions, FeatureOptions, FrontEnd, FrontEndOptions};
@@ -129,7 +129,7 @@ impl Recognizer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Network`] if the network takes rows of another width than the front end's, and for
+    /// [`Error::Network`] if the network takes rows of a width other than the front end's, and for
     /// a subsampling of 0; [`Error::Recognition`] if its outputs are not the decoder's.
     pub fn new(
         front_end: kaldi_feat::FrontEnd,
@@ -160,16 +160,16 @@ impl Recognizer {
         Ok(Self { front_end, network, decoder, topology, times, files: vec![], resampling_told })
     }
 
-    /// The model of a folder, with the options of decoding that its description has.
+    /// Opens the model of a folder, with the options of decoding in its description.
     ///
     /// # Errors
-    /// [`Error::ModelFile`] and [`Error::ModelKey`] with the file and the key that are wrong;
-    /// [`Error::Network`] for weights that do not fit the description.
+    /// [`Error::ModelFile`] and [`Error::ModelKey`] with the wrong file and key; [`Error::Network`]
+    /// for weights that do not fit the description.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(folder, |options| options)
     }
 
-    /// As [`open`](Self::open), with other options of decoding: `change` gets those of the
+    /// As [`open`](Self::open), with other options of decoding: `change` gets the options of the
     /// description.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl Recognizer {
     }
 
     /// As [`open_with`](Self::open_with), for a folder whose description names files outside it.
-    /// Only for descriptions of your own: such a file may be any that you can read.
+    /// Use it only for descriptions of your own: such a file may be any that you can read.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -208,48 +208,50 @@ impl Recognizer {
         Ok(Self { files: model.files()?, topology: model.topology(), ..recognizer })
     }
 
-    /// The files that it was read from: what decides its words, and what no output may replace.
+    /// Returns the files that the model was read from. They determine its words, and no output may
+    /// replace them.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// The network's tokens.
+    /// Returns the network's tokens.
     pub fn vocabulary(&self) -> &Vocabulary {
         self.decoder.vocabulary()
     }
 
-    /// How long the frames of the network's output are.
+    /// Returns the length of frames of the network's output.
     pub fn times(&self) -> &FrameTimes {
         &self.times
     }
 
-    /// Samples per second that the model was trained for; audio of another rate is resampled. None
-    /// for log-probabilities from an archive.
+    /// Returns the sample rate that the model was trained for; audio of another rate is resampled.
+    /// `None` for log-probabilities from an archive.
     pub fn samp_freq(&self) -> Option<f32> {
         self.front_end.samp_freq()
     }
 
-    /// Whether the model is a transducer, which has no log-probabilities of frames.
+    /// Returns `true` for a transducer, which has no log-probabilities of frames.
     pub fn is_transducer(&self) -> bool {
         self.decoder.transducer().is_some()
     }
 
-    /// How many hypotheses there are of an utterance, if there are so many.
+    /// Returns the maximum number of hypotheses of an utterance.
     pub fn n_best(&self) -> usize {
         self.decoder.n_best()
     }
 
-    /// Whether utterances are known by their keys alone, as log-probabilities from an archive are.
+    /// Returns `true` if utterances are only known by their keys, as log-probabilities from an
+    /// archive.
     pub(crate) fn by_key(&self) -> bool {
         self.network.num_inputs().is_none()
     }
 
-    /// The words of an utterance of one channel; its key is the name in the result and in errors.
-    /// Audio that is shorter than a frame has none. Words have the times at which they are
-    /// [heard](Loudness), tokens those of their frames.
+    /// Returns the words of an utterance of one channel. Its key is its name in the result and in
+    /// errors. Audio that is shorter than a frame has no words. Words have the times at which they
+    /// are [heard](Loudness), tokens the times of their frames.
     ///
     /// # Errors
-    /// What the features, the network and the decoder refuse.
+    /// Errors of the features, the network and the decoder.
     pub fn transcribe(&self, audio: &Audio<'_>) -> Result<Recognition, Error> {
         let mut found = self.transcribe_frames(audio)?;
         self.widen(&self.loudness(audio), &mut found);
@@ -262,11 +264,11 @@ impl Recognizer {
         self.decode_rows(audio.key, rows.values())
     }
 
-    /// How loud audio is over time.
+    /// Returns the loudness of audio over time.
     fn loudness(&self, audio: &Audio<'_>) -> Loudness {
         let mut loudness = Loudness::new(audio.samp_freq);
         match audio.samples {
-            // Nobody asks.
+            // It is not used.
             _ if !self.has_peaks() => {}
             Samples::F32(samples) => loudness.accept(samples),
             samples => loudness.accept(&samples.to_f32()),
@@ -274,8 +276,8 @@ impl Recognizer {
         loudness
     }
 
-    /// Whether words are longer than the frames that the network has them in: not with the frames of
-    /// an archive, which are not those of the audio, nor where each frame belongs to a token.
+    /// Returns `true` if words are longer than their frames in the network. They are not for an
+    /// archive, whose frames are not the frames of the audio, nor if each frame belongs to a token.
     fn has_peaks(&self) -> bool {
         self.topology == Topology::Ctc && !self.by_key()
     }
@@ -291,7 +293,7 @@ impl Recognizer {
     /// them, without padding.
     ///
     /// # Errors
-    /// As [`transcribe`](Self::transcribe), for the first utterance that has one.
+    /// As [`transcribe`](Self::transcribe), for the first utterance that fails.
     pub fn transcribe_batch(&self, audio: &[Audio<'_>]) -> Result<Vec<Recognition>, Error> {
         let rows = self.network_rows(audio)?;
         let of_one = |(audio, values): (&Audio<'_>, &[f32])| {
@@ -302,10 +304,11 @@ impl Recognizer {
         audio.iter().zip(rows.sequences()).map(of_one).collect()
     }
 
-    /// The network's log-probabilities of utterances: `[frames, tokens]`, a sequence for each.
+    /// Returns the network's log-probabilities of utterances: `[frames, tokens]`, one sequence for
+    /// each.
     ///
     /// # Errors
-    /// What the features and the network refuse; [`Error::ModelFile`] for a
+    /// Errors of the features and the network; [`Error::ModelFile`] for a
     /// [transducer](Self::is_transducer).
     pub fn log_probs(&self, audio: &[Audio<'_>]) -> Result<LodTensor<f32>, Error> {
         self.refuse_transducer()?;
@@ -320,12 +323,13 @@ impl Recognizer {
         }
     }
 
-    /// The error of a description that does not allow what was asked for.
+    /// Returns the error of a description that does not allow an operation.
     fn refused(&self, reason: &str) -> Error {
         Error::ModelFile { path: self.files.first().cloned().unwrap_or_default(), reason: reason.to_owned() }
     }
 
-    /// The network's output of utterances: log-probabilities, or the rows of a transducer's encoder.
+    /// Returns the network's output of utterances: log-probabilities, or the rows of a transducer's
+    /// encoder.
     fn network_rows(&self, audio: &[Audio<'_>]) -> Result<LodTensor<f32>, Error> {
         let (mut lengths, mut values) = (Vec::with_capacity(audio.len()), vec![]);
         for audio in audio {
@@ -337,34 +341,34 @@ impl Recognizer {
         Ok(self.network.log_probs(&Batch::new(&names, &rows)?)?)
     }
 
-    /// The words for log-probabilities, row by row.
+    /// Returns the words for log-probabilities, row by row.
     ///
     /// # Errors
-    /// What the decoder refuses; [`Error::ModelFile`] for a [transducer](Self::is_transducer).
+    /// Errors of the decoder; [`Error::ModelFile`] for a [transducer](Self::is_transducer).
     pub fn decode(&self, utterance: &str, log_probs: &[f32]) -> Result<Recognition, Error> {
         self.refuse_transducer()?;
         self.decode_rows(utterance, log_probs)
     }
 
-    /// The words for rows of the network's output.
+    /// Returns the words for rows of the network's output.
     fn decode_rows(&self, utterance: &str, rows: &[f32]) -> Result<Recognition, Error> {
         self.decoder.decode(utterance, rows, self.network.num_outputs())
     }
 
-    /// Where the words of a transcript are in an utterance. Of the spellings of a word, the one that
-    /// fits best counts; a separator may stand between words and at both ends. Of a transducer the
-    /// first spelling counts; the separator, if there is one, stands between words, not at the ends.
+    /// Aligns the words of a transcript with an utterance. The best fitting spelling of a word is
+    /// used; a separator may stand between words and at both ends. For a transducer the first
+    /// spelling is used; the separator, if there is one, stands between words, not at the ends.
     /// Times are as in [`transcribe`](Self::transcribe).
     ///
     /// # Errors
     /// [`Error::Recognition`] for a word that the tokens cannot spell, and for an utterance that is
-    /// too short for its transcript; what the features and the network refuse.
+    /// too short for its transcript; errors of the features and the network.
     #[doc(alias = "forced alignment")]
     pub fn align(&self, audio: &Audio<'_>, transcript: &str) -> Result<Vec<Segment>, Error> {
         Ok(self.align_recording(audio, transcript)?.0)
     }
 
-    /// The words of [`align`](Self::align), within the audio, and how many frames there are.
+    /// Returns the words of [`align`](Self::align), within the audio, and the number of frames.
     fn align_recording(&self, audio: &Audio<'_>, transcript: &str) -> Result<(Vec<Segment>, usize), Error> {
         let (mut words, num_frames) = self.align_frames(audio, transcript)?;
         if !self.by_key() {
@@ -376,7 +380,7 @@ impl Recognizer {
         Ok((words, num_frames))
     }
 
-    /// Words with the times of their frames, and how many frames there are.
+    /// Returns words with the times of their frames, and the number of frames.
     fn align_frames(&self, audio: &Audio<'_>, transcript: &str) -> Result<(Vec<Segment>, usize), Error> {
         let rows = self.network_rows(std::slice::from_ref(audio))?;
         let words = transcript.split_whitespace().map(|word| self.decoder.spelled(word));
@@ -392,16 +396,17 @@ impl Recognizer {
         Ok((align_words(&log_probs, &words, &options, &self.times)?.words, rows.num_rows()))
     }
 
-    /// A stream of an utterance with samples of this rate, which shares the recognizer.
+    /// Creates a stream of an utterance with samples of this rate, which shares the recognizer.
     ///
     /// # Errors
-    /// [`Error::ModelFile`] for a model that has no features; a rate that cannot be resampled.
+    /// [`Error::ModelFile`] for a model without features; an error for a rate that cannot be
+    /// resampled.
     pub fn stream(self: &Arc<Self>, utterance: &str, samp_freq: f32) -> Result<RecognizerStream, Error> {
         self.tell_resampling(samp_freq);
         RecognizerStream::new(Arc::clone(self), utterance, samp_freq)
     }
 
-    /// Says once that audio is resampled.
+    /// Warns once that audio is resampled.
     fn tell_resampling(&self, samp_freq: f32) {
         let Some(expected) = self.samp_freq().filter(|&expected| expected != samp_freq) else { return };
         if !self.resampling_told.swap(true, Ordering::Relaxed) {

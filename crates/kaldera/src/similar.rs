@@ -1,10 +1,10 @@
 //! Suggestions for names that are misspelt.
 
-/// From here on, names are like each other: 0 is not at all, 1 is the same.
+/// Similarity from which names are alike: 0 is not at all, 1 is equal.
 const SIMILAR: f64 = 0.85;
 
-/// `; did you mean 'x'?` for the candidate most like what was typed, and nothing if none is like
-/// it.
+/// Returns `; did you mean 'x'?` for the candidate most similar to `typed`, or an empty text if
+/// none is similar.
 ///
 /// ```
 /// assert_eq!(kaldera::similar::did_you_mean("fbnak", ["mfcc", "fbank"]), "; did you mean 'fbank'?");
@@ -16,7 +16,7 @@ pub fn did_you_mean<'c>(typed: &str, candidates: impl IntoIterator<Item = &'c st
     }
 }
 
-/// The candidate most like what was typed, or the only one that has it between its hyphens.
+/// Returns the candidate most similar to `typed`, or the only one with `typed` between its hyphens.
 pub fn most_similar<'c>(typed: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let typed = typed.replace('_', "-");

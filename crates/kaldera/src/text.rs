@@ -1,5 +1,5 @@
-//! The door of texts: what gzip has compressed is uncompressed, up to a limit; a byte order mark is
-//! skipped, UTF-16 is named.
+//! Reader of texts: gzip is uncompressed, up to a limit; a byte order mark is skipped; UTF-16 is
+//! reported.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -9,22 +9,21 @@ use flate2::read::MultiGzDecoder;
 use fsa::Limits;
 use kaldera_base::text::from_utf8;
 
-/// The first bytes of what gzip has compressed.
+/// The first bytes of gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes that come out of gzip, however few go in.
+/// Number of bytes that gzip may always produce.
 const FREE: u64 = 1 << 25;
 
-/// Bytes that may come out beyond that for each that goes in. Manifests of lhotse, whose lines
-/// resemble each other, have 30.
+/// Number of bytes that may be produced for each byte read, if that is more than `FREE`. Manifests
+/// of lhotse, whose lines are similar, have 30.
 const SWELLING: u64 = 100;
 
-/// A reader of what `input` gives, uncompressed if it begins as gzip does. Of gzip, 32 MiB may come
-/// out, or 100 bytes for each that has gone in: no text needs more, but files that are made to fill
-/// the memory do.
+/// Returns a reader of `input`, uncompressed if it begins as gzip does. Gzip may produce 32 MiB, or
+/// 100 bytes for each byte read: no text needs more, but files that are made to fill the memory do.
 ///
 /// # Errors
-/// Those of `input`. The reader's errors tell what exceeds the limit.
+/// Errors of `input`. The reader's errors say which limit is exceeded.
 pub fn uncompressed<'r>(mut input: impl Read + 'r) -> io::Result<Box<dyn BufRead + 'r>> {
     let mut start = Vec::new();
     input.by_ref().take(GZIP.len() as u64).read_to_end(&mut start)?;
@@ -38,10 +37,10 @@ pub fn uncompressed<'r>(mut input: impl Read + 'r) -> io::Result<Box<dyn BufRead
     })
 }
 
-/// All bytes of what `input` gives, [uncompressed]. They fit in half of the memory.
+/// Returns all bytes of `input`, [uncompressed]. They fit in half of the memory.
 ///
 /// # Errors
-/// Those of `input`; an error for more bytes.
+/// Errors of `input`; an error for more bytes.
 pub fn read_bytes(input: impl Read) -> io::Result<Vec<u8>> {
     let (mut bytes, limit) = (Vec::new(), Limits::half_of_memory());
     uncompressed(input)?.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
@@ -51,7 +50,7 @@ pub fn read_bytes(input: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text that `input` gives, [uncompressed] and without a byte order mark.
+/// Returns the text of `input`, [uncompressed] and without a byte order mark.
 ///
 /// ```
 /// assert_eq!(kaldera::text::read("\u{feff}one two\n".as_bytes())?, "one two\n");
@@ -59,12 +58,12 @@ pub fn read_bytes(input: impl Read) -> io::Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// As [`read_bytes`]; an error with the line for what is not UTF-8.
+/// As [`read_bytes`]; an error with the line for bytes that are not UTF-8.
 pub fn read(input: impl Read) -> io::Result<String> {
     from_utf8(read_bytes(input)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// The text of a file, as [`read`].
+/// Returns the text of a file, as [`read`].
 ///
 /// # Errors
 /// As [`read`].
@@ -72,7 +71,7 @@ pub fn read_file(path: impl AsRef<Path>) -> io::Result<String> {
     read(File::open(path)?)
 }
 
-/// A reader that counts.
+/// A reader that counts bytes.
 struct Counted<R> {
     input: R,
     bytes: u64,
@@ -86,7 +85,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// What gzip gives, up to a limit.
+/// Output of gzip, up to a limit.
 struct Limited<R> {
     decoder: MultiGzDecoder<Counted<R>>,
     bytes: u64,

@@ -1,25 +1,27 @@
 //! The best path through a trellis, in bounded memory.
 
-/// States, and how their scores go on from one frame to the next.
+/// States, and the update of their scores from one frame to the next.
 pub(super) trait Trellis {
-    /// The scores of all states before the first frame.
+    /// Returns the scores of all states before the first frame.
     fn start(&self) -> Vec<f64>;
-    /// The scores after a frame, from those before it.
+    /// Computes the scores after a frame from the scores before it.
     fn step(&mut self, frame: usize, from: &[f64], to: &mut [f64]);
-    /// The state from which the best path came into `state`, by the scores before the frame.
+    /// Returns the state from which the best path came into `state`, by the scores before the
+    /// frame.
     fn origin(&self, state: usize, from: &[f64]) -> usize;
-    /// The best state in which a path may end; none if all have probability 0.
+    /// Returns the best state in which a path may end; `None` if all have probability 0.
     fn end(&self, scores: &[f64]) -> Option<usize>;
 }
 
-/// Into how many blocks at most frames are divided whose scores do not fit; blocks that do not fit
-/// either are divided again.
+/// Maximum number of blocks into which frames are divided if their scores do not fit. Blocks that
+/// do not fit either are divided again.
 const BLOCKS: usize = 256;
 
-/// For each frame the state of the best path. The scores of all frames are kept if they fit into
-/// `max_bytes`; otherwise those at the beginnings of blocks of frames, from which each block is computed
-/// again, last one first, and in the same way. With `L` levels of blocks, a frame is computed `L + 1`
-/// times, and the beginnings take `L` times `BLOCKS` rows of scores beside `max_bytes`.
+/// Returns the state of the best path for each frame. The scores of all frames are kept if they fit
+/// into `max_bytes`. Otherwise only the scores at the beginnings of blocks of frames are kept; each
+/// block is computed again from them, last one first, and in the same way. With `L` levels of
+/// blocks, a frame is computed `L + 1` times, and the beginnings take `L` times `BLOCKS` rows of
+/// scores in addition to `max_bytes`.
 pub(super) fn best_states(trellis: &mut impl Trellis, num_frames: usize, max_bytes: usize) -> Option<Vec<usize>> {
     let start = trellis.start();
     let states = start.len();

@@ -7,27 +7,27 @@ use kaldera_base::setters;
 use crate::align::write::millis;
 use crate::result::Segment;
 
-/// How words become captions. A caption ends before a pause, and before the word that would make it
-/// too long.
+/// Rules by which words become captions. A caption ends before a pause, and before the word that
+/// would make it too long.
 ///
-/// The defaults are what guides for subtitles in English ask for: two lines of 42 characters, 5/6 s
-/// to 7 s (Netflix, Timed Text Style Guide, "General Requirements"; the BBC's guidelines have 37 to 42
-/// characters, and two lines). They say no more of pauses than that a caption belongs to its speech;
-/// 1 s is longer than the pauses within a sentence.
+/// The defaults follow guides for subtitles in English: two lines of 42 characters, 5/6 s to 7 s
+/// (Netflix, Timed Text Style Guide, "General Requirements"; the BBC's guidelines have 37 to 42
+/// characters, and two lines). Of pauses they only say that a caption belongs to its speech; 1 s is
+/// longer than the pauses within a sentence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct CaptionOptions {
-    /// Characters of a line. A longer word has a line for itself.
+    /// Maximum number of characters of a line. A longer word has a line for itself.
     pub line_length: usize,
-    /// Lines of a caption.
+    /// Maximum number of lines of a caption.
     pub lines: usize,
-    /// No caption is shown for longer, in seconds.
+    /// Longest time for which a caption is shown, in seconds.
     pub max_seconds: f64,
-    /// A caption is shown for so many seconds, unless the next one begins earlier.
+    /// Shortest time for which a caption is shown, in seconds, unless the next one begins earlier.
     pub min_seconds: f64,
-    /// Between words that are so many seconds apart a new caption begins.
+    /// Pause between words after which a new caption begins, in seconds.
     pub pause_seconds: f64,
 }
 
@@ -68,11 +68,11 @@ impl CaptionOptions {
     }
 }
 
-/// Writes SubRip subtitles of segments in the order of their times; those without a text are left
-/// out. SubRip has no escapes: what is in angle brackets is taken for formatting by players.
+/// Writes SubRip subtitles of segments in the order of their times. Segments without a text are
+/// left out. SubRip has no escapes: players take text in angle brackets for formatting.
 ///
 /// # Errors
-/// Those of the writer; [`io::ErrorKind::InvalidInput`] for a time that is not finite, and for
+/// Errors of the writer; [`io::ErrorKind::InvalidInput`] for a time that is not finite, and for
 /// options that contradict each other.
 pub fn write_srt(writer: &mut dyn Write, segments: &[Segment], options: &CaptionOptions) -> io::Result<()> {
     for (number, Caption { start, end, text }) in (1..).zip(captions(segments, options)?) {
@@ -81,8 +81,8 @@ pub fn write_srt(writer: &mut dyn Write, segments: &[Segment], options: &Caption
     Ok(())
 }
 
-/// Writes WebVTT subtitles of segments in the order of their times; those without a text are left
-/// out.
+/// Writes WebVTT subtitles of segments in the order of their times. Segments without a text are
+/// left out.
 ///
 /// # Errors
 /// As [`write_srt`].
@@ -95,14 +95,15 @@ pub fn write_vtt(writer: &mut dyn Write, segments: &[Segment], options: &Caption
     Ok(())
 }
 
-/// Times in milliseconds, and lines without an empty one among them.
+/// A caption with its times in milliseconds; no line of its text is empty.
 struct Caption {
     start: u64,
     end: u64,
     text: String,
 }
 
-/// A caption lasts a millisecond at least, as WebVTT asks, and ends before the next one begins.
+/// Makes captions. Each lasts at least a millisecond, as WebVTT asks, and ends before the next one
+/// begins.
 fn captions(segments: &[Segment], options: &CaptionOptions) -> io::Result<Vec<Caption>> {
     options.check()?;
     let pause = millis(options.pause_seconds.min(f64::MAX))?;
@@ -133,7 +134,7 @@ fn captions(segments: &[Segment], options: &CaptionOptions) -> io::Result<Vec<Ca
             last.end = last.end.max(end);
             (width, lines) = if fits { (width + 1 + own, lines) } else { (own, lines + 1) };
         } else {
-            // Segments that overlap follow each other here.
+            // Segments that overlap are put one after the other.
             let start = start.max(all.last().map_or(0, |last| last.start.saturating_add(1)));
             all.push(Caption { start, end: end.max(start), text: words });
             (width, lines) = (own, 1);
@@ -148,7 +149,7 @@ fn captions(segments: &[Segment], options: &CaptionOptions) -> io::Result<Vec<Ca
     Ok(all)
 }
 
-/// `HH:MM:SS` and milliseconds.
+/// Formats a time as `HH:MM:SS` and milliseconds.
 fn clock(millis: u64, point: char) -> String {
     let (hours, minutes, seconds) = (millis / 3_600_000, millis / 60_000 % 60, millis / 1000 % 60);
     format!("{hours:02}:{minutes:02}:{seconds:02}{point}{:03}", millis % 1000)

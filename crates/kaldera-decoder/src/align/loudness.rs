@@ -1,44 +1,48 @@
-//! From the frames in which a network has a word to the stretch in which it is heard.
+//! From the frames of a word's peak to the time in which the word is heard.
 
 use std::ops::Range;
 
 use crate::result::Segment;
 
-/// Steps of loudness in a second.
+/// Steps of loudness per second.
 const STEPS_PER_SECOND: f32 = 100.0;
 
-/// Quiet is what lies below this part of the way, in dB, from the floor up to the loudest step of a
-/// word; so much above the floor at least, and so much below the loudest step.
+/// A step is quiet if its level is below this part of the way, in dB, from the floor up to the
+/// loudest step of a word. The limit is at least `ABOVE_FLOOR` above the floor and at least
+/// `BELOW_TOP` below the loudest step.
 const QUIET: f64 = 0.15;
 const ABOVE_FLOOR: f64 = 3.0;
 const BELOW_TOP: f64 = 10.0;
 
-/// The floor is no more than this below the loudest step, in dB.
+/// Maximum distance of the floor from the loudest step, in dB.
 const DEEPEST: f64 = 60.0;
 
-/// The floor is the level that this part of the steps does not reach.
+/// One in this many steps is below the floor.
 const FLOOR_PART: usize = 10;
 
-/// Steps: the reach of the floor on both sides of a word, and that of its loudest step; the
-/// shortest pause, as long as the closure of most stops; the most that a word is widened by.
+/// Numbers of steps: the reach of the floor on both sides of a word; the reach of its loudest step;
+/// the shortest pause, as long as the closure of most stops; the most that a word is widened by.
 const FLOOR_REACH: usize = 1000;
 const TOP_REACH: usize = 30;
 const PAUSE: usize = 8;
 const MOST: usize = 100;
 
-/// How loud an utterance is over time, by which its words get the times at which they are heard.
+/// Loudness of an utterance over time, which gives words the times at which they are heard.
 ///
-/// A CTC network has most words in a few frames, its peaks, wherever these are within the word: their
+/// A CTC network emits most words in a few frames, their peaks, anywhere within the word. Their
 /// times are too short, mostly at the end. [`widen`](Self::widen) makes a word as long as the sound
 /// around its peak, by these rules:
 ///
 /// - Loudness is the mean of the squared samples of 10 ms, in dB.
-/// - The floor is the level that a tenth of the steps does not reach within 10 s of the word; digital
-///   silence does not count, and it is at most 60 dB below the loudest step within 0.3 s of the word.
-/// - A word is quiet below the floor and 15 % of the way from there to its loudest step: at least 3 dB
-///   above the one, at least 10 dB below the other. A pause is 80 ms or more that are quiet.
-/// - A word ends where the first pause after its peak begins, and begins where the last pause before it
-///   ends. Two words without a pause between them meet in the quietest step between their peaks.
+/// - The floor is the level that a tenth of the steps within 10 s of the word does not reach.
+///   Digital silence does not count. The floor is at most 60 dB below the loudest step within 0.3 s
+///   of the word.
+/// - A word is quiet below a limit: the floor and 15 % of the way from there to its loudest step,
+///   at least 3 dB above the floor and at least 10 dB below the loudest step. A pause is 80 ms or
+///   more that are quiet.
+/// - A word ends where the first pause after its peak begins. It begins where the last pause before
+///   its peak ends. Two words without a pause between them meet in the quietest step between their
+///   peaks.
 /// - At most 1 s is added at either side, and nothing beyond the ends of the samples.
 ///
 /// ```
@@ -57,17 +61,17 @@ const MOST: usize = 100;
 #[derive(Debug, Clone)]
 pub struct Loudness {
     samp_freq: f32,
-    /// Samples of a step.
+    /// Number of samples of a step.
     step: usize,
-    /// The mean of the squared samples of each step.
+    /// Mean of the squared samples of each step.
     powers: Vec<f32>,
-    /// The sum of those of the last step, which is not complete, and how many they are.
+    /// Sum of the squared samples of the last, incomplete step, and the number of these samples.
     sum: f64,
     count: usize,
 }
 
 impl Loudness {
-    /// Of no samples yet, which have this rate in Hz.
+    /// Creates a `Loudness` without samples. `samp_freq` is the rate of the samples in Hz.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of samples, which saturates")]
     pub fn new(samp_freq: f32) -> Self {
         Self { samp_freq, step: ((samp_freq / STEPS_PER_SECOND) as usize).max(1), powers: vec![], sum: 0.0, count: 0 }
@@ -77,7 +81,7 @@ impl Loudness {
     pub fn accept(&mut self, mut samples: &[f32]) {
         while !samples.is_empty() {
             let part = samples.split_off(..(self.step - self.count).min(samples.len())).unwrap_or_default();
-            // One after the other: chunks give what the whole gives.
+            // Summed one by one, so that chunks give the same sums as the whole.
             self.sum = part.iter().fold(self.sum, |sum, &sample| sum + f64::from(sample).powi(2));
             self.count += part.len();
             if self.count == self.step {
@@ -87,8 +91,8 @@ impl Loudness {
         }
     }
 
-    /// Forgets the samples that no word after so many seconds depends on, and returns how many seconds
-    /// of them are gone: the rest counts from there.
+    /// Drops the samples on which no word after `seconds` depends, and returns their duration in
+    /// seconds. Later times count from there.
     #[expect(clippy::cast_precision_loss, reason = "utterances have fewer than 2^53 samples")]
     pub fn forget_before(&mut self, seconds: f64) -> f64 {
         let steps = self.steps(seconds).saturating_sub(FLOOR_REACH).min(self.powers.len());
@@ -96,14 +100,14 @@ impl Loudness {
         (steps * self.step) as f64 / f64::from(self.samp_freq)
     }
 
-    /// The mean of the squared samples of the last step.
+    /// Returns the mean of the squared samples of the last step.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a mean of a few samples")]
     fn mean(&self) -> f32 {
         (self.sum / self.count.max(1) as f64) as f32
     }
 
-    /// Gives words the times at which they are heard; their [`peak`](Segment::peak) has those of their
-    /// frames. Words are in the order of their times. O(steps + words).
+    /// Gives words the times at which they are heard; their [`peak`](Segment::peak) gets the times
+    /// of their frames. Words are in the order of their times. O(steps + words).
     #[expect(clippy::cast_precision_loss, reason = "utterances have fewer than 2^53 samples")]
     pub fn widen(&self, words: &mut [Segment]) {
         let mut powers = self.powers.clone();
@@ -114,7 +118,7 @@ impl Loudness {
         let seconds = |at: f64| (at * self.step as f64 / f64::from(self.samp_freq)).min(length);
         let levels: Vec<f64> = powers.iter().map(|&power| 10.0 * f64::from(power).log10()).collect();
         let step_of = |seconds: f64| self.steps(seconds).min(levels.len());
-        // Of words that were widened before, too.
+        // Words that were widened before keep their peaks.
         let peak = |word: &Segment| word.peak.clone().unwrap_or(word.start..word.end);
         let peaks: Vec<Range<f64>> = words.iter().map(peak).collect();
         for (word, peak) in words.iter_mut().zip(&peaks) {
@@ -162,16 +166,16 @@ impl Loudness {
         }
     }
 
-    /// The step of a time.
+    /// Returns the step of a time.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     #[expect(clippy::cast_precision_loss, reason = "a step has fewer than 2^53 samples")]
     fn steps(&self, seconds: f64) -> usize {
-        // A little more: times are sums of rounded ones.
+        // A little more, as times are sums of rounded values.
         (seconds * f64::from(self.samp_freq) / self.step as f64 + 1e-6) as usize
     }
 }
 
-/// The level below which a word with its peak in these steps is quiet.
+/// Returns the level below which a word with its peak in these steps is quiet.
 fn quiet_below(levels: &[f64], peak: Range<usize>) -> f64 {
     let around = |reach: usize| &levels[peak.start.saturating_sub(reach)..(peak.end + reach).min(levels.len())];
     let top = around(TOP_REACH).iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -184,7 +188,7 @@ fn quiet_below(levels: &[f64], peak: Range<usize>) -> f64 {
     (floor + (QUIET * (top - floor)).max(ABOVE_FLOOR)).min(top - BELOW_TOP)
 }
 
-/// How many steps lie before the first pause; one at the end may be short, if it may be `cut`.
+/// Returns the number of steps before the first pause. With `cut`, a pause at the end may be short.
 fn first_pause<'l>(levels: impl Iterator<Item = &'l f64>, quiet_below: f64, cut: bool) -> Option<usize> {
     let (mut begin, mut at) = (0, 0);
     for &level in levels {

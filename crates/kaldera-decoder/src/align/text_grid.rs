@@ -1,16 +1,17 @@
-//! Praat's TextGrid, read.
+//! Reader of Praat's TextGrid.
 
 use kaldera_base::text::without_mark;
 
 use crate::error::Error;
 use crate::result::Segment;
 
-/// The interval tiers of a TextGrid in one of Praat's text formats, long or short: names, and the
-/// segments that have a text. Tiers of points are left out.
+/// Reads the interval tiers of a TextGrid in one of Praat's text formats, long or short. Returns
+/// their names and the segments that have a text. Tiers of points are left out.
 ///
-/// As Praat has it, numbers, texts in quotes and flags in angle brackets count alone: all else, such
-/// as `xmin =` and `intervals [1]:`, is a comment. A file in UTF-16, which Praat may write where a text
-/// is not ASCII, must be saved as UTF-8 first: its "Text writing preferences..." tell which it writes.
+/// As in Praat, only numbers, texts in quotes and flags in angle brackets count. Everything else,
+/// such as `xmin =` and `intervals [1]:`, is a comment. Praat may write UTF-16 if a text is not
+/// ASCII. Such a file must first be saved as UTF-8; Praat's "Text writing preferences..." set the
+/// encoding.
 ///
 /// ```
 /// use kaldera_decoder::align::{read_text_grid, write_text_grid};
@@ -76,7 +77,7 @@ pub fn read_text_grid(text: &str) -> Result<Vec<(String, Vec<Segment>)>, Error> 
     Ok(tiers)
 }
 
-/// What counts in a file.
+/// A value in a file.
 enum Value {
     Text(String),
     Number(f64),
@@ -93,7 +94,7 @@ impl Values<'_> {
         Error::TextGrid { line: self.line, reason }
     }
 
-    /// Goes on by so many bytes.
+    /// Skips `bytes` bytes.
     fn skip(&mut self, bytes: usize) {
         let (skipped, rest) = self.rest.split_at(bytes);
         self.line += skipped.matches('\n').count();
@@ -127,7 +128,7 @@ impl Values<'_> {
         }
     }
 
-    /// A text, in which a quote is two.
+    /// Reads a text in quotes; two quotes stand for one.
     fn quoted(&mut self) -> Result<Value, Error> {
         let mut text = String::new();
         let mut at = 1;

@@ -7,16 +7,16 @@ use crate::error::Error;
 use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Segment};
 
-/// What a path through the labels of a transcript may do.
+/// Transitions that a path through the labels of a transcript may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Topology {
-    /// CTC's: blanks may stand between labels, and must between equal ones.
+    /// CTC: blanks may stand between labels, and must stand between equal ones.
     #[default]
     Ctc,
-    /// Each label is a state with a loop, as a monophone HMM has it: no frame is a blank, and equal
+    /// Each label is a state with a loop, as in a monophone HMM. No frame is a blank, and equal
     /// labels may follow each other.
     #[doc(alias = "monophone")]
     Hmm,
@@ -28,19 +28,20 @@ pub enum Topology {
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct AlignOptions {
-    /// What a path may do.
+    /// Transitions that a path may take.
     pub topology: Topology,
     /// The blank.
     pub blank: i32,
-    /// A label that matches anything at no cost: what has been said where the transcript has gaps.
-    /// It needs no column.
+    /// A label that matches anything at no cost, for speech that the transcript does not have. It
+    /// needs no column.
     pub star: Option<i32>,
-    /// A label that may stand between words and at both ends, for [`align_words`](super::align_words):
-    /// silence, or the star.
+    /// A label that may stand between words and at both ends, for
+    /// [`align_words`](super::align_words): silence, or the star.
     pub silence: Option<i32>,
-    /// How many bytes the scores of a block of frames may take: 256 MiB. An utterance that needs more
-    /// is divided into at most 256 blocks, and a block that still needs more again. Each level of
-    /// blocks computes all frames once more, and keeps up to 256 rows of scores beside these bytes.
+    /// Maximum number of bytes for the scores of a block of frames; 256 MiB by default. An
+    /// utterance that needs more is divided into at most 256 blocks. A block that still needs more
+    /// is divided again. Each level of blocks computes all frames once more, and keeps up to 256
+    /// rows of scores in addition to these bytes.
     pub max_bytes: usize,
 }
 
@@ -58,27 +59,27 @@ setters! { AlignOptions:
     max_bytes, with_max_bytes: usize, "With this many bytes.";
 }
 
-/// Where the labels of a transcript are.
+/// The frames of the labels of a transcript.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Alignment {
     /// The utterance.
     pub utterance: String,
-    /// For each frame the blank or a label.
+    /// The blank or a label for each frame.
     pub path: Vec<i32>,
-    /// For each frame the log-probability of that.
+    /// The log-probability of that label for each frame.
     pub path_scores: Vec<f32>,
-    /// Their sum.
+    /// Sum of `path_scores`.
     pub score: f64,
-    /// The labels with their frames, one for each of the transcript; a confidence is the geometric
-    /// mean of the probabilities of its frames.
+    /// The labels with their frames, one for each label of the transcript. A confidence is the
+    /// geometric mean of the probabilities of its frames.
     #[doc(alias = "merge_tokens")]
     pub tokens: Vec<Segment>,
 }
 
 impl Alignment {
-    /// With the texts of tokens, by their labels.
+    /// Sets the texts of tokens, by their labels.
     #[must_use]
     pub fn with_texts<T: Into<String>>(mut self, text: impl Fn(i32) -> T) -> Self {
         for token in &mut self.tokens {
@@ -87,9 +88,9 @@ impl Alignment {
         self
     }
 
-    /// The words whose tokens these are, by their texts and numbers of tokens: each from its first
-    /// token's first frame to its last token's last one. A confidence is the mean of its tokens' by
-    /// frames.
+    /// Returns the words that these tokens spell, from the texts of the words and their numbers of
+    /// tokens. A word has the frames from the first of its first token to the last of its last
+    /// token. Its confidence is the mean of its tokens' confidences, weighted by frames.
     ///
     /// # Errors
     /// [`Error::Size`] if the numbers do not sum to the number of tokens; [`Error::EmptyPhrase`]
@@ -120,7 +121,8 @@ impl Alignment {
     }
 }
 
-/// A word from its first and its last token, with the mean confidence of its tokens by frames.
+/// Makes a word from its first and its last token, with the mean confidence of its tokens by
+/// frames.
 pub(super) fn word_of(text: &str, first: &Segment, last: &Segment, tokens: &[Segment]) -> Segment {
     let (frames, sum) = tokens.iter().fold((0.0, 0.0), |(frames, sum), token| {
         #[expect(clippy::cast_precision_loss, reason = "utterances have fewer than 2^53 frames")]
@@ -135,14 +137,14 @@ pub(super) fn word_of(text: &str, first: &Segment, last: &Segment, tokens: &[Seg
     word
 }
 
-/// A transcript and what may follow what in it. State `i` is the blank before label `i`, and the
-/// states after the last blank are the labels.
+/// A transcript and the order in which its states may follow each other. State `i` is the blank
+/// before label `i`, and the states after the last blank are the labels.
 struct Chain<'a> {
     log_probs: LogProbs<'a>,
     columns: Vec<Option<usize>>,
-    /// None where no frame is a blank.
+    /// `None` if no frame is a blank.
     blank: Option<usize>,
-    /// 0 where a label may follow the one before at once, minus infinity where these are equal.
+    /// 0 if a label may directly follow the one before, minus infinity if both are equal.
     skip: Vec<f64>,
     emissions: Vec<f64>,
 }
@@ -179,7 +181,7 @@ impl Trellis for Chain<'_> {
         }
     }
 
-    /// Of equal ones, the one that stays.
+    /// If several states are equal, the path stays in its state.
     fn origin(&self, state: usize, from: &[f64]) -> usize {
         let count = self.columns.len();
         let mut candidates = [state; 3];
@@ -202,7 +204,7 @@ impl Trellis for Chain<'_> {
     }
 }
 
-/// The state with the best score, the first of equal ones.
+/// Returns the state with the best score; ties go to the first.
 pub(super) fn first_best(states: impl IntoIterator<Item = usize>, scores: &[f64]) -> usize {
     let best = states.into_iter().reduce(|best, state| if scores[state] > scores[best] { state } else { best });
     best.unwrap_or_default()
@@ -213,14 +215,15 @@ fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// The best alignment of a transcript: a path through blanks and labels, in which equal neighbours
-/// have a blank between them, or what [`AlignOptions::topology`] says. Where several are best, any of them. O(frames × labels) time; the
-/// memory is bounded by [`AlignOptions::max_bytes`] as far as that is possible.
+/// Returns the best alignment of a transcript: a path through blanks and labels, in which equal
+/// neighbours have a blank between them, or as [`AlignOptions::topology`] says. If several paths
+/// are best, any of them is returned. O(frames × labels) time. The memory is bounded by
+/// [`AlignOptions::max_bytes`] as far as that is possible.
 ///
 /// # Errors
-/// [`Error::Option`] for times that make no sense, [`Error::Label`] for a label without a column,
-/// [`Error::BlankLabel`], [`Error::TooFewFrames`], and [`Error::NoAlignment`] if all alignments have
-/// probability 0.
+/// [`Error::Option`] for invalid times, [`Error::Label`] for a label without a column,
+/// [`Error::BlankLabel`], [`Error::TooFewFrames`], and [`Error::NoAlignment`] if all alignments
+/// have probability 0.
 pub fn forced_align(
     log_probs: &LogProbs<'_>,
     targets: &[i32],
@@ -234,7 +237,7 @@ pub fn forced_align(
         return Err(Error::BlankLabel { utterance: utterance(), position, blank: options.blank });
     }
     let column = |&label: &i32| {
-        // A star has no column of its own, or one that is not looked at.
+        // A star has no column, or one that is not used.
         if Some(label) == options.star { Ok(None) } else { log_probs.column(label).map(Some) }
     };
     let columns = targets.iter().map(column).collect::<Result<Vec<_>, _>>()?;
@@ -262,8 +265,8 @@ pub fn forced_align(
     Ok(alignment(log_probs, &states, label, (options.blank, blank), times))
 }
 
-/// An alignment from the state of each frame; `label` gives the label of a state and its column, or
-/// none for a blank, which is the label `blank.0` with the column `blank.1`.
+/// Makes an alignment from the state of each frame. `label` returns the label of a state and its
+/// column, or `None` for a blank, which is the label `blank.0` with the column `blank.1`.
 pub(super) fn alignment(
     log_probs: &LogProbs<'_>,
     states: &[usize],
@@ -300,7 +303,8 @@ mod tests {
 
     use super::*;
 
-    /// The best score over all strings of labels, one a frame, that collapse to the transcript.
+    /// Returns the best score over all strings of labels, one per frame, that collapse to the
+    /// transcript.
     fn brute_force(log_probs: &LogProbs<'_>, targets: &[i32]) -> f64 {
         let (frames, tokens) = (log_probs.num_frames(), log_probs.num_tokens());
         let mut best = f64::NEG_INFINITY;

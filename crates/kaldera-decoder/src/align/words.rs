@@ -12,14 +12,14 @@ use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Segment};
 use crate::vocabulary::{MARKER, Vocabulary, WordUnits};
 
-/// A word of a transcript and how it may be said.
+/// A word of a transcript and its pronunciations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct TranscriptWord {
-    /// Its text.
+    /// Text of the word.
     pub text: String,
-    /// Its pronunciations, each of one label or more.
+    /// The pronunciations, each of at least one label.
     pub pronunciations: Vec<Vec<i32>>,
 }
 
@@ -50,7 +50,7 @@ pub struct Pronunciations {
 }
 
 impl Pronunciations {
-    /// Those of a lexicon with its table of words. O(its tokens).
+    /// Collects the pronunciations of a lexicon with its table of words. O(its tokens).
     pub fn new(lexicon: &Lexicon, words: &SymbolTable) -> Self {
         let mut made = Self::default();
         for (&word, labels) in lexicon.words().iter().zip(lexicon.tokens().rows()) {
@@ -61,7 +61,7 @@ impl Pronunciations {
         made
     }
 
-    /// The words of a text, as [`align_words`] takes them.
+    /// Returns the words of a text, as [`align_words`] takes them.
     ///
     /// # Errors
     /// [`Error::UnknownWord`] for a word that the lexicon does not have.
@@ -75,35 +75,35 @@ impl Pronunciations {
     }
 }
 
-/// Where the words of a transcript are.
+/// The frames of the words of a transcript.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct WordAlignment {
-    /// The labels: those of the pronunciations that fit best, and silences where they are.
+    /// The labels of the pronunciations that fit best, and the silences that were found.
     pub alignment: Alignment,
-    /// The words with their frames; a confidence is the geometric mean of the probabilities of the
+    /// The words with their frames. A confidence is the geometric mean of the probabilities of the
     /// frames of its labels.
     pub words: Vec<Segment>,
-    /// For each word which of its pronunciations fits best.
+    /// The index of the pronunciation that fits best, for each word.
     pub pronunciations: Vec<usize>,
 }
 
 /// A state within a label, or in the blanks after it.
 struct State {
     label: Option<(i32, Option<usize>)>,
-    /// The word and its pronunciation; none for blanks and silences.
+    /// The word and its pronunciation; `None` for blanks and silences.
     word: Option<(usize, usize)>,
-    /// The states from which it can be reached, itself first: of equal ones, the first is taken.
+    /// The states from which it can be reached, itself first; ties go to the first.
     before: Vec<usize>,
-    /// The least number of frames before it and in it.
+    /// Minimum number of frames before it and in it.
     needed: usize,
 }
 
-/// All ways to say a transcript: a graph whose states are in topological order.
+/// All pronunciations of a transcript: a graph whose states are in topological order.
 struct Paths<'a> {
     log_probs: LogProbs<'a>,
-    /// None where no frame is a blank, and equal labels may follow each other.
+    /// `None` if no frame is a blank; equal labels may then follow each other.
     blank: Option<usize>,
     states: Vec<State>,
     /// The states in which a path may end.
@@ -122,7 +122,7 @@ impl Paths<'_> {
         number
     }
 
-    /// Labels one after another, with a blank between two, from any of the states `open`.
+    /// Adds labels one after another, with a blank between two, after any of the states `open`.
     fn chain(&mut self, labels: &[(i32, Option<usize>)], word: Option<(usize, usize)>, open: &[usize]) -> usize {
         let mut before = open.to_vec();
         for (place, &label) in labels.iter().enumerate() {
@@ -136,19 +136,19 @@ impl Paths<'_> {
         before.last().copied().unwrap_or_default()
     }
 
-    /// The states after some labels: their blank, and themselves.
+    /// Returns the states after some labels: their blank, and themselves.
     fn close(&mut self, labels: &[usize]) -> Vec<usize> {
         let blank = self.add(None, None, labels);
         std::iter::once(blank).chain(labels.iter().copied()).collect()
     }
 
-    /// With what may be a silence after these states: blanks first.
+    /// Adds an optional silence after these states. Blanks come first.
     fn silence(&mut self, open: Vec<usize>, silence: Option<(i32, Option<usize>)>) -> Vec<usize> {
         let Some(silence) = silence else { return open };
         let label = self.chain(&[silence], None, &open);
         let mut all = self.close(&[label]);
         all.splice(1..1, open);
-        // Of equal paths, one without a silence.
+        // Ties go to a path without a silence.
         all.swap(0, 1);
         all
     }
@@ -183,9 +183,10 @@ impl Trellis for Paths<'_> {
     }
 }
 
-/// The best alignment of words with CTC's rules, or those of [`AlignOptions::topology`], over all their pronunciations, and with
-/// [`AlignOptions::silence`] between words where it fits. With one pronunciation for each word and no
-/// silence it is that of [`forced_align`]. O(frames × labels of all pronunciations) time.
+/// Returns the best alignment of words over all their pronunciations, with CTC's rules or the rules
+/// of [`AlignOptions::topology`], and with [`AlignOptions::silence`] between words where it fits.
+/// With one pronunciation for each word and no silence, it equals the result of [`forced_align`].
+/// O(frames × labels of all pronunciations) time.
 ///
 /// ```
 /// use kaldera_decoder::align::{AlignOptions, TranscriptWord, align_words};
@@ -202,8 +203,8 @@ impl Trellis for Paths<'_> {
 /// ```
 ///
 /// # Errors
-/// Those of [`forced_align`]; [`Error::EmptyPhrase`] for a word without pronunciations, or with one
-/// of no labels.
+/// Errors of [`forced_align`]; [`Error::EmptyPhrase`] for a word without pronunciations, or with a
+/// pronunciation of no labels.
 pub fn align_words(
     log_probs: &LogProbs<'_>,
     words: &[TranscriptWord],
@@ -264,8 +265,8 @@ pub fn align_words(
     Ok(result)
 }
 
-/// The best alignment of a text: words between white space, in the tokens of `vocabulary`. Where
-/// these have a token between words, it is a part of the transcript, and
+/// Returns the best alignment of a text: words between white space, in the tokens of `vocabulary`.
+/// If the vocabulary has a token between words, it is a part of the transcript, and
 /// [`AlignOptions::silence`] is ignored. Tokens have their texts.
 ///
 /// ```
@@ -282,7 +283,7 @@ pub fn align_words(
 /// ```
 ///
 /// # Errors
-/// Those of [`align_words`] and of [`Vocabulary::tokenize`]; [`Error::Columns`].
+/// Errors of [`align_words`] and of [`Vocabulary::tokenize`]; [`Error::Columns`].
 pub fn align_text(
     log_probs: &LogProbs<'_>,
     text: &str,
@@ -303,7 +304,7 @@ pub fn align_text(
         Some(separator) => {
             let labels = words.join(&separator);
             let alignment = forced_align(log_probs, &labels, &options, times)?;
-            // A word may have the separator among its own tokens: it ends by their number.
+            // A word may have the separator among its own tokens: the word ends by their number.
             let counts = texts.iter().zip(&words).flat_map(|(text, own)| [(*text, own.len()), ("", 1)]);
             let between = alignment.words(counts.take((2 * words.len()).saturating_sub(1)))?;
             let segments = between.into_iter().step_by(2).collect();
@@ -314,9 +315,9 @@ pub fn align_text(
     Ok(made)
 }
 
-/// The tokens that each word has in the text, which may be others than those of the word alone.
-/// Pieces with markers are cut where they open a word. Other tokens are compared with those of each
-/// word alone, and after a space.
+/// Returns the tokens that each word has in the text; they may differ from the tokens of the word
+/// on its own. Pieces with markers are cut at each piece that opens a word. Other tokens are
+/// compared with the tokens of each word on its own, and after a space.
 fn words_of(texts: &[&str], vocabulary: &Vocabulary) -> Result<Vec<Vec<i32>>, Error> {
     if texts.is_empty() || vocabulary.separator().is_some() {
         return texts.iter().map(|word| vocabulary.tokenize(word)).collect();
@@ -357,7 +358,7 @@ mod tests {
 
     const TOKENS: usize = 4;
 
-    /// All ways to say a transcript, with the pronunciations that are taken.
+    /// Returns all label strings of a transcript, with the pronunciations that are taken.
     fn sentences(words: &[TranscriptWord], silence: Option<i32>) -> Vec<(Vec<i32>, Vec<usize>)> {
         let silences: Vec<Vec<i32>> = std::iter::once(vec![]).chain(silence.map(|label| vec![label])).collect();
         let mut all: Vec<(Vec<i32>, Vec<usize>)> = silences.iter().map(|labels| (labels.clone(), vec![])).collect();
@@ -462,7 +463,8 @@ mod tests {
         }
     }
 
-    /// The pieces of a unigram model as the columns of a network, with the blank at 0.
+    /// Makes a vocabulary of the pieces of a unigram model as the columns of a network, with the
+    /// blank at 0.
     fn unigram(pieces: &str) -> Vocabulary {
         let tokenizer = Tokenizer::from(SentencePiece::from_vocab(pieces, ModelType::Unigram).unwrap());
         tokenizer.vocabulary(0).unwrap().with_words(WordUnits::Marker).with_tokenizer(tokenizer)

@@ -1,18 +1,18 @@
-//! Segments as files of other programs.
+//! Writers of segments in the formats of other programs.
 
 use std::io::{self, Write};
 
 use crate::result::Segment;
 
-/// Times that differ by less, in seconds, are one: what rounding leaves.
+/// Times that differ by less than this, in seconds, are equal: they differ by rounding.
 const SAME_TIME: f64 = 1e-6;
 
 /// Writes NIST's CTM: a line for each segment, with its confidence if it has one. White space in a
-/// text or a name becomes an underscore; a segment without a text is written by its number. Start
+/// text or a name becomes an underscore. A segment without a text is written by its number. Start
 /// and end are rounded to milliseconds, so that segments without a gap have none in the file.
 ///
 /// # Errors
-/// Those of the writer; [`io::ErrorKind::InvalidInput`] for a time that is not finite.
+/// Errors of the writer; [`io::ErrorKind::InvalidInput`] for a time that is not finite.
 pub fn write_ctm(writer: &mut dyn Write, recording: &str, channel: &str, segments: &[Segment]) -> io::Result<()> {
     let field = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("_");
     for segment in segments {
@@ -31,7 +31,7 @@ pub fn write_ctm(writer: &mut dyn Write, recording: &str, channel: &str, segment
     Ok(())
 }
 
-/// The nearest number of milliseconds; 0 for what is before 0.
+/// Returns the nearest number of milliseconds; 0 for times before 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 0, and saturates")]
 pub(super) fn millis(seconds: f64) -> io::Result<u64> {
     if !seconds.is_finite() {
@@ -45,10 +45,10 @@ fn decimal(millis: u64) -> String {
 }
 
 /// Writes Praat's TextGrid, in its long text format, as UTF-8: an interval tier for each name with
-/// its segments, which must not overlap; between them are empty intervals.
+/// its segments, which must not overlap. Empty intervals fill the gaps.
 ///
 /// # Errors
-/// Those of the writer; [`io::ErrorKind::InvalidInput`] for segments that overlap, take no time or
+/// Errors of the writer; [`io::ErrorKind::InvalidInput`] for segments that overlap, take no time or
 /// end after `duration`, which Praat does not read, and for a duration that is not above 0 and
 /// finite.
 pub fn write_text_grid(writer: &mut dyn Write, duration: f64, tiers: &[(&str, &[Segment])]) -> io::Result<()> {
@@ -100,7 +100,7 @@ fn quoted(text: &str) -> String {
 /// Writes a JSON object with the utterance and its segments; a number that is not finite is null.
 ///
 /// # Errors
-/// Those of the writer.
+/// Errors of the writer.
 pub fn write_json(writer: &mut dyn Write, utterance: &str, segments: &[Segment]) -> io::Result<()> {
     write!(writer, "{{\"utterance\": {}, \"segments\": [", json_string(utterance))?;
     for (place, segment) in segments.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The decoders, for whole utterances and for streams.
+//! Decoders for whole utterances and for streams.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Segment};
 use crate::vocabulary::Vocabulary;
 
-/// No language model; never made.
+/// Stands for no language model; it has no values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoModel {}
 
@@ -35,7 +35,7 @@ impl LanguageModel for NoModel {
     }
 }
 
-/// What hypotheses are made of.
+/// The kind of a decoder's hypotheses.
 #[derive(Debug)]
 enum Kind<M: LanguageModel> {
     Tokens { model: Option<M>, hot: Option<HotTokens> },
@@ -53,7 +53,7 @@ enum Kind<M: LanguageModel> {
 ///
 /// With [`CtcDecoderOptions::log_add`] the probability of a hypothesis is the sum over all its
 /// alignments that the beam has kept; its tokens have the frames of the best one. A stream that
-/// takes an utterance in chunks returns what [`decode`](Self::decode) does.
+/// takes an utterance in chunks returns the same result as [`decode`](Self::decode).
 ///
 /// ```
 /// use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions};
@@ -81,7 +81,7 @@ pub struct CtcDecoder<M: LanguageModel = NoModel> {
 }
 
 impl CtcDecoder<NoModel> {
-    /// Hypotheses of any tokens, without a language model.
+    /// Creates a decoder for hypotheses of any tokens, without a language model.
     ///
     /// # Errors
     /// [`Error::Option`].
@@ -89,7 +89,7 @@ impl CtcDecoder<NoModel> {
         Self::of(vocabulary, options, Kind::Tokens { model: None, hot: None })
     }
 
-    /// The same decoder, where the type of a decoder with a language model is needed.
+    /// Changes the type to a decoder with a language model.
     pub fn into_model_type<M: LanguageModel>(self) -> CtcDecoder<M> {
         let Self { vocabulary, options, times, kind } = self;
         let kind = match kind {
@@ -114,7 +114,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Ok(Self { vocabulary, options, times: FrameTimes::default(), kind })
     }
 
-    /// Hypotheses of any tokens with a language model over their numbers.
+    /// Creates a decoder for hypotheses of any tokens with a language model over their numbers.
     ///
     /// # Errors
     /// [`Error::Option`]; [`Error::NoBoundaries`] for a model without `<s>` or `</s>`, unless
@@ -123,9 +123,9 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Self::of(vocabulary, options, Kind::Tokens { model: Some(model), hot: None })
     }
 
-    /// Hypotheses of any words that tokens spell, as in pyctcdecode, with its scores:
-    /// [`CtcDecoderOptions::pyctcdecode`] has its options. Texts are what counts: tokens that spell
-    /// the same words are one hypothesis.
+    /// Creates a decoder for hypotheses of any words that tokens spell, with pyctcdecode's scores;
+    /// [`CtcDecoderOptions::pyctcdecode`] has its options. Hypotheses are compared by their texts:
+    /// tokens that spell the same words are one hypothesis.
     ///
     /// # Errors
     /// As [`tokens`](Self::tokens).
@@ -137,17 +137,17 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Self::of(vocabulary, options, Kind::Words { model, hot: HotTexts::default() })
     }
 
-    /// Hypotheses of words of a lexicon, as in flashlight; the language model is over the numbers
-    /// of the lexicon's words. If the vocabulary has a separator, it may stand between words; a
-    /// lexicon whose spellings end with it makes it obligatory, without a separator in the
-    /// vocabulary. Words with the same spelling are different hypotheses.
+    /// Creates a decoder for hypotheses of words of a lexicon, as in flashlight. The language model
+    /// is over the numbers of the lexicon's words. If the vocabulary has a separator, it may stand
+    /// between words. A lexicon whose spellings end with it makes it obligatory, without a
+    /// separator in the vocabulary. Words with the same spelling are different hypotheses.
     ///
-    /// With [`CtcDecoderOptions::prune_history`] hypotheses that differ in words that the model
-    /// does not look back at are one, as in flashlight.
+    /// With [`CtcDecoderOptions::prune_history`], hypotheses are merged if they differ only in
+    /// words that the model does not look back at, as in flashlight.
     ///
     /// # Errors
-    /// As [`tokens`](Self::tokens); [`Error::Label`] if the lexicon has a token that the vocabulary has not;
-    /// [`Error::BlankSpelling`] for a word that is spelled with the blank.
+    /// As [`tokens`](Self::tokens); [`Error::Label`] if the lexicon has a token that the vocabulary
+    /// lacks; [`Error::BlankSpelling`] for a word that is spelled with the blank.
     pub fn lexicon(
         vocabulary: Vocabulary,
         options: CtcDecoderOptions,
@@ -164,10 +164,10 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Self::of(vocabulary, options, Kind::Lexicon { tree, model, hot: None })
     }
 
-    /// With hot words: a bonus for phrases of tokens, or of words where there is a lexicon.
+    /// Sets hot words: a bonus for phrases of tokens, or of words if there is a lexicon.
     ///
     /// # Errors
-    /// [`Error::HotWords`] for what [`words`](Self::words) makes, which takes texts:
+    /// [`Error::HotWords`] for a decoder made by [`words`](Self::words), which takes texts:
     /// [`with_hot_texts`](Self::with_hot_texts).
     pub fn with_hot_words(mut self, graph: ContextGraph) -> Result<Self, Error> {
         match &mut self.kind {
@@ -178,14 +178,14 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Ok(self)
     }
 
-    /// With hot words by their texts. Each word of them has the bonus where words are spelled, as
-    /// pyctcdecode scores them; elsewhere each token, or each word of the lexicon, has it as soon as
-    /// it follows the phrase so far, and what a phrase has got is taken back if its rest does not
-    /// follow. The bonus is that of the [`HotWord`], or else
+    /// Sets hot words by their texts. If words are spelled, each word of a phrase has the bonus, as
+    /// pyctcdecode scores it. Otherwise each token, or each word of the lexicon, has the bonus as
+    /// soon as it follows the phrase so far, and the bonus of a phrase is taken back if its rest
+    /// does not follow. The bonus comes from the [`HotWord`], or else from
     /// [`CtcDecoderOptions::hotword_weight`].
     ///
     /// # Errors
-    /// Those of [`spell`](Self::spell), unless words are spelled.
+    /// Errors of [`spell`](Self::spell), unless words are spelled.
     #[doc(alias = "hotwords")]
     pub fn with_hot_texts<T: Into<HotWord>>(mut self, phrases: impl IntoIterator<Item = T>) -> Result<Self, Error> {
         let phrases: Vec<HotWord> = phrases.into_iter().map(Into::into).collect();
@@ -198,10 +198,10 @@ impl<M: LanguageModel> CtcDecoder<M> {
         self.with_hot_words(graph)
     }
 
-    /// What makes a phrase of hypotheses: words of the lexicon, or else tokens.
+    /// Returns the numbers of a phrase in hypotheses: words of the lexicon, or else tokens.
     ///
     /// # Errors
-    /// [`Error::Untokenizable`] with what there is not, [`Error::EmptyPhrase`]; those of
+    /// [`Error::Untokenizable`] with the unknown part, [`Error::EmptyPhrase`]; errors of
     /// [`Vocabulary::tokenize`].
     pub fn spell(&self, phrase: &str) -> Result<Vec<i32>, Error> {
         let Kind::Lexicon { tree, .. } = &self.kind else { return self.vocabulary.tokenize(phrase) };
@@ -213,10 +213,10 @@ impl<M: LanguageModel> CtcDecoder<M> {
         if words.is_empty() { Err(Error::EmptyPhrase { phrase: phrase.into() }) } else { Ok(words) }
     }
 
-    /// With frames of this length.
+    /// Sets the length of frames.
     ///
     /// # Errors
-    /// [`Error::Option`] for frames that have none.
+    /// [`Error::Option`] for frames without a length.
     pub fn with_times(mut self, times: FrameTimes) -> Result<Self, Error> {
         times.check()?;
         self.times = times;
@@ -233,19 +233,19 @@ impl<M: LanguageModel> CtcDecoder<M> {
         &self.options
     }
 
-    /// The hypotheses of an utterance, the best one first. One without frames has one hypothesis,
-    /// of no tokens.
+    /// Returns the hypotheses of an utterance, the best one first. An utterance without frames has
+    /// one hypothesis, of no tokens.
     ///
     /// # Errors
-    /// [`Error::Columns`] if the utterance has not a column for each token; [`Error::NothingLeft`]
-    /// if a frame leaves no hypothesis.
+    /// [`Error::Columns`] if the utterance does not have a column for each token;
+    /// [`Error::NothingLeft`] if a frame leaves no hypothesis.
     pub fn decode(&self, log_probs: &LogProbs<'_>) -> Result<Recognition, Error> {
         let mut stream = self.stream(log_probs.utterance());
         stream.accept(log_probs)?;
         Ok(stream.finish())
     }
 
-    /// A stream for an utterance whose frames come in chunks.
+    /// Creates a stream for an utterance whose frames come in chunks.
     pub fn stream(&self, utterance: &str) -> CtcStream<'_, M> {
         let (options, blank) = (&self.options, usize::try_from(self.vocabulary.blank()).unwrap_or(0));
         let search = match &self.kind {
@@ -278,7 +278,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Hypothesis { tokens, words, scores: finished.scores }
     }
 
-    /// The words that tokens end, each from its first token on.
+    /// Returns the words that tokens end. Each word begins at its first token.
     fn lexicon_words(&self, tree: &SpellingTree, tokens: &[Placed]) -> Vec<Segment> {
         let (mut words, mut start) = (vec![], None);
         for placed in tokens {
@@ -296,7 +296,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
     }
 }
 
-/// A graph of phrases, in which each token of a phrase has its bonus, or `weight`.
+/// Makes a graph of phrases. Each token of a phrase has the bonus of the phrase, or `weight`.
 pub(crate) fn graph(
     phrases: &[HotWord],
     weight: f64,
@@ -351,7 +351,7 @@ impl<M: LanguageModel> CtcStream<'_, M> {
     /// Takes more frames.
     ///
     /// # Errors
-    /// As [`CtcDecoder::decode`]; the stream is then where it was before the frame of the error.
+    /// As [`CtcDecoder::decode`]; the stream is then in the state before the frame of the error.
     pub fn accept(&mut self, chunk: &LogProbs<'_>) -> Result<(), Error> {
         chunk.check_columns(self.decoder.vocabulary.len())?;
         let options = &self.decoder.options;
@@ -362,7 +362,7 @@ impl<M: LanguageModel> CtcStream<'_, M> {
         }
     }
 
-    /// How many frames it has taken.
+    /// Returns the number of frames taken so far.
     pub fn num_frames(&self) -> usize {
         match &self.search {
             Running::Tokens(search) => search.num_frames(),
@@ -371,14 +371,15 @@ impl<M: LanguageModel> CtcStream<'_, M> {
         }
     }
 
-    /// The hypotheses so far, without what the end of a sentence adds. More frames may follow.
+    /// Returns the hypotheses so far, without the scores of the end of a sentence. More frames may
+    /// follow.
     pub fn partial(&mut self) -> Recognition {
         self.result(false)
     }
 
-    /// How much worse the best hypothesis that can end here, with what the end of a sentence adds, is
-    /// than the best one so far; infinite if each is within a word of the lexicon. 0 where there is
-    /// neither a lexicon nor a language model.
+    /// Returns the score of the best hypothesis so far minus the score of the best one that can end
+    /// here, with the scores of the end of a sentence. It is infinite if each hypothesis is within
+    /// a word of the lexicon, and 0 without a lexicon and a language model.
     #[doc(alias = "FinalRelativeCost")]
     pub fn final_relative_cost(&mut self) -> f64 {
         match &mut self.search {
@@ -388,7 +389,7 @@ impl<M: LanguageModel> CtcStream<'_, M> {
         }
     }
 
-    /// The hypotheses of the utterance.
+    /// Returns the hypotheses of the utterance.
     pub fn finish(mut self) -> Recognition {
         self.result(true)
     }
@@ -421,7 +422,7 @@ mod tests {
 
     const TOKENS: usize = 4;
 
-    /// The last word and how many there have been, up to a few, say what may follow.
+    /// The last word and the number of words, up to a few, determine the words that may follow.
     #[derive(Debug, Clone)]
     struct Model;
 

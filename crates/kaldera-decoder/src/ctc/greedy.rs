@@ -4,9 +4,9 @@ use crate::error::Error;
 use crate::log_probs::LogProbs;
 use crate::result::{FrameTimes, Hypothesis, Scores, Segment};
 
-/// The best alignment of an utterance: the best token of each frame, repeats merged, blanks
-/// dropped. Of equal ones the lower number is taken. A token's confidence is the mean probability
-/// of its frames. O(frames × tokens).
+/// Returns the best alignment of an utterance: the best token of each frame, with repeats merged
+/// and blanks dropped. Ties go to the lower number. A token's confidence is the mean probability of
+/// its frames. O(frames × tokens).
 ///
 /// ```
 /// use kaldera_decoder::{FrameTimes, LogProbs, ctc};
@@ -47,7 +47,7 @@ pub fn greedy(log_probs: &LogProbs<'_>, blank: i32, times: &FrameTimes) -> Resul
     Ok(Hypothesis { tokens, scores: Scores { acoustic, ..Scores::default() }, ..Hypothesis::default() })
 }
 
-/// The largest value of a row and where it is, the first of equal ones.
+/// Returns the largest value of a row and its index; ties go to the first.
 pub(crate) fn best_of_row<T: Copy + PartialOrd + From<f32>>(row: &[T]) -> (i32, T) {
     let mut found = (0, T::from(f32::NEG_INFINITY));
     for (token, &score) in (0..).zip(row) {

@@ -1,11 +1,11 @@
-//! Hot words in a search over tokens: what each token adds in each state, computed once, so that
-//! the search does not follow the failure links of the graph.
+//! Hot words in a search over tokens. The scores of each token in each state are computed once, so
+//! that the search does not follow the failure links of the graph.
 
 use fsa::graphs::ContextGraph;
 
 use crate::ids::number;
 
-/// What a token does that goes on with a phrase.
+/// A token that continues a phrase, its gain, and the state after it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HotMove {
     pub(crate) token: i32,
@@ -13,17 +13,17 @@ pub(crate) struct HotMove {
     to: u32,
 }
 
-/// Where a token leads that goes on with no phrase: to the first token of one, or to the start.
+/// State after a token that continues no phrase: the first token of a phrase, or the start.
 #[derive(Debug, Clone, Copy, Default)]
 struct First {
-    /// The bonus of the state, and of the phrase that ends there.
+    /// The bonus of the state, and the bonus of the phrase that ends there.
     score: f32,
     output_score: f32,
     to: u32,
 }
 
 impl First {
-    /// What it adds after a state with a bonus, which is taken back.
+    /// Returns the score of the token after a state with the bonus `score`, which is taken back.
     fn gain(&self, score: f32) -> f32 {
         self.score - score + self.output_score
     }
@@ -32,28 +32,28 @@ impl First {
 /// A state of the graph.
 #[derive(Debug, Clone, Copy)]
 struct State {
-    /// Where its moves end; they begin where those of the state before end.
+    /// End of its moves, which begin at the end of the moves of the state before.
     end: usize,
-    /// The bonus of all tokens up to here.
+    /// Bonus of all tokens up to here.
     score: f32,
 }
 
-/// The rounding of a bonus, of two single-precision operations of at most 6e-8 each.
+/// Relative rounding of a bonus, of two single-precision operations of at most 6e-8 each.
 const ROUNDING: f64 = 1e-6;
 
-/// A [`ContextGraph`] with all moves of each state. Strict: a complete phrase goes on where it may
-/// begin another one.
+/// A [`ContextGraph`] with all moves of each state. Matching is strict: a complete phrase continues
+/// if it may begin another one.
 #[derive(Debug, Clone)]
 pub(crate) struct HotTokens {
     states: Vec<State>,
     moves: Vec<HotMove>,
     /// By token.
     firsts: Vec<First>,
-    /// The largest magnitude of their scores.
+    /// Largest magnitude of their scores.
     most_score: f64,
 }
 
-/// The state before the first token.
+/// State before the first token.
 pub(crate) const START: u32 = 0;
 
 impl HotTokens {
@@ -90,27 +90,27 @@ impl HotTokens {
         made
     }
 
-    /// What goes on with a phrase: all other tokens lead to the first token of one, or to the
-    /// start.
+    /// Returns the tokens that continue a phrase. All other tokens lead to the first token of a
+    /// phrase, or to the start.
     pub(crate) fn moves(&self, state: u32) -> &[HotMove] {
         let state = state as usize;
         let start = if state == 0 { 0 } else { self.states[state - 1].end };
         &self.moves[start..self.states[state].end]
     }
 
-    /// What a token adds in the start.
+    /// Returns the score of a token in the start state.
     pub(crate) fn start_gain(&self, token: i32) -> f64 {
         self.first(token).gain(0.0).into()
     }
 
-    /// The most that a token adds that is in no move, beside its
+    /// Returns an upper bound of the score that a token outside the moves adds to its
     /// [`start_gain`](Self::start_gain).
     pub(crate) fn most_beside(&self, state: u32) -> f64 {
         let score = f64::from(self.states[state as usize].score);
         ROUNDING * (self.most_score + score.abs()) - score
     }
 
-    /// What a token adds that is in no move.
+    /// Returns the score of a token outside the moves.
     pub(crate) fn first_gain(&self, state: u32, token: i32) -> f64 {
         self.first(token).gain(self.states[state as usize].score).into()
     }
@@ -119,7 +119,7 @@ impl HotTokens {
         usize::try_from(token).ok().and_then(|token| self.firsts.get(token)).copied().unwrap_or_default()
     }
 
-    /// What a token adds, and the state after it.
+    /// Returns the score of a token, and the state after it.
     pub(crate) fn step(&self, state: u32, token: i32) -> (f64, u32) {
         match self.moves(state).iter().find(|of| of.token == token) {
             Some(of) => (of.gain.into(), of.to),
@@ -127,7 +127,7 @@ impl HotTokens {
         }
     }
 
-    /// What the end of the utterance adds.
+    /// Returns the score of the end of the utterance.
     pub(crate) fn finalize(&self, state: u32) -> f64 {
         f64::from(0.0 - self.states[state as usize].score)
     }

@@ -1,9 +1,9 @@
 //! Hypotheses of words of a lexicon: flashlight's `LexiconDecoder`.
 //!
-//! The spellings of all words are a tree; a hypothesis is a node of it and the words before, or, of
-//! words that the language model cannot tell apart later, their history in the model. A node counts
-//! the model's score of the likeliest word below it (smearing); at the end of a word, the word's
-//! own score replaces it.
+//! The spellings of all words are a tree. A hypothesis is a node of it and the words before. If the
+//! language model cannot distinguish some words later, the hypothesis has their common history in
+//! the model. A node counts the model's score of the likeliest word below it (smearing); at the end
+//! of a word, the word's own score replaces it.
 
 use std::collections::hash_map::Entry;
 
@@ -23,17 +23,17 @@ use crate::result::Scores;
 /// A node of the tree of spellings.
 #[derive(Debug, Clone, Default)]
 struct Node {
-    /// Its first child; the children of a node are side by side, sorted by their tokens.
+    /// Its first child; the children of a node are adjacent, sorted by their tokens.
     first_child: u32,
     num_children: u32,
     first_word: u32,
     num_words: u32,
     token: i32,
-    /// The language model's best score of a word below.
+    /// Best score that the language model gives to a word below.
     best: f32,
 }
 
-/// Words and how tokens spell them, as a tree.
+/// Words and their spellings in tokens, as a tree.
 ///
 /// ```
 /// use kaldera_decoder::ctc::SpellingTree;
@@ -56,8 +56,8 @@ pub struct SpellingTree {
 }
 
 impl SpellingTree {
-    /// The tree of these words with their tokens; a word may have several spellings, and words may
-    /// share one. Words get numbers from `symbols`, from 1 on. O(tokens log words).
+    /// Creates the tree of these words with their tokens. A word may have several spellings, and
+    /// words may share one. Words get numbers from `symbols`, from 1 on. O(tokens log words).
     ///
     /// # Errors
     /// [`Error::EmptyPhrase`] for a word without tokens, [`Error::Token`] for a token below 0.
@@ -93,7 +93,8 @@ impl SpellingTree {
             scored: false,
             spelled,
         };
-        // Nodes whose children are to be made, with their depth and the spellings that go through.
+        // Nodes whose children are still to be made, with their depths and the spellings below
+        // them.
         let mut waiting = std::collections::VecDeque::from([(0, 0, &list[..])]);
         while let Some((node, depth, through)) = waiting.pop_front() {
             let ends = through.iter().take_while(|(tokens, _)| tokens.len() == depth).count();
@@ -111,11 +112,11 @@ impl SpellingTree {
         Ok(made)
     }
 
-    /// Reads a lexicon: in each line a word and the tokens that spell it, which `number` knows.
-    /// Empty lines are skipped.
+    /// Reads a lexicon. Each line has a word and the tokens that spell it; `number` returns the
+    /// number of a token. Empty lines are skipped.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Error::Untokenizable`] for a token that there is not.
+    /// As [`new`](Self::new), and [`Error::Untokenizable`] for an unknown token.
     pub fn read(text: &str, number: impl Fn(&str) -> Option<i32>, symbols: &mut SymbolTable) -> Result<Self, Error> {
         let mut spellings = vec![];
         for (_, line) in lines(text) {
@@ -131,7 +132,7 @@ impl SpellingTree {
     }
 
     /// Gives each node the language model's score of the likeliest word below it, as flashlight's
-    /// `smear` with `SmearingMode::MAX` does: nodes that lead to rare words alone are then pruned
+    /// `smear` with `SmearingMode::MAX` does. Nodes that lead only to rare words are then pruned
     /// earlier.
     #[must_use]
     #[doc(alias = "smear")]
@@ -148,7 +149,7 @@ impl SpellingTree {
         let root = self.nodes[0].best;
         if root > f32::NEG_INFINITY {
             for node in &mut self.nodes {
-                // Words that the model does not know have no score to be smeared.
+                // Words that the model does not know have no score.
                 node.best = if node.best == f32::NEG_INFINITY { 0.0 } else { node.best };
             }
             self.nodes[0].best = 0.0;
@@ -157,37 +158,37 @@ impl SpellingTree {
         self
     }
 
-    /// How many spellings there are.
+    /// Returns the number of spellings.
     pub fn num_words(&self) -> usize {
         self.words.len()
     }
 
-    /// How many nodes the tree has, with its root.
+    /// Returns the number of nodes of the tree, with its root.
     pub fn num_nodes(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The words and their numbers.
+    /// Returns the words and their numbers.
     pub fn symbols(&self) -> &SymbolTable {
         &self.symbols
     }
 
-    /// The words that it spells, each once.
+    /// Returns the words that have a spelling, each once.
     pub fn spelled_words(&self) -> impl ExactSizeIterator<Item = &str> {
         self.spelled.iter().map(|&word| self.symbols.get(word).unwrap_or_default())
     }
 
-    /// Whether it has a spelling of a word.
+    /// Returns `true` if a word has a spelling.
     pub(crate) fn spells(&self, word: i32) -> bool {
         self.spelled.binary_search(&word).is_ok()
     }
 
-    /// The largest token of a spelling.
+    /// Returns the largest token of a spelling, or -1.
     pub(crate) fn most_token(&self) -> i32 {
         self.most_token
     }
 
-    /// A word that is spelled with a token.
+    /// Returns a word that is spelled with a token.
     pub(crate) fn word_with(&self, token: i32) -> Option<&str> {
         // The root has no token.
         let mut node = &self.nodes[1..][self.nodes[1..].iter().position(|node| node.token == token)?];
@@ -210,11 +211,11 @@ impl SpellingTree {
     }
 }
 
-/// Some words, or all that have the same future.
+/// Some words, or all words that have the same future.
 #[derive(Debug, Clone, Copy)]
 struct History<L> {
-    /// The history before its last word; the first one where histories are merged, which may have
-    /// several before them.
+    /// The history before its last word. If histories are merged, which may have several before
+    /// them, it is the root.
     parent: u32,
     model: Option<L>,
     hot: ContextState,
@@ -227,7 +228,7 @@ pub(crate) struct LexiconState {
     history: u32,
 }
 
-/// What a history becomes by a word.
+/// The history after a word, and the scores of the word.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     history: u32,
@@ -243,7 +244,7 @@ pub(crate) struct LexiconPrefixes<'d, M: LanguageModel> {
     model: Option<&'d M>,
     hot: Option<&'d ContextGraph>,
     histories: Vec<History<M::State>>,
-    /// Histories by what their future depends on; used if those are one.
+    /// Histories by the state on which their future depends; used if equal ones are merged.
     same: FastMap<(Option<M::State>, ContextState), u32>,
     steps: FastMap<(u32, i32), Option<Step>>,
 }
@@ -369,7 +370,7 @@ impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
 
     fn finish(&mut self, hypothesis: &Hypothesis<LexiconState>, complete: bool) -> Option<(LexiconState, Scores, i32)> {
         if hypothesis.state.node != ROOT {
-            // While more may come, its frames are no silence.
+            // While more frames may come, the hypothesis may be within a word.
             return (!complete).then_some((hypothesis.state, hypothesis.scores, NO_WORD));
         }
         let history = self.histories[hypothesis.state.history as usize];
@@ -403,7 +404,7 @@ impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
         if self.options.prune_history {
             self.same.extend((0..).zip(&self.histories).map(|(number, of)| ((of.model, of.hot), number)));
         }
-        // A step that is left out is computed again.
+        // A step that is dropped is computed again.
         let steps = self.steps.drain().filter_map(|((from, word), step)| {
             let step = step?;
             Some(((kept.number(from)?, word), Some(Step { history: kept.number(step.history)?, ..step })))

@@ -4,13 +4,14 @@ use kaldera_base::setters;
 
 use crate::error::Error;
 
-/// Options of [`CtcDecoder`](crate::ctc::CtcDecoder), under the names of flashlight;
-/// [`pyctcdecode`](Self::pyctcdecode) and [`flashlight`](Self::flashlight) have their defaults.
+/// Options of [`CtcDecoder`](crate::ctc::CtcDecoder), under the names of flashlight.
+/// [`pyctcdecode`](Self::pyctcdecode) and [`flashlight`](Self::flashlight) return the defaults of
+/// these decoders.
 ///
 /// | pyctcdecode | flashlight, torchaudio | here |
 /// |---|---|---|
 /// | `beam_width` | `beam_size` | [`beam_size`](Self::beam_size) |
-/// | `beam_prune_logp`, -10 | `beam_threshold`, 50 | [`beam_threshold`](Self::beam_threshold), positive |
+/// | `beam_prune_logp`, -10 | `beam_threshold`, 50 | [`beam_threshold`](Self::beam_threshold) ≥ 0 |
 /// | `token_min_logp` | | [`token_min_logp`](Self::token_min_logp) |
 /// | | `beam_size_token` | [`beam_size_token`](Self::beam_size_token) |
 /// | `alpha` | `lm_weight` | [`lm_weight`](Self::lm_weight) |
@@ -29,43 +30,44 @@ use crate::error::Error;
 #[doc(alias = "LexiconDecoderOptions")]
 #[doc(alias = "LexiconFreeDecoderOptions")]
 pub struct CtcDecoderOptions {
-    /// How many hypotheses are kept in each frame. One that ends with a blank counts apart from the
-    /// same tokens without it, as in flashlight and pyctcdecode.
+    /// Number of hypotheses that are kept in each frame. A hypothesis that ends with a blank counts
+    /// separately from the same tokens without it, as in flashlight and pyctcdecode.
     #[doc(alias = "beam_width")]
     pub beam_size: usize,
-    /// How many tokens of a frame are looked at, the best ones; all without it.
+    /// Number of tokens of a frame that are considered, the best ones; `None` for all.
     pub beam_size_token: Option<usize>,
-    /// What is worse than the best hypothesis by more than this is dropped.
+    /// Hypotheses that are worse than the best one by more than this are dropped.
     #[doc(alias = "beam_prune_logp")]
     pub beam_threshold: f64,
-    /// Tokens with a lower log-probability are not looked at, but for a frame's best one.
+    /// Tokens with a lower log-probability are not considered, except the best one of a frame.
     pub token_min_logp: f64,
-    /// The weight of the language model.
+    /// Weight of the language model.
     #[doc(alias = "alpha")]
     pub lm_weight: f64,
-    /// What each word adds; without words, each token.
+    /// Score of each word; without words, of each token.
     #[doc(alias = "beta")]
     pub word_score: f64,
-    /// What a word adds that the language model does not know: with a lexicon in place of the
-    /// model's score, minus infinity forbids such words; with words by their spelling, a base-10
-    /// logarithm beside the model's score of `<unk>`, times `lm_weight`.
+    /// Score of a word that the language model does not know. With tokens or a lexicon it replaces
+    /// the model's score, and minus infinity forbids such words. With words by their spelling it is
+    /// a base-10 logarithm that is added to the model's score of `<unk>` and is multiplied by
+    /// `lm_weight`.
     #[doc(alias = "unk_score_offset")]
     pub unk_score: f64,
-    /// What the word boundary of a lexicon adds when it stands between words.
+    /// Score of a lexicon's word boundary between words.
     pub sil_score: f64,
-    /// Alignments of a hypothesis are summed; without it, the best one counts.
+    /// `true` if the alignments of a hypothesis are summed; otherwise the best one counts.
     pub log_add: bool,
-    /// Of hypotheses that neither the language model nor the tokens to come can tell apart, the
+    /// If neither the language model nor the tokens to come can distinguish some hypotheses, the
     /// best one is kept: more different words in the beam, fewer different histories.
     pub prune_history: bool,
-    /// Sentences begin with `<s>` and end with `</s>`.
+    /// `true` if sentences begin with `<s>` and end with `</s>`.
     #[doc(alias = "lm_score_boundary")]
     pub score_boundary: bool,
-    /// The bonus of a hot word that has none of its own: what each of its tokens adds, each of its
-    /// words of a lexicon, or, where words are spelled, each of its words. 1.5 unless set, as
-    /// sherpa-onnx has it; the README shows how it was chosen.
+    /// Bonus of a hot word that has none of its own: the score of each of its tokens, of each of
+    /// its words of a lexicon, or, if words are spelled, of each of its words. The default is 1.5,
+    /// as in sherpa-onnx; the README shows how it was chosen.
     pub hotword_weight: f64,
-    /// How many hypotheses are returned.
+    /// Number of hypotheses that are returned.
     #[doc(alias = "nbest")]
     pub n_best: usize,
 }
@@ -108,7 +110,7 @@ setters! {
 }
 
 impl CtcDecoderOptions {
-    /// The defaults of pyctcdecode 0.5: `decode_beams` and `LanguageModel`.
+    /// Returns the defaults of pyctcdecode 0.5: `decode_beams` and `LanguageModel`.
     pub fn pyctcdecode() -> Self {
         Self {
             beam_size: 100,
@@ -123,7 +125,7 @@ impl CtcDecoderOptions {
         }
     }
 
-    /// The defaults of flashlight-text as torchaudio's `ctc_decoder` has them.
+    /// Returns the defaults of flashlight-text in torchaudio's `ctc_decoder`.
     #[doc(alias = "ctc_decoder")]
     pub fn flashlight() -> Self {
         Self {

@@ -1,10 +1,9 @@
-//! The search that all CTC decoders are: hypotheses go from frame to frame.
+//! Search of all CTC decoders, which extends hypotheses from frame to frame.
 //!
-//! A hypothesis is a state (which tokens and words there have been) and what its last frame was: a
-//! blank, or the last token. In a frame it takes a blank, its last token again, or another token,
-//! which leads to other states. Hypotheses of the same state and end are one, with the sum of their
-//! probabilities. What a state is, and what it adds to the network's score, is for [`Prefixes`] to
-//! say.
+//! A hypothesis is a state (its tokens and words so far) and the end of its last frame: a blank, or
+//! the last token. In a frame it takes a blank, its last token again, or another token, which leads
+//! to other states. Hypotheses of the same state and end are merged, and their probabilities are
+//! summed. [`Prefixes`] defines the states and their scores.
 
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
@@ -18,68 +17,70 @@ use crate::hash::FastMap;
 use crate::log_probs::LogProbs;
 use crate::result::Scores;
 
-/// What the last frame of a hypothesis was, if no token.
+/// Last token of a hypothesis whose last frame was a blank.
 pub(crate) const BLANK: i32 = -1;
-/// A token without a word.
+/// Word of a token that ends no word.
 pub(crate) const NO_WORD: i32 = -1;
-/// The trace before the first token.
+/// Trace before the first token.
 const NO_TRACE: u32 = u32::MAX;
 
-/// The states of hypotheses and what they add to the network's score.
+/// The states of hypotheses and the scores that they add to the network's score.
 pub(crate) trait Prefixes {
     type State: Copy + Eq + Hash;
 
-    /// Of hypotheses that are merged, the last one says where its tokens are, as in pyctcdecode;
-    /// otherwise the best one does.
+    /// `true` if the last of several merged hypotheses has the places of the tokens, as in
+    /// pyctcdecode; otherwise the best one has them.
     const LAST_WINS: bool = false;
-    /// What has less than the beam's worst so far may be dropped before it is merged.
+    /// `true` if candidates below the beam's worst so far may be dropped before they are merged.
     const EARLY_CUT: bool = true;
 
-    /// The state before the first frame.
+    /// Returns the state before the first frame.
     fn start(&mut self) -> Self::State;
 
-    /// The most that any token of [`Frame::tokens`] can add to a hypothesis of this state, beside
-    /// what it adds to any. What others add, the state must find by itself.
+    /// Returns the most that any token of [`Frame::tokens`] can add to a hypothesis of this state,
+    /// in addition to its [`token_gain`](Self::token_gain). The state must find tokens that add
+    /// more by itself.
     fn most_gain(&self, state: Self::State) -> f64;
 
-    /// What a token adds to any hypothesis.
+    /// Returns the score that a token adds to any hypothesis.
     fn token_gain(&self, _: i32) -> f64 {
         0.0
     }
 
-    /// Offers all that a hypothesis can become by a token that is not its last one.
+    /// Offers all extensions of a hypothesis by a token that is not its last one.
     fn extend(&mut self, hypothesis: &Hypothesis<Self::State>, frame: &Frame<'_>, reach: &mut Reach<'_, Self::State>);
 
-    /// A state's number, and the state and token that it comes from, if these are the only ones.
+    /// Returns a state's number, and the state and token that it comes from, if these are the only
+    /// ones.
     fn origin(&self, _: Self::State) -> Option<(u32, (u32, i32))> {
         None
     }
 
-    /// What the end of the utterance makes of a hypothesis; `None` if it cannot end there. Without
+    /// Returns a hypothesis at the end of the utterance; `None` if it cannot end there. Without
     /// `complete`, the result so far is wanted: nothing is added for the end of a sentence.
     fn finish(&mut self, hypothesis: &Hypothesis<Self::State>, complete: bool) -> Option<(Self::State, Scores, i32)>;
 
-    /// What the future of a hypothesis depends on, if less than its state.
+    /// Returns the part of a state on which the future of a hypothesis depends.
     fn future(&mut self, state: Self::State) -> (u32, u32);
 
-    /// How many nodes it has; [`compact`](Self::compact) makes them fewer.
+    /// Returns the number of nodes; [`compact`](Self::compact) reduces it.
     fn size(&self) -> usize;
 
-    /// Frees what none of these states needs any more, and gives them their new numbers.
+    /// Frees the nodes that none of these states needs any more, and renumbers the states.
     fn compact(&mut self, states: &mut [Self::State]);
 }
 
-/// The network's output of a frame.
+/// Output of the network for a frame.
 pub(crate) struct Frame<'a> {
     pub(crate) row: &'a [f32],
     pub(crate) blank: usize,
-    /// Tokens that are looked at, without the blank, from the highest hope down. If candidates may
-    /// be dropped early, those are left out that could not remain.
+    /// Tokens that are considered, without the blank, from the highest hope down. If candidates may
+    /// be dropped early, tokens that could not remain are left out.
     pub(crate) tokens: &'a [FrameToken],
-    /// Log-probabilities that are looked at.
+    /// Least log-probability that is considered.
     floor: f32,
     best: i32,
-    /// Parents and tokens of the states that hypotheses have, sorted.
+    /// Parents and tokens of the states of hypotheses, sorted.
     children: &'a [(u32, i32)],
 }
 
@@ -88,26 +89,26 @@ pub(crate) struct Frame<'a> {
 pub(crate) struct FrameToken {
     pub(crate) token: i32,
     pub(crate) score: f32,
-    /// The score and what the token adds to any hypothesis.
+    /// The score and the gain of the token for any hypothesis.
     pub(crate) hope: f64,
 }
 
 impl Frame<'_> {
-    /// The log-probability of a token that is looked at.
+    /// Returns the log-probability of a token that is considered.
     pub(crate) fn score(&self, token: i32) -> Option<f64> {
         let column = usize::try_from(token).ok().filter(|&column| column != self.blank)?;
         let score = *self.row.get(column)?;
         (score >= self.floor || token == self.best).then_some(f64::from(score))
     }
 
-    /// The tokens that lead from a state to one that a hypothesis has.
+    /// Returns the tokens that lead from a state to the state of a hypothesis.
     pub(crate) fn children(&self, state: u32) -> impl Iterator<Item = i32> {
         let from = self.children.partition_point(|&(parent, _)| parent < state);
         self.children[from..].iter().take_while(move |&&(parent, _)| parent == state).map(|&(_, token)| token)
     }
 }
 
-/// Where the last token of a hypothesis is.
+/// Frames of the last token of a hypothesis.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     token: i32,
@@ -125,14 +126,14 @@ pub(crate) struct Hypothesis<S> {
     /// All scores; `acoustic` is the sum over alignments.
     pub(crate) scores: Scores,
     pub(crate) total: f64,
-    /// The score of the best alignment.
+    /// Score of the best alignment.
     best: f64,
-    /// The tokens before the last one.
+    /// Tokens before the last one.
     trace: u32,
     open: Option<Open>,
 }
 
-/// A hypothesis of the next frame, and whether its last token is a new one.
+/// A hypothesis of the next frame; `grown` is `true` if its last token is a new one.
 #[derive(Debug, Clone, Copy)]
 struct Candidate<S> {
     hypothesis: Hypothesis<S>,
@@ -140,20 +141,20 @@ struct Candidate<S> {
     grown: bool,
 }
 
-/// What becomes of hypotheses in a frame.
+/// The hypotheses after a frame.
 #[derive(Debug, Clone)]
 struct Candidates<S> {
     list: Vec<Candidate<S>>,
     places: FastMap<(S, i32), usize>,
     best: f64,
-    /// What is worse cannot remain.
+    /// Candidates below this score cannot remain.
     cut: f64,
-    /// How many candidates there must be for the next look at the cut.
+    /// Number of candidates at which the cut is computed again.
     next_look: usize,
     totals: Vec<f64>,
 }
 
-/// Where a hypothesis puts what it becomes.
+/// Receiver of the extensions of a hypothesis.
 pub(crate) struct Reach<'a, S> {
     candidates: &'a mut Candidates<S>,
     rules: Rules,
@@ -219,7 +220,7 @@ impl<S: Copy + Eq + Hash> Candidates<S> {
         }
     }
 
-    /// Takes the worst total that still has a place in the beam as the cut. Totals only grow.
+    /// Raises the cut to the worst total that still has a place in the beam. Totals only grow.
     fn look(&mut self, rules: Rules) {
         if self.list.len() > rules.beam_size {
             self.totals.clear();
@@ -232,7 +233,7 @@ impl<S: Copy + Eq + Hash> Candidates<S> {
     }
 }
 
-/// The `k`-th largest of at least `k` values.
+/// Returns the `k`-th largest of at least `k` values.
 fn kth_best(values: &mut [f64], k: usize) -> f64 {
     *values.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a)).1
 }
@@ -241,7 +242,7 @@ fn merge<S: Copy>(rules: Rules, old: &mut Candidate<S>, new: Candidate<S>) {
     let (a, b) = (old.hypothesis, new.hypothesis);
     let sum = |a: f64, b: f64| if rules.log_add { log_add(a, b) } else { a.max(b) };
     let alignment = |one: &Hypothesis<S>| one.best + one.scores.extra();
-    // Histories with the same future may have different extras; then totals are what is summed.
+    // Histories with the same future may have different extras, so totals are summed.
     let (acoustic, total) = (sum(a.scores.acoustic, b.scores.acoustic), sum(a.total, b.total));
     if rules.last_wins {
         *old = new;
@@ -260,12 +261,12 @@ fn merge<S: Copy>(rules: Rules, old: &mut Candidate<S>, new: Candidate<S>) {
 }
 
 impl<S: Copy + Eq + Hash> Reach<'_, S> {
-    /// What is worse need not be offered.
+    /// Returns the score below which a candidate need not be offered.
     pub(crate) fn cut(&self) -> f64 {
         self.candidates.cut
     }
 
-    /// A hypothesis with a token more.
+    /// Offers a hypothesis with one more token.
     pub(crate) fn token(
         &mut self,
         hypothesis: &Hypothesis<S>,
@@ -280,7 +281,7 @@ impl<S: Copy + Eq + Hash> Reach<'_, S> {
         self.candidates.offer(self.rules, Candidate { hypothesis, from: self.from, grown: true });
     }
 
-    /// The same tokens with one frame more: a blank, or the last token.
+    /// Offers the same tokens with one more frame: a blank, or the last token.
     fn stay(&mut self, hypothesis: &Hypothesis<S>, last: i32, score: f64) {
         let mut new = *hypothesis;
         new.last = last;
@@ -294,14 +295,14 @@ impl<S: Copy + Eq + Hash> Reach<'_, S> {
     }
 }
 
-/// A token of some hypotheses, after those of another trace, or after the settled ones.
+/// A token of some hypotheses, after the tokens of another trace, or after the settled ones.
 #[derive(Debug, Clone, Copy)]
 struct Trace {
     before: u32,
     open: Open,
 }
 
-/// The state of a search between two frames.
+/// State of a search between two frames.
 #[derive(Debug, Clone)]
 pub(crate) struct Search<P: Prefixes> {
     pub(crate) prefixes: P,
@@ -312,7 +313,7 @@ pub(crate) struct Search<P: Prefixes> {
     settled: Vec<Open>,
     /// The tokens of hypotheses after the settled ones.
     traces: Vec<Trace>,
-    /// How many nodes and traces there may be until those are freed that nothing needs.
+    /// Number of nodes and traces above which unused ones are freed.
     pub(crate) most_nodes: usize,
     num_frames: u32,
     tokens: Vec<FrameToken>,
@@ -322,7 +323,8 @@ pub(crate) struct Search<P: Prefixes> {
     futures: FastMap<((u32, u32), i32), ()>,
 }
 
-/// A token or word in the result: its number, that of the word that ends with it, and its frames.
+/// A token or word in the result: its number, the number of the word that ends with it, and its
+/// frames.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Placed {
     pub(crate) token: i32,
@@ -337,7 +339,7 @@ pub(crate) struct Finished {
     pub(crate) tokens: Vec<Placed>,
 }
 
-/// So many nodes and traces cost less than finding out which are needed.
+/// Number of nodes and traces up to which they cost less than a search for unused ones.
 const FEW_NODES: usize = 1 << 14;
 
 impl<P: Prefixes> Search<P> {
@@ -373,7 +375,7 @@ impl<P: Prefixes> Search<P> {
         self.num_frames as usize
     }
 
-    /// Takes more frames. An error leaves the search where it was before the frame of the error.
+    /// Takes more frames. After an error the search is in the state before the frame of the error.
     pub(crate) fn accept(&mut self, log_probs: &LogProbs<'_>, options: &CtcDecoderOptions) -> Result<(), Error> {
         let rules = Rules {
             beam_size: options.beam_size,
@@ -405,7 +407,7 @@ impl<P: Prefixes> Search<P> {
             looked_at(hypothesis.last, row[column]).then_some(f64::from(row[column]))
         };
         self.candidates.clear();
-        // What stays as it is gives a first idea of what the beam will hold.
+        // The totals of hypotheses that stay give a first bound of the beam.
         let mut least = f64::NEG_INFINITY;
         if rules.early_cut {
             let totals = &mut self.candidates.totals;
@@ -451,7 +453,7 @@ impl<P: Prefixes> Search<P> {
         }
     }
 
-    /// The least log-probability that is looked at.
+    /// Returns the least log-probability that is considered.
     fn floor(&mut self, row: &[f32], options: &CtcDecoderOptions) -> f32 {
         let least = crate::ids::narrow(options.token_min_logp);
         match options.beam_size_token.filter(|&count| count < row.len()) {
@@ -465,12 +467,12 @@ impl<P: Prefixes> Search<P> {
         }
     }
 
-    /// The candidates become the beam.
+    /// Makes the beam of the candidates.
     fn select(&mut self, options: &CtcDecoderOptions) {
         let list = &mut self.candidates.list;
         let cut = self.candidates.best - options.beam_threshold;
         list.retain(|candidate| candidate.hypothesis.total >= cut);
-        // Of equal ones the first is kept.
+        // Ties go to the first.
         let by_total = |a: &Candidate<_>, b: &Candidate<_>| b.hypothesis.total.total_cmp(&a.hypothesis.total);
         list.sort_by(by_total);
         list.truncate(options.beam_size);
@@ -505,12 +507,12 @@ impl<P: Prefixes> Search<P> {
         }
     }
 
-    /// How many nodes and traces there are.
+    /// Returns the number of nodes and traces.
     pub(crate) fn size(&self) -> usize {
         self.traces.len() + self.prefixes.size()
     }
 
-    /// Frees what no hypothesis needs any more, and settles the tokens that all share.
+    /// Frees nodes that no hypothesis needs any more, and settles the tokens that all share.
     fn compact(&mut self) {
         // The node 0 stands for no trace.
         let node = |trace: u32| trace.wrapping_add(1);
@@ -534,7 +536,8 @@ impl<P: Prefixes> Search<P> {
         }
     }
 
-    /// How much worse the best hypothesis that can end here is than the best one; infinite if none can.
+    /// Returns the difference between the best hypothesis and the best one that can end here;
+    /// infinite if none can.
     pub(crate) fn final_relative_cost(&mut self) -> f64 {
         let mut best = |complete| {
             let ended = self.beam.iter().filter_map(|hypothesis| {
@@ -546,8 +549,8 @@ impl<P: Prefixes> Search<P> {
         (best(false) - best(true)).max(0.0)
     }
 
-    /// The hypotheses, complete or so far, from the best one down. If none can end, all are taken
-    /// as they are.
+    /// Returns the hypotheses, complete or so far, from the best one down. If none can end, all are
+    /// taken as they are.
     pub(crate) fn finish(&mut self, options: &CtcDecoderOptions, complete: bool) -> Vec<Finished> {
         let rules = Rules {
             beam_size: usize::MAX,

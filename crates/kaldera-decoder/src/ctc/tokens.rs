@@ -11,19 +11,19 @@ use crate::ctc::tree::Kept;
 use crate::hash::FastMap;
 use crate::result::Scores;
 
-/// A string of tokens, after that of another node.
+/// A string of tokens: one token after the string of its parent.
 #[derive(Debug, Clone, Copy)]
 struct Node<L> {
     parent: u32,
     token: i32,
-    /// The language model's state; `None` from a token on that it does not know, if that is
-    /// allowed.
+    /// The language model's state. After a token that the model does not know, it is the model's
+    /// null context.
     model: L,
     hot: u32,
     extra: Scores,
 }
 
-/// The tree of all strings of tokens that a search has met.
+/// Tree of all strings of tokens that a search has met.
 pub(crate) struct TokenPrefixes<'d, M: LanguageModel> {
     options: &'d CtcDecoderOptions,
     model: Option<&'d M>,
@@ -39,7 +39,7 @@ impl<M: LanguageModel> Clone for TokenPrefixes<'_, M> {
 }
 
 const ROOT: u32 = 0;
-/// A token that the language model forbids.
+/// Child for a token that the language model forbids.
 const FORBIDDEN: u32 = u32::MAX;
 
 impl<'d, M: LanguageModel> TokenPrefixes<'d, M> {
@@ -49,10 +49,9 @@ impl<'d, M: LanguageModel> TokenPrefixes<'d, M> {
         Self { options, model, hot, nodes: vec![root], children: FastMap::default() }
     }
 
-    /// The most that any token can add to a hypothesis, but for hot words.
+    /// Returns the most that any token can add to a hypothesis, without hot words.
     fn most_without_hot(&self) -> f64 {
-        // A probability is at most 1; what a model that is not normalised gives beyond is not
-        // looked for.
+        // A probability is at most 1. Larger scores of a model that is not normalised are ignored.
         let model = match self.model {
             None => 0.0,
             Some(_) if self.options.lm_weight < 0.0 => f64::INFINITY,
@@ -124,7 +123,7 @@ impl<M: LanguageModel> Prefixes for TokenPrefixes<'_, M> {
         let hot_state = self.nodes[state as usize].hot;
         let hope = hypothesis.total + self.most_gain(state);
         let without_hot = hypothesis.total + self.most_without_hot();
-        // What adds to a hypothesis of the beam counts, however little it is.
+        // Any addition to a hypothesis of the beam counts, however small.
         for token in frame.children(state).filter(|&token| token != hypothesis.last) {
             if let Some(score) = frame.score(token) {
                 let child = self.child(state, token);
@@ -145,7 +144,7 @@ impl<M: LanguageModel> Prefixes for TokenPrefixes<'_, M> {
                 break;
             }
             let score = f64::from(score);
-            // The exact bonus is cheaper than a node that is dropped at once.
+            // Computing the exact bonus is cheaper than a node that is dropped at once.
             let bonus = self.hot.map_or(0.0, |hot| hot.first_gain(hot_state, token));
             if without_hot + score + bonus < reach.cut() {
                 continue;

@@ -1,17 +1,18 @@
-//! Which nodes of a tree a search still needs.
+//! Selection of the nodes of a tree that a search still needs.
 
 use std::collections::BTreeSet;
 
-/// What remains of a tree whose nodes have larger numbers than their parents: the deepest node from
-/// which all nodes in use descend, and all nodes between it and them. Their new numbers are their
-/// places here.
+/// The nodes that remain of a tree whose nodes have larger numbers than their parents: the deepest
+/// node from which all nodes in use descend, and all nodes between it and them. Their new numbers
+/// are their indices here.
 ///
-/// Nodes between two that are in use must stay: a hypothesis that gets there from above must find
-/// the same nodes below.
+/// Nodes between two that are in use must stay: a hypothesis that arrives from above must find the
+/// same nodes below.
 pub(crate) struct Kept(Vec<u32>);
 
 impl Kept {
-    /// Of nodes in use; O(nodes that remain × log nodes). Without any, nothing remains.
+    /// Selects nodes by the nodes in use. O(nodes that remain × log nodes). Without any, nothing
+    /// remains.
     pub(crate) fn new(parent: impl Fn(u32) -> u32, in_use: impl IntoIterator<Item = u32>) -> Self {
         let mut waiting: BTreeSet<u32> = in_use.into_iter().collect();
         let mut kept = vec![];
@@ -25,7 +26,7 @@ impl Kept {
         Self(kept)
     }
 
-    /// With so many nodes above the first.
+    /// Adds `count` nodes above the first.
     pub(crate) fn with_ancestors(mut self, parent: impl Fn(u32) -> u32, count: usize) -> Self {
         let above = std::iter::successors(self.0.first().copied(), |&node| Some(parent(node)).filter(|&of| of < node));
         let mut all: Vec<u32> = above.skip(1).take(count).collect();
@@ -34,12 +35,12 @@ impl Kept {
         Self(all)
     }
 
-    /// The old numbers, in increasing order.
+    /// Returns the old numbers, in increasing order.
     pub(crate) fn nodes(&self) -> &[u32] {
         &self.0
     }
 
-    /// The new number of a node, if it remains.
+    /// Returns the new number of a node, if it remains.
     pub(crate) fn number(&self, old: u32) -> Option<u32> {
         self.0.binary_search(&old).ok().and_then(|place| u32::try_from(place).ok())
     }

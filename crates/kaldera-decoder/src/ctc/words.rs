@@ -1,8 +1,8 @@
-//! Hypotheses of words that tokens spell, any word or those of a list: pyctcdecode's search.
+//! Hypotheses of words that tokens spell, any word or the words of a list: pyctcdecode's search.
 //!
 //! A state is the words so far and the beginning of the next one, by their texts: tokens that spell
-//! the same are one. A word is scored by the language model when it is complete; before, it costs
-//! `unk_score` if no known word begins so.
+//! the same are merged. The language model scores a word when it is complete. Before that, the word
+//! costs `unk_score` if no known word begins so.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -22,26 +22,26 @@ use crate::ids::number;
 use crate::result::Scores;
 use crate::vocabulary::Vocabulary;
 
-/// A language model over words, and which words it knows.
+/// A language model over words, and the words that it knows.
 #[derive(Debug, Clone)]
 pub struct WordModel<M> {
     /// The model.
     pub(crate) model: M,
     /// The model's words.
     pub(crate) words: SymbolTable,
-    /// The word that stands for all that the model does not know.
+    /// The word that stands for all words that the model does not know.
     pub(crate) unknown: Option<i32>,
-    /// Words that count as known, sorted; `None`: no list, and the beginning of any word counts as
-    /// unknown.
+    /// Words that count as known, sorted. `None`: there is no list, and the beginning of any word
+    /// counts as unknown.
     pub(crate) unigrams: Option<Vec<String>>,
-    /// The words that the model's order looks back at.
+    /// Order of the model.
     pub(crate) order: usize,
 }
 
 impl<M: LanguageModel> WordModel<M> {
-    /// A model of this order over the words of a table; [`open`](WordModel::open) and
-    /// [`from_ngrams`](WordModel::from_ngrams) know both. `<unk>` or `<UNK>` stands for others, where
-    /// the table has it. Known are all words of the table.
+    /// Creates a model of this order over the words of a table; [`open`](WordModel::open) and
+    /// [`from_ngrams`](WordModel::from_ngrams) know both. If the table has `<unk>` or `<UNK>`, it
+    /// stands for other words. All words of the table are known.
     pub fn new(model: M, words: SymbolTable, order: usize) -> Self {
         let unknown = words.find("<unk>").or_else(|| words.find("<UNK>"));
         let mut made = Self { model, words, unknown, unigrams: None, order };
@@ -50,16 +50,15 @@ impl<M: LanguageModel> WordModel<M> {
         made
     }
 
-    /// With these words as those that are known: pyctcdecode's `unigrams`. Words that the model
-    /// has not are left out.
+    /// Sets the known words: pyctcdecode's `unigrams`. Words that the model lacks are left out.
     #[must_use]
     pub fn with_unigrams<T: Into<String>>(mut self, unigrams: impl IntoIterator<Item = T>) -> Self {
         self.set_unigrams(unigrams.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Without a list of known words: each beginning of a word counts as unknown, each word that
-    /// the model has as known.
+    /// Removes the list of known words: each beginning of a word counts as unknown, and each word
+    /// of the model as known.
     #[must_use]
     pub fn without_unigrams(mut self) -> Self {
         self.unigrams = None;
@@ -79,7 +78,7 @@ impl<M: LanguageModel> WordModel<M> {
 }
 
 impl WordModel<NgramModel> {
-    /// The model of a file, as [`NgramModel::open`] reads it: an ARPA file or a binary one.
+    /// Opens the model of a file, as [`NgramModel::open`] reads it: an ARPA file or a binary one.
     ///
     /// ```no_run
     /// use kaldera_decoder::Vocabulary;
@@ -92,41 +91,42 @@ impl WordModel<NgramModel> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`NgramModel::open`] and [`from_ngrams`](Self::from_ngrams).
+    /// Errors of [`NgramModel::open`] and [`from_ngrams`](Self::from_ngrams).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::from_ngrams(NgramModel::open(path)?)
     }
 
-    /// A model with labels of its own, as [`NgramModel::open`] and [`NgramModel::from_reader`] make
-    /// it, over its words.
+    /// Creates a word model from a model with labels of its own, as [`NgramModel::open`] and
+    /// [`NgramModel::from_reader`] make it, over its words.
     ///
     /// # Errors
-    /// Those of [`NgramModel::symbols`].
+    /// Errors of [`NgramModel::symbols`].
     pub fn from_ngrams(model: NgramModel) -> Result<Self, Error> {
         let (words, order) = (model.symbols()?, model.order());
         Ok(Self::new(model, words, order))
     }
 }
 
-/// Hot words by their texts, as pyctcdecode has them: all words of all phrases.
+/// Hot words by their texts, as in pyctcdecode: all words of all phrases.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HotTexts {
-    /// All beginnings of words, the words themselves too.
+    /// All beginnings of words, including whole words.
     beginnings: HashMap<String, Beginning>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Beginning {
-    /// Characters of the word by whose length its share is measured, and the bonus of that word.
+    /// Number of characters of the word by whose length the share is measured, and the bonus of
+    /// that word.
     of_chars: usize,
     bonus: f64,
     is_word: bool,
 }
 
 impl HotTexts {
-    /// The word by whose length a beginning is measured is the one that a walk through the tree of
-    /// all hot words finds first, where each node has the child of the shortest word first.
-    /// A word of several phrases has the largest of their bonuses.
+    /// Creates hot words. A beginning is measured by the length of the word that a walk through the
+    /// tree of all hot words finds first, if each node has the child of the shortest word first. A
+    /// word of several phrases has the largest of their bonuses.
     pub(crate) fn new(phrases: &[HotWord], weight: f64) -> Self {
         let mut all: HashMap<&str, f64> = HashMap::new();
         let mut words: Vec<&str> = vec![];
@@ -156,12 +156,12 @@ impl HotTexts {
         Self { beginnings: first_with.keys().map(beginning).collect() }
     }
 
-    /// The bonus of a hot word.
+    /// Returns the bonus of a hot word.
     fn bonus(&self, word: &str) -> Option<f64> {
         self.beginnings.get(word).filter(|of| of.is_word).map(|of| of.bonus)
     }
 
-    /// The share of the bonus that the beginning of a word has, if a hot word begins so.
+    /// Returns the beginning's share of the bonus, if a hot word begins so.
     #[expect(clippy::cast_precision_loss, reason = "words are short")]
     fn partial(&self, part: &str) -> Option<f64> {
         let of = self.beginnings.get(part)?;
@@ -169,31 +169,31 @@ impl HotTexts {
     }
 }
 
-/// Some words, after those of another node.
+/// A word after the words of another node.
 #[derive(Debug, Clone)]
 struct Text<L> {
     parent: u32,
-    /// The spelling of the last word.
+    /// Spelling of the last word.
     word: u32,
     model: Option<L>,
     language_model: f64,
     insertion: f64,
     hot_words: f64,
-    /// A number for the last words, as many as the model looks back at.
+    /// Number of the last words, as many as the model looks back at.
     history: u32,
 }
 
-/// The beginning of a word, by its last character and what is before.
+/// The beginning of a word.
 #[derive(Debug, Clone)]
 struct Spelling {
     /// Tokens may be single bytes of characters.
     bytes: Vec<u8>,
     text: String,
-    /// What it adds: as unknown, or as the beginning of a hot word.
+    /// Its scores: as unknown, or as the beginning of a hot word.
     extra: Scores,
 }
 
-/// What words there have been, and how the next one begins.
+/// The words so far, and the beginning of the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct WordState {
     text: u32,
@@ -230,7 +230,7 @@ impl<M: LanguageModel> Clone for WordPrefixes<'_, M> {
 }
 
 const NOTHING: u32 = 0;
-/// From this many characters on an unknown word costs more for each.
+/// Number of characters above which each further character of an unknown word costs more.
 const USUAL_LENGTH: usize = 6;
 
 impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
@@ -265,8 +265,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
         }
     }
 
-    /// What the language model says of a word: its state after it, its score and that of an
-    /// unknown word.
+    /// Returns the language model's state after a word, its score and the score of an unknown word.
     fn score(&self, of: &WordModel<M>, state: M::State, word: &str) -> (M::State, f64, f64) {
         let number = of.words.find(word).filter(|&number| number > 0);
         let listed = of
@@ -275,18 +274,19 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
             .is_none_or(|list| list.is_empty() || list.binary_search_by(|known| known.as_str().cmp(word)).is_ok());
         let known = listed && number.is_some() && number != of.unknown;
         let step = number.or(of.unknown).and_then(|number| of.model.step(state, number));
-        // A model without a word for unknown ones gives them what KenLM does.
+        // A model without a word for unknown ones gives them KenLM's score.
         let (next, score) = step.unwrap_or_else(|| (of.model.null_context(), -100.0 * std::f64::consts::LN_10));
         let unknown = if known { 0.0 } else { self.weighted(self.options.unk_score * std::f64::consts::LN_10) };
         (next, self.options.lm_weight * score, unknown + self.options.word_score)
     }
 
-    /// A score of the model times its weight; minus infinity forbids whatever the weight is.
+    /// Returns a score of the model times its weight; minus infinity forbids whatever the weight
+    /// is.
     fn weighted(&self, score: f64) -> f64 {
         if score == f64::NEG_INFINITY { score } else { self.options.lm_weight * score }
     }
 
-    /// The words of a node and one more.
+    /// Appends a word to the words of a node.
     fn append(&mut self, text: u32, spelling: u32) -> u32 {
         if spelling == NOTHING {
             return text;
@@ -313,12 +313,12 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
         number
     }
 
-    /// How many words the model looks back at.
+    /// Returns the number of words that the model looks back at.
     fn look_back(&self) -> usize {
         self.model.map_or(1, |of| of.order.saturating_sub(1).max(1))
     }
 
-    /// The number of the last words, of which the last is this spelling after a text.
+    /// Returns the number of the last words, which end with this spelling after a text.
     fn history(&mut self, spelling: u32, text: u32) -> u32 {
         let mut words = vec![spelling];
         let mut at = text;
@@ -330,7 +330,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
         *self.histories.entry(words).or_insert(next)
     }
 
-    /// A spelling with the text of a token more.
+    /// Appends the text of a token to a spelling.
     fn spell(&mut self, spelling: u32, token: i32) -> u32 {
         if let Some(&known) = self.longer.get(&(spelling, token)) {
             return known;
@@ -368,7 +368,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
     }
 }
 
-/// What the beginning of a word adds.
+/// Returns the scores of the beginning of a word.
 #[expect(clippy::cast_precision_loss, reason = "words are short")]
 fn partial<M>(options: &CtcDecoderOptions, model: Option<&WordModel<M>>, hot: &HotTexts, part: &str) -> Scores {
     let mut extra = Scores::default();
@@ -432,8 +432,8 @@ impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
         }
         let mut extra = self.extra(state);
         if let Some(of) = self.model {
-            // The last word is scored with the end; where there is none, as pyctcdecode does, the
-            // empty word, which no model knows.
+            // The last word is scored with the end. Without one, as in pyctcdecode, the empty word
+            // is scored, which no model knows.
             let before = &self.texts[text as usize];
             if let Some(from) = before.model {
                 let word = &self.spellings[spelling as usize].text;
@@ -459,7 +459,7 @@ impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
         let parent = |text: u32| self.texts[text as usize].parent;
         let texts = Kept::new(parent, states.iter().map(|state| state.text)).with_ancestors(parent, self.look_back());
         let words = texts.nodes().iter().map(|&text| self.texts[text as usize].word);
-        // No tree: whatever is in use remains, and the empty spelling.
+        // There is no tree: the spellings in use remain, and the empty spelling.
         let spellings = states.iter().map(|state| state.spelling).chain(words).chain([NOTHING]);
         let spellings = Kept::new(|_| NOTHING, spellings);
         let text_number = |old: u32| texts.number(old).unwrap_or(NOTHING);
@@ -493,8 +493,8 @@ mod tests {
 
     use super::*;
 
-    /// The share by its definition: of all words the shortest that goes on says which character is
-    /// next, until there is a word.
+    /// The share by its definition: the shortest of all words that continue gives the next
+    /// character, until there is a word.
     fn measured(words: &[String], part: &str) -> Option<usize> {
         let mut so_far = part.to_owned();
         loop {

@@ -1,33 +1,34 @@
-//! Endpoint rules: when an utterance has ended.
+//! Endpoint rules, which decide if an utterance has ended.
 
 use crate::error::Error;
 
-/// A rule of Kaldi's: an utterance has ended if all of its conditions hold.
+/// A rule as in Kaldi: an utterance has ended if all conditions of the rule hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 #[doc(alias = "OnlineEndpointRule")]
 pub struct EndpointRule {
-    /// Something but silence has been decoded.
+    /// `true` if something other than silence must have been decoded.
     pub must_contain_nonsilence: bool,
-    /// Seconds of silence at the end.
+    /// Minimum seconds of silence at the end.
     pub min_trailing_silence: f32,
-    /// How much worse the best path that ends in a final state may be than the best path.
+    /// Maximum relative cost: the score of the best path minus the score of the best path that ends
+    /// in a final state.
     pub max_relative_cost: f32,
-    /// Seconds of the utterance, with silence.
+    /// Minimum seconds of the utterance, including silence.
     pub min_utterance_length: f32,
 }
 
 impl Default for EndpointRule {
-    /// Kaldi's: something has been said and a second of silence follows.
+    /// Kaldi's default: speech that is followed by a second of silence.
     fn default() -> Self {
         Self::new(true, 1.0, f32::INFINITY, 0.0)
     }
 }
 
 impl EndpointRule {
-    /// A rule of these conditions.
+    /// Creates a rule of these conditions.
     pub fn new(
         must_contain_nonsilence: bool,
         min_trailing_silence: f32,
@@ -46,24 +47,25 @@ impl EndpointRule {
     }
 }
 
-/// How far a decoder is. Times are computed in single precision, as in Kaldi.
+/// Progress of a decoder. Times are computed in single precision, as in Kaldi.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct EndpointState {
-    /// Frames that have been decoded.
+    /// Number of decoded frames.
     pub num_frames: usize,
-    /// How many of them, at the end, are silence.
+    /// Number of these frames, at the end, that are silence.
     pub trailing_silence_frames: usize,
     /// Seconds of a frame.
     pub frame_shift: f32,
-    /// How much worse the best path that ends in a final state is than the best path; infinite if
-    /// there is none.
+    /// Score of the best path minus the score of the best path that ends in a final state; infinite
+    /// if there is no such path.
     #[doc(alias = "FinalRelativeCost")]
     pub relative_cost: f32,
 }
 
 impl EndpointState {
-    /// After this many frames, of which these are silence.
+    /// Creates the state after `num_frames` frames, of which the last `trailing_silence_frames` are
+    /// silence.
     pub fn new(num_frames: usize, trailing_silence_frames: usize, frame_shift: f32, relative_cost: f32) -> Self {
         Self { num_frames, trailing_silence_frames, frame_shift, relative_cost }
     }
@@ -79,7 +81,7 @@ impl EndpointState {
     }
 }
 
-/// Rules of which any ends an utterance.
+/// Endpoint rules; any of them ends an utterance.
 ///
 /// ```
 /// use kaldera_decoder::graph::{EndpointRules, EndpointState};
@@ -108,13 +110,13 @@ impl Default for EndpointRules {
 }
 
 impl EndpointRules {
-    /// These rules.
+    /// Creates a set of these rules.
     pub fn new(rules: Vec<EndpointRule>) -> Self {
         Self { rules }
     }
 
-    /// Kaldi's five: 5 s of silence; 0.5 s if the end is likely; 1 s if it is possible; 2 s after
-    /// something has been said; 20 s in all.
+    /// Returns Kaldi's five rules: 5 s of silence; 0.5 s if the end is likely; 1 s if it is
+    /// possible; 2 s after speech; 20 s in all.
     pub fn kaldi() -> Self {
         let rule = EndpointRule::new;
         Self::new(vec![
@@ -126,15 +128,15 @@ impl EndpointRules {
         ])
     }
 
-    /// sherpa-onnx's three, which do not look at the cost: 2.4 s of silence; 1.2 s after something
-    /// has been said; 20 s in all.
+    /// Returns sherpa-onnx's three rules, which ignore the cost: 2.4 s of silence; 1.2 s after
+    /// speech; 20 s in all.
     pub fn sherpa_onnx() -> Self {
         let rule = EndpointRule::new;
         let any = f32::INFINITY;
         Self::new(vec![rule(false, 2.4, any, 0.0), rule(true, 1.2, any, 0.0), rule(false, 0.0, any, 20.0)])
     }
 
-    /// The numbers, from 1 on, of all rules that hold.
+    /// Returns the numbers, from 1 on, of all rules that hold.
     ///
     /// # Errors
     /// [`Error::Size`] for more frames of silence than frames, [`Error::Option`] for a frame shift
@@ -151,7 +153,7 @@ impl EndpointRules {
         Ok((1..).zip(&self.rules).filter(|(_, rule)| rule.holds(state)).map(|(number, _)| number).collect())
     }
 
-    /// The first rule that holds: the utterance has ended.
+    /// Returns the first rule that holds: the utterance has ended.
     ///
     /// # Errors
     /// As [`fired`](Self::fired).

@@ -24,22 +24,22 @@ use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct GraphOptions {
-    /// The search.
+    /// Options of the search.
     pub search: DenseOptions,
-    /// The network's scores are multiplied by this, before the search and in the
-    /// [scores](crate::Scores) of hypotheses.
+    /// Factor of the network's scores, before the search and in the [scores](crate::Scores) of
+    /// hypotheses.
     pub acoustic_scale: f32,
-    /// Classes that are silence: the blank, and whatever else stands for it. Endpoint rules count
-    /// them.
+    /// Classes that are silence: the blank, and any other class that stands for silence. Endpoint
+    /// rules count them.
     pub silence: Vec<i32>,
-    /// When an utterance has ended.
+    /// Rules by which an utterance has ended.
     pub endpoints: EndpointRules,
-    /// How long frames are.
+    /// Length of frames.
     pub times: FrameTimes,
-    /// How many hypotheses are returned.
+    /// Number of hypotheses that are returned.
     pub n_best: usize,
-    /// What the words of the best hypothesis are: those of the least expected error (minimum Bayes
-    /// risk), or those of the best path. Either have confidences.
+    /// `true` if the words of the best hypothesis are the words of least expected error (minimum
+    /// Bayes risk), `false` for the words of the best path. Both have confidences.
     pub minimum_bayes_risk: bool,
 }
 
@@ -68,8 +68,9 @@ setters! {
     minimum_bayes_risk, with_minimum_bayes_risk: bool, "With words of minimum Bayes risk, or of the best path.";
 }
 
-/// Recognises utterances with a graph whose labels are the network's classes, or classes + 1
-/// ([`Graph::graph_labels`]), and whose output labels are words, such as HLG; streams in chunks, with the result so far and endpoints.
+/// Recognises utterances with a graph, such as HLG. The labels of the graph are the network's
+/// classes, or classes + 1 ([`Graph::graph_labels`]); its output labels are words. Streams take
+/// chunks of frames, and return partial results and endpoints.
 ///
 /// ```
 /// use fsa::graphs::ctc_topo;
@@ -108,18 +109,18 @@ pub struct GraphStream {
 }
 
 impl GraphStream {
-    /// How many frames it has taken.
+    /// Returns the number of frames taken so far.
     pub fn num_frames(&self) -> usize {
         self.search.num_frames()
     }
 }
 
 impl GraphRecognizer {
-    /// A recogniser with this graph; `words` are the texts of its output labels.
+    /// Creates a recogniser with this graph; `words` has the texts of its output labels.
     ///
     /// # Errors
-    /// [`Error::Option`] for a scale that is not finite, frames without a length or no hypotheses;
-    /// those of [`OnlineDecoder::new`].
+    /// [`Error::Option`] for a scale that is not finite and above 0, frames without a length or no
+    /// hypotheses; errors of [`OnlineDecoder::new`].
     pub fn new(graph: Graph<Fsa>, words: Option<SymbolTable>, options: GraphOptions) -> Result<Self, Error> {
         let refuse = |name, value, reason| Err(Error::Option { name, value, reason });
         if !(options.acoustic_scale.is_finite() && options.acoustic_scale > 0.0) {
@@ -135,19 +136,19 @@ impl GraphRecognizer {
         Ok(Self { decoder, words, spellings: WordSpellings::default(), options })
     }
 
-    /// With spellings by which words begin and end with their tokens. Without them, and where a path's
-    /// tokens are other ones, a word begins with the arc that has it: in a determinized graph that is
-    /// where it is known which word it is.
+    /// Sets spellings, with which words begin and end with their tokens. Without them, or if a path
+    /// has other tokens, a word begins with its arc: in a determinized graph this is the place
+    /// where the word becomes known.
     #[must_use]
     pub fn with_spellings(mut self, spellings: WordSpellings) -> Self {
         self.spellings = spellings;
         self
     }
 
-    /// With frames of this length.
+    /// Sets the length of frames.
     ///
     /// # Errors
-    /// [`Error::Option`] for frames that have none.
+    /// [`Error::Option`] for frames without a length.
     pub fn with_times(mut self, times: FrameTimes) -> Result<Self, Error> {
         times.check()?;
         self.options.times = times;
@@ -159,7 +160,7 @@ impl GraphRecognizer {
         &self.options
     }
 
-    /// A stream before its first frame.
+    /// Creates a stream before its first frame.
     pub fn stream(&self, utterance: &str) -> GraphStream {
         GraphStream { utterance: utterance.into(), search: self.decoder.stream() }
     }
@@ -167,7 +168,7 @@ impl GraphRecognizer {
     /// Takes more frames.
     ///
     /// # Errors
-    /// Those of the search: a label of the graph without a column, a limit.
+    /// Errors of the search: a label of the graph without a column, a limit.
     pub fn accept(&self, stream: &mut GraphStream, chunk: &LogProbs<'_>) -> Result<(), Error> {
         if chunk.num_frames() == 0 {
             return Ok(());
@@ -185,12 +186,12 @@ impl GraphRecognizer {
         taken.pop().unwrap_or(Ok(())).map_err(Error::from)
     }
 
-    /// The words so far: those of the best path, whether the graph can end there or not. It has no
+    /// Returns the words of the best path so far, even if the graph cannot end there. They have no
     /// confidences, as only the best path is traced back; [`lattice`](Self::lattice) has the
     /// alternatives.
     ///
     /// # Errors
-    /// Those of the lattice.
+    /// Errors of the lattice.
     pub fn partial(&self, stream: &GraphStream) -> Result<Recognition, Error> {
         let hypotheses = match self.best_path(stream, Ending::Active)? {
             Some((lattice, best)) => vec![self.hypothesis(&lattice, &best)],
@@ -199,17 +200,18 @@ impl GraphRecognizer {
         Ok(Recognition::new(&*stream.utterance, stream.num_frames(), hypotheses))
     }
 
-    /// The words of the utterance. If no path of the graph has ended, those of the best path.
+    /// Returns the words of the utterance. If no path of the graph has ended, they come from the
+    /// best path.
     ///
     /// # Errors
-    /// Those of the lattice.
+    /// Errors of the lattice.
     pub fn finish(&self, stream: &GraphStream) -> Result<Recognition, Error> {
         self.finish_rescored(stream, Ok)
     }
 
-    /// The words of the utterance after rescoring with other language models: `rescore` gets the
-    /// lattice in which each string of words is one path, with the acoustic scale applied. Words
-    /// and confidences are those of what it returns.
+    /// Returns the words of the utterance after rescoring with other language models. `rescore`
+    /// gets the lattice in which each string of words is one path, with the acoustic scale applied.
+    /// Words and confidences come from the lattice that it returns.
     ///
     /// ```
     /// use fsa::Limits;
@@ -231,10 +233,10 @@ impl GraphRecognizer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// To replace the model of the graph, take it off first: `lattice.rescore(&old, -1.0, limits)`.
+    /// To replace the model of the graph, subtract it first: `lattice.rescore(&old, -1.0, limits)`.
     ///
     /// # Errors
-    /// Those of the lattice and of `rescore`.
+    /// Errors of the lattice and of `rescore`.
     #[doc(alias = "lattice-lmrescore")]
     pub fn finish_rescored(
         &self,
@@ -255,7 +257,7 @@ impl GraphRecognizer {
         Ok(Recognition::new(&*stream.utterance, stream.num_frames(), hypotheses))
     }
 
-    /// A whole utterance.
+    /// Decodes a whole utterance.
     ///
     /// # Errors
     /// As [`accept`](Self::accept) and [`finish`](Self::finish).
@@ -265,20 +267,20 @@ impl GraphRecognizer {
         self.finish(&stream)
     }
 
-    /// The lattice of a stream: words with their graph and acoustic scores (without the scale) and
-    /// the classes of their frames, each one more, as 0 stands for none. For n best lists,
-    /// rescoring with another language model and all else that [`fsa::lattice`] does.
+    /// Returns the lattice of a stream: words with their graph and acoustic scores (without the
+    /// scale), and the classes of their frames plus 1, as 0 stands for no class. It serves n-best
+    /// lists, rescoring with another language model and all other functions of [`fsa::lattice`].
     ///
     /// # Errors
-    /// Those of the search.
+    /// Errors of the search.
     pub fn lattice(&self, stream: &GraphStream) -> Result<Lattice, Error> {
         self.frames_lattice(&self.decoder.lattices(&[&stream.search], Ending::FinalElseActive)?)
     }
 
-    /// The first endpoint rule that holds: the utterance has ended.
+    /// Returns the first endpoint rule that holds: the utterance has ended.
     ///
     /// # Errors
-    /// Those of the lattice and of the rules.
+    /// Errors of the lattice and of the rules.
     pub fn endpoint(&self, stream: &GraphStream) -> Result<Option<usize>, Error> {
         let Some((_, best)) = self.best_path(stream, Ending::Active)? else { return Ok(None) };
         let silent = |&&class: &&i32| self.options.silence.contains(&(class - 1));
@@ -290,11 +292,11 @@ impl GraphRecognizer {
         self.options.endpoints.detect(&state)
     }
 
-    /// How much worse the best path that ends in a final state is than the best path; infinite if
-    /// there is none, or no path at all.
+    /// Returns the score of the best path minus the score of the best path that ends in a final
+    /// state; infinite if there is no such path, or no path at all.
     ///
     /// # Errors
-    /// Those of the lattice.
+    /// Errors of the lattice.
     #[doc(alias = "FinalRelativeCost")]
     pub fn final_relative_cost(&self, stream: &GraphStream) -> Result<f64, Error> {
         match self.best_path(stream, Ending::Active)? {
@@ -310,13 +312,13 @@ impl GraphRecognizer {
         })
     }
 
-    /// The best path so far, in the lattice that holds nothing else.
+    /// Returns the best path so far, with a lattice of only this path.
     fn best_path(&self, stream: &GraphStream, ending: Ending) -> Result<Option<(Lattice, LatticePath)>, Error> {
         let lattice = self.frames_lattice(&self.decoder.best_paths(&[&stream.search], ending)?)?;
         Ok(self.best_of(&lattice)?.map(|best| (lattice, best)))
     }
 
-    /// The best path of a lattice, with the acoustic scale.
+    /// Returns the best path of a lattice, with the acoustic scale.
     fn best_of(&self, lattice: &Lattice) -> Result<Option<LatticePath>, Error> {
         Ok(if lattice.num_lattices() == 0 { None } else { self.scaled(lattice)?.best_path(0)? })
     }
@@ -349,8 +351,8 @@ impl GraphRecognizer {
         Ok(builder.build()?)
     }
 
-    /// The best paths of a lattice of words with their confidences; `best` is that of `lattice`, by
-    /// frames.
+    /// Returns the best paths of a lattice of words with their confidences; `best` is the best path
+    /// of `lattice`, by frames.
     fn n_best(&self, words_alone: &Lattice, lattice: &Lattice, best: &LatticePath) -> Result<Vec<Hypothesis>, Error> {
         let options = MbrOptions::default().with_decode_mbr(self.options.minimum_bayes_risk);
         let mut hypotheses = vec![];
@@ -358,7 +360,7 @@ impl GraphRecognizer {
             let first = hypotheses.is_empty();
             let own = if first { options } else { options.with_decode_mbr(false) };
             let risk = words_alone.minimum_bayes_risk_from(0, &path.words, &own)?;
-            // These times are averages over all paths; a path of these words has its own.
+            // These times are averages over all paths; a path of these words has its own times.
             let frames = match first && risk.words == best.words {
                 true => Some(self.word_frames(lattice, best)),
                 false if risk.words == path.words => self.frames_of_words(lattice, &path),
@@ -377,7 +379,7 @@ impl GraphRecognizer {
         Ok(hypotheses)
     }
 
-    /// A path of a lattice of frames.
+    /// Makes a hypothesis from a path of a lattice of frames.
     fn hypothesis(&self, lattice: &Lattice, path: &LatticePath) -> Hypothesis {
         let frames = self.word_frames(lattice, path);
         let words = path.words.iter().zip(frames).map(|(&word, frames)| self.word(word, frames)).collect();
@@ -389,8 +391,9 @@ impl GraphRecognizer {
         Segment::new(word, text, frames, &self.options.times)
     }
 
-    /// The frames of each word of a path: those of its spelling; or else from the first frame of its
-    /// arc on, up to the next word without the silence before that; at least one.
+    /// Returns the frames of each word of a path. They are the frames of its spelling; otherwise
+    /// they begin at the first frame of its arc and end before the silence that precedes the next
+    /// word. A word has at least one frame.
     fn word_frames(&self, lattice: &Lattice, path: &LatticePath) -> Vec<Range<usize>> {
         if let Some(frames) = self.spellings.frames(&path.words, &self.sounds(&path.alignment)) {
             return frames;
@@ -413,12 +416,12 @@ impl GraphRecognizer {
         word_ranges(starts, ends, path.alignment.len())
     }
 
-    /// The frames of each word of a path of a lattice in which words and frames are apart: those of
-    /// the best path of the lattice of frames that has the same alignment and words. None if there
-    /// is no such path.
+    /// Returns the frames of each word of a path of a lattice with separate words and frames. They
+    /// come from the best path of the lattice of frames with the same alignment and words; `None`
+    /// if there is no such path.
     fn frames_of_words(&self, lattice: &Lattice, path: &LatticePath) -> Option<Vec<Range<usize>>> {
         let view = lattice.graph().fsas().fsa(0);
-        // By state, frames and words so far: the graph score, the arc and where that came from.
+        // By state, frames and words so far: the graph score, the arc and its origin.
         let mut reached = BTreeMap::from([((0, 0, 0), (0.0_f64, None))]);
         let mut at = (0, 0, 0);
         let last = loop {
@@ -455,7 +458,7 @@ impl GraphRecognizer {
         Some(self.word_frames(lattice, &path))
     }
 
-    /// The runs of classes that are not silence, with their frames.
+    /// Returns the runs of classes that are not silence, with their frames.
     fn sounds(&self, alignment: &[i32]) -> Vec<(i32, Range<usize>)> {
         let mut start = 0;
         let runs = alignment.chunk_by(|a, b| a == b).map(|run| {
@@ -471,13 +474,13 @@ impl GraphRecognizer {
     }
 }
 
-/// The scores of a path of a lattice to which the acoustic scale was applied.
+/// Returns the scores of a path of a lattice to which the acoustic scale was applied.
 fn scores(path: &LatticePath) -> Scores {
     Scores { acoustic: path.acoustic_score, language_model: path.graph_score, ..Scores::default() }
 }
 
-/// Words of at least one frame each that do not overlap, if there are so many frames. The ends are
-/// as given, but at most those of the next starts.
+/// Returns words of at least one frame each that do not overlap, if there are enough frames. The
+/// ends are as given, but at most the next starts.
 fn word_ranges(mut starts: Vec<usize>, ends: Vec<usize>, num_frames: usize) -> Vec<Range<usize>> {
     let mut least = 0;
     for start in &mut starts {
@@ -495,7 +498,7 @@ fn word_ranges(mut starts: Vec<usize>, ends: Vec<usize>, num_frames: usize) -> V
     starts.into_iter().zip(ends).zip(nexts).map(range).collect()
 }
 
-/// The frame of an average time.
+/// Returns the frame of an average time.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

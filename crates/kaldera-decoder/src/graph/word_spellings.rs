@@ -1,11 +1,11 @@
-//! Where the words of a path stand among its tokens.
+//! Places of the words of a path among its tokens.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The tokens of words, with which a path's tokens are divided among its words, as Kaldi's
-/// `lattice-align-words-lexicon` does.
+/// The tokens of words. A path's tokens are divided among its words by them, as in Kaldi's
+/// `lattice-align-words-lexicon`.
 #[derive(Debug, Clone, Default)]
 #[doc(alias = "WordAlignLatticeLexicon")]
 pub struct WordSpellings {
@@ -14,22 +14,22 @@ pub struct WordSpellings {
 }
 
 impl WordSpellings {
-    /// Spellings by the number that a word has in the graph, in tokens of the network. They may be
-    /// shared with what else has the lexicon. The boundary is a token that may stand before and after
-    /// words.
+    /// Creates spellings in tokens of the network, by the numbers of words in the graph. They may
+    /// be shared with other owners of the lexicon. The boundary is a token that may stand before
+    /// and after words.
     pub fn new<S: Into<Arc<[Vec<i32>]>>>(by_word: impl IntoIterator<Item = (i32, S)>, boundary: Option<i32>) -> Self {
         let by_word = by_word.into_iter().map(|(word, spellings)| (word, spellings.into())).collect();
         Self { by_word, boundary }
     }
 
-    /// The frames of each word: from the first frame of its first token to the last of its last one.
-    /// `None` if these tokens are no spellings of these words.
+    /// Returns the frames of each word, from the first frame of its first token to the last frame
+    /// of its last one; `None` if these tokens are no spellings of these words.
     pub(crate) fn frames(&self, words: &[i32], tokens: &[(i32, Range<usize>)]) -> Option<Vec<Range<usize>>> {
         let numbers: Vec<i32> = tokens.iter().map(|&(token, _)| token).collect();
         let is_boundary = |token: &&i32| Some(**token) == self.boundary;
         let after_boundaries = |at: usize| at + numbers[at..].iter().take_while(is_boundary).count();
-        // After each word: the numbers of tokens that may be taken by then; for each of them the
-        // number before the word, and its first token.
+        // After each word: the possible numbers of tokens taken so far; for each of them the number
+        // before the word, and the first token of the word.
         let mut reached = vec![BTreeMap::from([(0, (0, 0))])];
         for word in words {
             let spellings = self.by_word.get(word)?;

@@ -1,4 +1,4 @@
-//! The cheapest alignment of a hypothesis with a reference.
+//! Cheapest alignment of a hypothesis with a reference.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,50 +11,51 @@ use crate::score::best_path::{Cost, Costs, Numbered, Step, best_path};
 use crate::score::counts::Counts;
 use crate::score::reference::{Reference, ScoreError, Word};
 
-/// What differs, and what that costs.
+/// Rules of comparison, and the costs of errors.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Rules {
-    /// The cost of a word in the place of another.
+    /// Cost of a word in the place of another.
     pub substitution: u32,
-    /// The cost of a word too many.
+    /// Cost of an extra word.
     pub insertion: u32,
-    /// The cost of a word that is missing.
+    /// Cost of a missing word.
     pub deletion: u32,
-    /// The cost of a word that is missing and may be; it counts as correct.
+    /// Cost of a missing word that may be missing; it counts as correct.
     pub optional_deletion: u32,
-    /// Which letters are the same.
+    /// Letters that count as equal.
     pub case: Case,
-    /// Words of the reference in parentheses may be missing: `sclite -D`.
+    /// `true` if words of the reference in parentheses may be missing: `sclite -D`.
     pub optional_words: bool,
-    /// A fragment, which ends with `-`, is correct if the other word begins so: `sclite -F`.
+    /// `true` if a fragment, which ends with `-`, is correct if the other word begins with it:
+    /// `sclite -F`.
     pub fragments: bool,
-    /// What is counted.
+    /// Units that are counted.
     pub units: Units,
-    /// `{ a / b }` in a reference are alternatives; only where words are counted.
+    /// `true` if `{ a / b }` in a reference are alternatives; only if words are counted.
     pub alternatives: bool,
 }
 
-/// Which letters are the same.
+/// Letters that count as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Case {
-    /// None but equal ones: `sclite -s`.
+    /// Only identical letters: `sclite -s`.
     Distinct,
-    /// Upper and lower case of ASCII letters, as sclite has it.
+    /// Upper and lower case of ASCII letters, as in sclite.
     #[default]
     Ascii,
     /// Upper and lower case of all alphabets.
     Unicode,
 }
 
-/// What is counted.
+/// Units that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Units {
-    /// Words, which ASCII white space parts, and no other.
+    /// Words, separated by ASCII white space only.
     #[default]
     Words,
     /// Characters, without the spaces: `sclite -c`.
@@ -79,8 +80,8 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// sclite's costs (a substitution 4, an insertion or deletion 3), case of ASCII letters does not
-    /// matter, alternatives.
+    /// Returns sclite's rules: a substitution costs 4, an insertion or deletion 3; the case of
+    /// ASCII letters does not matter; alternatives are read.
     pub fn sclite() -> Self {
         Self {
             substitution: 4,
@@ -95,7 +96,8 @@ impl Rules {
         }
     }
 
-    /// Each error costs 1, texts are compared as they are: Kaldi's `compute-wer`, jiwer.
+    /// Returns the rules of Kaldi's `compute-wer` and of jiwer: each error costs 1, and texts are
+    /// compared unchanged.
     pub fn levenshtein() -> Self {
         Self {
             substitution: 1,
@@ -108,7 +110,7 @@ impl Rules {
         }
     }
 
-    /// Whether braces in a reference are alternatives.
+    /// Returns `true` if braces in a reference are alternatives.
     pub(crate) fn reads_alternatives(&self) -> bool {
         self.alternatives && self.units == Units::Words
     }
@@ -121,7 +123,7 @@ impl Rules {
         }
     }
 
-    /// The units of a text.
+    /// Returns the units of a text.
     fn units(&self, text: &str) -> Vec<String> {
         let words = text.split_ascii_whitespace();
         match self.units {
@@ -131,7 +133,7 @@ impl Rules {
         }
     }
 
-    /// The words of a hypothesis.
+    /// Returns the words of a hypothesis.
     pub(crate) fn hypothesis(&self, text: &str) -> Vec<String> {
         self.units(&self.fold(text))
     }
@@ -159,7 +161,8 @@ impl Rules {
     }
 }
 
-/// The units of a word in several scripts: each ideograph and each of kana, and what is between.
+/// Returns the units of a word in several scripts: each ideograph and each kana, and the text
+/// between them.
 fn mixed_units(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {
@@ -173,8 +176,8 @@ fn mixed_units(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a character belongs to a script that has no spaces between words: ideographs, kana,
-/// bopomofo.
+/// Returns `true` if a character belongs to a script that has no spaces between words: ideographs,
+/// kana, bopomofo.
 fn stands_alone(c: char) -> bool {
     matches!(u32::from(c),
         0x2e80..=0x2fdf | 0x3005..=0x3007 | 0x3021..=0x3029 | 0x3038..=0x303b | 0x3041..=0x30fa | 0x30fc..=0x312f
@@ -182,30 +185,30 @@ fn stands_alone(c: char) -> bool {
         | 0xff66..=0xff9f | 0x1b000..=0x1b16f | 0x2_0000..=0x3_ffff)
 }
 
-/// What two aligned words are.
+/// Relation of two aligned words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PairKind {
-    /// They are the same, or the reference's may be missing.
+    /// They are equal, or the reference's word may be missing.
     Correct,
     /// They differ.
     Substitution,
-    /// The hypothesis has none.
+    /// The hypothesis has no word.
     Deletion,
-    /// The reference has none.
+    /// The reference has no word.
     Insertion,
 }
 
-/// A word of a reference and what the hypothesis has in its place.
+/// A word of a reference and the hypothesis' word in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Pair {
-    /// What they are.
+    /// Relation of the words.
     pub kind: PairKind,
-    /// The reference's word; none for an insertion.
+    /// The reference's word; `None` for an insertion.
     pub reference: Option<String>,
-    /// The hypothesis' word; none for a deletion.
+    /// The hypothesis' word; `None` for a deletion.
     pub hypothesis: Option<String>,
 }
 
@@ -216,7 +219,7 @@ pub struct Pair {
 pub struct Aligned {
     /// The words, in order.
     pub pairs: Vec<Pair>,
-    /// How many there are of which kind.
+    /// Number of pairs of each kind.
     pub counts: Counts,
 }
 
@@ -234,8 +237,8 @@ impl Aligned {
         Self { pairs, counts }
     }
 
-    /// The alignment as three lines of text: reference, hypothesis, and C, S, D or I below each
-    /// pair. Errors are in upper case, and stars stand where there is no word.
+    /// Formats the alignment as three lines of text: reference, hypothesis, and S, D or I below
+    /// each error. Errors are in upper case, and stars stand for a missing word.
     pub fn picture(&self) -> String {
         let (mut above, mut below, mut marks) = ("REF:".to_owned(), "HYP:".to_owned(), "    ".to_owned());
         for pair in &self.pairs {
@@ -280,7 +283,7 @@ pub fn align_words<R: AsRef<str>, H: AsRef<str>>(reference: &[R], hypothesis: &[
     align(&Reference::chain(reference.iter().map(word)), &hypothesis, rules)
 }
 
-/// Words of a reference and a hypothesis by numbers, so that comparing them is cheap.
+/// Words of a reference and a hypothesis as numbers, which are cheap to compare.
 struct WordCosts<'a, C> {
     reference: &'a Reference,
     hypothesis: &'a [String],
@@ -290,7 +293,7 @@ struct WordCosts<'a, C> {
     costs: PhantomData<C>,
 }
 
-/// A cost of the rules.
+/// Returns a cost of the rules.
 fn cost<C: Cost>(cost: u32) -> C {
     C::ONE.times(usize::try_from(cost).unwrap_or(usize::MAX))
 }
@@ -363,10 +366,10 @@ impl<C: Cost> Costs for WordCosts<'_, C> {
     }
 }
 
-/// The largest sum of costs that is exact in `f32`, with room for what is added to it.
+/// Largest sum of costs that is exact in `f32`, with room for additions.
 const EXACT: u64 = 1 << 23;
 
-/// The cheapest alignment; costs are in units of the rules.
+/// Returns the cheapest alignment; costs are in units of the rules.
 pub(crate) fn align(reference: &Reference, hypothesis: &[String], rules: &Rules) -> Aligned {
     let Rules { substitution, insertion, deletion, optional_deletion, .. } = *rules;
     let largest = substitution.max(insertion).max(deletion).max(optional_deletion);
@@ -406,7 +409,7 @@ mod tests {
         assert_eq!(counts("(a) b", "b", &rules), [2, 0, 0, 0]);
         assert_eq!(counts("{ }", "", &rules), [0, 0, 0, 0]);
         assert!(matches!(score_words("{ a / b", "", &rules), Err(ScoreError::Alternatives { .. })));
-        // As sclite has it, a brace or a slash without an open brace is a word.
+        // As in sclite, a brace or a slash without an open brace is a word.
         assert_eq!(counts("a / b }", "a b", &rules), [2, 0, 2, 0]);
         let deep = "{ ".repeat(65);
         assert!(score_words(&deep, "", &rules).is_err());

@@ -1,45 +1,45 @@
-//! The cheapest path through a reference, in memory of a few rows of the table.
+//! Cheapest path through a reference, in memory of a few rows of the table.
 //!
 //! A row has the costs of a state of the reference for all numbers of words of the hypothesis. Four
-//! things make large tables possible, and none changes the path:
+//! techniques make large tables possible; none of them changes the path:
 //!
 //! - A *band*. A path through a cell before which the numbers of words differ by more than `band`
 //!   has that many insertions or deletions, and the opposite ones after it. If the path that is
-//!   found costs less, none that is as good leaves the band; otherwise it is made wider (Ukkonen,
-//!   1985).
-//! - *Checkpoints*. Of a table that is too large only some rows are kept. Its parts are computed
-//!   again from these, last one first, as the path is followed back. A part ends at a state that no
-//!   edge goes past: the rows of alternatives, from brace to brace, are kept as a whole.
-//! - A *window*. A part is computed again only where the path can be, as the cost of its end is
-//!   known by then.
-//! - *Tiles*. Sixteen words in a row are computed together, in vectors along a diagonal, whose cells
-//!   do not depend on each other.
+//!   found costs less, no equally good path leaves the band; otherwise the band is widened
+//!   (Ukkonen, 1985).
+//! - *Checkpoints*. Only some rows of a too large table are kept. Its parts are computed again from
+//!   these, last one first, as the path is followed back. A part ends at a state that no edge goes
+//!   past: the rows of alternatives, from brace to brace, are kept as a whole.
+//! - A *window*. A part is computed again only within the bounds of the path, as the cost of its
+//!   end is known by then.
+//! - *Tiles*. Sixteen words in a row are computed together, in vectors along a diagonal, whose
+//!   cells do not depend on each other.
 
 use std::ops::{Add, Range};
 
 use crate::score::reference::{Edge, Reference};
 
-/// How many costs are kept: 16 MiB of them.
+/// Maximum number of costs that are kept: 16 MiB.
 const MOST_CELLS: usize = 1 << 22;
-/// Words of a tile.
+/// Number of words of a tile.
 const TILE: usize = 16;
-/// Into how many parts a table is divided that has more.
+/// Number of parts into which a larger table is divided.
 const PARTS: usize = 16;
-/// The first band: few references of one utterance are longer.
+/// First band: few references of one utterance are longer.
 const FIRST_BAND: usize = 64;
 
 /// A sum of costs.
 pub(crate) trait Cost: Copy + PartialOrd + Add<Output = Self> {
-    /// Of nothing.
+    /// No cost.
     const ZERO: Self;
     /// The unit.
     const ONE: Self;
-    /// Of what cannot be reached; stays that if costs are added.
+    /// Cost of an unreachable cell. Adding costs does not change it.
     const NONE: Self;
 
-    /// How many times `gap` it is, rounded down.
+    /// Returns the number of times that `gap` fits into it, rounded down.
     fn gaps(self, gap: Self) -> usize;
-    /// So many times `self`.
+    /// Returns `count` times `self`.
     fn times(self, count: usize) -> Self;
 }
 
@@ -70,25 +70,25 @@ macro_rules! cost {
 cost!(f32);
 cost!(f64);
 
-/// What edits cost.
+/// Costs of edits.
 pub(crate) trait Costs {
-    /// Their type.
+    /// Type of the costs.
     type Cost: Cost;
-    /// Words `word` of the reference and `place` of the hypothesis are aligned.
+    /// Cost of aligning word `word` of the reference with word `place` of the hypothesis.
     fn pair(&self, word: usize, place: usize) -> Self::Cost;
-    /// A word of the reference is missing.
+    /// Cost of a missing word of the reference.
     fn deletion(&self, word: usize) -> Self::Cost;
-    /// A word of the hypothesis is too many.
+    /// Cost of an extra word of the hypothesis.
     fn insertion(&self, place: usize) -> Self::Cost;
-    /// The least that a deletion or an insertion costs; none or 0 if that is not known.
+    /// Least cost of a deletion or an insertion; `None` or 0 if it is unknown.
     fn least_gap(&self) -> Option<Self::Cost>;
-    /// The words as numbers, if equal numbers alone decide what edits cost.
+    /// The words as numbers, if the costs of edits depend only on equality of numbers.
     fn numbered(&self) -> Option<Numbered<'_, Self::Cost>> {
         None
     }
 }
 
-/// Words by numbers, and what all edits of them cost.
+/// Words as numbers, and the costs of all edits of them.
 pub(crate) struct Numbered<'a, C> {
     pub(crate) reference: &'a [u32],
     pub(crate) hypothesis: &'a [u32],
@@ -100,9 +100,9 @@ pub(crate) struct Numbered<'a, C> {
 /// A step of a path: a word of the reference, of the hypothesis, or one of each.
 pub(crate) type Step = (Option<usize>, Option<usize>);
 
-/// The cheapest path through a reference with `count` words of a hypothesis. Of equal ones, the
-/// last step is that of the first edge, with a word of the hypothesis rather than without, and no
-/// insertion unless nothing else is as good; then the step before that.
+/// Returns the cheapest path through a reference with `count` words of a hypothesis. Ties are
+/// broken from the last step back: a step takes the first edge, rather with a word of the
+/// hypothesis than without, and an insertion only if nothing else is as good.
 pub(crate) fn best_path<C: Costs>(reference: &Reference, count: usize, costs: &C) -> Vec<Step> {
     best_path_within(reference, count, costs, (MOST_CELLS, FIRST_BAND))
 }
@@ -123,7 +123,7 @@ fn best_path_within<C: Costs>(
         match (table.solve(), gap) {
             (Ok(steps), _) => return steps,
             (Err(cost), Some(gap)) if cost < C::Cost::NONE => {
-                // What has been found bounds what is best.
+                // The cost of this path bounds the cost of the best one.
                 let enough = cost.gaps(gap).saturating_add(graph.difference(count)).div_ceil(2);
                 band = enough.min(wider(band));
             }
@@ -136,16 +136,16 @@ fn wider(band: usize) -> usize {
     band.saturating_mul(4).max(1)
 }
 
-/// A reference, with what the search needs to know of its states.
+/// A reference with the properties of its states that the search needs.
 struct Graph<'r> {
     last: usize,
-    /// Sorted by the states that they enter.
+    /// Edges, sorted by the states that they enter.
     edges: Vec<&'r Edge>,
-    /// For each state where its entering edges begin.
+    /// Index of the first edge that enters each state.
     starts: Vec<usize>,
-    /// For each state the least and the largest number of words before it.
+    /// Least and largest number of words before each state.
     before: Vec<(usize, usize)>,
-    /// And after it.
+    /// Least and largest number of words after each state.
     after: Vec<(usize, usize)>,
     /// States that no edge goes past.
     cuts: Vec<usize>,
@@ -175,7 +175,7 @@ impl<'r> Graph<'r> {
             let from = before[edge.from];
             widen(&mut before[edge.to], from, edge);
         }
-        // Edges go up, so that those which leave a state come before those which enter it.
+        // Edges go to higher states, so those leaving a state come before those entering it.
         let mut leaving: Vec<&Edge> = edges.clone();
         leaving.sort_by_key(|edge| edge.from);
         for edge in leaving.iter().rev() {
@@ -198,13 +198,13 @@ impl<'r> Graph<'r> {
         &self.edges[self.starts[state]..self.starts[state + 1]]
     }
 
-    /// The most by which the number of words of the reference may differ from `count`.
+    /// Returns the largest difference between the number of words of the reference and `count`.
     fn difference(&self, count: usize) -> usize {
         let (least, most) = self.after[0];
         count.saturating_sub(least).max(most.saturating_sub(count))
     }
 
-    /// The cuts between two states.
+    /// Returns the cuts between two states.
     fn cuts(&self, first: usize, last: usize) -> &[usize] {
         let from = self.cuts.partition_point(|&cut| cut <= first);
         let to = self.cuts.partition_point(|&cut| cut < last);
@@ -212,7 +212,7 @@ impl<'r> Graph<'r> {
     }
 }
 
-/// The costs of a state from a number of words on.
+/// Costs of a state from a number of words on.
 #[derive(Clone)]
 struct Row<C> {
     start: usize,
@@ -224,7 +224,8 @@ impl<C: Cost> Row<C> {
         place.checked_sub(self.start).and_then(|at| self.costs.get(at)).copied().unwrap_or(C::NONE)
     }
 
-    /// Lowers the costs at the places of `from`, moved by `shift`, to what `cost` adds to those.
+    /// Lowers the costs at the places of `from`, moved by `shift`, to the costs in `from` plus
+    /// `cost`.
     fn lower(&mut self, from: &Self, shift: usize, cost: impl Fn(usize) -> C) {
         let start = self.start.max(from.start + shift);
         let end = (self.start + self.costs.len()).min(from.start + shift + from.costs.len());
@@ -238,15 +239,15 @@ impl<C: Cost> Row<C> {
     }
 }
 
-/// What computes many words of a reference at once.
+/// Computation of many words of a reference at once.
 struct Tiles<'a, C> {
     words: &'a Numbered<'a, C>,
-    /// The hypothesis from its end, with nothing on both sides.
+    /// The hypothesis from its end, with padding on both sides.
     backwards: Vec<u32>,
 }
 
 impl<'a, C: Cost> Tiles<'a, C> {
-    /// The number of no word.
+    /// Number of no word.
     const NOTHING: u32 = u32::MAX;
 
     fn new(words: &'a Numbered<'a, C>) -> Self {
@@ -257,13 +258,14 @@ impl<'a, C: Cost> Tiles<'a, C> {
         Self { words, backwards }
     }
 
-    /// The costs at `places` after the words from `first` on, from the row before them.
+    /// Returns the costs at `places` after the words from `first` on, computed from the row before
+    /// them.
     fn row(&self, first: usize, above: &Row<C>, places: Range<usize>) -> Row<C> {
         let Numbered { reference, hypothesis, substitution, insertion, deletion } = *self.words;
         let own: &[u32; TILE] = reference[first..].first_chunk().expect("as many words as a tile has");
         let mut made = Row { start: places.start, costs: vec![C::NONE; places.len()] };
-        // Of each word the cost at the place before, those of the words before it there, and at the
-        // place before that: a place of the hypothesis is one step later for each word.
+        // Cells of each word at the place before, and the cells of the words before it there and at
+        // the place before that: a place of the hypothesis is one step later for each word.
         let (mut cells, mut before) = ([C::NONE; TILE], [C::NONE; TILE]);
         for step in above.start..places.end + TILE - 1 {
             let at = hypothesis.len() + TILE - step.min(hypothesis.len() + TILE);
@@ -300,18 +302,18 @@ struct Table<'a, 'r, C: Costs> {
 }
 
 impl<C: Costs> Table<'_, '_, C> {
-    /// The places of a state that the band has.
+    /// Returns the places of a state that are in the band.
     fn band_places(&self, state: usize) -> Range<usize> {
         let ((least, most), (least_after, most_after)) = (self.graph.before[state], self.graph.after[state]);
         let low = least.max(self.count.saturating_sub(most_after));
         let high = most.min(self.count.saturating_sub(least_after));
-        // Neither what is before nor what is after may differ by more than the band.
+        // Neither the words before nor the words after may differ by more than the band.
         let low = low.saturating_sub(self.band);
         let high = high.saturating_add(self.band).min(self.count);
         low..(high + 1).max(low)
     }
 
-    /// Those of them in a window.
+    /// Returns the places of a state that are in the band and in a window.
     fn places(&self, state: usize, window: &Range<usize>) -> Range<usize> {
         let own = self.band_places(state);
         let start = own.start.clamp(window.start, window.end);
@@ -322,8 +324,8 @@ impl<C: Costs> Table<'_, '_, C> {
         (first..=last).map(|state| self.places(state, window).len()).fold(0, usize::saturating_add)
     }
 
-    /// The places where a path may be that leads from the first of two cuts, whose row is known, to a
-    /// place of the last with this cost.
+    /// Returns the places of a path from the first of two cuts, whose row is known, to a place of
+    /// the last with this cost.
     fn window(&self, (first, row): (usize, &Row<C::Cost>), last: usize, place: usize, cost: C::Cost) -> Range<usize> {
         let Some(gap) = self.gap.filter(|_| cost < C::Cost::NONE) else { return 0..place + 1 };
         let before = &self.graph.before;
@@ -337,7 +339,7 @@ impl<C: Costs> Table<'_, '_, C> {
         start..place + 1
     }
 
-    /// The first of the words of a tile that begins at a state, if one does.
+    /// Returns the first word of the tile that begins at a state, if there is one.
     fn tile(&self, state: usize, last: usize) -> Option<usize> {
         let graph = self.graph;
         let at = graph.cuts.binary_search(&state).ok()?;
@@ -350,7 +352,8 @@ impl<C: Costs> Table<'_, '_, C> {
         (1..=TILE).all(|k| word(state + k) == Some(first + k - 1)).then_some(first)
     }
 
-    /// The row of a state from those that its edges come from, which are `rows` from `base` on.
+    /// Computes the row of a state from the rows of the states before it, which are `rows` from
+    /// `base` on.
     fn row(&self, state: usize, window: &Range<usize>, base: usize, rows: &[Row<C::Cost>]) -> Row<C::Cost> {
         let places = self.places(state, window);
         let mut made = Row { start: places.start, costs: vec![C::Cost::NONE; places.len()] };
@@ -379,7 +382,8 @@ impl<C: Costs> Table<'_, '_, C> {
         made
     }
 
-    /// The steps of the cheapest path, or its cost if a path that leaves the band may be as cheap.
+    /// Returns the steps of the cheapest path, or its cost if a path that leaves the band may be as
+    /// cheap.
     fn solve(&self) -> Result<Vec<Step>, C::Cost> {
         let graph = self.graph;
         let mut steps = vec![];
@@ -440,14 +444,14 @@ impl<C: Costs> Table<'_, '_, C> {
         Ok(steps)
     }
 
-    /// A band that has all cells.
+    /// Returns a band that has all cells.
     fn most_band(&self) -> usize {
         self.count.max(self.graph.edges.len())
     }
 
-    /// Whether a path that leaves the band costs more: before a cell outside, or after it, there are
-    /// more than `band` insertions or deletions, and on the other side as many but for the difference
-    /// of the whole.
+    /// Returns `true` if a path that leaves the band costs more. Before a cell outside, or after
+    /// it, there are more than `band` insertions or deletions, and on the other side as many,
+    /// except for the difference of the whole.
     fn is_sure(&self, cost: C::Cost) -> bool {
         let gaps = self.band.saturating_mul(2).saturating_add(1).saturating_sub(self.graph.difference(self.count));
         cost < C::Cost::NONE && self.gap.is_some_and(|gap| cost.gaps(gap) <= gaps)
@@ -496,7 +500,7 @@ mod tests {
 
     use super::*;
 
-    /// The costs of pairs, by words modulo a small number, of deletions and of insertions.
+    /// Costs of pairs, by words modulo a small number, of deletions and of insertions.
     #[derive(Debug, Clone)]
     struct Random<T> {
         pairs: Vec<T>,
@@ -556,10 +560,10 @@ mod tests {
         }
     }
 
-    /// A cell: its cost, the last step, and the cell before that.
+    /// A cell: its cost, the last step, and the cell before it.
     type Cell<C> = Option<(C, Step, (usize, usize))>;
 
-    /// The whole table, with the step into each cell.
+    /// Returns the path from the whole table, with the step into each cell.
     fn whole_table<C: Costs>(reference: &Reference, count: usize, costs: &C) -> Vec<Step> {
         let mut table: Vec<Vec<Cell<C::Cost>>> = vec![];
         for state in 0..reference.num_states.max(1) {
@@ -602,7 +606,7 @@ mod tests {
         steps
     }
 
-    /// A text with alternatives, from numbers; all braces are closed.
+    /// Makes a text with alternatives from numbers; all braces are closed.
     fn text(numbers: &[u8]) -> String {
         let (mut words, mut depth): (Vec<&str>, _) = (vec![], 0);
         for &number in numbers {

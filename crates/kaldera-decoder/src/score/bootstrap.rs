@@ -10,19 +10,20 @@ use crate::score::reference::ScoreError;
 pub struct Interval {
     /// The mean over all draws.
     pub mean: f64,
-    /// What is to be added and taken off for 95 %: 1.96 times the standard deviation.
+    /// Half width of the 95 % interval: 1.96 times the standard deviation.
     pub half_width: f64,
-    /// With the counts of a second system: the share of draws in which it has fewer errors.
+    /// Share of draws in which a second system has fewer errors, if its counts are given.
     pub improvement: Option<f64>,
 }
 
-/// Bisani and Ney's bootstrap (2004) of the word error rate: `replications` times as many
-/// utterances are drawn, with replacement, as there are. With the counts of a second system on the
-/// same utterances, the probability that it is better. Draws depend on `seed` alone.
+/// Computes Bisani and Ney's bootstrap (2004) of the word error rate: each of `replications` draws
+/// takes as many utterances as there are, with replacement. With the counts of a second system on
+/// the same utterances, it also returns the probability that this system is better. Draws depend
+/// only on `seed`.
 ///
 /// # Errors
 /// [`ScoreError::Option`] without utterances, or for fewer than two replications;
-/// [`ScoreError::Missing`] if the second system has another number of utterances.
+/// [`ScoreError::Missing`] if the second system has a different number of utterances.
 #[doc(alias = "compute-wer-bootci")]
 #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 words are scored")]
 pub fn bootstrap(
@@ -46,7 +47,7 @@ pub fn bootstrap(
         let mut mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         let mixed = mixed ^ (mixed >> 31);
-        // The high half of a product is even over all places.
+        // The high half of a product is uniform over all places.
         let place = (u128::from(mixed) * u128::try_from(counts.len()).unwrap_or(1)) >> 64;
         usize::try_from(place).unwrap_or(0)
     };

@@ -1,55 +1,55 @@
-//! Numbers of errors, and rates.
+//! Counts of errors, and error rates.
 
 use std::ops::{Add, AddAssign};
 
-/// How many words of a reference are correct, substituted and deleted, and how many have been
-/// inserted.
+/// Numbers of words of a reference that are correct, substituted and deleted, and of inserted
+/// words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counts {
-    /// Words that are right.
+    /// Correct words.
     pub correct: usize,
-    /// Words with another in their place.
+    /// Words that are replaced by another.
     pub substitutions: usize,
-    /// Words that are missing.
+    /// Missing words.
     pub deletions: usize,
-    /// Words that are too many.
+    /// Extra words.
     pub insertions: usize,
 }
 
 impl Counts {
-    /// Words of the reference.
+    /// Returns the number of words of the reference.
     pub fn words(&self) -> usize {
         self.correct + self.substitutions + self.deletions
     }
 
-    /// Words of the hypothesis.
+    /// Returns the number of words of the hypothesis.
     pub fn hypothesis_words(&self) -> usize {
         self.correct + self.substitutions + self.insertions
     }
 
-    /// All errors.
+    /// Returns the number of all errors.
     pub fn errors(&self) -> usize {
         self.substitutions + self.deletions + self.insertions
     }
 
-    /// Errors for each word of the reference: WER, or CER for characters. NaN without words and
-    /// errors.
+    /// Returns the errors per word of the reference: WER, or CER for characters. NaN without words
+    /// and errors.
     #[doc(alias = "wer")]
     #[doc(alias = "cer")]
     pub fn error_rate(&self) -> f64 {
         ratio(self.errors(), self.words())
     }
 
-    /// Errors for each pair of the alignment: the match error rate of Morris, Maier and Green
-    /// (2004).
+    /// Returns the errors per pair of the alignment: the match error rate of Morris, Maier and
+    /// Green (2004).
     #[doc(alias = "mer")]
     pub fn match_error_rate(&self) -> f64 {
         ratio(self.errors(), self.words() + self.insertions)
     }
 
-    /// The share of words of the reference that are right, times that of the hypothesis: word
-    /// information preserved (the same).
+    /// Returns word information preserved (the same authors): the share of correct words in the
+    /// reference times their share in the hypothesis.
     #[doc(alias = "wip")]
     pub fn information_preserved(&self) -> f64 {
         if self.correct == 0 {
@@ -58,7 +58,7 @@ impl Counts {
         ratio(self.correct, self.words()) * ratio(self.correct, self.hypothesis_words())
     }
 
-    /// Word information lost: 1 without what is preserved.
+    /// Returns word information lost: 1 minus the information preserved.
     #[doc(alias = "wil")]
     pub fn information_lost(&self) -> f64 {
         1.0 - self.information_preserved()

@@ -9,7 +9,7 @@ use crate::score::align::{Rules, align};
 use crate::score::reference::ScoreError;
 use crate::score::report::Scored;
 
-/// A line of a trn file; its text is that line.
+/// A line of a trn file; `Display` writes that line.
 ///
 /// ```
 /// use kaldera_decoder::score::{TrnLine, read_trn};
@@ -22,15 +22,15 @@ use crate::score::report::Scored;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrnLine {
-    /// The name of the utterance, in lower case, as sclite has it.
+    /// The name of the utterance, in lower case, as in sclite.
     pub utterance: String,
     /// The text.
     pub text: String,
 }
 
 impl fmt::Display for TrnLine {
-    /// White space becomes single spaces; in the name, white space and parentheses become
-    /// underscores, and an empty name is one.
+    /// White space becomes single spaces. In the name, white space and parentheses become
+    /// underscores, and an empty name becomes an underscore.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
         let utterance = field(&self.utterance.replace(['(', ')'], "_"));
@@ -38,25 +38,25 @@ impl fmt::Display for TrnLine {
     }
 }
 
-/// A name as a field of a line: underscores stand for white space, and for nothing.
+/// Returns a name as a field of a line: underscores replace white space, and an empty name.
 pub(super) fn field(name: &str) -> String {
     let joined = name.split_ascii_whitespace().collect::<Vec<_>>().join("_");
     if joined.is_empty() { "_".into() } else { joined }
 }
 
 impl TrnLine {
-    /// The text of an utterance, whose name becomes lower case.
+    /// Creates a line; the name becomes lower case.
     pub fn new(utterance: &str, text: impl Into<String>) -> Self {
         Self { utterance: utterance.to_lowercase(), text: text.into() }
     }
 
-    /// The speaker: what is before the first `_` or `-` of the name, as `sclite -i rm`.
+    /// Returns the speaker: the name up to its first `_` or `-`, as in `sclite -i rm`.
     pub fn speaker(&self) -> &str {
         self.utterance.split(['_', '-']).next().unwrap_or_default()
     }
 }
 
-/// Reads a trn file. Empty lines, and those that begin with `;;`, are skipped.
+/// Reads a trn file. Empty lines, and lines that begin with `;;`, are skipped.
 ///
 /// # Errors
 /// [`ScoreError::Line`] for a line without a name in parentheses at its end,
@@ -89,7 +89,7 @@ pub fn read_trn(text: &str) -> Result<Vec<TrnLine>, ScoreError> {
 /// Scores the lines of two trn files, by their names.
 ///
 /// # Errors
-/// [`ScoreError::Missing`] for a name that one of them has not; [`ScoreError::Alternatives`].
+/// [`ScoreError::Missing`] for a name that only one of them has; [`ScoreError::Alternatives`].
 pub fn score_trn(references: &[TrnLine], hypotheses: &[TrnLine], rules: &Rules) -> Result<Scored, ScoreError> {
     let mut by_name: HashMap<&str, &TrnLine> = hypotheses.iter().map(|line| (&*line.utterance, line)).collect();
     let mut made = Scored::default();

@@ -1,30 +1,30 @@
 //! References with alternatives and words that may be missing, as a graph of words.
 
-/// What cannot be scored.
+/// An error of scoring.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScoreError {
     /// Braces that do not close.
     #[error("{utterance}: '{text}': {reason}")]
     Alternatives {
-        /// The utterance, as far as it is known.
+        /// The utterance, if it is known.
         utterance: String,
         /// The reference.
         text: String,
-        /// What is wrong.
+        /// The problem.
         reason: &'static str,
     },
-    /// A line that is none of its format.
+    /// A line that does not have its format.
     #[error("line {line}: '{text}': {reason}")]
     Line {
         /// The line, counted from 1.
         line: usize,
-        /// What stands there.
+        /// Text of the line.
         text: String,
-        /// What it should be.
+        /// The expected format.
         reason: &'static str,
     },
-    /// A name that is there twice.
+    /// A name that occurs twice.
     #[error("{utterance} is there twice")]
     Duplicate {
         /// The name.
@@ -35,22 +35,22 @@ pub enum ScoreError {
     Missing {
         /// The name.
         utterance: String,
-        /// What it has not.
+        /// The missing part.
         missing: &'static str,
     },
-    /// An option that makes no sense.
+    /// An invalid option.
     #[error("{name} = {value}: {reason}")]
     Option {
         /// The option.
         name: &'static str,
-        /// What it was set to.
+        /// Value of the option.
         value: f64,
-        /// What it must be.
+        /// Requirement that the value violates.
         reason: &'static str,
     },
 }
 
-/// A word of a reference between two states; without a word, nothing is said there.
+/// A word of a reference between two states; an edge without a word is silent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Edge {
     pub(crate) from: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Edge {
     pub(crate) word: Option<usize>,
 }
 
-/// A word, and whether it may be missing.
+/// A word; it may be missing if it is `optional`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Word {
     pub(crate) text: String,
@@ -74,19 +74,19 @@ pub(crate) struct Reference {
     pub(crate) num_states: usize,
 }
 
-/// How deep alternatives may be within alternatives.
+/// Maximum depth of alternatives within alternatives.
 const MOST_DEPTH: usize = 64;
 
 impl Reference {
-    /// Words one after another.
+    /// Makes a chain of words.
     pub(crate) fn chain(words: impl IntoIterator<Item = Word>) -> Self {
         let words: Vec<Word> = words.into_iter().collect();
         let edges = (0..words.len()).map(|i| Edge { from: i, to: i + 1, word: Some(i) }).collect();
         Self { num_states: words.len() + 1, edges, words }
     }
 
-    /// sclite's text: `{ a / b c / @ }` are alternatives, `@` is nothing; with `optional`, words in
-    /// parentheses may be missing. A slash outside braces is a word.
+    /// Parses sclite's text: `{ a / b c / @ }` are alternatives, `@` is nothing. With `optional`,
+    /// words in parentheses may be missing. A slash outside braces is a word.
     pub(crate) fn parse(utterance: &str, text: &str, optional: bool) -> Result<Self, ScoreError> {
         let wrong = |reason| ScoreError::Alternatives { utterance: utterance.into(), text: text.into(), reason };
         Self::of_words(text.split_ascii_whitespace(), ["{", "/", "}", "@"], optional).map_err(wrong)
@@ -100,7 +100,7 @@ impl Reference {
     ) -> Result<Self, &'static str> {
         let mut made = Self { num_states: 1, ..Self::default() };
         let mut at = 0;
-        // For each open brace the state before it, the ends of its alternatives.
+        // For each open brace: the state before it, and the ends of its alternatives.
         let mut open: Vec<(usize, Vec<usize>)> = vec![];
         for word in words {
             let is = |mark: &str| word.eq_ignore_ascii_case(mark);
@@ -137,7 +137,7 @@ impl Reference {
         if open.is_empty() { Ok(made) } else { Err("a brace is not closed") }
     }
 
-    /// A new state after an edge.
+    /// Adds a state and the edge to it.
     fn after(&mut self, from: usize, word: Option<usize>) -> usize {
         let to = self.num_states;
         self.num_states += 1;

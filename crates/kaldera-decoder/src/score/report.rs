@@ -6,15 +6,15 @@ use std::fmt;
 use crate::score::align::{Aligned, PairKind};
 use crate::score::counts::Counts;
 
-/// What a speaker, or all, have.
+/// Sums of a speaker, or of all speakers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Sums {
-    /// Words.
+    /// Counts of words.
     pub counts: Counts,
-    /// Utterances.
+    /// Number of utterances.
     pub sentences: usize,
-    /// Utterances with an error.
+    /// Number of utterances with an error.
     pub sentences_with_errors: usize,
 }
 
@@ -25,19 +25,19 @@ impl Sums {
         self.sentences_with_errors += usize::from(counts.errors() > 0);
     }
 
-    /// The share of utterances with an error.
+    /// Returns the share of utterances with an error.
     #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 utterances are scored")]
     pub fn sentence_error_rate(&self) -> f64 {
         self.sentences_with_errors as f64 / self.sentences as f64
     }
 
-    /// Errors for each word.
+    /// Returns the errors per word.
     pub fn error_rate(&self) -> f64 {
         self.counts.error_rate()
     }
 }
 
-/// The score of a set of utterances. Its text is a table of speakers.
+/// The score of a set of utterances. `Display` writes a table of speakers.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Score {
@@ -72,44 +72,44 @@ impl Score {
         }
     }
 
-    /// The sums over all.
+    /// Returns the sums over all speakers.
     pub fn total(&self) -> Sums {
         self.total
     }
 
-    /// The sums of each speaker, in the order in which they came.
+    /// Returns the sums of each speaker, in the order of their first utterances.
     pub fn speakers(&self) -> &[(String, Sums)] {
         &self.speakers
     }
 
-    /// Words of references and what was taken for them, the most frequent first.
+    /// Returns words of references and the words that replaced them, the most frequent first.
     pub fn confusions(&self) -> Vec<(&str, &str, usize)> {
         let mut all: Vec<_> = self.confusions.iter().map(|((a, b), &count)| (&**a, &**b, count)).collect();
         all.sort_by_key(|one| std::cmp::Reverse(one.2));
         all
     }
 
-    /// Words that were missing, the most frequent first.
+    /// Returns missing words, the most frequent first.
     pub fn deletions(&self) -> Vec<(&str, usize)> {
         by_count(&self.deletions)
     }
 
-    /// Words that were too many, the most frequent first.
+    /// Returns extra words, the most frequent first.
     pub fn insertions(&self) -> Vec<(&str, usize)> {
         by_count(&self.insertions)
     }
 }
 
-/// Scored utterances: their sums, and how each is aligned.
+/// Scored utterances: their sums and alignments.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Scored {
     /// The sums.
     pub score: Score,
-    /// Each utterance's name and alignment, in the order in which they came.
+    /// Name and alignment of each utterance, in the order of scoring.
     pub aligned: Vec<(String, Aligned)>,
     /// Recordings and channels of [`score_stm`](crate::score::score_stm) and
-    /// [`score_ctm`](crate::score::score_ctm) that the reference has not, each once: their words are
+    /// [`score_ctm`](crate::score::score_ctm) that the reference lacks, each once: their words are
     /// not scored.
     pub without_reference: Vec<String>,
 }
@@ -120,8 +120,8 @@ impl Scored {
         self.aligned.push((name, aligned));
     }
 
-    /// A report as text: the table of speakers, the `most` most frequent confusions, deletions and
-    /// insertions, and pictures of the `most` utterances with the most errors.
+    /// Formats a report as text: the table of speakers, the `most` most frequent confusions,
+    /// deletions and insertions, and pictures of the `most` utterances with the most errors.
     pub fn report(&self, most: usize) -> String {
         let mut text = self.score.to_string();
         let mut section = |title: &str, lines: Vec<String>| {

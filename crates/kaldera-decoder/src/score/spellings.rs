@@ -1,4 +1,4 @@
-//! Words that are the same although they are spelled in different ways.
+//! Rules that make different spellings of a word equal.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use kaldera_base::text::lines;
 use crate::score::reference::ScoreError;
 
 /// Rules that change texts before they are scored, as sclite's global mapping file (GLM) does:
-/// `[MISTER] => [MR] / [ ] __ [ ]`, or `mister => mr`, a line each. Words are replaced from the left,
-/// the longest rule first; what a rule has written is not looked at again.
+/// `[MISTER] => [MR] / [ ] __ [ ]`, or `mister => mr`, one per line. Words are replaced from the
+/// left, the longest rule first. Rules do not apply to replaced text.
 ///
 /// A rule may write alternatives, `[CAN'T] => {[CAN'T] / [CAN NOT]} / [ ] __ [ ]`. References then
 /// have them in braces, as [`Rules::alternatives`](crate::score::Rules) expects them; hypotheses
-/// stay as they are.
+/// are unchanged.
 ///
 /// ```
 /// use kaldera_decoder::score::Spellings;
@@ -28,27 +28,27 @@ use crate::score::reference::ScoreError;
 #[doc(alias = "GLM")]
 #[doc(alias = "csrfilt")]
 pub struct Spellings {
-    /// Words, and the one or more texts that replace them.
+    /// Words, and the texts that replace them, at least one each.
     rules: HashMap<Vec<String>, Vec<Vec<String>>>,
     longest: usize,
     lower: bool,
     no_punctuation: bool,
 }
 
-/// The words of a side of a rule, without its brackets.
+/// Returns the words of a side of a rule, without its brackets.
 fn words(text: &str) -> Vec<String> {
     text.replace(['[', ']'], " ").split_ascii_whitespace().map(str::to_lowercase).collect()
 }
 
 impl Spellings {
-    /// No rules.
+    /// Creates an empty set of rules.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads rules. Empty lines, those that begin with `;` or `*`, and what follows `;;` are skipped.
-    /// The context `/ [ ] __ [ ]`, which all rules of the usual files have, says that words are
-    /// whole, as they are here without it.
+    /// Reads rules. Empty lines, lines that begin with `;` or `*`, and text after `;;` are skipped.
+    /// The context `/ [ ] __ [ ]`, which all rules of the usual files have, means that words are
+    /// whole; here they are whole without it, too.
     ///
     /// # Errors
     /// [`ScoreError::Line`], also for other contexts.
@@ -84,29 +84,29 @@ impl Spellings {
         Ok(made)
     }
 
-    /// Everything becomes lower case, of any alphabet.
+    /// Changes all text to lower case, of any alphabet.
     #[must_use]
     pub fn without_case(mut self) -> Self {
         self.lower = true;
         self
     }
 
-    /// Characters that are no letters, digits, apostrophes or hyphens become spaces; apostrophes
-    /// and hyphens at the ends of words are dropped.
+    /// Replaces characters that are no letters, digits, apostrophes or hyphens by spaces.
+    /// Apostrophes and hyphens at the ends of words are dropped.
     #[must_use]
     pub fn without_punctuation(mut self) -> Self {
         self.no_punctuation = true;
         self
     }
 
-    /// A hypothesis by these rules, with single spaces; without any, the text as it is. Rules do not
-    /// look at case.
+    /// Applies the rules to a hypothesis, and returns it with single spaces; without any rule or
+    /// change, the text is unchanged. Rules ignore case.
     pub fn apply(&self, text: &str) -> String {
         self.rewrite(text, false)
     }
 
-    /// A reference by these rules, with alternatives in braces. What is in braces or parentheses
-    /// there already stays.
+    /// Applies the rules to a reference, with alternatives in braces. Braces and parentheses in the
+    /// text stay.
     pub fn apply_to_reference(&self, text: &str) -> String {
         self.rewrite(text, true)
     }

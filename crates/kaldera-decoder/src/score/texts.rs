@@ -1,4 +1,4 @@
-//! Texts by the names of their utterances, as Kaldi's `text` files have them.
+//! Texts by the names of their utterances, as in Kaldi's `text` files.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::score::reference::ScoreError;
 use crate::score::report::Scored;
 use crate::score::spellings::Spellings;
 
-/// What becomes of a reference without a hypothesis: Kaldi's `--mode`.
+/// Treatment of a reference without a hypothesis: Kaldi's `--mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Missing {
@@ -27,11 +27,11 @@ pub enum Missing {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ScoreOptions {
-    /// What differs: sclite's rules by default.
+    /// Rules of comparison; sclite's by default.
     pub rules: Rules,
-    /// What is changed in both texts before.
+    /// Changes to both texts before the comparison.
     pub spellings: Spellings,
-    /// What becomes of references without a hypothesis.
+    /// Treatment of references without a hypothesis.
     pub missing: Missing,
 }
 
@@ -41,10 +41,11 @@ setters! { ScoreOptions:
     missing, with_missing: Missing, "With this for references without a hypothesis.";
 }
 
-/// Reads a text file of Kaldi's: in each line the name of an utterance and its words.
+/// Reads a text file of Kaldi: in each line the name of an utterance and its words.
 ///
 /// # Errors
-/// [`ScoreError::Duplicate`]. An empty line is skipped; a name alone is an utterance without words.
+/// [`ScoreError::Duplicate`]. An empty line is skipped; a line with only a name is an utterance
+/// without words.
 pub fn read_texts(text: &str) -> Result<Vec<(String, String)>, ScoreError> {
     let (mut made, mut names) = (vec![], HashMap::new());
     for line in lines(text).map(|(_, line)| line.trim_ascii()).filter(|line| !line.is_empty()) {
@@ -57,8 +58,8 @@ pub fn read_texts(text: &str) -> Result<Vec<(String, String)>, ScoreError> {
     Ok(made)
 }
 
-/// Scores hypotheses by references, both as names and texts. `speaker` gives the speaker of an
-/// utterance's name; hypotheses without a reference are not looked at.
+/// Scores hypotheses against references, both as names and texts. `speaker` returns the speaker of
+/// an utterance's name. Hypotheses without a reference are ignored.
 ///
 /// ```
 /// use kaldera_decoder::score::{Missing, Rules, ScoreOptions, read_texts, score_texts};

@@ -11,7 +11,7 @@ use crate::score::nist::field;
 use crate::score::reference::{Reference, ScoreError};
 use crate::score::report::Scored;
 
-/// A line of a ctm file; from segments, [`write_ctm`](crate::align::write_ctm) makes such lines.
+/// A line of a ctm file; [`write_ctm`](crate::align::write_ctm) writes such lines from segments.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CtmWord {
@@ -21,7 +21,7 @@ pub struct CtmWord {
     pub channel: String,
     /// Seconds at which the word begins; 0 for a [tag](Self::is_tag).
     pub start: f64,
-    /// How many seconds it takes; 0 for a [tag](Self::is_tag).
+    /// Duration in seconds; 0 for a [tag](Self::is_tag).
     pub duration: f64,
     /// The word.
     pub word: String,
@@ -30,7 +30,7 @@ pub struct CtmWord {
 }
 
 impl CtmWord {
-    /// Whether this is no word but a tag of alternatives, `<ALT_BEGIN>`, `<ALT>` or `<ALT_END>`.
+    /// Returns `true` for a tag of alternatives: `<ALT_BEGIN>`, `<ALT>` or `<ALT_END>`.
     pub fn is_tag(&self) -> bool {
         TAGS[..3].iter().any(|tag| self.word.eq_ignore_ascii_case(tag))
     }
@@ -44,7 +44,7 @@ impl CtmWord {
     }
 }
 
-/// A line of an stm file; its text is that line.
+/// A line of an stm file; `Display` writes that line.
 ///
 /// ```
 /// use kaldera_decoder::score::{StmSegment, read_stm};
@@ -61,20 +61,20 @@ pub struct StmSegment {
     pub file: String,
     /// The channel.
     pub channel: String,
-    /// The speaker, in lower case, as sclite has it.
+    /// The speaker, in lower case, as in sclite.
     pub speaker: String,
     /// Seconds at which it begins.
     pub start: f64,
     /// Seconds at which it ends.
     pub end: f64,
-    /// What is said; `IGNORE_TIME_SEGMENT_IN_SCORING` for what is not scored.
+    /// The transcript; `IGNORE_TIME_SEGMENT_IN_SCORING` for a segment that is not scored.
     pub text: String,
 }
 
 impl fmt::Display for StmSegment {
-    /// White space in names becomes underscores, as do an empty name and the `;;` of a comment; in the
-    /// text, white space becomes single spaces. A text whose first word would be read as labels has
-    /// empty ones before it.
+    /// White space in names becomes underscores, as do an empty name and the `;;` of a comment. In
+    /// the text, white space becomes single spaces. If the first word of a text could be read as
+    /// labels, empty labels are written before it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [file, channel, speaker] = [&self.file, &self.channel, &self.speaker].map(|name| field(name));
         let file = file.replace(";;", "__");
@@ -86,35 +86,36 @@ impl fmt::Display for StmSegment {
 }
 
 impl StmSegment {
-    /// What a speaker, whose name becomes lower case, says between two times in seconds.
+    /// Creates a segment of a speaker between two times in seconds; the speaker's name becomes
+    /// lower case.
     pub fn new(file: &str, channel: &str, speaker: &str, start: f64, end: f64, text: impl Into<String>) -> Self {
         let (file, channel, speaker) = (file.into(), channel.into(), speaker.to_lowercase());
         Self { file, channel, speaker, start, end, text: text.into() }
     }
 }
 
-/// Whether a word is the labels of a segment.
+/// Returns `true` if a word is the labels of a segment.
 fn is_labels(word: Option<&str>) -> bool {
     word.is_some_and(|word| word.starts_with('<') && word.ends_with('>'))
 }
 
-/// The text of a segment that is not scored, in any case.
+/// Text of a segment that is not scored, in any case.
 const IGNORED: &str = "ignore_time_segment_in_scoring";
 
-/// What is scored where the times of reference and hypothesis differ: `sclite -m`.
+/// Parts that are scored if the times of reference and hypothesis differ: `sclite -m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Keep {
-    /// All: what a reference has and the hypothesis has not is missing.
+    /// All: reference words without a hypothesis are missing.
     #[default]
     All,
-    /// Of the reference, segments between the start of the first word and the end of the last one in
-    /// their channel, if only in part: `-m ref`.
+    /// Segments of the reference that overlap the time from the start of the first word to the end
+    /// of the last one in their channel: `-m ref`.
     ReducedReference,
-    /// Of the hypothesis, words between the start of the first segment and the end of the last one in
-    /// their channel, if only in part: `-m hyp`.
+    /// Words of the hypothesis that overlap the time from the start of the first segment to the end
+    /// of the last one in their channel: `-m hyp`.
     ReducedHypothesis,
-    /// Both.
+    /// Both reductions.
     Both,
 }
 
@@ -127,12 +128,12 @@ fn seconds(field: &str) -> Option<f64> {
     field.parse().ok().filter(|seconds: &f64| seconds.is_finite())
 }
 
-/// Reads a ctm file: recording, channel, start, duration, word and perhaps a confidence. A reference
-/// may have alternatives, between lines `RECORDING CHANNEL * * TAG` with the tags `<ALT_BEGIN>`,
-/// `<ALT>` and `<ALT_END>`.
+/// Reads a ctm file: recording, channel, start, duration, word and an optional confidence. A
+/// reference may have alternatives, between lines `RECORDING CHANNEL * * TAG` with the tags
+/// `<ALT_BEGIN>`, `<ALT>` and `<ALT_END>`.
 ///
 /// # Errors
-/// [`ScoreError::Line`], also for a tag that is not expected.
+/// [`ScoreError::Line`], also for an unexpected tag.
 pub fn read_ctm(text: &str) -> Result<Vec<CtmWord>, ScoreError> {
     let mut is_open = false;
     let mut word = |(number, line, fields): (usize, &str, Vec<&str>)| {
@@ -160,7 +161,7 @@ pub fn read_ctm(text: &str) -> Result<Vec<CtmWord>, ScoreError> {
     lines(text).map(&mut word).collect()
 }
 
-/// Reads an stm file: recording, channel, speaker, start, end, perhaps `<labels>`, and the text.
+/// Reads an stm file: recording, channel, speaker, start, end, optional `<labels>`, and the text.
 ///
 /// # Errors
 /// [`ScoreError::Line`].
@@ -199,7 +200,7 @@ fn channel(file: &str, channel: &str) -> Channel {
     (file.to_ascii_lowercase(), lettered)
 }
 
-/// Words by channels; those of channels that `known` has not are named in `without_reference`.
+/// Groups words by channels. Channels that are not `known` are named in `without_reference`.
 fn by_channel<'w>(
     words: &'w [CtmWord],
     known: impl Fn(&Channel) -> bool,
@@ -215,10 +216,10 @@ fn by_channel<'w>(
     own
 }
 
-/// Scores words by the segments of a reference. A word belongs to the first segment of its file and
-/// channel (1 is A, 2 is B) that ends after its middle, those after the last segment to that one; what belongs to a
-/// segment that is ignored is not scored. Segments are named by speaker and number, as sclite does.
-/// Words of a file or channel without a segment are not scored:
+/// Scores words against the segments of a reference. A word belongs to the first segment of its
+/// file and channel (1 is A, 2 is B) that ends after its middle; words after the last segment
+/// belong to that one. Words of an ignored segment are not scored. Segments are named by speaker
+/// and number, as in sclite. Words of a file or channel without a segment are not scored:
 /// [`without_reference`](Scored::without_reference) names these.
 ///
 /// # Errors
@@ -251,7 +252,7 @@ pub fn score_stm(segments: &[StmSegment], words: &[CtmWord], rules: &Rules, keep
             let end = segments.iter().map(|of| of.end).fold(f64::NEG_INFINITY, f64::max);
             words.retain(|word| word.start <= end && word.end() >= begin);
         }
-        // The latest end of a segment and those before it.
+        // The latest end of a segment and all segments before it.
         let mut latest = f64::NEG_INFINITY;
         let ends: Vec<f64> = segments
             .iter()
@@ -283,10 +284,10 @@ pub fn score_stm(segments: &[StmSegment], words: &[CtmWord], rules: &Rules, keep
     Ok(made)
 }
 
-/// The tags of alternatives in a ctm file, and what is nothing there.
+/// Tags of alternatives in a ctm file, and the mark of an empty alternative.
 const TAGS: [&str; 4] = ["<ALT_BEGIN>", "<ALT>", "<ALT_END>", ""];
 
-/// An error for a hypothesis with alternatives.
+/// Returns an error for a hypothesis with alternatives.
 fn without_alternatives(words: &[CtmWord]) -> Result<(), ScoreError> {
     match words.iter().find(|word| word.is_tag()) {
         Some(tag) => Err(ScoreError::Alternatives {
@@ -298,7 +299,8 @@ fn without_alternatives(words: &[CtmWord]) -> Result<(), ScoreError> {
     }
 }
 
-/// Words by their starts, those between the tags of alternatives as they are, at the first of them.
+/// Sorts words by their starts. Words between the tags of alternatives keep their order, at the
+/// start of the first one.
 fn in_order<'w>(words: &[&'w CtmWord]) -> Vec<&'w CtmWord> {
     let mut start = f64::NEG_INFINITY;
     let mut is_open = false;
@@ -320,13 +322,13 @@ fn in_order<'w>(words: &[&'w CtmWord]) -> Vec<&'w CtmWord> {
     keyed.into_iter().map(|(_, word)| word).collect()
 }
 
-/// What it costs in time-mediated alignment that two words differ.
+/// Cost of two different words in time-mediated alignment.
 const DIFFERENT: f64 = 0.001;
 
-/// Scores words by words, each file and channel as a whole. With `time_mediated` (`sclite -T`), two
-/// words cost what their starts and ends differ by, and a word alone its duration; otherwise texts
-/// alone are compared. Words of a file or channel that the reference has not are not scored:
-/// [`without_reference`](Scored::without_reference) names these.
+/// Scores words against words, each file and channel as a whole. With `time_mediated`
+/// (`sclite -T`), a pair of words costs the differences of their starts and ends, and an unpaired
+/// word its duration. Otherwise only texts are compared. Words of a file or channel that the
+/// reference lacks are not scored: [`without_reference`](Scored::without_reference) names these.
 ///
 /// # Errors
 /// [`ScoreError::Alternatives`] for alternatives in the hypothesis.
@@ -365,7 +367,7 @@ pub fn score_ctm(
     Ok(made)
 }
 
-/// Words that cost what their times differ by.
+/// Costs by the differences of words' times.
 struct TimeCosts<'a> {
     left: &'a [CtmWord],
     right: &'a [CtmWord],
@@ -472,7 +474,8 @@ mod tests {
         let c = || vec!["c 1".to_owned()];
         assert_eq!(counts(&words, Keep::All), (c(), [1, 2, 1, 0]));
         assert_eq!(counts(&words, Keep::ReducedHypothesis), (c(), [1, 1, 2, 0]));
-        // The first word begins at the end of the first segment, the last one ends before the third.
+        // The first word begins at the end of the first segment, the last one ends before the
+        // third.
         assert_eq!(counts(&words[1..2], Keep::ReducedReference), (vec![], [1, 0, 0, 0]));
         assert_eq!(counts(&words, Keep::Both), (c(), [1, 1, 1, 0]));
     }

@@ -9,11 +9,11 @@ use crate::error::Error;
 #[derive(Debug)]
 pub(super) struct HuggingFace {
     tokenizer: tokenizers::Tokenizer,
-    /// The number of the token of what is unknown.
+    /// The number of the token for unknown text.
     unknown: Option<u32>,
 }
 
-/// Calls that crate, whose panics on files that contradict themselves become errors.
+/// Calls that crate. Its panics on files that contradict themselves become errors.
 fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, Error> {
     let failed = |reason: String| Error::Tokenizer { position: 0, reason };
     match catch(call) {
@@ -25,14 +25,14 @@ fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, Error> 
 impl HuggingFace {
     pub(super) fn from_json(bytes: &[u8]) -> Result<Self, Error> {
         let mut tokenizer = guarded(|| tokenizers::Tokenizer::from_bytes(bytes))?;
-        // Both belong to batches for a network.
+        // Both are for batches of a network.
         tokenizer.with_padding(None);
         guarded(|| tokenizer.with_truncation(None).map(|_| ()))?;
         let unknown = unknown_token(tokenizer.get_model(), bytes);
         Ok(Self { tokenizer, unknown })
     }
 
-    /// Numbers and texts of tokens, or what is unknown.
+    /// Returns numbers and texts of tokens, or the unknown part of the text.
     pub(super) fn encode(&self, text: &str) -> Result<Result<Vec<(i32, String)>, String>, Error> {
         if let Some(part) = self.dropped(text)? {
             return Ok(Err(part));
@@ -51,8 +51,8 @@ impl HuggingFace {
         Ok(Ok(parts))
     }
 
-    /// The first word with a character that the model drops: byte pairs without an unknown token.
-    /// The tokens of such a word are shorter than it.
+    /// Returns the first word with a character that the model drops: byte pairs without an unknown
+    /// token. The tokens of such a word are shorter than the word.
     fn dropped(&self, text: &str) -> Result<Option<String>, Error> {
         let ModelWrapper::BPE(model) = self.tokenizer.get_model() else { return Ok(None) };
         if model.unk_token.is_some() {
@@ -65,7 +65,7 @@ impl HuggingFace {
                 divide.pre_tokenize(&mut words)?;
             }
             for (word, (start, end), tokens) in words.get_splits(OffsetReferential::Original, OffsetType::Byte) {
-                // Tokens that were added to the model are there already.
+                // Tokens that were added to the model are already there.
                 if tokens.is_none() && model.tokenize(word)?.last().map_or(0, |token| token.offsets.1) < word.len() {
                     return Ok(Some(text.get(start..end).unwrap_or(word).to_owned()));
                 }
@@ -74,7 +74,7 @@ impl HuggingFace {
         })
     }
 
-    /// All tokens by their numbers.
+    /// Returns all tokens by their numbers.
     pub(super) fn pieces(&self) -> Result<Vec<String>, Error> {
         let count = u32::try_from(self.tokenizer.get_vocab_size(true)).unwrap_or(u32::MAX);
         let piece = |id| {
@@ -90,7 +90,7 @@ fn unknown_token(model: &ModelWrapper, bytes: &[u8]) -> Option<u32> {
         ModelWrapper::BPE(own) => model.token_to_id(own.unk_token.as_deref()?),
         ModelWrapper::WordPiece(own) => model.token_to_id(&own.unk_token),
         ModelWrapper::WordLevel(own) => model.token_to_id(&own.unk_token),
-        // The crate keeps the number to itself; the file has it.
+        // The crate does not return the number; the file has it.
         ModelWrapper::Unigram(_) => {
             let file: serde_json::Value = serde_json::from_slice(bytes).ok()?;
             u32::try_from(file.get("model")?.get("unk_id")?.as_u64()?).ok()

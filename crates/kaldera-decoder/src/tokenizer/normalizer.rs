@@ -1,11 +1,11 @@
-//! How SentencePiece rewrites a text before it divides it into pieces.
+//! Normalization of a text before SentencePiece divides it into pieces.
 
 use crate::error::Error;
 use crate::tokenizer::protobuf::Fields;
 use crate::vocabulary::MARKER;
 
 /// The normalizer of a model: a map of characters (NFKC and others, compiled into the model), and
-/// what becomes of white space.
+/// the treatment of white space.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Normalizer {
     map: Option<CharacterMap>,
@@ -42,8 +42,8 @@ impl Normalizer {
         Ok(())
     }
 
-    /// Rewrites a text. `symbol` gives the length of a symbol that a text begins with and that stays
-    /// as it is.
+    /// Normalizes a text. `symbol` returns the length of a symbol at the beginning of a text;
+    /// symbols are unchanged.
     pub(super) fn apply(&self, text: &str, symbol: impl Fn(&str) -> Option<usize>) -> String {
         let mut rest = text;
         let prefix = |rest| self.prefix(rest, symbol(rest));
@@ -84,7 +84,8 @@ impl Normalizer {
         made
     }
 
-    /// What the first characters of a text become, and their length: those of a symbol themselves.
+    /// Returns the replacement of the first characters of a text, and their length; a symbol is
+    /// unchanged.
     fn prefix<'a>(&'a self, rest: &'a str, symbol: Option<usize>) -> (&'a str, usize) {
         let mapped = self.map.as_ref().filter(|_| symbol.is_none()).and_then(|map| map.longest(rest));
         mapped.unwrap_or_else(|| {
@@ -94,11 +95,11 @@ impl Normalizer {
     }
 }
 
-/// The largest number of bytes of a replacement. Unicode's longest has 33; each character of a text
-/// may be replaced.
+/// Maximum number of bytes of a replacement. Unicode's longest has 33; each character of a text may
+/// be replaced.
 const MOST_REPLACEMENT: usize = 1024;
 
-/// Strings and what replaces them: a trie as a double array (darts-clone), whose values are places
+/// Strings and their replacements: a trie as a double array (darts-clone), whose values are offsets
 /// in a block of texts that end with a zero.
 #[derive(Debug, Clone, PartialEq)]
 struct CharacterMap {
@@ -107,7 +108,7 @@ struct CharacterMap {
 }
 
 impl CharacterMap {
-    /// Reads a map; none of no bytes. The length of the trie in bytes, the trie, the texts.
+    /// Reads a map: the length of the trie in bytes, the trie, the texts. No bytes are no map.
     fn read(bytes: &[u8]) -> Result<Option<Self>, Error> {
         if bytes.is_empty() {
             return Ok(None);
@@ -133,7 +134,8 @@ impl CharacterMap {
         self.units.get(usize::try_from(position).ok()?).copied()
     }
 
-    /// The replacement of the longest string of the map that the text begins with, and its length.
+    /// Returns the replacement of the longest string of the map at the beginning of the text, and
+    /// its length.
     fn longest(&self, text: &str) -> Option<(&str, usize)> {
         let offset = |unit: u32| (unit >> 10) << ((unit & (1 << 9)) >> 6);
         let mut found = None;

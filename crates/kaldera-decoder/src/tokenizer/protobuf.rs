@@ -1,4 +1,4 @@
-//! The few parts of protocol buffers that SentencePiece's models need.
+//! Parser of the parts of protocol buffers that SentencePiece's models need.
 
 use crate::error::Error;
 

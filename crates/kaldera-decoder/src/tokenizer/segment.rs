@@ -1,4 +1,5 @@
-//! How SentencePiece divides a normalized text: the cheapest pieces, merged pairs, characters, words.
+//! Segmentation of a normalized text as in SentencePiece: the cheapest pieces, merged pairs,
+//! characters, words.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -7,21 +8,21 @@ use crate::hash::FastMap;
 use crate::tokenizer::sentencepiece::{Piece, PieceKind, Pieces};
 use crate::vocabulary::MARKER;
 
-/// A part of a text and its piece; none for what is unknown.
+/// A part of a text and its piece; `None` if it is unknown.
 pub(super) type Part = (Range<usize>, Option<usize>);
 
-/// The penalty of an unknown character below the worst piece.
+/// Penalty of an unknown character below the worst piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
-/// What a symbol that its user has defined scores less than the best for its length.
+/// Penalty of a user-defined symbol below the best score for its length.
 const SYMBOL_PENALTY: f32 = 0.1;
 
-/// The length of the first character.
+/// Returns the length of the first character.
 fn first_length(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
-/// The pieces with the largest sum of scores (Kudo, 2018). Sums are of single precision, as
-/// SentencePiece's are, so that the same pieces win where sums are close.
+/// Returns the pieces with the largest sum of scores (Kudo, 2018). Sums are of single precision, as
+/// in SentencePiece, so that the same pieces win if sums are close.
 pub(super) fn unigram(pieces: &Pieces, text: &str) -> Vec<Part> {
     #[derive(Clone, Copy)]
     struct Best {
@@ -68,17 +69,16 @@ pub(super) fn unigram(pieces: &Pieces, text: &str) -> Vec<Part> {
     parts
 }
 
-/// A part of a text that pairs are merged into; empty once it has been merged itself.
+/// A part of a text into which pairs are merged; empty after it has been merged itself.
 struct Symbol {
     part: Range<usize>,
     before: Option<usize>,
     after: Option<usize>,
-    /// Defined by the user: never merged.
+    /// `true` for a user-defined symbol, which is never merged.
     fixed: bool,
 }
 
-/// Two neighbours that make a piece; the one with the best score, of equal ones the leftmost, is
-/// the largest.
+/// Two neighbours that make a piece. The largest has the best score; ties go to the leftmost.
 struct Merge {
     score: f32,
     left: usize,
@@ -108,7 +108,7 @@ impl PartialEq for Merge {
 
 impl Eq for Merge {}
 
-/// Neighbours merged as long as they make a piece, the best score first (Sennrich and others, 2016).
+/// Merges neighbours that make a piece, the best score first (Sennrich and others, 2016).
 /// O(characters log characters).
 pub(super) fn byte_pair(pieces: &Pieces, text: &str) -> Vec<Part> {
     let mut symbols: Vec<Symbol> = vec![];
@@ -121,7 +121,7 @@ pub(super) fn byte_pair(pieces: &Pieces, text: &str) -> Vec<Part> {
         at = end;
     }
     let mut agenda = BinaryHeap::new();
-    // Pieces that may not be used, by how they are made.
+    // Pieces that may not be used, with the parts that they are made of.
     let mut unused: FastMap<usize, (Range<usize>, Range<usize>)> = FastMap::default();
     let mut offer = |symbols: &[Symbol], agenda: &mut BinaryHeap<Merge>, left: Option<usize>, right: Option<usize>| {
         let (Some(left), Some(right)) = (left, right) else { return };
@@ -171,7 +171,7 @@ pub(super) fn byte_pair(pieces: &Pieces, text: &str) -> Vec<Part> {
     parts
 }
 
-/// Each character, or symbol that the user has defined.
+/// Returns each character, or user-defined symbol.
 pub(super) fn characters(pieces: &Pieces, text: &str) -> Vec<Part> {
     let (mut parts, mut at) = (vec![], 0);
     while at < text.len() {
@@ -182,7 +182,7 @@ pub(super) fn characters(pieces: &Pieces, text: &str) -> Vec<Part> {
     parts
 }
 
-/// Each word from its marker on.
+/// Returns each word, beginning with its marker.
 pub(super) fn words(pieces: &Pieces, text: &str) -> Vec<Part> {
     let starts = text.char_indices().filter(|&(at, c)| at == 0 || c == MARKER).map(|(at, _)| at);
     let ends = text.char_indices().filter(|&(at, c)| at > 0 && c == MARKER).map(|(at, _)| at).chain([text.len()]);

@@ -9,20 +9,20 @@ use crate::tokenizer::normalizer::Normalizer;
 use crate::tokenizer::protobuf::Fields;
 use crate::tokenizer::segment::{self, Part};
 
-/// What a piece is for.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PieceKind {
     Normal,
     Unknown,
-    /// `<s>` and the like, which no text becomes.
+    /// `<s>` and similar pieces, which no text contains.
     Control,
     UserDefined,
-    /// In the model, but not to be returned.
+    /// In the model, but never returned.
     Unused,
     Byte,
 }
 
-/// A piece of a model; its number is its place.
+/// A piece of a model; its number is its index.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Piece {
     pub(super) text: String,
@@ -34,15 +34,15 @@ pub(super) struct Piece {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pieces {
     all: Vec<Piece>,
-    /// Those that texts are divided into.
+    /// The pieces into which texts are divided.
     numbers: HashMap<String, usize>,
     reserved: HashMap<String, usize>,
     unknown: usize,
     bytes: Vec<Option<usize>>,
-    /// The numbers of those, and of the symbols among them that the user has defined, sorted by text.
+    /// The numbers of these pieces, and of the user-defined symbols among them, sorted by text.
     sorted: Vec<usize>,
     symbols: Vec<usize>,
-    /// The least and the best score of normal pieces; the best is above 0, as SentencePiece's is.
+    /// Least and best score of normal pieces; the best is above 0, as in SentencePiece.
     scores: (f32, f32),
 }
 
@@ -101,32 +101,32 @@ impl Pieces {
         &self.all
     }
 
-    /// The least and the best score of normal pieces.
+    /// Returns the least and the best score of normal pieces.
     pub(super) fn scores(&self) -> (f32, f32) {
         self.scores
     }
 
-    /// The number of a piece that texts are divided into.
+    /// Returns the number of a piece into which texts are divided.
     pub(super) fn number(&self, text: &str) -> Option<usize> {
         self.numbers.get(text).copied()
     }
 
-    /// The number of any piece.
+    /// Returns the number of any piece.
     pub(super) fn any_number(&self, text: &str) -> Option<usize> {
         self.reserved.get(text).or_else(|| self.numbers.get(text)).copied()
     }
 
-    /// The pieces that a text begins with, by rising length in bytes.
+    /// Returns the pieces at the beginning of a text, by rising length in bytes.
     pub(super) fn prefixes(&self, text: &str) -> impl Iterator<Item = (usize, usize)> {
         self.prefixes_among(&self.sorted, text)
     }
 
-    /// Narrows sorted pieces to those that begin with one more character of the text at a time, until
-    /// there is none. O(log pieces) for each character of the longest of them.
+    /// Narrows sorted pieces to pieces that begin with one more character of the text at a time,
+    /// until there is none. O(log pieces) for each character of the longest of them.
     fn prefixes_among(&self, mut sorted: &[usize], text: &str) -> impl Iterator<Item = (usize, usize)> {
         let bytes = |number: &usize| self.all[*number].text.as_bytes();
         let narrowed = text.char_indices().map_while(move |(at, c)| {
-            // All that are left begin with the text up to here.
+            // All pieces that are left begin with the text up to here.
             let end = at + c.len_utf8();
             let own = &text.as_bytes()[at..end];
             let next = |number: &usize| &bytes(number)[at..bytes(number).len().min(end)];
@@ -138,19 +138,19 @@ impl Pieces {
         narrowed.filter(|&(end, number)| self.all[number].text.len() == end)
     }
 
-    /// The length of the longest symbol that the user has defined and that a text begins with.
+    /// Returns the length of the longest user-defined symbol at the beginning of a text.
     pub(super) fn symbol(&self, text: &str) -> Option<usize> {
         self.prefixes_among(&self.symbols, text).last().map(|(length, _)| length)
     }
 }
 
-/// The byte that `<0x41>` stands for.
+/// Returns the byte that `<0x41>` stands for.
 pub(crate) fn byte_of(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
     if digits.len() == 2 { u8::from_str_radix(digits, 16).ok() } else { None }
 }
 
-/// How a model divides texts.
+/// Segmentation algorithm of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ModelType {
@@ -167,8 +167,7 @@ pub enum ModelType {
 
 /// A model of SentencePiece: `bpe.model`, `spm.model`, `tokenizer.model`.
 ///
-/// A text is normalized by the map that the model brings, and divided as the library of version 0.2
-/// divides it.
+/// A text is normalized by the model's own map, and divided as by version 0.2 of the library.
 ///
 /// ```
 /// use kaldera_decoder::tokenizer::{ModelType, SentencePiece};
@@ -189,11 +188,12 @@ pub struct SentencePiece {
 }
 
 impl SentencePiece {
-    /// Reads a model, by the definition of SentencePiece's `sentencepiece_model.proto`.
+    /// Reads a model as defined by SentencePiece's `sentencepiece_model.proto`.
     ///
     /// # Errors
     /// [`Error::Tokenizer`] for bytes that are no model, and for a model with two pieces of one
-    /// text, without a piece for what is unknown, or, if it falls back to bytes, without these.
+    /// text, without a piece for unknown text, or, if it falls back to bytes, without the pieces of
+    /// bytes.
     #[doc(alias = "LoadFromSerializedProto")]
     pub fn from_model(bytes: &[u8]) -> Result<Self, Error> {
         let (mut all, mut normalizer) = (vec![], Normalizer::default());
@@ -231,13 +231,13 @@ impl SentencePiece {
         Self::new(all, model_type, byte_fallback, normalizer)
     }
 
-    /// Reads the list of pieces that is written beside a model, `bpe.vocab`: in each line a piece, a
-    /// tabulator and its score. It has no map of characters, so texts are not normalized beyond
-    /// white space. `<unk>` is what is unknown, `<0x41>` a byte, and other pieces in angle brackets
-    /// with a score of 0 are control symbols.
+    /// Reads the list of pieces that is written next to a model, `bpe.vocab`: in each line a piece,
+    /// a tabulator and its score. It has no map of characters, so texts are not normalized beyond
+    /// white space. `<unk>` is the unknown piece, `<0x41>` a byte, and other pieces in angle
+    /// brackets with a score of 0 are control symbols.
     ///
     /// # Errors
-    /// [`Error::Tokenizer`] with the number of a line that is wrong.
+    /// [`Error::Tokenizer`] with the number of the wrong line.
     pub fn from_vocab(text: &str, model_type: ModelType) -> Result<Self, Error> {
         let mut all = vec![];
         for (number, line) in lines(text) {
@@ -269,40 +269,41 @@ impl SentencePiece {
         Ok(Self { pieces, model_type, byte_fallback, normalizer })
     }
 
-    /// How many pieces it has.
+    /// Returns the number of pieces.
     #[doc(alias = "GetPieceSize")]
     pub fn len(&self) -> usize {
         self.pieces.all.len()
     }
 
-    /// Whether it has none.
+    /// Returns `true` if there are no pieces.
     pub fn is_empty(&self) -> bool {
         self.pieces.all.is_empty()
     }
 
-    /// How it divides texts.
+    /// Returns the segmentation algorithm.
     pub fn model_type(&self) -> ModelType {
         self.model_type
     }
 
-    /// The piece of a number; empty if there is none.
+    /// Returns the piece of a number; empty if there is no such piece.
     #[doc(alias = "IdToPiece")]
     pub fn piece(&self, id: i32) -> &str {
         usize::try_from(id).ok().and_then(|id| self.pieces.all.get(id)).map_or("", |piece| &piece.text)
     }
 
-    /// All pieces, by their numbers: what [`Vocabulary::new`](crate::Vocabulary::new) takes.
+    /// Returns all pieces by their numbers, as [`Vocabulary::new`](crate::Vocabulary::new) takes
+    /// them.
     pub fn pieces(&self) -> impl Iterator<Item = &str> {
         self.pieces.all.iter().map(|piece| &*piece.text)
     }
 
-    /// The number of what is unknown.
+    /// Returns the number of the unknown piece.
     pub fn unknown(&self) -> i32 {
         id(self.pieces.unknown)
     }
 
-    /// A text as it is divided: with the characters that the model maps replaced, and white space
-    /// as `▁`.
+    /// Returns the normalized text, which is then divided: characters are replaced by the model's
+    /// map, and white space by `▁`.
     #[doc(alias = "Normalize")]
     pub fn normalize(&self, text: &str) -> String {
         self.normalizer.apply(text, |rest| self.pieces.symbol(rest))
@@ -315,7 +316,7 @@ impl SentencePiece {
             ModelType::Word => segment::words,
             ModelType::Char => segment::characters,
         };
-        // Neighbours that are unknown are one.
+        // Unknown neighbours are merged.
         let mut made: Vec<Part> = vec![];
         for (part, piece) in divide(&self.pieces, normalized) {
             let piece = piece.filter(|&piece| piece != self.pieces.unknown);
@@ -327,8 +328,8 @@ impl SentencePiece {
         made
     }
 
-    /// The numbers of a text's pieces; [`unknown`](Self::unknown) for what is unknown, or the pieces
-    /// of its bytes if the model falls back to them.
+    /// Returns the numbers of a text's pieces. An unknown part is [`unknown`](Self::unknown), or
+    /// the pieces of its bytes if the model falls back to them.
     #[doc(alias = "EncodeAsIds")]
     pub fn encode(&self, text: &str) -> Vec<i32> {
         let normalized = self.normalize(text);
@@ -346,7 +347,7 @@ impl SentencePiece {
         ids
     }
 
-    /// The pieces of a text; what is unknown is as it is in the text, or as bytes.
+    /// Returns the pieces of a text. An unknown part is unchanged, or is given as bytes.
     #[doc(alias = "EncodeAsPieces")]
     pub fn encode_as_pieces(&self, text: &str) -> Vec<String> {
         let normalized = self.normalize(text);
@@ -363,7 +364,7 @@ impl SentencePiece {
     }
 }
 
-/// The number of a piece; there are fewer than 2^31.
+/// Returns the number of a piece; there are fewer than 2^31.
 fn id(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

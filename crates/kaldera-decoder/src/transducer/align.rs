@@ -1,4 +1,4 @@
-//! Where the tokens of a transcript are.
+//! Forced alignment of a transcript by a transducer.
 
 use crate::error::Error;
 use crate::result::{FrameTimes, Hypothesis, Scores, Segment};
@@ -7,11 +7,11 @@ use crate::transducer::model::{EncoderOutput, TransducerModel};
 use crate::transducer::options::TransducerOptions;
 use crate::transducer::topology::TransducerTopology;
 
-/// The most pairs of a frame and a place in the transcript: the joiner runs for each.
+/// Maximum number of pairs of a frame and a place in the transcript: the joiner runs for each pair.
 const MOST_PAIRS: u32 = 1 << 24;
 
-/// The best alignment of tokens with the frames of an utterance, by Viterbi's algorithm over the
-/// lattice of frames and tokens:
+/// Returns the best alignment of tokens with the frames of an utterance, by Viterbi's algorithm
+/// over the lattice of frames and tokens:
 ///
 /// ```text
 ///   from (t, u), t frames and u tokens done, with the joiner's log-probabilities there:
@@ -21,11 +21,11 @@ const MOST_PAIRS: u32 = 1 << 24;
 ///               (t + d, u + 1)   Durations: for each duration d, with its score
 /// ```
 ///
-/// What goes beyond the end ends with it. A frame may have any number of tokens, whatever
-/// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame) is, which bounds searches. A
+/// Frames beyond the end are cut off. A frame may have any number of tokens;
+/// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame) only bounds searches. A
 /// token has the frame in which it is found, or the frames of its duration. The acoustic score is
-/// that of this alignment, blanks included; the confidence of a token is its probability in its
-/// first frame. O(frames × tokens) calls of the joiner.
+/// the score of this alignment, including blanks. The confidence of a token is its probability in
+/// its first frame. O(frames × tokens) calls of the joiner.
 ///
 /// ```
 /// use kaldera_decoder::FrameTimes;
@@ -85,8 +85,8 @@ pub fn forced_align<M: TransducerModel>(
         states.push(model.advance(&states[states.len() - 1], token).map_err(named)?);
     }
     let mut joined = Joined::new(model, options);
-    // A pair is its number, frame * columns + tokens: the best score of the ways to it, and the pair
-    // before it on the best one, whose number is smaller.
+    // The index of a pair is frame * columns + tokens. Each pair has the best score of the paths to
+    // it, and the pair before it on the best one, whose index is smaller.
     let (mut best, mut before) = (vec![f64::NEG_INFINITY; pairs], vec![0_u32; pairs]);
     best[0] = 0.0;
     for (frame, row) in encoder.frames().enumerate() {
@@ -141,7 +141,7 @@ fn probability_of(log_probs: &[f64], token: i32) -> f64 {
     usize::try_from(token).ok().and_then(|token| log_probs.get(token)).copied().unwrap_or(f64::NEG_INFINITY)
 }
 
-/// Pairs have smaller numbers than [`MOST_PAIRS`].
+/// Returns a pair in 32 bits; pairs are smaller than [`MOST_PAIRS`].
 fn number(pair: usize) -> u32 {
     u32::try_from(pair).unwrap_or(MOST_PAIRS)
 }

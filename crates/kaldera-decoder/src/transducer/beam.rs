@@ -23,13 +23,13 @@ fn search<M: TransducerModel, L: LanguageModel>(
     Ok(stream.finish())
 }
 
-/// icefall's modified beam search: each frame has one token or none, and the
-/// [`beam`](TransducerOptions::beam) best continuations of all hypotheses go on, merged by their
-/// tokens.
+/// Runs icefall's modified beam search. Each frame has one token or none. The
+/// [`beam`](TransducerOptions::beam) best continuations of all hypotheses are kept, and hypotheses
+/// of equal tokens are merged.
 ///
 /// # Errors
 /// [`Error::Option`]; [`Error::EncoderDim`]; [`Error::Value`] with the frame in which the joiner
-/// writes no score; [`Error::NothingLeft`].
+/// writes an invalid score; [`Error::NothingLeft`].
 pub fn modified_beam_search<M: TransducerModel, L: LanguageModel>(
     model: &M,
     encoder: &EncoderOutput<'_>,
@@ -40,7 +40,7 @@ pub fn modified_beam_search<M: TransducerModel, L: LanguageModel>(
     search(model, encoder, fusion, options, times, TransducerTopology::Modified)
 }
 
-/// Beam search in which a frame may have several tokens before its blank, up to
+/// Runs a beam search in which a frame may have several tokens before its blank, up to
 /// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame): Graves' transducer, frame
 /// by frame. The probability of a hypothesis is the sum over all alignments that the beam has kept.
 ///
@@ -57,14 +57,16 @@ pub fn beam_search<M: TransducerModel, L: LanguageModel>(
     search(model, encoder, fusion, options, times, TransducerTopology::Regular)
 }
 
-/// Beam search of a token-and-duration transducer (Xu et al., 2023): a hypothesis takes a token and
-/// a duration, and looks next at the frame after it. Hypotheses of equal tokens that look at the
-/// same frame next are one, with the sum of their probabilities; the
-/// [`beam`](TransducerOptions::beam) best of all frames to come go on, as in NeMo's `BeamTDTInfer`.
+/// Runs a beam search of a token-and-duration transducer (Xu et al., 2023). A hypothesis takes a
+/// token and a duration, and continues with the frame after it. Hypotheses of equal tokens that
+/// continue with the same frame are merged, and their probabilities are summed. The
+/// [`beam`](TransducerOptions::beam) best hypotheses of all frames to come are kept, as in NeMo's
+/// `BeamTDTInfer`.
 ///
-/// A blank takes one frame at least. Of tokens that take none a frame has at most
-/// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame), of which the last takes the
-/// frame. A token has the frames of its duration; what goes beyond the end ends with it.
+/// A blank takes at least one frame. A frame has at most
+/// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame) tokens that take no frame;
+/// the last of them takes the frame. A token has the frames of its duration; frames beyond the end
+/// are cut off.
 ///
 /// ```
 /// use kaldera_decoder::transducer::{
@@ -125,7 +127,7 @@ mod tests {
     use super::*;
     use crate::transducer::StatelessModel;
 
-    /// Knows the token 1 alone.
+    /// Knows only the token 1.
     struct OneToken;
 
     impl LanguageModel for OneToken {

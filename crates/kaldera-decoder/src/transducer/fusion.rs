@@ -1,11 +1,11 @@
-//! What is added to a transducer's scores.
+//! Additions to a transducer's scores.
 
 use fsa::graphs::ContextGraph;
 use fsa::lattice::LanguageModel;
 
 use crate::ctc::NoModel;
 
-/// What is added to a transducer's scores, token by token.
+/// Additions to a transducer's scores, token by token.
 #[derive(Debug, Clone, Copy)]
 pub struct Fusion<'a, L: LanguageModel = NoModel> {
     pub(super) model: Option<&'a L>,
@@ -19,22 +19,22 @@ impl Default for Fusion<'_, NoModel> {
 }
 
 impl<'a> Fusion<'a, NoModel> {
-    /// Nothing.
+    /// No additions.
     pub const NONE: Self = Self { model: None, hot: None };
 
-    /// Hot words alone.
+    /// Adds only hot words.
     pub fn hot_words(graph: &'a ContextGraph) -> Self {
         Self { model: None, hot: Some(graph) }
     }
 }
 
 impl<'a, L: LanguageModel> Fusion<'a, L> {
-    /// A language model over tokens: shallow fusion.
+    /// Adds a language model over tokens: shallow fusion.
     pub fn language_model(model: &'a L) -> Self {
         Self { model: Some(model), hot: None }
     }
 
-    /// With hot words, phrases of tokens.
+    /// Adds hot words, phrases of tokens.
     #[must_use]
     pub fn with_hot_words(mut self, graph: &'a ContextGraph) -> Self {
         self.hot = Some(graph);

@@ -1,4 +1,4 @@
-//! The best token of each frame.
+//! Greedy search: the best token of each frame.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,9 +11,9 @@ use crate::transducer::model::{EncoderOutput, TransducerModel};
 use crate::transducer::options::TransducerOptions;
 use crate::transducer::topology::TransducerTopology;
 
-/// A greedy search of an utterance whose frames of the encoder come in chunks: [`greedy_search`], or
-/// [`tdt_greedy_search`] with [`TransducerTopology::Durations`], whose result
-/// [`finish`](Self::finish) returns whatever the chunks are.
+/// A greedy search of an utterance whose frames of the encoder come in chunks.
+/// [`finish`](Self::finish) returns the result of [`greedy_search`], or of [`tdt_greedy_search`]
+/// with [`TransducerTopology::Durations`], regardless of the chunks.
 ///
 /// ```
 /// use kaldera_decoder::FrameTimes;
@@ -41,11 +41,11 @@ pub struct GreedyStream<'a, M: TransducerModel> {
     times: FrameTimes,
     utterance: String,
     joined: Joined,
-    /// How many frames it has taken.
+    /// Number of frames taken so far.
     num_frames: usize,
-    /// The frame that it looks at next.
+    /// The next frame that is used.
     next: usize,
-    /// How many tokens have stayed in that frame.
+    /// Number of tokens that have stayed in that frame.
     taken: usize,
     state: M::State,
     tokens: Vec<Found>,
@@ -60,12 +60,12 @@ struct Found {
 }
 
 impl<'a, M: TransducerModel> GreedyStream<'a, M> {
-    /// A stream before its first frame. With [`TransducerTopology::Modified`], a frame has one token
-    /// at most, whatever the options say.
+    /// Creates a stream before its first frame. With [`TransducerTopology::Modified`], a frame has
+    /// at most one token, regardless of the options.
     ///
     /// # Errors
-    /// [`Error::Option`]; [`Error::Size`] if the topology has durations and the model has none; what
-    /// the model refuses.
+    /// [`Error::Option`]; [`Error::Size`] if the topology has durations and the model has none;
+    /// errors of the model.
     pub fn new(
         utterance: &str,
         model: &'a M,
@@ -92,7 +92,7 @@ impl<'a, M: TransducerModel> GreedyStream<'a, M> {
         })
     }
 
-    /// Takes more frames: rows of as many values as the joiner takes.
+    /// Takes more frames: rows with the number of values that the joiner takes.
     ///
     /// # Errors
     /// As [`greedy_search`]; the stream cannot be used afterwards.
@@ -135,7 +135,7 @@ impl<'a, M: TransducerModel> GreedyStream<'a, M> {
         Ok(())
     }
 
-    /// How many frames it has taken.
+    /// Returns the number of frames taken so far.
     pub fn num_frames(&self) -> usize {
         self.num_frames
     }
@@ -149,12 +149,12 @@ impl<'a, M: TransducerModel> GreedyStream<'a, M> {
         Hypothesis { tokens: self.tokens.iter().map(segment).collect(), scores, ..Hypothesis::default() }
     }
 
-    /// The tokens so far: one hypothesis. More frames may follow.
+    /// Returns the tokens so far as one hypothesis. More frames may follow.
     pub fn partial(&self) -> Recognition {
         Recognition::new(&*self.utterance, self.num_frames, vec![self.hypothesis()])
     }
 
-    /// The tokens of the utterance: one hypothesis.
+    /// Returns the tokens of the utterance as one hypothesis.
     pub fn finish(self) -> Recognition {
         self.partial()
     }
@@ -183,7 +183,7 @@ fn search<M: TransducerModel>(
 
 /// Takes the best token in each frame until it is the blank, or
 /// [`max_symbols_per_frame`](TransducerOptions::max_symbols_per_frame) tokens have been taken. The
-/// acoustic score is the sum of the log-probabilities of all that was taken, blanks too.
+/// acoustic score is the sum of the log-probabilities of all tokens taken, including blanks.
 ///
 /// # Errors
 /// [`Error::Option`], [`Error::EncoderDim`], [`Error::Value`].
@@ -197,9 +197,9 @@ pub fn greedy_search<M: TransducerModel>(
     search(model, encoder, TransducerTopology::Regular, options, times)
 }
 
-/// The greedy search of a token-and-duration transducer (Xu et al., 2023): of each frame that is
-/// looked at, the best token and the best duration, after which the next frame is looked at. A
-/// blank goes on by one frame at least. A token has the frames of its duration.
+/// Runs the greedy search of a token-and-duration transducer (Xu et al., 2023). In each frame that
+/// is used, it takes the best token and the best duration, which leads to the next frame. A blank
+/// takes at least one frame. A token has the frames of its duration.
 ///
 /// # Errors
 /// As [`greedy_search`]; [`Error::Size`] if the model has no durations.

@@ -29,7 +29,7 @@ impl Joined {
         }
     }
 
-    /// The log-probabilities of all tokens in a frame, and of all durations.
+    /// Returns the log-probabilities of all tokens in a frame, and of all durations.
     pub(crate) fn log_probs<M: TransducerModel>(
         &mut self,
         model: &M,

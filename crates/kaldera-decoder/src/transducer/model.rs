@@ -1,4 +1,4 @@
-//! What a transducer's networks must do for a search.
+//! Networks of a transducer, as a search uses them.
 
 use crate::error::Error;
 use crate::rows::Rows;
@@ -42,35 +42,36 @@ use crate::rows::Rows;
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```
 pub trait TransducerModel {
-    /// What the predictor remembers of the tokens so far, and its output.
+    /// The predictor's state after the tokens so far, and its output.
     type State: Clone;
 
-    /// How many tokens there are, with the blank.
+    /// Returns the number of tokens, including the blank.
     fn num_tokens(&self) -> usize;
 
-    /// The blank.
+    /// Returns the blank.
     fn blank(&self) -> i32 {
         0
     }
 
-    /// The durations, in frames, of a token-and-duration transducer (TDT); none for others.
+    /// Returns the durations, in frames, of a token-and-duration transducer (TDT); empty for
+    /// others.
     fn durations(&self) -> &[usize] {
         &[]
     }
 
-    /// How many values a frame of the encoder must have; searches refuse others. `None`: the joiner
-    /// takes any.
+    /// Returns the number of values that a frame of the encoder must have; searches refuse other
+    /// frames. `None`: the joiner takes any number.
     fn encoder_dim(&self) -> Option<usize> {
         None
     }
 
-    /// Before the first token.
+    /// Returns the state before the first token.
     ///
     /// # Errors
     /// [`Error::Model`] if the predictor cannot be run.
     fn start(&self) -> Result<Self::State, Error>;
 
-    /// After a token more, which is not the blank.
+    /// Returns the state after another token, which is not the blank.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -84,12 +85,12 @@ pub trait TransducerModel {
     fn join(&self, encoder: &[f32], state: &Self::State, scores: &mut [f32]) -> Result<(), Error>;
 }
 
-/// The encoder's output of an utterance, a row a frame.
+/// The encoder's output of an utterance, one row per frame.
 #[derive(Debug, Clone, Copy)]
 pub struct EncoderOutput<'a>(Rows<'a>);
 
 impl<'a> EncoderOutput<'a> {
-    /// Rows of `dim` values each.
+    /// Creates rows of `dim` values each.
     ///
     /// # Errors
     /// [`Error::NoTokens`], [`Error::Rows`], and [`Error::Value`] for a value that is not finite.
@@ -97,30 +98,30 @@ impl<'a> EncoderOutput<'a> {
         Rows::new(utterance, values, dim, f32::is_finite).map(Self)
     }
 
-    /// The name of the utterance.
+    /// Returns the name of the utterance.
     pub fn utterance(&self) -> &'a str {
         self.0.utterance
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn num_frames(&self) -> usize {
         self.0.num_frames()
     }
 
-    /// How many values a row has.
+    /// Returns the number of values of a row.
     pub fn dim(&self) -> usize {
         self.0.width
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn frames(&self) -> std::slice::ChunksExact<'a, f32> {
         self.0.frames()
     }
 
-    /// A row.
+    /// Returns a row.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If there is no such row.
     pub fn frame(&self, frame: usize) -> &'a [f32] {
         self.0.frame(frame)
     }
@@ -136,7 +137,7 @@ impl<'a> EncoderOutput<'a> {
     }
 }
 
-/// A stateless transducer (Ghodsi et al., 2020): the predictor looks at the last tokens alone, an
+/// A stateless transducer (Ghodsi et al., 2020). The predictor only uses the last tokens, with an
 /// embedding for each of their places; the joiner is one layer.
 ///
 /// ```text
@@ -152,7 +153,7 @@ pub struct StatelessModel {
     blank: i32,
 }
 
-/// What a [`StatelessModel`] remembers.
+/// State of the predictor of a [`StatelessModel`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatelessState {
     context: Vec<i32>,
@@ -160,9 +161,9 @@ pub struct StatelessState {
 }
 
 impl StatelessModel {
-    /// A model of one embedding for each token that is looked back at, the earliest first, as rows
-    /// of `dim` values, a row a token; the joiner's weight likewise, and its bias. The first
-    /// context is the blank, and nothing before it.
+    /// Creates a model. `embeddings` has one embedding for each token that the predictor looks back
+    /// at, the earliest first, as rows of `dim` values, one per token. `weight` of the joiner has
+    /// the same form; `bias` is its bias. The first context is the blank, and nothing before it.
     ///
     /// # Errors
     /// [`Error::Size`] for a `dim` of 0 or matrices of other sizes, [`Error::Token`] for a blank

@@ -10,31 +10,33 @@ use crate::error::Error;
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct TransducerOptions {
-    /// How many hypotheses are kept in each frame.
+    /// Number of hypotheses that are kept in each frame.
     pub beam: usize,
-    /// A token that counts as the blank, beside it: icefall's `unk_id`, of which no hypothesis has any.
+    /// A token that counts as the blank, in addition to the blank: icefall's `unk_id`, which no
+    /// hypothesis contains.
     pub unk: Option<i32>,
-    /// By what logits are divided before they become probabilities.
+    /// Divisor of the logits before they become probabilities.
     pub temperature: f64,
-    /// What is taken off the blank's logit.
+    /// Value that is subtracted from the blank's logit.
     pub blank_penalty: f64,
-    /// How many tokens a frame may have, at most [`MOST_SYMBOLS_PER_FRAME`](Self::MOST_SYMBOLS_PER_FRAME);
+    /// Maximum number of tokens of a frame, at most
+    /// [`MOST_SYMBOLS_PER_FRAME`](Self::MOST_SYMBOLS_PER_FRAME).
     /// [`modified_beam_search`](super::modified_beam_search) has one or none.
     #[doc(alias = "max_sym_per_frame")]
     pub max_symbols_per_frame: usize,
-    /// How many tokens an utterance may have in
+    /// Maximum number of tokens of an utterance in greedy searches, such as
     /// [`greedy_search`](crate::transducer::greedy_search).
     #[doc(alias = "max_sym_per_utt")]
     pub max_symbols: usize,
-    /// Orders hypotheses by their score over their number of tokens, to which this is added, as
-    /// icefall does with the number of tokens that the predictor looks at; without it, by score. The
-    /// sum counts as 1 at least.
+    /// Addition to the number of tokens, by which scores are divided before hypotheses are ordered.
+    /// icefall adds the number of tokens that the predictor looks at. `None` orders hypotheses by
+    /// score. The sum counts as at least 1.
     pub length_norm: Option<usize>,
-    /// The weight of the language model.
+    /// Weight of the language model.
     pub lm_weight: f64,
-    /// Hot words: whether a complete phrase goes on where it may begin another one.
+    /// `true` if a complete phrase of hot words continues if it may begin another one.
     pub strict_context: bool,
-    /// How many hypotheses are returned.
+    /// Number of hypotheses that are returned.
     pub n_best: usize,
 }
 
@@ -70,16 +72,16 @@ setters! {
 }
 
 impl TransducerOptions {
-    /// The largest number of tokens that a frame may have: no speech comes near it, and a beam search
-    /// looks at all hypotheses of a frame for each of them.
+    /// Largest number of tokens that a frame may have. No speech comes near it, and a beam search
+    /// considers all hypotheses of a frame for each of them.
     pub const MOST_SYMBOLS_PER_FRAME: usize = 1000;
 
-    /// Whether this token counts as the blank: a hypothesis that takes it has no token more.
+    /// Returns `true` if a token counts as the blank: it adds no token to a hypothesis.
     pub(crate) fn is_blank(&self, blank: i32, token: i32) -> bool {
         token == blank || Some(token) == self.unk
     }
 
-    /// Refuses what no search takes, as each search does.
+    /// Refuses options that no search takes, as each search does.
     ///
     /// # Errors
     /// [`Error::Option`] with the option.

@@ -1,8 +1,8 @@
-//! k2's `rnnt_decode`: streams of one symbol a frame, each with a graph of its own.
+//! k2's `rnnt_decode`: streams of one symbol per frame, each with its own graph.
 //!
-//! A state is a context (the last tokens) and a state of the graph. In a frame it stays where it is
-//! with the blank, or takes an arc of the graph with a token. The caller evaluates the joiner, once
-//! for each context of a stream, so that many streams make one batch.
+//! A state is a context (the last tokens) and a state of the graph. In a frame it stays with the
+//! blank, or takes an arc of the graph with a token. The caller evaluates the joiner once for each
+//! context of a stream, so that many streams make one batch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use fsa::{FINAL, Fsa, Graph, RaggedShape};
 
 use crate::error::Error;
 
-/// What a search keeps, by the names of k2's `RnntDecodingConfig`.
+/// Limits of a search, under the names of k2's `RnntDecodingConfig`.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 #[doc(alias = "RnntDecodingConfig")]
 pub struct RnntConfig {
-    /// How many tokens there are, with the blank, which is 0.
+    /// Number of tokens, including the blank, which is 0.
     pub vocab_size: usize,
-    /// How many tokens the predictor looks back at.
+    /// Number of tokens that the predictor looks back at.
     pub decoder_history_len: usize,
     /// States that are worse than the best one of a frame by more than this are dropped.
     pub beam: f64,
-    /// How many states a frame has at most.
+    /// Maximum number of states of a frame.
     pub max_states: usize,
-    /// How many contexts.
+    /// Maximum number of contexts of a frame.
     pub max_contexts: usize,
 }
 
@@ -38,21 +38,21 @@ impl Default for RnntConfig {
 }
 
 impl RnntConfig {
-    /// For this many tokens, of which the predictor looks back at these.
+    /// Sets the number of tokens, and the number of tokens that the predictor looks back at.
     #[must_use]
     pub fn with_vocabulary(mut self, vocab_size: usize, decoder_history_len: usize) -> Self {
         (self.vocab_size, self.decoder_history_len) = (vocab_size, decoder_history_len);
         self
     }
 
-    /// With this beam.
+    /// Sets the beam.
     #[must_use]
     pub fn with_beam(mut self, beam: f64) -> Self {
         self.beam = beam;
         self
     }
 
-    /// With this many states and contexts in a frame.
+    /// Sets the maximum numbers of states and contexts of a frame.
     #[must_use]
     pub fn with_limits(mut self, max_states: usize, max_contexts: usize) -> Self {
         (self.max_states, self.max_contexts) = (max_states, max_contexts);
@@ -92,7 +92,7 @@ struct Link {
     score: f32,
 }
 
-/// A stream of frames: where its search is, and what it has found. Clones are independent.
+/// A stream of frames: the state of its search, and the arcs found so far. Clones are independent.
 #[derive(Debug, Clone)]
 #[doc(alias = "RnntDecodingStream")]
 pub struct RnntStream {
@@ -110,19 +110,19 @@ struct Frame {
 }
 
 impl RnntStream {
-    /// A stream that is decoded with this graph, whose labels are tokens; its empty contexts are
-    /// blanks.
+    /// Creates a stream that is decoded with this graph, whose labels are tokens. Its empty
+    /// contexts are blanks.
     pub fn new(utterance: &str, graph: Arc<Graph<Fsa>>) -> Self {
         let states = if graph.fsas().num_states() == 0 { vec![] } else { vec![((0, 0), 0.0)] };
         Self { utterance: utterance.into(), graph, states, frames: vec![] }
     }
 
-    /// How many frames it has taken.
+    /// Returns the number of frames taken so far.
     pub fn num_frames(&self) -> usize {
         self.frames.len()
     }
 
-    /// How many states are active.
+    /// Returns the number of active states.
     pub fn num_active_states(&self) -> usize {
         self.states.len()
     }
@@ -168,7 +168,7 @@ pub struct RnntStreams<'a> {
 }
 
 impl<'a> RnntStreams<'a> {
-    /// These streams, each from its own last frame on.
+    /// Combines these streams. Each continues after its own last frame.
     ///
     /// # Errors
     /// [`Error::Option`]; [`Error::Label`] for a graph with a label that is no token.
@@ -185,12 +185,12 @@ impl<'a> RnntStreams<'a> {
         Ok(Self { streams, config, num_contexts })
     }
 
-    /// For which contexts the next frame's log-probabilities are needed: rows `[stream][context]`,
-    /// and the tokens of all contexts, [`RnntConfig::decoder_history_len`] each, the earliest
-    /// first.
+    /// Returns the contexts for which the next frame's log-probabilities are needed: rows
+    /// `[stream][context]`, and the tokens of all contexts, [`RnntConfig::decoder_history_len`]
+    /// each, the earliest first.
     ///
     /// # Errors
-    /// [`Error::Fsa`] if there are more than 2^31.
+    /// [`Error::Fsa`] for more than 2^31 contexts.
     #[doc(alias = "get_contexts")]
     pub fn contexts(&self) -> Result<(RaggedShape, Vec<i32>), Error> {
         let size = u64::try_from(self.config.vocab_size).unwrap_or(u64::MAX);
@@ -216,7 +216,7 @@ impl<'a> RnntStreams<'a> {
     /// [`contexts`](Self::contexts).
     ///
     /// # Errors
-    /// [`Error::Size`] for another number of values; [`Error::Value`].
+    /// [`Error::Size`] for a wrong number of values; [`Error::Value`].
     pub fn advance(&mut self, log_probs: &[f32]) -> Result<(), Error> {
         let size = self.config.vocab_size;
         let counts: Vec<usize> = self.streams.iter().map(|stream| stream.contexts().count()).collect();
@@ -242,9 +242,9 @@ impl<'a> RnntStreams<'a> {
         Ok(())
     }
 
-    /// The lattices of all streams up to their last frames. As in k2, a path ends where the graph
-    /// does in the last frame; with `allow_partial`, a stream of which no path does ends in every
-    /// state of its last frame. More frames may follow.
+    /// Returns the lattices of all streams up to their last frames. As in k2, a path must end in a
+    /// final state of the graph in the last frame. With `allow_partial`, a stream without such a
+    /// path ends in every state of its last frame. More frames may follow.
     ///
     /// # Errors
     /// [`Error::Fsa`] if a lattice is too large.
@@ -266,23 +266,23 @@ pub struct RnntLattice {
 }
 
 impl RnntLattice {
-    /// How many there are.
+    /// Returns the number of lattices.
     pub fn len(&self) -> usize {
         self.lattices.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no lattices.
     pub fn is_empty(&self) -> bool {
         self.lattices.is_empty()
     }
 
-    /// For each arc of lattice `i` its arc of the stream's graph, -1 for blanks and ends; none if
-    /// there is no such lattice.
+    /// Returns for each arc of lattice `i` its arc of the stream's graph, -1 for blanks and ends;
+    /// empty if there is no such lattice.
     pub fn arc_map(&self, i: usize) -> &[i32] {
         self.lattices.get(i).map_or(&[], |(_, arc_map, _)| arc_map)
     }
 
-    /// Lattice `i` with the attributes of its graph.
+    /// Returns lattice `i` with the attributes of its graph.
     ///
     /// # Errors
     /// [`Error::Size`] if there is no such lattice.
@@ -293,7 +293,7 @@ impl RnntLattice {
     }
 }
 
-/// A way into a state of the next frame.
+/// A transition into a state of the next frame.
 struct Way {
     link: Link,
     key: (u64, i32),
@@ -328,7 +328,7 @@ fn advance(stream: &mut RnntStream, log_probs: &[f32], config: &RnntConfig, num_
         for (arc, number) in arcs.iter().zip(view.arc_range(at)) {
             let token = usize::try_from(arc.label).ok();
             let token_score = token.map_or(blank, |token| row[token]);
-            // The end is not pruned for what the blank costs.
+            // The end is not pruned for the cost of the blank.
             let hope = score + f64::from(arc.score) + if token.is_some() { f64::from(token_score) } else { 0.0 };
             if arc.label != 0 && hope < best - config.beam {
                 continue;
@@ -373,7 +373,7 @@ fn advance(stream: &mut RnntStream, log_probs: &[f32], config: &RnntConfig, num_
     stream.states = states;
 }
 
-/// The least total that is kept, and how many that have it.
+/// Returns the least total that is kept, and the number of kept items with this total.
 fn worst_kept(mut totals: Vec<f64>, beam: f64, most: usize) -> (f64, usize) {
     totals.sort_unstable_by(|a, b| b.total_cmp(a));
     let best = totals.first().copied().unwrap_or(f64::NEG_INFINITY);
@@ -382,7 +382,7 @@ fn worst_kept(mut totals: Vec<f64>, beam: f64, most: usize) -> (f64, usize) {
     (least, totals[..kept].iter().filter(|&&total| total == least).count())
 }
 
-/// Those from the least total on; of equal ones the first.
+/// Keeps the items from the least total on; ties go to the first.
 fn keep<T>(items: Vec<T>, &(least, mut equal): &(f64, usize), total: impl Fn(&T) -> f64) -> Vec<T> {
     let mut kept = vec![];
     for item in items {
@@ -405,7 +405,7 @@ fn lattice(stream: &RnntStream, allow_partial: bool) -> Result<(Fsa, Vec<i32>), 
     for frame in frames {
         for link in &frame.links {
             let (src, dest) = (first + link.src as usize, first + frame.num_states + link.dest as usize);
-            // A final arc that is not the last leads nowhere.
+            // A final arc before the last frame leads nowhere.
             arcs.push(fsa::Arc::new(number(src)?, number(dest)?, link.label.max(0), link.score));
             arc_map.push(link.arc);
         }

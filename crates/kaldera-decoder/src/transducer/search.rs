@@ -1,4 +1,4 @@
-//! The search of a beam: hypotheses of tokens, those of equal tokens merged.
+//! Beam search over hypotheses of tokens; hypotheses of equal tokens are merged.
 
 use std::ops::Range;
 
@@ -16,14 +16,14 @@ use crate::transducer::model::{EncoderOutput, TransducerModel};
 use crate::transducer::options::TransducerOptions;
 use crate::transducer::topology::TransducerTopology;
 
-/// Tokens, the last one and what is before.
+/// A string of tokens: the last one and the string before it.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     parent: u32,
     token: i32,
 }
 
-/// The frames of a token, after those of another entry.
+/// The frames of a token, after the frames of another entry.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     before: u32,
@@ -33,11 +33,11 @@ struct Times {
 
 const ROOT: u32 = 0;
 
-/// A hypothesis: its tokens are a node of the tree of all that the search has met.
+/// A hypothesis: its tokens are a node of the tree of all tokens that the search has met.
 #[derive(Debug, Clone)]
 struct Hyp<S, L> {
     node: u32,
-    /// The frame that it looks at next.
+    /// The frame with which it continues.
     next: usize,
     total: f64,
     extra: Scores,
@@ -50,8 +50,8 @@ struct Hyp<S, L> {
 
 type HypOf<M, L> = Hyp<<M as TransducerModel>::State, <L as LanguageModel>::State>;
 
-/// Hypotheses, of which those of equal tokens that look at the same frame next are one: their
-/// probabilities are summed, and the frames are those of the first.
+/// Hypotheses. Hypotheses of equal tokens that continue with the same frame are merged: their
+/// probabilities are summed, and the frames come from the first one.
 struct Merged<S, L> {
     list: Vec<Hyp<S, L>>,
     places: FastMap<(u32, usize), usize>,
@@ -77,7 +77,7 @@ impl<S, L> Merged<S, L> {
         }
     }
 
-    /// The best of them.
+    /// Returns the best of them.
     fn best(mut self, count: usize) -> Vec<Hyp<S, L>> {
         if self.list.len() > count {
             self.list.sort_by(|a, b| b.total.total_cmp(&a.total));
@@ -91,13 +91,13 @@ impl<S, L> Merged<S, L> {
 #[derive(Debug, Clone, Copy)]
 struct Step {
     total: f64,
-    /// The place of the hypothesis.
+    /// Index of the hypothesis.
     place: usize,
     token: i32,
     frames: usize,
 }
 
-/// The best of many; of equal ones the first.
+/// Returns the best of many; ties go to the first.
 fn best_of(mut all: Vec<Step>, count: usize) -> Vec<Step> {
     let key = |of: &Step| (of.place, of.token, of.frames);
     let order = |a: &Step, b: &Step| b.total.total_cmp(&a.total).then(key(a).cmp(&key(b)));
@@ -109,7 +109,7 @@ fn best_of(mut all: Vec<Step>, count: usize) -> Vec<Step> {
     all
 }
 
-/// All that a search has met.
+/// State of a search.
 pub(super) struct Search<'a, M: TransducerModel, L: LanguageModel> {
     pub(super) model: &'a M,
     fusion: Fusion<'a, L>,
@@ -118,7 +118,7 @@ pub(super) struct Search<'a, M: TransducerModel, L: LanguageModel> {
     durations: &'a [usize],
     pub(super) utterance: String,
     joined: Joined,
-    /// How many frames it has taken.
+    /// Number of frames taken so far.
     pub(super) num_frames: usize,
     hyps: Vec<HypOf<M, L>>,
     nodes: Vec<Node>,
@@ -127,7 +127,7 @@ pub(super) struct Search<'a, M: TransducerModel, L: LanguageModel> {
 }
 
 impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
-    /// A search before the first frame.
+    /// Creates a search before the first frame.
     pub(super) fn new(
         (model, fusion): (&'a M, &Fusion<'a, L>),
         topology: TransducerTopology,
@@ -160,9 +160,9 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
         })
     }
 
-    /// Goes from frame to frame. In each, the hypotheses that look at it take tokens until none is
-    /// left there: of all steps that leave the frame, and of all that stay, as many as the beam
-    /// holds. Then the best ones of all frames go on.
+    /// Takes frame after frame. In each, the hypotheses of the frame take tokens until none is left
+    /// there. Of all steps that leave the frame, and of all that stay, the beam keeps the best
+    /// ones. Then the best hypotheses of all frames are kept.
     pub(super) fn accept(&mut self, rows: &EncoderOutput<'_>) -> Result<(), Error> {
         let Self { topology, durations, .. } = *self;
         let most = self.options.max_symbols_per_frame;
@@ -215,7 +215,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
         Ok(())
     }
 
-    /// A hypothesis after a step.
+    /// Returns a hypothesis after a step.
     fn take(&mut self, from: &HypOf<M, L>, step: &Step, frame: usize) -> Result<HypOf<M, L>, Error> {
         let mut new = Hyp { next: frame.saturating_add(step.frames), total: step.total, ..from.clone() };
         let token = step.token;
@@ -246,12 +246,12 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
             new.total += f64::from(matched.score);
         }
         new.times = number(self.times.len());
-        // A token that takes no frame is in the one that it is found in.
+        // A token that takes no frame has the frame in which it is found.
         self.times.push(Times { before: from.times, start: number(frame), end: number(new.next.max(frame + 1)) });
         Ok(new)
     }
 
-    /// The tokens of a hypothesis with their frames, of which none is beyond the last one.
+    /// Returns the tokens of a hypothesis with their frames, of which none is beyond the last one.
     fn tokens(&self, of: &HypOf<M, L>) -> Vec<(i32, Range<usize>)> {
         let (mut tokens, mut node, mut times) = (vec![], of.node, of.times);
         while node != ROOT {
@@ -265,7 +265,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
 
     #[expect(clippy::cast_precision_loss, reason = "hypotheses have fewer than 2^53 tokens")]
     pub(super) fn result(&self, times: &FrameTimes, complete: bool) -> Recognition {
-        // Those that look beyond the last frame end there.
+        // Hypotheses that continue beyond the last frame end there.
         let ended = self.hyps.iter().map(|hyp| Hyp { next: hyp.next.min(self.num_frames), ..hyp.clone() });
         let mut hyps = Merged::new(ended).list;
         for hyp in &mut hyps {

@@ -1,4 +1,4 @@
-//! Beam search while the frames of an utterance come.
+//! Beam search of an utterance whose frames come in chunks.
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ use crate::transducer::options::TransducerOptions;
 use crate::transducer::search::Search;
 use crate::transducer::topology::TransducerTopology;
 
-/// A beam search of an utterance whose frames of the encoder come in chunks:
+/// A beam search of an utterance whose frames of the encoder come in chunks.
+/// [`finish`](Self::finish) returns the result of
 /// [`modified_beam_search`](super::modified_beam_search), [`beam_search`](super::beam_search) or
-/// [`tdt_beam_search`](super::tdt_beam_search), by its topology, whose result
-/// [`finish`](Self::finish) returns whatever the chunks are.
+/// [`tdt_beam_search`](super::tdt_beam_search), by its topology, regardless of the chunks.
 ///
 /// ```
 /// use kaldera_decoder::FrameTimes;
@@ -44,11 +44,11 @@ pub struct TransducerStream<'a, M: TransducerModel, L: LanguageModel = NoModel> 
 }
 
 impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
-    /// A stream before its first frame.
+    /// Creates a stream before its first frame.
     ///
     /// # Errors
-    /// [`Error::Option`]; [`Error::Size`] if the topology has durations and the model has none; what
-    /// the model refuses.
+    /// [`Error::Option`]; [`Error::Size`] if the topology has durations and the model has none;
+    /// errors of the model.
     pub fn new(
         utterance: &str,
         model: &'a M,
@@ -62,26 +62,28 @@ impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
         Ok(Self { search: Search::new((model, fusion), topology, options, utterance)?, times })
     }
 
-    /// Takes more frames: rows of as many values as the joiner takes.
+    /// Takes more frames: rows with the number of values that the joiner takes.
     ///
     /// # Errors
-    /// As [`modified_beam_search`](super::modified_beam_search); the stream cannot be used afterwards.
+    /// As [`modified_beam_search`](super::modified_beam_search); the stream cannot be used
+    /// afterwards.
     pub fn accept(&mut self, chunk: &EncoderOutput<'_>) -> Result<(), Error> {
         chunk.check_dim(self.search.model)?;
         self.search.accept(chunk)
     }
 
-    /// How many frames it has taken.
+    /// Returns the number of frames taken so far.
     pub fn num_frames(&self) -> usize {
         self.search.num_frames
     }
 
-    /// The hypotheses so far; beginnings of hot words have their bonus. More frames may follow.
+    /// Returns the hypotheses so far; beginnings of hot words have their bonus. More frames may
+    /// follow.
     pub fn partial(&self) -> Recognition {
         self.search.result(&self.times, false)
     }
 
-    /// The hypotheses of the utterance.
+    /// Returns the hypotheses of the utterance.
     pub fn finish(self) -> Recognition {
         self.search.result(&self.times, true)
     }

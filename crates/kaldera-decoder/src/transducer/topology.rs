@@ -1,24 +1,25 @@
-//! How many frames tokens and blanks take.
+//! Numbers of frames of tokens and blanks.
 
 use crate::error::Error;
 use crate::transducer::model::TransducerModel;
 
-/// How many frames the tokens and the blanks of a transducer take.
+/// Number of frames that the tokens and the blanks of a transducer take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(alias = "rnnt_type")]
 pub enum TransducerTopology {
-    /// A token takes none, and a blank ends the frame: Graves' RNN-T, k2's `regular`.
+    /// A token takes no frame, and a blank ends the frame: Graves' RNN-T, k2's `regular`.
     Regular,
-    /// A token takes one, as a blank does: k2's `modified`, as icefall's transducers are decoded.
+    /// A token takes one frame, as a blank does: k2's `modified`, the default of icefall's
+    /// transducers.
     Modified,
-    /// A token takes as many as its duration, and a blank one at least: token-and-duration
+    /// A token takes the frames of its duration, and a blank at least one: token-and-duration
     /// transducers (Xu et al., 2023), NeMo's TDT.
     #[doc(alias = "TDT")]
     Durations,
 }
 
 impl TransducerTopology {
-    /// The durations of the model, where they count: there must be some.
+    /// Returns the durations of the model if the topology uses them; there must be some.
     pub(super) fn durations<M: TransducerModel>(self, model: &M) -> Result<&[usize], Error> {
         match (self, model.durations()) {
             (Self::Regular | Self::Modified, _) => Ok(&[]),
@@ -27,7 +28,8 @@ impl TransducerTopology {
         }
     }
 
-    /// The durations that a token may have, with their scores, of [`durations`](Self::durations).
+    /// Returns the possible durations of a token, with their scores; see
+    /// [`durations`](Self::durations).
     pub(super) fn steps<'s>(
         self,
         durations: &'s [usize],
@@ -41,13 +43,13 @@ impl TransducerTopology {
         durations.iter().copied().zip(scores.iter().copied())
     }
 
-    /// The frames that a blank of this duration takes.
+    /// Returns the frames that a blank of this duration takes.
     pub(super) fn blank_frames(duration: usize) -> usize {
         duration.max(1)
     }
 
-    /// The frames that a token takes where `taken` tokens have stayed in its frame, which may have
-    /// `most`: 0 if it stays there too; `None` if it is forbidden.
+    /// Returns the frames that a token takes after `taken` tokens have stayed in its frame, which
+    /// may have `most`: 0 if it stays there too; `None` if it is forbidden.
     pub(super) fn token_frames(self, duration: usize, taken: usize, most: usize) -> Option<usize> {
         match self {
             Self::Regular => (taken < most).then_some(0),
@@ -57,14 +59,14 @@ impl TransducerTopology {
         }
     }
 
-    /// The least frames of an utterance of so many tokens.
+    /// Returns the least number of frames of an utterance of `labels` tokens.
     pub(super) fn frames_needed(self, durations: &[usize], labels: usize) -> usize {
         let least = match self {
             Self::Regular => 0,
             Self::Modified => 1,
             Self::Durations => durations.iter().copied().min().unwrap_or(0),
         };
-        // What the last one takes beyond the end is cut off.
+        // Frames of the last token beyond the end are cut off.
         labels.checked_sub(1).map_or(0, |before| before.saturating_mul(least).saturating_add(1))
     }
 }

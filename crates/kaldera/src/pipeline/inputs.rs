@@ -29,13 +29,18 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 ///
 /// It holds names only. These kinds of paths make it:
 ///
-/// | path | recordings | key |
-/// |---|---|---|
-/// | a folder with a `wav.scp`: Kaldi's data folder | its lines, or the parts of them that the lines of `segments` name; speakers by `utt2spk`, names of recordings and channels by `reco2file_and_channel`; a warning counts the audio files in the folder that no line names | as given |
-/// | another folder | each `*.wav` (or `wave`, `aif`, `aifc`, `aiff`, `au`, `caf`, `nist`, `snd`, `sph`, `w64`) in it and below, sorted by key; with the feature `symphonia` also `*.flac`, `*.mp3`, `*.ogg`, `*.oga`, with `opus` `*.opus`, `*.ogg`, `*.oga` | path below the folder without ending, `/` as `-`: `spk1/a.wav` is `spk1-a` |
-/// | `*.scp` | each line `KEY FILE`, or `KEY COMMAND \|`, in its order | as given |
-/// | `*.jsonl`, `*.json`, both with `.gz` too | lhotse's recordings or cuts, in their order, on lines or as one list; speakers by the first supervision | `id` |
-/// | any other file | itself | name without ending |
+/// - A folder with a `wav.scp`, Kaldi's data folder: its lines, or the parts of them that the lines
+///   of `segments` name, with their keys. Speakers come from `utt2spk`, names of recordings and
+///   channels from `reco2file_and_channel`. A warning counts the audio files in the folder that no
+///   line names.
+/// - Another folder: each `*.wav` (or `wave`, `aif`, `aifc`, `aiff`, `au`, `caf`, `nist`, `snd`,
+///   `sph`, `w64`) in it and below, sorted by key; with the feature `symphonia` also `*.flac`,
+///   `*.mp3`, `*.ogg`, `*.oga`, with `opus` `*.opus`, `*.ogg`, `*.oga`. The key is the path below
+///   the folder without ending, with `-` for `/`: `spk1/a.wav` is `spk1-a`.
+/// - `*.scp`: each line `KEY FILE`, or `KEY COMMAND |`, in its order, with its key.
+/// - `*.jsonl` and `*.json`, both with `.gz` too: lhotse's recordings or cuts, in their order, on
+///   lines or as one list. Speakers come from the first supervision. The key is the `id`.
+/// - Any other file: itself. The key is its name without ending.
 ///
 /// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it,
 /// with one warning that counts such names. In a folder, links to files are followed, links to

@@ -1,25 +1,25 @@
-//! Files that a model's description names stay in the model's folder.
+//! Confinement of the files that a model's description names to the model's folder.
 //!
 //! A folder from elsewhere could otherwise name any file that the user may read, and errors about a
-//! file show parts of it. A device or a FIFO could keep the reader waiting.
+//! file show parts of it. A device or a FIFO could block the reader.
 
 use std::fs;
 use std::path::{Component, Path};
 
-/// Which files a description may name.
+/// Bounds of the files that a description may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bounds {
     /// Files in the folder, also by links that do not leave it.
     Folder,
-    /// Files by relative paths, also above the folder. Results of another program lie where it wrote
-    /// them.
+    /// Files by relative paths, also above the folder. Results of another program are in the place
+    /// where it wrote them.
     Relative,
     /// Any file.
     Anywhere,
 }
 
-/// Says what is wrong with `file`, which the description in `folder` names. A file that is not there
-/// is left to its reader.
+/// Returns the problem of `file`, which the description in `folder` names. A missing file is left
+/// to its reader.
 pub(super) fn check(folder: &Path, file: &Path, bounds: Bounds) -> Result<(), String> {
     let outside = || {
         let remedy = "copy it into the folder, or allow files outside (--allow-outside, Recognizer::open_outside)";

@@ -1,4 +1,4 @@
-//! What makes words of log-probabilities.
+//! Decoders, which make words of log-probabilities.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,46 +22,46 @@ use crate::Error;
 use crate::recognizer::description::{Description, Model, ModelKind, Words};
 use crate::recognizer::transducer::{SearchStream, TransducerSearch};
 
-/// Hypotheses in each frame of a search without a graph, where the description does not say how many.
+/// Default number of hypotheses in each frame of a search without a graph.
 const BEAM: usize = 20;
 
-/// How a [`Recognizer`](super::Recognizer) searches: the table `decoding` of a `model.toml`, and
-/// what a program changes of it. Paths are relative to the model's folder.
+/// Options of the search of a [`Recognizer`](super::Recognizer): the table `decoding` of a
+/// `model.toml`, with the changes of a program. Paths are relative to the model's folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct DecodingOptions {
-    /// How many hypotheses are kept in each frame. Without it, and without a language model, hot
-    /// words and more than one hypothesis, the best token of each frame is taken; otherwise there are
-    /// 20, and 4 of a transducer, or [`n_best`](Self::n_best) if that is more.
+    /// Number of hypotheses that are kept in each frame. The default is 20, and 4 for a transducer,
+    /// or [`n_best`](Self::n_best) if that is more. For one hypothesis without a language model,
+    /// lexicon and hot words, the default takes the best token of each frame.
     pub beam: Option<usize>,
-    /// How many hypotheses are returned.
+    /// Number of hypotheses that are returned.
     pub n_best: usize,
-    /// The weight of the language model.
+    /// Weight of the language model.
     pub lm_weight: f64,
-    /// What each word adds.
+    /// Score of each word.
     pub word_score: f64,
-    /// How many tokens a frame may have, of a transducer.
+    /// Maximum number of tokens of a frame, for a transducer.
     #[doc(alias("max_sym_per_frame", "max_symbols"))]
     pub symbols_per_frame: usize,
-    /// Phrases that are more probable than the model thinks. What cannot be spelled is left out with a
-    /// warning.
+    /// Phrases that are more probable than the model assumes. Phrases that cannot be spelled are
+    /// left out with a warning.
     #[serde(with = "hotword_lines")]
     pub hotwords: Vec<HotWord>,
-    /// The bonus of each token of a hot word that has none of its own; where words are spelled or of a
-    /// lexicon, of each word. 1.5 unless set.
+    /// Bonus of each token of a hot word that has none of its own. If words are spelled, or come
+    /// from a lexicon, it is the bonus of each word. The default is 1.5.
     pub hotword_weight: f64,
     /// A language model in place of the description's.
     pub language_model: Option<PathBuf>,
     /// A decoding graph in place of the description's.
     pub graph: Option<PathBuf>,
-    /// The network's scores are multiplied by this before those of a graph are added.
+    /// Factor of the network's scores before the scores of a graph are added.
     pub acoustic_scale: f32,
     /// States of a graph that are worse than the best by more than this are dropped.
     pub search_beam: f32,
     /// Paths of a graph that are worse than the best by more than this are no hypotheses.
     pub lattice_beam: f32,
-    /// At most so many states of a graph are kept in a frame.
+    /// Maximum number of states of a graph that are kept in a frame.
     pub max_active: usize,
 }
 
@@ -119,7 +119,7 @@ setters! {
     max_active, with_max_active: usize, "With this many states of a graph in a frame.";
 }
 
-/// The options that are not at their defaults and do nothing, and why.
+/// Returns the options that are not at their defaults and have no effect, with the reasons.
 fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)> {
     const OF_GRAPH: &str = "the decoding graph decides that";
     const NO_GRAPH: &str = "there is no decoding graph";
@@ -159,8 +159,7 @@ fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)
 /// The spellings of the lexicon, by words.
 type Spellings = HashMap<String, Arc<[Vec<i32>]>>;
 
-/// The decoder of a [`Recognizer`](super::Recognizer), which its
-/// [`new`](super::Recognizer::new) takes.
+/// The decoder of a [`Recognizer`](super::Recognizer), for its [`new`](super::Recognizer::new).
 ///
 /// | decoder | conversion |
 /// |---|---|
@@ -189,7 +188,7 @@ pub(super) enum DecoderStream<'d> {
 }
 
 impl Model {
-    /// The decoder that the description and the options ask for; a transducer has a predictor.
+    /// Makes the decoder for the description and the options; a transducer has a predictor.
     pub(super) fn decoder(
         &self,
         vocabulary: Vocabulary,
@@ -239,7 +238,7 @@ impl Model {
         let failed = |error: &dyn std::fmt::Display| self.in_file(key, file, error);
         let read = GraphFile::read(&bytes).map_err(|error| failed(&error))?;
         let described = self.description.graph_words.as_ref().map(|words| self.table("graph-words", words));
-        // The description's table is that of its own graph.
+        // The description's table belongs to the description's own graph.
         let (own, other) = match key {
             "graph" => (described.transpose()?, read.output_symbols),
             _ => (read.output_symbols, described.transpose()?),
@@ -367,7 +366,7 @@ impl Model {
         Ok(Search::Ctc(Box::new(decoder)))
     }
 
-    /// The hot words that can be spelled; the others are counted and named in a warning.
+    /// Returns the hot words that can be spelled. A warning counts and names the others.
     pub(super) fn spelled_hotwords(
         &self,
         spell: impl Fn(&str) -> Result<Vec<i32>, DecoderError>,
@@ -398,31 +397,31 @@ impl Model {
         self.read_text(key, file)?.parse().map_err(|error| self.in_file(key, file, &error))
     }
 
-    /// The table that `kaldera fst make-hlg` writes beside a graph, if it is there.
+    /// Returns the table that `kaldera fst make-hlg` writes next to a graph, if it exists.
     fn table_beside(&self, key: &str, graph: &Path, kind: &str) -> Result<Option<SymbolTable>, Error> {
         let file = beside(graph, kind);
         if self.path(&file).is_file() { self.table(key, &file).map(Some) } else { Ok(None) }
     }
 }
 
-/// Things that a message names.
+/// Number of items that a message names.
 const SHOWN: usize = 5;
 
-/// What exporters call the blank.
+/// Names that exporters give to the blank.
 const BLANKS: [&str; 5] = ["<blk>", "<blank>", "<eps>", "[blank]", "<pad>"];
 
-/// The tables that `kaldera fst make-hlg` writes beside a graph.
+/// Tables that `kaldera fst make-hlg` writes next to a graph.
 pub(super) const TABLES: [&str; 2] = ["tokens", "words"];
 
-/// The file of a table beside a graph.
+/// Returns the file of a table next to a graph.
 pub(super) fn beside(graph: &Path, kind: &str) -> PathBuf {
     let mut name = graph.as_os_str().to_owned();
     name.push(format!(".{kind}.txt"));
     name.into()
 }
 
-/// A graph with the model's tokens as its labels: those that its table names, or without a table
-/// those of the same numbers.
+/// Returns a graph with the model's tokens as its labels: the tokens that its table names, or,
+/// without a table, the tokens of the same numbers.
 fn of_model(graph: Graph<Fsa>, table: Option<&SymbolTable>, vocabulary: &Vocabulary) -> Result<Graph<Fsa>, String> {
     let labels = graph.graph_labels();
     let token = |label: i32, class: usize| {
@@ -437,7 +436,7 @@ fn of_model(graph: Graph<Fsa>, table: Option<&SymbolTable>, vocabulary: &Vocabul
         };
         let name =
             table.get(label).ok_or_else(|| format!("its table of tokens has no label {label}, which it uses"))?;
-        // The topology of CTC calls its class 0 blank, whatever the model's is called.
+        // The topology of CTC calls its class 0 blank, even if the model's blank has another name.
         let blank = (class == 0 && BLANKS.contains(&name)).then_some(vocabulary.blank());
         vocabulary.number(name).or(blank).ok_or_else(|| format!("it has the token '{name}', which the model lacks"))
     };
@@ -462,7 +461,7 @@ fn of_model(graph: Graph<Fsa>, table: Option<&SymbolTable>, vocabulary: &Vocabul
     made.map_err(|error| error.to_string())
 }
 
-/// A graph has words, and the table all of them.
+/// Checks that a graph has words, and that the table has all of them.
 fn check_words(graph: &Graph<Fsa>, words: &SymbolTable) -> Result<(), String> {
     let mut used: Vec<i32> = graph.aux_labels().unwrap_or_default().iter().copied().filter(|&word| word > 0).collect();
     used.sort_unstable();
@@ -476,7 +475,7 @@ fn check_words(graph: &Graph<Fsa>, words: &SymbolTable) -> Result<(), String> {
     }
 }
 
-/// A language model has words of a lexicon; if these are few, a warning counts them.
+/// Checks that a language model has words of a lexicon; if these are few, a warning counts them.
 fn check_known(model: &NgramModel, tree: &SpellingTree) -> Result<(), String> {
     let known = model.count_words(tree.spelled_words()).map_err(|error| error.to_string())?;
     let all = tree.spelled_words().len();
@@ -488,9 +487,10 @@ fn check_known(model: &NgramModel, tree: &SpellingTree) -> Result<(), String> {
     Ok(())
 }
 
-/// The words of a language model can be spelled with the tokens; if few can, a warning counts them.
+/// Checks that the words of a language model can be spelled with the tokens; if few can, a warning
+/// counts them.
 fn check_spelled(model: &NgramModel, vocabulary: &Vocabulary) -> Result<(), String> {
-    /// So many words say enough of a model.
+    /// Number of words that are enough to judge a model.
     const LOOKED_AT: usize = 10_000;
     let symbols = model.symbols().map_err(|error| error.to_string())?;
     let is_word = |word: &str| model.find(word).is_some_and(|label| Some(label) != model.unknown());
@@ -533,18 +533,18 @@ impl From<CtcDecoder> for AnyDecoder {
 }
 
 impl AnyDecoder {
-    /// A search in a decoding graph, whose input labels are the tokens of this vocabulary.
+    /// Makes a search in a decoding graph, whose input labels are the tokens of this vocabulary.
     pub fn from_graph(recognizer: GraphRecognizer, vocabulary: Vocabulary) -> Self {
         Self { search: Search::Graph(Box::new(recognizer)), vocabulary, spellings: Spellings::new() }
     }
 
-    /// A search over the rows of a transducer's encoder, which is the
-    /// [`Network`](kaldera_network::Network) of the recogniser. `durations` are the frames that a
-    /// token of a TDT transducer may take; empty for others. A beam of 1 without hot words is the
-    /// greedy search.
+    /// Makes a search over the rows of a transducer's encoder, which is the
+    /// [`Network`](kaldera_network::Network) of the recogniser. `durations` are the numbers of
+    /// frames that a token of a TDT transducer may take; empty for others. A beam of 1 without hot
+    /// words is the greedy search.
     ///
     /// # Errors
-    /// [`Error::Recognition`] if the joiner has another number of scores than there are tokens and
+    /// [`Error::Recognition`] if the joiner's number of scores is not the number of tokens and
     /// durations, and for options that the search refuses.
     pub fn from_predictor(
         vocabulary: Vocabulary,
@@ -559,7 +559,7 @@ impl AnyDecoder {
         Ok(Self { search: Search::Transducer(Box::new(search)), vocabulary, spellings: Spellings::new() })
     }
 
-    /// With frames of this length.
+    /// Sets the length of frames.
     pub(super) fn with_times(mut self, times: FrameTimes) -> Result<Self, DecoderError> {
         self.search = match self.search {
             Search::Ctc(decoder) => Search::Ctc(Box::new(decoder.with_times(times)?)),
@@ -569,12 +569,12 @@ impl AnyDecoder {
         Ok(self)
     }
 
-    /// The network's tokens.
+    /// Returns the network's tokens.
     pub(super) fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
 
-    /// Number of hypotheses of an utterance, if there are so many.
+    /// Returns the maximum number of hypotheses of an utterance.
     pub(super) fn n_best(&self) -> usize {
         match &self.search {
             Search::Ctc(decoder) => decoder.options().n_best,
@@ -593,7 +593,7 @@ impl AnyDecoder {
         }
     }
 
-    /// The words for rows of `columns` values of the network's output.
+    /// Returns the words for rows of `columns` values of the network's output.
     pub(super) fn decode(&self, utterance: &str, rows: &[f32], columns: usize) -> Result<Recognition, Error> {
         Ok(match &self.search {
             Search::Transducer(search) => search.decode(utterance, rows)?,
@@ -603,7 +603,7 @@ impl AnyDecoder {
         })
     }
 
-    /// An utterance before its first frame.
+    /// Creates the stream of an utterance before its first frame.
     pub(super) fn stream(&self, utterance: &str) -> Result<DecoderStream<'_>, Error> {
         Ok(match &self.search {
             Search::Ctc(decoder) => DecoderStream::Ctc(Box::new(decoder.stream(utterance))),
@@ -612,7 +612,7 @@ impl AnyDecoder {
         })
     }
 
-    /// The search of a transducer, if it is one.
+    /// Returns the search of a transducer, if it is one.
     pub(super) fn transducer(&self) -> Option<&TransducerSearch> {
         match &self.search {
             Search::Transducer(search) => Some(search),
@@ -620,7 +620,7 @@ impl AnyDecoder {
         }
     }
 
-    /// A word with all spellings of the lexicon, or what the tokens spell.
+    /// Returns a word with all spellings of the lexicon, or with the spelling in tokens.
     pub(super) fn spelled(&self, word: &str) -> Result<TranscriptWord, Error> {
         let vocabulary = &self.vocabulary;
         let spellings = match (self.spellings.get(word), vocabulary.words()) {
@@ -636,7 +636,7 @@ impl AnyDecoder {
     }
 }
 
-/// The spellings of words in a lexicon of lines `WORD TOKEN...`.
+/// Reads the spellings of words in a lexicon of lines `WORD TOKEN...`.
 fn spellings(lexicon: &str, vocabulary: &Vocabulary) -> Result<Spellings, String> {
     let mut by_word: HashMap<String, Vec<Vec<i32>>> = HashMap::new();
     for (number, line) in lines(lexicon) {
@@ -673,8 +673,8 @@ impl DecoderStream<'_> {
         })
     }
 
-    /// How much worse the best path that can end here is than the best one. A transducer can end
-    /// anywhere.
+    /// Returns the score of the best path minus the score of the best path that can end here. A
+    /// transducer can end anywhere.
     pub(super) fn final_relative_cost(&mut self) -> Result<f64, Error> {
         Ok(match self {
             Self::Ctc(stream) => stream.final_relative_cost(),

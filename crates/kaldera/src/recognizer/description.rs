@@ -24,14 +24,14 @@ use crate::recognizer::front_end::ModelFrontEnd;
 use crate::similar::did_you_mean;
 use crate::text;
 
-/// The description's name.
+/// Name of the description.
 const FILE: &str = "model.toml";
 
-/// The largest description.
+/// Maximum size of a description, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Seconds of silence after an utterance for a network with states, as icefall's
-/// `onnx_pretrained-streaming.py` adds them.
+/// Seconds of silence after an utterance for a network with states, as in icefall's
+/// `onnx_pretrained-streaming.py`.
 #[cfg(feature = "onnx")]
 const TAIL_SECONDS: f64 = 0.3;
 
@@ -39,7 +39,7 @@ const TAIL_SECONDS: f64 = 0.3;
 const NO_ONNX: &str = "this build reads no ONNX files: build with the feature `onnx`, as in \
                        'cargo install --path crates/kaldera-cli --features onnx'";
 
-/// What a model is.
+/// Description of a model.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Description {
@@ -63,7 +63,7 @@ pub(super) struct Description {
     pub(super) decoding: DecodingOptions,
 }
 
-/// How a network was trained.
+/// Kind of a network's training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ModelKind {
@@ -74,7 +74,7 @@ pub(super) enum ModelKind {
     Transducer,
 }
 
-/// What words are made of.
+/// Relation of tokens and words.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Words {
@@ -83,13 +83,13 @@ pub(super) enum Words {
     Tokens,
     /// Tokens between separators.
     Separator,
-    /// Pieces, of which the first of a word begins with `▁`.
+    /// Pieces; the first piece of a word begins with `▁`.
     Marker,
-    /// Pieces, of which all but the first begin with `##`.
+    /// Pieces; all pieces of a word except the first begin with `##`.
     Continuation,
 }
 
-/// Where the network is.
+/// Files of the network.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct NetworkFile {
@@ -106,14 +106,14 @@ pub(super) struct NetworkFile {
 }
 
 impl NetworkFile {
-    /// Whether it is an archive of log-probabilities.
+    /// Returns `true` for an archive of log-probabilities.
     fn is_archive(&self) -> bool {
         self.file.extension().is_some_and(|ending| ["ark", "scp", "npz"].iter().any(|archive| ending == *archive))
     }
 }
 
 impl Description {
-    /// The files that it names, with their keys.
+    /// Returns the files that the description names, with their keys.
     fn named_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let Self { tokens, network, graph, graph_words, lexicon, language_model, decoding, features, .. } = self;
         let cmvn = features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
@@ -178,20 +178,20 @@ impl Model {
         Ok(model)
     }
 
-    /// The error of a key.
+    /// Returns the error of a key.
     pub(super) fn refuse(&self, key: &str, reason: impl Into<String>) -> Error {
         Error::ModelKey { path: self.folder.join(FILE), key: key.to_owned(), reason: reason.into() }
     }
 
-    /// A file that the description names.
+    /// Returns the path of a file that the description names.
     pub(super) fn path(&self, file: &Path) -> PathBuf {
         self.folder.join(file)
     }
 
-    /// The files that the recogniser is read from.
+    /// Returns the files that the recogniser is read from.
     ///
     /// # Errors
-    /// With the key of an ONNX file whose files of weights cannot be told.
+    /// An error with the key of an ONNX file whose files of weights cannot be determined.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>, Error> {
         let Description { tokens, network, graph, graph_words, lexicon, language_model, decoding, .. } =
             &self.description;
@@ -218,7 +218,7 @@ impl Model {
         );
         let cmvn = self.description.features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
         files.extend(cmvn.map(|file| self.path(Path::new(file))));
-        // What a list names, too.
+        // Also the files that a list names.
         let network = self.path(&network.file);
         if network.extension().is_some_and(|ending| ending == "scp")
             && let Ok(list) = Inputs::from_paths([&network])
@@ -232,7 +232,7 @@ impl Model {
         Ok(files)
     }
 
-    /// The files beside an ONNX file in which it has weights, such as `model.onnx.data`.
+    /// Returns the files next to an ONNX file with its weights, such as `model.onnx.data`.
     #[cfg(feature = "onnx")]
     fn weights_beside(&self, key: &str, file: &Path) -> Result<Vec<PathBuf>, Error> {
         kaldera_onnx::weight_files(self.path(file)).map_err(|error| self.of_onnx(key, &error))
@@ -243,12 +243,12 @@ impl Model {
         Ok(vec![])
     }
 
-    /// The error of a file that a key names.
+    /// Returns the error of a file that a key names.
     pub(super) fn in_file(&self, key: &str, file: &Path, error: &dyn std::fmt::Display) -> Error {
         self.refuse(key, format!("{}: {error}", self.path(file).display()))
     }
 
-    /// What a path of an alignment may do.
+    /// Returns the transitions that a path of an alignment may take.
     pub(super) fn topology(&self) -> Topology {
         match self.description.kind {
             ModelKind::Ctc | ModelKind::Transducer => Topology::Ctc,
@@ -260,7 +260,7 @@ impl Model {
         text::read(self.opened(key, file)?).map_err(|error| self.in_file(key, file, &error))
     }
 
-    /// A file's bytes, without the compression of gzip, which may not swell beyond a limit.
+    /// Opens a file, uncompressed if it is gzip, up to a limit.
     pub(super) fn reader(&self, key: &str, file: &Path) -> Result<Box<dyn BufRead>, Error> {
         text::uncompressed(self.opened(key, file)?).map_err(|error| self.in_file(key, file, &error))
     }
@@ -292,7 +292,7 @@ impl Model {
         }
     }
 
-    /// The predictor and the joiner of a transducer; none for other kinds.
+    /// Returns the predictor and the joiner of a transducer; `None` for other kinds.
     pub(super) fn predictor(&self) -> Result<Option<Box<dyn Predictor>>, Error> {
         let Description { kind, blank, unk, network, .. } = &self.description;
         let NetworkFile { file, predictor, joiner, outputs, durations, .. } = network;
@@ -344,7 +344,7 @@ impl Model {
         }
     }
 
-    /// A network whose outputs are merged into the tokens.
+    /// Merges the outputs of a network into the tokens.
     fn merged(&self, network: Box<dyn Network>, file: &Path) -> Result<Merged, Error> {
         const KEY: &str = "network.outputs";
         let tokens = self.token_texts()?;
@@ -436,7 +436,7 @@ impl Model {
         Ok(runtime.map_err(|error| self.of_onnx("network.runtime", &error))?.unwrap_or_default())
     }
 
-    /// The error of an ONNX file that this key names.
+    /// Returns the error of an ONNX file that this key names.
     #[cfg(feature = "onnx")]
     fn of_onnx(&self, key: &str, error: &kaldera_onnx::Error) -> Error {
         use kaldera_onnx::Error as OnnxError;
@@ -457,7 +457,7 @@ impl Model {
         Err(self.refuse("network.predictor", format!("{}: {NO_ONNX}", predictor.display())))
     }
 
-    /// Log-probabilities of an archive.
+    /// Reads the log-probabilities of an archive.
     fn recorded(&self, file: &Path) -> Result<Box<dyn Network>, Error> {
         let mut columns = None;
         let mut utterances = vec![];
@@ -492,7 +492,7 @@ impl Model {
             (_, Some(own)) => own,
             (None, None) => return Err(self.refuse("frame-shift", "it is missing: seconds from frame to frame")),
         };
-        // An archive does not tell its network's.
+        // An archive does not have its network's subsampling.
         let subsampling = match described {
             Some(described) if front_end.samp_freq().is_none() => *described,
             Some(described) if *described != subsampling => {
@@ -514,7 +514,7 @@ impl Model {
         }
     }
 
-    /// The tokens, of which there must be one for each column of the network's output.
+    /// Returns the tokens; there must be one for each column of the network's output.
     pub(super) fn vocabulary(&self, columns: usize) -> Result<Vocabulary, Error> {
         let Description { tokens, blank, words, separator, .. } = &self.description;
         let mut texts = self.token_texts()?;
@@ -545,7 +545,7 @@ impl Model {
     }
 }
 
-/// Suggests a name for the one that an error of the description does not know.
+/// Suggests a name instead of the one that the description does not know.
 fn hint(message: &str) -> String {
     let mut names = message.split('`').skip(1).step_by(2);
     let typed = names.next().filter(|_| message.starts_with("unknown"));
@@ -553,20 +553,20 @@ fn hint(message: &str) -> String {
     if !hint.is_empty() || !message.starts_with("unknown field") {
         return hint;
     }
-    // A key of the description itself that stands behind the header of a table is one of that table.
+    // A key of the description itself after the header of a table is taken for a key of the table.
     let keys =
         toml::from_str::<Description>("'?' = 0").map_or_else(|error| error.message().to_owned(), |_| String::new());
     let hint = did_you_mean(typed.unwrap_or_default(), keys.split('`').skip(3).step_by(2));
     if hint.is_empty() { hint } else { format!("{hint} It belongs before the first table, [...]") }
 }
 
-/// Whether a token is one of `#0`, `#1` ..., which tell words of a lexicon apart.
+/// Returns `true` for `#0`, `#1` ..., which disambiguate words of a lexicon.
 fn is_disambiguation(text: &str) -> bool {
     let number = text.strip_prefix('#').unwrap_or_default();
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The tokens of lines `OUTPUT TOKEN`, one for each output of a network; `-` is none.
+/// Returns the tokens of lines `OUTPUT TOKEN`, one for each output of a network; `-` is none.
 fn merged_tokens(text: &str, tokens: &[String]) -> Result<Vec<Option<usize>>, String> {
     let numbers: HashMap<&str, usize> = tokens.iter().map(String::as_str).zip(0..).collect();
     let token = |(line, content): (usize, &str)| {
@@ -613,7 +613,7 @@ mod tests {
         fs::write(at("model.onnx"), field(7, &[tensor(b"w.weights"), tensor(b"w.data")].concat())).unwrap();
         let model = Model::open(folder.path(), false).unwrap();
         assert_eq!(model.files().unwrap(), [FILE, "tokens.txt", "model.onnx", "w.data", "w.weights"].map(at));
-        // A file that cannot be read is an error, not fewer files.
+        // A file that cannot be read is an error, and does not only leave out files.
         for broken in [&[0xff; 20][..], &field(7, &tensor(b"../w.data"))] {
             fs::write(at("model.onnx"), broken).unwrap();
             let error = model.files().unwrap_err().to_string();

@@ -1,43 +1,43 @@
-//! Digital silence, which no recording of speech has.
+//! Digital silence, which does not occur in recordings of speech.
 
 use std::ops::Range;
 
 use kaldera_base::random::Philox;
 
-/// The standard deviation of the noise, on the scale of 16-bit samples: Kaldi's dither.
+/// Standard deviation of the noise, on the scale of 16-bit samples: Kaldi's dither.
 const NOISE: f32 = 1.0;
 
-/// So many seconds of equal samples are digital silence: less than a frame of features, so that none
-/// is without noise.
+/// Duration of equal samples in seconds that are digital silence: less than a frame of features, so
+/// that each frame has noise.
 const SHORTEST: f32 = 0.01;
 
-/// Gives digital silence the faint noise that recordings have.
+/// Adds the faint noise of recordings to digital silence.
 ///
-/// Where a program has cut or padded audio, all samples are equal. Their energy is zero, and its
-/// logarithm is far below all that a network was trained on: networks find words at the borders. Kaldi
-/// adds noise to all samples for this reason; here only samples that equal those of 10 ms before them
-/// get some, and all others stay as they are. What is before the first sample counts as zeros. The
-/// noise is a function of the sample's place, so that chunks get what the whole gets.
+/// If a program has cut or padded audio, all samples are equal. Their energy is zero, and its
+/// logarithm is far below all training data: networks find words at the borders. For this reason
+/// Kaldi adds noise to all samples. Here only samples that equal all samples of the 10 ms before
+/// them get noise; all others are unchanged. Samples before the first one count as zeros. The noise
+/// is a function of the sample's index, so that chunks get the same noise as the whole.
 #[derive(Debug, Clone)]
 pub(super) struct DigitalSilence {
     noise: Philox,
-    /// Samples before the next one.
+    /// Number of samples before the next one.
     position: u64,
     last: f32,
-    /// How many of the last samples are equal, and how many make silence.
+    /// Number of the last samples that are equal, and number of samples that make silence.
     equal: usize,
     needed: usize,
 }
 
 impl DigitalSilence {
-    /// Of samples of this rate.
+    /// Creates the filter for samples of this rate.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of samples, which saturates")]
     pub(super) fn new(samp_freq: f32) -> Self {
         let needed = ((samp_freq * SHORTEST) as usize).max(1);
         Self { noise: Philox::new(0), position: 0, last: 0.0, equal: needed, needed }
     }
 
-    /// Where the next samples are digital silence.
+    /// Returns the ranges of digital silence in the next samples.
     pub(super) fn find(&mut self, samples: impl IntoIterator<Item = f32>) -> Vec<Range<usize>> {
         let (mut found, mut at) = (Vec::<Range<usize>>::new(), 0);
         for sample in samples {
@@ -58,7 +58,7 @@ impl DigitalSilence {
         found
     }
 
-    /// Adds noise to the last samples that were looked at, where [`find`](Self::find) has found silence.
+    /// Adds noise to the last samples given to [`find`](Self::find), in the silence that it found.
     pub(super) fn fill(&self, samples: &mut [f32], found: &[Range<usize>]) {
         let first = self.position - samples.len() as u64;
         for silence in found {
@@ -88,7 +88,7 @@ mod tests {
         let samples = [constant(0.0, 20), sound.clone(), constant(0.0, 10), sound.clone(), constant(8.0, 300)].concat();
         let all = filled(&samples, 1000);
         let changed: Vec<bool> = all.iter().zip(&samples).map(|(a, b)| a != b).collect();
-        // The beginning, and what follows 10 equal samples.
+        // The beginning, and the samples after 10 equal ones.
         assert_eq!(changed.iter().position(|&changed| !changed), Some(20));
         assert!(changed[20..140].iter().all(|&changed| !changed) && changed[140..].iter().all(|&changed| changed));
         let deviation = (all[140..].iter().map(|x| (x - 8.0).powi(2)).sum::<f32>() / 290.0).sqrt();

@@ -1,4 +1,4 @@
-//! The features of a model, by the names of Kaldi's options.
+//! The features of a model, under the names of Kaldi's options.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,14 @@ use crate::Error;
 use crate::recognizer::digital_silence::DigitalSilence;
 use crate::similar::did_you_mean;
 
-/// What turns samples into rows of the network's input: none where the network looks at names alone.
+/// The front end, which makes rows of the network's input; it has no features if the network only
+/// uses names.
 #[derive(Debug)]
 pub(super) struct ModelFrontEnd(Option<Features>);
 
 #[derive(Debug)]
 struct Features {
-    /// Of audio of its own rate.
+    /// The front end for audio of its own rate.
     front_end: kaldi_feat::FrontEnd,
     resamplers: Resamplers,
 }
@@ -31,7 +32,7 @@ impl Features {
         Self { resamplers: Resamplers::new(front_end.samp_freq()), front_end }
     }
 
-    /// What makes samples of the features' rate; none of those that are of it.
+    /// Returns the resampler to the features' rate; `None` for samples of that rate.
     fn resampler(&self, found: f32) -> Result<Option<Arc<PolyphaseResample>>, kaldi_feat::Error> {
         match self.front_end.options().features.must_resample(found)? {
             true => self.resamplers.get(found),
@@ -39,7 +40,7 @@ impl Features {
         }
     }
 
-    /// Appends the rows of audio of the features' rate, and says how many they are.
+    /// Appends the rows of audio of the features' rate, and returns their number.
     fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error> {
         let mut own = vec![];
         let count = self.front_end.compute_into(&mut FrontEndWorkspace::default(), audio, &mut own)?;
@@ -59,8 +60,8 @@ pub(super) struct FrontEndStream {
 }
 
 impl FrontEndStream {
-    /// Takes more samples, which are finite, on the scale of 16-bit integers, and appends the rows that
-    /// are ready.
+    /// Takes more samples, which are finite, on the scale of 16-bit integers, and appends the rows
+    /// that are ready.
     pub(super) fn accept(&mut self, samples: &[f32], rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
         self.own.clear();
         match &mut self.resampling {
@@ -92,15 +93,15 @@ impl FrontEndStream {
     }
 }
 
-/// The most samples and rows of silence.
+/// Maximum number of samples and rows of silence.
 #[cfg(feature = "onnx")]
 const MAX_SILENCE: f64 = 1e6;
 
-/// Of a quotient of times, which may be a little more than a whole number.
+/// Rounding error of a quotient of times, which may be a little more than a whole number.
 #[cfg(feature = "onnx")]
 const ROUNDING: f64 = 1e-6;
 
-/// The keys of the table `features` that are no options.
+/// Keys of the table `features` that are no options.
 const KEYS: [&str; 3] = ["kind", "preset", "cmvn"];
 
 impl From<kaldi_feat::FrontEnd> for ModelFrontEnd {
@@ -110,14 +111,14 @@ impl From<kaldi_feat::FrontEnd> for ModelFrontEnd {
 }
 
 impl ModelFrontEnd {
-    /// No features: the network looks at names alone.
+    /// Makes a front end without features: the network only uses names.
     pub(super) fn none() -> Self {
         Self(None)
     }
 
-    /// The features of a table: `kind`, `preset` or both, `cmvn` (a file as FunASR's `am.mvn`), and
-    /// options of the kind and of the front end. `refuse` makes an error of a key of the table and
-    /// what is wrong with it, `read` returns the text of a file of the model, for a key.
+    /// Reads the features of a table: `kind`, `preset` or both, `cmvn` (a file as FunASR's
+    /// `am.mvn`), and options of the kind and of the front end. `refuse` makes an error of a key of
+    /// the table and the problem. `read` returns the text of a file of the model, for a key.
     pub(super) fn from_table(
         table: &Table,
         refuse: &dyn Fn(&str, String) -> Error,
@@ -148,12 +149,12 @@ impl ModelFrontEnd {
         with_cmvn.map(Self::from).map_err(|error| refuse("cmvn", format!("{file}: {error}")))
     }
 
-    /// What makes the rows; none without features.
+    /// Returns the front end; `None` without features.
     fn front_end(&self) -> Option<&kaldi_feat::FrontEnd> {
         self.0.as_ref().map(|features| &features.front_end)
     }
 
-    /// Values of a row.
+    /// Returns the number of values of a row.
     pub(super) fn dim(&self) -> usize {
         self.front_end().map_or(0, kaldi_feat::FrontEnd::dim)
     }
@@ -162,12 +163,12 @@ impl ModelFrontEnd {
         self.front_end().map(kaldi_feat::FrontEnd::samp_freq)
     }
 
-    /// Seconds of a sample; 0 without features.
+    /// Returns the seconds of a sample; 0 without features.
     pub(super) fn sample_seconds(&self) -> f64 {
         self.samp_freq().map_or(0.0, |samp_freq| 1.0 / f64::from(samp_freq))
     }
 
-    /// Seconds from one row to the next, which are whole samples.
+    /// Returns the seconds from one row to the next, which are whole samples.
     pub(super) fn frame_shift(&self) -> Option<f64> {
         let front_end = self.front_end()?;
         #[expect(clippy::cast_precision_loss, reason = "rows are fewer than 2^53 samples apart")]
@@ -175,7 +176,7 @@ impl ModelFrontEnd {
         Some(samples / f64::from(front_end.samp_freq()))
     }
 
-    /// Appends the rows of an utterance, and says how many they are.
+    /// Appends the rows of an utterance, and returns their number.
     pub(super) fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, Error> {
         let Some(features) = self.0.as_ref().filter(|_| !audio.samples.is_empty()) else { return Ok(0) };
         let mut audio = *audio;
@@ -199,8 +200,9 @@ impl ModelFrontEnd {
         Ok(features.append_rows(&audio, rows)?)
     }
 
-    /// The row of digital silence, as often as rows begin in so many seconds, once at least. Where rows
-    /// are normalised over their utterance, it is what silence among silence is.
+    /// Returns the row of digital silence, repeated for all rows that begin within `seconds`, at
+    /// least once. If rows are normalised over their utterance, it is the row of silence within
+    /// silence.
     #[cfg(feature = "onnx")]
     pub(super) fn silence(&self, seconds: f64) -> Result<Vec<f32>, Error> {
         let (Some(samp_freq), Some(shift)) = (self.samp_freq(), self.frame_shift()) else { return Ok(vec![]) };
@@ -215,24 +217,26 @@ impl ModelFrontEnd {
             Some(features) => features.append_rows(&Audio::new(&silence, samp_freq), &mut rows)?,
             None => 0,
         };
-        // The first and the last ones may be others: they see what is no audio.
+        // The first and last rows may differ: they include padding.
         let row = rows.get(found / 2 * self.dim()..).and_then(|rows| rows.get(..self.dim()));
         Ok(row.map_or_else(|| vec![0.0; self.dim()], <[f32]>::to_vec).repeat(count))
     }
 
-    /// Whether each row depends on all rows of its utterance.
+    /// Returns `true` if each row depends on all rows of its utterance.
     pub(super) fn needs_utterance(&self) -> bool {
         self.front_end().is_some_and(kaldi_feat::FrontEnd::needs_utterance)
     }
 
-    /// What is done with all rows of an utterance, which a [`stream`](Self::stream) leaves to its caller.
+    /// Finishes all rows of an utterance; a [`stream`](Self::stream) leaves this step to its
+    /// caller.
     pub(super) fn normalize_utterance(&self, rows: &mut [f32]) {
         if let Some(front_end) = self.front_end() {
             front_end.finish_rows(rows);
         }
     }
 
-    /// A stream; none without features. Its rows lack what depends on the whole utterance.
+    /// Creates a stream; `None` without features. Its rows lack the steps that need the whole
+    /// utterance.
     pub(super) fn stream(&self, key: &str, samp_freq: f32) -> Result<Option<FrontEndStream>, Error> {
         let Some(features) = &self.0 else { return Ok(None) };
         let resampling = features.resampler(samp_freq)?.map(PolyphaseStream::new);
@@ -242,7 +246,7 @@ impl ModelFrontEnd {
     }
 }
 
-/// The value of a key whose values have names; none if it is missing.
+/// Returns the value of a key whose values have names; `None` if it is missing.
 fn value_of<T: OptionValue + Default>(
     table: &Table,
     key: &str,
@@ -254,7 +258,7 @@ fn value_of<T: OptionValue + Default>(
     Ok(Some(value))
 }
 
-/// Sets options to the values of a table, of which all but [`KEYS`] must be options.
+/// Sets options to the values of a table. All its keys except [`KEYS`] must be options.
 fn set_options(
     options: &mut impl OptionSet,
     table: &Table,

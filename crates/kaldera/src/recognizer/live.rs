@@ -1,4 +1,4 @@
-//! Speech without an end, in utterances.
+//! Endless speech, in utterances.
 
 mod due;
 
@@ -16,54 +16,54 @@ use crate::recognizer::parts::end_at;
 use crate::recognizer::seconds::seconds_of;
 use crate::recognizer::stream::{RecognizerStream, silence_frames};
 
-/// The end of an utterance is looked for each time after so many seconds of audio: utterances must
-/// not depend on the length of chunks.
+/// Interval in seconds of audio at which the end of an utterance is searched: utterances must not
+/// depend on the length of chunks.
 const LOOK_FOR_END: f64 = 0.1;
 
 /// The shortest silence that ends an utterance, in seconds.
 const PAUSE: f64 = 0.5;
 
-/// Blanks of fewer seconds are silence only where the audio is quiet: a long sound has them, too.
+/// Blanks of fewer seconds are silence only if the audio is quiet: a long sound has them, too.
 const SURE_SILENCE: f32 = 1.0;
 
-/// An utterance that has to end within a token waits for the end of the token, but for no more than so
-/// many seconds. The end is looked for in each frame.
+/// Maximum delay in seconds of an utterance's end within a token, which waits for the end of the
+/// token. The end is then searched in each frame.
 const MOST_DELAY: f64 = 1.0;
 
-/// Of a network without a state, most seconds between two results so far.
+/// Maximum seconds between two partial results of a network without a state.
 const MOST_GROWTH: f64 = 1.0;
 
-/// A network without a state may find a token of these last seconds later, when it knows more of the
-/// audio behind it: they belong to the next utterance.
+/// A network without a state may find a token of these last seconds later, when it has more of the
+/// audio after it: they belong to the next utterance.
 const UNSURE: f64 = 0.3;
 
-/// So many seconds after the last token belong to its utterance, in which a network without a state
-/// may find the token the next time.
+/// Seconds after the last token that belong to its utterance: a network without a state may find
+/// the token there the next time.
 const AFTER_LAST: f64 = 0.2;
 
-/// An utterance that has to end without silence is cut in the longest pause of these last seconds, if
-/// the network has no state.
+/// An utterance that has to end without silence is cut in the longest pause of these last seconds,
+/// if the network has no state.
 const CUT_WITHIN: f64 = 2.0;
 
-/// A network without a state gets so many seconds before an utterance, too. Its output there is not
+/// Seconds before an utterance that a network without a state gets, too. Its output there is not
 /// decoded: no word is found twice.
 const CONTEXT: f64 = 1.0;
 
 /// Seconds of audio that are kept for the next utterance.
 const KEPT: f64 = CUT_WITHIN + CONTEXT + 1.0;
 
-/// Speech without an end, as of a microphone, in utterances.
+/// Recognizer of endless speech, such as from a microphone, in utterances.
 ///
-/// An utterance ends by [endpoint rules](Self::with_rules), which are looked at each tenth of a second of
-/// audio, however long chunks are. A rule of less than a second of silence counts only where the audio
-/// is quiet, 6 dB below the utterance. Each frame of the network's output belongs to one
-/// utterance, so that no word is found twice and none is lost. A network with a state keeps it from one
-/// utterance to the next. A network that needs whole utterances runs again over an utterance when it has
-/// grown by an eighth or by a second, and each tenth of a second while the last half second is quiet;
-/// it also gets the second before.
+/// An utterance ends by [endpoint rules](Self::with_rules), which are checked each tenth of a
+/// second of audio, regardless of chunk sizes. A rule of less than a second of silence only counts
+/// if the audio is quiet, 6 dB below the utterance; rules without silence always count. Each frame
+/// of the network's output belongs to one utterance, so that no word is found twice and none is
+/// lost. A network with a state keeps it from one utterance to the next. A network that needs whole
+/// utterances runs again over an utterance when it has grown by an eighth or by a second, and each
+/// tenth of a second while the last half second is quiet. It also gets the second before.
 ///
-/// Times count from the start of the stream. The recognizer is shared, and lives as long as its streams:
-/// they can be moved to other threads and kept in maps.
+/// Times count from the start of the stream. The recognizer is shared, and lives as long as its
+/// streams: they can be moved to other threads and kept in maps.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -92,38 +92,38 @@ pub struct LiveRecognizer {
     recognizer: Arc<Recognizer>,
     samp_freq: f32,
     rules: EndpointRules,
-    /// The rules that hold where the audio is not quiet.
+    /// The rules that hold if the audio is not quiet.
     loud_rules: EndpointRules,
     stream: RecognizerStream,
-    /// How many utterances have ended.
+    /// Number of utterances that have ended.
     num_ended: usize,
-    /// The first frame of the utterance.
+    /// First frame of the utterance.
     first_frame: usize,
     num_samples: usize,
-    /// Samples that no result has.
+    /// Number of samples that no result includes.
     num_pending: usize,
-    /// Samples before the end is looked for again.
+    /// Number of samples until the end is searched again.
     before_look: usize,
-    /// Frames since the utterance should have ended.
+    /// Number of frames since the utterance should have ended.
     num_delays: usize,
     due: Due,
     /// The last samples.
     recent: Vec<f32>,
 }
 
-/// The results that new samples bring.
+/// Results for new samples.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LiveUpdate {
-    /// Utterances that have ended, in order: `utt-1`, `utt-2`, ... Utterances without a token are left
-    /// out.
+    /// Utterances that have ended, in order: `utt-1`, `utt-2`, ... Utterances without a token are
+    /// left out.
     pub ended: Vec<Recognition>,
-    /// The words so far of the utterance that goes on, if there is a new result.
+    /// The words so far of the current utterance, if there is a new result.
     pub so_far: Option<Recognition>,
 }
 
 impl LiveRecognizer {
-    /// A stream of samples of this rate, in utterances by Kaldi's endpoint rules.
+    /// Creates a stream of samples of this rate, in utterances by Kaldi's endpoint rules.
     ///
     /// # Errors
     /// As [`Recognizer::stream`].
@@ -147,23 +147,23 @@ impl LiveRecognizer {
         })
     }
 
-    /// With these endpoint rules.
+    /// Sets the endpoint rules.
     #[must_use]
     pub fn with_rules(self, rules: EndpointRules) -> Self {
         Self { loud_rules: without_short_silence(&rules), rules, ..self }
     }
 
-    /// Samples per second.
+    /// Returns the number of samples per second.
     pub fn samp_freq(&self) -> f32 {
         self.samp_freq
     }
 
-    /// Seconds of audio that have come.
+    /// Returns the seconds of audio so far.
     pub fn seconds(&self) -> f64 {
         seconds_of(self.num_samples, self.samp_freq)
     }
 
-    /// How many of the last samples no result has yet.
+    /// Returns the number of the last samples that no result includes.
     pub fn num_pending(&self) -> usize {
         self.num_pending
     }
@@ -171,7 +171,7 @@ impl LiveRecognizer {
     /// Takes more samples, on the scale of 16-bit integers.
     ///
     /// # Errors
-    /// As [`RecognizerStream::accept`]; [`Error::Recognition`] for an endpoint rule that makes no sense.
+    /// As [`RecognizerStream::accept`]; [`Error::Recognition`] for an invalid endpoint rule.
     pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<LiveUpdate, Error> {
         let mut rest = match samples.into() {
             Samples::F32(samples) => samples,
@@ -204,7 +204,7 @@ impl LiveRecognizer {
         Ok(update)
     }
 
-    /// The last utterance, if it has a token. It ends with the audio.
+    /// Returns the last utterance, if it has a token. It ends with the audio.
     ///
     /// # Errors
     /// As [`accept`](Self::accept).
@@ -220,7 +220,7 @@ impl LiveRecognizer {
         Ok(has_tokens(&found).then(|| place.of(found)))
     }
 
-    /// Takes samples in which no end is looked for.
+    /// Takes samples in which no end is searched.
     fn take(&mut self, samples: &[f32]) -> Result<(), Error> {
         self.stream.accept(samples).map_err(|error| match error {
             // Counted from the start.
@@ -243,13 +243,13 @@ impl LiveRecognizer {
         Ok(())
     }
 
-    /// Whether the utterance has ended, of which this is the result so far.
+    /// Returns `true` if the utterance with this result so far has ended.
     fn has_ended(&mut self, found: &Recognition) -> Result<bool, Error> {
         let rules = if self.due.is_quiet(&self.recent) { &self.rules } else { &self.loud_rules };
         if self.stream.endpoint(found, rules)?.is_none() {
             return Ok(false);
         }
-        // The rest of a token would be the token once more.
+        // The rest of a token would be found as the token once more.
         let most_delays = frames_in(MOST_DELAY, self.frame_seconds(1));
         if self.stream.keeps_state() && silence_frames(found) == 0 && self.num_delays < most_delays {
             self.num_delays += 1;
@@ -259,7 +259,7 @@ impl LiveRecognizer {
         Ok(true)
     }
 
-    /// Ends the utterance, of which this is the result so far, and begins the next one.
+    /// Ends the utterance with this result so far, and begins the next one.
     fn end(&mut self, found: &Recognition) -> Result<Option<Recognition>, Error> {
         let place = self.place();
         let next = name(self.num_ended + 1 + usize::from(has_tokens(found)));
@@ -285,7 +285,8 @@ impl LiveRecognizer {
         Ok(Some(place.of(ended)))
     }
 
-    /// Begins an utterance at its first frame, which has come, with what is before it as context.
+    /// Begins an utterance at its first frame, which has arrived, with the audio before it as
+    /// context.
     fn begin_again(&mut self, name: &str) -> Result<(), Error> {
         let sample_of = |frame| samples_of(self.frame_seconds(frame), self.samp_freq);
         let dropped = seconds_of(self.num_samples - self.recent.len(), self.samp_freq);
@@ -305,12 +306,12 @@ impl LiveRecognizer {
         Ok(())
     }
 
-    /// Where the utterance begins.
+    /// Returns the place where the utterance begins.
     fn place(&self) -> Place {
         Place { first_frame: self.first_frame, seconds: self.frame_seconds(self.first_frame) }
     }
 
-    /// How long so many frames are.
+    /// Returns the duration of frames in seconds.
     fn frame_seconds(&self, frames: usize) -> f64 {
         let times = self.recognizer.times();
         times.seconds(frames) - times.seconds(0)
@@ -327,14 +328,14 @@ impl fmt::Debug for LiveRecognizer {
     }
 }
 
-/// Where an utterance begins in its stream.
+/// Place in the stream where an utterance begins.
 struct Place {
     first_frame: usize,
     seconds: f64,
 }
 
 impl Place {
-    /// With frames and times from the start of the stream.
+    /// Counts frames and times from the start of the stream.
     fn of(&self, mut found: Recognition) -> Recognition {
         let place = |segment: &mut Segment| {
             segment.frames = segment.frames.start + self.first_frame..segment.frames.end + self.first_frame;
@@ -357,16 +358,17 @@ fn has_tokens(found: &Recognition) -> bool {
     found.best().is_some_and(|best| !(best.tokens.is_empty() && best.words.is_empty()))
 }
 
-/// The rules that hold where the audio is not quiet.
+/// Returns the rules that hold if the audio is not quiet.
 fn without_short_silence(rules: &EndpointRules) -> EndpointRules {
     let of_sounds =
         |rule: &&EndpointRule| rule.min_trailing_silence == 0.0 || rule.min_trailing_silence >= SURE_SILENCE;
     EndpointRules::new(rules.rules.iter().filter(of_sounds).copied().collect())
 }
 
-/// After how many frames an utterance is cut whose network has no state, where so many frames of audio
-/// have come: in the silence at its end, or else in the longest pause of the last seconds. A network that
-/// gets silence after its audio has frames beyond these.
+/// Returns the number of frames after which an utterance is cut, for a network without a state;
+/// `heard` is the number of frames of audio so far. The cut is in the silence at its end, or else
+/// in the longest pause of the last seconds. A network that gets silence after its audio has frames
+/// beyond these.
 fn cut(found: &Recognition, heard: usize, frame_seconds: f64) -> usize {
     let frames = |seconds| frames_in(seconds, frame_seconds);
     let Some(best) = found.best().filter(|best| !best.tokens.is_empty()) else {
@@ -383,7 +385,7 @@ fn cut(found: &Recognition, heard: usize, frame_seconds: f64) -> usize {
     pauses.max_by_key(|(begin, end)| end - begin).map_or(heard, |(begin, end)| usize::midpoint(begin, end))
 }
 
-/// The nearest whole number to one that is not negative.
+/// Returns the nearest whole number to one that is not negative.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

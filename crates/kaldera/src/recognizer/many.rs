@@ -1,4 +1,4 @@
-//! Recordings of any length, and many of them.
+//! Recognition of recordings of any length, and of many recordings.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,36 +16,37 @@ use crate::recognizer::parts::Parts;
 use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
 use crate::recognizer::seconds::seconds_of;
 
-/// Of utterances that are known by their keys.
+/// The samples of utterances that are known by their keys.
 const NO_SAMPLES: &[f32] = &[];
 
 /// The words of a recording.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Transcript {
-    /// Its hypotheses, the best one first; of a recording that was cut, the best combinations of
-    /// those of its parts, of which the best one alone has tokens; the last ones are left out where
-    /// the words of all would be more than a million. Times are those of the recording.
+    /// The hypotheses, the best one first. For a recording that was cut, they are the best
+    /// combinations of the hypotheses of its parts, and only the best one has tokens. The last ones
+    /// are left out if the words of all would be more than a million. Times count from the start of
+    /// the recording.
     pub recognition: Recognition,
-    /// How long it is.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// How many recordings are transcribed.
+/// Options of transcribing many recordings.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct AllOptions<'a> {
-    /// Threads; 0 for one per processor.
+    /// Number of threads; 0 for one per processor.
     pub jobs: usize,
-    /// The channel, unless an utterance says which.
+    /// The channel, unless an utterance specifies it.
     pub channel: ChannelChoice,
-    /// How recordings are read.
+    /// Options of reading recordings.
     pub reading: ReadOptions,
-    /// Where long ones are cut.
+    /// Options of cutting long recordings.
     pub pauses: PauseOptions,
-    /// Keys of recordings that an earlier run has done.
+    /// Keys of recordings that an earlier run has finished.
     pub earlier: Option<&'a HashSet<String>>,
-    /// Ends the run soon after it has become true.
+    /// Stops the run soon after it has become true.
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -95,7 +96,7 @@ impl<'a> AllOptions<'a> {
 }
 
 impl Recognizer {
-    /// The words of a recording of any length, which is cut at pauses.
+    /// Returns the words of a recording of any length, which is cut at pauses.
     ///
     /// # Errors
     /// As [`transcribe`](Self::transcribe).
@@ -112,7 +113,7 @@ impl Recognizer {
         check_stop: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Transcript, Error> {
         if self.by_key() {
-            // The frames of an archive are not those of these samples, and cannot be cut.
+            // The frames of an archive do not belong to these samples, and cannot be cut.
             let recognition = self.transcribe_frames(audio)?;
             return Ok(Transcript { seconds: self.times.seconds(recognition.num_frames), recognition });
         }
@@ -130,8 +131,8 @@ impl Recognizer {
         Ok(Transcript { recognition, seconds: seconds_of(samples.len(), audio.samp_freq) })
     }
 
-    /// Lists the recordings that `paths` name, as [`Inputs::from_paths`]. For a model of
-    /// log-probabilities from an archive, the path of this archive names all of its utterances.
+    /// Lists the recordings of `paths`, as [`Inputs::from_paths`]. For a model of log-probabilities
+    /// from an archive, the path of this archive stands for all of its utterances.
     ///
     /// # Errors
     /// As [`Inputs::from_paths`].
@@ -146,10 +147,10 @@ impl Recognizer {
         })
     }
 
-    /// The words of recordings, on several threads: calls `take` with each recording that has some,
-    /// in the order of `inputs`, and `progress` after each. A recording that fails is in the summary
-    /// instead. Of a model of log-probabilities from an archive only the keys of `inputs` are looked
-    /// at.
+    /// Transcribes recordings on several threads. Calls `take` with the words of each recording, in
+    /// the order of `inputs`, and `progress` after each recording. A recording that fails is in the
+    /// summary instead. For a model of log-probabilities from an archive, only the keys of `inputs`
+    /// are used.
     ///
     /// # Errors
     /// The first error of `take`, and [`Error::Stopped`].
@@ -164,8 +165,9 @@ impl Recognizer {
         run(inputs, options, self.by_key(), transcribe, take, progress)
     }
 
-    /// Where the words of transcripts are, as [`transcribe_all`](Self::transcribe_all) gives words:
-    /// `text` returns the transcript of a key. A recording without one fails.
+    /// Aligns the words of transcripts, in the same way as
+    /// [`transcribe_all`](Self::transcribe_all): `text` returns the transcript of a key. A
+    /// recording without one fails.
     ///
     /// # Errors
     /// As [`transcribe_all`](Self::transcribe_all).
@@ -192,8 +194,8 @@ impl Recognizer {
     }
 }
 
-/// Reads recordings, unless they are known `by_key`, and does `work` with them, on several threads, in
-/// order.
+/// Reads recordings, unless they are known `by_key`, and calls `work` with them, on several
+/// threads, in order.
 fn run(
     inputs: &Inputs,
     options: &AllOptions<'_>,
@@ -238,7 +240,7 @@ fn run(
     Ok(summary)
 }
 
-/// Does `work` with the samples of an utterance.
+/// Calls `work` with the samples of an utterance.
 fn with_audio<T>(
     utterance: &Utterance,
     options: &AllOptions<'_>,

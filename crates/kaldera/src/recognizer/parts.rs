@@ -1,12 +1,12 @@
-//! The hypotheses of a recording from those of its parts.
+//! Combination of the hypotheses of a recording's parts.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use kaldera_decoder::{Hypothesis, Recognition, Segment};
 
-/// The hypotheses of a recording that was cut have at most so many words together, if they are
-/// several: some 120 MB.
+/// Maximum number of words in all hypotheses of a recording that was cut, if they are several: some
+/// 120 MB.
 const MAX_WORDS: usize = 1 << 20;
 
 /// The parts of a recording, in order.
@@ -20,10 +20,10 @@ struct Part {
     /// Seconds within the recording.
     times: Range<f64>,
     recognition: Recognition,
-    /// The best ways to combine the parts up to here: which of those before, and which hypothesis of
-    /// this one.
+    /// The best combinations of the parts up to here: an index among the combinations before, and a
+    /// hypothesis of this part.
     ways: Vec<Way>,
-    /// How many of these the ways through all parts use.
+    /// Number of these that the combinations of all parts use.
     num_alive: usize,
 }
 
@@ -35,13 +35,13 @@ struct Way {
 }
 
 impl Parts {
-    /// No parts; in the end there are at most `n_best` hypotheses.
+    /// Creates a combination without parts; in the end there are at most `n_best` hypotheses.
     pub(super) fn new(n_best: usize) -> Self {
         Self { n_best: n_best.max(1), max_words: MAX_WORDS, parts: vec![] }
     }
 
-    /// Adds the next part, which has these times within the recording, where that of the last one
-    /// ends. O(n log n) for n hypotheses.
+    /// Adds the next part with its times within the recording, which begin at the end of the last
+    /// part. O(n log n) for n hypotheses.
     pub(super) fn push(&mut self, times: Range<f64>, mut recognition: Recognition) {
         if recognition.hypotheses.is_empty() {
             recognition.hypotheses.push(Hypothesis::default());
@@ -55,7 +55,7 @@ impl Parts {
         let mut ways = vec![];
         let scores = falling_scores(&recognition.hypotheses);
         for (rank, way) in before.iter().enumerate() {
-            // (rank + 1) (own + 1) pairs, this one among them, are no worse than it.
+            // (rank + 1) (own + 1) pairs, including this one, are no worse than it.
             let count = self.n_best / (rank + 1);
             for (own, score) in scores.iter().enumerate().take(count) {
                 ways.push(Way { score: way.score + score, before: rank, own });
@@ -70,9 +70,9 @@ impl Parts {
         }
     }
 
-    /// Empties the hypotheses that no way through all parts uses. Ways share their beginnings, so few
-    /// hypotheses of a part are left soon after it. Where a part keeps all its ways, so do those before
-    /// it: O(n) for each part, on average.
+    /// Empties the hypotheses that no combination of all parts uses. Combinations share their
+    /// beginnings, so few hypotheses of a part are left soon after it. If a part keeps all its
+    /// combinations, so do the parts before it: O(n) for each part, on average.
     fn drop_unused(&mut self) {
         let mut alive: BTreeSet<usize> = (0..self.parts.last().map_or(0, |part| part.ways.len())).collect();
         for (place, part) in self.parts.iter_mut().rev().enumerate() {
@@ -90,9 +90,9 @@ impl Parts {
         }
     }
 
-    /// The hypotheses of the whole, the best one first, each text once. Of a recording that was cut,
-    /// the best one alone has tokens, and the last ones are left out where the words of all would be
-    /// more than [`MAX_WORDS`].
+    /// Returns the hypotheses of the whole, the best one first, each text once. For a recording
+    /// that was cut, only the best one has tokens, and the last ones are left out if the words of
+    /// all would be more than [`MAX_WORDS`].
     pub(super) fn finish(mut self, utterance: &str) -> Recognition {
         if let [_] = self.parts[..]
             && let Some(part) = self.parts.pop()
@@ -111,7 +111,7 @@ impl Parts {
         Recognition::new(utterance, num_frames, hypotheses)
     }
 
-    /// The hypothesis of a way through all parts.
+    /// Returns the hypothesis of a combination of all parts.
     fn combined(&self, way: usize) -> Hypothesis {
         let (mut chosen, mut at) = (vec![0; self.parts.len()], way);
         for (part, chosen) in self.parts.iter().zip(&mut chosen).rev() {
@@ -125,7 +125,7 @@ impl Parts {
                 let mut segment = segment.clone();
                 segment.frames = segment.frames.start + first_frame..segment.frames.end + first_frame;
                 segment.start += part.times.start;
-                // Not beyond it by rounding.
+                // Not beyond the part by rounding.
                 segment.end = (segment.end + part.times.start).min(part.times.end);
                 segment
             };
@@ -143,7 +143,8 @@ impl Parts {
     }
 }
 
-/// The total scores. The decoder may have ordered hypotheses in another precision: its order counts.
+/// Returns the total scores. The decoder may have ordered hypotheses in another precision: its
+/// order counts.
 fn falling_scores(hypotheses: &[Hypothesis]) -> Vec<f64> {
     let mut last = f64::INFINITY;
     let own = hypotheses.iter().map(|one| one.scores.total());
@@ -154,9 +155,9 @@ fn falling_scores(hypotheses: &[Hypothesis]) -> Vec<f64> {
     .collect()
 }
 
-/// Ends segments where their audio does, after so many seconds. The last frame may reach beyond the
-/// last sample, and a network that gets silence after it may find tokens there: these share their own
-/// number of frames before the end, and take no more than half of the segment before them.
+/// Ends segments at the end of their audio, after `seconds`. The last frame may reach beyond the
+/// last sample, and a network that gets silence after it may find tokens there. These get their own
+/// number of frames before the end, and take at most half of the segment before them.
 #[expect(clippy::cast_precision_loss, reason = "an utterance has fewer than 2^53 frames and segments")]
 pub(super) fn end_at(segments: &mut [Segment], seconds: f64) {
     let inside = segments.iter().position(|segment| segment.start >= seconds).unwrap_or(segments.len());
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!(combined(5), combined(8)[..2]);
     }
 
-    /// Words of a frame each, of 0.5 s.
+    /// Makes words of a frame each, of 0.5 s.
     fn frames_of(frames: &[usize]) -> Recognition {
         let mut made = Hypothesis::default();
         let word = |&frame: &usize| Segment::new(1, "a", frame..frame + 1, &FrameTimes::new(0.5));

@@ -1,20 +1,20 @@
-//! Long recordings in parts that a network can take.
+//! Division of long recordings into parts that a network can take.
 
 use std::ops::Range;
 
 use kaldera_base::setters;
 
-/// How long recordings are cut.
+/// Options of cutting long recordings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PauseOptions {
-    /// No part is longer than this, in seconds. Parts are at least half as long, but for the last.
+    /// Maximum length of a part, in seconds. Parts are at least half as long, except the last one.
     pub max_seconds: f32,
-    /// The length of the stretch around a cut that must be the quietest, in seconds.
+    /// Length of the stretch around a cut that must be the quietest, in seconds.
     pub pause_seconds: f32,
 }
 
-/// Parts of at most 30 s, cut where 0.3 s are the quietest.
+/// Parts of at most 30 s, cut in the quietest 0.3 s.
 impl Default for PauseOptions {
     fn default() -> Self {
         Self { max_seconds: 30.0, pause_seconds: 0.3 }
@@ -27,11 +27,12 @@ setters! {
     pause_seconds, with_pause_seconds: f32, "With cuts in the quietest stretch of this many seconds.";
 }
 
-/// Energies are those of 10 ms.
+/// Number of energies per second: each is a sum over 10 ms.
 const STEPS_PER_SECOND: f32 = 100.0;
 
-/// The parts of a recording, cut at pauses: in the middle of the stretch with the least energy in
-/// the second half of what a part may be. A recording that is short enough is one part.
+/// Returns the parts of a recording, cut at pauses: in the middle of the stretch with the least
+/// energy in the second half of the longest possible part. A recording that is short enough is one
+/// part.
 ///
 /// ```
 /// use kaldera::recognizer::{PauseOptions, cut_at_pauses};

@@ -1,4 +1,4 @@
-//! Recognition while samples come.
+//! Recognition while samples arrive.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,38 +18,41 @@ use crate::recognizer::front_end::FrontEndStream;
 
 /// An utterance whose samples come in chunks.
 ///
-/// [`finish`](Self::finish) returns the result that [`Recognizer::transcribe`] has of the whole. A
-/// network with a state runs once over each chunk. A network that needs the whole utterance, such as
-/// one with layers in both directions or of an ONNX file without states, runs over all that has come
-/// whenever a result is asked for; so it is with features that are normalised over the utterance.
+/// [`finish`](Self::finish) returns the result of [`Recognizer::transcribe`] for the whole. A
+/// network with a state runs once over each chunk. Other networks need the whole utterance, such as
+/// networks with layers in both directions or ONNX files without states. They run over all samples
+/// so far whenever a result is requested; the same holds for features that are normalised over the
+/// utterance.
 ///
-/// Speech without an end is for [`LiveRecognizer`](super::LiveRecognizer), which divides it into
+/// For endless speech use [`LiveRecognizer`](super::LiveRecognizer), which divides it into
 /// utterances.
 ///
-/// The stream keeps the recognizer alive, so that it can be moved to other threads and kept in maps.
+/// The stream keeps the recognizer alive, so that it can be moved to other threads and kept in
+/// maps.
 pub struct RecognizerStream {
     utterance: String,
     features: FrontEndStream,
-    /// Of all samples that have come.
+    /// Loudness of all samples so far.
     loudness: Loudness,
-    /// Seconds of it before the utterance.
+    /// Seconds of `loudness` before the utterance.
     loudness_before: f64,
-    /// Samples that have come.
+    /// Number of samples so far.
     num_samples: usize,
     /// Rows that the network has not taken.
     rows: Vec<f32>,
-    /// The network's output of all rows for the last result so far, of a network without a state.
+    /// The network's output of all rows at the last partial result, for a network without a state.
     output: Vec<f32>,
-    /// Frames at the beginning that are context of others, and that the decoder does not take.
+    /// Number of frames at the beginning that are only context, and that the decoder does not take.
     num_context: usize,
     running: Running,
 }
 
-/// The parts of a recognizer that run.
+/// The running parts of a recognizer.
 struct Search<'r> {
-    /// Of a network with a state.
+    /// The stream of a network with a state.
     network: Option<Box<dyn NetworkStream + 'r>>,
-    /// The search behind it; of a network without a state, that of the last result so far.
+    /// The search on the network's output; for a network without a state, the search of the last
+    /// partial result.
     decoder: DecoderStream<'r>,
 }
 
@@ -84,14 +87,14 @@ impl RecognizerStream {
         })
     }
 
-    /// With so many frames at the beginning that the network gets and the decoder does not. For
-    /// networks without a state.
+    /// Sets the number of frames at the beginning that the network gets and the decoder does not.
+    /// For networks without a state.
     pub(super) fn with_context(self, num_context: usize) -> Self {
         let loudness_before = self.seconds_of(num_context);
         Self { num_context, loudness_before, ..self }
     }
 
-    /// Whether the network keeps a state, and takes each chunk once.
+    /// Returns `true` if the network keeps a state, and takes each chunk once.
     pub fn keeps_state(&self) -> bool {
         self.running.with_dependent(|_, search| search.network.is_some())
     }
@@ -99,7 +102,7 @@ impl RecognizerStream {
     /// Takes more samples, on the scale of 16-bit integers.
     ///
     /// # Errors
-    /// [`Error::NotFiniteSample`]; what the features, the network and the decoder refuse.
+    /// [`Error::NotFiniteSample`]; errors of the features, the network and the decoder.
     pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         let samples = match samples.into() {
             Samples::F32(samples) => samples,
@@ -120,7 +123,7 @@ impl RecognizerStream {
         })
     }
 
-    /// The words so far.
+    /// Returns the words so far.
     ///
     /// # Errors
     /// As [`accept`](Self::accept).
@@ -131,8 +134,8 @@ impl RecognizerStream {
         let (utterance, output) = (&self.utterance, &self.output[..]);
         let mut found = self.running.with_dependent_mut(|recognizer, search| {
             if search.network.is_none() {
-                // The end of an utterance drops a word that is not complete: its frames would count as
-                // silence, and an endpoint could fall into it.
+                // The end of an utterance drops a word that is not complete: its frames would count
+                // as silence, and an endpoint could fall into it.
                 let columns = recognizer.network.num_outputs();
                 search.decoder = recognizer.decoder.stream(utterance)?;
                 let output = output.get(self.num_context * columns..).unwrap_or_default();
@@ -144,11 +147,11 @@ impl RecognizerStream {
         Ok(found)
     }
 
-    /// The first of these rules by which the utterance has ended, where `so_far` is its last
+    /// Returns the first of these rules by which the utterance has ended; `so_far` is its last
     /// [result](Self::partial).
     ///
     /// # Errors
-    /// [`Error::Recognition`] for a rule that makes no sense; those of the decoder.
+    /// [`Error::Recognition`] for an invalid rule; errors of the decoder.
     #[doc(alias = "EndpointDetected")]
     pub fn endpoint(&mut self, so_far: &Recognition, rules: &EndpointRules) -> Result<Option<usize>, Error> {
         let times = self.running.borrow_owner().times();
@@ -156,7 +159,7 @@ impl RecognizerStream {
         let silence = silence_frames(so_far);
         #[expect(clippy::cast_possible_truncation, reason = "endpoints are detected in single precision")]
         let at = |cost: f64| EndpointState::new(so_far.num_frames, silence, shift as f32, cost as f32);
-        // The cost is computed where it decides.
+        // The cost is only computed if it decides.
         match rules.detect(&at(0.0))? {
             Some(_) => {
                 let cost = self.running.with_dependent_mut(|_, search| search.decoder.final_relative_cost())?;
@@ -166,7 +169,7 @@ impl RecognizerStream {
         }
     }
 
-    /// The words of the utterance, which ends here.
+    /// Returns the words of the utterance, which ends here.
     ///
     /// # Errors
     /// As [`accept`](Self::accept).
@@ -184,8 +187,8 @@ impl RecognizerStream {
         self.end_utterance("")
     }
 
-    /// The words of the utterance, which ends at the last frame; the next frame begins the next one.
-    /// For networks with a state, which they keep.
+    /// Returns the words of the utterance, which ends at the last frame. The next frame begins the
+    /// next one. For networks with a state, which they keep.
     pub(super) fn end_utterance(&mut self, next: &str) -> Result<Recognition, Error> {
         next.clone_into(&mut self.utterance);
         let mut ended = self.running.with_dependent_mut(|recognizer, search| {
@@ -198,8 +201,8 @@ impl RecognizerStream {
         Ok(ended)
     }
 
-    /// The words of so many frames at the beginning, or of all if they are fewer. Only for networks
-    /// without a state, which have run for the last result.
+    /// Returns the words of the first `num_frames` frames, or of all if they are fewer. Only for
+    /// networks without a state, which have run for the last result.
     pub(super) fn beginning(&self, num_frames: usize) -> Result<Recognition, Error> {
         let recognizer = self.running.borrow_owner();
         let columns = recognizer.network.num_outputs();
@@ -217,7 +220,7 @@ impl RecognizerStream {
         shift_words(found, -self.loudness_before);
     }
 
-    /// How long so many frames are.
+    /// Returns the duration of frames in seconds.
     fn seconds_of(&self, frames: usize) -> f64 {
         let times = self.running.borrow_owner().times();
         times.seconds(frames) - times.seconds(0)
@@ -237,7 +240,7 @@ impl RecognizerStream {
     }
 }
 
-/// Counts the times of words from so many seconds earlier. No word begins before the utterance.
+/// Adds `seconds` to the times of words. No word begins before the utterance.
 fn shift_words(found: &mut Recognition, seconds: f64) {
     for word in found.hypotheses.iter_mut().flat_map(|hypothesis| &mut hypothesis.words) {
         (word.start, word.end) = ((word.start + seconds).max(0.0), word.end + seconds);
@@ -245,7 +248,7 @@ fn shift_words(found: &mut Recognition, seconds: f64) {
     }
 }
 
-/// Frames after the last token.
+/// Returns the number of frames after the last token.
 pub(super) fn silence_frames(so_far: &Recognition) -> usize {
     let spoken = so_far.best().and_then(|best| best.tokens.last()).map_or(0, |last| last.frames.end);
     so_far.num_frames.saturating_sub(spoken)

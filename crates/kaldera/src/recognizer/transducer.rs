@@ -16,7 +16,7 @@ use kaldera_network::{Error as NetworkError, Predictor, PredictorState};
 use crate::Error;
 use crate::recognizer::description::Model;
 
-/// Hypotheses in each frame, where the description does not say how many: icefall's number.
+/// Default number of hypotheses in each frame, as in icefall.
 const BEAM: usize = 4;
 
 /// A search of a transducer.
@@ -27,11 +27,11 @@ pub(super) struct TransducerSearch {
     hot: Option<ContextGraph>,
     options: TransducerOptions,
     times: FrameTimes,
-    /// Whether the best token is taken at once.
+    /// `true` if the best token is taken at once.
     is_greedy: bool,
 }
 
-/// A predictor and a joiner as a search takes them.
+/// A predictor and a joiner in the form that a search takes.
 #[derive(Debug)]
 struct Predicting {
     predictor: Box<dyn Predictor>,
@@ -80,7 +80,7 @@ impl TransducerModel for Predicting {
 }
 
 impl Model {
-    /// The search of a transducer.
+    /// Makes the search of a transducer.
     pub(super) fn transducer(
         &self,
         predictor: Box<dyn Predictor>,
@@ -120,7 +120,7 @@ impl Model {
         };
         let is_greedy = options.beam.is_none() && options.n_best == 1 && hot.is_none();
         let has_one_token_a_frame = description.network.durations.is_empty() && options.symbols_per_frame == 1;
-        // icefall's modified_beam_search counts the tokens that the predictor starts with, too.
+        // icefall's modified_beam_search also counts the tokens that the predictor starts with.
         let length_norm = match predictor.start() {
             Ok(state) => has_one_token_a_frame.then_some(state.tokens.len()),
             Err(error) => return Err(self.refuse("network.predictor", error.to_string())),
@@ -143,10 +143,10 @@ impl Model {
 }
 
 impl TransducerSearch {
-    /// A search that takes the best token at once, if `is_greedy`, or with a beam.
+    /// Creates a search that takes the best token at once, if `is_greedy`, or else one with a beam.
     ///
     /// # Errors
-    /// [`DecoderError::Model`] if the joiner has another number of scores than there are tokens and
+    /// [`DecoderError::Model`] if the joiner's number of scores is not the number of tokens and
     /// durations; [`DecoderError::Option`].
     pub(super) fn new(
         predictor: Box<dyn Predictor>,
@@ -167,17 +167,17 @@ impl TransducerSearch {
         Ok(Self { model, vocabulary: vocabulary.clone(), hot, options, times, is_greedy })
     }
 
-    /// With frames of this length.
+    /// Sets the length of frames.
     pub(super) fn with_times(self, times: FrameTimes) -> Self {
         Self { times, ..self }
     }
 
-    /// Number of hypotheses of an utterance, if there are so many.
+    /// Returns the maximum number of hypotheses of an utterance.
     pub(super) fn n_best(&self) -> usize {
         self.options.n_best
     }
 
-    /// Values of a row of the encoder.
+    /// Returns the number of values of a row of the encoder.
     pub(super) fn encoder_dim(&self) -> usize {
         self.model.predictor.encoder_dim()
     }
@@ -198,14 +198,14 @@ impl TransducerSearch {
         }
     }
 
-    /// The words for rows of the encoder: a stream that comes at once.
+    /// Returns the words for all rows of the encoder, with a stream of one chunk.
     pub(super) fn decode(&self, utterance: &str, values: &[f32]) -> Result<Recognition, DecoderError> {
         let mut stream = self.stream(utterance)?;
         stream.accept(utterance, values)?;
         Ok(stream.finish())
     }
 
-    /// An utterance before its first row.
+    /// Creates the stream of an utterance before its first row.
     pub(super) fn stream(&self, utterance: &str) -> Result<SearchStream<'_>, DecoderError> {
         let (model, topology, options) = (&self.model, self.topology(), &self.options);
         let stream = match self.is_greedy {
@@ -217,7 +217,7 @@ impl TransducerSearch {
         Ok(SearchStream { search: self, stream })
     }
 
-    /// With the texts of tokens, and words.
+    /// Adds the texts of tokens, and words.
     fn spelled(&self, mut found: Recognition) -> Recognition {
         for hypothesis in &mut found.hypotheses {
             *hypothesis = self.vocabulary.spelled(std::mem::take(hypothesis), &self.times);
@@ -225,7 +225,7 @@ impl TransducerSearch {
         found
     }
 
-    /// Where the words of a transcript are; of several spellings of a word the first counts. Words
+    /// Aligns the words of a transcript; of several spellings of a word the first is used. Words
     /// overlap only if they begin in the same frame.
     pub(super) fn align(
         &self,

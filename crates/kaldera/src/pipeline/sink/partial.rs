@@ -11,7 +11,7 @@
 //! | step | after a cut here |
 //! |---|---|
 //! | the data of all are synced | the old files |
-//! | old files that describe the first one (index, record) are set aside, the folder is synced | the old archive, without index |
+//! | old index and record are set aside, the folder is synced | the old archive, without index |
 //! | the archive is renamed, the folder is synced | the new archive, without index |
 //! | the index is renamed, the folder is synced | the new files |
 //!

@@ -1,32 +1,32 @@
-//! When a network without a state runs for the next result so far.
+//! Schedule of the partial results of a network without a state.
 
-/// A result is due when the utterance has grown by 1/GROWTH, or by `MOST_GROWTH`, whatever is less. Of
-/// an utterance of 20 s, where Kaldi's rules end it, the network then runs over at most 14 times the
-/// audio, however short chunks are.
+/// A result is due when the utterance has grown by 1/GROWTH, or by `MOST_GROWTH`, whichever is
+/// less. For an utterance of 20 s, the longest by Kaldi's rules, the network then runs over at most
+/// 14 times the audio, however short chunks are.
 const GROWTH: usize = 8;
 
-/// The parts of a pause after which it is looked at again, while it is quiet.
+/// Number of checks during a pause, while it is quiet.
 const RECHECK: usize = 5;
 
-/// Quiet adds no results where the network has run over more than so many times the audio.
+/// Quiet audio adds no results if the network has run over more than this many times the audio.
 const MOST_RUNS: usize = 20;
 
-/// What is quiet has at most this part of the mean power of the utterance: 6 dB less. A run of the
-/// network costs time; a pause that nobody looks at joins two utterances.
+/// Maximum mean power of quiet audio as a part of the utterance's: 6 dB less. A run of the network
+/// costs time; a pause that is not checked joins two utterances.
 const QUIET: f64 = 0.25;
 
-/// When the next result so far is due. Lengths are in samples.
+/// Schedule of the next partial result. Lengths are in samples.
 #[derive(Debug)]
 pub(super) struct Due {
-    /// Of the utterance.
+    /// Length of the utterance.
     length: usize,
-    /// The sum of the squares of its samples.
+    /// Sum of the squares of its samples.
     energy: f64,
-    /// Its length at the last result.
+    /// Length of the utterance at the last result.
     at_result: usize,
-    /// How much it must grow from there.
+    /// Growth from there until the next result.
     step: usize,
-    /// Samples that the network has run over.
+    /// Number of samples that the network has run over.
     work: usize,
     most_growth: usize,
     /// The shortest pause.
@@ -34,13 +34,13 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Of an utterance without samples.
+    /// Creates the schedule of an utterance without samples.
     pub(super) fn new(pause: usize, most_growth: usize) -> Self {
         // No shorter silence ends an utterance.
         Self { length: 0, energy: 0.0, at_result: 0, step: pause, work: 0, most_growth, pause }
     }
 
-    /// Of the next utterance.
+    /// Creates the schedule of the next utterance.
     pub(super) fn next(&self) -> Self {
         Self::new(self.pause, self.most_growth)
     }
@@ -51,12 +51,12 @@ impl Due {
         self.energy += energy(samples);
     }
 
-    /// How long the utterance is.
+    /// Returns the length of the utterance.
     pub(super) fn length(&self) -> usize {
         self.length
     }
 
-    /// Whether a result is due, where these are the last samples that have come; if so, the next one is
+    /// Returns `true` if a result is due; `recent` are the last samples. The next result is then
     /// due later.
     pub(super) fn is_now(&mut self, recent: &[f32]) -> bool {
         let grown = self.length - self.at_result;
@@ -70,7 +70,8 @@ impl Due {
         now
     }
 
-    /// Whether the last samples, as many as a pause has, are quiet beside the whole utterance.
+    /// Returns `true` if the last samples, as many as in a pause, are quiet compared with the whole
+    /// utterance.
     #[expect(clippy::cast_precision_loss, reason = "numbers of samples")]
     pub(super) fn is_quiet(&self, recent: &[f32]) -> bool {
         let recent = &recent[recent.len().saturating_sub(self.pause)..];
@@ -78,7 +79,7 @@ impl Due {
     }
 }
 
-/// The sum of the squares of samples.
+/// Returns the sum of the squares of samples.
 fn energy(samples: &[f32]) -> f64 {
     samples.iter().map(|&sample| f64::from(sample).powi(2)).sum()
 }
@@ -87,7 +88,7 @@ fn energy(samples: &[f32]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Where results are due, of samples in chunks; the rate is 1000 Hz.
+    /// Returns the places where results are due, for samples in chunks; the rate is 1000 Hz.
     fn due_at(samples: &[f32], chunk: usize) -> Vec<usize> {
         let (mut due, mut found, mut end) = (Due::new(500, 1000), vec![], 0_usize);
         for samples_of_chunk in samples.chunks(chunk) {
@@ -110,7 +111,7 @@ mod tests {
                 let found = due_at(samples, chunk);
                 let work: usize = found.iter().sum();
                 assert!(work <= most * samples.len(), "{work} with chunks of {chunk}");
-                // None waits for more than a second and a chunk.
+                // No result waits for more than a second and a chunk.
                 assert!(found.windows(2).all(|pair| pair[1] - pair[0] <= 1000 + chunk), "{found:?}");
             }
         }
