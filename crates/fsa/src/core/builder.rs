@@ -105,8 +105,8 @@ pub(crate) fn assemble<const N: usize>(
     }
 }
 
-/// Writes a part behind others, with its arc maps. Everything is copied at once, on the processor
-/// that has just read it.
+/// Writes a part behind others, with its arc maps. The part is freed at once, by the thread that
+/// has just read it.
 fn copy<const N: usize>((builder, maps): (SortedFsaBuilder, [ArcMap; N]), mut place: FsaSlot<'_, N>) {
     let first = place.first_arc;
     place.splits.extend(builder.ends.iter().map(|end| id(first + end)));

@@ -29,7 +29,7 @@ fn is_valid(view: FsaView<'_>) -> bool {
     }
 }
 
-/// Kernel that checks all arcs, except that their source states need only not fall.
+/// Kernel that checks everything but the source states of arcs, which must only not fall.
 struct Arcs<'a> {
     arcs: &'a [Arc],
     last: i32,
