@@ -58,8 +58,9 @@
 //! | k2 | here |
 //! |---|---|
 //! | `DenseFsaVec` | [`DenseFsaVec`], over memory that stays where it is |
-//! | `intersect_dense`, `intersect_dense_pruned` | [`intersect_dense`], [`intersect_dense_pruned`] |
-//! | `a_to_b_map` | [`DenseFsaVec::with_segments`], which may name a part of a sequence several times |
+//! | `intersect_dense` | [`intersect_dense`] |
+//! | `intersect_dense_pruned` | [`intersect_dense_pruned`] |
+//! | `a_to_b_map` | [`DenseFsaVec::with_segments`]; it may repeat parts of a sequence |
 //! | `seqframe_idx_name`, `frame_idx_name` | [`DenseLattices::frames`] |
 //! | gradients by autograd | [`DenseLattices::graph_gradient`], [`DenseLattices::score_gradient`] |
 //! | `OnlineDenseIntersecter` | [`OnlineDecoder`] |

@@ -87,8 +87,8 @@ impl Search {
     /// where it is.
     ///
     /// # Errors
-    /// [`Error::DenseFrame`] with [`Error::Limit`]; with [`Error::Overflow`] if scores add up to plus
-    /// infinity; with [`Error::EndlessCycle`].
+    /// [`Error::DenseFrame`] with [`Error::Limit`]; with [`Error::Overflow`] if scores add up to
+    /// plus infinity; with [`Error::EndlessCycle`].
     pub(super) fn advance<G: DecodingGraph>(
         &mut self,
         graph: &G,

@@ -45,7 +45,7 @@ pub fn arc_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     Ok((fsas.same_kind(FsaVec::trusted(sorted)), order.finish()))
 }
 
-/// Whether the arcs of a state are in order.
+/// Returns `true` if the arcs of a state are in order.
 fn is_sorted(arcs: &[Arc]) -> bool {
     arcs.is_sorted_by_key(Arc::sort_key)
 }

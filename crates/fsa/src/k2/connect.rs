@@ -133,8 +133,7 @@ const SWEEPS: usize = 2;
 /// For each state, true if it is in `states` and a path through `states` leads to `last`.
 ///
 /// Most states reach the end over one that was found later, so that sweeps back settle nearly all
-/// at little cost. What they leave, in the worst case everything, is settled along the reversed
-/// arcs.
+/// at little cost. The rest, in the worst case everything, is settled along the reversed arcs.
 fn reaching(fsa: FsaView<'_>, states: Vec<i32>, last: usize) -> Vec<bool> {
     let mut reaches = vec![false; fsa.num_states()];
     let mut open = states;

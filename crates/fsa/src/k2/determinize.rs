@@ -26,8 +26,8 @@ pub use weight_pushing::WeightPushing;
 pub struct DeterminizeOptions {
     /// Placement of the scores of undecided paths.
     pub weight_pushing: WeightPushing,
-    /// The largest size of one FSA of the result, with its arc map and the subsets; by default half of
-    /// the memory there is, and 2^24 states.
+    /// The largest size of one FSA of the result, with its arc map and the subsets; by default half
+    /// of the memory there is, and 2^24 states.
     pub limits: Limits,
 }
 

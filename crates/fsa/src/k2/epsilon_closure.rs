@@ -42,7 +42,7 @@ struct Found {
     arc: u32,
     before: u32,
     score: f64,
-    /// In the log semiring: what came in since the state was last left.
+    /// In the log semiring: sum that was added since the state was last left.
     new: f64,
 }
 
@@ -153,8 +153,8 @@ impl Closures {
         false
     }
 
-    /// Passes on what came in until it no longer counts (M. Mohri, *Semiring frameworks and
-    /// algorithms for shortest-distance problems*, 2002).
+    /// Passes on the sums that were added until they no longer count (M. Mohri, *Semiring
+    /// frameworks and algorithms for shortest-distance problems*, 2002).
     fn all_ways(&mut self) -> bool {
         for round in 0..MOST_ROUNDS {
             let mut passed_on = false;

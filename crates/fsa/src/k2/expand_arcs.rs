@@ -8,7 +8,7 @@ use crate::core::fsa::Fsas;
 use crate::error::{Error, Quantity};
 use crate::support::ids::{id, index};
 
-/// What [`expand_arcs`] returns.
+/// Result of [`expand_arcs`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpandedArcs<F> {
     /// The FSAs with chains in place of arcs.

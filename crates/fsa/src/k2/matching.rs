@@ -39,10 +39,11 @@ fn for_each_of_shorter(
     Ok(())
 }
 
-/// Where the first arc at or behind `from` stands whose label is not below `label`.
+/// Returns the index of the first arc at or behind `from` whose label is not below `label`.
 ///
-/// It is looked for first where it stands if each label has one arc, and then in steps that double,
-/// so that a label nearby and one of a dense row are found at once, and others in logarithmic time.
+/// The search begins at the index that it has if each label has one arc, and goes on in steps that
+/// double, so that a label nearby and one of a dense row are found at once, and others in
+/// logarithmic time.
 pub(crate) fn seek(arcs: &[Arc], from: usize, label: u32) -> usize {
     let below = |at: usize| arcs[at].label.cast_unsigned() < label;
     if from >= arcs.len() || !below(from) {

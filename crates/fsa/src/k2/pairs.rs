@@ -16,11 +16,11 @@ pub(crate) struct BuiltPair {
 /// FSAs with the arc maps to the first and to the second ones that they were made of.
 pub type WithArcMaps<F> = (F, Vec<i32>, Vec<i32>);
 
-/// `run` on each FSA of `a` with the one of `b` at the same place; a single one goes with each of
-/// the others. Arc maps of `run` count within the two FSAs.
+/// Runs `run` on each FSA of `a` with the one of `b` at the same index; a single FSA is paired with
+/// each of the others. Arc maps of `run` count within the two FSAs.
 ///
 /// # Errors
-/// [`Error::Size`] if the numbers of FSAs differ and neither is 1; those of `run`.
+/// [`Error::Size`] if the numbers of FSAs differ and neither is 1; the errors of `run`.
 pub(crate) fn map_pairs<A: Fsas, B: Fsas>(
     a: &A,
     b: &B,

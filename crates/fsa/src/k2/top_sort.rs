@@ -11,7 +11,7 @@ use crate::support::ids::{id, index};
 /// returns the arc map. States that cannot be reached are kept. FSAs in such an order come back as
 /// they are, if that is so of all. O(states + arcs).
 ///
-/// The order is that of the longest way from the start, counted in arcs (A. B. Kahn, *Topological
+/// States are ordered by the longest path from the start, counted in arcs (A. B. Kahn, *Topological
 /// sorting of large networks*, 1962).
 ///
 /// # Errors

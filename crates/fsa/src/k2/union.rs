@@ -1,4 +1,4 @@
-//! One FSA for what any of several accepts.
+//! Union of several FSAs.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
@@ -6,9 +6,10 @@ use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::error::{Error, Quantity};
 use crate::support::ids::id;
 
-/// One FSA that accepts what any of these accepts: a new start with epsilon arcs to their starts,
-/// in their order, and one final state for all. Returns the arc map. FSAs without states add
-/// nothing; if there are no others, nor has the result any. O(states + arcs).
+/// Returns one FSA that accepts every string that one of these accepts: a new start with epsilon
+/// arcs to their starts, in their order, and one final state for all. Returns the arc map. FSAs
+/// without states add nothing; if there are no others, the result has no states either.
+/// O(states + arcs).
 ///
 /// # Errors
 /// [`Error::TooLarge`].

@@ -38,8 +38,8 @@ impl<T: Copy> SlotVec<T> {
     pub(crate) fn finish(mut self) -> Vec<T> {
         assert!(self.parts.iter().all(|&(_, left)| left == 0), "parts have the length that was said");
         let len = self.parts.iter().map(|&(len, _)| len).sum();
-        // SAFETY: the parts lie one after another in the capacity, and nothing but a `Slot` that
-        // has written all places of its part sets what is left of it to 0.
+        // SAFETY: the parts lie one after another in the capacity, and only a `Slot` that has
+        // written its whole part sets the length left of it to 0.
         unsafe { self.vec.set_len(len) };
         self.vec
     }

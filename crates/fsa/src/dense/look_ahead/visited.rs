@@ -154,8 +154,8 @@ impl Visited {
     /// States and arcs that stay get other numbers.
     ///
     /// # Errors
-    /// [`Error::Limit`], since vectors that grow again may have room for more than they had; nothing
-    /// is changed then.
+    /// [`Error::Limit`], since vectors that grow again may have room for more than they had;
+    /// nothing is changed then.
     pub(super) fn forget(
         &mut self,
         graph: &LookAheadGraph,

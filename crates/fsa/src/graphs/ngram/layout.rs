@@ -471,8 +471,8 @@ mod tests {
     const ARPA: &str = "\\data\\\nngram 1=5\nngram 2=3\nngram 3=2\n\\1-grams:\n-99 <s> -0.5\n-1 </s>\n-0.5 a -0.25\n-0.7 b 0.1\n-2 <unk>\n\
         \\2-grams:\n-0.1 <s> a -0.2\n-0.2 a b -0.1\n-0.4 b b\n\\3-grams:\n-0.05 <s> a b\n-0.3 a b b\n\\end\\\n";
 
-    /// Damage that a checksum does not tell, as somebody may have made a new one: what is read then
-    /// has look-ups that end, and stay within the bytes.
+    /// Damage that a checksum does not reveal, as somebody may have made a new one: look-ups in the
+    /// model that is read end, and stay within the bytes.
     #[test]
     fn a_valid_checksum_does_not_make_a_valid_model() {
         let model = NgramModel::from_reader(ARPA.as_bytes(), &ArpaOptions::default(), &mut |_| {}).unwrap();

@@ -95,7 +95,7 @@ struct From {
     number: i32,
     single: u32,
     base: u32,
-    /// The score of the base, and what is pushed already.
+    /// Score of the base, and the part that is pushed already.
     base_score: f64,
     pushed: f64,
 }
