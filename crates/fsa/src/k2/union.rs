@@ -20,7 +20,7 @@ pub fn union(fsas: &FsaVec) -> Result<(Fsa, Vec<i32>), Error> {
     if num_parts == 0 {
         return Ok((Fsa::empty(), vec![]));
     }
-    // Of each the final state goes; a start and a final state come.
+    // Each FSA loses its final state; a start and a final state are added.
     let num_states = fsas.num_states() - num_parts + 2;
     let last = Error::fit(Quantity::States, num_states)? - 1;
     Error::fit(Quantity::Arcs, fsas.num_arcs() + num_parts)?;
