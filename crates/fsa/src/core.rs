@@ -1,5 +1,4 @@
-//! FSAs as flat arrays of arcs: what they are, how they are checked, built and carried along with
-//! their attributes.
+//! FSAs as flat arrays of arcs: the types, the checks, the builders and the attributes of arcs.
 
 pub(crate) mod arc;
 pub(crate) mod attributes;

@@ -1,4 +1,4 @@
-//! Decoding: intersection of graphs with what a network says of each frame.
+//! Decoding: intersection of graphs with the scores of a network for each frame.
 //!
 //! ```text
 //!   network: a score for each frame and class ---.
@@ -6,23 +6,23 @@
 //!   graph: arcs whose labels are classes --------'
 //! ```
 //!
-//! A path of the result takes one class in each frame. Its score is that of a path of the graph
-//! with the same labels plus the network's scores of these classes. What is far worse than the best
-//! path is left out: [`intersect_dense`] looks at all paths and keeps those within a beam of the
-//! best one, [`intersect_dense_pruned`] goes on from frame to frame with the best states only.
+//! A path of the result takes one class in each frame. Its score is the score of a path of the
+//! graph with the same labels plus the network's scores of these classes. Paths far worse than the
+//! best one are left out: [`intersect_dense`] looks at all paths and keeps those within a beam of
+//! the best one, [`intersect_dense_pruned`] goes on from frame to frame with the best states only.
 //! [`OnlineDecoder`] does the same for scores that come in chunks. [`LookAheadGraph`] composes a
 //! lexicon and a grammar meanwhile, whose composition would not fit.
 //!
 //! # Epsilon arcs
 //!
-//! A label is a class, or a class + 1 where 0 is epsilon: each graph says which
-//! ([`Graph::graph_labels`](crate::Graph::graph_labels)), and files and builders have said it to the
-//! graph. In front of a [`CtcGraph`], 0 is always epsilon. Arcs with epsilon are followed within a frame,
-//! until no state gets a better score; costs may be negative. What is exact:
+//! A label is a class, or a class + 1 if 0 is epsilon. Each graph says which
+//! ([`Graph::graph_labels`](crate::Graph::graph_labels)); files and builders set it. In front of a
+//! [`CtcGraph`], 0 is always epsilon. Arcs with epsilon are followed within a frame, until no state
+//! gets a better score; costs may be negative. Exactness:
 //!
-//! - The best path is that of the graph without epsilons, if no beam cuts it off. As in Kaldi, a
-//!   frame's search beam is set by its arcs with classes, and holds for the states on epsilon arcs
-//!   too.
+//! - The best path is the best path of the graph without epsilons, if no beam cuts it off. As in
+//!   Kaldi, a frame's search beam is set by its arcs with classes, and holds for the states on
+//!   epsilon arcs too.
 //! - A lattice has each path of the graph once, and so a total in the log semiring sums over paths,
 //!   not over word sequences: a back-off path and a direct one with the same words both count, as
 //!   they do for k2 and OpenFst.
@@ -36,8 +36,8 @@
 //! # Lattices
 //!
 //! An arc of a lattice has the label and the score of its arc of the graph, to which the network's
-//! score is added. [`DenseLattices`] knows of each arc the arc of the graph and the frame that it
-//! comes from, with which attributes, times and derivatives follow.
+//! score is added. [`DenseLattices`] stores for each arc the arc of the graph and the frame that it
+//! comes from; attributes, times and derivatives follow from these.
 //!
 //! ```
 //! use fsa::graphs::ctc_topo;
@@ -58,8 +58,9 @@
 //! | k2 | here |
 //! |---|---|
 //! | `DenseFsaVec` | [`DenseFsaVec`], over memory that stays where it is |
-//! | `intersect_dense`, `intersect_dense_pruned` | [`intersect_dense`], [`intersect_dense_pruned`] |
-//! | `a_to_b_map` | [`DenseFsaVec::with_segments`], which may name a part of a sequence several times |
+//! | `intersect_dense` | [`intersect_dense`] |
+//! | `intersect_dense_pruned` | [`intersect_dense_pruned`] |
+//! | `a_to_b_map` | [`DenseFsaVec::with_segments`]; it may repeat parts of a sequence |
 //! | `seqframe_idx_name`, `frame_idx_name` | [`DenseLattices::frames`] |
 //! | gradients by autograd | [`DenseLattices::graph_gradient`], [`DenseLattices::score_gradient`] |
 //! | `OnlineDenseIntersecter` | [`OnlineDecoder`] |

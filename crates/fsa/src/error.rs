@@ -466,7 +466,9 @@ pub enum Error {
         limit: usize,
         /// Lower bound of the number of bytes needed.
         needed: usize,
-        /// Number of n-grams so far, of the whole model or of the current order.
+        /// Number of n-grams when the limit was reached: of all models of the input or, while
+        /// n-grams are collected, of the current order; 0 if the limit is exceeded by a binary file
+        /// itself. May include the empty n-gram.
         ngrams: usize,
     },
     /// Two graphs that cannot be composed with look-ahead.

@@ -41,13 +41,17 @@
 //! | `CompactLatticeShortestPath`, `lattice-best-path` | [`Lattice::best_path`] |
 //! | `lattice-to-nbest` | [`Lattice::n_best_paths`]; different words each: [`Lattice::n_best`] |
 //! | `PruneLattice` | [`Lattice::prune`] |
-//! | `ComputeCompactLatticeAlphas`, `...Betas`, `lattice-arc-post` | [`Lattice::total_scores`], [`Lattice::arc_posteriors`] |
+//! | `ComputeCompactLatticeAlphas`, `...Betas` | [`Lattice::total_scores`] |
+//! | `lattice-arc-post` | [`Lattice::arc_posteriors`] |
 //! | `CompactLatticeStateTimes` | [`Lattice::state_times`] |
 //! | `ScaleLattice` | [`Lattice::scale`] |
-//! | `lattice-lmrescore` | [`Lattice::compose`] with the automaton of a model, [`Lattice::rescore`] with true back-off |
+//! | `lattice-lmrescore`, with the automaton of a model | [`Lattice::compose`] |
+//! | `lattice-lmrescore`, with true back-off | [`Lattice::rescore`] |
 //! | `MinimumBayesRisk` | [`Lattice::minimum_bayes_risk`] |
 //! | `WordAlignLattice`, `WordAlignLatticeLexicon` | [`Lattice::align_words`] |
-//! | `lattice-union`, `lattice-oracle`, `lattice-depth` | [`Lattice::union`], [`Lattice::oracle`], [`Lattice::depth`] |
+//! | `lattice-union` | [`Lattice::union`] |
+//! | `lattice-oracle` | [`Lattice::oracle`] |
+//! | `lattice-depth` | [`Lattice::depth`] |
 
 mod align_words;
 mod best;

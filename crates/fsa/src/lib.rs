@@ -36,22 +36,29 @@
 //! | module | holds |
 //! |---|---|
 //! | [`k2`] | k2's algorithms, linear FSAs and Levenshtein graphs, with k2's semantics |
-//! | [`openfst`] | OpenFst's: determinization and epsilon normalization of transducers, minimization, weight pushing, difference, composition on demand |
+//! | [`openfst`] | OpenFst's algorithms: determinization, minimization, pushing, lazy composition |
 //! | [`dense`] | intersection with network output: lattices, exact, pruned and online |
-//! | [`lattice`] | lattices of words with acoustic and graph scores apart: determinization, n best, pruning, rescoring, minimum Bayes risk |
-//! | [`paths`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
+//! | [`lattice`] | word lattices: determinization, n best, pruning, rescoring, minimum Bayes risk |
+//! | [`paths`] | totals, posteriors, gradients in both semirings; best, n best and random paths |
 //! | [`graphs`] | CTC topologies, lexicon, n-gram model, HLG, hot words |
-//! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
+//! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, arrays, drawings |
 //!
 //! If k2 and OpenFst have an algorithm of the same name with different results, the module is named
 //! after the system:
 //!
 //! | | k2 | OpenFst |
 //! |---|---|---|
-//! | determinization | [`Graph::determinize`]: attributes follow as lists, no state merging | [`Graph::determinize_openfst`]: transducers, states with equal futures merged, beam |
+//! | determinization | [`Graph::determinize`] | [`Graph::determinize_openfst`] |
 //! | equivalence | [`Equivalence::Strings`], [`Equivalence::Random`] | [`Equivalence::Structure`] |
-//! | shortest paths | [`Graph::shortest_path`], [`Graph::random_paths`] | [`Graph::n_best`], [`openfst::shortest_paths`] |
-//! | epsilons in composition | [`Epsilons::AnyOrder`](k2::Epsilons::AnyOrder) | [`Epsilons::Sequenced`](k2::Epsilons::Sequenced), the default |
+//! | shortest paths | [`Graph::shortest_path`] | [`Graph::n_best`] |
+//! | several paths | [`Graph::random_paths`] | [`openfst::shortest_paths`] |
+//! | epsilons in composition | [`AnyOrder`] | [`Sequenced`], the default |
+//!
+//! k2's determinization keeps attributes as lists and merges no states. OpenFst's takes
+//! transducers, merges states with equal futures, and has a beam.
+//!
+//! [`AnyOrder`]: k2::Epsilons::AnyOrder
+//! [`Sequenced`]: k2::Epsilons::Sequenced
 //!
 //! # Coming from elsewhere
 //! Names are k2's in snake case. Searching this page for the C++ or Python spelling finds them.
@@ -59,21 +66,28 @@
 //!
 //! | k2 | here |
 //! |---|---|
-//! | `Fsa`, `FsaVec`, `FsaOrVec` in C++ | [`Fsa`], [`FsaVec`], [`FsaOrVec`]; [`Fsas`] is what functions take |
+//! | `Fsa`, `FsaVec`, `FsaOrVec` in C++ | [`Fsa`], [`FsaVec`], [`FsaOrVec`] |
+//! | all of these, as parameters | [`Fsas`] |
 //! | `k2.Fsa` with its attributes | [`Graph`] |
 //! | `k2.Fsa.from_str`, `to_str` | [`io::K2Text`] |
-//! | `as_dict`, `from_dict`, `to_tensor` | [`io::to_dict`], [`io::from_dict`], [`io::fsa_vec_to_tensor`] |
-//! | `create_fsa_vec`, `index_fsa`, `cat` | [`FsaVec::from_fsas`], [`FsaVec::index`], [`FsaVec::cat`] |
+//! | `as_dict`, `from_dict` | [`io::to_dict`], [`io::from_dict`] |
+//! | `to_tensor` | [`io::fsa_vec_to_tensor`] |
+//! | `create_fsa_vec`, `index_fsa` | [`FsaVec::from_fsas`], [`FsaVec::index`] |
+//! | `cat` | [`FsaVec::cat`] |
 //! | a fatal error, a stack trace | [`Error`] |
 //!
 //! | OpenFst | here |
 //! |---|---|
-//! | `StdVectorFst` with costs and final costs | `Graph<Fsa>` with scores; a final cost is an arc with label -1 into the last state |
+//! | `StdVectorFst` with costs | `Graph<Fsa>` with scores |
+//! | a final cost | an arc with label -1 into the last state |
 //! | `AddState`, `AddArc`, `SetFinal` | [`FsaBuilder`] |
 //! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`k2`] |
-//! | `ComposeFst`, on demand, with look-ahead | [`openfst::LazyComposition`]; for decoding, with weights too, [`dense::LookAheadGraph`] |
-//! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`openfst`], [`equivalent`] |
-//! | `ShortestPath`, `ShortestDistance` | [`openfst::shortest_paths`], [`paths::shortest_distance`] |
+//! | `ComposeFst`, on demand, with look-ahead | [`openfst::LazyComposition`] |
+//! | look-ahead of labels and weights, for decoding | [`dense::LookAheadGraph`] |
+//! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Project` | [`openfst`] |
+//! | `Equivalent` | [`equivalent`] |
+//! | `ShortestPath` | [`openfst::shortest_paths`] |
+//! | `ShortestDistance` | [`paths::shortest_distance`] |
 //!
 //! # Guarantees
 //! - State 0 is the start state and the last state is the final one. Arcs that enter it have

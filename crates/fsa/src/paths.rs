@@ -32,12 +32,17 @@
 //!
 //! | k2 | here |
 //! |---|---|
-//! | `get_forward_scores`, `get_backward_scores`, `get_tot_scores`, `get_arc_post` | [`forward_scores`], [`backward_scores`], [`total_scores`], [`arc_posteriors`] |
-//! | `set_scores_stochastic_`, `prune_on_arc_post` | [`set_scores_stochastic`], [`prune_on_arc_post`] |
-//! | `shortest_path`, `random_paths` | [`shortest_path`], [`random_paths`]; beyond k2 [`n_best_paths`], [`n_best_strings`], [`sample_paths`] |
-//! | `Nbest.from_lattice`, `top_k`, `total_scores`, `intersect`, `generate_nbest_list` | [`Nbest`] |
+//! | `get_forward_scores`, `get_backward_scores` | [`forward_scores`], [`backward_scores`] |
+//! | `get_tot_scores`, `get_arc_post` | [`total_scores`], [`arc_posteriors`] |
+//! | `set_scores_stochastic_` | [`set_scores_stochastic`] |
+//! | `prune_on_arc_post` | [`prune_on_arc_post`] |
+//! | `shortest_path`, `random_paths` | [`shortest_path`], [`random_paths`] |
+//! | not in k2 | [`n_best_paths`], [`n_best_strings`], [`sample_paths`] |
+//! | `Nbest.from_lattice`, `top_k`, `total_scores` | [`Nbest`] |
+//! | `Nbest.intersect`, `generate_nbest_list` | [`Nbest`] |
 //! | `whole_lattice_rescoring` | [`rescore_lattice`] |
-//! | `levenshtein_alignment`, `get_best_matching_stats` | [`levenshtein_alignment`], [`get_best_matching_stats`] |
+//! | `levenshtein_alignment` | [`levenshtein_alignment`] |
+//! | `get_best_matching_stats` | [`get_best_matching_stats`] |
 
 pub(crate) mod alignment;
 pub(crate) mod best_matching;

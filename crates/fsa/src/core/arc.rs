@@ -11,8 +11,7 @@ pub const FINAL: i32 = -1;
 
 /// An arc from state to state that takes a symbol and adds a score; 16 bytes, as in k2.
 ///
-/// The score is larger for what is better: a logarithm of a probability, or a cost with its sign
-/// turned.
+/// A larger score is better: it is the logarithm of a probability, or a cost with its sign turned.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Arc {
@@ -22,32 +21,32 @@ pub struct Arc {
     pub dest_state: i32,
     /// The symbol: above 0, [`EPSILON`], or [`FINAL`] on arcs into the final state.
     pub label: i32,
-    /// What the arc adds to the score of a path.
+    /// Amount that the arc adds to the score of a path.
     pub score: f32,
 }
 
 impl Arc {
-    /// An arc of these four.
+    /// Creates an arc.
     #[inline]
     pub const fn new(src_state: i32, dest_state: i32, label: i32, score: f32) -> Self {
         Self { src_state, dest_state, label, score }
     }
 
-    /// What arcs of a state are sorted by: the label as an unsigned number, so that [`FINAL`] comes
-    /// last, then the state that they enter.
+    /// Key by which the arcs of a state are sorted: the label as an unsigned number, so that
+    /// [`FINAL`] comes last, then the destination state.
     #[inline]
     pub const fn sort_key(&self) -> u64 {
         ((self.label.cast_unsigned() as u64) << 32) | self.dest_state.cast_unsigned() as u64
     }
 
-    /// The states as indexes.
+    /// Returns both states as indexes.
     #[inline]
     pub(crate) fn states(&self) -> (usize, usize) {
         (index(self.src_state), index(self.dest_state))
     }
 }
 
-/// Tests write source, destination, label, and the score if it matters.
+/// Tests write the source, the destination, the label, and the score if it matters.
 #[cfg(test)]
 impl From<(i32, i32, i32, f32)> for Arc {
     fn from((src_state, dest_state, label, score): (i32, i32, i32, f32)) -> Self {

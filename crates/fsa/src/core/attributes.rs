@@ -1,5 +1,5 @@
-//! What belongs to arcs besides labels and scores, and follows them through every algorithm by its
-//! arc map.
+//! Attributes of arcs besides labels and scores. They follow the arcs through every algorithm by
+//! its arc map.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map;
@@ -14,18 +14,18 @@ use crate::error::{AttributeProblem, Error};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Attribute {
-    /// Labels or other whole numbers; `filler` is what an arc without a source gets, 0 unless set.
+    /// Labels or other integers; an arc without a source gets `filler`, 0 unless set.
     Ints {
-        /// One for each arc.
+        /// One value for each arc.
         values: Buffer<i32>,
-        /// For arcs that come from none.
+        /// Value of arcs without a source.
         filler: i32,
     },
-    /// Scores and the like; `filler` is what an arc without a source gets, 0 unless set.
+    /// Scores and similar values; an arc without a source gets `filler`, 0 unless set.
     Floats {
-        /// One for each arc.
+        /// One value for each arc.
         values: Buffer<f32>,
-        /// For arcs that come from none.
+        /// Value of arcs without a source.
         filler: f32,
     },
     /// A list for each arc; an arc without a source gets an empty one.
@@ -33,7 +33,7 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// How many arcs it has entries for.
+    /// Returns the number of arcs that the attribute has entries for.
     pub fn num_arcs(&self) -> usize {
         match self {
             Self::Ints { values, .. } => values.len(),
@@ -42,7 +42,8 @@ impl Attribute {
         }
     }
 
-    /// The attribute of arcs that come from the arcs named in `arc_map`, -1 for none. O(arcs).
+    /// Returns the attribute of arcs that come from the arcs given in `arc_map`, where -1 is no
+    /// arc. O(arcs).
     ///
     /// # Errors
     /// If the map names an arc that is not there.
@@ -58,8 +59,9 @@ impl Attribute {
         })
     }
 
-    /// The attribute of arcs that each come from several: whole numbers become lists, without
-    /// fillers, lists are concatenated, and floating-point numbers add up. O(arcs + entries).
+    /// Returns the attribute of arcs that each come from several arcs: integers become lists,
+    /// without fillers, lists are concatenated, and floating-point numbers are added. O(arcs +
+    /// entries).
     ///
     /// # Errors
     /// If the map names an arc that is not there.
@@ -75,8 +77,8 @@ impl Attribute {
         })
     }
 
-    /// The concatenated attribute, `None` unless all are of one kind; the filler is that of the
-    /// first. O(entries).
+    /// Returns the concatenated attribute, `None` unless all are of one kind. The filler of the
+    /// first attribute is used. O(entries).
     fn cat(attributes: &[&Self]) -> Result<Option<Self>, Error> {
         let ints = attributes.iter().map(|attribute| match attribute {
             Self::Ints { values, .. } => Some(&values[..]),
@@ -105,7 +107,8 @@ impl Attribute {
         })
     }
 
-    /// Lists of one label each, without those that are the filler; lists stay as they are.
+    /// Returns lists of one label each, without the labels that equal the filler; lists stay as
+    /// they are.
     #[doc(alias = "convert_attr_to_ragged_")]
     pub fn to_lists(&self) -> Result<Ragged<i32>, Error> {
         match self {
@@ -137,7 +140,7 @@ impl From<Ragged<i32>> for Attribute {
     }
 }
 
-/// Attributes by name, in the order of the alphabet, and how the labels of the arcs are to be read.
+/// Attributes by name, in alphabetical order, and how the labels of the arcs are to be read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Attributes {
     by_name: BTreeMap<String, Attribute>,
@@ -145,12 +148,12 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// The attribute of that name.
+    /// Returns the attribute of that name.
     pub fn get(&self, name: &str) -> Option<&Attribute> {
         self.by_name.get(name)
     }
 
-    /// The attribute of that name, if it holds one whole number for each arc.
+    /// Returns the attribute of that name, if it holds one integer for each arc.
     pub fn ints(&self, name: &str) -> Option<&[i32]> {
         match self.by_name.get(name) {
             Some(Attribute::Ints { values, .. }) => Some(values),
@@ -158,7 +161,7 @@ impl Attributes {
         }
     }
 
-    /// The attribute of that name, if it holds a list for each arc.
+    /// Returns the attribute of that name, if it holds a list for each arc.
     pub fn lists(&self, name: &str) -> Option<&Ragged<i32>> {
         match self.by_name.get(name) {
             Some(Attribute::Lists(lists)) => Some(lists),
@@ -166,24 +169,24 @@ impl Attributes {
         }
     }
 
-    /// All of them.
+    /// Returns an iterator over all attributes.
     pub fn iter(&self) -> btree_map::Iter<'_, String, Attribute> {
         self.by_name.iter()
     }
 
-    /// How [decoding](crate::dense) reads the labels of the arcs.
+    /// Returns how [decoding](crate::dense) reads the labels of the arcs.
     #[inline]
     pub fn graph_labels(&self) -> GraphLabels {
         self.graph_labels
     }
 
-    /// With labels that are read so.
+    /// Sets how labels are read.
     pub(crate) fn with_graph_labels(self, graph_labels: GraphLabels) -> Self {
         Self { graph_labels, ..self }
     }
 
-    /// Whether an arc adds nothing to the attributes of an arc that comes from several, of which it
-    /// is one: [`Attribute::carry_ragged`] gives the same without it.
+    /// Returns `true` if an arc adds nothing to the attributes of an arc that comes from several,
+    /// including this one: [`Attribute::carry_ragged`] gives the same result without it.
     pub(crate) fn is_neutral(&self, arc: usize) -> bool {
         self.by_name.values().all(|attribute| match attribute {
             Attribute::Ints { values, filler } => values[arc] == *filler,
@@ -192,22 +195,22 @@ impl Attributes {
         })
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no attributes.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
 
-    /// Takes one in, in place of what had its name.
+    /// Inserts an attribute; one of the same name is replaced.
     pub(crate) fn insert(&mut self, name: &str, attribute: Attribute) {
         self.by_name.insert(name.to_owned(), attribute);
     }
 
-    /// Takes one out.
+    /// Removes an attribute.
     pub(crate) fn remove(&mut self, name: &str) -> Option<Attribute> {
         self.by_name.remove(name)
     }
 
-    /// [`Attribute::carry`] of all.
+    /// Applies [`Attribute::carry`] to all attributes.
     ///
     /// # Errors
     /// If the map names an arc that is not there.
@@ -215,7 +218,7 @@ impl Attributes {
         self.each(|attribute| attribute.carry(arc_map))
     }
 
-    /// [`Attribute::carry_ragged`] of all.
+    /// Applies [`Attribute::carry_ragged`] to all attributes.
     ///
     /// # Errors
     /// If the map names an arc that is not there.
@@ -223,7 +226,7 @@ impl Attributes {
         self.each(|attribute| attribute.carry_ragged(arc_map))
     }
 
-    /// The concatenated attributes: those that all have, and of one kind. O(entries).
+    /// Returns the concatenated attributes: the ones that all have, and of one kind. O(entries).
     ///
     /// # Errors
     /// [`Error::Attribute`] if labels are read in both ways.

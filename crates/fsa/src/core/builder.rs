@@ -1,4 +1,4 @@
-//! Algorithms work on one FSA at a time; this runs them over all, and concatenates the results.
+//! Runs algorithms, which work on one FSA at a time, over all FSAs, and concatenates the results.
 
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
@@ -11,7 +11,7 @@ use crate::support::ids::id;
 use crate::support::slots::{Slot, SlotVec};
 use crate::support::threads::for_each_job;
 
-/// Builds an FSA state by state: the arcs, and where those of each state end.
+/// Builds an FSA state by state: the arcs, and the end of each state's arcs.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct SortedFsaBuilder {
     /// For each state, the number of arcs up to its last one.
@@ -21,7 +21,7 @@ pub(crate) struct SortedFsaBuilder {
 }
 
 impl SortedFsaBuilder {
-    /// Room for that many states and arcs.
+    /// Allocates memory for that many states and arcs.
     pub(crate) fn with_capacity(states: usize, arcs: usize) -> Self {
         Self { ends: Vec::with_capacity(states), arcs: Vec::with_capacity(arcs) }
     }
@@ -32,7 +32,8 @@ impl SortedFsaBuilder {
         self.ends.push(self.arcs.len());
     }
 
-    /// Where the arcs of each state begin, and where the last ones end, as an [`FsaView`] has them.
+    /// Returns the offset at which the arcs of each state begin, and the total, as an [`FsaView`]
+    /// has them.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -44,12 +45,12 @@ impl SortedFsaBuilder {
         Ok(splits)
     }
 
-    /// How many states and arcs there are.
+    /// Returns the number of states and arcs.
     fn size(&self) -> Size {
         Size { states: self.ends.len(), arcs: self.arcs.len() }
     }
 
-    /// The parts as one vector. They must be valid FSAs.
+    /// Concatenates the parts into one vector. They must be valid FSAs.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -58,28 +59,28 @@ impl SortedFsaBuilder {
     }
 }
 
-/// For each arc of a part the arc that it comes from, or -1.
+/// For each arc of a part, the arc that it comes from, or -1.
 pub(crate) struct ArcMap {
-    /// They count within the FSA that the part is made of.
+    /// Arcs of the FSA from which the part is made, counted within that FSA.
     map: Vec<i32>,
-    /// The first arc of that FSA among those of all.
+    /// Index of the first arc of that FSA among the arcs of all.
     first_arc: i32,
 }
 
 impl ArcMap {
-    /// A map to the arcs of `fsa`.
+    /// Creates a map to the arcs of `fsa`.
     pub(crate) fn new(fsa: FsaView<'_>, map: Vec<i32>) -> Self {
         Self { map, first_arc: id(fsa.first_arc()) }
     }
 
-    /// The same, counted among the arcs of all.
+    /// Returns the same map, counted among the arcs of all FSAs.
     fn of_all(&self) -> impl ExactSizeIterator<Item = i32> {
         self.map.iter().map(|&arc| if arc < 0 { arc } else { arc + self.first_arc })
     }
 }
 
-/// The parts as one vector, and with it one arc map for each that each part has. They must be valid
-/// FSAs.
+/// Concatenates the parts into one vector, with one arc map for each map of a part. They must be
+/// valid FSAs.
 ///
 /// # Errors
 /// [`Error::TooLarge`].
@@ -104,8 +105,8 @@ pub(crate) fn assemble<const N: usize>(
     }
 }
 
-/// Writes a part behind others, with its arc maps. What is copied goes at once, in the processor
-/// that has just read it.
+/// Writes a part behind others, with its arc maps. The part is freed at once, by the thread that
+/// has just read it.
 fn copy<const N: usize>((builder, maps): (SortedFsaBuilder, [ArcMap; N]), mut place: FsaSlot<'_, N>) {
     let first = place.first_arc;
     place.splits.extend(builder.ends.iter().map(|end| id(first + end)));
@@ -116,11 +117,11 @@ fn copy<const N: usize>((builder, maps): (SortedFsaBuilder, [ArcMap; N]), mut pl
     }
 }
 
-/// What `run` makes of each job, as one vector with its arc maps; on several threads where
-/// `num_arcs` to go through are worth it.
+/// Runs `run` on each job and returns the results as one vector with its arc maps. Several threads
+/// are used if going through `num_arcs` is worth it.
 ///
 /// # Errors
-/// That of the first job that has one; [`Error::TooLarge`].
+/// The error of the first job that has one; [`Error::TooLarge`].
 pub(crate) fn make_each<J: Send, const N: usize>(
     num_arcs: usize,
     jobs: impl ExactSizeIterator<Item = J>,
@@ -129,12 +130,12 @@ pub(crate) fn make_each<J: Send, const N: usize>(
     assemble(for_each_job(num_arcs, jobs, run)?)
 }
 
-/// Lists of arcs that the arcs of an FSA come from, one after another.
+/// Lists of arcs from which the arcs of an FSA come, one after another.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lists {
-    /// Where each begins, and the last one ends.
+    /// Offset at which each list begins, and the end of the last one.
     pub(crate) splits: Vec<i32>,
-    /// They count among the arcs of all FSAs.
+    /// Arcs, counted among the arcs of all FSAs.
     pub(crate) arcs: Vec<i32>,
 }
 
@@ -145,7 +146,7 @@ impl Default for Lists {
 }
 
 impl Lists {
-    /// No list yet, with room for so many of one entry each.
+    /// Creates no list, with memory for so many lists of one entry each.
     pub(crate) fn with_capacity(lists: usize) -> Self {
         let mut splits = Vec::with_capacity(lists + 1);
         splits.push(0);
@@ -156,7 +157,8 @@ impl Lists {
         Ok(Ragged::new(RaggedShape::new([RowSplits::new(self.splits)?])?, self.arcs)?)
     }
 
-    /// The lists of all FSAs as one arc map; those of a single one are not copied.
+    /// Concatenates the lists of all FSAs into one arc map; the lists of a single FSA are not
+    /// copied.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -178,12 +180,12 @@ impl Lists {
 pub(crate) struct ListSlots {
     splits: SlotVec<i32>,
     arcs: SlotVec<i32>,
-    /// For each FSA, how many entries the lists before its own have.
+    /// For each FSA, the number of entries in the lists before its own.
     firsts: Vec<i32>,
 }
 
 impl ListSlots {
-    /// For FSAs with so many lists, and so many entries in all of them.
+    /// Creates slots for FSAs with so many lists, and so many entries in all of them.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -199,7 +201,7 @@ impl ListSlots {
         Ok(Self { splits, arcs: SlotVec::new(sizes.map(|(_, entries)| entries)), firsts })
     }
 
-    /// The slot of each FSA.
+    /// Returns the slot of each FSA.
     pub(crate) fn each(&mut self) -> impl ExactSizeIterator<Item = ListSlot<'_>> + Send {
         let mut splits = self.splits.each();
         splits.next().into_iter().for_each(|mut first| first.push(0));
@@ -207,7 +209,7 @@ impl ListSlots {
         slots.map(|((&first, splits), arcs)| ListSlot { first, splits, arcs })
     }
 
-    /// The arc map.
+    /// Returns the arc map.
     ///
     /// # Errors
     /// None, if the slots are full.
@@ -216,7 +218,7 @@ impl ListSlots {
     }
 }
 
-/// Where the lists of one FSA are written.
+/// Slot into which the lists of one FSA are written.
 pub(crate) struct ListSlot<'a> {
     first: i32,
     splits: Slot<'a, i32>,
@@ -224,7 +226,7 @@ pub(crate) struct ListSlot<'a> {
 }
 
 impl ListSlot<'_> {
-    /// The next entries of a list.
+    /// Appends entries to a list.
     #[inline(always)]
     pub(crate) fn extend(&mut self, arcs: &[i32]) {
         self.arcs.extend(arcs.iter().copied());
@@ -236,26 +238,26 @@ impl ListSlot<'_> {
         self.splits.push(self.first + id(self.arcs.len()));
     }
 
-    /// All lists at once.
+    /// Appends all lists at once.
     fn copy(&mut self, lists: &Lists) {
         self.splits.extend(lists.splits[1..].iter().map(|split| self.first + split));
         self.extend(&lists.arcs);
     }
 }
 
-/// To copy what belongs to an arc takes so much less time than to find it.
+/// Copying the data of an arc is faster by this factor than finding it.
 const COPY: usize = 16;
 
-/// How large an FSA is going to be.
+/// Size that an FSA is going to have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) states: usize,
     pub(crate) arcs: usize,
 }
 
-/// Where one FSA of several is written, with its arc maps, which count among all arcs.
+/// Slot into which one FSA of several is written, with its arc maps, which count among all arcs.
 pub(crate) struct FsaSlot<'a, const N: usize> {
-    /// The number of arcs of the FSAs before.
+    /// Number of arcs of the FSAs before.
     first_arc: usize,
     splits: Slot<'a, i32>,
     arcs: Slot<'a, Arc>,
@@ -263,13 +265,13 @@ pub(crate) struct FsaSlot<'a, const N: usize> {
 }
 
 impl<const N: usize> FsaSlot<'_, N> {
-    /// The next arc, and the arcs that it comes from.
+    /// Appends an arc, and the arcs that it comes from.
     #[inline(always)]
     pub(crate) fn push(&mut self, arc: Arc, from: [i32; N]) {
         self.push_if(true, arc, from);
     }
 
-    /// The next arc, if `keep`; the processor needs not guess whether.
+    /// Appends an arc, if `keep`, without a branch.
     #[inline(always)]
     pub(crate) fn push_if(&mut self, keep: bool, arc: Arc, from: [i32; N]) {
         self.arcs.push_if(keep, arc);
@@ -282,7 +284,7 @@ impl<const N: usize> FsaSlot<'_, N> {
         self.splits.push(id(self.next_arc()));
     }
 
-    /// The place of the next arc among all.
+    /// Returns the index of the next arc among all arcs.
     #[inline(always)]
     pub(crate) fn next_arc(&self) -> usize {
         self.first_arc + self.arcs.len()
@@ -290,7 +292,7 @@ impl<const N: usize> FsaSlot<'_, N> {
 }
 
 impl FsaSlot<'_, 1> {
-    /// An FSA as it is.
+    /// Copies an FSA as it is.
     fn copy(&mut self, fsa: FsaView<'_>) {
         self.splits.extend((0..fsa.num_states()).map(|state| id(self.first_arc + fsa.arc_range(state).end)));
         self.arcs.extend(fsa.arcs().iter().copied());
@@ -298,11 +300,11 @@ impl FsaSlot<'_, 1> {
     }
 }
 
-/// What `write` makes of the plans, in the slot of each, which has this size; on several threads
-/// where `num_arcs` to go through are worth it.
+/// Runs `write` on each plan, with its slot of the given size. Several threads are used if going
+/// through `num_arcs` is worth it.
 ///
 /// # Errors
-/// [`Error::TooLarge`]; that of the first plan that has one.
+/// [`Error::TooLarge`]; the error of the first plan that has one.
 pub(crate) fn write_each<P: Send, const N: usize>(
     num_arcs: usize,
     sizes: Vec<Size>,
@@ -315,7 +317,7 @@ pub(crate) fn write_each<P: Send, const N: usize>(
     output.finish()
 }
 
-/// Builds concatenated FSAs and their arc maps, with a slot for each.
+/// Builds concatenated FSAs and their arc maps, with a slot for each FSA.
 struct Output<const N: usize> {
     sizes: Vec<Size>,
     state_splits: RowSplits,
@@ -325,7 +327,7 @@ struct Output<const N: usize> {
 }
 
 impl<const N: usize> Output<N> {
-    /// For FSAs of these sizes.
+    /// Allocates memory for FSAs of these sizes.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -340,7 +342,7 @@ impl<const N: usize> Output<N> {
         })
     }
 
-    /// The place of each FSA.
+    /// Returns the slot of each FSA.
     fn places(&mut self) -> impl ExactSizeIterator<Item = FsaSlot<'_, N>> + Send {
         let Self { sizes, splits, arcs, maps, .. } = self;
         let mut splits = splits.each();
@@ -354,17 +356,17 @@ impl<const N: usize> Output<N> {
         })
     }
 
-    /// The FSAs and their arc maps.
+    /// Returns the FSAs and their arc maps.
     ///
     /// # Errors
-    /// None, if all places are full.
+    /// None, if all slots are full.
     fn finish(self) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
         let Self { state_splits, splits, arcs, maps, .. } = self;
         Ok((concatenated(state_splits, splits.finish(), arcs.finish())?, maps.map(SlotVec::finish)))
     }
 }
 
-/// The splits of the states of FSAs.
+/// Returns the row splits of the states of FSAs.
 ///
 /// # Errors
 /// [`Error::TooLarge`], also if the arcs are too many.
@@ -385,7 +387,7 @@ fn concatenated(state_splits: RowSplits, arc_splits: Vec<i32>, arcs: Vec<Arc>) -
     Ok(FsaVec::trusted(Ragged::new(shape, arcs)?))
 }
 
-/// The FSAs that `run` makes of each, with whatever else it makes.
+/// Runs `run` on each FSA and returns the FSAs that it makes, with its other results.
 pub(crate) fn map_fsas<T: Send>(
     fsas: &FsaVec,
     run: impl Fn(usize, FsaView<'_>) -> Result<(SortedFsaBuilder, T), Error> + Sync,
@@ -395,8 +397,8 @@ pub(crate) fn map_fsas<T: Send>(
     Ok((assemble(parts)?.0, rest))
 }
 
-/// [`map_fsas`] for algorithms that map arcs to arcs: `run` gives for each arc the arc of its FSA
-/// that it comes from or -1, and all of them come back as one arc map.
+/// [`map_fsas`] for algorithms that map arcs to arcs: `run` returns for each arc the arc of its FSA
+/// that it comes from, or -1. All of them are returned as one arc map.
 pub(crate) fn map_arcs(
     fsas: &FsaVec,
     run: impl Fn(usize, FsaView<'_>) -> Result<(SortedFsaBuilder, Vec<i32>), Error> + Sync,
@@ -407,9 +409,9 @@ pub(crate) fn map_arcs(
 }
 
 /// For algorithms that know the size of each FSA before they write it, and may find nothing to do:
-/// `plan` gives `None` for an FSA that stays as it is, else the size and what `write` needs. The
-/// arc map that `write` gives counts among the arcs of all FSAs. If all stay, the very same FSAs
-/// come back.
+/// `plan` returns `None` for an FSA that stays as it is, else the size and the input of `write`.
+/// The arc map that `write` returns counts among the arcs of all FSAs. If all FSAs stay, the input
+/// itself is returned.
 pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     fsas: &F,
     plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Sync,
@@ -434,12 +436,13 @@ pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     Ok((fsas.same_kind(made), map))
 }
 
-/// The arc map of `len` arcs that each come from themselves; they are places of arcs, which fit.
+/// Returns the arc map of `len` arcs that each come from themselves; `len` is a number of arcs,
+/// which fits.
 pub(crate) fn identity(len: usize) -> Vec<i32> {
     (0..).take(len).collect()
 }
 
-/// All vectors as one; a single one is not copied.
+/// Concatenates vectors; a single one is not copied.
 pub(crate) fn flatten<T: Clone>(mut vectors: Vec<Vec<T>>) -> Vec<T> {
     if vectors.len() == 1 { vectors.swap_remove(0) } else { vectors.concat() }
 }

@@ -1,8 +1,8 @@
-//! Which class of a network the label of a decoding graph stands for.
+//! Mapping from the labels of a decoding graph to the classes of a network.
 
 use crate::core::arc::EPSILON;
 
-/// How the labels of a decoding graph are to be read, which each [`Graph`](crate::Graph) says
+/// Reading of the labels of a decoding graph, which each [`Graph`](crate::Graph) stores
 /// ([`Graph::graph_labels`](crate::Graph::graph_labels)). In both ways -1 ends an utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -10,13 +10,13 @@ pub enum GraphLabels {
     /// k2's: a label is a class, 0 (blank) among them, and there are no epsilons.
     #[default]
     Class,
-    /// OpenFst's and Kaldi's: 0 is epsilon, a label above 0 is a class + 1. So read are graphs of
-    /// OpenFst's files.
+    /// OpenFst's and Kaldi's: 0 is epsilon, a label above 0 is a class + 1. Graphs of OpenFst's
+    /// files are read so.
     ClassPlusOne,
 }
 
 impl GraphLabels {
-    /// The class that a label takes; none for epsilon and for the label of final arcs.
+    /// Returns the class that a label takes; `None` for epsilon and for the label of final arcs.
     ///
     /// ```
     /// use fsa::GraphLabels::{Class, ClassPlusOne};
@@ -29,13 +29,13 @@ impl GraphLabels {
         usize::try_from(label.saturating_sub(self.label_of(0))).ok()
     }
 
-    /// Whether an arc with this label takes no frame and goes on.
+    /// Returns `true` if an arc with this label takes no frame.
     #[inline]
     pub fn is_epsilon(self, label: i32) -> bool {
         self == Self::ClassPlusOne && label == EPSILON
     }
 
-    /// The label that takes a class.
+    /// Returns the label that takes a class.
     #[inline]
     pub fn label_of(self, class: i32) -> i32 {
         match self {

@@ -5,10 +5,10 @@ use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::threads::{for_each_job, split};
 
-/// `run` on each FSA, on several threads where it pays; the results are in the order of the FSAs.
+/// Runs `run` on each FSA, on several threads if it pays; the results are in the order of the FSAs.
 ///
 /// # Errors
-/// That of the first FSA that has one.
+/// The error of the first FSA that has one.
 pub(crate) fn for_each<T: Send>(
     fsas: &FsaVec,
     run: impl Fn(usize, FsaView<'_>) -> Result<T, Error> + Sync,
@@ -16,10 +16,11 @@ pub(crate) fn for_each<T: Send>(
     for_each_job(fsas.num_arcs(), fsas.iter(), run)
 }
 
-/// [`for_each`] where each FSA has something of its own to write to, such as a part of the output.
+/// [`for_each`] in which each FSA has something of its own to write to, such as a part of the
+/// output.
 ///
 /// # Errors
-/// That of the first FSA that has one.
+/// The error of the first FSA that has one.
 pub(crate) fn for_each_with<P: Send, T: Send>(
     fsas: &FsaVec,
     own: Vec<P>,
@@ -29,12 +30,12 @@ pub(crate) fn for_each_with<P: Send, T: Send>(
     for_each_job(fsas.num_arcs(), fsas.iter().zip(own), |i, (fsa, own)| run(i, fsa, own))
 }
 
-/// One entry for each state, as the parts of the FSAs.
+/// Splits entries, one for each state, into the parts of the FSAs.
 pub(crate) fn by_states<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a mut [T]> {
     split(entries, fsas.iter().map(|fsa| fsa.num_states()))
 }
 
-/// One entry for each arc, as the parts of the FSAs.
+/// Splits entries, one for each arc, into the parts of the FSAs.
 pub(crate) fn by_arcs<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a mut [T]> {
     split(entries, fsas.iter().map(|fsa| fsa.arcs().len()))
 }

@@ -11,28 +11,28 @@ pub(crate) struct Entering<'a> {
 }
 
 impl<'a> Entering<'a> {
-    /// O(states + arcs).
+    /// Groups the arcs. O(states + arcs).
     pub(crate) fn new(num_states: usize, arcs: &'a [Arc]) -> Self {
         Self { arcs, by_dest: Adjacency::new(num_states, arcs.iter().map(|arc| arc.states().1)) }
     }
 
-    /// The arcs of an FSA.
+    /// Groups the arcs of an FSA.
     pub(crate) fn of_view(view: FsaView<'a>) -> Self {
         Self::new(view.num_states(), view.arcs())
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     pub(crate) fn num_states(&self) -> usize {
         self.by_dest.num_keys()
     }
 
-    /// All arcs.
+    /// Returns all arcs.
     #[inline]
     pub(crate) fn arcs(&self) -> &'a [Arc] {
         self.arcs
     }
 
-    /// The arcs that enter a state, as indexes of [`arcs`](Self::arcs).
+    /// Returns the arcs that enter a state, as indexes of [`arcs`](Self::arcs).
     #[inline]
     pub(crate) fn of(&self, state: usize) -> &[u32] {
         self.by_dest.row(state)

@@ -23,7 +23,7 @@ use crate::support::threads::{self, split};
 /// ```
 ///
 /// State 0 is the start, the last state the final one. An FSA has no state at all (it accepts
-/// nothing), or two or more. What does not fit is refused when it is made, so that algorithms need
+/// nothing), or two or more. Invalid FSAs are refused when they are made, so that algorithms need
 /// no checks. A clone counts references.
 ///
 /// ```
@@ -42,8 +42,8 @@ pub struct FsaVec {
     topology: Shared<Topology>,
 }
 
-/// What the arcs without their scores tell; made on first use and kept, also by copies with other
-/// scores.
+/// Results that depend on the arcs without their scores; made on first use and kept, also by copies
+/// with other scores.
 #[derive(Debug, Default)]
 struct Topology {
     properties: OnceLock<Properties>,
@@ -55,7 +55,7 @@ impl FsaVec {
     /// Checks arcs with the axes `[fsa][state][arc]` and takes them. O(states + arcs).
     ///
     /// # Errors
-    /// [`Error::Axes`], and what else [`Error`] says of single arcs and states.
+    /// [`Error::Axes`], and the errors of single arcs and states in [`Error`].
     pub fn new(arcs: Ragged<Arc>) -> Result<Self, Error> {
         if arcs.num_axes() != 3 {
             return Err(Error::Axes { what: Quantity::FsaVec, expected: 3, found: arcs.num_axes() });
@@ -65,14 +65,14 @@ impl FsaVec {
         Ok(made)
     }
 
-    /// For arcs that this crate made right.
+    /// Creates FSAs from arcs of this crate, which are valid.
     pub(crate) fn trusted(arcs: Ragged<Arc>) -> Self {
         let made = Self { arcs, topology: Shared::default() };
         debug_assert_eq!(made.iter().enumerate().try_for_each(|(i, fsa)| check_but_scores(i, fsa)), Ok(()));
         made
     }
 
-    /// No FSAs.
+    /// Returns no FSAs.
     pub fn empty() -> Self {
         let none = RowSplits::new(vec![0]).and_then(|none| RaggedShape::new([none.clone(), none]));
         Self::trusted(none.and_then(|none| Ragged::new(none, vec![])).expect("no lists are lists"))
@@ -104,18 +104,18 @@ impl FsaVec {
         }
     }
 
-    /// The FSAs named by `indexes`, in any order and as often as named, with the arc map. O(states +
-    /// arcs of the result).
+    /// Returns the FSAs given by `indexes`, in any order and as often as they are given, with the
+    /// arc map. O(states + arcs of the result).
     ///
     /// # Errors
-    /// If an index is not that of an FSA; -1 gives an FSA without states.
+    /// If an index is not the index of an FSA; -1 gives an FSA without states.
     #[doc(alias = "index_fsa")]
     pub fn index(&self, indexes: &[i32]) -> Result<(Self, Vec<i32>), Error> {
         let (arcs, map) = self.arcs.index(0, indexes)?;
         Ok((Self::trusted(arcs), map))
     }
 
-    /// FSA `i` on its own.
+    /// Returns FSA `i` on its own.
     ///
     /// # Errors
     /// If there is none.
@@ -124,44 +124,44 @@ impl FsaVec {
         if self.num_fsas() == 1 && i == 0 { Ok(Fsa(self.clone())) } else { Ok(Fsa(self.index(&indexes)?.0)) }
     }
 
-    /// How many FSAs there are.
+    /// Returns the number of FSAs.
     #[inline]
     #[doc(alias = "dim0")]
     pub fn num_fsas(&self) -> usize {
         self.arcs.dim0()
     }
 
-    /// How many states all FSAs have together.
+    /// Returns the number of states of all FSAs together.
     #[inline]
     pub fn num_states(&self) -> usize {
         self.shape().tot_size(1)
     }
 
-    /// How many arcs all FSAs have together.
+    /// Returns the number of arcs of all FSAs together.
     #[inline]
     pub fn num_arcs(&self) -> usize {
         self.arcs.num_elements()
     }
 
-    /// The lists `[fsa][state][arc]`.
+    /// Returns the shape `[fsa][state][arc]`.
     #[inline]
     pub fn shape(&self) -> &RaggedShape {
         self.arcs.shape()
     }
 
-    /// The arcs as a ragged tensor.
+    /// Returns the arcs as a ragged tensor.
     #[inline]
     pub fn as_ragged(&self) -> &Ragged<Arc> {
         &self.arcs
     }
 
-    /// All arcs of all FSAs.
+    /// Returns all arcs of all FSAs.
     #[inline]
     pub fn arcs(&self) -> &[Arc] {
         self.arcs.values()
     }
 
-    /// FSA `i`, borrowed.
+    /// Returns FSA `i`, borrowed.
     ///
     /// # Panics
     /// If there is none, as indexing a slice does.
@@ -171,12 +171,12 @@ impl FsaVec {
         FsaView::new(&splits[states.start..=states.end], self.arcs())
     }
 
-    /// The FSAs, borrowed, one after another.
+    /// Returns an iterator over the FSAs, borrowed.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = FsaView<'_>> + Clone {
         (0..self.num_fsas()).map(|i| self.fsa(i))
     }
 
-    /// The properties that all FSAs have. O(states + arcs) at first, then kept.
+    /// Returns the properties that all FSAs have. O(states + arcs) at first, then kept.
     #[doc(alias = "GetFsaVecBasicProperties")]
     pub fn properties(&self) -> Properties {
         *self
@@ -185,8 +185,8 @@ impl FsaVec {
             .get_or_init(|| self.properties_of_each().into_iter().fold(Properties::ALL, |all, one| all & one))
     }
 
-    /// Whether all have [`Properties::ARC_SORTED`], found out without the other properties. O(arcs)
-    /// at first, then kept.
+    /// Returns `true` if all have [`Properties::ARC_SORTED`], without finding the other properties.
+    /// O(arcs) at first, then kept.
     pub(crate) fn is_arc_sorted(&self) -> bool {
         *self.topology.arc_sorted.get_or_init(|| match self.topology.properties.get() {
             Some(properties) => properties.contains(Properties::ARC_SORTED),
@@ -198,13 +198,13 @@ impl FsaVec {
         })
     }
 
-    /// The properties of each FSA. O(states + arcs).
+    /// Returns the properties of each FSA. O(states + arcs).
     pub fn properties_of_each(&self) -> Vec<Properties> {
         let each = threads::for_each_job(self.num_arcs(), self.iter(), |_, fsa| Ok(Properties::of(fsa)));
         each.expect("nothing that can fail")
     }
 
-    /// The arcs that enter each state, as `[fsa][state][entering arc]`: places in
+    /// Returns the arcs that enter each state, as `[fsa][state][entering arc]`: indexes of
     /// [`arcs`](Self::arcs), in rising order for each state. O(states + arcs) at first, then kept,
     /// also by copies with other scores.
     #[doc(alias = "GetIncomingArcs")]
@@ -212,20 +212,20 @@ impl FsaVec {
         self.topology.entering.get_or_init(|| entering_arcs(self).expect("as many arcs as leave states"))
     }
 
-    /// The scores of all arcs.
+    /// Returns the scores of all arcs.
     pub fn scores(&self) -> Vec<f32> {
         self.arcs().iter().map(|arc| arc.score).collect()
     }
 
-    /// The labels of all arcs.
+    /// Returns the labels of all arcs.
     pub fn labels(&self) -> Vec<i32> {
         self.arcs().iter().map(|arc| arc.label).collect()
     }
 
-    /// The same FSAs with other scores. What was found out about states and labels is kept.
+    /// Returns the same FSAs with other scores. Results about states and labels are kept.
     ///
     /// # Errors
-    /// [`Error::Size`] if there is not one for each arc; [`Error::Score`].
+    /// [`Error::Size`] if there is not one score for each arc; [`Error::Score`].
     pub fn with_scores(&self, scores: &[f32]) -> Result<Self, Error> {
         Error::same_size(Quantity::Scores, self.num_arcs(), scores.len())?;
         let arcs: Vec<_> = self.arcs().iter().zip(scores).map(|(&arc, &score)| Arc { score, ..arc }).collect();
@@ -233,7 +233,7 @@ impl FsaVec {
         Ok(Self { arcs: self.arcs.with_values(arcs)?, topology: Shared::clone(&self.topology) })
     }
 
-    /// The very same memory.
+    /// Returns `true` if both share the same memory.
     #[inline]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.arcs.ptr_eq(&other.arcs)
@@ -246,7 +246,8 @@ impl PartialEq for FsaVec {
     }
 }
 
-/// A counting sort by the state entered, which leaves the arcs of a state in rising order.
+/// Sorts by the state entered with a counting sort, which leaves the arcs of a state in rising
+/// order.
 fn entering_arcs(fsas: &FsaVec) -> Result<Ragged<i32>, Error> {
     let mut ends = memory::zeros(fsas.num_states() + 1);
     let mut entering = memory::zeros(fsas.num_arcs());
@@ -257,8 +258,8 @@ fn entering_arcs(fsas: &FsaVec) -> Result<Ragged<i32>, Error> {
         for arc in fsa.arcs() {
             ends[arc.states().1] += 1;
         }
-        // First where the arcs of a state begin, then where the next one goes, and so in the end
-        // where they end. As many enter the states of an FSA as leave them.
+        // First the begin of a state's arcs, then the place of its next arc, and so in the end
+        // their end. As many arcs enter the states of an FSA as leave them.
         let first = id(fsa.first_arc());
         let mut next = first;
         for end in ends.iter_mut() {
@@ -293,7 +294,7 @@ impl Fsa {
     /// Checks arcs with the axes `[state][arc]` and takes them. O(states + arcs).
     ///
     /// # Errors
-    /// [`Error::Axes`], and what else [`Error`] says of single arcs and states.
+    /// [`Error::Axes`], and the errors of single arcs and states in [`Error`].
     pub fn new(arcs: Ragged<Arc>) -> Result<Self, Error> {
         if arcs.num_axes() != 2 {
             return Err(Error::Axes { what: Quantity::Fsa, expected: 2, found: arcs.num_axes() });
@@ -301,12 +302,12 @@ impl Fsa {
         FsaVec::new(arcs.unsqueeze(0)?).map(Self)
     }
 
-    /// An FSA of `num_states` states; the arcs stand in the order of the states that they leave
-    /// ([`FsaBuilder`](crate::FsaBuilder) takes any order). O(states + arcs).
+    /// Creates an FSA of `num_states` states; the arcs stand in the order of the states that they
+    /// leave ([`FsaBuilder`](crate::FsaBuilder) takes any order). O(states + arcs).
     ///
     /// # Errors
     /// [`Error::UnsortedArcs`] if they do not, [`Error::Ragged`] for a state that does not exist,
-    /// and what else [`Error`] says of single arcs and states.
+    /// and the errors of single arcs and states in [`Error`].
     pub fn from_arcs(num_states: usize, arcs: impl Into<Buffer<Arc>>) -> Result<Self, Error> {
         let arcs = arcs.into();
         if let Some(at) = arcs.windows(2).position(|pair| pair[0].src_state > pair[1].src_state) {
@@ -318,57 +319,57 @@ impl Fsa {
         Self::new(Ragged::new(RaggedShape::new([splits])?, arcs)?)
     }
 
-    /// No states: it accepts nothing.
+    /// Returns an FSA without states, which accepts nothing.
     pub fn empty() -> Self {
         Self::from_arcs(0, vec![]).expect("no states are valid")
     }
 
-    /// The one FSA of a vector that this crate made.
+    /// Returns the one FSA of a vector that this crate made.
     pub(crate) fn single(vec: FsaVec) -> Self {
         debug_assert_eq!(vec.num_fsas(), 1);
         Self(vec)
     }
 
-    /// The FSA, borrowed.
+    /// Returns the FSA, borrowed.
     #[inline]
     pub fn view(&self) -> FsaView<'_> {
         self.0.fsa(0)
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     #[inline]
     pub fn num_states(&self) -> usize {
         self.0.num_states()
     }
 
-    /// How many arcs there are.
+    /// Returns the number of arcs.
     #[inline]
     pub fn num_arcs(&self) -> usize {
         self.0.num_arcs()
     }
 
-    /// All arcs, in the order of the states that they leave.
+    /// Returns all arcs, in the order of the states that they leave.
     #[inline]
     pub fn arcs(&self) -> &[Arc] {
         self.0.arcs()
     }
 
-    /// The properties. O(states + arcs) at first, then kept.
+    /// Returns the properties. O(states + arcs) at first, then kept.
     pub fn properties(&self) -> Properties {
         self.0.properties()
     }
 
-    /// The scores of all arcs.
+    /// Returns the scores of all arcs.
     pub fn scores(&self) -> Vec<f32> {
         self.0.scores()
     }
 
-    /// The labels of all arcs.
+    /// Returns the labels of all arcs.
     pub fn labels(&self) -> Vec<i32> {
         self.0.labels()
     }
 
-    /// The same FSA with other scores.
+    /// Returns the same FSA with other scores.
     ///
     /// # Errors
     /// As [`FsaVec::with_scores`].
@@ -376,46 +377,46 @@ impl Fsa {
         self.0.with_scores(scores).map(Self)
     }
 
-    /// A vector of this one FSA; nothing is copied.
+    /// Returns a vector of this one FSA; nothing is copied.
     #[inline]
     pub fn into_vec(self) -> FsaVec {
         self.0
     }
 }
 
-/// An FSA of arcs that are written as tuples.
+/// Creates an FSA of arcs that are written as tuples.
 #[cfg(test)]
 pub(crate) fn fsa<T: Copy + Into<Arc>>(num_states: usize, arcs: &[T]) -> Fsa {
     Fsa::from_arcs(num_states, arcs.iter().map(|&arc| arc.into()).collect::<Vec<_>>()).expect("a valid FSA")
 }
 
-/// An FSA or a vector of them, where that is known only when the program runs.
+/// An FSA or a vector of FSAs, if the kind is known only at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FsaOrVec {
-    /// One.
+    /// One FSA.
     Fsa(Fsa),
-    /// Any number of them.
+    /// Any number of FSAs.
     FsaVec(FsaVec),
 }
 
-/// What an algorithm takes that works on each FSA: [`Fsa`], [`FsaVec`] or [`FsaOrVec`]; it returns
-/// the same kind.
+/// Input of an algorithm that works on each FSA: [`Fsa`], [`FsaVec`] or [`FsaOrVec`]; the algorithm
+/// returns the same kind.
 pub trait Fsas: Clone + Into<FsaOrVec> + sealed::Sealed {
-    /// What an algorithm returns that takes this and a `B`: one FSA for two, a vector if either is
+    /// Output of an algorithm that takes this and a `B`: one FSA for two, a vector if either is
     /// one.
     type With<B: Fsas>: Fsas;
 
-    /// As a vector; nothing is copied.
+    /// Returns the FSAs as a vector; nothing is copied.
     fn as_fsa_vec(&self) -> &FsaVec;
 
-    /// Whether it is one FSA and no vector.
+    /// Returns `true` if it is one FSA and no vector.
     fn is_single(&self) -> bool;
 
-    /// `made` has as many FSAs as this has: it, as this kind.
+    /// Returns `made`, which has as many FSAs as this, as this kind.
     #[doc(hidden)]
     fn same_kind(&self, made: FsaVec) -> Self;
 
-    /// `made` of this and of `other`, as the kind that both together have.
+    /// Returns `made`, the result of this and `other`, as the kind that both together have.
     #[doc(hidden)]
     fn common_kind<B: Fsas>(&self, other: &B, made: FsaVec) -> Self::With<B>;
 }

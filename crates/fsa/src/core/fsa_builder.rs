@@ -33,7 +33,7 @@ pub struct FsaBuilder {
 }
 
 impl FsaBuilder {
-    /// No states yet.
+    /// Creates a builder without states.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -62,7 +62,8 @@ impl FsaBuilder {
         self.finals.push((state, score));
     }
 
-    /// The FSA. The arcs of a state keep their order, its arc into the final state is the last.
+    /// Builds the FSA. The arcs of a state keep their order, its arc into the final state is the
+    /// last.
     ///
     /// # Errors
     /// [`Error::NoState`] for an arc of a state that was not added; [`Error::FinalLabel`] for the
@@ -71,7 +72,7 @@ impl FsaBuilder {
         Ok(self.build_graph()?.into_parts().0)
     }
 
-    /// The transducer.
+    /// Builds the transducer.
     ///
     /// # Errors
     /// As [`build`](Self::build).

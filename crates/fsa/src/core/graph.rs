@@ -1,5 +1,4 @@
-//! FSAs together with what belongs to their arcs: transducers, lattices with words, graphs with
-//! anything.
+//! FSAs together with attributes of their arcs: transducers, lattices with words, and others.
 
 use ragged_core::Ragged;
 
@@ -14,8 +13,8 @@ pub const AUX_LABELS: &str = "aux_labels";
 /// FSAs and attributes of their arcs, as k2's Python class `Fsa` holds them: it is a transducer if
 /// it has [`AUX_LABELS`].
 ///
-/// The algorithms of this crate take and return FSAs with arc maps; [`carry`](Graph::carry) brings
-/// the attributes after them.
+/// The algorithms of this crate take and return FSAs with arc maps; [`carry`](Graph::carry) applies
+/// the arc map to the attributes.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -32,12 +31,12 @@ pub struct Graph<F> {
 }
 
 impl<F: Fsas> Graph<F> {
-    /// FSAs without attributes.
+    /// Creates a graph of FSAs without attributes.
     pub fn new(fsas: F) -> Self {
         Self { fsas, attributes: Attributes::default() }
     }
 
-    /// FSAs and attributes of as many arcs.
+    /// Creates a graph of FSAs and attributes of as many arcs.
     ///
     /// # Errors
     /// [`Error::Size`] if the numbers of arcs differ.
@@ -48,10 +47,10 @@ impl<F: Fsas> Graph<F> {
         Ok(Self { fsas, attributes })
     }
 
-    /// With one more attribute, or another in place of the one of that name.
+    /// Adds an attribute, or replaces the one of that name.
     ///
     /// # Errors
-    /// [`Error::Size`] if it has not one entry for each arc.
+    /// [`Error::Size`] if it does not have one entry for each arc.
     pub fn with(mut self, name: &str, attribute: impl Into<Attribute>) -> Result<Self, Error> {
         let attribute = attribute.into();
         Error::same_size(Quantity::AttributeEntries, self.fsas.as_fsa_vec().num_arcs(), attribute.num_arcs())?;
@@ -59,55 +58,55 @@ impl<F: Fsas> Graph<F> {
         Ok(self)
     }
 
-    /// With these output labels: a list of numbers, or of lists, with one entry for each arc.
+    /// Sets the output labels: a list of numbers, or of lists, with one entry for each arc.
     ///
     /// # Errors
-    /// [`Error::Size`] if it has not one entry for each arc.
+    /// [`Error::Size`] if it does not have one entry for each arc.
     pub fn with_aux_labels(self, aux_labels: impl Into<Attribute>) -> Result<Self, Error> {
         self.with(AUX_LABELS, aux_labels)
     }
 
-    /// Without an attribute.
+    /// Removes an attribute.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.attributes.remove(name);
         self
     }
 
-    /// The FSAs.
+    /// Returns the FSAs.
     #[inline]
     pub fn fsas(&self) -> &F {
         &self.fsas
     }
 
-    /// The attributes of the arcs.
+    /// Returns the attributes of the arcs.
     #[inline]
     pub fn attributes(&self) -> &Attributes {
         &self.attributes
     }
 
-    /// The output labels, if there is one for each arc.
+    /// Returns the output labels, if there is one for each arc.
     pub fn aux_labels(&self) -> Option<&[i32]> {
         self.attributes.ints(AUX_LABELS)
     }
 
-    /// How [decoding](crate::dense) reads the labels: [`GraphLabels::Class`] unless the graph comes
-    /// from one of OpenFst's files, in which 0 is epsilon, or was made otherwise. What is made of a
-    /// graph reads its labels as it does.
+    /// Returns how [decoding](crate::dense) reads the labels: [`GraphLabels::Class`] unless the
+    /// graph comes from one of OpenFst's files, in which 0 is epsilon, or was made otherwise.
+    /// Results that are made of a graph read labels as the graph does.
     #[inline]
     pub fn graph_labels(&self) -> GraphLabels {
         self.attributes.graph_labels()
     }
 
-    /// With labels that are read so; they stay as they are.
+    /// Sets how labels are read; the labels stay as they are.
     #[must_use]
     pub fn with_graph_labels(mut self, graph_labels: GraphLabels) -> Self {
         self.attributes = self.attributes.with_graph_labels(graph_labels);
         self
     }
 
-    /// One vector of all FSAs, single ones or those of vectors, with the attributes that all have,
-    /// and of one kind. O(states + arcs).
+    /// Concatenates the FSAs of all graphs, single ones or vectors, with the attributes that all
+    /// have, and of one kind. O(states + arcs).
     ///
     /// ```
     /// use fsa::Graph;
@@ -119,8 +118,7 @@ impl<F: Fsas> Graph<F> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooLarge`]; [`Error::Attribute`] if the labels of one are read otherwise than those of
-    /// another.
+    /// [`Error::TooLarge`]; [`Error::Attribute`] if the labels of two graphs are read differently.
     #[doc(alias = "create_fsa_vec")]
     pub fn cat(graphs: &[&Self]) -> Result<Graph<FsaVec>, Error> {
         let fsas: Vec<_> = graphs.iter().map(|graph| graph.fsas.as_fsa_vec()).collect();
@@ -128,12 +126,13 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(FsaVec::cat(&fsas)?, Attributes::cat(&attributes)?)
     }
 
-    /// Both parts.
+    /// Returns both parts.
     pub fn into_parts(self) -> (F, Attributes) {
         (self.fsas, self.attributes)
     }
 
-    /// The result of an algorithm on these FSAs, with the attributes that its arc map brings along.
+    /// Returns the result of an algorithm on these FSAs, with the attributes that its arc map
+    /// brings along.
     ///
     /// # Errors
     /// If the map does not fit.
@@ -141,7 +140,7 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, self.attributes.carry(&arc_map)?)
     }
 
-    /// The same for algorithms whose arcs each come from several.
+    /// Returns the same for algorithms whose arcs each come from several.
     ///
     /// # Errors
     /// If the map does not fit.

@@ -1,62 +1,63 @@
-//! How large a result may become.
+//! Limits for the size of results.
 
 use std::fs;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Limited, Operation};
 
-/// Limits for algorithms whose result, or whose work, can grow without bound: for each FSA of the
-/// result.
+/// Limits for algorithms whose result, or whose work, can grow without bound. They hold for each
+/// FSA of the result.
 ///
-/// Without a limit of bytes it is half of the memory that there is, [`Limits::half_of_memory`];
-/// without one of states, none.
+/// Without a limit of bytes the limit is half of the memory, [`Limits::half_of_memory`]; without a
+/// limit of states there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest number of bytes for states, arcs, arc maps and the work; what needs more is
-    /// refused, before it takes more.
+    /// The largest number of bytes for states, arcs, arc maps and the work; an operation that needs
+    /// more is refused, before it takes more.
     pub max_bytes: Option<usize>,
-    /// The largest number of states; what needs more is refused.
+    /// The largest number of states; an operation that needs more is refused.
     pub max_states: Option<usize>,
 }
 
 impl Limits {
-    /// With at most this number of bytes.
+    /// Sets the largest number of bytes.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: impl Into<Option<usize>>) -> Self {
         self.max_bytes = max_bytes.into();
         self
     }
 
-    /// With at most this number of states.
+    /// Sets the largest number of states.
     #[must_use]
     pub fn with_max_states(mut self, max_states: impl Into<Option<usize>>) -> Self {
         self.max_states = max_states.into();
         self
     }
 
-    /// Half of the memory of the machine, or of what the process may have of it by its control
-    /// group or its limit of address space, if that is less. 4 GiB where none of these is known.
+    /// Returns half of the memory of the machine, or of the memory that the process may have by its
+    /// control group or its limit of address space, if that is less. 4 GiB if none of these is
+    /// known.
     pub fn half_of_memory() -> usize {
         static HALF: OnceLock<usize> = OnceLock::new();
         *HALF.get_or_init(|| memory().map_or(UNKNOWN, |bytes| usize::try_from(bytes / 2).unwrap_or(usize::MAX)))
     }
 
-    /// The largest number of bytes.
+    /// Returns the largest number of bytes.
     #[inline]
     pub(crate) fn bytes(self) -> usize {
         self.max_bytes.unwrap_or_else(Self::half_of_memory)
     }
 
-    /// The largest number of states.
+    /// Returns the largest number of states.
     #[inline]
     pub(crate) fn states(self) -> usize {
         self.max_states.unwrap_or(usize::MAX)
     }
 
-    /// `bytes` and `states` are within the limits; the operation has made so many arcs.
+    /// Checks that `bytes` and `states` are within the limits; the operation has made so many arcs.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -73,8 +74,8 @@ impl Limits {
     }
 }
 
-/// The bytes of a list that has room for `more` elements. A list without that room grows to twice its
-/// size at least, which is more than it needs: limits are checked before it does.
+/// Returns the bytes of a list that has room for `more` elements. A list without that room grows to
+/// at least twice its size, which is more than it needs: limits are checked before it does.
 pub(crate) fn bytes_with<T>(list: &Vec<T>, more: usize) -> usize {
     let needed = list.len().saturating_add(more);
     let capacity = match list.capacity() {
@@ -84,10 +85,10 @@ pub(crate) fn bytes_with<T>(list: &Vec<T>, more: usize) -> usize {
     capacity.saturating_mul(size_of::<T>())
 }
 
-/// The limit where the size of memory is unknown: 4 GiB, or all that can be addressed.
+/// Limit if the size of memory is unknown: 4 GiB, or half of the address space.
 const UNKNOWN: usize = if usize::BITS > 32 { 1 << 32 } else { usize::MAX >> 1 };
 
-/// The least of what limits the memory of this process, in bytes.
+/// Returns the least of the limits of this process's memory, in bytes.
 fn memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let number = |path: &str| read(path).trim().parse().ok();
@@ -106,7 +107,7 @@ fn memory() -> Option<u64> {
     .min()
 }
 
-/// The number behind a name at the beginning of a line.
+/// Returns the number behind a name at the beginning of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?.parse().ok()
 }

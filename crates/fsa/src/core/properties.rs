@@ -1,4 +1,4 @@
-//! What can be told of an FSA by looking at each arc once.
+//! Properties of an FSA that one look at each arc finds.
 
 use std::fmt;
 use std::ops::BitAnd;
@@ -8,7 +8,7 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 use crate::core::arc::{Arc, EPSILON};
 use crate::core::view::FsaView;
 
-/// A set of properties as k2's bit field; of several FSAs, what holds of all.
+/// A set of properties as k2's bit field; for several FSAs, the properties that all have.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Properties};
@@ -22,7 +22,7 @@ use crate::core::view::FsaView;
 pub struct Properties(u32);
 
 impl Properties {
-    /// Start, final state and labels are as they must be. Always there: what is not valid cannot be
+    /// Start, final state and labels are as they must be. Always there: an invalid FSA cannot be
     /// made.
     pub const VALID: Self = Self(1);
     /// There are arcs.
@@ -37,11 +37,11 @@ impl Properties {
     pub const ARC_SORTED_AND_DETERMINISTIC: Self = Self(32);
     /// No arc has label 0.
     pub const EPSILON_FREE: Self = Self(64);
-    /// Each state but the start is entered by another one.
+    /// Each state but the start is entered from another state.
     pub const MAYBE_ACCESSIBLE: Self = Self(128);
-    /// Each state but the final one is left for another one.
+    /// Each state but the final one is left for another state.
     pub const MAYBE_COACCESSIBLE: Self = Self(256);
-    /// All of them.
+    /// All properties.
     pub const ALL: Self = Self(511);
 
     const NAMES: [&'static str; 9] = [
@@ -56,13 +56,13 @@ impl Properties {
         "MaybeCoaccessible",
     ];
 
-    /// The numbers of k2.
+    /// Returns the bits, as k2 numbers them.
     #[inline]
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// Whether all of `others` hold.
+    /// Returns `true` if all of `others` hold.
     #[inline]
     pub const fn contains(self, others: Self) -> bool {
         self.0 & others.0 == others.0
@@ -72,7 +72,7 @@ impl Properties {
         Self(self.0 & !others.0)
     }
 
-    /// Each property of the set with k2's name, from the lowest bit.
+    /// Returns each property of the set with k2's name, from the lowest bit.
     ///
     /// ```
     /// use fsa::Properties;
@@ -85,7 +85,7 @@ impl Properties {
         named.filter(move |&(_, property)| self.contains(property))
     }
 
-    /// Looks at each arc of a valid FSA once. O(states + arcs).
+    /// Finds the properties of a valid FSA; looks at each arc once. O(states + arcs).
     #[doc(alias = "GetFsaBasicProperties")]
     pub(crate) fn of(fsa: FsaView<'_>) -> Self {
         let mut all = Self::ALL;
@@ -101,7 +101,7 @@ impl Properties {
         let (_, left) = fsa.splits().split_last().expect("states");
         let mut dead_end = left.windows(2).any(|row| row[0] == row[1]);
         if loops {
-            // They do not count, here.
+            // Loops do not count here.
             entered.fill(false);
             dead_end = false;
             for state in 0..fsa.num_states() {
@@ -130,7 +130,7 @@ impl Properties {
     }
 }
 
-/// What single arcs, and arcs of a state that stand side by side, say of all.
+/// Findings about single arcs and neighboring arcs of a state, over all arcs.
 #[derive(Debug, Default)]
 struct Order {
     back: bool,
@@ -140,7 +140,7 @@ struct Order {
     epsilon: bool,
 }
 
-/// The [`Order`] of all arcs of a valid FSA; a processor compares many at a time.
+/// Kernel that finds the [`Order`] of all arcs of a valid FSA; many are compared at a time.
 struct OrderOf<'a>(&'a [Arc]);
 
 impl Kernel for OrderOf<'_> {
@@ -182,7 +182,7 @@ impl BitAnd for Properties {
     }
 }
 
-/// k2's words: `"Valid|Nonempty|..."`, without the quotes.
+/// Formats the properties with k2's names: `"Valid|Nonempty|..."`, without the quotes.
 impl fmt::Display for Properties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (name, _)) in self.iter_names().enumerate() {

@@ -1,23 +1,23 @@
-//! What "all paths" and "the best path" have in common.
+//! The semirings: all paths, or the best path.
 
 use kaldera_base::math::log_add;
 
 use crate::support::ids::narrow;
 
-/// How the scores of the paths to a state become one. Along a path they add up in both.
+/// Sum of the scores of the paths to a state. Along a path scores are added in both semirings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Semiring {
     /// The logarithm of the sum of exponentials: all paths count, as with probabilities (k2's
     /// `log_semiring=True`).
     Log,
-    /// The highest: the best path counts (k2's `log_semiring=False`).
+    /// The highest score: the best path counts (k2's `log_semiring=False`).
     #[default]
     Tropical,
 }
 
 impl Semiring {
-    /// The cost of two paths together, costs being scores with their sign turned.
+    /// Returns the cost of two paths together; costs are scores with their sign turned.
     #[inline]
     pub(crate) fn add_costs(self, a: f32, b: f32) -> f32 {
         match self {

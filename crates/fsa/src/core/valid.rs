@@ -1,4 +1,4 @@
-//! Whether arcs make an FSA.
+//! Validity of an FSA.
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
@@ -7,10 +7,10 @@ use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::id;
 
-/// What makes an FSA valid.
+/// Checks that an FSA is valid.
 ///
 /// # Errors
-/// That of the first arc that is wrong.
+/// The error of the first arc that is wrong.
 #[inline]
 pub(crate) fn check(fsa: usize, view: FsaView<'_>) -> Result<(), Error> {
     if is_valid(view) {
@@ -20,8 +20,7 @@ pub(crate) fn check(fsa: usize, view: FsaView<'_>) -> Result<(), Error> {
     check_but_scores(fsa, view)
 }
 
-/// All arcs at once: a processor compares many at a time where it needs not know which one is
-/// wrong.
+/// Checks all arcs at once: many are compared at a time, since the wrong one need not be known.
 fn is_valid(view: FsaView<'_>) -> bool {
     match view.num_states() {
         0 => true,
@@ -30,7 +29,7 @@ fn is_valid(view: FsaView<'_>) -> bool {
     }
 }
 
-/// Whether all arcs are right but for the states that they leave, which must not fall.
+/// Kernel that checks everything but the source states of arcs, which must only not fall.
 struct Arcs<'a> {
     arcs: &'a [Arc],
     last: i32,
@@ -58,8 +57,7 @@ impl Kernel for Arcs<'_> {
     }
 }
 
-/// Where no arc leaves an earlier state than the one before it, it is enough to look where rows
-/// meet.
+/// Checks source states if they do not fall: it is enough to look where rows meet.
 fn rows_are_right(view: FsaView<'_>) -> bool {
     let (arcs, last) = (view.arcs(), view.num_states() - 1);
     let right = (0..last).all(|state| {
@@ -69,13 +67,14 @@ fn rows_are_right(view: FsaView<'_>) -> bool {
     right && arcs.first().is_none_or(|arc| arc.src_state >= 0) && view.arc_range(last).is_empty()
 }
 
-/// No score is NaN or plus infinity.
+/// Returns `true` if a score is NaN or plus infinity.
 #[inline(always)]
 fn is_wrong(score: f32) -> bool {
     score.is_nan() | (score == f32::INFINITY)
 }
 
-/// The first arc of these whose score is wrong is an error; they begin with number `first` of all.
+/// Checks the scores of arcs, which begin with index `first` of all; the first wrong one is an
+/// error.
 pub(crate) fn check_scores(first: usize, arcs: &[Arc]) -> Result<(), Error> {
     match arcs.iter().position(|arc| is_wrong(arc.score)) {
         None => Ok(()),
@@ -83,10 +82,10 @@ pub(crate) fn check_scores(first: usize, arcs: &[Arc]) -> Result<(), Error> {
     }
 }
 
-/// What makes an FSA valid but for its scores, looked at arc by arc.
+/// Checks that an FSA is valid except for its scores, arc by arc.
 ///
 /// # Errors
-/// That of the first arc that is wrong.
+/// The error of the first arc that is wrong.
 #[cold]
 pub(crate) fn check_but_scores(fsa: usize, view: FsaView<'_>) -> Result<(), Error> {
     let num_states = view.num_states();
@@ -125,7 +124,7 @@ mod tests {
     use crate::support::ids::index;
 
     proptest! {
-        /// A valid FSA in which some numbers are changed is right at one look where it is right arc
+        /// A valid FSA in which some numbers are changed is right for the kernel if it is right arc
         /// by arc.
         #[test]
         fn one_look_finds_what_is_wrong(

@@ -1,4 +1,4 @@
-//! One FSA, borrowed: what every algorithm reads.
+//! One FSA, borrowed: the input of every algorithm.
 
 use std::ops::Range;
 
@@ -7,41 +7,41 @@ use kaldera_base::memory::prefetch;
 use crate::core::arc::Arc;
 use crate::support::ids::index;
 
-/// The states and arcs of one FSA, wherever they lie. Copying it copies two pointers.
+/// The states and arcs of one FSA, borrowed. Copying it copies two pointers.
 #[derive(Debug, Clone, Copy)]
 pub struct FsaView<'a> {
-    /// For each state and one more, the first arc of it, counted as `splits[0]` is.
+    /// For each state and one more, its first arc, counted as `splits[0]` is.
     splits: &'a [i32],
     /// The arcs of this FSA.
     arcs: &'a [Arc],
 }
 
 impl<'a> FsaView<'a> {
-    /// `all_arcs` are those that `splits` counts.
+    /// Creates a view; `all_arcs` are the arcs that `splits` counts.
     pub(crate) fn new(splits: &'a [i32], all_arcs: &'a [Arc]) -> Self {
         let arcs = index(splits[0])..index(splits[splits.len() - 1]);
         Self { splits, arcs: &all_arcs[arcs] }
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     #[inline]
     pub fn num_states(&self) -> usize {
         self.splits.len() - 1
     }
 
-    /// The last state, if there are states.
+    /// Returns the last state, if there are states.
     #[inline]
     pub fn final_state(&self) -> Option<usize> {
         self.num_states().checked_sub(1)
     }
 
-    /// All arcs, in the order of the states that they leave.
+    /// Returns all arcs, in the order of the states that they leave.
     #[inline]
     pub fn arcs(&self) -> &'a [Arc] {
         self.arcs
     }
 
-    /// Where the arcs of a state stand in [`arcs`](Self::arcs).
+    /// Returns the range of the arcs of a state in [`arcs`](Self::arcs).
     ///
     /// # Panics
     /// If there is no such state.
@@ -51,7 +51,7 @@ impl<'a> FsaView<'a> {
         index(self.splits[state] - first)..index(self.splits[state + 1] - first)
     }
 
-    /// The arcs that leave a state.
+    /// Returns the arcs that leave a state.
     ///
     /// # Panics
     /// If there is no such state.
@@ -60,20 +60,20 @@ impl<'a> FsaView<'a> {
         &self.arcs[self.arc_range(state)]
     }
 
-    /// Where the arcs of each state begin and those of the last one end, counted from any number
-    /// on.
+    /// Returns the offset at which the arcs of each state begin, and the end of the last ones,
+    /// counted from `splits[0]`.
     pub(crate) fn splits(&self) -> &'a [i32] {
         self.splits
     }
 
-    /// Prefetches what [`arc_range`](Self::arc_range) of a state reads.
+    /// Prefetches the memory that [`arc_range`](Self::arc_range) of a state reads.
     #[inline]
     pub(crate) fn prefetch_state(&self, state: usize) {
         prefetch(self.splits, state);
     }
 
-    /// The place of this FSA's first arc among those of all FSAs of its vector, to which arc maps
-    /// refer.
+    /// Returns the index of this FSA's first arc among the arcs of all FSAs of its vector, to which
+    /// arc maps refer.
     #[inline]
     pub fn first_arc(&self) -> usize {
         index(self.splits[0])

@@ -1,29 +1,29 @@
-//! Beam pruning: from which states of a frame arcs are followed.
+//! Beam pruning: the states of a frame from which arcs are followed.
 
 use crate::dense::DenseOptions;
 
-/// A state of the graph that a path has reached, and the score of the best one.
+/// A state of the graph that a path has reached, and the score of the best path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Token {
     pub(super) state: u32,
-    /// Less the best score of the frame before.
+    /// Relative to the best score of the frame before.
     pub(super) score: f32,
 }
 
-/// What the states of a frame must reach.
+/// Scores that the states of a frame must reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Active {
     /// Arcs are followed from states above this.
     pub(super) cutoff: f32,
-    /// How far below the best one a state of the next frame may be.
+    /// Beam below the best score for states of the next frame.
     pub(super) next_beam: f32,
 }
 
 impl Active {
-    /// The states within the search beam of the `best`, but no fewer and no more than the options
-    /// say. Kaldi's rule: where the beam alone would leave too many or too few, the next one is as
-    /// wide as would have been right here. Only tokens above `entered` count, within the beam by
-    /// which they were entered. `scores` is memory to work in.
+    /// Returns the states within the search beam of the `best`, but no fewer and no more than the
+    /// options say. As in Kaldi: if the beam leaves too many or too few, the next beam is the one
+    /// that would have been right here. Only tokens above `entered` count, within the beam by which
+    /// they were entered. `scores` is a buffer to work in.
     pub(super) fn of(tokens: &[Token], best: f32, entered: f32, options: &DenseOptions, scores: &mut Vec<f32>) -> Self {
         let most = options.max_active_states;
         let least = options.min_active_states.min(most);
@@ -47,8 +47,8 @@ impl Active {
     }
 }
 
-/// Of the scores above `entered`, the one of which `n` others are at least as good; `None` if it is
-/// the last one or there is none.
+/// Returns the score above `entered` of which `n` others are at least as good; `None` if it is the
+/// last one or there is none.
 fn nth_best(tokens: &[Token], n: usize, entered: f32, scores: &mut Vec<f32>) -> Option<f32> {
     scores.clear();
     scores.extend(tokens.iter().map(|token| token.score).filter(|&score| score > entered));

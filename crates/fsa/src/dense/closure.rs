@@ -1,4 +1,4 @@
-//! The states that a frame reaches without a class: over epsilon arcs.
+//! The states that a frame reaches over epsilon arcs, without a class.
 
 use crate::dense::active::Token;
 use crate::dense::graph::{DecodingGraph, EpsilonArc};
@@ -23,12 +23,12 @@ pub(super) struct Closure {
     links: Vec<Link>,
     /// The links that would close a cycle.
     closing: Vec<Link>,
-    /// Where the links of each token begin, and those of the last one end.
+    /// Offset of the links of each token, and the end of the last ones.
     first_links: Vec<usize>,
-    /// For each token, how many links enter it from tokens that are not in the order yet.
+    /// For each token, the number of links that enter it from tokens that are not in the order yet.
     entering: Vec<u32>,
     ready: Vec<u32>,
-    /// For each token the best score of a path from some other one.
+    /// For each token, the best score of a path from some other one.
     around: Vec<f64>,
 }
 
@@ -42,7 +42,7 @@ struct Reached {
     queued: bool,
 }
 
-/// In place of a token.
+/// Value that stands for no token.
 const NONE: u32 = u32::MAX;
 
 /// Epsilon arcs around which scores grow without end.
@@ -50,14 +50,14 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Endless {
     /// A state on the cycle.
     pub(super) state: u32,
-    /// How many times tokens were looked at.
+    /// Number of times that tokens were looked at.
     pub(super) visits: u64,
 }
 
 impl Closure {
     /// Follows epsilon arcs from the tokens above the cutoff, which no longer moves, until nothing
-    /// is better; adds tokens and links. Each link stands behind those that enter its source, but
-    /// for some at the end that close cycles with a score below 0, of which the number is returned;
+    /// is better; adds tokens and links. Each link stands behind the links that enter its source,
+    /// except for some at the end that close cycles with a score below 0. Their number is returned;
     /// no best path takes any of these.
     ///
     /// Rounds over all tokens that have become better: O(tokens + epsilon arcs) if no token has
@@ -127,7 +127,7 @@ impl Closure {
         Ok(())
     }
 
-    /// A state on a cycle, if scores still grow after so many rounds.
+    /// Returns a state on a cycle, if scores still grow after so many rounds.
     fn on_cycle(&self, tokens: &[Token]) -> u32 {
         let parent = |token: u32| match self.tokens[token as usize].parent {
             NONE => token,
@@ -138,7 +138,7 @@ impl Closure {
         tokens[token as usize].state
     }
 
-    /// The links over epsilon arcs that can be part of a lattice, by their sources.
+    /// Finds the links over epsilon arcs that can be part of a lattice, by their sources.
     fn find_links<G: DecodingGraph>(&mut self, graph: &G, next: &Next<'_>) {
         let (cutoff, beam) = (f64::from(next.cutoff), f64::from(next.output_beam));
         self.links.clear();
@@ -168,7 +168,7 @@ impl Closure {
         self.first_links.push(self.links.len());
     }
 
-    /// The best score around a cycle over a link.
+    /// Returns the best score around a cycle over a link.
     fn cycle_score(&mut self, closing: &Link) -> f64 {
         self.around.clear();
         self.around.resize(self.tokens.len(), f64::NEG_INFINITY);
@@ -224,8 +224,8 @@ impl Closure {
             if done == num_starts + num_left {
                 return;
             }
-            // What is left are cycles and what comes behind them. The best path to the one with the
-            // fewest epsilon arcs on it comes from one that is in the order.
+            // Cycles and tokens behind them are left. The best path to the one with the fewest
+            // epsilon arcs on it comes from one that is in the order.
             let rest = rest.get_or_insert_with(|| by_length(&self.tokens, &self.entering).into_iter());
             let Some(token) = rest.find(|&token| self.entering[token as usize] > 0) else { return };
             self.entering[token as usize] = 0;
@@ -234,8 +234,8 @@ impl Closure {
     }
 }
 
-/// The tokens that are entered by links which are not in the order yet, by the number of epsilon
-/// arcs on their best paths.
+/// Returns the tokens that are entered by links that are not in the order yet, by the number of
+/// epsilon arcs on their best paths.
 fn by_length(tokens: &[Reached], entering: &[u32]) -> Vec<u32> {
     let left = (0..).zip(entering).filter(|&(_, &links)| links > 0).map(|(token, _)| token);
     let mut lengths: Vec<_> = left.map(|token| (length(tokens, token), token)).collect();
@@ -243,7 +243,7 @@ fn by_length(tokens: &[Reached], entering: &[u32]) -> Vec<u32> {
     lengths.into_iter().map(|(_, token)| token).collect()
 }
 
-/// How many epsilon arcs are on the best path to a token.
+/// Returns the number of epsilon arcs on the best path to a token.
 fn length(tokens: &[Reached], token: u32) -> usize {
     let before = |&token: &u32| Some(tokens[token as usize].parent).filter(|&parent| parent != NONE);
     std::iter::successors(Some(token), before).take(tokens.len()).count()

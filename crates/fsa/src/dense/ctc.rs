@@ -1,4 +1,4 @@
-//! The topology of CTC in front of a graph of tokens, of which no arc is stored.
+//! The topology of CTC in front of a graph of tokens; no arc of the topology is stored.
 
 use std::collections::HashSet;
 
@@ -14,10 +14,10 @@ use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsa, Graph, Quantity};
 
 /// The composition of the topology of CTC with a graph of tokens, H o LG, made while decoding.
 ///
-/// All that is in memory beside the graph is a number for each of its arcs, and three for each
+/// In addition to the graph, memory holds only a number for each of its arcs, and three for each
 /// token by which a state is entered. From a state, the arcs of the graph are followed once for all
-/// tokens that may have come last, so that a frame costs O(tokens) where the explicit topology has
-/// their square. Paths and scores are those of decoding against [`CtcTopology::compose`].
+/// tokens that may have come last, so that a frame costs O(tokens), while the explicit topology has
+/// their square. Paths and scores are the same as in decoding against [`CtcTopology::compose`].
 ///
 /// The label 0 of the graph is epsilon. Such arcs are followed in the frame in which a token is
 /// first taken, before it repeats or a blank comes, so that a path of the graph is one path of the
@@ -44,10 +44,10 @@ pub struct CtcGraph {
     /// one for each token by which it is entered. If epsilon arcs leave it, all of these follow
     /// once more, as states in which they may be taken.
     states: Vec<State>,
-    /// For each state of the graph the one after a blank, and how many there are in all.
+    /// For each state of the graph the one after a blank, and the number of all states.
     blanks: Vec<u32>,
-    /// For each state of the graph, how far the states in which its epsilon arcs may be taken are
-    /// behind the others; 0 if it has none.
+    /// For each state of the graph, the offset of the states in which its epsilon arcs may be taken
+    /// from the others; 0 if it has none.
     epsilon_offsets: Vec<u32>,
     /// For each arc of the graph the state in which its token has come last, and epsilon arcs may
     /// be taken.
@@ -63,12 +63,13 @@ struct State {
 }
 
 impl CtcGraph {
-    /// The label 0 of the graph is epsilon. If it has no `aux_labels`, its tokens become those of
-    /// the lattices; they also become the attribute `inner_labels`, if it has a name.
-    /// O(arcs log arcs), with epsilons O(states and the tokens by which they are entered).
+    /// Creates the composition. The label 0 of the graph is epsilon. If the graph has no
+    /// `aux_labels`, its tokens become the `aux_labels` of the lattices; they also become the
+    /// attribute that `inner_labels` names, if it is given. O(arcs log arcs), with epsilons
+    /// O(states and the tokens by which they are entered).
     ///
     /// # Errors
-    /// [`Error::Symbol`] for a label that is no token; [`Error::TooLarge`].
+    /// [`Error::Symbol`] for a label that is not a token; [`Error::TooLarge`].
     pub fn new(topology: CtcTopology, graph: Graph<Fsa>, inner_labels: Option<&str>) -> Result<Self, Error> {
         let arcs = graph.fsas().arcs();
         let unknown = |label: i32| label < FINAL || label > topology.max_token();
@@ -80,8 +81,7 @@ impl CtcGraph {
         let num_states = graph.fsas().num_states();
         let most_states = num_states.saturating_add(entered.len()).saturating_mul(1 + usize::from(has_epsilons));
         Error::fit(Quantity::States, most_states)?;
-        // Whether an arc was followed, and which class an arc of the topology took, is told by one
-        // number.
+        // One number says whether an arc was followed, and which class an arc of the topology took.
         Error::fit(Quantity::Arcs, arcs.len() + index(topology.max_token()) + 1)?;
         let (mut states, mut blanks) = (Vec::with_capacity(num_states + entered.len()), Vec::with_capacity(num_states));
         let mut epsilon_offsets = vec![0; num_states];
@@ -111,15 +111,15 @@ impl CtcGraph {
         Ok(composed)
     }
 
-    /// The graph of tokens, to whose arcs arc maps refer.
+    /// Returns the graph of tokens, to whose arcs arc maps refer.
     pub fn graph(&self) -> &Graph<Fsa> {
         &self.graph
     }
 
-    /// As [`intersect_dense_pruned`](super::intersect_dense_pruned).
+    /// Decodes as [`intersect_dense_pruned`](super::intersect_dense_pruned).
     ///
     /// # Errors
-    /// As that; [`Error::Size`] if there are fewer classes than blank and tokens.
+    /// As the function; [`Error::Size`] if there are fewer classes than blank and tokens.
     pub fn intersect_dense_pruned(
         &self,
         dense: &DenseFsaVec<'_>,
@@ -129,7 +129,7 @@ impl CtcGraph {
         intersect_one_graph(|| self, &self.graph, dense, options)
     }
 
-    /// How many numbers there are for arcs of the graph and the topology.
+    /// Returns the number of arcs of the graph and the topology.
     pub(super) fn num_arcs(&self) -> usize {
         self.dests.len() + index(self.topology.max_token()) + 1
     }
@@ -138,8 +138,8 @@ impl CtcGraph {
         self.graph.fsas().view()
     }
 
-    /// The state after a token that leads into a state of the graph, in which epsilon arcs may be
-    /// taken.
+    /// Returns the state after a token that leads into a state of the graph, in which epsilon arcs
+    /// may be taken.
     fn entered(&self, of_graph: usize, token: i32) -> u32 {
         let blank = self.blanks[of_graph];
         let states = &self.states[blank as usize..self.blanks[of_graph + 1] as usize];
@@ -149,26 +149,27 @@ impl CtcGraph {
         blank + number(place) + offset
     }
 
-    /// How far a state is behind the same one in which no epsilon arcs may be taken.
+    /// Returns the offset of a state from the same one in which no epsilon arcs may be taken.
     fn epsilon_offset(&self, state: u32) -> u32 {
         let of_graph = self.states[state as usize].of_graph as usize;
         let offset = self.epsilon_offsets[of_graph];
         if state - self.blanks[of_graph] < offset { 0 } else { offset }
     }
 
-    /// The state after a blank behind an arc, in which epsilon arcs may be taken.
+    /// Returns the state after a blank behind an arc, in which epsilon arcs may be taken.
     fn after_blank(&self, of_graph: usize) -> u32 {
         self.blanks[of_graph] + self.epsilon_offsets[of_graph]
     }
 
-    /// The number for an arc of the topology that takes a class and leaves the graph where it is.
+    /// Returns the number of an arc of the topology that takes a class and stays in the state of
+    /// the graph.
     fn own_arc(&self, class: i32) -> u32 {
         number(self.dests.len()) + class.cast_unsigned()
     }
 }
 
-/// For each state of a graph the tokens by which it is entered, with epsilon arcs behind them or
-/// without: sorted pairs.
+/// Returns for each state of a graph the tokens by which it is entered, with epsilon arcs behind
+/// them or without: sorted pairs.
 fn entered_by(graph: &Fsa) -> Vec<(i32, i32)> {
     let arcs = graph.arcs().iter().filter(|arc| arc.label > EPSILON);
     let mut entered: Vec<_> = arcs.map(|arc| (arc.dest_state, arc.label)).collect();
@@ -192,7 +193,7 @@ fn entered_by(graph: &Fsa) -> Vec<(i32, i32)> {
 }
 
 impl CtcGraph {
-    /// Lets the arcs of the best token tell what the best score will be.
+    /// Estimates the best score of the next frame from the arcs of the best token.
     fn expect(&self, of_graph: u32, last: i32, row: &[f32], next: &mut Next<'_>) {
         for arc in self.view().arcs_of(of_graph as usize) {
             if let Some(acoustic) = row[1..].get(class(arc.label, 1)).filter(|_| arc.label != last) {
@@ -201,7 +202,7 @@ impl CtcGraph {
         }
     }
 
-    /// Follows the arcs of a state of the graph for all tokens that are there.
+    /// Follows the arcs of a state of the graph for all tokens in it.
     fn follow_group(&self, group: &mut [Last], row: &[f32], next: &mut Next<'_>) {
         let state = group[0].of_graph as usize;
         let range = self.view().arc_range(state);
@@ -217,18 +218,18 @@ impl CtcGraph {
     }
 }
 
-/// What an arc of a graph of tokens has besides its label and score.
+/// Data of an arc of a graph of tokens besides its label and score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CtcArc {
-    /// The state where the token has come last, and that after a blank.
+    /// The state whose last token is this arc's, and the state after a blank.
     pub(super) dest: u32,
     pub(super) after_blank: u32,
     pub(super) number: u32,
 }
 
-/// Follows the arcs of a state of the graph for all tokens that are there. `blank` is the state
-/// after a blank, and the number of the arc to it. The labels and scores of all arcs are looked at,
-/// and the rest of the few that are needed.
+/// Follows the arcs of a state of the graph for all tokens in it. `blank` is the state after a
+/// blank, and the number of the arc to it. The labels and scores of all arcs are read, and the rest
+/// only of the few arcs that are needed.
 pub(super) fn follow_group(
     group: &mut [Last],
     blank: (u32, u32),
@@ -237,8 +238,8 @@ pub(super) fn follow_group(
     row: &[f32],
     next: &mut Next<'_>,
 ) {
-    // What is far below two others, which have come there by different labels, is far below one
-    // whose label an arc may take.
+    // A token far below two others, which came there by different labels, is far below one whose
+    // label is not the arc's.
     let second = second_best(group);
     let candidates = next.candidates(second);
     let (mut first, mut num_candidates) = (f32::NEG_INFINITY, 0);
@@ -276,7 +277,8 @@ pub(super) fn follow_group(
     }
 }
 
-/// The best score of a group after another token than the best of all; -inf if there is none.
+/// Returns the best score of a group after another token than the best of all; -inf if there is
+/// none.
 fn second_best(group: &[Last]) -> f32 {
     let (mut best, mut last, mut second) = (f32::NEG_INFINITY, EPSILON, f32::NEG_INFINITY);
     for from in group {

@@ -1,4 +1,4 @@
-//! What a search asks of a graph.
+//! The interface of graphs to the search.
 
 use super::active::{Active, Token};
 use super::next::Next;
@@ -9,41 +9,42 @@ use crate::{Arc, Error, FINAL, FsaVec, GraphLabels};
 
 /// A graph whose arcs take one class each, or none.
 pub(super) trait DecodingGraph: Sync {
-    /// How many states there are; for a graph that is made while it is searched, so far.
+    /// Returns the number of states; for a graph that is made while it is searched, the number so
+    /// far.
     fn num_states(&self) -> usize;
 
-    /// The state before the first frame.
+    /// Returns the state before the first frame.
     fn start(&self) -> u32 {
         0
     }
 
-    /// Follows the arcs with a class of all active tokens, whose scores are to be taken less
-    /// `best`, the best one of them; `row` are the scores of the frame.
+    /// Follows the arcs with a class of all active tokens. Their scores are relative to `best`, the
+    /// best one of them; `row` has the scores of the frame.
     fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>);
 
-    /// Whether there may be arcs without a class.
+    /// Returns `true` if there may be arcs without a class.
     fn has_epsilons(&self) -> bool {
         false
     }
 
-    /// The arcs of a state without a class, always in the same order.
+    /// Returns the arcs of a state without a class, always in the same order.
     fn epsilon_arcs(&self, state: u32) -> impl Iterator<Item = EpsilonArc>;
 
-    /// The arcs from a state into the final one, with their scores.
+    /// Returns the arcs from a state into the final one, with their scores.
     fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)>;
 
-    /// What the number of an arc stands for.
+    /// Returns the arc of a number.
     fn arc(&self, arc: u32) -> GraphArc;
 
-    /// Whether all arcs that were asked for could be computed.
+    /// Checks that all arcs that were asked for could be computed.
     ///
     /// # Errors
-    /// That of the first one that could not.
+    /// The error of the first arc that could not be computed.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// A graph that is computed on demand may forget all but these tokens and links, and give its
+    /// Lets a graph that is computed on demand forget all but these tokens and links, and give its
     /// states and arcs other numbers.
     ///
     /// # Errors
@@ -52,7 +53,7 @@ pub(super) trait DecodingGraph: Sync {
         Ok(())
     }
 
-    /// The state as users know it, for errors.
+    /// Returns the state as users know it, for errors.
     fn name_of(&self, state: u32) -> usize {
         state as usize
     }
@@ -61,23 +62,22 @@ pub(super) trait DecodingGraph: Sync {
 /// An arc that takes no class.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct EpsilonArc {
-    /// Its number.
+    /// Number of the arc.
     pub(super) arc: u32,
     pub(super) dest: u32,
     pub(super) score: f32,
 }
 
-/// What a lattice needs to know of an arc of the graph.
+/// Data of an arc of the graph that a lattice needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct GraphArc {
-    /// Its place in the FSA; -1 if it stands in none.
+    /// Index in the FSA; -1 if it is in none.
     pub(super) arc: i32,
     pub(super) label: i32,
     pub(super) score: f32,
 }
 
-/// In place of an arc of the graph: one from a state that is no final one, but ends a partial
-/// result.
+/// Number of no arc of the graph: an arc from a state that is not final, but ends a partial result.
 pub(super) const NO_ARC: u32 = u32::MAX;
 
 impl<G: DecodingGraph> DecodingGraph for &G {
@@ -137,7 +137,7 @@ impl DecodingGraph for ExplicitGraph<'_> {
 
     fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>) {
         let first = self.labels.label_of(0);
-        // The arcs of the best token give a first idea of what the best score will be.
+        // The arcs of the best token give a first estimate of the best score.
         if let Some(token) = tokens.iter().find(|token| token.score == best) {
             for arc in self.fsa.arcs_of(token.state as usize) {
                 if let Some(&acoustic) = row.get(class(arc.label, first)) {
@@ -152,7 +152,7 @@ impl DecodingGraph for ExplicitGraph<'_> {
             let before = token.score - best;
             let range = self.fsa.arc_range(token.state as usize);
             for (number, arc) in (number(range.start)..).zip(&self.fsa.arcs()[range]) {
-                // Epsilon arcs and those into the final state have no class.
+                // Epsilon arcs and arcs into the final state have no class.
                 if let Some(&acoustic) = row.get(class(arc.label, first)) {
                     next.reach(source, before, arc.dest_state.cast_unsigned(), number, arc.score + acoustic);
                 }
@@ -190,14 +190,14 @@ impl DecodingGraph for ExplicitGraph<'_> {
     }
 }
 
-/// Where the score of a label stands in a row, if `first` is the label of the first class; behind
-/// all of them for labels below.
+/// Returns the index of the score of a label in a row, if `first` is the label of the first class;
+/// for labels below, an index behind all of them.
 #[inline(always)]
 pub(super) fn class(label: i32, first: i32) -> usize {
     label.wrapping_sub(first).cast_unsigned() as usize
 }
 
-/// What a search needs to know of all labels of some graphs.
+/// Index of all labels of some graphs.
 #[derive(Debug, Clone)]
 pub(super) struct LabelIndex {
     labels: GraphLabels,
@@ -210,7 +210,7 @@ pub(super) struct LabelIndex {
 struct HighestLabel {
     fsa: usize,
     arc: usize,
-    /// -1 if there are no others.
+    /// -1 if there are no labels above it.
     label: i32,
 }
 
@@ -228,7 +228,7 @@ impl LabelIndex {
         Self { labels, highest, epsilons: StateSet::with_epsilons(graphs, labels) }
     }
 
-    /// Refuses labels that a network has no scores for.
+    /// Checks that a network has scores for all labels.
     pub(super) fn check(&self, num_classes: usize) -> Result<(), Error> {
         let HighestLabel { fsa, arc, label } = self.highest;
         match self.labels.class(label) {
@@ -237,14 +237,14 @@ impl LabelIndex {
         }
     }
 
-    /// The same for one of the graphs that this was made of. O(arcs).
+    /// Does the same for one of the graphs from which this was made. O(arcs).
     pub(super) fn check_one(&self, graphs: &FsaVec, fsa: usize, num_classes: usize) -> Result<(), Error> {
         let unfit = |arc: &Arc| self.labels.class(arc.label).is_some_and(|class| class >= num_classes);
         let found = graphs.fsa(fsa).arcs().iter().enumerate().find(|(_, arc)| unfit(arc));
         found.map_or(Ok(()), |(arc, it)| Err(Error::DenseLabel { fsa, arc, label: it.label, num_classes }))
     }
 
-    /// One of the graphs that this was made of.
+    /// Returns one of the graphs from which this was made.
     pub(super) fn graph<'a>(&'a self, graphs: &'a FsaVec, fsa: usize) -> ExplicitGraph<'a> {
         let first_state = graphs.shape().row_splits(1).row(fsa).start;
         let epsilons = self.epsilons.as_ref().map(|states| (states, first_state));
@@ -252,14 +252,14 @@ impl LabelIndex {
     }
 }
 
-/// A set of states, a bit each.
+/// A set of states, with one bit for each.
 #[derive(Debug, Clone)]
 struct StateSet {
     bits: Vec<u64>,
 }
 
 impl StateSet {
-    /// Those with epsilon arcs; `None` if there are none.
+    /// Returns the states with epsilon arcs; `None` if there are none.
     fn with_epsilons(graphs: &FsaVec, labels: GraphLabels) -> Option<Self> {
         if !graphs.arcs().iter().any(|arc| labels.is_epsilon(arc.label)) {
             return None;

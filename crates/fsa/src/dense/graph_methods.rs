@@ -1,4 +1,4 @@
-//! Decoding, and what labels stand for, as methods of [`Graph`].
+//! Decoding, and the reading of labels, as methods of [`Graph`].
 
 use crate::dense::{DenseFsaVec, DenseLattices, DenseOptions, intersect_dense, intersect_dense_pruned};
 use crate::error::Quantity;
@@ -6,8 +6,8 @@ use crate::support::ids::index;
 use crate::{AUX_LABELS, Error, FINAL, Fsa, Fsas, Graph, GraphLabels};
 
 impl<F: Fsas> Graph<F> {
-    /// [`intersect_dense`] of this graph, or of one for each utterance: all paths, without those
-    /// worse than the best one by more than `output_beam`.
+    /// Calls [`intersect_dense`] with this graph, or with one for each utterance: all paths, except
+    /// the ones worse than the best one by more than `output_beam`.
     ///
     /// ```
     /// use fsa::dense::DenseFsaVec;
@@ -25,8 +25,8 @@ impl<F: Fsas> Graph<F> {
         intersect_dense(self, dense, output_beam)
     }
 
-    /// [`intersect_dense_pruned`] of this graph, or of one for each utterance: the best states of
-    /// each frame, as the options say.
+    /// Calls [`intersect_dense_pruned`] with this graph, or with one for each utterance: the best
+    /// states of each frame, as the options say.
     ///
     /// # Errors
     /// As the function.
@@ -40,9 +40,9 @@ impl<F: Fsas> Graph<F> {
 }
 
 impl Graph<Fsa> {
-    /// The same graph with labels that are [classes + 1](GraphLabels::ClassPlusOne), as OpenFst's
-    /// files have them: an arc has one output label then, and lists are chains of arcs whose labels
-    /// are epsilon. O(states + arcs).
+    /// Returns the same graph with labels that are [classes + 1](GraphLabels::ClassPlusOne), as
+    /// OpenFst's files have them: an arc has one output label then, and lists are chains of arcs
+    /// whose labels are epsilon. O(states + arcs).
     ///
     /// ```
     /// use fsa::graphs::ctc_topo;

@@ -1,4 +1,4 @@
-//! Whole utterances.
+//! Decoding of whole utterances.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,14 +13,14 @@ use crate::core::view::FsaView;
 use crate::support::threads::for_each_job;
 use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 
-/// The paths of graphs and what a network says of them, without those that are worse than the best
-/// one by more than `output_beam`.
+/// Intersects graphs with the scores of a network. Paths worse than the best one by more than
+/// `output_beam` are left out.
 ///
-/// Every path is looked at, and so this is for graphs that are small, such as those of transcripts;
-/// [`intersect_dense_pruned`] is for others, and for graphs with epsilons. There is one graph for
-/// all utterances, or one for each. Labels are [read as the graph says](Graph::graph_labels): as
-/// classes of the network, 0 among them, or as classes + 1; -1 ends an utterance. O(frames x arcs).
-/// Utterances are worked on by several threads, with the same result.
+/// Every path is looked at, so graphs should be small, such as the graphs of transcripts; use
+/// [`intersect_dense_pruned`] for others, and for graphs with epsilons. There is one graph for all
+/// utterances, or one for each. Labels are [read as the graph says](Graph::graph_labels): as
+/// classes of the network, including 0, or as classes + 1; -1 ends an utterance. O(frames x arcs).
+/// Several threads work on utterances, with the same result.
 ///
 /// ```
 /// use fsa::graphs::ctc_graph;
@@ -41,7 +41,7 @@ use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 ///
 /// # Errors
 /// [`Error::Beam`]; [`Error::Size`] for another number of graphs; [`Error::DenseLabel`] if there is
-/// one graph; [`Error::TooLarge`] if all lattices together are. What concerns one utterance is its
+/// one graph; [`Error::TooLarge`] if all lattices together are. An error of one utterance is its
 /// [`Outcome`].
 pub fn intersect_dense<F: Fsas>(
     graphs: &Graph<F>,
@@ -51,8 +51,8 @@ pub fn intersect_dense<F: Fsas>(
     intersect_dense_pruned(graphs, dense, &DenseOptions::exhaustive(output_beam))
 }
 
-/// As [`intersect_dense`], but from frame to frame only the best states are followed, as the
-/// options say.
+/// Intersects as [`intersect_dense`], but from frame to frame only the best states are followed, as
+/// the options say.
 ///
 /// Epsilon arcs are followed within a frame, whatever the signs of their scores: [the
 /// module](super#epsilon-arcs) says how exact results are. O(frames x arcs of active states).
@@ -84,7 +84,8 @@ pub fn intersect_dense_pruned<F: Fsas>(
     gather(graphs, graphs.graph_labels(), made, outcomes, |utterance| fsas.fsa(number(utterance)))
 }
 
-/// The same for graphs of another kind, each for one utterance, whose arcs are those of `carrier`.
+/// Does the same for graphs of another kind, each for one utterance, whose arcs are the arcs of
+/// `carrier`.
 pub(super) fn intersect_one_graph<G: DecodingGraph>(
     graph_of_one: impl Fn() -> G + Sync,
     carrier: &Graph<Fsa>,
@@ -95,7 +96,7 @@ pub(super) fn intersect_one_graph<G: DecodingGraph>(
     gather(carrier, GraphLabels::Class, made, outcomes, |_| carrier.fsas().view())
 }
 
-/// What is found for each utterance.
+/// Returns the result for each utterance.
 fn search_each<G: DecodingGraph>(
     dense: &DenseFsaVec<'_>,
     options: &DenseOptions,
@@ -118,7 +119,7 @@ fn search_each<G: DecodingGraph>(
     })
 }
 
-/// What is found for one utterance.
+/// Returns the result for one utterance.
 fn search_one<G: DecodingGraph>(
     graph: &G,
     dense: &DenseFsaVec<'_>,
@@ -137,7 +138,7 @@ fn search_one<G: DecodingGraph>(
     lattice(graph, search, options, options.ending(), Part::Beam, utterance)
 }
 
-/// The lattices of all utterances as one vector.
+/// Concatenates the lattices of all utterances into one vector.
 pub(super) fn gather<'g, F: Fsas>(
     graphs: &Graph<F>,
     labels: GraphLabels,

@@ -2,8 +2,8 @@
 
 use crate::dense::trellis::{Extras, Link, Trellis};
 
-/// The states at a frame: the tokens that stay, once for each number of links that close a cycle
-/// (laps) on the paths to them.
+/// The states at a frame: the tokens that stay, once for each number of laps (links that close a
+/// cycle) on the paths to them.
 ///
 /// ```text
 ///   lap 0    a --> b        b --> a closes the cycle
@@ -13,33 +13,33 @@ use crate::dense::trellis::{Extras, Link, Trellis};
 #[derive(Debug, Default)]
 pub(super) struct FrameStates {
     laps: Vec<Lap>,
-    /// How many states there are.
+    /// Number of states.
     pub(super) count: usize,
 }
 
 #[derive(Debug)]
 struct Lap {
-    /// For each token its place among the states of the frame, or [`GONE`].
+    /// For each token, its index among the states of the frame, or [`GONE`].
     places: Vec<usize>,
-    /// For each token how much worse than its best path the best one of this lap is; none for lap
-    /// 0, whose paths are the best ones.
+    /// For each token, the loss of this lap's best path against the token's best path; empty for
+    /// lap 0, whose paths are the best ones.
     losses: Vec<f32>,
 }
 
-/// The place of a token that does not stay.
+/// Index of a token that does not stay.
 pub(super) const GONE: usize = usize::MAX;
 
-/// The paths of a lattice have this many laps within a frame at most, however little they cost.
+/// Largest number of laps within a frame of the paths of a lattice, however little they cost.
 const MOST_LAPS: usize = 32;
 
 impl FrameStates {
-    /// All tokens of a frame, without laps.
+    /// Returns all tokens of a frame, without laps.
     pub(super) fn all(num_tokens: usize, epsilons: &[Link]) -> Self {
         let (places, count) = places(0..num_tokens, num_tokens, epsilons.iter(), 0);
         Self { laps: vec![Lap { places, losses: vec![] }], count }
     }
 
-    /// The tokens of a frame on paths within a beam of the best one.
+    /// Returns the tokens of a frame on paths within a beam of the best one.
     pub(super) fn within(trellis: &Trellis, extras: &Extras, frame: usize, beam: f32) -> Self {
         let (epsilons, closing) = (trellis.epsilons_of(frame), trellis.closing_of(frame));
         let extras = trellis.extras_of(extras, frame);
@@ -86,21 +86,21 @@ impl FrameStates {
         }
     }
 
-    /// The place of a token where paths enter the frame, or [`GONE`].
+    /// Returns the index of a token at which paths enter the frame, or [`GONE`].
     #[inline]
     pub(super) fn entry(&self, token: u32) -> usize {
         self.laps[0].places[token as usize]
     }
 
-    /// For a link that leaves the frame and is this much worse than the best path: the places from
-    /// which paths within the beam go on over it.
+    /// Returns the states from which paths within the beam go on over a link that leaves the frame,
+    /// if it is this much worse than the best path.
     #[inline]
     pub(super) fn exits(&self, token: u32, extra: f32, beam: f32) -> impl Iterator<Item = usize> {
         self.copies(token, extra, beam).map(|(_, place)| place)
     }
 
-    /// For a link within the frame: the places of both ends for which paths within the beam go over
-    /// it.
+    /// Returns both ends of a link within the frame, once for each lap in which paths within the
+    /// beam go over it.
     pub(super) fn ends(&self, link: &Link, closes: bool, extra: f32, beam: f32) -> impl Iterator<Item = [usize; 2]> {
         let dest = link.dest as usize;
         self.copies(link.source, extra, beam).filter_map(move |(lap, source)| {
@@ -109,8 +109,8 @@ impl FrameStates {
         })
     }
 
-    /// The laps and places of a token from which a path that is this much worse than the best one
-    /// stays within the beam.
+    /// Returns the laps and states of a token from which a path that is this much worse than the
+    /// best one stays within the beam.
     #[inline]
     fn copies(&self, token: u32, extra: f32, beam: f32) -> impl Iterator<Item = (usize, usize)> {
         let (token, beam) = (token as usize, beam.min(f32::MAX));
@@ -121,8 +121,8 @@ impl FrameStates {
     }
 }
 
-/// For each token its place behind `first`, or [`GONE`]; and how many there are. Links lead to
-/// later places.
+/// Returns for each token its index, counted from `first` on, or [`GONE`]; and the number of
+/// tokens. Links lead to later indexes.
 fn places<'a>(
     tokens: impl Iterator<Item = usize>,
     num_tokens: usize,

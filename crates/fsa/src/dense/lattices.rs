@@ -1,4 +1,4 @@
-//! The lattices of a batch, and where their arcs come from.
+//! The lattices of a batch, and the origin of their arcs.
 
 use kaldera_base::Real;
 
@@ -6,14 +6,14 @@ use crate::dense::scores::DenseFsaVec;
 use crate::support::ids::index;
 use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph, Quantity};
 
-/// What came of an utterance.
+/// Result of an utterance.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome {
     /// A lattice whose paths end in final states of the graph.
     Final,
-    /// A lattice whose paths end in any states, since no final state was reached, or none was asked
-    /// for.
+    /// A lattice whose paths end in any states, since no final state was reached, or none was
+    /// required.
     Partial,
     /// No lattice: the last frame has states, but none of them is final.
     NoFinalState,
@@ -28,18 +28,18 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether there is a lattice.
+    /// Returns `true` if there is a lattice.
     pub fn has_paths(&self) -> bool {
         matches!(self, Self::Final | Self::Partial)
     }
 }
 
-/// A lattice for each utterance; it has no states where there is none.
+/// A lattice for each utterance; without states if there is none.
 ///
-/// The labels of a lattice are those of the graph's arcs, and -1 on the arcs into the final state.
-/// Its states stand in the order of time, and so arcs lead to later ones. The score of an arc is
-/// that of its arc of the graph, plus that of its class; an epsilon arc has none. The attributes of
-/// the graph are those of the lattice.
+/// The labels of a lattice are the labels of the graph's arcs, and -1 on the arcs into the final
+/// state. Its states are in the order of time, and so arcs lead to later ones. The score of an arc
+/// is the score of its arc of the graph, plus the score of its class; an epsilon arc has no class.
+/// The attributes of the graph are the attributes of the lattice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DenseLattices {
     pub(super) graph: Graph<FsaVec>,
@@ -50,24 +50,24 @@ pub struct DenseLattices {
 }
 
 impl DenseLattices {
-    /// The lattices with the attributes of their arcs.
+    /// Returns the lattices with the attributes of their arcs.
     #[inline]
     pub fn graph(&self) -> &Graph<FsaVec> {
         &self.graph
     }
 
-    /// The same, and what came of each utterance.
+    /// Returns the lattices and the result of each utterance.
     pub fn into_parts(self) -> (Graph<FsaVec>, Vec<Outcome>) {
         (self.graph, self.outcomes)
     }
 
-    /// What came of each utterance.
+    /// Returns the result of each utterance.
     #[inline]
     pub fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
 
-    /// For each arc the arc of the graph that it comes from, counted over all graphs; -1 where
+    /// Returns for each arc the arc of the graph that it comes from, counted over all graphs; -1 if
     /// there is none, as at the end of partial results.
     #[inline]
     #[doc(alias = "arc_map_a")]
@@ -75,16 +75,16 @@ impl DenseLattices {
         &self.graph_arcs
     }
 
-    /// For each arc the frame of its utterance that it takes its class in, from 0 on. Arcs into the
-    /// final state have the frame behind the last one; epsilon arcs have -1.
+    /// Returns for each arc the frame of its utterance in which it takes its class, from 0 on. Arcs
+    /// into the final state have the frame behind the last one; epsilon arcs have -1.
     #[inline]
     #[doc(alias = "frame_idx")]
     pub fn frames(&self) -> &[i32] {
         &self.frames
     }
 
-    /// For each arc the class that it takes; -1 for epsilon arcs and those into the final state.
-    /// O(arcs).
+    /// Returns for each arc the class that it takes; -1 for epsilon arcs and arcs into the final
+    /// state. O(arcs).
     pub fn classes(&self) -> Vec<i32> {
         let arcs = self.graph.fsas().arcs();
         let first = self.graph.graph_labels().label_of(0);
@@ -95,15 +95,16 @@ impl DenseLattices {
         self.graph.graph_labels().class(self.graph.fsas().arcs()[arc].label).filter(|_| self.frames[arc] >= 0)
     }
 
-    /// For each arc the part of its score that comes from the graph; the other part is the
+    /// Returns for each arc the part of its score that comes from the graph; the other part is the
     /// network's.
     #[inline]
     pub fn graph_scores(&self) -> &[f32] {
         &self.graph_scores
     }
 
-    /// For each arc the frame of features at which it begins, counted over the whole sequence that
-    /// its utterance is a part of; an epsilon arc has that of the arcs behind it.
+    /// Returns for each arc the frame of features at which it begins, counted over the whole
+    /// sequence that its utterance is a part of; an epsilon arc has the frame of the arcs behind
+    /// it.
     ///
     /// # Errors
     /// [`Error::Size`] if `dense` has another number of utterances than there are lattices.
@@ -127,9 +128,9 @@ impl DenseLattices {
         Ok(made)
     }
 
-    /// The derivative with respect to the score of each of the graph's arcs, of which there are
-    /// `num_arcs` in all graphs, from that with respect to the score of each arc of the lattices.
-    /// O(arcs).
+    /// Returns the derivative with respect to the score of each of the graph's arcs, given the
+    /// derivative with respect to the score of each arc of the lattices. `num_arcs` is the number
+    /// of arcs of all graphs. O(arcs).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one for each arc; [`Error::ArcMap`] if the graph has fewer
@@ -145,9 +146,9 @@ impl DenseLattices {
         Ok(sums)
     }
 
-    /// The derivative with respect to each of the [values](DenseFsaVec::values) of `dense`, from
-    /// which the lattices were made, in the same order, from that with respect to the score of each
-    /// arc of the lattices. O(arcs + values).
+    /// Returns the derivative with respect to each of the [values](DenseFsaVec::values) of `dense`,
+    /// from which the lattices were made, in the same order, given the derivative with respect to
+    /// the score of each arc of the lattices. O(arcs + values).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one for each arc, or `dense` is another one.
@@ -167,8 +168,8 @@ impl DenseLattices {
     }
 }
 
-/// The attributes of the graph at the arcs of lattices. An arc into the final state that comes from
-/// no arc of the graph puts out -1, as others do.
+/// Returns the attributes of the graph at the arcs of lattices. An arc into the final state that
+/// comes from no arc of the graph gets the output label -1, as others do.
 pub(super) fn with_attributes<F: Fsas>(
     graphs: &Graph<F>,
     lattices: FsaVec,

@@ -27,31 +27,33 @@ use crate::graphs::CtcTopology;
 use crate::support::ids::number;
 use crate::{EPSILON, Error, FINAL, Fsa, Graph};
 
-/// How a [`LookAheadGraph`] works.
+/// Options of a [`LookAheadGraph`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct LookAheadOptions {
-    /// When the grammar backs off.
+    /// Rule by which the grammar backs off.
     pub backing_off: Backoff,
-    /// The largest size of what is computed beforehand, and of what one utterance visits.
+    /// The largest size of the tables computed beforehand, and of the states that one utterance
+    /// visits.
     pub limits: Limits,
-    /// How much of it the arcs may take that an utterance has visited; those requested last stay in
-    /// any case, others are computed again. 256 MiB unless set.
+    /// Bytes of `limits` that the arcs of the states visited by an utterance may take; the arcs
+    /// requested last stay in any case, others are computed again. 256 MiB unless set.
     #[doc(alias = "gc_limit")]
     pub cache_bytes: usize,
 }
 
-/// When a grammar backs off.
+/// Rule by which a grammar backs off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Backoff {
-    /// Wherever the score is better for it, as with epsilon arcs: paths and scores are those of a
-    /// static H o L o G.
+    /// Wherever the score is better for it, as with epsilon arcs: paths and scores are the ones of
+    /// a static H o L o G.
     #[default]
     Always,
-    /// Only where a state has no arc for the word: the score of a sentence is that of the model.
+    /// Only where a state has no arc for the word: the score of a sentence is the score of the
+    /// model.
     Unseen,
 }
 
@@ -68,21 +70,22 @@ setters! {
     cache_bytes, with_cache_bytes: usize, "With at most this number of bytes for arcs.";
 }
 
-/// H o L o G, of which only L and G are in memory: for models whose composition does not fit. The
-/// topology of CTC is as implicit as in [`CtcGraph`](super::CtcGraph).
+/// H o L o G, with only L and G in memory: for models whose composition does not fit. The topology
+/// of CTC is as implicit as in [`CtcGraph`](super::CtcGraph).
 ///
-/// A state is one of L and one of G, and exists once a path reaches it. Where a word can come next,
-/// the search already knows the best score that G gives to one of the words that L leaves, at every
-/// token (*look-ahead*): states without such words are left out, and the score is added there and
-/// taken off behind the word, so that beams work as in a static graph whose weights are pushed.
-/// What a path has from its start to its end is the sum of its scores in L and G.
+/// A state is a state of L and a state of G, and exists once a path reaches it. Where a word can
+/// come next, the search already knows the best score that G gives to one of the words that L
+/// leaves, at every token (*look-ahead*): states without such words are left out, and the score is
+/// added there and subtracted behind the word, so that beams work as in a static graph whose
+/// weights are pushed. The score of a path from its start to its end is the sum of its scores in L
+/// and G.
 ///
-/// Best paths are those of the static composition, and so are lattices within the beam, with the
-/// best score of each sequence of words; of several ways to back off to the same state of G, only
-/// the best one is there. Scores within a path differ, since they are pushed over one word only,
-/// and so does what a narrow search beam leaves.
+/// The best paths are the ones of the static composition. Lattices within the beam are too, with
+/// the best score of each sequence of words; of several ways to back off to the same state of G,
+/// only the best one is kept. Scores within a path differ, since they are pushed over one word
+/// only, and so do the states left by a narrow search beam.
 ///
-/// G backs off where that is better, as over epsilons in a static graph, or only for words that a
+/// G backs off if that is better, as over epsilons in a static graph, or only for words that a
 /// state lacks, which gives the score of the model ([`Backoff`]).
 ///
 /// ```
@@ -121,21 +124,21 @@ pub struct LookAheadGraph {
     pub(super) topology: CtcTopology,
     hl: Hl,
     grammar: Grammar,
-    /// For each set of slots the best score where the grammar has backed off as far as it can; NaN
-    /// for sets so large that any word counts as one of theirs.
+    /// For each set of slots, the best score in the state reached by all backing off; NaN for sets
+    /// so large that any word counts as a member.
     unigrams: Vec<f32>,
     options: LookAheadOptions,
 }
 
 impl LookAheadGraph {
-    /// Of a transducer from tokens to words, such as
+    /// Creates a graph from a transducer from tokens to words, such as
     /// [`Lexicon::to_minimal_graph`](crate::graphs::Lexicon::to_minimal_graph), and an acceptor of
     /// words, such as [`NgramModel::to_fsa`](crate::graphs::NgramModel::to_fsa), whose arcs with
     /// the label `backoff` back off. Label 0 of the transducer is epsilon. Words that one of both
     /// lacks are on no path. O(arcs), times their logarithm.
     ///
-    /// The transducer may be any one, but looks ahead the better the more it is like a tree up to
-    /// its words. A state of G has at most one arc that backs off.
+    /// Any transducer is allowed, but look-ahead is the better the more it is like a tree up to its
+    /// words. A state of G has at most one arc that backs off.
     ///
     /// # Errors
     /// [`Error::LookAhead`] for epsilons in a cycle, two words with no token between them, or arcs
@@ -166,20 +169,20 @@ impl LookAheadGraph {
         Ok(Self { topology, hl, grammar, unigrams, options })
     }
 
-    /// The transducer from tokens to words, to whose arcs arc maps refer.
+    /// Returns the transducer from tokens to words, to whose arcs arc maps refer.
     pub fn graph(&self) -> &Graph<Fsa> {
         self.hl.graph()
     }
 
-    /// The memory that it takes, without what utterances visit.
+    /// Returns the number of bytes, without the states that utterances visit.
     pub fn num_bytes(&self) -> usize {
         self.hl.bytes() + self.grammar.bytes() + self.unigrams.len() * size_of::<f32>()
     }
 
-    /// As [`intersect_dense_pruned`](super::intersect_dense_pruned).
+    /// Decodes as [`intersect_dense_pruned`](super::intersect_dense_pruned).
     ///
     /// # Errors
-    /// As that; [`Error::Size`] if there are fewer classes than blank and tokens.
+    /// As the function; [`Error::Size`] if there are fewer classes than blank and tokens.
     pub fn intersect_dense_pruned(
         &self,
         dense: &DenseFsaVec<'_>,
@@ -190,12 +193,12 @@ impl LookAheadGraph {
         intersect_one_graph(of_one, self.graph(), dense, options)
     }
 
-    /// How many states HL and G have.
+    /// Returns the numbers of states of HL and G.
     pub(super) fn num_states(&self) -> [usize; 2] {
         [self.graph().fsas().num_states(), self.grammar.num_states()]
     }
 
-    /// The composition as far as a stream has come.
+    /// Returns the composition as far as a stream has come.
     ///
     /// # Errors
     /// [`Error::Binary`] if the stream comes from bytes and was saved from another graph.
@@ -204,12 +207,13 @@ impl LookAheadGraph {
         Ok(LookAhead { graph: self, visited: Cow::Borrowed(visited) })
     }
 
-    /// The number of the first arc; those of arcs of the topology are the classes that they take.
+    /// Returns the number of the first arc; the numbers of arcs of the topology are the classes
+    /// that they take.
     fn first_arc(&self) -> u32 {
         self.topology.max_token().cast_unsigned() + 1
     }
 
-    /// The best score of what can come next behind a pair of states.
+    /// Returns the best score of a word that can come next behind a pair of states.
     fn potential(&self, hl: u32, grammar: u32) -> f32 {
         let set = self.hl.set_of(hl);
         let unigram = self.unigrams[set as usize];
@@ -228,7 +232,7 @@ pub(super) struct LookAhead<'a> {
 }
 
 impl LookAhead<'_> {
-    /// Follows the arcs of a pair of states for all tokens that are there.
+    /// Follows the arcs of a pair of states for all tokens in it.
     fn follow_group(&self, visited: &mut Visited, group: &mut [Last], row: &[f32], next: &mut Next<'_>) {
         let pair = group[0].of_graph;
         let blank = visited.blank(pair);

@@ -1,4 +1,4 @@
-//! Utterances whose frames come in chunks.
+//! Decoding of utterances whose frames come in chunks.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -15,8 +15,8 @@ use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 
 /// Decodes streams against one graph, as frames come.
 ///
-/// What is decided does not depend on how the frames are cut into chunks: after the last one the
-/// lattice is that of [`intersect_dense_pruned`](super::intersect_dense_pruned) over the whole.
+/// Decisions do not depend on how the frames are cut into chunks: after the last one, the lattice
+/// equals the result of [`intersect_dense_pruned`](super::intersect_dense_pruned) over the whole.
 ///
 /// ```
 /// use fsa::graphs::ctc_topo;
@@ -39,11 +39,11 @@ use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 pub struct OnlineDecoder {
     graph: Source,
     options: DenseOptions,
-    /// Memory of streams that are not at work.
+    /// Buffers of streams that are not being decoded.
     unused: Mutex<Vec<Scratch>>,
 }
 
-/// What streams are decoded with.
+/// The graph against which streams are decoded.
 #[derive(Debug)]
 enum Source {
     Graph { graph: Graph<Fsa>, index: LabelIndex },
@@ -51,52 +51,51 @@ enum Source {
     LookAhead(Box<LookAheadGraph>),
 }
 
-/// A stream of frames: where its search is, and what it has found. Clones are independent.
+/// A stream of frames: the state of its search, and the results so far. Clones are independent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodingStream {
     pub(super) search: Search,
-    /// How many states its graph has, and how many numbers of arcs; with look-ahead how many states
-    /// HL and G have.
+    /// Numbers of states and arcs of its graph; with look-ahead, the numbers of states of HL and G.
     pub(super) graph: [usize; 2],
-    /// With look-ahead, the states that have come up.
+    /// With look-ahead, the states reached so far.
     pub(super) visited: Option<SharedVisited>,
 }
 
 impl DecodingStream {
-    /// How many frames it has taken.
+    /// Returns the number of frames taken.
     pub fn num_frames(&self) -> usize {
         self.search.trellis.num_frames()
     }
 
-    /// Whether there are states from which to go on. Once there are none, frames are not taken any
-    /// more.
+    /// Returns `true` if there are states from which to go on. Once there are none, no more frames
+    /// are taken.
     pub fn is_alive(&self) -> bool {
         self.search.is_alive()
     }
 
-    /// How many states are active.
+    /// Returns the number of active states.
     pub fn num_active_states(&self) -> usize {
         self.search.tokens.len()
     }
 
-    /// How many bytes it has for what it has found, and with look-ahead for the states and arcs
-    /// that have come up.
+    /// Returns the number of bytes of the results so far, and with look-ahead of the states and
+    /// arcs reached so far.
     pub fn num_bytes(&self) -> usize {
         self.search.trellis.bytes() + self.visited.as_ref().map_or(0, SharedVisited::bytes)
     }
 }
 
 impl OnlineDecoder {
-    /// For streams that are decoded with this graph.
+    /// Creates a decoder of streams for this graph.
     ///
     /// # Errors
-    /// [`Error::Beam`], [`Error::OutOfRange`] for options without sense.
+    /// [`Error::Beam`], [`Error::OutOfRange`] for invalid options.
     pub fn new(graph: Graph<Fsa>, options: DenseOptions) -> Result<Self, Error> {
         let index = LabelIndex::of(graph.fsas().as_fsa_vec(), graph.graph_labels());
         Self::of(Source::Graph { graph, index }, options)
     }
 
-    /// For streams that are decoded with the topology of CTC and this graph of tokens.
+    /// Creates a decoder of streams for the topology of CTC and this graph of tokens.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -104,8 +103,8 @@ impl OnlineDecoder {
         Self::of(Source::Ctc(graph), options)
     }
 
-    /// For streams that are decoded with HL and G, composed with look-ahead. Each stream has the
-    /// states that it has reached; those that it does not need any more are taken out from time to
+    /// Creates a decoder of streams for HL and G, composed with look-ahead. Each stream stores the
+    /// states that it has reached. States that it does not need any more are removed from time to
     /// time, so that a stream may go on without end.
     ///
     /// # Errors
@@ -119,7 +118,7 @@ impl OnlineDecoder {
         Ok(Self { graph, options, unused: Mutex::default() })
     }
 
-    /// The graph to whose arcs arc maps refer.
+    /// Returns the graph to whose arcs arc maps refer.
     pub fn graph(&self) -> &Graph<Fsa> {
         match &self.graph {
             Source::Graph { graph, .. } => graph,
@@ -128,19 +127,19 @@ impl OnlineDecoder {
         }
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &DenseOptions {
         &self.options
     }
 
-    /// A stream before its first frame.
+    /// Returns a stream before its first frame.
     pub fn stream(&self) -> DecodingStream {
         let visited = match &self.graph {
             Source::LookAhead(graph) => Some(SharedVisited::new(graph)),
             _ => None,
         };
         let mut stream = DecodingStream { search: Search::new(), graph: self.graph_size(), visited };
-        // A cycle without end of epsilon arcs is found again with the first frame.
+        // An endless cycle of epsilon arcs is found again with the first frame.
         let _ = match &self.graph {
             Source::Graph { graph, index } => self.begin(&index.graph(graph.fsas().as_fsa_vec(), 0), &mut stream),
             Source::Ctc(graph) => self.begin(graph, &mut stream),
@@ -155,8 +154,8 @@ impl OnlineDecoder {
     }
 
     /// Takes the next frames of some streams: the first utterance of `chunks` for the first stream,
-    /// and so on. What came of each is the result: an error leaves its stream as it was, unless it
-    /// is [`Error::DenseFrame`], and says nothing of the others.
+    /// and so on. The outcome of each is returned: an error leaves its stream as it was, unless it
+    /// is [`Error::DenseFrame`], and does not concern the others.
     ///
     /// # Errors
     /// [`Error::Size`] for another number of chunks; [`Error::DenseLabel`].
@@ -183,7 +182,7 @@ impl OnlineDecoder {
         }
     }
 
-    /// A stream of another decoder is taken if its graph may be the same.
+    /// Checks that the graph of a stream may be the graph of this decoder.
     fn check(&self, stream: &DecodingStream) -> Result<(), Error> {
         if stream.visited.is_some() != matches!(self.graph, Source::LookAhead(_)) {
             return Err(Error::Binary { offset: 0, what: "a stream of a graph of another kind" });
@@ -236,8 +235,8 @@ impl OnlineDecoder {
         result
     }
 
-    /// The lattices of streams up to the last frame that each has taken. The streams may go on
-    /// afterwards.
+    /// Returns the lattices of streams up to the last frame that each has taken. The streams may go
+    /// on afterwards.
     ///
     /// # Errors
     /// [`Error::Size`] or [`Error::Binary`] for a stream of another graph; [`Error::TooLarge`].
@@ -245,8 +244,9 @@ impl OnlineDecoder {
         self.lattices_of(streams, ending, Part::Beam)
     }
 
-    /// The lattices of the best paths of streams alone, and of those that are exactly as good: what
-    /// a partial result needs, for less than all [`lattices`](Self::lattices) cost.
+    /// Returns the lattices of only the best paths of streams, and of the paths that are exactly as
+    /// good. This is enough for a partial result, and cheaper than all
+    /// [`lattices`](Self::lattices).
     ///
     /// # Errors
     /// As [`lattices`](Self::lattices).
@@ -281,15 +281,15 @@ impl OnlineDecoder {
         gather(self.graph(), labels, made, outcomes, |_| self.graph().fsas().view())
     }
 
-    /// Takes the part of a stream that is decided and returns its lattice, so that a stream may go
-    /// on without end in bounded memory; `None` if there is nothing yet.
+    /// Removes the part of a stream that is decided and returns its lattice, so that a stream may
+    /// go on without end in bounded memory; `None` if there is nothing yet.
     ///
     /// It ends at the last frame in which all paths of the lattice go through the same state. The
-    /// lattice of the whole is the parts concatenated, but for the arc with label -1 at the
-    /// end of each, whose score is 0: this one is [`Outcome::Partial`], and its frames count from
-    /// the first one that the stream has ever taken. The stream goes on with the rest, also where the
-    /// outcome is [`Outcome::Failed`] because the lattice would exceed the limit: its frames are gone
-    /// then.
+    /// lattice of the whole is the parts concatenated, except for the arc with label -1 at the end
+    /// of each, whose score is 0: this one is [`Outcome::Partial`], and its frames count from the
+    /// first one that the stream has ever taken. The stream goes on with the rest, even if the
+    /// outcome is [`Outcome::Failed`] because the lattice would exceed the limit: its frames are
+    /// gone then.
     ///
     /// # Errors
     /// [`Error::Size`] or [`Error::Binary`] for a stream of another graph; [`Error::TooLarge`].

@@ -1,63 +1,63 @@
-//! How far a search looks, and what it keeps.
+//! Options of a search.
 
 use kaldera_base::setters;
 
 use crate::core::limits::Limits;
 use crate::{Error, Quantity};
 
-/// Which paths a search looks at and which of them it keeps. The defaults are those of k2's
-/// decoding recipes.
+/// Options of a search: the paths that it looks at and the paths that it keeps. The defaults are
+/// the values of k2's decoding recipes.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct DenseOptions {
-    /// States whose score in a frame is further than this below the best one are given up. 20
-    /// unless set; infinite for all states.
+    /// States whose score in a frame is more than this below the best one are given up. 20 unless
+    /// set; infinite for all states.
     pub search_beam: f32,
-    /// Arcs that are on no path within this of the best one are left out of the lattice. 8 unless
-    /// set; 0 keeps the best path and those that are as good.
+    /// Arcs that are on no path within this beam of the best one are left out of the lattice. 8
+    /// unless set; 0 keeps the best path and paths that are as good.
     pub output_beam: f32,
     /// At least this many states of a frame, the best ones, are kept, however narrow the beam is.
     /// 30 unless set.
     #[doc(alias = "min_active")]
     pub min_active_states: usize,
-    /// At most this many states of a frame are kept, but for some with the same score. It takes
+    /// At most this many states of a frame are kept, except for some with the same score. It takes
     /// precedence over a larger `min_active_states`. 10,000 unless set.
     #[doc(alias = "max_active")]
     pub max_active_states: usize,
-    /// Where the numbers of active states set the beam of a frame, that of the next one is wider by
-    /// this than what they asked for. 0.5 unless set, as in Kaldi.
+    /// If the numbers of active states set the beam of a frame, the beam of the next one is wider
+    /// by this. 0.5 unless set, as in Kaldi.
     pub beam_delta: f32,
-    /// Where no final state was reached, take all states of the last frame for final ones.
+    /// If no final state was reached, take all states of the last frame as final ones.
     pub allow_partial: bool,
-    /// How exact the output beam is.
+    /// Exactness of the output beam.
     pub pruning: LatticePruning,
-    /// For the paths of one utterance; half of the memory there is unless set.
+    /// Limits for the paths of one utterance; half of the memory unless set.
     pub limits: Limits,
 }
 
-/// Which arcs the output beam leaves.
+/// Arcs that the output beam leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LatticePruning {
-    /// Those on paths of the whole utterance within the beam, and no others.
+    /// Only arcs on paths of the whole utterance within the beam.
     #[default]
     Exact,
-    /// As k2 does it: frames are pruned once, 20 at a time, by what the next 10 frames say of them.
-    /// Many more arcs stay, most of them on paths that lead nowhere.
+    /// As in k2: frames are pruned once, 20 at a time, by the next 10 frames. Many more arcs stay,
+    /// most of them on paths that lead nowhere.
     Chunkwise,
 }
 
-/// Where the paths of a lattice end.
+/// End of the paths of a lattice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// In final states of the graph.
     Final,
-    /// There, and where none was reached, in all states of the last frame; k2's `allow_partial`.
+    /// In final states of the graph or, if none was reached, in all states of the last frame; k2's
+    /// `allow_partial`.
     FinalElseActive,
-    /// In all states of the last frame, whether final or not: for results while an utterance goes
-    /// on.
+    /// In all states of the last frame, final or not: for results while an utterance goes on.
     Active,
 }
 
@@ -89,7 +89,7 @@ setters! {
 }
 
 impl DenseOptions {
-    /// No state is given up, whatever its score.
+    /// Returns options by which no state is given up, whatever its score.
     pub(super) fn exhaustive(output_beam: f32) -> Self {
         Self {
             search_beam: f32::INFINITY,

@@ -1,4 +1,4 @@
-//! The lattice of what a search has found.
+//! The lattice of the results of a search.
 
 use super::graph::{DecodingGraph, GraphArc, NO_ARC};
 use super::laps::{FrameStates, GONE};
@@ -9,7 +9,7 @@ use crate::core::builder::SortedFsaBuilder;
 use crate::core::limits::Limits;
 use crate::{Arc, Error, FINAL, Operation, Quantity};
 
-/// A lattice with what belongs to its arcs.
+/// A lattice with the data of its arcs.
 #[derive(Debug, Default)]
 pub(super) struct Made {
     pub(super) part: SortedFsaBuilder,
@@ -20,20 +20,20 @@ pub(super) struct Made {
     pub(super) graph_scores: Vec<f32>,
 }
 
-/// What a lattice has of the paths that were found.
+/// Part of the paths found that a lattice has.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
-    /// What the output beam and the kind of pruning leave.
+    /// The paths left by the output beam and the kind of pruning.
     Beam,
     /// The best paths, whatever the kind of pruning.
     Best,
 }
 
-/// The lattice of a part of what was found, and whether it ends in final states.
+/// Returns the lattice of a part of the results, and its outcome.
 ///
 /// # Errors
-/// [`Error::TooLarge`]; [`Error::Limit`], alone or in [`Error::DenseFrame`]; [`Error::Binary`] for
-/// what was read from bytes, and is of another graph.
+/// [`Error::TooLarge`]; [`Error::Limit`], by itself or in [`Error::DenseFrame`]; [`Error::Binary`]
+/// for a search that was read from bytes and is of another graph.
 pub(super) fn lattice<G: DecodingGraph>(
     graph: &G,
     search: &Search,
@@ -64,7 +64,7 @@ pub(super) fn lattice<G: DecodingGraph>(
     Ok((made?, outcome))
 }
 
-/// The links from the last frame to the end of all paths.
+/// Returns the links from the last frame to the end of all paths.
 fn last_links<G: DecodingGraph>(graph: &G, search: &Search, ending: Ending) -> (Vec<Link>, Outcome) {
     let mut links = Vec::new();
     if ending != Ending::Active {
@@ -80,17 +80,17 @@ fn last_links<G: DecodingGraph>(graph: &G, search: &Search, ending: Ending) -> (
     (active.collect(), Outcome::Partial)
 }
 
-/// The memory of an arc of a lattice with what belongs to it, once here and once among those of all
+/// Memory of an arc of a lattice with its data, once here and once in the lattices of all
 /// utterances.
 const BYTES_OF_ARC: usize = 2 * (size_of::<Arc>() + 3 * size_of::<i32>());
 
 struct Writer<'a> {
     trellis: &'a Trellis,
     extras: Extras,
-    /// The links to the end, and how much worse than the best path those over each of them are.
+    /// The links to the end, and how much worse than the best path the paths over each of them are.
     last: Vec<(Link, f32)>,
     beam: f32,
-    /// Before this frame, what is there stays, dead ends too.
+    /// Before this frame, everything stays, dead ends too.
     from: usize,
     made: Made,
 }
@@ -112,8 +112,8 @@ impl<'a> Writer<'a> {
 
     fn write<G: DecodingGraph>(mut self, graph: &G, limits: Limits, utterance: usize) -> Result<Made, Error> {
         let mut outgoing = Vec::new();
-        // The number of a state is its place among those of its frame, behind those of all frames
-        // before.
+        // The number of a state is its index among the states of its frame, behind the states of
+        // all frames before.
         let mut first = 0;
         let mut states = self.states(0);
         for frame in 0..=self.trellis.last() {
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The arcs between states of a frame.
+    /// Adds the arcs between states of a frame.
     fn within(&self, frame: usize, first: usize, states: &FrameStates, outgoing: &mut Vec<Outgoing>) {
         let (epsilons, closing) = (self.trellis.epsilons_of(frame), self.trellis.closing_of(frame));
         if epsilons.is_empty() && closing.is_empty() {
@@ -174,7 +174,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The arcs to states of the next frame.
+    /// Adds the arcs to states of the next frame.
     fn onward(
         &self,
         frame: usize,
@@ -197,7 +197,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The arcs into the final state.
+    /// Adds the arcs into the final state.
     fn ends(&self, (first, states): (usize, &FrameStates), end: usize, outgoing: &mut Vec<Outgoing>) {
         let number = Some(self.trellis.num_frames());
         for (link, extra) in &self.last {
@@ -232,7 +232,7 @@ struct Outgoing {
     /// The arc of the graph.
     arc: u32,
     score: f32,
-    /// In which frame it takes its class, if it takes one.
+    /// Frame in which it takes its class, if it takes one.
     frame: Option<usize>,
 }
 

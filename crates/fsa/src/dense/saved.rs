@@ -1,4 +1,4 @@
-//! Streams as bytes.
+//! Conversion of streams to bytes.
 
 use crate::Error;
 use crate::dense::DecodingStream;
@@ -7,12 +7,12 @@ use crate::dense::look_ahead::{Saved, SharedVisited};
 use crate::dense::search::Search;
 use crate::dense::trellis::{Frame, Link, Trellis};
 
-/// What the bytes begin with; the last one is the version.
+/// First bytes of a stream; the last one is the version.
 const MAGIC: [u8; 8] = *b"fsaDens\x02";
 
 impl DecodingStream {
-    /// The stream as bytes, from which [`from_bytes`](Self::from_bytes) makes it again, in another
-    /// process if need be. O(what it has found).
+    /// Returns the stream as bytes, from which [`from_bytes`](Self::from_bytes) makes it again, in
+    /// any process. O(results of the stream).
     pub fn to_bytes(&self) -> Vec<u8> {
         let Trellis { scores, links, frames, first_frame, links_left } = &self.search.trellis;
         let tokens = &self.search.tokens;
@@ -45,11 +45,11 @@ impl DecodingStream {
         bytes
     }
 
-    /// A stream of which [`to_bytes`](Self::to_bytes) was made. It is for the decoder, or one with
-    /// the same graph and options, that it comes from.
+    /// Reads a stream from the bytes of [`to_bytes`](Self::to_bytes). It can be used with the
+    /// decoder that it comes from, or one with the same graph and options.
     ///
     /// # Errors
-    /// [`Error::Binary`] for bytes that are none of a stream.
+    /// [`Error::Binary`] for bytes that are not a stream.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let error = |what| Error::Binary { offset: 0, what };
         let rest = bytes.strip_prefix(&MAGIC).ok_or_else(|| error("this is no stream, or one of another version"))?;
@@ -89,11 +89,11 @@ impl DecodingStream {
         if stream.holds_together() { Ok(stream) } else { Err(error("numbers that do not fit together")) }
     }
 
-    /// Whether everything that refers to something else refers to what is there.
+    /// Returns `true` if all references are to existing entries.
     fn holds_together(&self) -> bool {
         let Search { trellis, tokens } = &self.search;
         let Trellis { scores, links, frames, first_frame, links_left } = trellis;
-        // With look-ahead, states and arcs are looked at once their graph is there.
+        // With look-ahead, states and arcs are checked when their graph is there.
         let [states, arcs] = if self.visited.is_some() { [usize::MAX; 2] } else { self.graph };
         let ends = frames.iter().skip(1).map(|frame| (frame.first_token, frame.first_epsilon));
         let mut ends: Vec<_> = ends.collect();
@@ -135,7 +135,8 @@ impl DecodingStream {
     }
 }
 
-/// Whether each link between tokens of a frame stands behind those that enter its source.
+/// Returns `true` if each link between tokens of a frame stands behind the links that enter its
+/// source.
 fn are_in_order(links: &[Link], num_tokens: usize) -> bool {
     let mut left = vec![false; if links.is_empty() { 0 } else { num_tokens }];
     links.iter().all(|link| {
@@ -144,7 +145,7 @@ fn are_in_order(links: &[Link], num_tokens: usize) -> bool {
     })
 }
 
-/// Numbers from the front of some bytes.
+/// Reads numbers from the front of some bytes.
 struct Read<'a> {
     rest: &'a [u8],
     len: usize,
@@ -161,7 +162,7 @@ impl Read<'_> {
         Ok(*array)
     }
 
-    /// Pairs of numbers behind their count.
+    /// Reads pairs of numbers behind their count.
     fn rows(&mut self) -> Result<Vec<[u32; 2]>, Error> {
         let count = self.long()?;
         if count > self.rest.len() / size_of::<[u32; 2]>() {

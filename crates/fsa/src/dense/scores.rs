@@ -1,4 +1,4 @@
-//! What a network says of the frames of utterances, borrowed.
+//! The scores of a network for the frames of utterances, borrowed.
 
 #![expect(clippy::single_range_in_vec_init, reason = "one utterance is one range of rows")]
 
@@ -12,23 +12,23 @@ use crate::{Error, FINAL, Quantity};
 /// A part of a sequence: an utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Segment {
-    /// Which sequence.
+    /// Index of the sequence.
     pub sequence: usize,
-    /// Its first frame, counted within the sequence.
+    /// First frame, counted within the sequence.
     pub start: usize,
-    /// How many frames it has.
+    /// Number of frames.
     pub duration: usize,
 }
 
 /// Scores of all classes in each frame of some utterances, as linear FSAs: logarithms of
 /// probabilities, mostly, but they need not be normalized.
 ///
-/// The values are borrowed and not copied. They lie in rows, a row for each frame, of which each
-/// has `num_classes` values at a distance of `row_stride` from those of the row before. k2's column
-/// of label -1 and the additional row of each segment are implied, see [`Frames::score`].
+/// The values are borrowed and not copied. They lie in rows, one for each frame. Each row has
+/// `num_classes` values, and begins `row_stride` values behind the row before. k2's column of label
+/// -1 and the additional row of each segment are implied, see [`Frames::score`].
 ///
 /// An utterance that cannot be decoded (a segment that is too long, a score that is NaN) is refused
-/// when its turn comes, and leaves the others alone.
+/// when its turn comes, without an effect on the others.
 ///
 /// ```
 /// use fsa::dense::{DenseFsaVec, Segment};
@@ -46,7 +46,7 @@ pub struct DenseFsaVec<'a> {
     values: &'a [f32],
     row_stride: usize,
     num_classes: usize,
-    /// The rows of each sequence.
+    /// Rows of each sequence.
     sequences: Vec<Range<usize>>,
     segments: Vec<Segment>,
     frame_subsampling: usize,
@@ -54,7 +54,7 @@ pub struct DenseFsaVec<'a> {
 }
 
 impl<'a> DenseFsaVec<'a> {
-    /// Sequences that are ranges of rows; each is an utterance.
+    /// Creates scores of sequences that are ranges of rows; each is an utterance.
     ///
     /// # Errors
     /// [`Error::Size`] if the values are too few for the rows, or rows overlap.
@@ -83,17 +83,18 @@ impl<'a> DenseFsaVec<'a> {
         Ok(Self { values, row_stride, num_classes, sequences, segments, frame_subsampling: 1, allow_truncate: 0 })
     }
 
-    /// One utterance of as many frames as there are.
+    /// Creates one utterance of all frames.
     ///
     /// # Errors
-    /// [`Error::Size`] if they are not whole rows of `num_classes`.
+    /// [`Error::Size`] if the values are not whole rows of `num_classes`.
     pub fn from_frames(values: &'a [f32], num_classes: usize) -> Result<Self, Error> {
         let num_rows = values.len().checked_div(num_classes).unwrap_or(0);
         Error::same_size(Quantity::Values, num_rows * num_classes, values.len())?;
         Self::new(values, num_classes, num_classes, vec![0..num_rows])
     }
 
-    /// Utterances concatenated without padding, where `row_splits` tells the frames of each.
+    /// Creates utterances that are concatenated without padding; `row_splits` gives the frames of
+    /// each.
     ///
     /// # Errors
     /// [`Error::Size`] if there are not `num_classes` values for each frame.
@@ -104,12 +105,12 @@ impl<'a> DenseFsaVec<'a> {
         Self::new(values, num_classes, num_classes, sequences)
     }
 
-    /// Utterances padded to the same length, as an array of the shape `[utterance][frame][class]`;
-    /// `lengths` are numbers of frames without the padding.
+    /// Creates utterances that are padded to the same length, as an array of the shape
+    /// `[utterance][frame][class]`; `lengths` are numbers of frames without the padding.
     ///
     /// # Errors
     /// [`Error::Size`] if there are not as many values and lengths as the shape says. A length that
-    /// is too large concerns its utterance alone.
+    /// is too large is an error of its utterance only.
     pub fn from_padded(values: &'a [f32], shape: [usize; 3], lengths: &[usize]) -> Result<Self, Error> {
         let [num_sequences, num_frames, num_classes] = shape;
         let size = num_sequences.saturating_mul(num_frames).saturating_mul(num_classes);
@@ -121,61 +122,60 @@ impl<'a> DenseFsaVec<'a> {
         Ok(Self::new(values, num_classes, num_classes, sequences)?.with_segments(segments))
     }
 
-    /// With these utterances in place of whole sequences, in any order; several may share frames.
+    /// Replaces whole sequences by these utterances, in any order; several may share frames.
     #[must_use]
     pub fn with_segments(mut self, segments: Vec<Segment>) -> Self {
         self.segments = segments;
         self
     }
 
-    /// With a frame of the network for so many frames of features, by which
-    /// [`DenseLattices::input_frames`](super::DenseLattices::input_frames) tells times; 0 counts as
-    /// 1.
+    /// Sets the number of frames of features for each frame of the network, which
+    /// [`DenseLattices::input_frames`](super::DenseLattices::input_frames) uses; 0 counts as 1.
     #[must_use]
     pub fn with_frame_subsampling(mut self, frame_subsampling: usize) -> Self {
         self.frame_subsampling = frame_subsampling.max(1);
         self
     }
 
-    /// With segments that may end so many frames behind their sequences; they are cut where those
-    /// end. None may unless this is set.
+    /// Allows segments to end so many frames behind their sequences; they are cut at the end of the
+    /// sequence. Not allowed unless this is set.
     #[must_use]
     pub fn with_allow_truncate(mut self, num_frames: usize) -> Self {
         self.allow_truncate = num_frames;
         self
     }
 
-    /// How many utterances there are.
+    /// Returns the number of utterances.
     #[inline]
     pub fn num_utterances(&self) -> usize {
         self.segments.len()
     }
 
-    /// How many classes have a score in each frame.
+    /// Returns the number of classes that have a score in each frame.
     #[inline]
     pub fn num_classes(&self) -> usize {
         self.num_classes
     }
 
-    /// The values, of which each utterance has its part.
+    /// Returns the values, of which each utterance has its part.
     #[inline]
     pub fn values(&self) -> &'a [f32] {
         self.values
     }
 
-    /// The utterances as parts of sequences.
+    /// Returns the utterances as parts of sequences.
     #[inline]
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// How many frames of features are one of the network.
+    /// Returns the number of frames of features for each frame of the network.
     #[inline]
     pub fn frame_subsampling(&self) -> usize {
         self.frame_subsampling
     }
 
-    /// The frames of an utterance.
+    /// Returns the frames of an utterance.
     ///
     /// # Errors
     /// [`Error::DenseSequence`], [`Error::DenseSegment`].
@@ -204,7 +204,7 @@ impl<'a> DenseFsaVec<'a> {
         })
     }
 
-    /// How many frames there are in all utterances that have any.
+    /// Returns the number of frames of all utterances, as their segments say.
     pub(super) fn total_frames(&self) -> usize {
         self.segments.iter().fold(0, |sum, segment| sum.saturating_add(segment.duration))
     }
@@ -213,9 +213,9 @@ impl<'a> DenseFsaVec<'a> {
 /// The scores of one utterance.
 #[derive(Debug, Clone, Copy)]
 pub struct Frames<'a> {
-    /// From the first row on.
+    /// Values from the first row on.
     values: &'a [f32],
-    /// Where that is among the values of all utterances.
+    /// Index of the first value among the values of all utterances.
     first_value: usize,
     row_stride: usize,
     num_classes: usize,
@@ -223,13 +223,13 @@ pub struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// How many frames there are.
+    /// Returns the number of frames.
     #[inline]
     pub fn num_frames(&self) -> usize {
         self.num_frames
     }
 
-    /// The scores of a frame.
+    /// Returns the scores of a frame.
     ///
     /// # Panics
     /// If there is no such frame, as indexing a slice does.
@@ -239,15 +239,15 @@ impl<'a> Frames<'a> {
         &self.values[frame * self.row_stride..][..self.num_classes]
     }
 
-    /// All frames, one after another.
+    /// Returns an iterator over all frames.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [f32]> + use<'a> {
         let frames = *self;
         (0..frames.num_frames).map(move |frame| frames.row(frame))
     }
 
-    /// What an arc with a label adds in a frame. There is one frame more than
-    /// [`num_frames`](Self::num_frames) says: in it, the label -1 has the score 0 and all others
-    /// have -inf; in the others, -1 has -inf.
+    /// Returns the score that an arc with a label adds in a frame. There is one frame more than
+    /// [`num_frames`](Self::num_frames): in it, the label -1 has the score 0 and all others have
+    /// -inf; in the others, -1 has -inf.
     ///
     /// # Panics
     /// If there is no such frame or no such class, as indexing a slice does.
@@ -259,7 +259,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// Where a score is among the values of all utterances.
+    /// Returns the index of a score among the values of all utterances.
     pub(super) fn place(&self, frame: usize, class: usize) -> usize {
         self.first_value + frame * self.row_stride + class
     }
@@ -267,8 +267,8 @@ impl<'a> Frames<'a> {
     /// Refuses NaN and plus infinity.
     pub(super) fn check(&self, utterance: usize) -> Result<(), Error> {
         for (frame, row) in self.rows().enumerate() {
-            // A comparison with NaN does not hold. All are tested, which takes less time than to
-            // stop at the first.
+            // A comparison with NaN does not hold. Testing all scores takes less time than stopping
+            // at the first bad one.
             let good = row.iter().fold(true, |good, &score| good & (score < f32::INFINITY));
             if !good {
                 let is_bad = |score: f32| score.is_nan() || score == f32::INFINITY;

@@ -1,11 +1,11 @@
-//! Memory of a search.
+//! Buffers of a search.
 
 use crate::dense::active::Token;
 use crate::dense::closure::Closure;
 use crate::dense::next::{Last, Next};
 use crate::dense::trellis::Link;
 
-/// Memory that a search needs while it computes a frame, and that any other may use afterwards.
+/// Buffers that a search needs while it computes a frame, and that any other may use afterwards.
 #[derive(Debug)]
 pub(super) struct Scratch {
     /// See [`Next`].
@@ -17,12 +17,12 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// For graphs of so many states.
+    /// Creates buffers for graphs of so many states.
     fn new(num_states: usize) -> Self {
         Self { slots: vec![0; num_states], tokens: vec![], scores: vec![], closure: Closure::default(), order: vec![] }
     }
 
-    /// The same for another graph, or a new one.
+    /// Returns the same buffers for another graph, or new ones.
     pub(super) fn of_size(scratch: Option<Self>, num_states: usize) -> Self {
         match scratch {
             Some(mut scratch) => {
@@ -33,9 +33,9 @@ impl Scratch {
         }
     }
 
-    /// No states of a next frame yet, of which those more than `beam` below the best one are not
-    /// needed, nor the links more than `output_beam` below the best one into the same state; and
-    /// memory for the closure of these states.
+    /// Returns no states of a next frame, and buffers for the closure of these states. States more
+    /// than `beam` below the best one are not needed, nor links more than `output_beam` below the
+    /// best one into the same state.
     pub(super) fn next<'a>(
         &'a mut self,
         links: &'a mut Vec<Link>,

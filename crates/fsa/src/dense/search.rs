@@ -9,34 +9,34 @@ use super::trellis::Trellis;
 use super::{DenseOptions, LatticePruning};
 use crate::{Error, Operation};
 
-/// Where the search is, and how it came there.
+/// The state of the search, and its results so far.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Search {
     pub(super) trellis: Trellis,
-    /// The states after the last frame, and some that count no more.
+    /// The states after the last frame, and some that do not count any more.
     pub(super) tokens: Vec<Token>,
 }
 
-/// k2 prunes so many frames at a time, [`CHUNK`], by what these and some more say of them.
+/// k2 prunes so many frames at a time, [`CHUNK`], by the scores of these and some more.
 const WINDOW: usize = 30;
 const CHUNK: usize = 20;
 
-/// Before the first frame; the state is the start, whatever its number.
+/// The token before the first frame; the state is the start, whatever its number.
 const START: Token = Token { state: 0, score: 0.0 };
 
-/// What happens to an utterance that comes to such a cycle.
+/// Returns the error of an utterance that comes to an endless cycle.
 fn endless_cycle<G: DecodingGraph>(graph: &G, endless: Endless, utterance: usize) -> Error {
     let Endless { state, visits } = endless;
     Error::EndlessCycle { fsa: utterance, state: graph.name_of(state), visits }
 }
 
 impl Search {
-    /// Before the first frame.
+    /// Creates a search before the first frame.
     pub(super) fn new() -> Self {
         Self { trellis: Trellis::new(), tokens: vec![START] }
     }
 
-    /// As it was when it was new, in the same memory.
+    /// Resets the search, and keeps its memory.
     pub(super) fn restart(&mut self) {
         self.trellis.restart();
         self.tokens.clear();
@@ -57,7 +57,7 @@ impl Search {
         if self.trellis.num_frames() > 0 || self.tokens != [START] || graph.num_states() == 0 {
             return Ok(());
         }
-        // It may have begun already, and have come no further than the start.
+        // It may have begun already, without getting further than the start.
         self.trellis.links.clear();
         let (mut next, closure) = scratch.next(&mut self.trellis.links, options.search_beam, options.output_beam);
         next.begin(graph.start());
@@ -69,7 +69,7 @@ impl Search {
         Ok(())
     }
 
-    /// The states after the last frame, by their places among the tokens.
+    /// Returns the states after the last frame, by the index of their token.
     pub(super) fn ends(&self) -> impl Iterator<Item = (u32, u32)> {
         let entered = self.trellis.last_entered();
         (0..)
@@ -78,17 +78,17 @@ impl Search {
             .map(|(place, token)| (place, token.state))
     }
 
-    /// Whether there is a state from which to go on.
+    /// Returns `true` if there is a state from which to go on.
     pub(super) fn is_alive(&self) -> bool {
         !self.tokens.is_empty()
     }
 
-    /// Goes on by some frames; `utterance` is for errors. If no state is left, it stays where it
-    /// is.
+    /// Goes on by some frames; `utterance` is for errors. If no state is left, the search stays
+    /// where it is.
     ///
     /// # Errors
-    /// [`Error::DenseFrame`] with [`Error::Limit`]; with [`Error::Overflow`] if scores add up to plus
-    /// infinity; with [`Error::EndlessCycle`].
+    /// [`Error::DenseFrame`] with [`Error::Limit`]; with [`Error::Overflow`] if scores add up to
+    /// plus infinity; with [`Error::EndlessCycle`].
     pub(super) fn advance<G: DecodingGraph>(
         &mut self,
         graph: &G,
@@ -109,7 +109,7 @@ impl Search {
         Ok(())
     }
 
-    /// Goes on by one frame, and takes out what is not needed any more.
+    /// Goes on by one frame, and removes paths that are not needed any more.
     fn take<G: DecodingGraph>(
         &mut self,
         graph: &G,
@@ -162,7 +162,7 @@ impl Search {
         Ok(())
     }
 
-    /// Takes out the frames up to the last one into which all paths that can become part of the
+    /// Removes the frames up to the last one into which all paths that can become part of the
     /// lattice lead by the same state.
     pub(super) fn take_finished(&mut self, options: &DenseOptions) -> Option<Self> {
         if !self.is_alive() {
@@ -172,11 +172,12 @@ impl Search {
         let (frame, token) = self.trellis.last_single()?;
         let trellis = self.trellis.take_front(frame, token);
         let score = trellis.last_scores().1[0];
-        // Its paths end as those of partial results do, for which the state makes no difference.
+        // Its paths end as the paths of partial results do, for which the state makes no
+        // difference.
         Some(Self { trellis, tokens: vec![Token { state: 0, score }] })
     }
 
-    /// Takes out paths that cannot become part of the lattice, if that is due.
+    /// Removes paths that cannot become part of the lattice, if pruning is due.
     fn prune(&mut self, options: &DenseOptions) -> Result<(), Error> {
         let num_frames = self.trellis.last();
         match options.pruning {
@@ -190,12 +191,12 @@ impl Search {
         options.limits.check(Operation::DenseIntersection, self.trellis.bytes(), states, arcs)
     }
 
-    /// From which frame on the beam of the lattice is still to be applied.
+    /// Returns the frame from which on the beam of the lattice is still to be applied.
     pub(super) fn unpruned_from(&self, options: &DenseOptions) -> usize {
         let num_frames = self.trellis.last();
         match options.pruning {
             LatticePruning::Exact => 0,
-            // The last window is what came after the one before last, and some of its frames.
+            // The last window has the frames after the window before last, and some of its frames.
             LatticePruning::Chunkwise if num_frames < WINDOW => 0,
             LatticePruning::Chunkwise => (num_frames - WINDOW) / CHUNK * CHUNK + CHUNK,
         }

@@ -1,39 +1,40 @@
-//! Everything that a search has found so far: for each frame the states that it has reached, and
-//! how they hang together.
+//! The results of a search so far: the states reached in each frame, and the links between them.
 
-/// A way from a token of one frame to a token of the next, or over an epsilon arc to another one of
-/// the same.
+/// A link from a token of one frame to a token of the next, or over an epsilon arc to another token
+/// of the same frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Link {
-    /// The place of the token that it comes from in its frame.
+    /// Index of the source token in its frame.
     pub(super) source: u32,
-    /// The place of the token that it leads to in its frame.
+    /// Index of the destination token in its frame.
     pub(super) dest: u32,
     /// The arc of the graph.
     pub(super) arc: u32,
-    /// The score of the arc of the graph and that of its class.
+    /// Score of the arc of the graph plus the score of its class.
     pub(super) score: f32,
 }
 
-/// Where the tokens and links of a frame are.
+/// Offsets of the tokens and links of a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Frame {
     pub(super) first_token: usize,
-    /// The first link between tokens of the frame. Each stands behind those that enter its source.
+    /// First link between tokens of the frame. Each of these stands behind the links that enter its
+    /// source.
     pub(super) first_epsilon: usize,
-    /// The first of those at the end that do not: these close cycles, and no best path takes any.
+    /// First link at the end of these that does not: the links from here on close cycles, and no
+    /// best path takes any.
     pub(super) first_closing: usize,
-    /// The first link to the next frame.
+    /// First link to the next frame.
     pub(super) first_link: usize,
-    /// The best score of a token.
+    /// Best score of a token.
     pub(super) best: f32,
-    /// What a path must be above to count among those into the frame. This makes the result
-    /// independent of the order in which arcs were followed.
+    /// A path into the frame counts if its score is above this. This makes the result independent
+    /// of the order in which arcs were followed.
     pub(super) entered: f32,
 }
 
 impl Frame {
-    /// That of the first token.
+    /// Frame of the first token.
     const START: Self = Self {
         first_token: 0,
         first_epsilon: 0,
@@ -44,8 +45,8 @@ impl Frame {
     };
 }
 
-/// The tokens before the first frame, and after each frame; with the links between them in the
-/// order of their sources, mostly.
+/// The tokens before the first frame, and after each frame; with the links between them, mostly in
+/// the order of their sources.
 ///
 /// ```text
 ///   frames   0      1            2                     the scores of tokens are less the best one of the frame before
@@ -57,30 +58,30 @@ pub(super) struct Trellis {
     pub(super) scores: Vec<f32>,
     pub(super) links: Vec<Link>,
     pub(super) frames: Vec<Frame>,
-    /// So many frames were taken out at the front.
+    /// Number of frames that were removed at the front.
     pub(super) first_frame: usize,
-    /// So many links were left when it was last pruned.
+    /// Number of links left when it was last pruned.
     pub(super) links_left: usize,
 }
 
-/// How much worse the best path over each token is than the best one of all; infinite where there
-/// is none.
+/// For each token, the loss of the best path over it against the best path of all; infinite if
+/// there is none.
 pub(super) struct Extras {
-    /// Of the tokens from `first_token` on.
+    /// Losses of the tokens from `first_token` on.
     extras: Vec<f32>,
     first_token: usize,
 }
 
-/// So many links may always be added before it is worthwhile to prune.
+/// Number of links that may always be added before pruning is worthwhile.
 const LINKS_TO_PRUNE: usize = 1 << 16;
 
 impl Trellis {
-    /// One token with the score 0.
+    /// Creates a trellis of one token with the score 0.
     pub(super) fn new() -> Self {
         Self { scores: vec![0.0], links: vec![], frames: vec![Frame::START], first_frame: 0, links_left: 0 }
     }
 
-    /// As it was when it was new, in the same memory.
+    /// Resets the trellis, and keeps its memory.
     pub(super) fn restart(&mut self) {
         self.links.clear();
         self.scores.truncate(1);
@@ -89,74 +90,74 @@ impl Trellis {
         self.frames[0] = Frame::START;
     }
 
-    /// How many frames have been seen.
+    /// Returns the number of frames seen.
     pub(super) fn num_frames(&self) -> usize {
         self.first_frame + self.last()
     }
 
-    /// How many of them were taken out at the front.
+    /// Returns the number of frames that were removed at the front.
     pub(super) fn first_frame(&self) -> usize {
         self.first_frame
     }
 
-    /// The number of the last frame that is there, from that of the first, 0, on.
+    /// Returns the index of the last frame in memory, where the first one has index 0.
     pub(super) fn last(&self) -> usize {
         self.frames.len() - 1
     }
 
-    /// How many bytes are used.
+    /// Returns the number of bytes used.
     pub(super) fn bytes(&self) -> usize {
         self.links.capacity() * size_of::<Link>()
             + self.scores.capacity() * size_of::<f32>()
             + self.frames.capacity() * size_of::<Frame>()
     }
 
-    /// How many tokens and links there are.
+    /// Returns the numbers of tokens and links.
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.scores.len(), self.links.len())
     }
 
-    /// The best score in the last frame, and all of them.
+    /// Returns the best score in the last frame, and all its scores.
     pub(super) fn last_scores(&self) -> (f32, &[f32]) {
         (self.frames[self.last()].best, self.scores(self.last()))
     }
 
-    /// The scores of a frame.
+    /// Returns the scores of a frame.
     fn scores(&self, frame: usize) -> &[f32] {
         &self.scores[self.tokens(frame)]
     }
 
-    /// Where the tokens of a frame are.
+    /// Returns the range of the tokens of a frame.
     fn tokens(&self, frame: usize) -> std::ops::Range<usize> {
         let end = self.frames.get(frame + 1).map_or(self.scores.len(), |next| next.first_token);
         self.frames[frame].first_token..end
     }
 
-    /// How many tokens a frame has.
+    /// Returns the number of tokens of a frame.
     pub(super) fn num_tokens(&self, frame: usize) -> usize {
         self.tokens(frame).len()
     }
 
-    /// The links from a frame to the next.
+    /// Returns the links from a frame to the next.
     pub(super) fn links_of(&self, frame: usize) -> &[Link] {
         let end = self.frames.get(frame + 1).map_or(self.links.len(), |next| next.first_epsilon);
         &self.links[self.frames[frame].first_link..end]
     }
 
-    /// The links between tokens of a frame that close no cycle, in topological order.
+    /// Returns the links between tokens of a frame that close no cycle, in topological order.
     pub(super) fn epsilons_of(&self, frame: usize) -> &[Link] {
         let Frame { first_epsilon, first_closing, .. } = self.frames[frame];
         &self.links[first_epsilon..first_closing]
     }
 
-    /// The links between tokens of a frame that close cycles.
+    /// Returns the links between tokens of a frame that close cycles.
     pub(super) fn closing_of(&self, frame: usize) -> &[Link] {
         let Frame { first_closing, first_link, .. } = self.frames[frame];
         &self.links[first_closing..first_link]
     }
 
-    /// Before the first frame: the start state and what it reaches over the links that are there,
-    /// of which the last `num_closing` close cycles.
+    /// Sets the tokens before the first frame: the start state and the states that it reaches over
+    /// the links in memory, of which the last `num_closing` close cycles.
     pub(super) fn begin(&mut self, best: f32, entered: f32, num_closing: usize, scores: impl Iterator<Item = f32>) {
         self.scores.clear();
         self.scores.extend(scores);
@@ -165,14 +166,14 @@ impl Trellis {
         self.frames[0] = Frame { first_closing, first_link, best, entered, ..Frame::START };
     }
 
-    /// What the paths to tokens of the last frame are above.
+    /// Returns the score that paths to tokens of the last frame must be above.
     pub(super) fn last_entered(&self) -> f32 {
         self.frames[self.last()].entered
     }
 
-    /// One frame more, with the tokens to which the newest links lead, from `first_epsilon` on
-    /// those between them, and from `first_closing` on those of them that close cycles; what is not
-    /// above `entered` does not count.
+    /// Appends a frame: the tokens to which the newest links lead, from `first_epsilon` on the
+    /// links between these, and from `first_closing` on the ones that close cycles. Paths with a
+    /// score not above `entered` do not count.
     pub(super) fn push_frame(
         &mut self,
         best: f32,
@@ -185,15 +186,15 @@ impl Trellis {
         self.scores.extend(scores);
     }
 
-    /// Whether so many links have been added that it is worthwhile to [`prune`](Self::prune) them
-    /// all.
+    /// Returns `true` if so many links have been added that it is worthwhile to
+    /// [`prune`](Self::prune) all of them.
     pub(super) fn has_grown(&self) -> bool {
         self.links.len() >= 2 * self.links_left + LINKS_TO_PRUNE
     }
 
-    /// The backward pass: how much worse than the best path those over each token of `from` and
-    /// later frames are, if those over the tokens of the last frame are as much worse as `last`
-    /// says. Links over which it is worse by more than `beam` do not count.
+    /// Runs the backward pass: computes the loss against the best path of the best path over each
+    /// token of `from` and later frames. `last` gives the losses of the tokens of the last frame.
+    /// Links with a loss of more than `beam` do not count.
     pub(super) fn extras(&self, from: usize, last: impl Iterator<Item = f32>, beam: f32) -> Extras {
         let first_token = self.frames[from].first_token;
         let mut extras = Extras { extras: vec![f32::INFINITY; self.scores.len() - first_token], first_token };
@@ -216,7 +217,7 @@ impl Trellis {
         extras
     }
 
-    /// The same over the links between tokens of a frame.
+    /// Does the same over the links between tokens of a frame.
     fn extras_within(&self, frame: usize, extras: &mut Extras, beam: f32) {
         let (links, closing) = (self.epsilons_of(frame), self.closing_of(frame));
         let scores = self.scores(frame);
@@ -241,14 +242,14 @@ impl Trellis {
         }
     }
 
-    /// The tokens of a frame with their `extras`.
+    /// Returns the `extras` of the tokens of a frame.
     pub(super) fn extras_of<'a>(&self, extras: &'a Extras, frame: usize) -> &'a [f32] {
         let tokens = self.tokens(frame);
         &extras.extras[tokens.start - extras.first_token..tokens.end - extras.first_token]
     }
 
-    /// The links from a frame to the next, each with how much worse than the best one the best path
-    /// over it is; dead ends are infinitely worse.
+    /// Returns the links from a frame to the next, each with the loss of the best path over it
+    /// against the best one; the loss of dead ends is infinite.
     pub(super) fn links_with_extras<'a>(
         &'a self,
         extras: &'a Extras,
@@ -258,8 +259,8 @@ impl Trellis {
         self.links_of(frame).iter().map(move |link| (link, after[link.dest as usize] + gap.lost(link)))
     }
 
-    /// For each token of a frame how much worse than its best path the best one is whose last arc
-    /// has a class; that of the first token of all is such a path.
+    /// Returns for each token of a frame the loss, against its best path, of the best path whose
+    /// last arc has a class; the empty path to the first token of all counts as such a path.
     pub(super) fn entry_losses(&self, frame: usize) -> Vec<f32> {
         let mut losses = vec![f32::INFINITY; self.num_tokens(frame)];
         match frame.checked_sub(1) {
@@ -278,14 +279,14 @@ impl Trellis {
         losses
     }
 
-    /// How much worse a path to the end of a link between tokens of a frame is over it than the
-    /// best one.
+    /// Returns the loss of a path over a link between tokens of a frame against the best path to
+    /// its end.
     pub(super) fn lost_within(&self, frame: usize, link: &Link) -> f32 {
         lost_within(self.scores(frame), link)
     }
 
-    /// Takes out what is on no path within `beam` of the best one, whichever tokens of the last
-    /// frame may turn out to be on it; so nothing is lost that could be in the lattice in the end.
+    /// Removes everything that is on no path within `beam` of the best one, whichever tokens of the
+    /// last frame may turn out to be on it; so nothing is lost that could be in the final lattice.
     /// Frames before `from` stay as they are.
     pub(super) fn prune(&mut self, from: usize, beam: f32) {
         let (begin, last) = (from.saturating_sub(1), self.last());
@@ -345,7 +346,7 @@ impl Trellis {
         }
     }
 
-    /// The last frame but the first that all paths enter by the same token, and this token.
+    /// Returns the last frame but the first that all paths enter by the same token, and this token.
     pub(super) fn last_single(&self) -> Option<(usize, u32)> {
         let mut entered_within = Vec::new();
         (1..=self.last()).rev().find_map(|frame| {
@@ -353,7 +354,7 @@ impl Trellis {
             if self.links_of(frame - 1).iter().any(|link| link.dest != token) {
                 return None;
             }
-            // All others are entered from this one.
+            // All other tokens are entered from this one.
             entered_within.clear();
             entered_within.resize(self.num_tokens(frame), false);
             self.epsilons_of(frame).iter().for_each(|link| entered_within[link.dest as usize] = true);
@@ -362,7 +363,7 @@ impl Trellis {
         })
     }
 
-    /// Takes out everything up to a frame that all paths enter by a token. What is returned ends
+    /// Removes everything up to a frame that all paths enter by a token. The part returned ends
     /// with that token.
     pub(super) fn take_front(&mut self, frame: usize, token: u32) -> Self {
         let Frame { first_token, first_epsilon, .. } = self.frames[frame];
@@ -391,8 +392,8 @@ impl Trellis {
         front
     }
 
-    /// For each token of `from` and later frames its place among those of its frame that are on
-    /// some path, or [`GONE`].
+    /// Returns for each token of `from` and later frames its index among the tokens of its frame
+    /// that are on some path, or [`GONE`].
     fn places(&self, extras: &Extras, from: usize) -> Vec<u32> {
         let mut places = vec![GONE; extras.extras.len()];
         for frame in from..=self.last() {
@@ -405,7 +406,7 @@ impl Trellis {
         places
     }
 
-    /// Takes out the tokens of `from` and later frames that have no place.
+    /// Removes the tokens of `from` and later frames that have no new index.
     fn keep_tokens(&mut self, from: usize, place: impl Fn(usize) -> u32) {
         let mut kept = self.frames[from].first_token;
         let mut token = kept;
@@ -423,21 +424,21 @@ impl Trellis {
     }
 }
 
-/// How much worse a path to the end of a link between tokens of a frame is over it than the best
-/// one.
+/// Returns the loss of a path over a link between tokens of a frame against the best path to its
+/// end.
 #[inline]
 fn lost_within(scores: &[f32], link: &Link) -> f32 {
     // Over a link that closes a cycle without gain, rounding could make it less than 0.
     (scores[link.dest as usize] - (scores[link.source as usize] + link.score)).max(0.0)
 }
 
-/// What lies between the scores of a frame and those of the next.
+/// The scores of a frame and of the next.
 struct Gap<'a> {
-    /// The best of `from`.
+    /// Best score of `from`.
     best: f32,
     from: &'a [f32],
     to: &'a [f32],
-    /// What counts is above this.
+    /// A path counts if its score is above this.
     entered: f32,
 }
 
@@ -448,8 +449,8 @@ impl<'a> Gap<'a> {
         Self { best: this.best, from, to: &scores[next.first_token..], entered: next.entered }
     }
 
-    /// How much worse a path to the end of a link is over it than the best one; infinitely if it
-    /// does not count.
+    /// Returns the loss of a path over a link against the best path to its end; infinite if the
+    /// path does not count.
     #[inline(always)]
     fn lost(&self, link: &Link) -> f32 {
         let score = (self.from[link.source as usize] - self.best) + link.score;
@@ -457,5 +458,5 @@ impl<'a> Gap<'a> {
     }
 }
 
-/// The place of a token that is taken out.
+/// Index of a token that is removed.
 const GONE: u32 = u32::MAX;

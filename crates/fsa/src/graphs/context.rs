@@ -1,4 +1,4 @@
-//! Hot words: an automaton after Aho and Corasick that gives phrases a bonus, token by token.
+//! Hot words: an Aho-Corasick automaton that gives phrases a bonus, token by token.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,29 +10,29 @@ use crate::core::fsa::Fsa;
 use crate::error::{Error, Quantity};
 use crate::support::ids::index;
 
-/// A state of a [`ContextGraph`]: how much of which phrases has been seen.
+/// A state of a [`ContextGraph`]: the parts of phrases seen so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ContextState(u32);
 
 impl ContextState {
-    /// Its place among [`ContextGraph::states`].
+    /// Returns its index among [`ContextGraph::states`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What a token does.
+/// Effect of a token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextMatch {
-    /// What it adds to the score; less than 0 where it ends a match that was not complete.
+    /// Amount added to the score; less than 0 if the token ends a match that was not complete.
     pub score: f32,
     /// The state after it.
     pub state: ContextState,
-    /// The longest phrase that it ends, as its place among the phrases (the last of equal ones).
+    /// Longest phrase that it ends, as index among the phrases (the last of equal ones).
     pub matched: Option<usize>,
 }
 
-/// What a state of a [`ContextGraph`] knows, by the names of icefall's `ContextState`.
+/// Data of a state of a [`ContextGraph`], with the names of icefall's `ContextState`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ContextNode {
@@ -44,24 +44,24 @@ pub struct ContextNode {
     pub node_score: f32,
     /// The bonus of the phrases that end here.
     pub output_score: f32,
-    /// The phrase that ends here, as its place among the phrases.
+    /// The phrase that ends here, as index among the phrases.
     pub phrase: Option<usize>,
-    /// The state of as many of the last tokens as there is one for.
+    /// The state of the longest possible suffix of the tokens that has a state.
     pub fail: ContextState,
-    /// The longest of those at which a phrase ends.
+    /// The longest proper suffix at which a phrase ends.
     pub output: Option<ContextState>,
 }
 
 /// Phrases of tokens with a bonus for each of their tokens.
 ///
-/// Each token that goes on with a phrase adds its bonus at once, so that beams keep what may become
-/// the phrase; if it does not become it, all of that is taken back. Phrases may begin within others
-/// and end within them: what follows is always matched with the longest beginning of a phrase that
-/// the last tokens are ("Efficient string matching", 1975), and a token that ends several adds the
-/// bonus of all.
+/// Each token that goes on with a phrase adds its bonus at once, so that beams keep hypotheses that
+/// may become the phrase; if they do not, all of that is taken back. Phrases may begin within
+/// others and end within them: a token is always matched with the longest beginning of a phrase
+/// that the last tokens are ("Efficient string matching", 1975), and a token that ends several adds
+/// the bonus of all.
 ///
-/// Where phrases share their beginning, its tokens have the larger bonus of both. That is icefall's
-/// `ContextGraph`, but for a bonus that a later phrase raises: there, the states after a shared
+/// If phrases share their beginning, its tokens have the larger bonus of both. This is icefall's
+/// `ContextGraph`, except for a bonus that a later phrase raises: there, the states after a shared
 /// token keep the sum of the smaller ones.
 ///
 /// ```
@@ -84,10 +84,10 @@ pub struct ContextNode {
 /// ```
 #[derive(Debug, Clone)]
 pub struct ContextGraph {
-    /// In the order of their depths; the children of each side by side, in the order of their
+    /// In the order of their depths; the children of each are consecutive, in the order of their
     /// tokens. The root is the first.
     nodes: Vec<Node>,
-    /// For each phrase the least acoustic probability at which it counts as heard.
+    /// For each phrase, the least acoustic probability at which it counts as heard.
     thresholds: Vec<f32>,
 }
 
@@ -103,12 +103,12 @@ struct Node {
     /// The phrase that is the path to here.
     phrase: Option<usize>,
     children: Range<u32>,
-    /// The node of as many of the last tokens as there is one for.
+    /// The node of the longest possible suffix of the tokens that has a node.
     fail: u32,
-    /// The longest of those at which a phrase ends.
+    /// The longest proper suffix at which a phrase ends.
     output: Option<u32>,
     parent: u32,
-    /// The most that a token can add here.
+    /// The largest amount that a token can add here.
     most_gain: f32,
 }
 
@@ -124,13 +124,13 @@ const ROOT: u32 = 0;
 const NO_TOKEN: i32 = -1;
 
 impl ContextGraph {
-    /// A graph of phrases, with the bonus of each token of each phrase. Phrases without tokens are
-    /// left out. O(tokens), but for the time of sorting.
+    /// Creates a graph of phrases, with the bonus of each token of each phrase. Phrases without
+    /// tokens are left out. O(tokens), besides the time of sorting.
     ///
     /// # Errors
-    /// [`Error::Axes`] if the phrases have not two axes, [`Error::Size`] if there is not one bonus
-    /// for each, [`Error::Score`] if one is not finite, [`Error::Symbol`] for a token below 0,
-    /// [`Error::TooLarge`].
+    /// [`Error::Axes`] if the phrases do not have two axes, [`Error::Size`] if there is not one
+    /// bonus for each, [`Error::Score`] if one is not finite, [`Error::Symbol`] for a token below
+    /// 0, [`Error::TooLarge`].
     pub fn new(phrases: &Ragged<i32>, scores: &[f32]) -> Result<Self, Error> {
         if phrases.num_axes() != 2 {
             return Err(Error::Axes { what: Quantity::Phrases, expected: 2, found: phrases.num_axes() });
@@ -150,7 +150,7 @@ impl ContextGraph {
         Ok(made)
     }
 
-    /// With a threshold for each phrase, for a keyword spotter: the least mean probability of its
+    /// Sets a threshold for each phrase, for a keyword spotter: the least mean probability of its
     /// tokens at which it counts as heard; 1 without this.
     ///
     /// # Errors
@@ -162,12 +162,12 @@ impl ContextGraph {
         Ok(self)
     }
 
-    /// The threshold of a phrase, by its place among the phrases.
+    /// Returns the threshold of a phrase, given its index.
     pub fn threshold(&self, phrase: usize) -> Option<f32> {
         self.thresholds.get(phrase).copied()
     }
 
-    /// Makes the tree.
+    /// Builds the tree.
     fn grow(&mut self, phrases: &Ragged<i32>, scores: &[f32]) -> Result<(), Error> {
         let mut order: Vec<usize> = (0..phrases.num_rows()).collect();
         order.sort_by(|&a, &b| phrases.row(a).cmp(phrases.row(b)).then(a.cmp(&b)));
@@ -192,7 +192,8 @@ impl ContextGraph {
         Ok(())
     }
 
-    /// Finds where to go on when a token does not fit. Nodes come after all that have less depth.
+    /// Finds the node from which to go on if a token does not fit. Nodes come after all that have
+    /// less depth.
     fn connect(&mut self) {
         for parent in 0..self.nodes.len() {
             for child in self.nodes[parent].children.clone() {
@@ -216,7 +217,8 @@ impl ContextGraph {
         }
     }
 
-    /// The node after a token: of the longest beginning of a phrase that the last tokens are.
+    /// Returns the node after a token: the node of the longest beginning of a phrase that the last
+    /// tokens are.
     fn after(&self, mut node: u32, token: i32) -> u32 {
         loop {
             if let Some(child) = self.child(node, token) {
@@ -236,17 +238,17 @@ impl ContextGraph {
         Some(children.start + u32::try_from(place).expect("children are counted so"))
     }
 
-    /// The state before the first token.
+    /// Returns the state before the first token.
     pub fn start(&self) -> ContextState {
         ContextState(ROOT)
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     pub fn num_states(&self) -> usize {
         self.nodes.len()
     }
 
-    /// What a state knows; `None` if there is no such state.
+    /// Returns the data of a state; `None` if there is no such state.
     pub fn node(&self, state: ContextState) -> Option<ContextNode> {
         let node = self.nodes.get(state.0 as usize)?;
         Some(ContextNode {
@@ -260,19 +262,19 @@ impl ContextGraph {
         })
     }
 
-    /// All states, the start first.
+    /// Returns all states, the start first.
     pub fn states(&self) -> impl Iterator<Item = ContextState> {
         (0..).take(self.nodes.len()).map(ContextState)
     }
 
-    /// The tokens that go on with a phrase after a state, in increasing order, and where they lead;
-    /// none if there is no such state.
+    /// Returns the tokens that go on with a phrase after a state, in increasing order, each with
+    /// the state that it leads to; none if there is no such state.
     pub fn children(&self, state: ContextState) -> impl Iterator<Item = (i32, ContextState)> {
         let children = self.nodes.get(state.index()).map_or(0..0, |node| node.children.clone());
         children.map(|child| (self.nodes[child as usize].token, ContextState(child)))
     }
 
-    /// The tokens that lead from the start to a state.
+    /// Returns the tokens that lead from the start to a state.
     pub fn prefix(&self, state: ContextState) -> Vec<i32> {
         let mut tokens = vec![];
         let mut at = state.0;
@@ -284,8 +286,8 @@ impl ContextGraph {
         tokens
     }
 
-    /// The most that a token can add in a state, with all that it takes back: what a search may
-    /// rely on when it drops what is too bad.
+    /// Returns the largest amount that a token can add in a state, including everything that it
+    /// takes back. A search may use it as a bound when it prunes.
     ///
     /// # Panics
     /// If the state is of another graph that is larger.
@@ -293,10 +295,9 @@ impl ContextGraph {
         self.nodes[state.0 as usize].most_gain
     }
 
-    /// Takes a token. Where `strict` is not requested, a phrase that is complete begins anew, also
-    /// where it is the beginning of a longer one or holds the beginning of another; its bonus is
-    /// then that of the longest phrase alone. O(log of the phrases), on the average over the
-    /// tokens.
+    /// Takes a token. Unless `strict` is set, matching starts anew after a complete phrase, even if
+    /// it is the beginning of a longer one or contains the beginning of another; the bonus is then
+    /// the bonus of only the longest phrase. O(log of the phrases), on the average over the tokens.
     ///
     /// # Panics
     /// If the state is of another graph that is larger.
@@ -304,7 +305,7 @@ impl ContextGraph {
         let before = &self.nodes[state.0 as usize];
         let after = self.after(state.0, token);
         let node = &self.nodes[after as usize];
-        // What goes on with the same phrase has its bonus exactly; the other way around it would be
+        // A token that goes on with the same phrase has exactly its bonus; the difference would be
         // rounded.
         let goes_on = before.children.contains(&after);
         let score = if goes_on { node.token_score } else { node.score - before.score };
@@ -319,8 +320,8 @@ impl ContextGraph {
         }
     }
 
-    /// What the end of the utterance adds to the score: it takes back the bonus of what has not
-    /// become a phrase.
+    /// Returns the amount that the end of the utterance adds to the score: it takes back the bonus
+    /// of phrases that are not complete.
     ///
     /// # Panics
     /// If the state is of another graph that is larger.
@@ -328,13 +329,13 @@ impl ContextGraph {
         0.0 - self.nodes[state.0 as usize].score
     }
 
-    /// The graph as an acceptor of all strings of the tokens 1 to `max_token`, to be intersected or
-    /// composed with lattices. State 0 is the root; an epsilon arc goes back from each other state
-    /// to the one of fewer tokens.
+    /// Returns the graph as an acceptor of all strings of the tokens 1 to `max_token`, to be
+    /// intersected or composed with lattices. State 0 is the root; an epsilon arc goes back from
+    /// each other state to the one of fewer tokens.
     ///
-    /// Such arcs can be taken also where a token would fit. If no bonus is below 0, a best path of
-    /// a string has the score that [`forward_one_step`](Self::forward_one_step), strictly, and
-    /// [`finalize`](Self::finalize) add up to.
+    /// Such arcs can also be taken if a token would fit. If no bonus is below 0, the score of a
+    /// best path of a string is the sum that [`forward_one_step`](Self::forward_one_step),
+    /// strictly, and [`finalize`](Self::finalize) give.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if a phrase has the token 0 or one above `max_token`;

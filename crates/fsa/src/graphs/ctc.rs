@@ -1,5 +1,4 @@
-//! What CTC needs: the topology over all tokens, the graph of one transcript, and the graph that
-//! changes nothing.
+//! Graphs for CTC: the topology over all tokens, the graph of one transcript, and the identity.
 
 use ragged_core::Ragged;
 
@@ -11,12 +10,12 @@ use crate::error::{Error, Operation, Quantity};
 use crate::k2::flat::{Flat, check_lists, check_symbols};
 use crate::support::ids::{id, index};
 
-/// The topology of CTC over the tokens `1..=max_token`: takes a token or blank (0) for each frame,
-/// and outputs each token once.
+/// Returns the topology of CTC over the tokens `1..=max_token`: it takes a token or blank (0) for
+/// each frame, and outputs each token once.
 ///
-/// State `i` is "the last frame had token `i`", state 0 "it had a blank". In the standard one all
-/// are connected, so that it has `(max_token + 1) * (max_token + 2)` arcs; the `modified` one has
-/// `4 * max_token + 2`, and does not ask for a blank between two equal tokens. O(arcs).
+/// State `i` is "the last frame had token `i`", state 0 "it had a blank". In the standard topology
+/// all are connected, so that it has `(max_token + 1) * (max_token + 2)` arcs; the `modified` one
+/// has `4 * max_token + 2`, and does not require a blank between two equal tokens. O(arcs).
 ///
 /// ```
 /// let topology = fsa::graphs::ctc_topo(3, false)?;
@@ -25,8 +24,8 @@ use crate::support::ids::{id, index};
 /// ```
 ///
 /// # Errors
-/// [`Error::Limit`] where it needs half of the memory there is; [`Error::TooLarge`], which a
-/// standard one is from 46,340 tokens.
+/// [`Error::Limit`] if it needs half of the memory; [`Error::TooLarge`], which the standard
+/// topology is from 46,340 tokens.
 pub fn ctc_topo(max_token: usize, modified: bool) -> Result<Graph<Fsa>, Error> {
     let tokens = tokens(max_token)?;
     let (num_states, num_arcs) =
@@ -42,7 +41,7 @@ pub fn ctc_topo(max_token: usize, modified: bool) -> Result<Graph<Fsa>, Error> {
         for state in 0..=tokens {
             let arc_to = move |dest, label| Arc::new(state, dest, label, 0.0);
             let arcs = (0..=tokens).map(move |token| arc_to(token, token)).chain([arc_to(tokens + 1, FINAL)]);
-            // A token once more is nothing new.
+            // A repeated token outputs nothing.
             aux_labels[index(state)] = EPSILON;
             flat.arcs_with(arcs, aux_labels.iter().copied());
             aux_labels[index(state)] = state;
@@ -53,7 +52,7 @@ pub fn ctc_topo(max_token: usize, modified: bool) -> Result<Graph<Fsa>, Error> {
     single(flat)
 }
 
-/// A state per token, which is left by the token itself.
+/// Writes a topology with a state for each token, which only that token leaves.
 fn modified_topo(flat: &mut Flat, tokens: i32) {
     let arc = |src, dest, label| Arc::new(src, dest, label, 0.0);
     flat.arc_with(arc(0, 0, EPSILON), EPSILON);
@@ -68,10 +67,10 @@ fn modified_topo(flat: &mut Flat, tokens: i32) {
     }
 }
 
-/// For each list of symbols the graph of all ways in which CTC may put it out: blanks between and
-/// around symbols, symbols repeated. O(symbols).
+/// Returns for each list of symbols the graph of all its CTC alignments: blanks between and around
+/// symbols, symbols repeated. O(symbols).
 ///
-/// Between two equal symbols there must be a blank, but in the `modified` graph. A list of n
+/// Between two equal symbols there must be a blank, except in the `modified` graph. A list of n
 /// symbols gives `2 n + 2` states.
 ///
 /// ```
@@ -116,11 +115,11 @@ pub fn ctc_graph(symbols: &Ragged<i32>, modified: bool) -> Result<Graph<FsaVec>,
     Graph::new(fsas).with_aux_labels(aux_labels)
 }
 
-/// The graph that outputs what it takes, any string of the tokens `1..=max_token`: one state with a
-/// self-loop for each, and the final one. O(`max_token`).
+/// Returns the identity over all strings of the tokens `1..=max_token`: one state with a self-loop
+/// for each, and the final one. O(`max_token`).
 ///
 /// # Errors
-/// [`Error::TooLarge`]; [`Error::Limit`] where it needs half of the memory there is.
+/// [`Error::TooLarge`]; [`Error::Limit`] if it needs half of the memory.
 pub fn trivial_graph(max_token: usize) -> Result<Graph<Fsa>, Error> {
     let tokens = tokens(max_token)?;
     let bytes = (max_token + 1).saturating_mul(size_of::<Arc>() + size_of::<i32>());
@@ -133,7 +132,7 @@ pub fn trivial_graph(max_token: usize) -> Result<Graph<Fsa>, Error> {
     single(flat)
 }
 
-/// A number of tokens so small that states and arcs can be counted.
+/// Returns a number of tokens that is small enough for states and arcs to be counted.
 fn tokens(max_token: usize) -> Result<i32, Error> {
     Error::fit(Quantity::Arcs, max_token.saturating_mul(4).saturating_add(2))?;
     Ok(id(max_token))

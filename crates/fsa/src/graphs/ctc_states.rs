@@ -10,25 +10,24 @@ use crate::support::adjacency::Adjacency;
 use crate::support::ids::number;
 use crate::support::pair_interner::PairInterner;
 
-/// For each state of the graph, the states of the composition: which token came last there.
+/// For each state of the graph, the states of the composition, by the token that came last.
 ///
 /// Where tokens lead (and at the start) there is one state after a blank and one for each of these
 /// tokens, in which frames may stay. Where epsilons lead there are states in which no frame can
-/// stay: what stays has done so before the epsilon, so that an alignment of a path is one path. Of
-/// these there is one without a token, and one for each token that may have come last and with
-/// which an arc goes on from there, before or behind further epsilons: only then it makes a
-/// difference.
+/// stay: frames have stayed before the epsilon, so that an alignment of a path is one path. One of
+/// these has no token. There is one for each token that may have come last and with which an arc
+/// goes on from there, before or behind further epsilons: only then it makes a difference.
 pub(super) struct CtcStates {
-    /// For each state of the composition the token that came last, [`EPSILON`] for blank. Those of
-    /// a state of the graph stand together: blank, then tokens in rising order; then the same for
-    /// those in which no frame can stay.
+    /// For each state of the composition the token that came last, [`EPSILON`] for blank. The
+    /// entries of a state of the graph are consecutive: blank, then tokens in rising order; then
+    /// the same for the states in which no frame can stay.
     lasts: Vec<i32>,
-    /// For each state of the graph and one more, where its states begin.
+    /// For each state of the graph and one more, the offset of its states.
     starts: Vec<u32>,
-    /// For each state of the graph, where those begin in which no frame can stay.
+    /// For each state of the graph, the offset of the states in which no frame can stay.
     passed: Vec<u32>,
-    /// States of the graph and tokens that came last before an epsilon into them, from which
-    /// nothing but that token goes on.
+    /// States of the graph and tokens that came last before an epsilon into them, from which only
+    /// that token goes on.
     dead_ends: Vec<(usize, i32)>,
     /// For each arc of the graph the state of the composition in which its token has just come.
     dests: Vec<i32>,
@@ -67,13 +66,13 @@ impl CtcStates {
 
     fn dest(&self, arc: &Arc) -> i32 {
         let state = arc.states().1;
-        // Those that cannot be reached from the start are not there.
+        // States that cannot be reached from the start are missing.
         let heard = self.lasts[self.emitting(state)].get(1..).unwrap_or_default();
         let place = heard.binary_search(&arc.label).map_or(0, |place| place + 1);
         (self.starts[state] + number(place)).cast_signed()
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     pub(super) fn len(&self) -> usize {
         self.lasts.len()
     }
@@ -83,38 +82,38 @@ impl CtcStates {
         numbers * size_of::<i32>()
     }
 
-    /// The states of a state of the graph.
+    /// Returns the states of a state of the graph.
     pub(super) fn of(&self, state: usize) -> Range<usize> {
         self.starts[state] as usize..self.starts[state + 1] as usize
     }
 
-    /// Those in which frames may stay.
+    /// Returns the states in which frames may stay.
     fn emitting(&self, state: usize) -> Range<usize> {
         self.starts[state] as usize..self.passed[state] as usize
     }
 
-    /// Whether frames may stay in a state of the composition.
+    /// Returns `true` if frames may stay in a state of the composition.
     pub(super) fn stays(&self, state: usize, at: usize) -> bool {
         self.emitting(state).contains(&at)
     }
 
-    /// The token that came last in a state of the composition.
+    /// Returns the token that came last in a state of the composition.
     pub(super) fn last(&self, at: usize) -> i32 {
         self.lasts[at]
     }
 
-    /// The state after a blank.
+    /// Returns the state after a blank.
     pub(super) fn blank(&self, state: usize) -> i32 {
         self.starts[state].cast_signed()
     }
 
-    /// Where an arc of the graph leads that has a token.
+    /// Returns the destination of an arc of the graph that has a token.
     pub(super) fn after_token(&self, arc: usize) -> i32 {
         self.dests[arc]
     }
 
-    /// Where an epsilon leads that enters `state`, if `last` came last; `None` if nothing goes on
-    /// from there.
+    /// Returns the destination of an epsilon that enters `state`, if `last` came last; `None` if
+    /// nothing goes on from there.
     pub(super) fn after_epsilon(&self, state: usize, last: i32) -> Option<i32> {
         let first = self.passed[state];
         let place = self.lasts[first as usize..self.starts[state + 1] as usize].binary_search(&last);
@@ -122,18 +121,18 @@ impl CtcStates {
         (!dead).then(|| (first + number(place.unwrap_or(0))).cast_signed())
     }
 
-    /// Whether the topology is the modified one.
+    /// Returns `true` if the topology is the modified one.
     pub(super) fn is_modified(&self) -> bool {
         self.modified
     }
 
-    /// Whether the arcs of the graph leave a state of the composition. In the modified topology all
-    /// tokens go on to blank before.
+    /// Returns `true` if the arcs of the graph leave a state of the composition. In the modified
+    /// topology all tokens go to blank first.
     pub(super) fn goes_on(&self, at: usize) -> bool {
         !self.modified || self.lasts[at] == EPSILON
     }
 
-    /// The number of arcs of the composition.
+    /// Returns the number of arcs of the composition.
     pub(super) fn num_arcs(&self, fsa: &Fsa) -> usize {
         let view = fsa.view();
         let mut num_arcs = 0_usize;
@@ -191,7 +190,8 @@ impl Entered {
         &self.labels[self.starts[state]..self.starts[state + 1]]
     }
 
-    /// Whether frames may stay in a state: at the start, at the end, and where tokens lead.
+    /// Returns `true` if frames may stay in a state: at the start, at the end, and where tokens
+    /// lead.
     pub(super) fn emits(&self, state: usize) -> bool {
         state == 0 || state + 2 == self.starts.len() || !self.of(state).is_empty()
     }
@@ -200,8 +200,9 @@ impl Entered {
 /// A state of the graph, and the token that came last before an epsilon into it.
 type Passed = (usize, i32);
 
-/// States of the graph that epsilons enter, each with the tokens that may have come last and make a
-/// difference, [`EPSILON`] first; and those from which nothing goes on. Both in rising order.
+/// Returns the states of the graph that epsilons enter, each with the tokens that may have come
+/// last and make a difference, [`EPSILON`] first; and the states from which nothing goes on. Both
+/// are in rising order.
 fn passed(fsa: &Fsa, entered: &Entered, modified: bool, limits: Limits) -> Result<(Vec<Passed>, Vec<Passed>), Error> {
     let view = fsa.view();
     let epsilons = |state: usize| view.arcs_of(state).iter().filter(|arc| arc.label == EPSILON);
@@ -235,7 +236,7 @@ fn passed(fsa: &Fsa, entered: &Entered, modified: bool, limits: Limits) -> Resul
         .map(|(state, last)| (state as usize, last.cast_signed()))
         .collect();
     let before = Adjacency::new(pairs.len(), ways.iter().map(|&(to, _)| to as usize));
-    // The pairs from which an arc goes on that is such a one, at once or behind epsilons.
+    // The pairs from which an arc that fulfils the condition goes on, at once or behind epsilons.
     let leading_to = |is_one: &dyn Fn(i32, &Arc) -> bool| {
         let mut leads: Vec<bool> =
             pairs.iter().map(|&(state, last)| view.arcs_of(state).iter().any(|arc| is_one(last, arc))).collect();

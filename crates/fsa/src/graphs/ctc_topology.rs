@@ -1,4 +1,4 @@
-//! The topology of CTC without its arcs: what they are follows from their numbers.
+//! The topology of CTC without stored arcs: they follow from their numbers.
 
 use ragged_core::Ragged;
 
@@ -11,9 +11,8 @@ use crate::error::{Error, Operation, Quantity};
 use crate::graphs::ctc_states::CtcStates;
 use crate::support::ids::index;
 
-/// The topology that [`ctc_topo`](crate::graphs::ctc_topo) makes, in no memory at all: its arcs, of
-/// which the standard one has as many as the square of the tokens, are told when they are
-/// requested.
+/// The topology of [`ctc_topo`](crate::graphs::ctc_topo) without stored arcs: they are computed
+/// when they are requested. The standard topology has as many arcs as the square of the tokens.
 ///
 /// ```
 /// use fsa::graphs::CtcTopology;
@@ -31,8 +30,8 @@ pub struct CtcTopology {
 }
 
 impl CtcTopology {
-    /// Of blank, 0, and the tokens 1 to `max_token`; the `modified` one does not ask for a blank
-    /// between equal tokens.
+    /// Creates the topology of blank, 0, and the tokens 1 to `max_token`; the `modified` one does
+    /// not require a blank between equal tokens.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -41,12 +40,12 @@ impl CtcTopology {
         Ok(Self { max_token: Error::fit(Quantity::Tokens, max_token)?, modified })
     }
 
-    /// The highest token.
+    /// Returns the highest token.
     pub fn max_token(&self) -> i32 {
         self.max_token
     }
 
-    /// There must be a class for blank and for each token.
+    /// Checks that there is a class for blank and for each token.
     ///
     /// # Errors
     /// [`Error::Size`].
@@ -58,17 +57,17 @@ impl CtcTopology {
         Ok(())
     }
 
-    /// Whether it does not ask for a blank between equal tokens.
+    /// Returns `true` if it does not require a blank between equal tokens.
     pub fn is_modified(&self) -> bool {
         self.modified
     }
 
-    /// How many states it has: one for each token, one for blank, and the final one.
+    /// Returns the number of states: one for each token, one for blank, and the final one.
     pub fn num_states(&self) -> usize {
         index(self.max_token) + 2
     }
 
-    /// How many arcs leave a state.
+    /// Returns the number of arcs that leave a state.
     pub fn num_arcs_of(&self, state: usize) -> usize {
         let tokens = index(self.max_token);
         match () {
@@ -79,11 +78,11 @@ impl CtcTopology {
         }
     }
 
-    /// An arc of a state and the token that it outputs, in the order of
+    /// Returns an arc of a state and the token that it outputs, in the order of
     /// [`ctc_topo`](crate::graphs::ctc_topo).
     ///
     /// # Panics
-    /// If the state has not so many arcs, as indexing a slice does.
+    /// If the state does not have that many arcs, as indexing a slice does.
     pub fn arc(&self, state: usize, arc: usize) -> (Arc, i32) {
         assert!(arc < self.num_arcs_of(state), "state {state} has no arc {arc}");
         let small = |number: usize| i32::try_from(number).expect("states and arcs are counted by the tokens");
@@ -101,15 +100,15 @@ impl CtcTopology {
         }
     }
 
-    /// The arcs of a state, each with the token that it outputs.
+    /// Returns the arcs of a state, each with the token that it outputs.
     pub fn arcs_of(&self, state: usize) -> impl ExactSizeIterator<Item = (Arc, i32)> {
         let topology = *self;
         (0..self.num_arcs_of(state)).map(move |arc| topology.arc(state, arc))
     }
 
-    /// The composition of the topology with a graph of tokens: one of frames, H o LG. The
-    /// attributes of the graph come along, `aux_labels` among them; the tokens themselves become
-    /// the attribute `inner_labels`, if it has a name.
+    /// Returns the composition of the topology with a graph of tokens: a graph of frames, H o LG.
+    /// The attributes of the graph are kept, including `aux_labels`; the tokens themselves become
+    /// the attribute that `inner_labels` names, if it is given.
     ///
     /// Label 0 of the graph is epsilon, as on arcs that back off. It takes no frame and does not
     /// change the last token: the same token again needs a blank between, unless the topology is
@@ -119,11 +118,11 @@ impl CtcTopology {
     /// k2's decoders know none.
     ///
     /// If the graph is connected, so is the result; if the arcs of its states are in the order of
-    /// their labels, they are in that of the result too. O(states + arcs of the result), with
-    /// nothing but the result in memory that is as large as it. The result has, for each state of
-    /// the graph, one state after a blank and one for each token that enters it. A state that
-    /// epsilon arcs enter has one more after a blank, and one for each token before the epsilons
-    /// that an arc after them takes again.
+    /// their labels, the arcs of the result are too. O(states + arcs of the result); nothing but
+    /// the result takes as much memory. The result has, for each state of the graph, one state
+    /// after a blank and one for each token that enters it. A state that epsilon arcs enter has one
+    /// more after a blank, and one for each token before the epsilons that an arc after them takes
+    /// again.
     ///
     /// ```
     /// use fsa::graphs::CtcTopology;
@@ -139,7 +138,7 @@ impl CtcTopology {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Symbol`] for a label that is no token, and for epsilons where labels are classes;
+    /// [`Error::Symbol`] for a label that is not a token, and for epsilons if labels are classes;
     /// [`Error::Limit`]; [`Error::TooLarge`].
     pub fn compose(
         &self,
@@ -188,7 +187,7 @@ impl CtcTopology {
     }
 }
 
-/// Arcs, and those of the graph that they come from.
+/// Arcs, and the arcs of the graph that they come from.
 struct Built {
     arcs: Vec<Arc>,
     arc_map: Vec<i32>,
@@ -196,7 +195,7 @@ struct Built {
 }
 
 impl Built {
-    /// How many elements the lists of all arcs have together.
+    /// Returns the number of elements of the lists of all arcs.
     fn elements(&self, lists: &Ragged<i32>) -> usize {
         let splits: &[i32] = lists.shape().last_splits().as_ref();
         let of_arc = |&arc: &i32| usize::try_from(arc).map_or(0, |arc| index(splits[arc + 1] - splits[arc]));
@@ -208,7 +207,7 @@ impl Built {
         self.arc_map.push(source);
     }
 
-    /// The arcs of the state `at` of the result, which is one of those of `state`.
+    /// Adds the arcs of the state `at` of the result, which is one of the states of `state`.
     fn arcs_of(&mut self, state: usize, at: usize, states: &CtcStates, fsa: &Fsa) -> Result<(), Error> {
         let (from, last, blank) = (Error::fit(Quantity::States, at)?, states.last(at), states.blank(state));
         let labels = self.labels;
@@ -228,7 +227,7 @@ impl Built {
                 FINAL | EPSILON => arc.label,
                 token => labels.label_of(token),
             };
-            // Among the labels where they belong.
+            // Sorted in among the other labels.
             while let Some(own) = own.next_if(|own| own.label.cast_unsigned() <= label.cast_unsigned()) {
                 self.add(own, -1);
             }

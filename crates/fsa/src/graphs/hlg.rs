@@ -26,41 +26,42 @@ use crate::openfst::determinize::DeterminizeOptions;
 use crate::openfst::minimize::MinimizeOptions;
 use crate::support::ids::index;
 
-/// How [`make_hlg`] and [`compile_hlg`] work.
+/// Options of [`make_hlg`] and [`compile_hlg`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct HlgOptions {
-    /// The lexicon.
+    /// Options for the lexicon.
     pub lexicon: LexiconOptions,
-    /// The language model. What has words that are not in the lexicon is skipped, unless this says
-    /// otherwise.
+    /// Options for the language model. N-grams with words that are not in the lexicon are skipped,
+    /// unless this says otherwise.
     pub arpa: ArpaOptions,
-    /// The highest token of the network; the highest of the lexicon's, if this is none. 0 is blank.
+    /// Highest token of the network; the highest of the lexicon, if this is `None`. 0 is blank.
     pub max_token: Option<usize>,
-    /// Whether the topology of CTC is the modified one, which does not ask for a blank between two
-    /// equal tokens.
+    /// `true` for the modified topology of CTC, which does not require a blank between two equal
+    /// tokens.
     pub modified: bool,
-    /// Whether L o G is minimized after it has been determinized. Its scores are pushed towards the
-    /// start, unless a cycle of words has a score above 0, as back-off weights above 1 can make one (a
-    /// large model that was reduced to few words has such weights). Scores then stay where
-    /// determinization has put them, as always in Kaldi's graphs (`fstminimizeencoded`).
+    /// `true` if L o G is minimized after it has been determinized. Its scores are pushed towards
+    /// the start, unless a cycle of words has a score above 0, which is possible if back-off
+    /// weights are above 1 (as in a large model that was reduced to few words). Scores then stay
+    /// where determinization has put them, as always in Kaldi's graphs (`fstminimizeencoded`).
     pub minimize: bool,
-    /// Whether epsilons are removed, as k2's decoders need it, which know none. Each history of the
-    /// model then has the arcs of the shorter histories that it backs off to as well: several times
-    /// the arcs for a real model, a few more if words have boundaries, as arcs for all words stand
-    /// behind these. Before it begins, [`Progress::expected`] says how many.
+    /// `true` if epsilons are removed, which k2's decoders require. Each history of the model then
+    /// also has the arcs of the shorter histories that it backs off to: several times the arcs for
+    /// a real model, a few more if words have boundaries, as arcs for all words are behind these.
+    /// [`Progress::expected`] gives the size before it begins.
     ///
-    /// Otherwise arcs that back off, and those on which symbols for disambiguation stood, are
-    /// epsilons, as in OpenFst's and Kaldi's graphs.
+    /// Otherwise arcs that back off, and arcs with disambiguation symbols, are epsilons, as in
+    /// OpenFst's and Kaldi's graphs.
     pub remove_epsilon: bool,
-    /// Under which name the tokens are kept beside the words, if they are. `tokens` in icefall.
+    /// Name of the attribute in which the tokens are kept in addition to the words, if they are.
+    /// `tokens` in icefall.
     pub inner_labels: Option<String>,
-    /// Whether the result is H o L o G; otherwise L o G, for decoders that know their topology.
+    /// `true` for H o L o G; otherwise the result is L o G, for decoders that know their topology.
     pub topology: bool,
     /// The largest size that any step after the reading of L and G may need for its result and its
-    /// work, beside what goes in.
+    /// work, in addition to its input.
     pub limits: Limits,
 }
 
@@ -80,22 +81,22 @@ impl Default for HlgOptions {
     }
 }
 
-/// A decoding graph and what its labels stand for.
+/// A decoding graph and the meaning of its labels.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Hlg {
-    /// From tokens of frames to words. With epsilons the output labels are one an arc, 0 for none;
-    /// without, they are lists. [`Graph::graph_labels`] says how labels are to be read, which decoding
-    /// does: [`GraphLabels::ClassPlusOne`] of H o L o G with epsilons, and [`GraphLabels::Class`] if
-    /// these were removed.
+    /// Graph from tokens of frames to words. With epsilons there is one output label for each arc,
+    /// 0 for none; without, the output labels are lists. [`Graph::graph_labels`] says how labels
+    /// are to be read, and decoding uses it: [`GraphLabels::ClassPlusOne`] for H o L o G with
+    /// epsilons, and [`GraphLabels::Class`] if epsilons were removed.
     pub graph: Graph<Fsa>,
-    /// The tokens, those for disambiguation included.
+    /// The tokens, including disambiguation symbols.
     pub tokens: SymbolTable,
-    /// The words, `#0` included.
+    /// The words, including `#0`.
     pub words: SymbolTable,
-    /// Whether it is H o L o G; otherwise L o G, where labels are tokens and 0 is epsilon.
+    /// `true` for H o L o G; otherwise it is L o G, whose labels are tokens and 0 is epsilon.
     pub topology: bool,
-    /// The sizes of what was made on the way.
+    /// Sizes of the graphs that were made.
     pub steps: Vec<HlgStep>,
     /// Pronunciations that were left out, and the symbols that the tables lack.
     pub pronunciations_left_out: LeftOut,
@@ -104,15 +105,15 @@ pub struct Hlg {
     /// N-grams that were left out, and the words that have no pronunciation or that the table
     /// lacks.
     pub ngrams_left_out: LeftOut,
-    /// How many n-grams fewer the model has than its header counts.
+    /// Number of n-grams that the header of the model counts but the model lacks.
     pub num_missing_ngrams: u64,
     /// Words of the lexicon that the model lacks, so that no path outputs them.
     pub words_left_out: LeftOut,
 }
 
 impl Hlg {
-    /// What the labels of [`graph`](Self::graph) stand for: the tokens, without those for
-    /// disambiguation, which it does not have; and `<eps>`, if 0 is epsilon.
+    /// Returns the symbols of the labels of [`graph`](Self::graph): the tokens, without
+    /// disambiguation symbols, which it does not have; and `<eps>`, if 0 is epsilon.
     ///
     /// Blank is `<blk>` if the table of tokens has no name for 0 or calls it `<eps>`.
     ///
@@ -139,10 +140,10 @@ impl Hlg {
         Ok(table)
     }
 
-    /// The graph as OpenFst's files have it, in which 0 is epsilon: labels are tokens + 1 if the
-    /// graph has the topology, so that blank is 1; an arc outputs one word at most, and lists are
-    /// chains of arcs. Its tables say what the labels stand for. With epsilons that is the graph as
-    /// it stands.
+    /// Returns the graph as OpenFst's files have it, in which 0 is epsilon: labels are tokens + 1
+    /// if the graph has the topology, so that blank is 1; an arc outputs one word at most, and
+    /// lists are chains of arcs. Its tables have the symbols of the labels. With epsilons this is
+    /// the graph as it is.
     ///
     /// ```
     /// use fsa::graphs::{HlgOptions, make_hlg};
@@ -178,32 +179,32 @@ impl Hlg {
     }
 }
 
-/// The names of label 0: as blank, and where it is no symbol.
+/// The names of label 0: as blank, and if it is no symbol.
 const BLANK: &str = "<blk>";
 const EPSILON_SYMBOL: &str = "<eps>";
 
-/// `#0`, `#1` and so on.
+/// Returns `true` for `#0`, `#1` and so on.
 fn is_disambiguation(symbol: &str) -> bool {
     let digits = symbol.strip_prefix('#').unwrap_or_default();
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L and G
-/// are read, composed, determinized with the help of symbols for disambiguation and minimized;
-/// these symbols become epsilons, or go, and the topology of CTC is composed with that, which takes
-/// no memory itself.
+/// Returns the decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L
+/// and G are read, composed, determinized with the help of disambiguation symbols and minimized;
+/// these symbols become epsilons, or are removed, and the topology of CTC, which takes no memory
+/// itself, is composed with the result.
 ///
-/// Tokens and words have the numbers of the tables; what these do not have is added as
-/// [`Lexicon::read`] says, so that empty tables will do.
+/// Tokens and words have the numbers of the tables; missing ones are added as [`Lexicon::read`]
+/// says, so empty tables are allowed.
 ///
-/// # What is exact
-/// Each alignment of each path of L o G is one path of the result, but the model may back off also
-/// where it has the n-gram, since epsilons are free to be taken: the same words then have several
-/// paths. The best path (tropical) may thus be better than the model's own score of its words,
-/// where backing off is cheaper than the n-gram, as for OpenFst's and k2's graphs. A total (log)
-/// counts the ways of backing off beside the n-gram, so that it is above that of the model.
-/// Determinization keeps the best one of what L o G has several of, and rounds scores to 1/1024 now
-/// and then.
+/// # Exactness
+/// Each alignment of each path of L o G is one path of the result, but the model may also back off
+/// if it has the n-gram, since epsilons are free to be taken: the same words then have several
+/// paths. The best path (tropical) may thus be better than the model's own score of its words, if
+/// backing off is cheaper than the n-gram, as for OpenFst's and k2's graphs. A total (log) counts
+/// the ways of backing off in addition to the n-gram, so that it is above the model's.
+/// Determinization keeps the best of several paths of L o G for the same string, and sometimes
+/// rounds scores to 1/1024.
 ///
 /// ```
 /// use fsa::graphs::{HlgOptions, make_hlg};
@@ -239,7 +240,7 @@ pub fn make_hlg(
     if lexicon.words().is_empty() {
         return Err(Error::NoWords);
     }
-    // The unknown word is one where a pronunciation has it.
+    // The unknown word is a word if a pronunciation has it.
     if !model.unknown().is_some_and(|unknown| lexicon.words().contains(&unknown)) {
         model.count_words(lexicon.words().iter().filter_map(|&word| words.get(word)))?;
     }
@@ -266,14 +267,14 @@ pub fn make_hlg(
     })
 }
 
-/// [`make_hlg`] of a lexicon and a grammar in memory; the grammar backs off with
+/// Does the same as [`make_hlg`] for a lexicon and a grammar in memory; the grammar backs off with
 /// [`Lexicon::backoff_word`].
 ///
 /// # Errors
-/// [`Error::DeterminizeLimit`] and [`Error::Limit`] where the limit is reached,
-/// [`Error::TooLarge`], [`Error::NotFunctional`] for a grammar with two paths for the same words
-/// that differ in where they back off, [`Error::Symbol`] if the lexicon has tokens above
-/// `max_token`, [`Error::NoWords`] for a graph that outputs none.
+/// [`Error::DeterminizeLimit`] and [`Error::Limit`] if the limit is reached, [`Error::TooLarge`],
+/// [`Error::NotFunctional`] for a grammar with two paths for the same words that back off at
+/// different places, [`Error::Symbol`] if the lexicon has tokens above `max_token`,
+/// [`Error::NoWords`] for a graph that outputs no words.
 pub fn compile_hlg(
     lexicon: &Lexicon,
     grammar: Fsa,
@@ -336,7 +337,7 @@ pub fn compile_hlg(
     Ok((graph, steps))
 }
 
-/// The minimal graph; scores are pushed if they can be.
+/// Minimizes the graph; scores are pushed if they can be.
 fn minimized(graph: &Graph<Fsa>, limits: Limits) -> Result<Graph<Fsa>, Error> {
     let options = MinimizeOptions::default().with_limits(limits);
     match graph.minimize(&options) {
@@ -351,8 +352,9 @@ impl HlgOptions {
     }
 }
 
-/// What L o G and H o L o G are going to be without epsilons: not less, but for states and arcs
-/// that lead nowhere then. O(states + arcs that are epsilons, with those behind them).
+/// Returns the expected sizes of L o G and H o L o G without epsilons. The real ones are not
+/// smaller, except for states and arcs that lead nowhere.
+/// O(states + epsilon arcs and the arcs behind them).
 fn expected_without_epsilons(graph: &Graph<Fsa>, options: &HlgOptions) -> Result<Vec<HlgStep>, Error> {
     let fsa = graph.fsas();
     let view = fsa.view();
@@ -374,18 +376,18 @@ fn expected_without_epsilons(graph: &Graph<Fsa>, options: &HlgOptions) -> Result
         hlg.num_arcs = hlg.num_arcs.saturating_add(1 + arcs).saturating_add(of_tokens);
     }
     for step in [&mut lg, &mut hlg] {
-        // An arc, the one that it comes from, and a list of a word.
+        // An arc, its source in the arc map, and a list of one word.
         let of_arcs = step.num_arcs.saturating_mul(size_of::<Arc>() + 3 * size_of::<i32>());
         step.num_bytes = of_arcs.saturating_add(step.num_states * size_of::<i32>());
     }
     Ok([Some(lg), Some(hlg).filter(|_| options.topology)].into_iter().flatten().collect())
 }
 
-/// Lets a graph pass to an operation that makes one with no more states and arcs.
+/// Checks the limits of an operation whose result has no more states and arcs than its input.
 fn within(limits: Limits, operation: Operation, graph: &Graph<Fsa>) -> Result<&Graph<Fsa>, Error> {
     let (states, arcs) = (graph.fsas().num_states(), graph.fsas().num_arcs());
     let attributes: usize = graph.attributes().iter().map(|(_, attribute)| bytes_of(attribute)).sum();
-    // Arcs, which the sort moves twice, their map and what the walks need.
+    // Arcs, which the sort moves twice, their map and the memory of the walks.
     let of_arcs = arcs * (2 * size_of::<Arc>() + 2 * size_of::<i32>());
     limits.check(operation, of_arcs + states * 4 * size_of::<i32>() + attributes, states, arcs)?;
     Ok(graph)
@@ -406,17 +408,17 @@ fn bytes_of(attribute: &Attribute) -> usize {
     numbers * size_of::<i32>()
 }
 
-/// [`remove_epsilon_keeping`] of the arcs with words.
+/// Calls [`remove_epsilon_keeping`] and keeps the arcs with words.
 fn without_epsilons(graph: Graph<Fsa>, limits: Limits) -> Result<Graph<Fsa>, Error> {
     let (fsa, map) = remove_epsilon_keeping(graph.fsas(), limits, &|arc| !graph.attributes().is_neutral(arc))?;
-    // The words are gathered by the map, and epsilons among them left out.
+    // The words are gathered by the map, without the epsilons among them.
     let of_words = 2 * (map.num_elements() + map.num_rows()) * size_of::<i32>();
     let of_arcs = fsa.num_arcs() * size_of::<Arc>() + map.num_elements() * size_of::<i32>();
     limits.check(Operation::RemoveEpsilons, of_arcs + of_words, fsa.num_states(), fsa.num_arcs())?;
     graph.carry_ragged((fsa, map))
 }
 
-/// Symbols for disambiguation become epsilons, among tokens and words.
+/// Replaces disambiguation symbols by epsilons, among tokens and words.
 fn without_disambiguation(graph: &Graph<Fsa>, lexicon: &Lexicon) -> Result<Graph<Fsa>, Error> {
     let first = lexicon.first_disambiguation();
     let (fsa, attributes) = (graph.fsas(), graph.attributes());

@@ -1,12 +1,12 @@
-//! What was left out of a text: how much, and because of what.
+//! Record of the entries of a text that were left out, and of the symbols that caused it.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// As many symbols are named, the first of the alphabet.
+/// Number of symbols that are named, in alphabetical order.
 const NAMED: usize = 10;
 
-/// Entries of a text that were left out, and the symbols because of which they were.
+/// Entries of a text that were left out, and the symbols that caused it.
 ///
 /// ```
 /// let mut words = "<eps> 0\na 1\n".parse::<fsa::io::SymbolTable>()?;
@@ -22,37 +22,37 @@ const NAMED: usize = 10;
 pub struct LeftOut {
     num_entries: u64,
     symbols: BTreeSet<String>,
-    /// Of the symbols.
+    /// Bytes of the symbols.
     bytes: usize,
 }
 
 impl LeftOut {
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn num_entries(&self) -> u64 {
         self.num_entries
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there is none.
     pub fn is_empty(&self) -> bool {
         self.num_entries == 0
     }
 
-    /// The symbols because of which they were left out, each once, in the order of the alphabet.
+    /// Returns the symbols that caused it, each once, in alphabetical order.
     pub fn symbols(&self) -> impl ExactSizeIterator<Item = &str> {
         self.symbols.iter().map(String::as_str)
     }
 
-    /// Whether one of the symbols is this.
+    /// Returns `true` if this is one of the symbols.
     pub(crate) fn has(&self, symbol: &str) -> bool {
         self.symbols.contains(symbol)
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// One more entry, with its symbols.
+    /// Adds an entry, with its symbols.
     pub(crate) fn add<'a>(&mut self, symbols: impl IntoIterator<Item = &'a str>) {
         self.num_entries += 1;
         for symbol in symbols {
@@ -64,7 +64,7 @@ impl LeftOut {
     }
 }
 
-/// The number of entries, the number of symbols, and the first ten of them.
+/// Formats the number of entries, the number of symbols, and the first ten of them.
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.num_entries)?;

@@ -1,4 +1,4 @@
-//! A lexicon: which tokens make a word, as text and as a transducer from tokens to words.
+//! Lexicons: the tokens of words, as text and as a transducer from tokens to words.
 
 use std::collections::BTreeSet;
 use std::io::BufRead;
@@ -15,28 +15,28 @@ use crate::graphs::lines::{Lines, fields, split_first};
 use crate::graphs::progress::OutOfVocabulary;
 use crate::io::symbols::SymbolTable;
 
-/// The symbol that backs off in a grammar, and goes through a lexicon unchanged.
+/// Symbol that backs off in a grammar, and goes through a lexicon unchanged.
 pub const BACKOFF_SYMBOL: &str = "#0";
 
-/// How a lexicon is read.
+/// Options for reading a lexicon.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct LexiconOptions {
-    /// Whether the second field of each line is the probability of the pronunciation. None: it is,
-    /// if in all lines it is a number above 0 and up to 1 that is written with a point.
+    /// `true` if the second field of each line is the probability of the pronunciation. `None`: it
+    /// is, if in all lines it is a number above 0 and up to 1 that is written with a point.
     pub probabilities: Option<bool>,
-    /// What becomes of words that are not in the table of words.
+    /// Treatment of words that are not in the table of words.
     pub words: OutOfVocabulary,
-    /// The word that replaces words which the table lacks (`<UNK>`); `words` then has no effect on
+    /// Word that replaces words which the table lacks (`<UNK>`); `words` then has no effect on
     /// them. `None`: no replacement.
     pub unknown_word: Option<String>,
-    /// What becomes of pronunciations with tokens that are not in the table of tokens.
+    /// Treatment of pronunciations with tokens that are not in the table of tokens.
     pub tokens: OutOfVocabulary,
     /// A token that may stand before the first word and after each one.
     pub silence: Option<Silence>,
-    /// A token that stands once between two words. With silence, that comes before the boundary.
+    /// A token that stands once between two words. Silence comes before the boundary.
     pub word_boundary: Option<WordBoundary>,
 }
 
@@ -47,12 +47,12 @@ pub struct LexiconOptions {
 pub struct Silence {
     /// Its name: "SIL".
     pub token: String,
-    /// How probable it is; 0.5 in Kaldi. Above 0 and below 1.
+    /// Probability; 0.5 in Kaldi. Above 0 and below 1.
     pub probability: f32,
 }
 
-/// A token that stands exactly once between two words, as networks put it out that mark the
-/// boundaries of words.
+/// A token that stands exactly once between two words, for networks that mark the boundaries of
+/// words.
 ///
 /// ```
 /// use fsa::graphs::{Lexicon, LexiconOptions, WordBoundary};
@@ -71,14 +71,14 @@ pub struct Silence {
 pub struct WordBoundary {
     /// Its name: `<wb>`.
     pub token: String,
-    /// Whether one may stand before the first word, too.
+    /// `true` if one may also stand before the first word.
     pub at_start: bool,
-    /// Whether one may stand after the last word, too.
+    /// `true` if one may also stand after the last word.
     pub at_end: bool,
 }
 
 impl WordBoundary {
-    /// With one that may stand at the start and at the end, too.
+    /// Creates a boundary that may also stand at the start and at the end.
     pub fn new(token: impl Into<String>) -> Self {
         Self { token: token.into(), at_start: true, at_end: true }
     }
@@ -103,7 +103,7 @@ impl WordBoundary {
 #[derive(Debug, Clone)]
 pub struct Lexicon {
     words: Vec<i32>,
-    /// Logarithms of probabilities.
+    /// Logarithms of the probabilities.
     scores: Vec<f32>,
     /// For each pronunciation its tokens, from 1.
     tokens: Ragged<i32>,
@@ -111,7 +111,7 @@ pub struct Lexicon {
     disambiguations: Vec<usize>,
     /// The tokens #0, #1, ..., one more than is needed for words if there is silence.
     disambiguation_tokens: Vec<i32>,
-    /// Of `#0` among words.
+    /// The word `#0`.
     backoff_word: i32,
     silence: Option<(i32, f32)>,
     word_boundary: Option<Boundary>,
@@ -123,15 +123,14 @@ impl Lexicon {
     /// Reads lines `word token token ...`, or with the probability of the pronunciation after the
     /// word. O(size of the text).
     ///
-    /// Words and tokens get their numbers from the tables. New ones are added in the order of the
-    /// alphabet, then `#0`, `#1`, ... to the tokens as far as they are needed, and `#0` to the
-    /// words, all of which must come after all that is no such symbol, so that what is removed
-    /// after determinization is all from `#0` on.
+    /// Words and tokens get their numbers from the tables. New ones are added in alphabetical
+    /// order, then `#0`, `#1`, ... to the tokens as far as they are needed, and `#0` to the words.
+    /// All of these must come after all other symbols, so that everything from `#0` on can be
+    /// removed after determinization.
     ///
     /// # Errors
-    /// [`Error::Line`] with the line that cannot be understood, [`Error::Read`],
-    /// [`Error::MissingSymbol`] if there is no such token as the silence or the word boundary,
-    /// [`Error::SymbolOrder`].
+    /// [`Error::Line`] with the line that is invalid, [`Error::Read`], [`Error::MissingSymbol`] if
+    /// the token of the silence or the word boundary is missing, [`Error::SymbolOrder`].
     pub fn read(
         reader: impl BufRead,
         tokens: &mut SymbolTable,
@@ -199,65 +198,66 @@ impl Lexicon {
         Ok(lexicon)
     }
 
-    /// The lines that were left out, and the symbols that the tables lack because of which they
-    /// were.
+    /// Returns the lines that were left out, and the symbols missing in the tables that caused it.
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
 
-    /// The lines whose words the table lacks, which are [`LexiconOptions::unknown_word`].
+    /// Returns the lines whose words the table lacks; they count as
+    /// [`LexiconOptions::unknown_word`].
     pub fn unknown(&self) -> &LeftOut {
         &self.unknown
     }
 
-    /// How many pronunciations there are.
+    /// Returns the number of pronunciations.
     pub fn num_pronunciations(&self) -> usize {
         self.words.len()
     }
 
-    /// The word of each pronunciation.
+    /// Returns the word of each pronunciation.
     pub fn words(&self) -> &[i32] {
         &self.words
     }
 
-    /// The tokens of each pronunciation, from 1 on.
+    /// Returns the tokens of each pronunciation, from 1 on.
     pub fn tokens(&self) -> &Ragged<i32> {
         &self.tokens
     }
 
-    /// The token of silence, epsilon if there is none.
+    /// Returns the token of silence, epsilon if there is none.
     pub fn silence_token(&self) -> i32 {
         self.silence.map_or(EPSILON, |(token, _)| token)
     }
 
-    /// The token between words, if there is one.
+    /// Returns the token between words, if there is one.
     pub fn word_boundary_token(&self) -> Option<i32> {
         self.word_boundary.map(|boundary| boundary.token)
     }
 
-    /// The highest token, those for disambiguation apart.
+    /// Returns the highest token, except disambiguation symbols.
     pub fn max_token(&self) -> i32 {
         let own = self.word_boundary_token().into_iter().chain(self.silence.map(|(token, _)| token));
         self.tokens.values().iter().copied().chain(own).fold(EPSILON, i32::max)
     }
 
-    /// How many of `#0`, `#1`, ... it uses.
+    /// Returns the number of tokens `#0`, `#1`, ... that it uses.
     pub fn num_disambiguations(&self) -> usize {
         self.disambiguation_tokens.len()
     }
 
-    /// The least of the tokens `#0`, `#1`, ...; all other tokens of the lexicon are below it.
+    /// Returns the least of the tokens `#0`, `#1`, ...; all other tokens of the lexicon are below
+    /// it.
     pub fn first_disambiguation(&self) -> i32 {
         self.disambiguation_tokens.iter().copied().min().expect("#0 is always there")
     }
 
-    /// The word `#0`; all other words of the lexicon are below it.
+    /// Returns the word `#0`; all other words of the lexicon are below it.
     pub fn backoff_word(&self) -> i32 {
         self.backoff_word
     }
 
-    /// L: from any sequence of pronunciations to the words. Each word is output by its first arc,
-    /// and its pronunciation's score is there. O(tokens).
+    /// Returns L: from any sequence of pronunciations to the words. Each word is output by its
+    /// first arc, which has its pronunciation's score. O(tokens).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -267,10 +267,10 @@ impl Lexicon {
         self.graph(false)
     }
 
-    /// L with the tokens `#1`, `#2`, ... after pronunciations that are those of several words or
-    /// the beginning of others, and with `#0` from token to word between words, so that it can be
-    /// determinized with any grammar. After optional silence there is one more such token. Where
-    /// there are word boundaries, `#0` comes before them.
+    /// Returns L with the tokens `#1`, `#2`, ... after pronunciations that are shared by several
+    /// words or are the beginning of others, and with `#0` from token to word between words, so
+    /// that it can be determinized with any grammar. After optional silence there is one more such
+    /// token. If there are word boundaries, `#0` comes before them.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -292,12 +292,12 @@ impl Lexicon {
         let mut made = FsaBuilder::new();
         let start = made.add_state();
         let own_start = self.silence.is_some() || self.word_boundary.is_some();
-        // Where a word has ended, which is a final state.
+        // The state after a word, which is final.
         let between = if own_start { made.add_state() } else { start };
         let (spoken, silent) = self.silence.map_or((0.0, 0.0), |(_, p)| ((1.0 - p).ln(), p.ln()));
         let disambiguation = self.disambiguation_tokens.last().copied().filter(|_| disambiguated);
         let silence = self.silence.map(|(token, _)| add_silence(&mut made, token, disambiguation, between));
-        // Where the first word and a boundary before it are still to come.
+        // The state before the first word and a boundary before it.
         let mut opening = between;
         let mut ready = between;
         if let Some(Boundary { token, at_start, at_end }) = self.word_boundary {
@@ -348,7 +348,7 @@ impl Lexicon {
     }
 }
 
-/// [`WordBoundary`] in numbers.
+/// A [`WordBoundary`] with numbers.
 #[derive(Debug, Clone, Copy)]
 struct Boundary {
     token: i32,
@@ -356,7 +356,7 @@ struct Boundary {
     at_end: bool,
 }
 
-/// A state from which silence leads to `to`, with a symbol after it if there is one.
+/// Adds a state from which silence leads to `to`, with a symbol after it if there is one.
 fn add_silence(made: &mut FsaBuilder, token: i32, disambiguation: Option<i32>, to: i32) -> i32 {
     let silence = made.add_state();
     match disambiguation {
@@ -425,7 +425,7 @@ fn parse_probability(text: &str) -> Option<f32> {
     text.parse().ok().filter(|&p| p > 0.0 && p <= 1.0)
 }
 
-/// A lexicon in numbers.
+/// Entries of a lexicon as numbers.
 #[derive(Default)]
 struct Entries {
     words: Vec<i32>,
@@ -477,7 +477,7 @@ impl Entries {
     }
 }
 
-/// Gives numbers to the symbols that have none, in the order of the alphabet; 0 is epsilon.
+/// Gives numbers to the symbols that have none, in alphabetical order; 0 is epsilon.
 fn add_missing<'a>(
     table: &mut SymbolTable,
     what: OutOfVocabulary,
@@ -496,11 +496,11 @@ fn check_order(what: &'static str, highest: i32, disambiguation: i32) -> Result<
     if highest < disambiguation { Ok(()) } else { Err(Error::SymbolOrder { what, highest, disambiguation }) }
 }
 
-/// For each pronunciation the K of the symbol #K that it needs behind it: none if no other one is
-/// the same or begins with it, else 1, 2, ... among those that are the same. Those without tokens
-/// have numbers of their own, 1, 2, ..., and the others come after these.
+/// Returns for each pronunciation the K of the symbol #K that it needs behind it: none if no other
+/// one is the same or begins with it, else 1, 2, ... among the same ones. Pronunciations without
+/// tokens have numbers of their own, 1, 2, ..., and the others come after these.
 fn disambiguate(pronunciations: &Ragged<i32>) -> Vec<usize> {
-    // In the order of the alphabet, what begins with a pronunciation comes right behind it.
+    // In alphabetical order, pronunciations that begin with another one come right behind it.
     let mut order: Vec<usize> = (0..pronunciations.num_rows()).collect();
     order.sort_by(|&a, &b| pronunciations.row(a).cmp(pronunciations.row(b)).then(a.cmp(&b)));
     let num_empty = order.iter().take_while(|&&entry| pronunciations.row(entry).is_empty()).count();

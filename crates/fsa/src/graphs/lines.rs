@@ -1,4 +1,4 @@
-//! Text line by line, of any length of file but not of any length of line.
+//! Text line by line; files may have any length, lines may not.
 
 use std::io::{BufRead, Read as _};
 
@@ -7,16 +7,16 @@ use kaldera_base::text::{BYTE_ORDER_MARK, is_utf_16};
 use crate::error::Error;
 use crate::io::cursor::is_blank;
 
-/// A longer line is no text.
+/// Limit of a line's length in bytes; a longer line is not text.
 const LONGEST: usize = 1 << 20;
 
-/// The lines of a text, with their numbers for what is to be said about them.
+/// Lines of a text, with their numbers for messages.
 pub(super) struct Lines<R> {
     reader: R,
-    /// What the text is: "lexicon", "n-gram model".
+    /// Kind of text: "lexicon", "n-gram model".
     what: &'static str,
     buffer: Vec<u8>,
-    /// The number of the line at hand, from 1.
+    /// Number of the current line, from 1.
     line: usize,
 }
 
@@ -25,7 +25,7 @@ impl<R: BufRead> Lines<R> {
         Self { reader, what, buffer: Vec::new(), line: 0 }
     }
 
-    /// Goes to the next line; without one, `false`.
+    /// Goes to the next line; returns `false` if there is none.
     ///
     /// # Errors
     /// [`Error::Read`]; [`Error::Line`] for a line that is not UTF-8 or too long.
@@ -50,22 +50,22 @@ impl<R: BufRead> Lines<R> {
         Ok(read > 0)
     }
 
-    /// The line at hand, without blanks around it.
+    /// Returns the current line, without blanks around it.
     pub(super) fn text(&self) -> &str {
         trim(std::str::from_utf8(&self.buffer).expect("checked when it was read"))
     }
 
-    /// The number of the line at hand, from 1.
+    /// Returns the number of the current line, from 1.
     pub(super) fn number(&self) -> usize {
         self.line
     }
 
-    /// What is wrong with the line at hand.
+    /// Returns an error about the current line.
     pub(super) fn error(&self, problem: &'static str, found: &str) -> Error {
         const SHOWN: usize = 60;
         let found = trim(found);
         let more = if found.chars().count() > SHOWN { "..." } else { "" };
-        // Terminals must not obey what stands in a file.
+        // Terminals must not interpret the text of a file.
         let shown = |c: char| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c };
         let found = found.chars().take(SHOWN).map(shown).collect::<String>() + more;
         Error::Line { what: self.what, line: self.line, problem, found }
@@ -76,17 +76,17 @@ fn blank(c: char) -> bool {
     u8::try_from(c).is_ok_and(is_blank)
 }
 
-/// Without blanks around it.
+/// Removes blanks at both ends.
 pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(blank)
 }
 
-/// The fields of a line, with blanks between them.
+/// Returns the fields of a line, which are separated by blanks.
 pub(super) fn fields(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(blank).filter(|field| !field.is_empty())
 }
 
-/// The first field of a line, and the rest without blanks around it.
+/// Returns the first field of a line, and the rest without blanks around it.
 pub(super) fn split_first(text: &str) -> (&str, &str) {
     let (first, rest) = text.split_once(blank).unwrap_or((text, ""));
     (first, trim(rest))

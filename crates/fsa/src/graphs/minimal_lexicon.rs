@@ -11,14 +11,14 @@ use crate::openfst::determinize::DeterminizeOptions;
 use crate::openfst::minimize::MinimizeOptions;
 
 impl Lexicon {
-    /// L, determinized and minimized with its symbols for disambiguation, which then become
+    /// Returns L, determinized and minimized with its disambiguation symbols, which then become
     /// epsilons: pronunciations share their beginnings and endings, and words are output as soon as
-    /// the tokens tell them apart. `#0` does not go through.
+    /// the tokens distinguish them. `#0` does not go through.
     ///
     /// A [`LookAheadGraph`](crate::dense::LookAheadGraph) composes it with a grammar.
     ///
     /// # Errors
-    /// [`Error::DeterminizeLimit`] and [`Error::Limit`] where the limit is reached;
+    /// [`Error::DeterminizeLimit`] and [`Error::Limit`] if the limit is reached;
     /// [`Error::TooLarge`].
     pub fn to_minimal_graph(&self, limits: Limits) -> Result<Graph<Fsa>, Error> {
         let graph = self.to_disambiguated_graph()?;

@@ -36,15 +36,15 @@ use crate::support::ids::NONE;
 
 /// An n-gram model with back-off, for graphs, decoders and rescoring.
 ///
-/// Words are called by labels: the numbers that a [`SymbolTable`] gives them, or numbers of the
-/// model's own ([`symbols`](Self::symbols)). `<s>` and `</s>`, which begin and end sentences, have
-/// none. Scores are natural logarithms; the model keeps the base 10 logarithms of ARPA files in
-/// single precision.
+/// Words have labels: the numbers that a [`SymbolTable`] gives them, or numbers of the model's own
+/// ([`symbols`](Self::symbols)). `<s>` and `</s>`, which begin and end sentences, have none. Scores
+/// are natural logarithms; the model keeps the base 10 logarithms of ARPA files in single
+/// precision.
 ///
-/// The n-grams lie in a few flat arrays, with 12 bytes for one of the highest order and 20 for any
-/// other. A clone is cheap: it is the same memory. These bytes are also the file that
-/// [`as_bytes`](Self::as_bytes) returns, and that [`from_bytes`](Self::from_bytes) uses where they
-/// are, such as in a file that is mapped into memory.
+/// The n-grams are stored in a few flat arrays, with 12 bytes for one of the highest order and 20
+/// for any other. A clone is cheap: it shares the memory. These bytes are also the file that
+/// [`as_bytes`](Self::as_bytes) returns, and that [`from_bytes`](Self::from_bytes) uses in place,
+/// such as a file that is mapped into memory.
 ///
 /// ```
 /// use fsa::graphs::{ArpaOptions, NgramModel};
@@ -71,12 +71,12 @@ pub struct NgramModel {
     missing: u64,
 }
 
-/// What an n-gram model remembers of the words before: as many of the last ones as it has n-grams
-/// for. Two histories with the same state give every word the same score.
+/// History of an n-gram model: as many of the last words as it has n-grams for. Two histories with
+/// the same state give every word the same score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NgramState(u32);
 
-/// Its order and its sizes.
+/// Formats its order and its sizes.
 impl fmt::Debug for NgramModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts: Vec<_> = (1..=self.order()).map(|order| self.num_ngrams_of(order)).collect();
@@ -85,7 +85,7 @@ impl fmt::Debug for NgramModel {
 }
 
 impl NgramModel {
-    /// A model of these n-grams, with labels of its own.
+    /// Creates a model of these n-grams, with labels of its own.
     fn from_lists(lists: NgramLists, limits: Limits) -> Result<Self, Error> {
         Self::from_tree(lists.into_tree(limits)?, limits)
     }
@@ -100,10 +100,9 @@ impl NgramModel {
         Ok(Self { layout, bytes, labels, left_out: LeftOut::default(), missing: 0 })
     }
 
-    /// The same model with the labels of a table. `out_of_vocabulary` says what becomes of words
+    /// Replaces the labels by the labels of a table. `out_of_vocabulary` is the treatment of words
     /// that the table does not have: they are added to it, their n-grams are left out
-    /// ([`left_out`](Self::left_out)), or they are refused. O(words), but where n-grams are left
-    /// out.
+    /// ([`left_out`](Self::left_out)), or they are refused. O(words), unless n-grams are left out.
     ///
     /// # Errors
     /// [`Error::MissingSymbol`] for a word that is refused, [`Error::Symbol`] for one that has a
@@ -133,17 +132,18 @@ impl NgramModel {
         Ok(self)
     }
 
-    /// How many words its longest n-grams have.
+    /// Returns the number of words of its longest n-grams.
     pub fn order(&self) -> usize {
         self.layout.order()
     }
 
-    /// How many n-grams it has, those included that were added for the sake of longer ones.
+    /// Returns the number of n-grams, including the ones that were added because longer ones need
+    /// them.
     pub fn num_ngrams(&self) -> usize {
         self.layout.num_nodes() as usize - 1
     }
 
-    /// How many n-grams of an order it has; 0 above its order.
+    /// Returns the number of n-grams of an order; 0 above its order.
     ///
     /// # Panics
     /// If `order` is 0.
@@ -152,16 +152,17 @@ impl NgramModel {
         if order > self.order() { 0 } else { self.layout.nodes(order).len() }
     }
 
-    /// How many words it has, `<s>`, `</s>` and the unknown word included.
+    /// Returns the number of words, including `<s>`, `</s>` and the unknown word.
     pub fn num_words(&self) -> usize {
         self.layout.num_words() as usize
     }
 
-    /// How many of some words it has; the unknown word, and the ends of sentences, are none.
+    /// Returns the number of words of an iterator that the model has; the unknown word, and the
+    /// ends of sentences, do not count.
     ///
     /// # Errors
-    /// [`Error::NoSharedWord`] if it has none, though there are words: then it is of another
-    /// language, writes words in another case, or is none of words.
+    /// [`Error::NoSharedWord`] if it has none of them, though there are words: then it is of
+    /// another language, writes words in another case, or has no words.
     pub fn count_words<'w>(&self, words: impl IntoIterator<Item = &'w str>) -> Result<usize, Error> {
         let is_word = |word: &str| self.find(word).is_some_and(|label| Some(label) != self.unknown());
         let (mut found, mut first, mut other_case) = (0, None, false);
@@ -179,7 +180,7 @@ impl NgramModel {
                 let special = self.layout.special;
                 let special = [special.start, special.end, special.unknown];
                 let own = (0..self.layout.num_words()).find(|word| !special.contains(word));
-                // Words that a table lacks were left out.
+                // Words missing in a table were left out.
                 let left_out = || self.left_out.symbols().find(|symbol| !symbol.starts_with('<'));
                 let own = own.map(|word| self.word(word)).or_else(left_out).unwrap_or_default().to_owned();
                 Err(Error::NoSharedWord { wanted: wanted.to_owned(), own, other_case })
@@ -188,27 +189,27 @@ impl NgramModel {
         }
     }
 
-    /// The memory of its n-grams and words.
+    /// Returns the number of bytes of its n-grams and words.
     pub fn num_bytes(&self) -> usize {
         self.as_bytes().len()
     }
 
-    /// The n-grams that were left out in reading, and the words because of which they were: those
-    /// that the table lacks, and the ends of sentences where no sentence has them.
+    /// Returns the n-grams that were left out in reading, and the words that caused it: words that
+    /// the table lacks, and the ends of sentences at places where no sentence has them.
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
 
-    /// How many n-grams fewer the file has than its header counts.
+    /// Returns the number of n-grams that the file lacks compared with its header.
     pub fn num_missing(&self) -> u64 {
         self.missing
     }
 
-    /// Its words with their labels: of the model's own labels, those of `<s>` and `</s>` too, which
-    /// stand for no word.
+    /// Returns its words with their labels. If labels are the model's own, `<s>` and `</s>` are
+    /// included, though their labels stand for no word.
     ///
     /// # Errors
-    /// [`Error::RepeatedSymbol`] if a word is called `<eps>`.
+    /// [`Error::RepeatedSymbol`] if a word is named `<eps>`.
     pub fn symbols(&self) -> Result<SymbolTable, Error> {
         let mut table = SymbolTable::default();
         table.add("<eps>", crate::EPSILON)?;
@@ -220,47 +221,48 @@ impl NgramModel {
         Ok(table)
     }
 
-    /// The label of a word, if the model has it; `<s>` and `</s>` have none. O(log words).
+    /// Returns the label of a word, if the model has it; `<s>` and `</s>` have none. O(log words).
     pub fn find(&self, word: &str) -> Option<i32> {
         let word = self.layout.find_word(self.as_bytes(), word).filter(|&word| !self.is_end(word))?;
         self.labels.label(word)
     }
 
-    /// Whether it has the word of a label.
+    /// Returns `true` if it has the word of a label.
     pub fn has_word(&self, label: i32) -> bool {
         self.word_of(label).is_some()
     }
 
-    /// The label of the word that stands for unknown ones, such as `<unk>`, if there is one.
+    /// Returns the label of the word that stands for unknown ones, such as `<unk>`, if there is
+    /// one.
     pub fn unknown(&self) -> Option<i32> {
         let unknown = self.layout.special.unknown;
         if unknown == NONE { None } else { self.labels.label(unknown) }
     }
 
-    /// Whether it has a word that begins sentences.
+    /// Returns `true` if it has a word that begins sentences.
     pub fn starts_sentences(&self) -> bool {
         self.layout.special.start != NONE
     }
 
-    /// Whether it has a word that ends sentences.
+    /// Returns `true` if it has a word that ends sentences.
     pub fn ends_sentences(&self) -> bool {
         self.layout.special.end != NONE
     }
 
-    /// The state at the beginning of a sentence.
+    /// Returns the state at the beginning of a sentence.
     pub fn start(&self) -> NgramState {
         NgramState(self.start_node())
     }
 
-    /// The state without any words before.
+    /// Returns the state without any words before.
     pub fn empty(&self) -> NgramState {
         NgramState(ROOT)
     }
 
-    /// The state after a word, and the score of the word: that of the longest n-gram, with the
-    /// weights for backing off to it. A label that the model has no word for counts as the
-    /// [unknown](Self::unknown) word; without one, its score is -inf, and nothing is remembered. No
-    /// state is wrong: one of another model gives a score that means nothing.
+    /// Returns the state after a word, and the score of the word: the score of the longest n-gram,
+    /// plus the weights for backing off to it. A label that the model has no word for counts as the
+    /// [unknown](Self::unknown) word; without one, its score is -inf, and the history is empty
+    /// afterwards. No state is invalid: one of another model gives a score that means nothing.
     #[inline]
     pub fn step(&self, state: NgramState, label: i32) -> (NgramState, f64) {
         let word = self.word_of(label).unwrap_or(self.layout.special.unknown);
@@ -271,7 +273,7 @@ impl NgramModel {
         (NgramState(next), log10 * std::f64::consts::LN_10)
     }
 
-    /// The score of the end of a sentence; -inf if the model has none.
+    /// Returns the score of the end of a sentence; -inf if the model has none.
     pub fn end(&self, state: NgramState) -> f64 {
         match self.layout.special.end {
             NONE => f64::NEG_INFINITY,
@@ -279,8 +281,8 @@ impl NgramModel {
         }
     }
 
-    /// The natural logarithm of the probability of a sentence, its end included; its beginning is
-    /// certain.
+    /// Returns the natural logarithm of the probability of a sentence, including its end; its
+    /// beginning is certain.
     pub fn score(&self, sentence: &[i32]) -> f64 {
         let mut state = self.start();
         let mut total = 0.0;
@@ -292,24 +294,24 @@ impl NgramModel {
         total + self.end(state)
     }
 
-    /// The bytes of the model, which [`from_bytes`](Self::from_bytes) takes. Labels of a table are
-    /// no part of them.
+    /// Returns the bytes of the model, which [`from_bytes`](Self::from_bytes) reads. They do not
+    /// include labels of a table.
     pub fn as_bytes(&self) -> &[u8] {
         (*self.bytes).as_ref()
     }
 
-    /// A model from the bytes of another one, which stay where they are: a `Vec<u8>`, or a file
-    /// that is mapped into memory, such as a `memmap2::Mmap`. Every byte is checked, some
-    /// gigabytes a second. Labels are the model's own; see [`with_labels`](Self::with_labels).
+    /// Creates a model from the bytes of another one, which are not copied: a `Vec<u8>`, or a file
+    /// that is mapped into memory, such as a `memmap2::Mmap`. Every byte is checked, some gigabytes
+    /// a second. Labels are the model's own; see [`with_labels`](Self::with_labels).
     ///
     /// # Errors
-    /// [`Error::Binary`] for bytes that are no such model.
+    /// [`Error::Binary`] for bytes that are not such a model.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self, Error> {
         let layout = Layout::read(bytes.as_ref())?;
         Self::from_layout(layout, Shared::new(bytes))
     }
 
-    /// Whether bytes are those of a model, by their first ones.
+    /// Returns `true` if the first bytes are the ones of a model.
     pub fn is_one(bytes: &[u8]) -> bool {
         bytes.starts_with(layout::MAGIC)
     }
@@ -319,7 +321,7 @@ impl NgramModel {
         self.layout.view(self.as_bytes())
     }
 
-    /// A node of this model.
+    /// Returns a node of this model.
     #[inline]
     fn valid(&self, state: NgramState) -> u32 {
         if state.0 < self.layout.num_nodes() { state.0 } else { ROOT }
@@ -329,13 +331,13 @@ impl NgramModel {
         self.layout.word(self.as_bytes(), word)
     }
 
-    /// The word of a label.
+    /// Returns the word of a label.
     #[inline]
     fn word_of(&self, label: i32) -> Option<u32> {
         self.labels.word(label).filter(|&word| !self.is_end(word))
     }
 
-    /// Whether a word begins or ends sentences.
+    /// Returns `true` if a word begins or ends sentences.
     #[inline]
     fn is_end(&self, word: u32) -> bool {
         word == self.layout.special.start || word == self.layout.special.end
@@ -348,7 +350,7 @@ impl NgramModel {
     }
 }
 
-/// The words that the model has no word for count as its unknown one; without one, they are none.
+/// Words missing in the model count as its unknown word; without one, they are not accepted.
 impl LanguageModel for NgramModel {
     type State = NgramState;
 

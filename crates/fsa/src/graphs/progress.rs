@@ -1,16 +1,16 @@
-//! What long-running builders tell of themselves.
+//! Progress reports of long-running builders.
 
 use crate::error::kinds::texts;
 
-/// How far a builder is.
+/// Progress of a builder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What it is doing.
+    /// Current step.
     pub step: Step,
-    /// How much of it is done: n-grams that were read.
+    /// Amount of it that is done: n-grams that were read.
     pub done: u64,
-    /// How much there is to do, where that is known.
+    /// Amount that is to be done, if that is known.
     pub of: Option<u64>,
     /// The graph that has just been made, with which this step begins.
     pub made: Option<HlgStep>,
@@ -19,14 +19,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A step that begins.
+    /// Creates the report of a step that begins.
     pub(crate) fn of(step: Step) -> Self {
         Self { step, done: 0, of: None, made: None, expected: None }
     }
 }
 
 texts! {
-    /// What a builder is doing.
+    /// Step of a builder.
     Step {
         ReadLexicon = "reading the lexicon",
         ReadNgrams = "reading n-grams",
@@ -42,7 +42,7 @@ texts! {
 }
 
 texts! {
-    /// The graphs that are made on the way.
+    /// Intermediate and final graphs.
     HlgGraph {
         G = "G",
         L = "L",
@@ -54,21 +54,21 @@ texts! {
     }
 }
 
-/// The size of what one step has made, or is going to make.
+/// Size of the graph that one step has made, or is going to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HlgStep {
-    /// Which graph.
+    /// The graph.
     pub graph: HlgGraph,
-    /// The number of its states.
+    /// Number of its states.
     pub num_states: usize,
-    /// The number of its arcs.
+    /// Number of its arcs.
     pub num_arcs: usize,
-    /// The memory that states, arcs and words take.
+    /// Bytes of states, arcs and words.
     pub num_bytes: usize,
 }
 
-/// What becomes of words that a table does not have.
+/// Treatment of words that a table does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -76,7 +76,7 @@ pub enum OutOfVocabulary {
     /// They are added to the table.
     #[default]
     Add,
-    /// What has them is skipped.
+    /// Entries that have them are skipped.
     Skip,
     /// They are an error.
     Refuse,

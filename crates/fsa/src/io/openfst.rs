@@ -9,7 +9,7 @@ use crate::core::view::FsaView;
 use crate::error::{AttributeProblem, Error, Quantity};
 use crate::support::ids::index;
 
-/// What stands for the one final state until the number of states is known.
+/// Placeholder of the one final state until the number of states is known.
 pub(super) const TO_FINAL: i32 = -1;
 
 /// Arcs in any order, with [`TO_FINAL`] as the state that final costs lead to, as an FSA: `start`

@@ -1,4 +1,4 @@
-//! The arcs of each state in order.
+//! Sorting of the arcs of each state.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use crate::support::slots::{Slot, SlotVec};
 use crate::support::threads::{pieces, share, worth};
 
 /// Sorts the arcs of each state by label and then by the state that they enter ([`Arc::sort_key`]),
-/// and returns the arc map. Arcs of equal keys stay in their order; FSAs that are sorted come back
-/// as they are. O(arcs), times the logarithm of the arcs of a state where these are many.
+/// and returns the arc map. Arcs of equal keys stay in their order; sorted FSAs are returned as
+/// they are. O(arcs), times the logarithm of the arcs of a state if these are many.
 ///
 /// ```
 /// use fsa::k2::arc_sort;
@@ -45,15 +45,16 @@ pub fn arc_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     Ok((fsas.same_kind(FsaVec::trusted(sorted)), order.finish()))
 }
 
-/// Whether the arcs of a state are in order.
+/// Returns `true` if the arcs of a state are in order.
 fn is_sorted(arcs: &[Arc]) -> bool {
     arcs.is_sorted_by_key(Arc::sort_key)
 }
 
-/// Up to so many arcs of a state, comparing all pairs without a branch is faster than sorting.
+/// Up to this number of arcs of a state, comparing all pairs without a branch is faster than
+/// sorting.
 const FEW: usize = 16;
 
-/// The arcs of these rows in order, and where they were.
+/// Sorts the arcs of these rows, and writes their former indexes.
 fn sort_rows(arcs: &[Arc], splits: &[i32], rows: Range<usize>, sorted: &mut Slot<'_, Arc>, order: &mut Slot<'_, i32>) {
     let mut keyed = Vec::new();
     for row in rows {
@@ -81,8 +82,8 @@ fn sort_rows(arcs: &[Arc], splits: &[i32], rows: Range<usize>, sorted: &mut Slot
     }
 }
 
-/// For each place the arc that belongs there: the rank of an arc is the number of arcs that belong
-/// before it.
+/// Returns for each place the arc that belongs there: the rank of an arc is the number of arcs that
+/// belong before it.
 fn order_few(arcs: &[Arc]) -> [u8; FEW] {
     let (mut keys, mut ranks) = ([0_u64; FEW], [0_usize; FEW]);
     for (i, arc) in arcs.iter().enumerate() {

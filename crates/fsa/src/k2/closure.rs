@@ -1,4 +1,4 @@
-//! Any number of repetitions.
+//! Kleene closure.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{SortedFsaBuilder, map_arcs};
@@ -6,12 +6,13 @@ use crate::core::fsa::Fsas;
 use crate::error::Error;
 use crate::support::ids::id;
 
-/// The Kleene closure: FSAs that accept any number of their strings in a row, also none: final arcs
-/// go back to the start with label 0 instead, and a new arc leads from the start to the final
-/// state, the last of the start's. Returns the arc map. O(arcs).
+/// Returns the Kleene closure: FSAs that accept any number of their strings in a row, including
+/// none. Final arcs go back to the start with label 0 instead, and a new arc, the last of the
+/// start, leads from the start to the final state. Returns the arc map. O(arcs).
 ///
-/// As in k2 this is right if no arcs enter the start. Else whatever leads back to it is accepted as
-/// well; the [`union`](crate::k2::union()) of a single FSA has a start that nothing enters.
+/// As in k2 this is right if no arcs enter the start. Otherwise paths that lead back to it are
+/// accepted as well; the [`union`](crate::k2::union()) of a single FSA has a start that nothing
+/// enters.
 ///
 /// # Errors
 /// [`Error::TooLarge`].

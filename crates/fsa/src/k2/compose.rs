@@ -24,14 +24,15 @@ pub struct ComposeOptions {
     pub limits: Limits,
 }
 
-/// The transducer that reads with `a` and writes with `b`: the output labels of `a` match the input
-/// labels of `b`, scores add.
+/// Returns the transducer that reads with `a` and writes with `b`: the output labels of `a` match
+/// the input labels of `b`, scores are added.
 ///
 /// The result has the input labels of `a` and the output labels of `b`; if `b` is an acceptor, the
-/// labels where they met. If `a` is an acceptor, its labels are its output labels. Attributes of
-/// one side follow by its arc map; floating-point ones with the same name on both add, others of
-/// the same name are left out. As for [`intersect`](crate::k2::intersect()), states may lead
-/// nowhere, sorted arcs save work, and single ones meet several.
+/// output labels are the matched labels. If `a` is an acceptor, its labels are its output labels.
+/// Attributes of one side follow by its arc map; floating-point attributes with the same name on
+/// both sides are added, others of the same name are left out. As for
+/// [`intersect`](crate::k2::intersect()), states may lead nowhere, sorted arcs save work, and a
+/// single FSA is composed with each of several.
 ///
 /// # Errors
 /// [`Error::Attribute`] if `a` outputs lists ([`invert`] makes single labels of them),
@@ -50,7 +51,7 @@ pub fn compose<A: Fsas, B: Fsas>(
     composed(a, b, met, &map_a, &map_b, options.inner_labels.as_deref())
 }
 
-/// The acceptors of the output labels.
+/// Returns the acceptors of the output labels.
 pub(crate) fn output_acceptor<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
     match graph.attributes().get(AUX_LABELS) {
         None => Ok(graph.fsas().clone()),
@@ -59,8 +60,8 @@ pub(crate) fn output_acceptor<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
     }
 }
 
-/// The composition of `a` and `b`, where the output labels of `a` have `met` the input labels of
-/// `b`.
+/// Returns the composition of `a` and `b`, given the result in which the output labels of `a` have
+/// `met` the input labels of `b`.
 pub(crate) fn composed<A: Fsas, B: Fsas, C: Fsas>(
     a: &Graph<A>,
     b: &Graph<B>,
@@ -84,7 +85,7 @@ pub(crate) fn composed<A: Fsas, B: Fsas, C: Fsas>(
         None => inner.into(),
         Some(aux_labels) => aux_labels.carry(map_b)?,
     };
-    // Inner labels under this very name take its place.
+    // Inner labels of this very name take its place.
     if inner_labels != Some(AUX_LABELS) {
         attributes.insert(AUX_LABELS, aux_labels);
     }
@@ -95,7 +96,7 @@ fn without<F: Fsas>(graph: &Graph<F>, name: &str) -> Attributes {
     graph.clone().without(name).into_parts().1
 }
 
-/// The attributes of arcs that come from arcs of two sides.
+/// Returns the attributes of arcs that come from arcs of two sides.
 pub(crate) fn merge(a: &Attributes, map_a: &[i32], b: &Attributes, map_b: &[i32]) -> Result<Attributes, Error> {
     let mut merged = Attributes::default().with_graph_labels(a.graph_labels());
     for (name, attribute) in a.iter() {
@@ -118,8 +119,8 @@ pub(crate) fn merge(a: &Attributes, map_a: &[i32], b: &Attributes, map_b: &[i32]
     Ok(merged)
 }
 
-/// Attributes of arcs that come each from one side only, or from none. Attributes with the same
-/// name and different kinds are left out.
+/// Returns the attributes of arcs that each come from one side only, or from none. Attributes with
+/// the same name and different kinds are left out.
 pub(crate) fn either<A: Fsas, B: Fsas>(
     a: &Graph<A>,
     map_a: &[i32],
@@ -140,7 +141,7 @@ pub(crate) fn either<A: Fsas, B: Fsas>(
 }
 
 impl<F: Fsas> Graph<F> {
-    /// With output label -1 on final arcs only, after an algorithm that moved them.
+    /// Sets the output label -1 on final arcs only, after an algorithm that moved them.
     pub(crate) fn with_final_aux_labels(self) -> Result<Self, Error> {
         match self.aux_labels() {
             None => Ok(self),

@@ -7,9 +7,9 @@ use crate::error::{Error, Quantity};
 use crate::k2::pairs::{BuiltPair, WithArcMaps, map_pairs};
 use crate::support::ids::id;
 
-/// FSAs that accept a string of `a` followed by one of `b`: the final arcs of `a` enter the start
-/// of `b` with label 0. Returns both arc maps. A single FSA goes with each of several on the other
-/// side. O(states + arcs).
+/// Returns FSAs that accept a string of `a` followed by one of `b`: the final arcs of `a` enter the
+/// start of `b` with label 0. Returns both arc maps. A single FSA is concatenated with each of
+/// several on the other side. O(states + arcs).
 ///
 /// # Errors
 /// [`Error::Size`] if the numbers of FSAs differ and neither is 1; [`Error::TooLarge`].

@@ -10,8 +10,8 @@ use crate::support::threads::all_rows;
 
 /// Keeps the states that the start reaches and from which the final state is reached, in their
 /// order, and the arcs between them; returns the arc map. An FSA without any accepted path becomes
-/// one without states. FSAs of which nothing is left out come back as they are, if that is so of
-/// all. O(states + arcs).
+/// one without states. If nothing is left out of any FSA, the FSAs are returned as they are.
+/// O(states + arcs).
 ///
 /// # Errors
 /// None at present.
@@ -31,7 +31,7 @@ pub fn connect<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     })
 }
 
-/// The numbers of the states of `keep` if these are all, -1 for the others.
+/// Returns the numbers of the states of `keep`, counting only these; -1 for the others.
 fn names(keep: &[bool]) -> Vec<i32> {
     let mut num_kept = 0;
     let name = |&keep: &bool| {
@@ -42,15 +42,15 @@ fn names(keep: &[bool]) -> Vec<i32> {
     keep.iter().map(name).collect()
 }
 
-/// The size of the FSA of the states that have names.
+/// Returns the size of the FSA of the states that have names.
 fn size(fsa: FsaView<'_>, names: &[i32]) -> Size {
     let is_kept = |arc: &&Arc| names[arc.states().1] >= 0;
     let kept = || (0..names.len()).filter(|&state| names[state] >= 0);
     Size { states: kept().count(), arcs: kept().map(|state| fsa.arcs_of(state).iter().filter(is_kept).count()).sum() }
 }
 
-/// The states that have names, in the order of these, the arcs between them, and where these come
-/// from. The start and the final state are among them, or nothing is.
+/// Writes the states that have names, in the order of their names, the arcs between them, and the
+/// sources of these arcs. The start and the final state are among them, or none is.
 fn select_states(fsa: FsaView<'_>, names: &[i32], place: &mut FsaSlot<'_, 1>) {
     for (state, &src_state) in names.iter().enumerate().filter(|&(_, &name)| name >= 0) {
         for (arc, from) in fsa.arcs_of(state).iter().zip(id(fsa.first_arc() + fsa.arc_range(state).start)..) {
@@ -61,7 +61,7 @@ fn select_states(fsa: FsaView<'_>, names: &[i32], place: &mut FsaSlot<'_, 1>) {
     }
 }
 
-/// The states on paths from the start to the final state.
+/// Returns the states on paths from the start to the final state.
 pub(crate) fn useful_states(fsa: FsaView<'_>) -> Vec<bool> {
     let Some(last) = fsa.final_state() else { return vec![] };
     let mut useful = if all(fsa.arcs(), |arc| arc.dest_state >= arc.src_state) {
@@ -91,7 +91,7 @@ fn all(arcs: &[Arc], test: impl Fn(&Arc) -> bool) -> bool {
     arcs.chunks(256).all(|some| some.iter().fold(true, |all, arc| all & test(arc)))
 }
 
-/// If no arc goes back, two sweeps do.
+/// If no arc goes back, two sweeps are enough.
 fn useful_of_sorted(fsa: FsaView<'_>, last: usize) -> Vec<bool> {
     let mut useful = vec![false; last + 1];
     useful[0] = true;
@@ -106,12 +106,12 @@ fn useful_of_sorted(fsa: FsaView<'_>, last: usize) -> Vec<bool> {
     useful
 }
 
-/// The states that the start reaches, in the order in which they are come upon.
+/// Returns the states that the start reaches, in the order in which they are found.
 fn reached_from_start(fsa: FsaView<'_>) -> Vec<i32> {
     let mut reached = vec![false; fsa.num_states()];
     reached[0] = true;
     // One place more, as each arc writes where the next new state goes, whether its own is new or
-    // not: a branch would often be guessed wrong.
+    // not: a branch would often be mispredicted.
     let mut order = vec![0; fsa.num_states() + 1];
     let (mut at, mut len) = (0, 1);
     while at < len {
@@ -127,14 +127,13 @@ fn reached_from_start(fsa: FsaView<'_>) -> Vec<i32> {
     order
 }
 
-/// So often all states without a way to the end are looked through.
+/// Number of sweeps over all states without a way to the end.
 const SWEEPS: usize = 2;
 
-/// For each state, true if it is in `states` and a path through `states` leads to `last`.
+/// Returns for each state `true` if it is in `states` and a path through `states` leads to `last`.
 ///
 /// Most states reach the end over one that was found later, so that sweeps back settle nearly all
-/// at little cost. What they leave, in the worst case everything, is settled along the reversed
-/// arcs.
+/// at little cost. The rest, in the worst case everything, is settled along the reversed arcs.
 fn reaching(fsa: FsaView<'_>, states: Vec<i32>, last: usize) -> Vec<bool> {
     let mut reaches = vec![false; fsa.num_states()];
     let mut open = states;
@@ -211,7 +210,7 @@ mod tests {
         assert_eq!(connect(&looping).unwrap().0, Fsa::empty());
     }
 
-    /// By going on from state to state until nothing changes.
+    /// Goes on from state to state until nothing changes.
     fn naive(fsa: FsaView<'_>) -> Vec<bool> {
         let last = fsa.num_states() - 1;
         let (mut reached, mut reaches) = (vec![false; last + 1], vec![false; last + 1]);

@@ -1,4 +1,4 @@
-//! k2's determinization, which knows for each arc the arcs that it stands for.
+//! k2's determinization, which returns for each arc the arcs that it stands for.
 
 use ragged_core::Ragged;
 
@@ -26,8 +26,8 @@ pub use weight_pushing::WeightPushing;
 pub struct DeterminizeOptions {
     /// Placement of the scores of undecided paths.
     pub weight_pushing: WeightPushing,
-    /// The largest size of one FSA of the result, with its arc map and the subsets; by default half of
-    /// the memory there is, and 2^24 states.
+    /// The largest size of one FSA of the result, with its arc map and the subsets; by default half
+    /// of the memory, and 2^24 states.
     pub limits: Limits,
 }
 
@@ -37,20 +37,20 @@ impl From<WeightPushing> for DeterminizeOptions {
     }
 }
 
-/// FSAs in which no two arcs of a state have the same label, so that each string has one path, with
-/// the score of the best one before; and for each arc the arcs before that it stands for, in order.
-/// Label 0 is a symbol like others.
+/// Determinizes FSAs: no two arcs of a state of the result have the same label, so that each string
+/// has one path, with the score of its best path in the input. Returns also for each arc the arcs
+/// of the input that it stands for, in order. Label 0 is a symbol like others.
 ///
-/// Where several paths are open, arcs stand for none until the best one is decided; the one after
+/// While several paths are open, arcs stand for none until the best one is decided; the arc after
 /// that stands for all of its arcs since. So attributes of the best path follow by
-/// [`carry_ragged`](crate::Graph::carry_ragged), where a transducer that outputs different strings
-/// for one input keeps the best. States of no use are left out.
-/// [`openfst::determinize`](crate::openfst::determinize()) is smaller, as it puts states together
-/// whose scores ahead are equal.
+/// [`carry_ragged`](crate::Graph::carry_ragged); if a transducer outputs different strings for one
+/// input, the best one is kept. States of no use are left out.
+/// [`openfst::determinize`](crate::openfst::determinize()) gives smaller results, as it merges
+/// states whose scores ahead are equal.
 ///
 /// A state of the result is the last state through which all open paths went, and the labels since.
-/// That takes time and memory in proportion to the result and to the open paths; the result can be
-/// exponential, and infinite where paths stay open around a cycle.
+/// Time and memory are in proportion to the result and to the open paths; the result can be
+/// exponential, and infinite if paths stay open around a cycle.
 ///
 /// # Errors
 /// [`Error::DeterminizeLimit`], [`Error::TooLarge`], [`Error::Score`] if scores overflow.
@@ -60,7 +60,7 @@ pub fn determinize<F: Fsas>(fsas: &F, options: DeterminizeOptions) -> Result<(F,
     Ok((fsas.same_kind(made), Lists::assemble(maps)?))
 }
 
-/// All states that are known are left, which makes more of them known, and so on.
+/// Expands all known states, which makes more of them known, and so on.
 fn determinize_one(
     fsa_index: usize,
     fsa: FsaView<'_>,
@@ -87,7 +87,7 @@ fn determinize_one(
     }
 }
 
-/// No states, and no arc map.
+/// Returns no states, and no arc map.
 fn nothing() -> (SortedFsaBuilder, Lists) {
     (SortedFsaBuilder::default(), Lists::default())
 }

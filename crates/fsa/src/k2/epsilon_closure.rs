@@ -1,4 +1,4 @@
-//! The states that epsilons lead to.
+//! The states that epsilons reach.
 
 use kaldera_base::math::log_add;
 
@@ -8,23 +8,24 @@ use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::{id, index};
 
-/// Finds for one state after another where epsilons lead from it, and how good the ways are.
+/// Finds for one state after another the states that epsilons reach from it, and the scores of the
+/// paths.
 pub(crate) struct Closures {
-    /// The place of the FSA in its vector, and of its first arc among all arcs.
+    /// Index of the FSA in its vector, and of its first arc among all arcs.
     fsa: usize,
     first_arc: usize,
     semiring: Semiring,
-    /// The epsilon arcs of each state: where they end, how well they score, which arcs they are.
+    /// The epsilon arcs of each state: their destinations, scores and indexes.
     splits: Vec<usize>,
     epsilons: Vec<Epsilon>,
     /// An order in which epsilons lead to later states, as far as there is one.
     ranks: Vec<i32>,
     acyclic: bool,
-    /// The states reached from the present one, and where each state stands among them, or
+    /// The states reached from the present one, and for each state its index among them, or
     /// [`NOWHERE`].
     found: Vec<Found>,
     places: Vec<u32>,
-    /// Of how many visits the last walk consisted.
+    /// Number of visits of the last walk.
     visits: u64,
 }
 
@@ -38,11 +39,11 @@ struct Epsilon {
 #[derive(Clone, Copy)]
 struct Found {
     state: u32,
-    /// The last arc of the best way, and where its source stands; [`NOWHERE`] for the first state.
+    /// Last arc of the best path, and the index of its source; [`NOWHERE`] for the first state.
     arc: u32,
     before: u32,
     score: f64,
-    /// In the log semiring: what came in since the state was last left.
+    /// In the log semiring: sum that was added since the state was last left.
     new: f64,
 }
 
@@ -52,7 +53,7 @@ const NONE: f64 = f64::NEG_INFINITY;
 /// Sums that grow by less than this part of themselves are complete.
 const NEGLIGIBLE: f64 = -40.0;
 
-/// Sums around cycles that are not complete after so many rounds are taken as endless.
+/// Number of rounds after which sums around cycles that are not complete are taken as endless.
 const MOST_ROUNDS: usize = 100_000;
 
 impl Closures {
@@ -78,8 +79,8 @@ impl Closures {
         Self { fsa: i, first_arc, semiring, splits, epsilons, ranks, acyclic, found: vec![], places, visits: 0 }
     }
 
-    /// Finds the states that epsilons lead to from `source`, which is the first of them, and says
-    /// how many they are.
+    /// Finds the states that epsilons reach from `source`, which is the first of them, and returns
+    /// their number.
     ///
     /// # Errors
     /// [`Error::EndlessCycle`].
@@ -121,7 +122,8 @@ impl Closures {
         Ok(self.found.len())
     }
 
-    /// The state found at this place, and the score of the best way to it, or of all ways.
+    /// Returns the state found at this index, and the score of the best path to it, or of all
+    /// paths.
     pub(crate) fn found(&self, place: usize) -> (usize, f64) {
         let Found { state, score, .. } = self.found[place];
         (index(state.cast_signed()), score)
@@ -153,8 +155,8 @@ impl Closures {
         false
     }
 
-    /// Passes on what came in until it no longer counts (M. Mohri, *Semiring frameworks and
-    /// algorithms for shortest-distance problems*, 2002).
+    /// Passes on the sums that were added until they no longer count (M. Mohri, *Semiring
+    /// frameworks and algorithms for shortest-distance problems*, 2002).
     fn all_ways(&mut self) -> bool {
         for round in 0..MOST_ROUNDS {
             let mut passed_on = false;
@@ -184,17 +186,17 @@ impl Closures {
         false
     }
 
-    /// The last arc of the best way to the state found at this place, counted among all arcs, and
-    /// where the way comes from. Not for the first place.
+    /// Returns the last arc of the best path to the state found at this index, counted among all
+    /// arcs, and the index of its source. Not for the first index.
     pub(crate) fn before(&self, place: usize) -> (usize, usize) {
         let Found { arc, before, .. } = self.found[place];
         (self.first_arc + index(arc.cast_signed()), index(before.cast_signed()))
     }
 }
 
-/// Ranks such that epsilons lead to higher ones, and whether that is so of all; states on cycles
-/// and behind them share the highest one. `row` names the states that the epsilons of a state lead
-/// to. O(states + epsilons).
+/// Returns ranks such that epsilons lead to higher ones, and `true` if that holds for all; states
+/// on cycles and behind them share the highest one. `row` returns the destinations of the epsilons
+/// of a state. O(states + epsilons).
 pub(crate) fn ranks<I: Iterator<Item = usize>>(num_states: usize, row: impl Fn(usize) -> I) -> (Vec<i32>, bool) {
     if (0..num_states).all(|state| row(state).all(|dest| dest > state)) {
         return ((0..id(num_states)).collect(), true);

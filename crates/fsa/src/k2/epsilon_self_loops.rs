@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::support::ids::id;
 
 /// Puts an epsilon self-loop with score 0 before the arcs of each state but the final one; in the
-/// arc map these come from -1. O(arcs).
+/// arc map these are -1. O(arcs).
 ///
 /// # Errors
 /// [`Error::TooLarge`].
@@ -33,8 +33,8 @@ pub fn add_epsilon_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error>
     Ok((fsas.same_kind(made), map))
 }
 
-/// Takes out all epsilon arcs from a state to itself, and returns the arc map. FSAs that have none
-/// come back as they are. O(arcs).
+/// Removes all epsilon arcs from a state to itself, and returns the arc map. If there are none, the
+/// FSAs are returned as they are. O(arcs).
 ///
 /// # Errors
 /// None at present.

@@ -16,7 +16,7 @@ const MOST_STRINGS: usize = 1 << 20;
 
 /// Returns `true` if two FSAs without cycles accept the same strings, not counting epsilons, with
 /// scores that differ by at most `delta`: scores of the best path, or of all paths ([`Semiring`]).
-/// Every string is compared, so it is for small FSAs.
+/// Every string is compared, so FSAs must be small.
 ///
 /// # Errors
 /// [`Error::Cycle`] if there are cycles on accepted paths, [`Error::OutOfRange`] if there are more
@@ -102,7 +102,7 @@ fn acyclic(fsa: &Fsa) -> Result<Fsa, Error> {
     }
 }
 
-/// The states after a string, with the scores of the paths there.
+/// The states after a string, with the scores of the paths to them.
 type Front = Vec<(usize, f64)>;
 
 fn total(front: &Front) -> f64 {
@@ -142,7 +142,7 @@ impl<'a> Side<'a> {
         self.closed(next)
     }
 
-    /// Adds the states that epsilons lead to, each state once.
+    /// Adds the states that epsilons reach, each state once.
     fn closed(&mut self, front: Front) -> Result<Front, Error> {
         let mut all = vec![];
         for (state, score) in self.joined(front) {
@@ -170,7 +170,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// For each state the least number of arcs to the final one; all states reach it.
+/// Returns for each state the least number of arcs to the final one; all states reach it.
 fn distances_to_final(fsa: &Fsa) -> Vec<usize> {
     let entering = fsa.as_fsa_vec().entering_arcs();
     let mut distances = vec![usize::MAX; fsa.num_states()];
@@ -188,7 +188,8 @@ fn distances_to_final(fsa: &Fsa) -> Vec<usize> {
     distances
 }
 
-/// The labels of a path that turns at random, and from some length on straight to the end.
+/// Returns the labels of a path with random turns that, from some length on, goes straight to the
+/// end.
 fn random_string(fsa: &Fsa, distances: &[usize], draw: &mut impl FnMut(usize) -> usize) -> Vec<i32> {
     let (mut state, mut labels, mut length) = (0, vec![], 0);
     while state + 1 < fsa.num_states() {

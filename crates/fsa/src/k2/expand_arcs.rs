@@ -8,7 +8,7 @@ use crate::core::fsa::Fsas;
 use crate::error::{Error, Quantity};
 use crate::support::ids::{id, index};
 
-/// What [`expand_arcs`] returns.
+/// Result of [`expand_arcs`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpandedArcs<F> {
     /// The FSAs with chains in place of arcs.
@@ -22,12 +22,12 @@ pub struct ExpandedArcs<F> {
 /// Puts a chain in place of each arc, as long as the longest of its lists, and at least one arc
 /// long. Each of `lists` has the axes `[arc][element]` and a row for each arc.
 ///
-/// The first arc of a chain has the score, and the label, which only if it is -1 goes to the last
-/// arc; all else is 0. New states come behind the one that the arc leaves. O(states + arcs of the
-/// result).
+/// The first arc of a chain has the score, and the label unless it is -1, which goes to the last
+/// arc; all else is 0. New states come behind the one that the arc leaves.
+/// O(states + arcs of the result).
 ///
 /// # Errors
-/// [`Error::Axes`] or [`Error::Size`] if lists are not two axes with a row for each arc;
+/// [`Error::Axes`] or [`Error::Size`] if lists do not have two axes and a row for each arc;
 /// [`Error::TooLarge`].
 #[doc(alias = "ExpandArcs")]
 pub fn expand_arcs<F: Fsas>(fsas: &F, lists: &[&RaggedShape]) -> Result<ExpandedArcs<F>, Error> {
@@ -53,7 +53,7 @@ pub fn expand_arcs<F: Fsas>(fsas: &F, lists: &[&RaggedShape]) -> Result<Expanded
             next += 1 + lengths[fsa.arc_range(state)].iter().map(|length| id(length - 1)).sum::<i32>();
         }
         let mut builder = SortedFsaBuilder::with_capacity(index(next), total);
-        // The arc of this FSA and the place in its chain that each new arc has.
+        // Each new arc's source among the arcs of this FSA, and its index in the chain.
         let mut sources = Vec::with_capacity(total);
         for (state, &name) in names.iter().enumerate() {
             let mut inner = name + 1;

@@ -1,14 +1,14 @@
-//! The label -1 where it belongs.
+//! The label -1 on final arcs.
 
 use crate::core::arc::{EPSILON, FINAL};
 use crate::core::fsa::Fsas;
 use crate::error::{Error, Quantity};
 
-/// Labels of arcs, such as the output labels of a transducer, with -1 on the arcs into the final
-/// state, and 0 in place of -1 on all others. O(arcs).
+/// Returns labels of arcs, such as the output labels of a transducer, with -1 on the arcs into the
+/// final state, and 0 in place of -1 on all others. O(arcs).
 ///
 /// # Errors
-/// [`Error::Size`] if there is not one for each arc.
+/// [`Error::Size`] if there is not one label for each arc.
 #[doc(alias = "FixFinalLabels")]
 pub fn fix_final_labels<F: Fsas>(fsas: &F, labels: &[i32]) -> Result<Vec<i32>, Error> {
     let arcs = fsas.as_fsa_vec().arcs();

@@ -1,4 +1,4 @@
-//! FSAs whose size is known before the first arc is written: all in one piece of memory.
+//! FSAs whose size is known before the first arc is written, in one piece of memory.
 
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
@@ -16,7 +16,7 @@ pub(crate) struct Flat {
 }
 
 impl Flat {
-    /// Room for this many.
+    /// Allocates memory for this many.
     ///
     /// # Errors
     /// [`Error::TooLarge`] for more than 32 bits can count.
@@ -35,26 +35,26 @@ impl Flat {
         Ok(made)
     }
 
-    /// Room for output labels, one for each arc.
+    /// Allocates memory for output labels, one for each arc.
     pub(crate) fn transducers(mut self) -> Self {
         self.aux_labels.reserve_exact(self.arcs.capacity());
         self
     }
 
-    /// One arc of acceptors.
+    /// Adds an arc of an acceptor.
     #[inline]
     pub(crate) fn arc(&mut self, arc: Arc) {
         self.arcs.push(arc);
     }
 
-    /// One arc of transducers.
+    /// Adds an arc of a transducer.
     #[inline]
     pub(crate) fn arc_with(&mut self, arc: Arc, aux_label: i32) {
         self.arcs.push(arc);
         self.aux_labels.push(aux_label);
     }
 
-    /// Many arcs of transducers.
+    /// Adds many arcs of a transducer.
     pub(crate) fn arcs_with(&mut self, arcs: impl Iterator<Item = Arc>, aux_labels: impl Iterator<Item = i32>) {
         self.arcs.extend(arcs);
         self.aux_labels.extend(aux_labels);
@@ -72,14 +72,14 @@ impl Flat {
         self.states.push(id(self.ends.len() - 1));
     }
 
-    /// The FSAs and the output labels.
+    /// Returns the FSAs and the output labels.
     pub(crate) fn finish(self) -> Result<(FsaVec, Vec<i32>), Error> {
         let shape = RaggedShape::new([RowSplits::new(self.states)?, RowSplits::new(self.ends)?])?;
         Ok((FsaVec::trusted(Ragged::new(shape, self.arcs)?), self.aux_labels))
     }
 }
 
-/// Symbols are not below `least`.
+/// Checks that no symbol is below `least`.
 ///
 /// # Errors
 /// [`Error::Symbol`].
@@ -90,7 +90,7 @@ pub(crate) fn check_symbols(symbols: &[i32], least: i32) -> Result<(), Error> {
     }
 }
 
-/// Lists of symbols have two axes.
+/// Checks that lists of symbols have two axes.
 ///
 /// # Errors
 /// [`Error::Axes`].

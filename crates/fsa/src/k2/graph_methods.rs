@@ -1,4 +1,4 @@
-//! The algorithms as methods of [`Graph`], which take the attributes of the arcs along.
+//! The algorithms as methods of [`Graph`], which carry the attributes of the arcs.
 
 use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::core::graph::Graph;
@@ -10,7 +10,7 @@ use crate::k2::determinize::DeterminizeOptions;
 use crate::k2::intersect::IntersectOptions;
 
 impl<F: Fsas> Graph<F> {
-    /// [`arc_sort`](of_fsas::arc_sort) with the attributes.
+    /// Calls [`arc_sort`](of_fsas::arc_sort), with the attributes.
     ///
     /// # Errors
     /// As the function.
@@ -18,7 +18,7 @@ impl<F: Fsas> Graph<F> {
         self.carry_unless_same(of_fsas::arc_sort(self.fsas())?)
     }
 
-    /// [`connect`](of_fsas::connect) with the attributes.
+    /// Calls [`connect`](of_fsas::connect), with the attributes.
     ///
     /// # Errors
     /// As the function.
@@ -26,7 +26,7 @@ impl<F: Fsas> Graph<F> {
         self.carry_unless_same(of_fsas::connect(self.fsas())?)
     }
 
-    /// [`top_sort`](of_fsas::top_sort) with the attributes.
+    /// Calls [`top_sort`](of_fsas::top_sort), with the attributes.
     ///
     /// # Errors
     /// As the function.
@@ -34,7 +34,7 @@ impl<F: Fsas> Graph<F> {
         self.carry_unless_same(of_fsas::top_sort(self.fsas())?)
     }
 
-    /// [`add_epsilon_self_loops`](of_fsas::add_epsilon_self_loops) with the attributes.
+    /// Calls [`add_epsilon_self_loops`](of_fsas::add_epsilon_self_loops), with the attributes.
     ///
     /// # Errors
     /// As the function.
@@ -42,7 +42,8 @@ impl<F: Fsas> Graph<F> {
         self.carry(of_fsas::add_epsilon_self_loops(self.fsas())?)
     }
 
-    /// [`remove_epsilon_self_loops`](of_fsas::remove_epsilon_self_loops) with the attributes.
+    /// Calls [`remove_epsilon_self_loops`](of_fsas::remove_epsilon_self_loops), with the
+    /// attributes.
     ///
     /// # Errors
     /// As the function.
@@ -50,8 +51,8 @@ impl<F: Fsas> Graph<F> {
         self.carry_unless_same(of_fsas::remove_epsilon_self_loops(self.fsas())?)
     }
 
-    /// [`closure`](of_fsas::closure) with the attributes; former final arcs have output label 0 in
-    /// place of -1.
+    /// Calls [`closure`](of_fsas::closure), with the attributes; former final arcs have output
+    /// label 0 in place of -1.
     ///
     /// # Errors
     /// As the function.
@@ -59,8 +60,8 @@ impl<F: Fsas> Graph<F> {
         self.carry(of_fsas::closure(self.fsas())?)?.with_final_aux_labels()
     }
 
-    /// [`reverse`](of_fsas::reverse) with the attributes; former final arcs have output label 0 in
-    /// place of -1.
+    /// Calls [`reverse`](of_fsas::reverse), with the attributes; former final arcs have output
+    /// label 0 in place of -1.
     ///
     /// # Errors
     /// As the function.
@@ -68,7 +69,7 @@ impl<F: Fsas> Graph<F> {
         self.carry(of_fsas::reverse(self.fsas())?)?.with_final_aux_labels()
     }
 
-    /// [`invert`](of_fsas::invert), without the arc map.
+    /// Calls [`invert`](of_fsas::invert), without the arc map.
     ///
     /// # Errors
     /// As the function.
@@ -76,7 +77,7 @@ impl<F: Fsas> Graph<F> {
         Ok(of_fsas::invert(self)?.0)
     }
 
-    /// [`expand_aux_labels`](of_fsas::expand_aux_labels), without the arc map.
+    /// Calls [`expand_aux_labels`](of_fsas::expand_aux_labels), without the arc map.
     ///
     /// # Errors
     /// As the function.
@@ -84,8 +85,8 @@ impl<F: Fsas> Graph<F> {
         Ok(of_fsas::expand_aux_labels(self)?.0)
     }
 
-    /// [`concat`](of_fsas::concat) with the attributes of both; former final arcs have output label
-    /// 0 in place of -1. Attributes of one name that are of two kinds are left out.
+    /// Calls [`concat`](of_fsas::concat), with the attributes of both; former final arcs have
+    /// output label 0 in place of -1. Attributes of the same name and different kinds are left out.
     ///
     /// # Errors
     /// As the function.
@@ -94,8 +95,8 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, crate::k2::compose::either(self, &map_a, other, &map_b)?)?.with_final_aux_labels()
     }
 
-    /// [`intersect`](of_fsas::intersect) with the attributes of both: floating-point ones of the
-    /// same name add, others of the same name are left out.
+    /// Calls [`intersect`](of_fsas::intersect), with the attributes of both: floating-point ones of
+    /// the same name are added, others of the same name are left out.
     ///
     /// # Errors
     /// As the function.
@@ -104,9 +105,9 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, crate::k2::compose::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
     }
 
-    /// [`replace_fsa`](of_fsas::replace_fsa) of this one's labels, with the attributes of both;
-    /// former final arcs have output label 0 in place of -1. Attributes of one name that are of two
-    /// kinds are left out.
+    /// Calls [`replace_fsa`](of_fsas::replace_fsa) with this one as `index`, with the attributes of
+    /// both; former final arcs have output label 0 in place of -1. Attributes of the same name and
+    /// different kinds are left out.
     ///
     /// # Errors
     /// As the function.
@@ -115,8 +116,8 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, crate::k2::compose::either(self, &map_index, src, &map_src)?)?.with_final_aux_labels()
     }
 
-    /// [`compose`](of_fsas::compose()) with default options: the output labels of this one match
-    /// the labels of `other`.
+    /// Calls [`compose`](of_fsas::compose()) with default options: the output labels of this one
+    /// match the labels of `other`.
     ///
     /// ```
     /// use fsa::k2::linear_fst;
@@ -132,7 +133,7 @@ impl<F: Fsas> Graph<F> {
         self.compose_with(other, &ComposeOptions::default())
     }
 
-    /// [`compose`](of_fsas::compose()).
+    /// Calls [`compose`](of_fsas::compose()).
     ///
     /// # Errors
     /// As the function.
@@ -144,7 +145,8 @@ impl<F: Fsas> Graph<F> {
         of_fsas::compose(self, other, options)
     }
 
-    /// [`remove_epsilon`](of_fsas::remove_epsilon) with the attributes: whole numbers become lists.
+    /// Calls [`remove_epsilon`](of_fsas::remove_epsilon), with the attributes: integers become
+    /// lists.
     ///
     /// # Errors
     /// As the function.
@@ -152,8 +154,8 @@ impl<F: Fsas> Graph<F> {
         self.remove_epsilon_within(Limits::default())
     }
 
-    /// [`remove_epsilon_within`](of_fsas::remove_epsilon_within) with the attributes: whole numbers
-    /// become lists.
+    /// Calls [`remove_epsilon_within`](of_fsas::remove_epsilon_within), with the attributes:
+    /// integers become lists.
     ///
     /// # Errors
     /// As the function.
@@ -167,8 +169,8 @@ impl<F: Fsas> Graph<F> {
         self.carry_ragged(of_fsas::remove_epsilon::remove_epsilon_keeping(self.fsas(), limits, &kept)?)
     }
 
-    /// [`remove_epsilon_and_add_self_loops`](of_fsas::remove_epsilon_and_add_self_loops) with the
-    /// attributes: whole numbers become lists.
+    /// Calls [`remove_epsilon_and_add_self_loops`](of_fsas::remove_epsilon_and_add_self_loops),
+    /// with the attributes: integers become lists.
     ///
     /// # Errors
     /// As the function.
@@ -176,7 +178,7 @@ impl<F: Fsas> Graph<F> {
         self.carry_ragged(of_fsas::remove_epsilon_and_add_self_loops(self.fsas())?)
     }
 
-    /// [`remove_epsilon_log`](of_fsas::remove_epsilon_log) of graphs without attributes.
+    /// Calls [`remove_epsilon_log`](of_fsas::remove_epsilon_log) for graphs without attributes.
     ///
     /// # Errors
     /// [`Error::LostAttribute`] if there are attributes, and as the function.
@@ -190,7 +192,7 @@ impl<F: Fsas> Graph<F> {
         }
     }
 
-    /// [`with_self_loops`](of_fsas::with_self_loops) of linear FSAs, with the attributes.
+    /// Calls [`with_self_loops`](of_fsas::with_self_loops) for linear FSAs, with the attributes.
     ///
     /// # Errors
     /// As the function.
@@ -198,7 +200,7 @@ impl<F: Fsas> Graph<F> {
         self.carry(of_fsas::with_self_loops(self.fsas())?)
     }
 
-    /// k2's [`determinize`](of_fsas::determinize()) with the attributes: whole numbers become
+    /// Calls k2's [`determinize`](of_fsas::determinize()), with the attributes: integers become
     /// lists. OpenFst's is [`determinize_openfst`](Graph::determinize_openfst).
     ///
     /// # Errors
@@ -207,15 +209,15 @@ impl<F: Fsas> Graph<F> {
         self.carry_ragged(of_fsas::determinize(self.fsas(), options)?)
     }
 
-    /// The result of an algorithm that returns the very same FSAs if there is nothing to do.
+    /// Returns the result of an algorithm that returns the same FSAs if there is nothing to do.
     fn carry_unless_same(&self, (fsas, arc_map): (F, Vec<i32>)) -> Result<Self, Error> {
         if fsas.as_fsa_vec().ptr_eq(self.fsas().as_fsa_vec()) { Ok(self.clone()) } else { self.carry((fsas, arc_map)) }
     }
 }
 
 impl Graph<FsaVec> {
-    /// [`intersect_device`](of_fsas::intersect_device) with the attributes of both: floating-point
-    /// ones of the same name add, others of the same name are left out.
+    /// Calls [`intersect_device`](of_fsas::intersect_device), with the attributes of both:
+    /// floating-point ones of the same name are added, others of the same name are left out.
     ///
     /// # Errors
     /// As the function.
@@ -224,7 +226,7 @@ impl Graph<FsaVec> {
         Graph::from_parts(fsas, crate::k2::compose::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
     }
 
-    /// [`union`](of_fsas::union) with the attributes.
+    /// Calls [`union`](of_fsas::union), with the attributes.
     ///
     /// # Errors
     /// As the function.

@@ -62,7 +62,7 @@ pub fn intersect<A: Fsas, B: Fsas>(a: &A, b: &B, options: IntersectOptions) -> R
     Ok((fsas, sorted_a.original(map_a), sorted_b.original(map_b)))
 }
 
-/// Intersects each FSA of `b` with the one of `a` that `b_to_a_map` names. Label 0 is a symbol like
+/// Intersects each FSA of `b` with the FSA of `a` given by `b_to_a_map`. Label 0 is a symbol like
 /// others. Returns both arc maps too.
 ///
 /// This is k2's function of the same name. Its option `sorted_match_a` is not needed here, as
@@ -86,7 +86,7 @@ pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Resul
     Ok((b.same_kind(fsas), sorted_a.original(map_a), sorted_b.original(map_b)))
 }
 
-/// FSAs with sorted arcs, and where these were before, if elsewhere.
+/// FSAs with sorted arcs, and the former indexes of the arcs, if they differ.
 #[derive(Debug, Clone)]
 pub(crate) struct Sorted<F> {
     pub(crate) fsas: F,
@@ -102,7 +102,7 @@ impl<F: Fsas> Sorted<F> {
         Ok(Self { fsas, places: Some(places) })
     }
 
-    /// An arc as it was given; -1 is none.
+    /// Returns an arc of the unsorted FSAs; -1 is none.
     #[inline]
     pub(crate) fn original_arc(&self, arc: i32) -> i32 {
         match &self.places {
@@ -111,7 +111,7 @@ impl<F: Fsas> Sorted<F> {
         }
     }
 
-    /// A map to the arcs as they were given.
+    /// Returns a map to the arcs of the unsorted FSAs.
     pub(crate) fn original(&self, mut map: Vec<i32>) -> Vec<i32> {
         if let Some(places) = &self.places {
             map.iter_mut().filter(|arc| **arc >= 0).for_each(|arc| *arc = places[index(*arc)]);
@@ -120,23 +120,23 @@ impl<F: Fsas> Sorted<F> {
     }
 }
 
-/// Builds the result. States are numbered as they come up; the final one gets the last number in
-/// the end.
+/// Builds the result. States are numbered in the order in which they are found; the final one gets
+/// the last number at the end.
 struct Meeting {
     states: PairInterner,
     made: BuiltPair,
     limits: Limits,
 }
 
-/// Both FSAs have sorted arcs. Arcs into pairs that are not to be kept are left out, but for final
-/// ones.
+/// Intersects two FSAs with sorted arcs. Arcs into pairs that are not to be kept are left out,
+/// except for final ones.
 pub(crate) fn intersect_pair(
     a: FsaView<'_>,
     b: FsaView<'_>,
     IntersectOptions { epsilons, limits }: IntersectOptions,
     keep: impl Fn(Pair) -> bool,
 ) -> Result<BuiltPair, Error> {
-    // The result is mostly not smaller than the inputs.
+    // The result is usually not smaller than the inputs.
     let expected = a.num_states().max(b.num_states());
     let expected = expected.min(limits.bytes() / BYTES_OF_STATE_AND_TWO_ARCS).min(limits.states());
     let mut meeting = Meeting {
@@ -187,7 +187,7 @@ const BYTES_OF_ARC: usize = size_of::<Arc>() + 2 * size_of::<i32>();
 const BYTES_OF_STATE_AND_TWO_ARCS: usize = 32 + 2 * BYTES_OF_ARC;
 
 impl Meeting {
-    /// The number of a state, which is a new one if it came up for the first time.
+    /// Returns the number of a state, which is a new one if the state is found for the first time.
     #[inline(always)]
     fn number(&mut self, pair: Pair) -> Result<i32, Error> {
         let (first, second) = pair.to_numbers();
@@ -211,7 +211,7 @@ impl Meeting {
         Ok(())
     }
 
-    /// Room for twice as many arcs, or for as many as the limit allows.
+    /// Reserves memory for twice as many arcs, or for as many as the limit allows.
     #[cold]
     fn reserve(&mut self) -> Result<(), Error> {
         let arcs = self.made.builder.arcs.len();
@@ -228,7 +228,7 @@ impl Meeting {
         self.states.bytes_with_one_more() + self.made.builder.ends.capacity() * size_of::<usize>()
     }
 
-    /// With so many arcs more than there are.
+    /// Checks the limit for so many more arcs.
     fn check_limit(&self, more: usize) -> Result<(), Error> {
         let arcs = self.made.builder.arcs.len();
         let needed = self.bytes_of_states() + (arcs + more) * BYTES_OF_ARC;

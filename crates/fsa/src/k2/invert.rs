@@ -1,4 +1,4 @@
-//! Input and output labels, exchanged.
+//! Exchange of input and output labels.
 
 use ragged_core::{RaggedShape, RowSplits};
 
@@ -16,7 +16,7 @@ use crate::support::ids::index;
 ///
 /// # Errors
 /// [`Error::Attribute`] without output labels; [`Error::FinalLabel`] or [`Error::Label`] if they
-/// cannot be labels, because -1 does not stand on the arcs into the final state, or does elsewhere.
+/// are invalid as labels, because -1 is missing on arcs into the final state, or is on other arcs.
 #[doc(alias = "Invert")]
 pub fn invert<F: Fsas>(graph: &Graph<F>) -> Result<(Graph<F>, Vec<i32>), Error> {
     let (graph, arc_map) = expand_aux_labels(graph)?;
@@ -30,12 +30,13 @@ pub fn invert<F: Fsas>(graph: &Graph<F>) -> Result<(Graph<F>, Vec<i32>), Error> 
     Ok((Graph::from_parts(made, graph.into_parts().1)?.with_aux_labels(labels)?, arc_map))
 }
 
-/// Makes chains of arcs of lists of output labels, so that each arc has one output label, and
+/// Expands lists of output labels to chains of arcs, so that each arc has one output label, and
 /// returns the arc map.
 ///
-/// As [`expand_arcs`]: the score and the label stand on the first arc of a chain, -1 on the last
-/// one of a final arc, whose chain gets one more arc if its list does not end with -1. The other
-/// attributes follow the first arc. Graphs without lists come back as they are. O(states + arcs).
+/// As in [`expand_arcs`], the score and the label are on the first arc of a chain, -1 on the last
+/// arc of a final one, whose chain gets one more arc if its list does not end with -1. The other
+/// attributes follow the first arc. Graphs without lists are returned as they are.
+/// O(states + arcs).
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph, Ragged};

@@ -13,9 +13,9 @@ use crate::k2::flat::{Flat, check_lists, check_symbols};
 #[doc(alias = "__ins_del_score_offset_internal_attr_")]
 pub const INS_DEL_SCORE_OFFSET: &str = "__ins_del_score_offset_internal_attr_";
 
-/// For each list the graph of all strings and their edits: intersected with another such graph,
-/// epsilons being ordinary symbols, the best path has minus the edit distance of the two lists as
-/// its score. O(symbols).
+/// Returns for each list the graph of all strings and their edits: the best path of the
+/// intersection with another such graph, in which epsilons are ordinary symbols, has minus the edit
+/// distance of the two lists as its score. O(symbols).
 ///
 /// Substitution has the score -0.5 on either side; insertion and deletion are a self-loop with
 /// `ins_del_score` on one side (k2 takes -0.501) against the substitution's arc on the other, so
@@ -32,7 +32,7 @@ pub const INS_DEL_SCORE_OFFSET: &str = "__ins_del_score_offset_internal_attr_";
 ///
 /// # Errors
 /// [`Error::Symbol`] for a symbol below 0; [`Error::Axes`] if there are not two axes;
-/// [`Error::Score`] for a score that is no number; [`Error::TooLarge`].
+/// [`Error::Score`] for a score that is not a number; [`Error::TooLarge`].
 pub fn levenshtein_graph(symbols: &Ragged<i32>, ins_del_score: f32) -> Result<Graph<FsaVec>, Error> {
     check_lists(symbols)?;
     check_symbols(symbols.values(), 0)?;

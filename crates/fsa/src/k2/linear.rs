@@ -10,7 +10,8 @@ use crate::error::{Error, Quantity};
 use crate::k2::flat::{Flat, check_lists, check_symbols};
 use crate::support::ids::id;
 
-/// The FSA that accepts `labels`: one state more than labels, and the final one; all scores are 0.
+/// Returns the FSA that accepts `labels`: one state more than labels, and the final one; all scores
+/// are 0.
 ///
 /// ```
 /// let fsa = fsa::k2::linear_fsa(&[7, 8])?;
@@ -24,7 +25,7 @@ pub fn linear_fsa(labels: &[i32]) -> Result<Fsa, Error> {
     Ok(Fsa::single(linear([labels].into_iter(), labels)?))
 }
 
-/// [`linear_fsa`] of each list. O(labels).
+/// Calls [`linear_fsa`] for each list. O(labels).
 ///
 /// # Errors
 /// [`Error::Symbol`] for a label below 0; [`Error::Axes`] if there are not two axes;
@@ -35,8 +36,8 @@ pub fn linear_fsas(labels: &Ragged<i32>) -> Result<FsaVec, Error> {
     linear(labels.rows(), labels.values())
 }
 
-/// The transducer that accepts `labels` and outputs the label of the same place in `aux_labels` for
-/// each.
+/// Returns the transducer that accepts `labels` and outputs for each the label at the same index of
+/// `aux_labels`.
 ///
 /// # Errors
 /// [`Error::Symbol`] for a label below 0; [`Error::Size`] if the numbers of labels differ;
@@ -48,7 +49,7 @@ pub fn linear_fst(labels: &[i32], aux_labels: &[i32]) -> Result<Graph<Fsa>, Erro
     Graph::new(linear_fsa(labels)?).with_aux_labels(aux_labels)
 }
 
-/// [`linear_fst`] of each pair of lists. O(labels).
+/// Calls [`linear_fst`] for each pair of lists. O(labels).
 ///
 /// # Errors
 /// As [`linear_fst`]; [`Error::Axes`] if there are not two axes.
@@ -80,8 +81,9 @@ fn linear<'a>(lists: impl ExactSizeIterator<Item = &'a [i32]>, all: &[i32]) -> R
     Ok(flat.finish()?.0)
 }
 
-/// Linear FSAs with an epsilon self-loop of score 0 before the arc of each state, so that they can
-/// be intersected with FSAs whose epsilons are ordinary symbols; and the arc map. O(arcs).
+/// Puts an epsilon self-loop of score 0 before the arc of each state of linear FSAs, so that they
+/// can be intersected with FSAs whose epsilons are ordinary symbols. Returns the arc map too.
+/// O(arcs).
 ///
 /// ```
 /// use fsa::Graph;
@@ -94,7 +96,8 @@ fn linear<'a>(lists: impl ExactSizeIterator<Item = &'a [i32]>, all: &[i32]) -> R
 /// ```
 ///
 /// # Errors
-/// [`Error::NotLinear`] if a state has not exactly one arc, to the next state; [`Error::TooLarge`].
+/// [`Error::NotLinear`] if a state does not have exactly one arc, to the next state;
+/// [`Error::TooLarge`].
 #[doc(alias = "linear_fsa_with_self_loops")]
 #[doc(alias = "linear_fst_with_self_loops")]
 #[doc(alias = "LinearFsaWithSelfLoops")]

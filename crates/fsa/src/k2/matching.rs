@@ -3,8 +3,8 @@
 use crate::core::arc::Arc;
 use crate::error::Error;
 
-/// `found` for the places of all arcs of `a` and `b` with equal labels; both are sorted by label
-/// (as unsigned numbers). O(shorter row, times the logarithm of the longer one at the worst) +
+/// Calls `found` for the indexes of all arcs of `a` and `b` with equal labels; both are sorted by
+/// label (as unsigned numbers). O(shorter row, times the logarithm of the longer one at worst) +
 /// O(pairs found).
 #[inline]
 pub(crate) fn for_each_match(
@@ -39,10 +39,11 @@ fn for_each_of_shorter(
     Ok(())
 }
 
-/// Where the first arc at or behind `from` stands whose label is not below `label`.
+/// Returns the index of the first arc at or behind `from` whose label is not below `label`.
 ///
-/// It is looked for first where it stands if each label has one arc, and then in steps that double,
-/// so that a label nearby and one of a dense row are found at once, and others in logarithmic time.
+/// The search begins at the index that it has if each label has one arc, and goes on in steps that
+/// double, so that a label nearby and one of a dense row are found at once, and others in
+/// logarithmic time.
 pub(crate) fn seek(arcs: &[Arc], from: usize, label: u32) -> usize {
     let below = |at: usize| arcs[at].label.cast_unsigned() < label;
     if from >= arcs.len() || !below(from) {
@@ -50,7 +51,7 @@ pub(crate) fn seek(arcs: &[Arc], from: usize, label: u32) -> usize {
     }
     let distance = usize::try_from(label - arcs[from].label.cast_unsigned()).unwrap_or(usize::MAX);
     let guess = from.saturating_add(distance).min(arcs.len() - 1);
-    // The one looked for is above `low` and not above `high`.
+    // The index is above `low` and not above `high`.
     let (mut low, mut high) = (from, guess);
     let mut step = 1;
     if below(guess) {

@@ -10,14 +10,14 @@ use crate::support::ids::id;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Epsilons {
-    /// Nothing is taken: one side moves while the other waits, first `a`, then `b`, so that each
-    /// pair of paths comes out once and totals are right in every semiring (the sequence filter of
-    /// C. Allauzen, J. Schalkwyk, M. Mohri: *OpenFst*, CIAA 2007).
+    /// Epsilon: one side moves while the other waits, first `a`, then `b`, so that each pair of
+    /// paths occurs once and totals are right in every semiring (the sequence filter of C.
+    /// Allauzen, J. Schalkwyk, M. Mohri: *OpenFst*, CIAA 2007).
     #[default]
     Sequenced,
-    /// Nothing is taken, and the two sides may move in any order, as in k2 with
-    /// `treat_epsilons_specially=True`. Where both have epsilons, a pair of paths comes out once
-    /// for each order: best paths are right, log totals are not.
+    /// Epsilon, and the two sides may move in any order, as in k2 with
+    /// `treat_epsilons_specially=True`. If both have epsilons, a pair of paths occurs once for each
+    /// order: best paths are right, log totals are not.
     AnyOrder,
     /// A symbol like others, as in k2 with `treat_epsilons_specially=False`.
     AsSymbol,
@@ -33,16 +33,16 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Both starts.
+    /// The start states of both.
     pub(crate) const START: Self = Self { a: 0, b: 0, b_moved: false };
 
-    /// As two numbers.
+    /// Returns the pair as two numbers.
     #[inline]
     pub(crate) fn to_numbers(self) -> (u32, u32) {
         (self.a.cast_unsigned(), self.b.cast_unsigned() << 1 | u32::from(self.b_moved))
     }
 
-    /// From [`to_numbers`](Self::to_numbers).
+    /// Returns the pair of [`to_numbers`](Self::to_numbers).
     #[inline]
     pub(crate) fn from_numbers((a, b): (u32, u32)) -> Self {
         Self { a: a.cast_signed(), b: (b >> 1).cast_signed(), b_moved: b & 1 == 1 }
@@ -56,13 +56,13 @@ pub(crate) struct Step {
     /// The matched label, 0 if only one side moves, -1 at the end of both.
     pub(crate) label: i32,
     pub(crate) score: f32,
-    /// The arcs of both, counted within their FSAs, -1 for the side that waits.
+    /// Arcs of both, counted within their FSAs, -1 for the side that waits.
     pub(crate) from_a: i32,
     pub(crate) from_b: i32,
 }
 
 /// Calls `found` for each arc that leaves a pair: first if only `a` moves, then if only `b` moves,
-/// then if both move, by label. The arcs of both are sorted, and neither state is a final one.
+/// then if both move, by label. The arcs of both are sorted, and neither state is final.
 #[inline]
 pub(crate) fn for_each_step(
     (a, b): (FsaView<'_>, FsaView<'_>),

@@ -5,22 +5,21 @@ use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
 use crate::error::{Error, Quantity};
 
-/// The result of one pair: an FSA, and for each of its arcs the arcs of both that it comes from or
-/// -1.
+/// Result of one pair: an FSA, and for each of its arcs the arcs of both that it comes from or -1.
 pub(crate) struct BuiltPair {
     pub(crate) builder: SortedFsaBuilder,
     pub(crate) map_a: Vec<i32>,
     pub(crate) map_b: Vec<i32>,
 }
 
-/// FSAs with the arc maps to the first and to the second ones that they were made of.
+/// FSAs with the arc maps to the first and to the second FSAs.
 pub type WithArcMaps<F> = (F, Vec<i32>, Vec<i32>);
 
-/// `run` on each FSA of `a` with the one of `b` at the same place; a single one goes with each of
-/// the others. Arc maps of `run` count within the two FSAs.
+/// Runs `run` on each FSA of `a` with the one of `b` at the same index; a single FSA is paired with
+/// each of the others. Arc maps of `run` count within the two FSAs.
 ///
 /// # Errors
-/// [`Error::Size`] if the numbers of FSAs differ and neither is 1; those of `run`.
+/// [`Error::Size`] if the numbers of FSAs differ and neither is 1; the errors of `run`.
 pub(crate) fn map_pairs<A: Fsas, B: Fsas>(
     a: &A,
     b: &B,
@@ -38,7 +37,8 @@ pub(crate) fn map_pairs<A: Fsas, B: Fsas>(
     Ok((a.common_kind(b, fsas), map_a, map_b))
 }
 
-/// [`map_pairs`] where `choose` says for each of `num_pairs` which two meet.
+/// Does the same as [`map_pairs`], but `choose` returns for each of `num_pairs` the indexes of both
+/// FSAs.
 pub(crate) fn map_chosen_pairs(
     num_pairs: usize,
     a: &FsaVec,
@@ -56,8 +56,8 @@ pub(crate) fn map_chosen_pairs(
     Ok((fsas, map_a, map_b))
 }
 
-/// In memory of the right size if less than half of it is used: the rest serves the next pair,
-/// where fresh memory would cost more than this copy.
+/// Copies a vector to memory of the right size if less than half of it is used: the rest serves the
+/// next pair, for which fresh memory would cost more than this copy.
 fn fitted<T: Copy>(vec: Vec<T>) -> Vec<T> {
     if vec.len() < vec.capacity() / 2 { vec.as_slice().to_vec() } else { vec }
 }

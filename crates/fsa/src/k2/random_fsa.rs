@@ -13,17 +13,17 @@ use crate::support::ids::index;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct RandomFsaOptions {
-    /// All arcs go to later states, so that the FSA is sorted topologically.
+    /// `true` if all arcs go to later states, so that the FSA is sorted topologically.
     pub acyclic: bool,
-    /// Each state lies on a path from the start to the final state.
+    /// `true` if each state lies on a path from the start to the final state.
     pub connected: bool,
-    /// Labels are drawn from `min_symbol` to `max_symbol`; 0 is epsilon.
+    /// Smallest label; 0 is epsilon.
     pub min_symbol: i32,
-    /// The largest label.
+    /// Largest label.
     pub max_symbol: i32,
-    /// The fewest arcs; an FSA without arcs has no states, or the two that it needs.
+    /// Smallest number of arcs; an FSA without arcs has no states, or the two that it needs.
     pub min_num_arcs: usize,
-    /// The most arcs.
+    /// Largest number of arcs.
     pub max_num_arcs: usize,
 }
 
@@ -33,7 +33,7 @@ impl Default for RandomFsaOptions {
     }
 }
 
-/// An FSA drawn at random: the same for the same seed and options, always and everywhere.
+/// Draws an FSA at random; it depends only on the seed and the options.
 ///
 /// Scores are multiples of 1/1024 from -4 up to 4, so that sums of them are exact. The arcs of a
 /// state are in no order.
@@ -55,7 +55,7 @@ pub fn random_fsa(seed: u64, options: &RandomFsaOptions) -> Result<Fsa, Error> {
     random_fsa_vec(seed, 1, options)?.get(0)
 }
 
-/// `num_fsas` FSAs drawn at random.
+/// Draws `num_fsas` FSAs at random.
 ///
 /// # Errors
 /// As [`random_fsa`].
@@ -77,13 +77,13 @@ pub fn random_fsa_vec(seed: u64, num_fsas: usize, options: &RandomFsaOptions) ->
     SortedFsaBuilder::assemble(parts)
 }
 
-/// The lower and the upper half of the index, for the counter of the random numbers.
+/// Returns the lower and the upper half of the index, for the counter of the random numbers.
 fn words(i: usize) -> [u32; 2] {
     let i = i as u64;
     [u32::try_from(i & u64::from(u32::MAX)).unwrap_or(0), u32::try_from(i >> 32).unwrap_or(0)]
 }
 
-/// The random numbers of one FSA.
+/// Random numbers of one FSA.
 struct Draws {
     stream: Philox,
     fsa: [u32; 2],
@@ -99,7 +99,7 @@ impl Draws {
         word
     }
 
-    /// A number from `low` up to, but without, `high`, which is larger.
+    /// Returns a number from `low` up to, but without, `high`, which is larger.
     fn between(&mut self, low: i32, high: i32) -> i32 {
         let range = u64::from(high.abs_diff(low));
         let above = (u64::from(self.word()) * range) >> 32;
@@ -118,7 +118,7 @@ fn draw(draws: &mut Draws, options: &RandomFsaOptions) -> SortedFsaBuilder {
     if num_arcs == 0 {
         return SortedFsaBuilder { ends: vec![0; if draws.between(0, 2) == 0 { 0 } else { 2 }], arcs: vec![] };
     }
-    // Two arcs at most connect a state.
+    // At most two arcs connect a state.
     let last = draws.between(1, (num_arcs / 2).max(1) + 1);
     let mut ends = Vec::with_capacity(index(num_arcs));
     if options.connected {

@@ -32,8 +32,8 @@ pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
     remove_epsilon_within(fsas, Limits::default())
 }
 
-/// [`remove_epsilon`] with a limit: on the states and arcs of one FSA of the result, and its part
-/// of the arc map.
+/// Calls [`remove_epsilon`] with a limit: on the states and arcs of one FSA of the result, and its
+/// part of the arc map.
 ///
 /// # Errors
 /// [`Error::Limit`], and as [`remove_epsilon`].
@@ -41,7 +41,7 @@ pub fn remove_epsilon_within<F: Fsas>(fsas: &F, limits: Limits) -> Result<(F, Ra
     remove_epsilon_keeping(fsas, limits, &|_| true)
 }
 
-/// [`remove_epsilon_within`], with an arc map of only the arcs that `kept` selects, by their
+/// Calls [`remove_epsilon_within`] with an arc map of only the arcs that `kept` selects, by their
 /// indexes over all FSAs. The map can have as many entries as the cube of the states, so arcs that
 /// are not needed should be left out.
 ///
@@ -58,7 +58,8 @@ pub(crate) fn remove_epsilon_keeping<F: Fsas>(
     Ok((fsas.same_kind(made), lists.finish()?))
 }
 
-/// [`remove_epsilon_within`] without the arc map, in no more memory than the input and the output.
+/// Calls [`remove_epsilon_within`] without the arc map, in no more memory than the input and the
+/// output.
 ///
 /// ```
 /// use fsa::k2::remove_epsilon_without_map;
@@ -88,8 +89,8 @@ pub fn remove_epsilon_log<F: Fsas>(fsas: &F, limits: Limits) -> Result<F, Error>
     Ok(fsas.same_kind(write(plans, vec![])?))
 }
 
-/// [`remove_epsilon`], and then an epsilon self-loop at each state but the final one, with an empty
-/// list in the arc map.
+/// Calls [`remove_epsilon`], and then adds an epsilon self-loop at each state but the final one,
+/// with an empty list in the arc map.
 ///
 /// # Errors
 /// As [`remove_epsilon`].
@@ -108,7 +109,7 @@ fn plans(fsas: &FsaVec, semiring: Semiring, limits: Limits, kept: Option<Kept<'_
 /// Selects the arcs of the arc map, by their indexes over all FSAs.
 type Kept<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
-/// The FSAs as planned, and the lists of their arc maps where there is a place for them.
+/// Writes the FSAs as planned, and the lists of their arc maps if there are slots for them.
 fn write(plans: Vec<Plan>, mut lists: Vec<ListSlot<'_>>) -> Result<FsaVec, Error> {
     let num_arcs = plans.iter().map(|plan| plan.num_arcs).sum();
     let sizes = plans.iter().map(|plan| Size { states: plan.num_states, arcs: plan.num_arcs }).collect();
@@ -121,11 +122,11 @@ fn write(plans: Vec<Plan>, mut lists: Vec<ListSlot<'_>>) -> Result<FsaVec, Error
     Ok(made)
 }
 
-/// An FSA without epsilons before it is written, whose size is known once all ways of epsilons are.
+/// Plan of an FSA without epsilons, whose size is known once all epsilon paths are.
 #[derive(Default)]
 struct Plan {
     labelled: Labelled,
-    /// The new numbers of states; -1 for those that are left out.
+    /// New numbers of states; -1 for states that are left out.
     names: Vec<i32>,
     num_states: usize,
     /// Without an arc map, closures are computed again when arcs are written, because they can take
@@ -138,19 +139,19 @@ struct Plan {
     /// The epsilons of the arc map on the best paths there, as a tree for each state.
     steps: Vec<Step>,
     num_arcs: usize,
-    /// The entries of the arc map.
+    /// Number of entries of the arc map.
     num_entries: usize,
 }
 
-/// A state that epsilons lead to.
+/// A state that epsilons reach.
 struct Reached {
     state: u32,
-    /// The last step of the way, or [`NO_STEP`].
+    /// Last step of the path, or [`NO_STEP`].
     way: u32,
     score: f64,
 }
 
-/// An epsilon on a way.
+/// An epsilon on a path.
 struct Step {
     /// The step before, or [`NO_STEP`].
     before: u32,
@@ -162,7 +163,7 @@ struct Step {
 const NO_STEP: u32 = u32::MAX;
 
 /// The labelled arcs of one FSA by source state, with their indexes over all FSAs; -1 for arcs that
-/// the arc map does not name.
+/// the arc map leaves out.
 #[derive(Default)]
 struct Labelled {
     splits: Vec<usize>,
@@ -237,7 +238,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Number of bytes of the states and arcs so far, with the lists of the arc map.
+    /// Returns the number of bytes of the states and arcs so far, with the lists of the arc map.
     fn bytes(&self, with_map: bool) -> usize {
         let made = self.num_states * size_of::<i32>() + self.num_arcs * size_of::<Arc>();
         if !with_map {
@@ -248,7 +249,7 @@ impl Plan {
         (made + work).saturating_add(lists)
     }
 
-    /// The arcs of a way that the arc map names, in their order.
+    /// Returns the arcs of a path that are in the arc map, in their order.
     fn way(&self, last: u32, way: &mut Vec<i32>) {
         way.clear();
         let mut at = last;
@@ -299,7 +300,7 @@ impl Plan {
         Ok(())
     }
 
-    /// An arc behind a way of this score.
+    /// Returns an arc behind a path of this score.
     fn after(&self, src_state: i32, score: f64, arc: Arc, next_arc: usize) -> Result<Arc, Error> {
         let score = narrow(score + f64::from(arc.score));
         if score == f32::INFINITY {
@@ -309,10 +310,10 @@ impl Plan {
     }
 }
 
-/// The last steps of the ways to the states found from one state, as far as they are known.
+/// Last steps of the paths to the states found from one state, as far as they are known.
 #[derive(Default)]
 struct Ways {
-    /// For each place; [`UNKNOWN`] until it is asked for.
+    /// One for each index; [`UNKNOWN`] until it is requested.
     lasts: Vec<u32>,
     open: Vec<usize>,
 }
@@ -328,11 +329,11 @@ impl Ways {
         }
     }
 
-    /// The last step of the way to a place. Each place is gone through once for each state that
-    /// ways begin from.
+    /// Returns the last step of the path to an index. Each index is visited once for each state at
+    /// which paths begin.
     fn to(&mut self, place: usize, closures: &Closures, kept: Kept<'_>, steps: &mut Vec<Step>) -> Result<u32, Error> {
         let mut at = place;
-        // As the best ways have no cycles, the second condition only guards against rounding.
+        // As the best paths have no cycles, the second condition only guards against rounding.
         while self.lasts[at] == UNKNOWN && self.open.len() < self.lasts.len() {
             self.open.push(at);
             at = closures.before(at).1;
@@ -360,7 +361,7 @@ mod tests {
 
     #[test]
     fn memory_follows_the_output_where_no_map_is_wanted() {
-        // Of 3,000 states each reaches all later ones over epsilons: ways have 4.5 G entries.
+        // Each of 3,000 states reaches all later ones over epsilons: paths have 4.5 G entries.
         let num_states = 3000;
         let step = |state: i32| [Arc::new(state, state + 1, 0, -0.25), Arc::new(state, state + 1, state + 1, -0.5)];
         let mut arcs: Vec<_> = (0..num_states - 1).flat_map(step).collect();
@@ -370,7 +371,7 @@ mod tests {
         let limits = Limits::default().with_max_bytes(num_arcs * size_of::<Arc>() + (1 << 20));
         assert_eq!(remove_epsilon_without_map(&chain, limits).unwrap().num_arcs(), num_arcs);
         let needed = num_arcs * (size_of::<Arc>() + size_of::<Reached>() + size_of::<i32>());
-        // Of the epsilons only every thousandth one is named.
+        // Only every thousandth epsilon is in the map.
         let kept = |arc: usize| arc.is_multiple_of(2000);
         let (fsa, map) = remove_epsilon_keeping(&chain, limits.with_max_bytes(4 * needed), &kept).unwrap();
         assert_eq!(
@@ -404,7 +405,7 @@ mod tests {
         assert_eq!(map.rows().collect::<Vec<_>>(), [&[0, 2][..], &[0, 1, 4], &[4], &[3, 2]]);
         assert!(remove_epsilon(&circle(0.0)).is_ok());
         assert!(matches!(remove_epsilon(&circle(0.5)), Err(Error::EndlessCycle { .. })));
-        // The way from 0 to 1 goes round any number of times: -1 - ln(1 - e^-0.5).
+        // The path from 0 to 1 goes round any number of times: -1 - ln(1 - e^-0.5).
         let log = remove_epsilon_log(&circle(-0.5), Limits::default()).unwrap();
         let sum = -1.0 - (1.0 - (-0.5_f64).exp()).ln();
         assert!((f64::from(log.arcs()[0].score) - sum).abs() < 1e-5);

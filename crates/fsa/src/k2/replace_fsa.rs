@@ -1,4 +1,4 @@
-//! FSAs in place of labels.
+//! Replacement of labels by FSAs.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{SortedFsaBuilder, flatten, map_fsas};
@@ -13,12 +13,12 @@ use crate::support::ids::id;
 /// arcs of the result).
 ///
 /// The arc itself leads to the start of the copy with label 0 and its score; the copy's final arcs
-/// lead, with label 0, to where it led. The states of the copy come behind the one that it leaves.
-/// An arc to be replaced by an FSA without states is left out.
+/// lead, with label 0, to the arc's destination. The states of the copy come behind the state that
+/// the arc leaves. An arc to be replaced by an FSA without states is left out.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] if `first_symbol` is below 1; [`Error::Limit`] where an FSA of the result
-/// needs half of the memory there is; [`Error::TooLarge`].
+/// [`Error::OutOfRange`] if `first_symbol` is below 1; [`Error::Limit`] if an FSA of the result
+/// needs half of the memory; [`Error::TooLarge`].
 #[doc(alias = "ReplaceFsa")]
 pub fn replace_fsa<F: Fsas>(src: &FsaVec, index: &F, first_symbol: i32) -> Result<WithArcMaps<F>, Error> {
     if first_symbol < 1 {

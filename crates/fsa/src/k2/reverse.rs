@@ -1,4 +1,4 @@
-//! Strings from their last symbol to the first.
+//! Reversal of strings.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{SortedFsaBuilder, map_arcs};
@@ -7,12 +7,12 @@ use crate::error::{Error, Quantity};
 use crate::support::adjacency::Adjacency;
 use crate::support::ids::{id, index};
 
-/// FSAs that accept the reversed strings, with the scores that they had; returns the arc map.
+/// Returns FSAs that accept the reversed strings, with the same scores, and the arc map.
 /// O(states + arcs).
 ///
 /// The old final state becomes the start, left by the old final arcs with label 0; the old start
-/// takes its number, and a new arc leads from it to a final state of its own. The other states keep
-/// their numbers. Arcs that leave a state are in the order that they had.
+/// takes its number, and a new arc leads from it to a new final state. The other states keep their
+/// numbers. Arcs that leave a state are in their old order.
 ///
 /// # Errors
 /// [`Error::TooLarge`].

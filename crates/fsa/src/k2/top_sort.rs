@@ -1,4 +1,4 @@
-//! States in an order in which all arcs go forwards.
+//! Topological order of states.
 
 use crate::core::arc::Arc;
 use crate::core::builder::{FsaSlot, Size, map_arcs_if_needed};
@@ -8,38 +8,39 @@ use crate::error::Error;
 use crate::support::ids::{id, index};
 
 /// Renumbers the states so that each arc goes to a later state or, as a self-loop, back to its own;
-/// returns the arc map. States that cannot be reached are kept. FSAs in such an order come back as
-/// they are, if that is so of all. O(states + arcs).
+/// returns the arc map. States that cannot be reached are kept. If all FSAs are in such an order,
+/// they are returned as they are. O(states + arcs).
 ///
-/// The order is that of the longest way from the start, counted in arcs (A. B. Kahn, *Topological
+/// States are ordered by the longest path from the start, counted in arcs (A. B. Kahn, *Topological
 /// sorting of large networks*, 1962).
 ///
 /// # Errors
-/// [`Error::Cycle`] with the states of one, [`Error::StartEntered`].
+/// [`Error::Cycle`] with the states of a cycle, [`Error::StartEntered`].
 #[doc(alias = "TopSort")]
 pub fn top_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     let plan = |_, fsa: FsaView<'_>| {
         let is_sorted = fsa.arcs().iter().all(|arc| arc.dest_state >= arc.src_state);
         Ok((!is_sorted).then(|| (Size { states: fsa.num_states(), arcs: fsa.arcs().len() }, ())))
     };
-    // The order is found only now, as the arcs are still near when they are written.
+    // The order is found only now, as the arcs are still in the cache when they are written.
     map_arcs_if_needed(fsas, plan, |i, fsa, (), place| {
         write_in_order(fsa, &order(i, fsa)?, place);
         Ok(())
     })
 }
 
-/// The states in topological order, the start first, the final state last. There are states.
+/// Returns the states in topological order, the start first, the final state last. There must be
+/// states.
 pub(crate) fn order(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
     let last = fsa.num_states() - 1;
-    // For each state the arcs that enter it from states without a place in the order.
+    // For each state, the number of arcs that enter it from states without a place in the order.
     let mut entering = vec![0_u32; fsa.num_states()];
     for arc in fsa.arcs() {
         entering[arc.states().1] += u32::from(arc.src_state != arc.dest_state);
     }
     let start_entered = entering[0] > 0;
     // Each state or arc writes where the next state goes, and so one may write behind the last: a
-    // branch would often be guessed wrong.
+    // branch would often be mispredicted.
     let mut order = vec![0; fsa.num_states() + 1];
     let mut len = 0;
     for (state, &entering) in (0..).zip(&entering[..last]) {
@@ -70,8 +71,8 @@ pub(crate) fn order(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
     Ok(order)
 }
 
-/// Each state that is left has a predecessor that is left: following predecessors from any of them
-/// ends in a cycle.
+/// Returns a cycle. Each state that is left has a predecessor that is left: following predecessors
+/// from any of them ends in a cycle.
 fn cycle(fsa: FsaView<'_>, waiting: &[u32]) -> Vec<i32> {
     let mut before = vec![-1; waiting.len()];
     for arc in fsa.arcs().iter().filter(|arc| arc.src_state != arc.dest_state) {
@@ -93,7 +94,7 @@ fn cycle(fsa: FsaView<'_>, waiting: &[u32]) -> Vec<i32> {
     states
 }
 
-/// The states in this order, and the arcs that leave them.
+/// Writes the states in this order, and the arcs that leave them.
 fn write_in_order(fsa: FsaView<'_>, order: &[i32], place: &mut FsaSlot<'_, 1>) {
     let mut names = vec![0; order.len()];
     for (&state, name) in order.iter().zip(0..) {

@@ -1,4 +1,4 @@
-//! One FSA for what any of several accepts.
+//! Union of several FSAs.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
@@ -6,9 +6,10 @@ use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::error::{Error, Quantity};
 use crate::support::ids::id;
 
-/// One FSA that accepts what any of these accepts: a new start with epsilon arcs to their starts,
-/// in their order, and one final state for all. Returns the arc map. FSAs without states add
-/// nothing; if there are no others, nor has the result any. O(states + arcs).
+/// Returns one FSA that accepts every string that one of these accepts: a new start with epsilon
+/// arcs to their starts, in their order, and one final state for all. Returns the arc map. FSAs
+/// without states add nothing; if there are no others, the result has no states either.
+/// O(states + arcs).
 ///
 /// # Errors
 /// [`Error::TooLarge`].
@@ -19,7 +20,7 @@ pub fn union(fsas: &FsaVec) -> Result<(Fsa, Vec<i32>), Error> {
     if num_parts == 0 {
         return Ok((Fsa::empty(), vec![]));
     }
-    // Of each the final state goes; a start and a final state come.
+    // Each FSA loses its final state; a start and a final state are added.
     let num_states = fsas.num_states() - num_parts + 2;
     let last = Error::fit(Quantity::States, num_states)? - 1;
     Error::fit(Quantity::Arcs, fsas.num_arcs() + num_parts)?;

@@ -119,7 +119,7 @@ impl Lattice {
         builder.build()
     }
 
-    /// What the arcs of a path of lattice `i` sum up to.
+    /// Returns the words, the alignment and the sums of the scores of a path of lattice `i`.
     fn path(&self, i: usize, arcs: Vec<i32>) -> LatticePath {
         let utterance = self.utterance(i);
         let mut path = LatticePath::default();

@@ -31,7 +31,7 @@ use crate::support::ids::{id, index, narrow, number};
 #[non_exhaustive]
 #[doc(alias = "DeterminizeLatticePrunedOptions")]
 pub struct DeterminizeOptions {
-    /// Word sequences whose score is this far below the best are left out; may be infinite.
+    /// Word sequences whose score is more than this below the best are left out; may be infinite.
     pub beam: f32,
     /// Pending scores that differ by no more are taken as equal.
     pub delta: f32,
@@ -97,8 +97,8 @@ fn determinize_one(lattices: &Lattice, i: usize, options: &DeterminizeOptions) -
     let mut run = Run::new(whole, options.beam, options);
     let reached = run.run()?;
     let mut found = (run.pruned(reached)?, reached);
-    // If a limit ended the work before that share, a smaller beam gets further: one between the
-    // widest beam that was reached and the smallest that was not.
+    // If a limit ended the work below the share `retry_cutoff` of the beam, a smaller beam gets
+    // further: one between the widest beam reached so far and the smallest beam that was not.
     let (mut beam, mut last) = (options.beam, reached);
     let (mut lower, mut upper) = (reached, if beam.is_finite() { beam } else { run.spread() });
     for _ in 0..MOST_TRIES {

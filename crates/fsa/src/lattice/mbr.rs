@@ -107,8 +107,8 @@ impl Lattice {
     }
 }
 
-/// The cost of an inserted word above 1, so that of two alignments the one without insertions is
-/// chosen.
+/// Cost of an inserted word in excess of 1, so that of two equal alignments the one without
+/// insertions is chosen.
 const PENALTY: f64 = 1e-5;
 /// Largest number of changes of the words. The changes end by themselves except for rounding.
 const MOST_ROUNDS: usize = 100;

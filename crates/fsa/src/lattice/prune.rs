@@ -5,12 +5,12 @@ use crate::error::{Error, Quantity};
 use crate::lattice::container::Lattice;
 use crate::paths::prune::keep_arcs;
 
-/// Sums along different orders of arcs differ by rounding; what lies on the beam stays.
+/// Sums along different orders of arcs differ by rounding; arcs exactly on the beam stay.
 const SLACK: f64 = 1e-9;
 
 impl Lattice {
     /// Keeps the arcs of paths whose score is within `beam` of the best, and the states on them.
-    /// Exact; an infinite beam keeps what is on some path.
+    /// Exact; an infinite beam keeps every arc on some path.
     ///
     /// # Errors
     /// [`Error::Beam`] for a beam that is NaN or below 0.

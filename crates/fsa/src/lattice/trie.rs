@@ -1,9 +1,8 @@
 //! Strings of labels in one tree: a string is its last label and the string before it.
 //!
 //! Each also knows one of the strings that it begins with, much shorter ones further on, so that
-//! what two strings have in common is found in O(log length) (E. W. Myers, *An applicative
-//! random-access stack*, 1983): strings that are still to come grow as long as nothing is common
-//! to all.
+//! the common prefix of two strings is found in O(log length) (E. W. Myers, *An applicative
+//! random-access stack*, 1983): pending strings grow as long as they have no common prefix.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! One lattice, borrowed: what the algorithms read.
+//! One lattice, borrowed: the input of the algorithms.
 
 use kaldera_base::math::log_add;
 use ragged_core::Ragged;
@@ -18,7 +18,7 @@ pub(crate) struct Utterance<'a> {
 }
 
 impl<'a> Utterance<'a> {
-    /// The scores and alignments are those of all lattices.
+    /// Creates a view; the scores and alignments are the ones of all lattices.
     pub(crate) fn new(fsa: FsaView<'a>, graph: &'a [f32], acoustic: &'a [f32], alignment: &'a Ragged<i32>) -> Self {
         let own = fsa.first_arc()..fsa.first_arc() + fsa.arcs().len();
         Self { fsa, graph: &graph[own.clone()], acoustic: &acoustic[own], alignment }

@@ -95,7 +95,7 @@ impl WordBoundaries for LabelRoles {
 }
 
 /// Word boundaries of lattices that have each word where it ends: a word has all labels since the
-/// word before, including those of its arc, except for a gap at the front.
+/// word before, including the labels of its arc, except for a gap at the front.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WordsAtEnds {
     gaps: HashSet<i32>,

@@ -27,7 +27,7 @@ pub(crate) struct ArcCache<A> {
     place_of: Vec<u32>,
     kept: Vec<Kept<A>>,
     hand: usize,
-    /// Of the arcs and what names them.
+    /// Bytes of the arcs and of the entries that refer to them.
     bytes: usize,
 }
 

@@ -328,7 +328,7 @@ impl Work<'_> {
         for Record { to, .. } in records {
             match group.last_mut().filter(|before: &&mut Element| before.state == to.state) {
                 None => group.push(*to),
-                // The costs rise: what was there before is not worse.
+                // The costs rise: the element before is not worse.
                 Some(before) if before.string != to.string && !self.options.disambiguate => {
                     return Err(self.not_functional(label, before.string, to.string));
                 }
@@ -464,7 +464,7 @@ const MOST_LABELS_SHOWN: usize = 16;
 #[inline]
 pub(super) fn quantize(cost: f32, delta: f32) -> f32 {
     let rounded = (cost / delta + 0.5).floor() * delta;
-    // Of one minus zero and plus zero there is only one; what is too large to be rounded stays.
+    // Minus zero becomes plus zero; a cost that is too large to be rounded stays.
     if rounded.is_finite() { rounded + 0.0 } else { cost }
 }
 

@@ -21,7 +21,7 @@ use crate::openfst::trim::trim;
 /// has no two arcs of a state with the same label and score. As Thrax and `fstoptimize` do it.
 ///
 /// # Errors
-/// Those of [`remove_epsilon`], [`determinize`] and [`minimize`].
+/// The errors of [`remove_epsilon`], [`determinize`] and [`minimize`].
 #[doc(alias = "fstoptimize")]
 pub fn optimize<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
     if only_aux_labels(graph)?.is_some() {

@@ -140,8 +140,8 @@ pub(super) struct Pushed {
     pub outputs: Option<Vec<u32>>,
 }
 
-/// Pushes scores and strings to the start, and gives back what is pushed out there; scores only if
-/// there is a semiring to push them in.
+/// Pushes scores and strings to the start, and returns the score and the string pushed out there;
+/// scores only if there is a semiring to push them in.
 pub(super) fn push_to_start(
     fsa: usize,
     work: &mut Pushed,

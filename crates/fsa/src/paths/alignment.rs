@@ -19,7 +19,7 @@ pub const HYP_LABELS: &str = "hyp_labels";
 /// Both are `[sequence][symbol]`, of symbols other than 0 and -1; `hyp_to_ref` names the reference
 /// of each hypothesis. For each hypothesis there is a linear FSA: one arc for each pair of symbols
 /// and one final arc. The label is the symbol where both have the same, else 0; the attributes
-/// [`REF_LABELS`] and [`HYP_LABELS`] have those of either side, 0 where it has none, -1 on the
+/// [`REF_LABELS`] and [`HYP_LABELS`] have the symbols of either side, 0 if it has none, -1 on the
 /// final arc. The score is 0 where the symbols agree, else -1, so that the total is the distance
 /// with its sign turned. Of several alignments one with most replacements is chosen, as k2's does.
 /// O(symbols of the reference × symbols of the hypothesis) time, and as many bytes.

@@ -9,14 +9,14 @@ use crate::support::ids::narrow;
 /// Statistics of [`get_best_matching_stats`] for each token.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MatchingStats {
-    /// The sum of the scores of the tokens with the longest context in common, divided by the sum
-    /// of their counts; 0 where that is 0.
+    /// Sum of the scores of the tokens with the longest context in common, divided by the sum of
+    /// their counts; 0 if that is 0.
     pub mean: Vec<f32>,
-    /// The mean of their squared scores less the square of the mean; 0 where the sum of their
-    /// counts is below 2.
+    /// Mean of their squared scores less the square of the mean; 0 if the sum of their counts is
+    /// below 2.
     pub var: Vec<f32>,
-    /// The sum of their counts. It is 0, as in k2, if no token with a count matches; then mean and
-    /// variance are taken over all tokens.
+    /// Sum of their counts. For a query it is 0, as in k2, exactly if no token with a count is
+    /// equal to it; then mean and variance are taken over all tokens.
     pub counts: Vec<i64>,
     /// Number of tokens in common, up to and including this one, but at most the highest order
     /// requested. A match back to the beginning of the token's own sentence counts as the highest
@@ -24,7 +24,8 @@ pub struct MatchingStats {
     pub ngram_order: Vec<i32>,
 }
 
-/// Options of [`get_best_matching_stats`]: the range of tokens and the highest order.
+/// Options of [`get_best_matching_stats`]: the token that ends sentences, the range of tokens and
+/// the highest order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -35,19 +36,19 @@ pub struct MatchingOptions {
     pub min_token: i32,
     /// The largest token there may be.
     pub max_token: i32,
-    /// The highest n-gram order to tell of; 1 or more.
+    /// Highest n-gram order reported; 1 or more.
     pub max_order: i32,
 }
 
-/// For each token those that have most in common with it, counted backwards from the token itself,
-/// and statistics of their scores.
+/// Finds for each token the tokens that have most in common with it, counted backwards from the
+/// token itself, and returns statistics of their scores.
 ///
 /// `tokens` is `[sentence][token]`, each sentence with `eos` at its end; `scores` and `counts` have
 /// an entry for each token. Keys are tokens with a count, mostly 1; queries have 0, and should have
-/// score 0, since the scores of all that match are summed up. The result is made for queries.
+/// score 0, since the scores of all matching tokens are summed up. The result is meant for queries.
 ///
 /// As in k2, matching goes on beyond the beginning of a sentence into the one before, as if `eos`
-/// stood before the first. Where no token with most in common has a count, the next larger set of
+/// stood before the first. If no token with most in common has a count, the next larger set of
 /// tokens is taken. O(n log n) for n tokens: the sets are the intervals of a suffix array of the
 /// tokens in reverse.
 ///
@@ -77,7 +78,7 @@ pub fn get_best_matching_stats(
 ) -> Result<MatchingStats, Error> {
     check(tokens, scores, counts, options)?;
     let size = tokens.num_elements();
-    // Backwards; the last place is no token's.
+    // In reverse; the last element is no token's.
     let text: Vec<_> = tokens.values().iter().rev().copied().chain([options.eos]).collect();
     let order = suffix_array(&text);
     let (mut sets, smallest) = sets(&text, &order);

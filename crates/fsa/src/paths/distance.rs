@@ -20,10 +20,10 @@ use crate::support::walks::find_circle;
 /// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where
 /// there is none. Cycles are allowed.
 ///
-/// States are taken in the order of their strongly connected components, and so those of an FSA
-/// without cycles just once. Within a component of several states the best scores are found from
-/// the highest down where no score is above 0 (E. W. Dijkstra), else from the first found to the
-/// last; sums of all paths go round until they change by no more than `delta`, self-loops being
+/// States are taken in the order of their strongly connected components, and so the states of an
+/// FSA without cycles just once. Within a component of several states the best scores are found
+/// from the highest down where no score is above 0 (E. W. Dijkstra), else from the first found to
+/// the last; sums of all paths go round until they change by no more than `delta`, self-loops being
 /// summed up exactly (M. Mohri, *Semiring frameworks and algorithms for shortest-distance
 /// problems*, 2002). O(states + arcs) without cycles; as often as sums go round, with them.
 ///

@@ -254,8 +254,8 @@ impl<T: Real> TotalScoresSaved<T> {
     }
 }
 
-/// Runs a gradient over each FSA: `run` takes the range of its states among those of all FSAs, the
-/// FSA, the gradient of its states, and the slice for the gradient of its arcs.
+/// Runs a gradient over each FSA: `run` takes the range of its states among the states of all FSAs,
+/// the FSA, the gradient of its states, and the slice for the gradient of its arcs.
 fn spread<T: Real>(
     fsas: &FsaVec,
     mut grads: Vec<T>,

@@ -1,8 +1,8 @@
-//! A counting sort: entries by their keys.
+//! Counting sort of entries by their keys.
 
 use std::ops::Range;
 
-/// The numbers of entries, grouped by key: such as arcs by the state that they enter.
+/// Indexes of entries, grouped by key: such as arcs by the state that they enter.
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     splits: Vec<u32>,
@@ -10,12 +10,12 @@ pub(crate) struct Adjacency {
 }
 
 impl Adjacency {
-    /// `keys` has the key of each entry, below `num_keys`; there are fewer than 2^32 of either.
-    /// O(entries + keys).
+    /// Groups entries; `keys` has the key of each entry, below `num_keys`. There are fewer than
+    /// 2^32 of either. O(entries + keys).
     #[inline]
     pub(crate) fn new(num_keys: usize, keys: impl Iterator<Item = usize> + Clone) -> Self {
-        // Counted two entries further on, sums are the starts one entry further on, and become the
-        // ends, which are the next starts.
+        // Counts are stored two entries further on, their sums are the starts one entry further on,
+        // and become the ends, which are the next starts.
         let mut splits = vec![0_u32; num_keys + 2];
         let mut len = 0;
         for key in keys.clone() {
@@ -35,25 +35,25 @@ impl Adjacency {
         Self { splits, order }
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     #[inline]
     pub(crate) fn num_keys(&self) -> usize {
         self.splits.len() - 1
     }
 
-    /// Range of the entries of a key in [`order`](Self::order).
+    /// Returns the range of the entries of a key in [`order`](Self::order).
     #[inline]
     pub(crate) fn range(&self, key: usize) -> Range<usize> {
         self.splits[key] as usize..self.splits[key + 1] as usize
     }
 
-    /// The entries of a key, in rising order.
+    /// Returns the entries of a key, in rising order.
     #[inline]
     pub(crate) fn row(&self, key: usize) -> &[u32] {
         &self.order[self.range(key)]
     }
 
-    /// All entries, key by key.
+    /// Returns all entries, key by key.
     #[inline]
     pub(crate) fn order(&self) -> &[u32] {
         &self.order

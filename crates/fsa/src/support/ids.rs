@@ -1,13 +1,13 @@
-//! Indexes in 32 bits, and numbers in order.
+//! Indexes in 32 bits, and ordered numbers.
 
-/// A state, an arc or a label as an index; they are known not to be negative where this is called.
+/// Returns a state, an arc or a label, which must not be negative, as an index.
 #[inline]
 pub(crate) fn index(x: i32) -> usize {
     debug_assert!(x >= 0, "{x} is no index");
     x.cast_unsigned() as usize
 }
 
-/// An index as the number of a state or an arc; it is known to fit where this is called.
+/// Returns an index, which must fit, as the number of a state or an arc.
 #[inline]
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "it fits")]
 pub(crate) fn id(i: usize) -> i32 {
@@ -15,14 +15,14 @@ pub(crate) fn id(i: usize) -> i32 {
     i as i32
 }
 
-/// The nearest f32; infinite if the score is too large for one.
+/// Returns the nearest f32; infinite if the score is too large for one.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is wanted")]
 pub(crate) fn narrow(score: f64) -> f32 {
     score as f32
 }
 
-/// A state or an arc as 32 bits; FSAs have fewer than 2^31 of either.
+/// Returns a state or an arc as 32 bits; FSAs have fewer than 2^31 of either.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "indexes of FSAs fit, as is checked")]
 pub(crate) fn number(index: usize) -> u32 {
@@ -33,7 +33,7 @@ pub(crate) fn number(index: usize) -> u32 {
 /// No state, arc or other index.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Numbers in their total order.
+/// A number with its total order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ordered(pub(crate) f32);
 

@@ -1,5 +1,5 @@
-//! Numbers 0, 1, 2, ... for keys, in the order in which they come: open-addressing hash tables over
-//! flat arrays.
+//! Numbers 0, 1, 2, ... for keys, in the order of their first occurrence: open-addressing hash
+//! tables over flat arrays.
 
 use crate::core::limits::bytes_with;
 use crate::support::ids;
@@ -11,11 +11,11 @@ pub(crate) fn mix(hash: u64, value: u64) -> u64 {
     product ^ (product >> 32)
 }
 
-/// The numbers of keys, found by the hashes of these; the keys themselves lie elsewhere.
+/// Numbers of keys, found by the hashes of the keys; the keys themselves are stored elsewhere.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     /// The upper half holds the upper half of the hash, the lower half the number plus one; 0 is a
-    /// free place. The length is a power of two.
+    /// free slot. The length is a power of two.
     places: Vec<u64>,
     len: usize,
 }
@@ -25,8 +25,9 @@ impl Table {
         Self { places: vec![0; 16], len: 0 }
     }
 
-    /// The number of the key with this hash, of which the upper half counts, for which `is_it`
-    /// holds. If there is none, `next` becomes its number and is returned as the error.
+    /// Returns the number of the key with this hash, of which only the upper half is compared, for
+    /// which `is_it` holds. If there is none, `next` becomes its number and is returned as the
+    /// error.
     #[inline]
     pub(crate) fn find_or_insert(&mut self, hash: u64, is_it: impl Fn(u32) -> bool, next: usize) -> Result<u32, u32> {
         if !self.has_room(1) {
@@ -50,7 +51,7 @@ impl Table {
         Err(next)
     }
 
-    /// Reserves room for `more` keys at once.
+    /// Reserves memory for `more` keys at once.
     pub(crate) fn reserve(&mut self, more: usize) {
         if !self.has_room(more) {
             self.grow((2 * (self.len + more)).next_power_of_two());
@@ -75,7 +76,7 @@ impl Table {
         }
     }
 
-    /// The memory that it takes with `more` keys, while it grows.
+    /// Returns the number of bytes with `more` keys, including growth.
     pub(crate) fn bytes_with(&self, more: usize) -> usize {
         let grown = (2 * (self.len + more)).next_power_of_two().max(2 * self.places.len());
         let grown = if self.has_room(more) { 0 } else { grown };
@@ -88,7 +89,7 @@ pub(crate) trait Key: Copy {
     /// Returns `true` if both are the same key.
     fn is(&self, other: &Self) -> bool;
 
-    /// Mixes it into a hash.
+    /// Mixes the key into a hash.
     fn mix(&self, hash: u64) -> u64;
 }
 
@@ -128,7 +129,7 @@ impl Key for (u64, u32) {
     }
 }
 
-/// Numbers for keys.
+/// Numbers of keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Interner<K> {
     keys: Vec<K>,
@@ -140,7 +141,7 @@ impl<K: Key> Interner<K> {
         Self { keys: Vec::new(), table: Table::new() }
     }
 
-    /// The number of a key, which is the next one if it is new.
+    /// Returns the number of a key, which is the next one if it is new.
     #[inline]
     pub(crate) fn number(&mut self, key: K) -> u32 {
         let keys = &self.keys;
@@ -158,24 +159,24 @@ impl<K: Key> Interner<K> {
         ids::number(self.keys.len() - 1)
     }
 
-    /// All keys by their numbers.
+    /// Returns all keys by their numbers.
     #[inline]
     pub(crate) fn keys(&self) -> &[K] {
         &self.keys
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes_with(0)
     }
 
-    /// The memory that it takes with `more` keys.
+    /// Returns the number of bytes with `more` keys.
     pub(crate) fn bytes_with(&self, more: usize) -> usize {
         bytes_with(&self.keys, more) + self.table.bytes_with(more)
     }
 }
 
-/// Numbers for keys that are slices.
+/// Numbers of keys that are slices.
 #[derive(Debug, Clone)]
 pub(crate) struct SliceInterner<K> {
     elements: Vec<K>,
@@ -188,13 +189,13 @@ impl<K: Key> SliceInterner<K> {
         Self { elements: Vec::new(), ends: Vec::new(), table: Table::new() }
     }
 
-    /// Number of slices.
+    /// Returns the number of slices.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The number of a slice, and whether it is new.
+    /// Returns the number of a slice, and `true` if it is new.
     #[inline]
     pub(crate) fn number(&mut self, slice: &[K]) -> (u32, bool) {
         let (elements, ends) = (&self.elements, &self.ends);
@@ -217,18 +218,18 @@ impl<K: Key> SliceInterner<K> {
         ids::number(self.ends.len() - 1)
     }
 
-    /// The slice of a number.
+    /// Returns the slice of a number.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> &[K] {
         &self.elements[range(&self.ends, number)]
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes_with(0, 0)
     }
 
-    /// The memory that it takes with `more` slices that have so many elements.
+    /// Returns the number of bytes with `more` slices that have so many elements.
     pub(crate) fn bytes_with(&self, more: usize, elements: usize) -> usize {
         bytes_with(&self.elements, elements) + bytes_with(&self.ends, more) + self.table.bytes_with(more)
     }
@@ -240,7 +241,7 @@ fn range(ends: &[usize], number: u32) -> std::ops::Range<usize> {
     number.checked_sub(1).map_or(0, |before| ends[before])..ends[number]
 }
 
-/// The upper half.
+/// Mask of the upper half.
 const TAG: u64 = !0 << 32;
 
 #[inline]
@@ -249,7 +250,7 @@ fn number(place: u64) -> u32 {
     (place as u32).wrapping_sub(1)
 }
 
-/// The first place to look at among `len` places: the highest bits of the hash, at most as many as
+/// Returns the first slot to look at among `len`: the highest bits of the hash, at most as many as
 /// are stored.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "what is left is less than the length")]

@@ -1,44 +1,45 @@
-//! Numbers for pairs, in the order in which they come: an open-addressing table over flat memory.
+//! Numbers of pairs, in the order of their first occurrence: an open-addressing table over flat
+//! memory.
 
 use crate::error::{Error, Quantity};
 
-/// Gives each pair that comes the next number, from 0 on.
+/// Gives each new pair the next number, from 0 on.
 #[derive(Debug, Clone)]
 pub(crate) struct PairInterner {
     /// The pairs by their numbers.
     pairs: Vec<u64>,
-    /// Numbers plus one, 0 where a place is free; as many as a power of two, and at least twice as
-    /// many as pairs.
+    /// Numbers plus one, 0 in a free slot; the length is a power of two, and at least twice the
+    /// number of pairs.
     places: Vec<u32>,
 }
 
 impl PairInterner {
-    /// Room for about so many pairs; more come in, too.
+    /// Allocates memory for about so many pairs; more can be added.
     pub(crate) fn with_capacity(pairs: usize) -> Self {
         let pairs = pairs.min(1 << 28);
         Self { pairs: Vec::with_capacity(pairs), places: vec![0; (pairs * 2).max(16).next_power_of_two()] }
     }
 
-    /// Number of pairs.
+    /// Returns the number of pairs.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// The pair of a number.
+    /// Returns the pair of a number.
     #[inline]
     pub(crate) fn pair(&self, number: u32) -> (u32, u32) {
         let pair = self.pairs[number as usize];
         (high(pair), low(pair))
     }
 
-    /// The number of a pair that has come.
+    /// Returns the number of a pair, if it is known.
     #[inline]
     pub(crate) fn find(&self, first: u32, second: u32) -> Option<u32> {
         self.place(join(first, second)).ok()
     }
 
-    /// The number of a pair, and whether it comes for the first time.
+    /// Returns the number of a pair, and `true` if it is new.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the number of pairs exceeds the number of possible states.
@@ -58,19 +59,19 @@ impl PairInterner {
         Ok((number, true))
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.pairs.capacity() * size_of::<u64>() + self.places.len() * size_of::<u32>()
     }
 
-    /// The memory that it takes once it has one pair more.
+    /// Returns the number of bytes with one more pair.
     pub(crate) fn bytes_with_one_more(&self) -> usize {
         let pairs = if self.pairs.len() < self.pairs.capacity() { 1 } else { 2 } * self.pairs.capacity().max(4);
         let places = if self.pairs.len() * 2 < self.places.len() { 1 } else { 2 } * self.places.len();
         pairs * size_of::<u64>() + places * size_of::<u32>()
     }
 
-    /// The number of the pair, or the free place where it belongs.
+    /// Returns the number of the pair, or the free slot for it.
     #[inline]
     fn place(&self, pair: u64) -> Result<u32, usize> {
         let mask = self.places.len() - 1;
@@ -87,7 +88,7 @@ impl PairInterner {
     #[cold]
     fn grow(&mut self) {
         let mask = self.places.len() * 2 - 1;
-        // The old ones go before the new ones come: the pairs tell all.
+        // The old table is freed before the new one is allocated: the pairs are enough to fill it.
         self.places = Vec::new();
         self.places = vec![0; mask + 1];
         for (number, &pair) in (1..).zip(&self.pairs) {

@@ -7,18 +7,18 @@ use kaldera_base::memory;
 /// Builds a vector of parts of known lengths.
 pub(crate) struct SlotVec<T> {
     vec: Vec<T>,
-    /// For each part its length, and how much of it is still to be written.
+    /// For each part its length, and the number of its values that are still to be written.
     parts: Vec<(usize, usize)>,
 }
 
 impl<T: Copy> SlotVec<T> {
-    /// Slots for parts of these lengths.
+    /// Allocates slots for parts of these lengths.
     pub(crate) fn new(lengths: impl Iterator<Item = usize>) -> Self {
         let parts: Vec<_> = lengths.map(|len| (len, len)).collect();
         Self { vec: memory::with_capacity(parts.iter().map(|&(len, _)| len).sum()), parts }
     }
 
-    /// The slot of each part.
+    /// Returns the slot of each part.
     pub(crate) fn each(&mut self) -> impl ExactSizeIterator<Item = Slot<'_, T>> + Send
     where
         T: Send,
@@ -31,30 +31,30 @@ impl<T: Copy> SlotVec<T> {
         })
     }
 
-    /// The vector.
+    /// Returns the vector.
     ///
     /// # Panics
     /// If a part is not full.
     pub(crate) fn finish(mut self) -> Vec<T> {
         assert!(self.parts.iter().all(|&(_, left)| left == 0), "parts have the length that was said");
         let len = self.parts.iter().map(|&(len, _)| len).sum();
-        // SAFETY: the parts lie one after another in the capacity, and nothing but a `Slot` that
-        // has written all places of its part sets what is left of it to 0.
+        // SAFETY: the parts lie one after another in the capacity, and only a `Slot` that has
+        // written its whole part sets the length left of it to 0.
         unsafe { self.vec.set_len(len) };
         self.vec
     }
 }
 
-/// The place of one part, which is filled from the front.
+/// Memory of one part, which is filled from the front.
 pub(crate) struct Slot<'a, T> {
     places: &'a mut [MaybeUninit<T>],
     filled: usize,
-    /// Set in the end.
+    /// Set at the end.
     left: &'a mut usize,
 }
 
 impl<T: Copy> Slot<'_, T> {
-    /// Writes one value, behind those that are there.
+    /// Appends one value.
     ///
     /// # Panics
     /// If the slot is full.
@@ -64,7 +64,7 @@ impl<T: Copy> Slot<'_, T> {
         self.filled += 1;
     }
 
-    /// Writes one value if `keep`, without a branch that the processor might guess wrong.
+    /// Appends one value if `keep`, without a branch that might be mispredicted.
     ///
     /// # Panics
     /// If it is kept and the slot is full.
@@ -77,10 +77,10 @@ impl<T: Copy> Slot<'_, T> {
         self.filled += usize::from(keep);
     }
 
-    /// Writes values, behind those that are there.
+    /// Appends values.
     ///
     /// # Panics
-    /// If there is not room for all.
+    /// If there is no room for all.
     #[inline(always)]
     pub(crate) fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) {
         let end = self.filled + values.len();
@@ -91,7 +91,7 @@ impl<T: Copy> Slot<'_, T> {
         }
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.filled

@@ -1,11 +1,11 @@
-//! Going through states again and again until nothing changes any more.
+//! Sweeps over states until nothing changes.
 
-/// If it is not done after this number of sweeps, other ways are better.
+/// Number of sweeps after which other methods are better.
 pub(crate) const FEW_SWEEPS: usize = 12;
 
-/// Goes from the last state to the first, again and again, through those that have changed since
-/// they were visited, until none has; one sweep does where the numbers of states rise along the
-/// arcs. If `most` sweeps do not, a state that still changes.
+/// Goes from the last state to the first, again and again, through the states that have changed
+/// since they were visited, until none has; one sweep is enough if the numbers of states rise along
+/// the arcs. If `most` sweeps are not enough, a state that still changes is returned.
 pub(crate) fn sweep(
     target: usize,
     num_states: usize,
@@ -14,7 +14,7 @@ pub(crate) fn sweep(
 ) -> Option<usize> {
     let mut changed = vec![false; num_states];
     changed[target] = true;
-    // Nothing that changes lies above `from` in this sweep, or above `next` in the next one.
+    // No state that changes is above `from` in this sweep, or above `next` in the next one.
     let mut from = Some(target);
     for _ in 0..=most {
         let mut next = None;

@@ -9,10 +9,10 @@ use kaldera_base::par;
 use crate::error::Error;
 use crate::support::ids::index;
 
-/// Below this number of arcs, threads cost more than they bring.
+/// Number of arcs below which threads cost more than they gain.
 const ARCS_FOR_THREADS: usize = 1 << 14;
 
-/// So many pieces of rows are made for each thread.
+/// Number of pieces of rows for each thread.
 const PIECES: usize = 16;
 
 /// Returns `true` if several threads are available and worth using for this many arcs.
@@ -25,7 +25,7 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl Iterator<Item = J>, run:
     if parallel { par::for_each(jobs.collect(), run) } else { jobs.for_each(run) }
 }
 
-/// `run` on each of `jobs` and its number, on several threads where `num_arcs` to go through are
+/// Runs `run` on each of `jobs` and its number, on several threads if `num_arcs` to go through are
 /// worth it; the results are in the order of the jobs.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ pub(crate) fn for_each_job<J: Send, T: Send>(
     par::map(jobs.enumerate().collect(), |(i, job)| run(i, job)).into_iter().collect()
 }
 
-/// The parts of these sizes, one after another.
+/// Returns the parts of these sizes, one after another.
 pub(crate) fn split<T>(mut entries: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
     let each = sizes.map(|size| {
         let (part, rest) = std::mem::take(&mut entries).split_at_mut(size);
@@ -51,8 +51,8 @@ pub(crate) fn split<T>(mut entries: &mut [T], sizes: impl Iterator<Item = usize>
     each.collect()
 }
 
-/// Rows cut in pieces of about as many values each, several for each thread if `parallel`; `splits`
-/// counts the values of the rows.
+/// Cuts rows into pieces of about as many values each, several for each thread if `parallel`;
+/// `splits` counts the values of the rows.
 pub(crate) fn pieces(parallel: bool, splits: &[i32]) -> Vec<Range<usize>> {
     let num_rows = splits.len() - 1;
     let num_pieces = if parallel { PIECES * par::num_threads() } else { 1 };

@@ -1,12 +1,12 @@
 //! Detection of cycles in walks through states.
 
-/// A state on a circle, if there is one, of the walks that go from each of `num_states` states to
-/// the one that `before` names: such as the states that best scores come from, which go round once
-/// a cycle makes scores better (B. Cherkassky, A. Goldberg, *Negative-cycle detection algorithms*,
-/// 1999). O(states).
+/// Returns a state on a cycle, if there is one, of the walks that go from each of `num_states`
+/// states to the one that `before` returns: such as the sources of best scores, which form a cycle
+/// once a cycle makes scores better (B. Cherkassky, A. Goldberg, *Negative-cycle detection
+/// algorithms*, 1999). O(states).
 pub(crate) fn find_circle(num_states: usize, before: impl Fn(usize) -> Option<usize>) -> Option<usize> {
     // For each state the walk that came to it first; a walk begins at each state in turn, and ends
-    // where one has been.
+    // at a state where one has been.
     let mut walks = vec![usize::MAX; num_states];
     (0..num_states).find_map(|walk| {
         let mut at = Some(walk);

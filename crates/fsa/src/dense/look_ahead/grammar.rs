@@ -9,29 +9,31 @@ use crate::support::ids::{NONE, number};
 
 use crate::dense::look_ahead::Backoff;
 
-/// Arcs by the slots that take them, so that the best arc of an interval of slots is found at once.
+/// Arcs sorted by the slots that take them, so that the best arc of an interval of slots is found
+/// at once.
 #[derive(Debug, Clone)]
 pub(super) struct Grammar {
     /// For each state and one more, its first arc.
     first_arcs: Vec<u32>,
-    /// Of each arc, in rising order for each state. An arc stands once for each slot of its word.
+    /// Slot of each arc, in rising order for each state. An arc stands once for each slot of its
+    /// word.
     slots: Vec<u32>,
     scores: Vec<f32>,
     dests: Vec<u32>,
-    /// Where each state backs off to, [`NONE`] if it does not, and with which score.
+    /// State to which each state backs off, [`NONE`] if it does not, and the score for it.
     backoffs: Vec<(u32, f32)>,
-    /// The best scores of [`BLOCK`] arcs, and of as many of these.
+    /// Best scores of [`BLOCK`] arcs, and of as many of these.
     blocks: [Vec<f32>; 2],
-    /// For each state the best score of any word, or of the end.
+    /// For each state, the best score of any word, or of the end.
     best: Vec<f32>,
-    /// The state with the most arcs of those that do not back off, [`NONE`] if there is none.
+    /// State with the most arcs among the states that do not back off, [`NONE`] if there is none.
     unigrams: u32,
     backing_off: Backoff,
 }
 
 const BLOCK: usize = 32;
 
-/// The arcs of a state that take a slot, where it has backed off.
+/// An arc that takes a slot, possibly behind backing off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Taken {
     pub(super) dest: u32,
@@ -39,7 +41,7 @@ pub(super) struct Taken {
 }
 
 impl Grammar {
-    /// `words` are those of the slots; words without a slot are left out.
+    /// Creates the grammar. `words` are the words of the slots; words without a slot are left out.
     ///
     /// # Errors
     /// [`Error::LookAhead`] for a state that backs off in two ways, or back to itself;
@@ -105,7 +107,7 @@ impl Grammar {
         Ok(made)
     }
 
-    /// The best word of each state, from those to which others back off on.
+    /// Finds the best word of each state; states to which others back off come first.
     fn find_best(&mut self) -> Result<(), Error> {
         let num_states = self.backoffs.len();
         self.best = vec![f32::NAN; num_states];
@@ -140,7 +142,7 @@ impl Grammar {
         (dest != NONE).then_some(Taken { dest, score })
     }
 
-    /// The states behind a slot, each once, with the best score.
+    /// Finds the states behind a slot, each once, with the best score.
     pub(super) fn take(&self, mut state: u32, slot: u32, taken: &mut Vec<Taken>) {
         taken.clear();
         let mut before = 0.0;
@@ -166,15 +168,16 @@ impl Grammar {
         taken.retain(|taken| taken.score > f32::NEG_INFINITY);
     }
 
-    /// The best score of any word behind a state, or of the end.
+    /// Returns the best score of any word behind a state, or of the end.
     #[inline]
     pub(super) fn best_of_all(&self, state: u32) -> f32 {
         self.best[state as usize]
     }
 
-    /// The best score of slots in these intervals, -inf if the state takes none of them; `unigram`
-    /// is what [`best_unigram`](Self::best_unigram) has found for them. With [`Backoff::Unseen`] a
-    /// word may be counted for more than it has, where backing off to it is better.
+    /// Returns the best score of slots in these intervals, -inf if the state takes none of them;
+    /// `unigram` is the result of [`best_unigram`](Self::best_unigram) for them. With
+    /// [`Backoff::Unseen`] the score of a word may be overestimated, if backing off to it is
+    /// better.
     pub(super) fn best_ahead(&self, mut state: u32, slots: &[Interval], unigram: f32) -> f32 {
         let (mut best, mut before) = (f32::NEG_INFINITY, 0.0);
         loop {
@@ -192,12 +195,12 @@ impl Grammar {
         }
     }
 
-    /// The same in the state with the most arcs of those that do not back off.
+    /// Returns the best score of these slots in the state `unigrams`, -inf without that state.
     pub(super) fn best_unigram(&self, slots: &[Interval]) -> f32 {
         if self.unigrams == NONE { f32::NEG_INFINITY } else { self.best_in(self.unigrams, slots) }
     }
 
-    /// The best score of slots in these intervals among the arcs of a state.
+    /// Returns the best score of slots in these intervals among the arcs of a state.
     fn best_in(&self, state: u32, slots: &[Interval]) -> f32 {
         let range = self.arcs(state);
         let (mut best, mut at) = (f32::NEG_INFINITY, range.start);
@@ -213,7 +216,7 @@ impl Grammar {
         best
     }
 
-    /// The best score of some arcs.
+    /// Returns the best score of some arcs.
     fn best_of(&self, arcs: std::ops::Range<usize>) -> f32 {
         let mut best = f32::NEG_INFINITY;
         let (mut first, mut end) = (arcs.start, arcs.end);
@@ -230,19 +233,19 @@ impl Grammar {
         best
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     pub(super) fn num_states(&self) -> usize {
         self.backoffs.len()
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     pub(super) fn bytes(&self) -> usize {
         let blocks = self.blocks.iter().map(Vec::len).sum::<usize>();
         self.slots.len() * 12 + self.num_states() * 16 + blocks * size_of::<f32>()
     }
 }
 
-/// The best of each [`BLOCK`].
+/// Returns the best score of each [`BLOCK`].
 fn maxima(scores: &[f32]) -> Vec<f32> {
     scores.chunks(BLOCK).map(|block| block.iter().copied().fold(f32::NEG_INFINITY, f32::max)).collect()
 }

@@ -1,4 +1,4 @@
-//! The first side of a look-ahead composition: tokens to words, with what can come next.
+//! The first side of a look-ahead composition: tokens to words, with the words that can come next.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::attributes::Attribute;
@@ -24,15 +24,15 @@ pub(super) struct Hl {
     /// For each slot its word, [`FINAL`] for the end.
     words: Vec<i32>,
     sets: LabelSets,
-    /// For each state the tokens by which it is entered, in rising order, are those between two of
-    /// `first_entries`.
+    /// Offsets in `entries`, which has for each state the tokens by which it is entered, in rising
+    /// order.
     first_entries: Vec<u32>,
     entries: Vec<i32>,
-    /// For each arc the place of its token among those of its destination.
+    /// For each arc, the index of its token among the tokens of its destination.
     places: Vec<u32>,
 }
 
-/// A state that is reached from another by epsilons alone.
+/// A state that is reached from another over epsilons only.
 #[derive(Debug, Clone, Copy)]
 struct Reached {
     state: i32,
@@ -41,11 +41,11 @@ struct Reached {
 }
 
 impl Hl {
-    /// Of any transducer with one output label an arc.
+    /// Creates the first side from any transducer with one output label per arc.
     ///
     /// # Errors
     /// [`Error::Attribute`] without such labels; [`Error::LookAhead`] for epsilons in a cycle, or
-    /// two words that no token tells apart; [`Error::Limit`].
+    /// two words with no token between them; [`Error::Limit`].
     pub(super) fn new(graph: &Graph<Fsa>, limits: Limits) -> Result<Self, Error> {
         let graph = without_epsilons(graph, limits)?;
         let (fsa, view) = (graph.fsas(), graph.fsas().view());
@@ -82,12 +82,12 @@ impl Hl {
         Ok(Self { slots, words, sets, first_entries, entries, places, graph })
     }
 
-    /// The transducer; its arcs are numbered as here.
+    /// Returns the transducer; its arcs have the same numbers.
     pub(super) fn graph(&self) -> &Graph<Fsa> {
         &self.graph
     }
 
-    /// The arcs of a state: their numbers, themselves, and their slots.
+    /// Returns the arcs of a state: number, arc and slot of each.
     #[inline]
     pub(super) fn arcs_of(&self, state: u32) -> impl Iterator<Item = (u32, Arc, Option<u32>)> {
         let range = self.graph.fsas().view().arc_range(state as usize);
@@ -96,42 +96,43 @@ impl Hl {
         (number(range.start)..).zip(arcs).zip(slots).map(|((number, &arc), slot)| (number, arc, slot))
     }
 
-    /// The word of each slot.
+    /// Returns the word of each slot.
     pub(super) fn words(&self) -> &[i32] {
         &self.words
     }
 
-    /// The tokens by which a state is entered, in rising order.
+    /// Returns the tokens by which a state is entered, in rising order.
     #[inline]
     pub(super) fn entries(&self, state: u32) -> &[i32] {
         let [first, end] = [state, state + 1].map(|state| self.first_entries[state as usize] as usize);
         &self.entries[first..end]
     }
 
-    /// The place of an arc's token among [`entries`](Self::entries) of the state that it enters.
+    /// Returns the index of an arc's token among [`entries`](Self::entries) of the state that it
+    /// enters.
     #[inline]
     pub(super) fn place(&self, arc: u32) -> u32 {
         self.places[arc as usize]
     }
 
-    /// The set of slots that can come next behind a state.
+    /// Returns the set of slots that can come next behind a state.
     #[inline]
     pub(super) fn set_of(&self, state: u32) -> u32 {
         self.sets.set_of(state as usize)
     }
 
-    /// How many sets there are.
+    /// Returns the number of sets.
     pub(super) fn num_sets(&self) -> usize {
         self.sets.num_sets()
     }
 
-    /// The slots of a set, and perhaps some more.
+    /// Returns the slots of a set, and perhaps some more.
     #[inline]
     pub(super) fn intervals(&self, set: u32) -> &[Interval] {
         self.sets.intervals(set)
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     pub(super) fn bytes(&self) -> usize {
         let numbers = self.slots.len() + self.words.len() + self.first_entries.len() + self.entries.len();
         let (states, arcs) = (self.graph.fsas().num_states(), self.graph.fsas().num_arcs());
@@ -143,7 +144,7 @@ fn words_of(graph: &Graph<Fsa>) -> Result<&[i32], Error> {
     graph.aux_labels().ok_or(Error::Attribute { problem: AttributeProblem::WordLists })
 }
 
-/// The same paths behind a start of their own, where each arc has taken in epsilons that follow it.
+/// Returns the same paths behind a new start; each arc has taken in the epsilons that follow it.
 fn without_epsilons(graph: &Graph<Fsa>, limits: Limits) -> Result<Graph<Fsa>, Error> {
     let (fsa, view, words) = (graph.fsas(), graph.fsas().view(), words_of(graph)?);
     let (mut arcs, mut map, mut aux_labels) = (Vec::new(), Vec::new(), Vec::new());
@@ -168,7 +169,7 @@ fn without_epsilons(graph: &Graph<Fsa>, limits: Limits) -> Result<Graph<Fsa>, Er
     };
     let all = Closures { fsa, words, limits, made: vec![None; fsa.num_states()], len: 0 }.all()?;
     let none = Reached { state: 0, word: EPSILON, score: 0.0 };
-    // Arcs of the new start, those that stand behind epsilons among them; then of all others.
+    // Arcs of the new start, including the arcs behind epsilons; then arcs of all others.
     let of_start = all.first().map_or(&[][..], Vec::as_slice);
     let sources = of_start.iter().map(|reached| (0, reached.state, (reached.word, reached.score)));
     let others = (0..id(fsa.num_states())).map(|state| (state + 1, state, (EPSILON, 0.0)));
@@ -192,14 +193,14 @@ fn without_epsilons(graph: &Graph<Fsa>, limits: Limits) -> Result<Graph<Fsa>, Er
     made.with_aux_labels(Attribute::Ints { values: aux_labels.into(), filler: EPSILON })?.connect()
 }
 
-/// For each state its epsilon closure: the states, itself included, that epsilon arcs reach from
+/// For each state its epsilon closure: the states, including itself, that epsilon arcs reach from
 /// it and that other arcs leave.
 struct Closures<'a> {
     fsa: &'a Fsa,
     words: &'a [i32],
     limits: Limits,
     made: Vec<Option<Vec<Reached>>>,
-    /// How many there are in all.
+    /// Number of entries of all closures.
     len: usize,
 }
 
@@ -234,7 +235,7 @@ impl Closures<'_> {
         Ok(self.made.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    /// From those behind the epsilons of the state.
+    /// Returns the closure of a state, given the closures behind its epsilons.
     fn of(&mut self, state: usize) -> Result<Vec<Reached>, Error> {
         let range = self.fsa.view().arc_range(state);
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What an utterance or a stream has visited, while it is searched by a graph that is not changed.
+//! The visited states of an utterance or a stream, shared by searches that do not change the graph.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,21 +7,22 @@ use crate::dense::look_ahead::visited::{Saved, Visited};
 use crate::dense::search::Search;
 use crate::error::Error;
 
-/// Locked by one search at a time. Clones are independent.
+/// Visited states, locked by one search at a time. Clones are independent.
 #[derive(Debug)]
 pub(in crate::dense) struct SharedVisited {
     visited: Mutex<Visited>,
-    /// States that come from bytes and wait for their graph.
+    /// States that were read from bytes and wait for their graph.
     saved: Mutex<Option<Saved>>,
 }
 
 impl SharedVisited {
-    /// Before the first frame.
+    /// Creates the visited states before the first frame.
     pub(in crate::dense) fn new(graph: &LookAheadGraph) -> Self {
         Self::of(Visited::new(graph), None)
     }
 
-    /// Of what [`save`](Self::save) has returned, perhaps for another graph.
+    /// Creates visited states from the result of [`save`](Self::save), which may be of another
+    /// graph.
     pub(in crate::dense) fn saved(saved: Saved) -> Self {
         Self::of(Visited::empty(0), Some(saved))
     }
@@ -34,10 +35,10 @@ impl SharedVisited {
         lock(&self.saved).clone().unwrap_or_else(|| self.lock().save())
     }
 
-    /// Makes what was saved usable.
+    /// Makes the saved states usable.
     ///
     /// # Errors
-    /// [`Error::Binary`] if it is of another graph, or the search goes over states or arcs that
+    /// [`Error::Binary`] if they are of another graph, or the search goes over states or arcs that
     /// were not saved; [`Error::Limit`].
     pub(super) fn restore(&self, graph: &LookAheadGraph, search: &Search) -> Result<(), Error> {
         let mut saved = lock(&self.saved);
@@ -54,12 +55,12 @@ impl SharedVisited {
         Ok(())
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     pub(in crate::dense) fn bytes(&self) -> usize {
         self.lock().bytes()
     }
 
-    /// What has been visited and [restored](Self::restore).
+    /// Returns the states that have been visited and [restored](Self::restore).
     pub(super) fn lock(&self) -> MutexGuard<'_, Visited> {
         lock(&self.visited)
     }

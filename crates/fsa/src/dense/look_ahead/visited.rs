@@ -10,37 +10,37 @@ use crate::openfst::arc_cache::ArcCache;
 use crate::support::ids::{NONE, number};
 use crate::support::pair_interner::PairInterner;
 
-/// States are numbered as they come up. A pair of states of HL and G has a state after a blank, and
-/// behind it one for each token by which HL's state is entered.
+/// The states visited, numbered in the order in which they are reached. A pair of states of HL and
+/// G has a state after a blank, and behind it one for each token by which HL's state is entered.
 ///
 /// Each pair has a *potential*, the best score of a word that can come next, which is added to the
-/// scores of arcs that enter it and taken off those that leave it. A path to the end has the sum of
-/// its scores in HL and G.
+/// scores of arcs that enter it and subtracted from the scores of arcs that leave it. The score of
+/// a path to the end is the sum of its scores in HL and G.
 #[derive(Debug, Clone)]
 pub(super) struct Visited {
     pairs: PairInterner,
-    /// Of each pair.
+    /// Potential of each pair.
     potentials: Vec<f32>,
-    /// The state of each pair that is after a blank.
+    /// State of each pair that is after a blank.
     blanks: Vec<u32>,
-    /// The pair of each state.
+    /// Pair of each state.
     pair_of: Vec<u32>,
-    /// The number of the first arc of each pair, [`NONE`] if its arcs were never requested. That of
-    /// an arc stays the same when it is dropped from the cache and computed again.
+    /// Number of the first arc of each pair, [`NONE`] if its arcs were never requested. The number
+    /// of an arc stays the same when it is dropped from the cache and computed again.
     first_arcs: Vec<u32>,
-    /// The pairs whose arcs have numbers, in the order of these.
+    /// The pairs whose arcs have numbers, in the order of the numbers.
     numbered: Vec<u32>,
     num_arcs: usize,
     cache: ArcCache<VisitedArc>,
     arcs: Vec<VisitedArc>,
     taken: Vec<Taken>,
-    /// What is not needed any more is taken out when all but the cache is larger than this.
+    /// Unneeded states are removed when everything except the cache is larger than this.
     forget_at: usize,
     problem: Option<Error>,
 }
 
-/// The pairs of states of HL and G that have come up, in order; and those whose arcs have numbers,
-/// in the order of these, with how many they have.
+/// The pairs of states of HL and G that were reached, in order; and the pairs whose arcs have
+/// numbers, in the order of the numbers, with their number of arcs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::dense) struct Saved {
     pub(in crate::dense) pairs: Vec<[u32; 2]>,
@@ -52,14 +52,14 @@ pub(in crate::dense) struct Saved {
 pub(super) struct VisitedArc {
     pub(super) label: i32,
     pub(super) score: f32,
-    /// The state after the token, and that after a blank behind it.
+    /// The state after the token, and the state after a blank behind it.
     pub(super) dests: [u32; 2],
-    /// Of HL.
+    /// Arc of HL.
     pub(super) arc: u32,
 }
 
 impl Visited {
-    /// The start, if there is one.
+    /// Creates the states with only the start, if there is one.
     pub(super) fn new(graph: &LookAheadGraph) -> Self {
         let mut made = Self::empty(graph.options.cache_bytes);
         if graph.hl.graph().fsas().num_states() > 0 && graph.grammar.num_states() > 0 {
@@ -68,7 +68,7 @@ impl Visited {
         made
     }
 
-    /// Not even the start.
+    /// Creates the states without the start.
     pub(super) fn empty(forget_at: usize) -> Self {
         Self {
             pairs: PairInterner::with_capacity(0),
@@ -86,23 +86,23 @@ impl Visited {
         }
     }
 
-    /// How many states have come up.
+    /// Returns the number of states reached.
     pub(super) fn num_states(&self) -> usize {
         self.pair_of.len()
     }
 
-    /// What has gone wrong, if anything has.
+    /// Returns the error, if there was one.
     pub(super) fn check(&self) -> Result<(), Error> {
         self.problem.clone().map_or(Ok(()), Err)
     }
 
-    /// The pair of a state.
+    /// Returns the pair of a state.
     #[inline]
     pub(super) fn pair_of(&self, state: u32) -> u32 {
         self.pair_of[state as usize]
     }
 
-    /// The token that came last before a state; 0 is blank.
+    /// Returns the token that came last before a state; 0 is blank.
     #[inline]
     pub(super) fn last(&self, graph: &LookAheadGraph, state: u32) -> i32 {
         let pair = self.pair_of[state as usize];
@@ -112,14 +112,14 @@ impl Visited {
         }
     }
 
-    /// The state of a pair after a blank.
+    /// Returns the state of a pair after a blank.
     #[inline]
     pub(super) fn blank(&self, pair: u32) -> u32 {
         self.blanks[pair as usize]
     }
 
-    /// The number of the first arc of a pair, and its arcs. There are none if something has gone
-    /// wrong, which [`check`](Self::check) tells.
+    /// Returns the number of the first arc of a pair, and its arcs. There are none if there was an
+    /// error, which [`check`](Self::check) returns.
     pub(super) fn arcs(&mut self, graph: &LookAheadGraph, pair: u32) -> (u32, &[VisitedArc]) {
         if self.problem.is_some() {
             return (0, &[]);
@@ -137,25 +137,25 @@ impl Visited {
         }
     }
 
-    /// The arc with a number.
+    /// Returns the arc with a number.
     pub(super) fn arc(&mut self, graph: &LookAheadGraph, number: u32) -> Option<VisitedArc> {
         let pair = self.pair_of_arc(number)?;
         let (first, arcs) = self.arcs(graph, pair);
         arcs.get((number - first) as usize).copied()
     }
 
-    /// The pair that an arc leaves; `None` for arcs of the topology.
+    /// Returns the pair that an arc leaves; `None` for arcs of the topology.
     fn pair_of_arc(&self, number: u32) -> Option<u32> {
         let after = self.numbered.partition_point(|&pair| self.first_arcs[pair as usize] <= number);
         self.numbered.get(after.checked_sub(1)?).copied()
     }
 
-    /// Takes out the states that neither these tokens nor these links refer to, if that is due.
+    /// Removes the states to which neither these tokens nor these links refer, if that is due.
     /// States and arcs that stay get other numbers.
     ///
     /// # Errors
-    /// [`Error::Limit`], since vectors that grow again may have room for more than they had; nothing
-    /// is changed then.
+    /// [`Error::Limit`], since vectors that grow again may have room for more than they had;
+    /// nothing is changed then.
     pub(super) fn forget(
         &mut self,
         graph: &LookAheadGraph,
@@ -206,7 +206,7 @@ impl Visited {
         Ok(())
     }
 
-    /// A pair that may be new. An error leaves everything as it was.
+    /// Returns a pair, which may be new. An error leaves everything as it was.
     fn visit(&mut self, graph: &LookAheadGraph, hl: u32, grammar: u32, potential: f32) -> Result<u32, Error> {
         if let Some(pair) = self.pairs.find(hl, grammar) {
             return Ok(pair);
@@ -225,7 +225,7 @@ impl Visited {
         Ok(pair)
     }
 
-    /// The arcs of a pair are put into the cache; at which place there.
+    /// Computes the arcs of a pair, puts them into the cache and returns their index there.
     fn compute(&mut self, graph: &LookAheadGraph, pair: u32) -> Result<usize, Error> {
         let (hl, grammar) = self.pairs.pair(pair);
         let before = self.potentials[pair as usize];
@@ -269,7 +269,7 @@ impl Visited {
         Ok(self.cache.insert(pair, self.arcs.as_slice().into()))
     }
 
-    /// What [`restore`](Self::restore) makes it of.
+    /// Returns the input of [`restore`](Self::restore).
     pub(super) fn save(&self) -> Saved {
         let pairs = (0..number(self.pairs.len())).map(|pair| self.pairs.pair(pair)).map(|(hl, grammar)| [hl, grammar]);
         let ends = self.numbered.iter().skip(1).map(|&pair| self.first_arcs[pair as usize]);
@@ -279,10 +279,10 @@ impl Visited {
         Saved { pairs: pairs.collect(), numbered: numbered.collect() }
     }
 
-    /// The same again, without a cache.
+    /// Returns the saved states, without a cache.
     ///
     /// # Errors
-    /// [`Error::Binary`] if it was saved from another graph.
+    /// [`Error::Binary`] if they were saved from another graph.
     pub(super) fn restore(graph: &LookAheadGraph, saved: &Saved) -> Result<Self, Error> {
         let wrong = Error::Binary { offset: 0, what: "the states of a stream of another graph" };
         let mut made = Self::empty(graph.options.cache_bytes);
@@ -310,17 +310,17 @@ impl Visited {
         Ok(made)
     }
 
-    /// Whether there is a state with this number.
+    /// Returns `true` if there is a state with this number.
     pub(super) fn has_state(&self, state: u32) -> bool {
         (state as usize) < self.num_states()
     }
 
-    /// Whether there is an arc with this number that takes a class.
+    /// Returns `true` if there is an arc with this number that takes a class.
     pub(super) fn has_arc(&mut self, graph: &LookAheadGraph, arc: u32) -> bool {
         arc < graph.first_arc() || self.arc(graph, arc).is_some_and(|found| found.label != FINAL)
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     pub(super) fn bytes(&self) -> usize {
         let of_pairs = self.potentials.capacity() + self.blanks.capacity() + self.first_arcs.capacity();
         (of_pairs + self.pair_of.capacity() + self.numbered.capacity()) * size_of::<u32>()

@@ -18,19 +18,19 @@ use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
 use crate::io::symbols::SymbolTable;
 use crate::support::ids::NONE;
 
-/// How an n-gram model is read.
+/// Options for reading an n-gram model.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct ArpaOptions {
-    /// The word that begins sentences, `<s>`.
+    /// Word that begins sentences, `<s>`.
     pub start: String,
-    /// The word that ends sentences, `</s>`.
+    /// Word that ends sentences, `</s>`.
     pub end: String,
-    /// The word that stands for those that the model does not have, `<unk>`.
+    /// Word that stands for words that the model does not have, `<unk>`.
     pub unknown: String,
-    /// What becomes of n-grams with words that are not in the table.
+    /// Treatment of n-grams with words that are not in the table.
     pub out_of_vocabulary: OutOfVocabulary,
     /// The largest size of the model while it is read.
     pub limits: Limits,
@@ -49,7 +49,7 @@ impl Default for ArpaOptions {
 }
 
 impl ArpaOptions {
-    /// With these limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -57,33 +57,33 @@ impl ArpaOptions {
     }
 }
 
-/// So many n-grams are read or written between two calls of `progress`.
+/// Number of n-grams that are read or written between two calls of `progress`.
 const PROGRESS: u64 = 1 << 16;
 
-/// The logarithm that ARPA files have for a probability of zero.
+/// Logarithm of a probability of zero in ARPA files.
 pub(super) const LOG_ZERO: f32 = -99.0;
 
-/// What the text is, in messages.
+/// Name of the text in messages.
 const WHAT: &str = "n-gram model";
 
 impl NgramModel {
     /// Reads an ARPA file, or one of the binary files that [`from_bytes`](Self::from_bytes) and
-    /// [`from_sphinx`](Self::from_sphinx) take, told by the first bytes. Words get labels from
-    /// `words`, but for those that begin and end sentences. O(n-grams), and no more memory than is
-    /// needed for the n-grams that there are, whatever the file promises. There may be fewer than
-    /// the header counts, as after some lines were filtered out
+    /// [`from_sphinx`](Self::from_sphinx) take, recognized by the first bytes. Words get labels
+    /// from `words`, except for the ones that begin and end sentences. O(n-grams), and no more
+    /// memory than the n-grams in the file need, whatever its header says. There may be fewer than
+    /// the header counts, for instance if lines were filtered out
     /// ([`num_missing`](Self::num_missing)). `progress` is called now and then.
     ///
-    /// An n-gram is skipped if the beginning of sentences is not its first word or the end not its
-    /// last one, since no sentence can have it, and if [`OutOfVocabulary`] says so. Where the words
-    /// before the last one of an n-gram are none themselves, they are added with the probability
-    /// that backing off gives.
+    /// An n-gram is skipped if the beginning of sentences is not its first word or the end is not
+    /// its last one, since no sentence can have it, and if [`OutOfVocabulary`] says so. If the
+    /// words before the last one of an n-gram are not an n-gram themselves, they are added with the
+    /// probability that backing off gives.
     ///
     /// # Errors
-    /// [`Error::Foreign`] for files of other tools, [`Error::Line`] with the line that cannot be
-    /// understood, [`Error::NgramCount`] if there are
-    /// more n-grams than the header counts, [`Error::Read`], [`Error::NgramLimit`] and
-    /// [`Error::TooLarge`]; for binary files [`Error::Binary`], and those of [`with_labels`](Self::with_labels).
+    /// [`Error::Foreign`] for files of other tools, [`Error::Line`] with the line that is invalid,
+    /// [`Error::NgramCount`] if there are more n-grams than the header counts, [`Error::Read`],
+    /// [`Error::NgramLimit`] and [`Error::TooLarge`]; for binary files [`Error::Binary`], and the
+    /// errors of [`with_labels`](Self::with_labels).
     pub fn read(
         reader: impl BufRead,
         words: &mut SymbolTable,
@@ -102,9 +102,9 @@ impl NgramModel {
         }
     }
 
-    /// The model of a file: an ARPA file or one of the binary files, as [`read`](Self::read) says,
-    /// with all its words, and labels of the model's own. Files that are compressed are read through a
-    /// decoder by [`from_reader`](Self::from_reader).
+    /// Opens the model of a file: an ARPA file or one of the binary files, as [`read`](Self::read)
+    /// says, with all its words, and labels of the model's own. Use
+    /// [`from_reader`](Self::from_reader) with a decoder for compressed files.
     ///
     /// ```no_run
     /// use fsa::graphs::NgramModel;
@@ -115,14 +115,14 @@ impl NgramModel {
     /// ```
     ///
     /// # Errors
-    /// [`Error::File`] with the file, and what is wrong with it: what [`read`](Self::read) says.
+    /// [`Error::File`] with the file, and an error of [`read`](Self::read).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Error::in_file(path.as_ref(), |file| {
             Self::from_reader(io::BufReader::new(file), &ArpaOptions::default(), &mut |_| {})
         })
     }
 
-    /// As [`read`](Self::read), with all its words, and labels of the model's own.
+    /// Reads a model as [`read`](Self::read), with all its words, and labels of the model's own.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -160,8 +160,8 @@ impl NgramModel {
         };
         let (mut levels, mut ngram, mut done, mut missing) = (Vec::new(), Vec::new(), 0, 0);
         for (order, &expected) in (1..).zip(&promised) {
-            // The section's name is at hand: reading the counts, or the section before, has stopped
-            // there.
+            // The current line is the section's name: reading the counts, or the section before,
+            // has stopped there.
             if section(lines.text()) != Some(order) {
                 return Err(
                     lines.error("the sections must follow each other as 1-grams, 2-grams and so on", lines.text())
@@ -226,8 +226,8 @@ impl NgramModel {
         Ok(Self { left_out, missing, ..model })
     }
 
-    /// Writes an ARPA file, with the n-grams of each order sorted by the bytes of their words. What
-    /// was read is written with the same numbers, in as few digits as tell them from others; a
+    /// Writes an ARPA file, with the n-grams of each order sorted by the bytes of their words.
+    /// Numbers that were read are written in as few digits as distinguish them from others; a
     /// probability of zero is -99, a weight for backing off of 1 is left out. O(n-grams).
     /// `progress` is called now and then.
     ///
@@ -243,7 +243,7 @@ impl NgramModel {
     /// ```
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write_arpa(&self, mut out: impl Write, progress: &mut dyn FnMut(Progress)) -> io::Result<()> {
         writeln!(out, "\\data\\")?;
         for order in 1..=self.order() {
@@ -274,7 +274,7 @@ impl NgramModel {
     }
 }
 
-/// What is read, told by its first bytes.
+/// Input, distinguished by its first bytes.
 enum Content<R> {
     Text(io::Chain<io::Cursor<Vec<u8>>, R>),
     Binary(Vec<u8>),
@@ -296,20 +296,20 @@ impl<R: BufRead> Content<R> {
     }
 }
 
-/// The words of a file that is read.
+/// Words of a file that is being read.
 struct Reading<'a> {
     options: &'a ArpaOptions,
     table: Option<&'a mut SymbolTable>,
     words: Vec<Shared<str>>,
     numbers: HashMap<Shared<str>, u32>,
     left_out: LeftOut,
-    /// The memory of words and of n-grams of lower orders.
+    /// Bytes of words and of n-grams of lower orders.
     bytes: usize,
 }
 
 impl Reading<'_> {
-    /// The score and the back-off weight of the line at hand; its words go to `ngram`, or none of
-    /// them if it is to be skipped.
+    /// Returns the score and the back-off weight of the current line; its words are written to
+    /// `ngram`, or none of them if it is to be skipped.
     fn parse<R: BufRead>(&mut self, lines: &Lines<R>, order: usize, ngram: &mut Vec<u32>) -> Result<(f32, f32), Error> {
         let log10 = |text: &str| {
             let is_written = |log: f32| log.is_finite() || !text.bytes().any(|byte| byte.is_ascii_digit());
@@ -350,7 +350,7 @@ impl Reading<'_> {
         Ok((score, backoff))
     }
 
-    /// Whether n-grams may have a word that has not come yet.
+    /// Returns `true` if n-grams may have a word that has not occurred yet.
     fn is_wanted<R: BufRead>(&self, lines: &Lines<R>, word: &str) -> Result<bool, Error> {
         let label = match &self.table {
             Some(table) => table.find(word),
@@ -366,7 +366,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The number of a word, which is the next one if it has not come yet.
+    /// Returns the number of a word, which is the next one if it has not occurred yet.
     fn number(&mut self, word: &str) -> Result<u32, Error> {
         if let Some(&number) = self.numbers.get(word) {
             return Ok(number);
@@ -403,7 +403,7 @@ impl Reading<'_> {
     }
 }
 
-/// The counts of `\data\`, up to the first section's name, which stays at hand.
+/// Reads the counts of `\data\`, up to the first section's name, which stays the current line.
 fn read_counts<R: BufRead>(lines: &mut Lines<R>) -> Result<Vec<u64>, Error> {
     loop {
         if !lines.advance()? {
@@ -438,7 +438,7 @@ fn read_counts<R: BufRead>(lines: &mut Lines<R>) -> Result<Vec<u64>, Error> {
     }
 }
 
-/// The N of `\N-grams:`.
+/// Returns the N of `\N-grams:`.
 fn section(text: &str) -> Option<usize> {
     text.strip_prefix('\\')?.strip_suffix("-grams:")?.parse().ok()
 }

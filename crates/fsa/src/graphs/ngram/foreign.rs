@@ -1,8 +1,9 @@
-//! Files of other tools that hold language models and are not read, told by their first bytes.
+//! Files of other tools that hold language models and are not read, recognized by their first
+//! bytes.
 
 use crate::error::Error;
 
-/// A format by the bytes at a place, its name, and what to do.
+/// A format with the bytes at an offset, its name, and advice.
 struct Foreign {
     at: usize,
     magic: &'static [u8],
@@ -60,7 +61,7 @@ const ALL: &[Foreign] = &[
     Foreign::new(&[0x28, 0xb5, 0x2f, 0xfd], "compressed with zstd", DECOMPRESS),
 ];
 
-/// So many bytes are enough to tell a format.
+/// Number of bytes that are enough to recognize a format.
 pub(super) const LONGEST: usize = 33;
 
 /// Refuses the formats of other tools.

@@ -10,14 +10,14 @@ use crate::support::adjacency::Adjacency;
 use crate::support::ids::narrow;
 
 impl NgramModel {
-    /// As an acceptor of sentences: a state for each beginning of n-grams, in which the words lead
-    /// on that may follow, and an arc with `label` ([`EPSILON`], or a symbol of its own) backs off
-    /// to the words but for the first one. State 0 is the beginning of a sentence. Arcs are sorted.
-    /// O(n-grams).
+    /// Returns the model as an acceptor of sentences: a state for each beginning of n-grams, which
+    /// the words that may follow leave, and an arc with `label` ([`EPSILON`], or a symbol of its
+    /// own) that backs off by dropping the first word. State 0 is the beginning of a sentence. Arcs
+    /// are sorted. O(n-grams).
     ///
-    /// Arcs for backing off can be taken also where they need not: the best path of a sentence then
-    /// has a score above that of [`score`](Self::score), if its words are likelier so. With a
-    /// symbol that each such arc must take, both are told apart.
+    /// Arcs for backing off can also be taken if they need not: the best path of a sentence then
+    /// has a score above [`score`](Self::score), if its words are likelier so. A symbol that each
+    /// such arc must take distinguishes both.
     ///
     /// States that can only be left by backing off are left out; their weights go to the arcs that
     /// would have entered them.
@@ -29,7 +29,7 @@ impl NgramModel {
     #[doc(alias = "kaldilm")]
     pub fn to_fsa(&self, label: i32) -> Result<Fsa, Error> {
         let (view, start) = (self.view(), self.start_node());
-        // The root is always there, the start as the first.
+        // The root is always a state; the start is the first one.
         let is_state = |node: u32| node == ROOT || node == start || extended(view, node);
         let num_nodes = self.layout.num_nodes();
         let mut states = vec![0; num_nodes as usize];
@@ -41,8 +41,8 @@ impl NgramModel {
             }
         }
         let last = Error::fit(Quantity::States, num_states)?;
-        // The state of as many of the words as matter for what follows, and what it costs to forget
-        // the others.
+        // The state of as many of the words as matter for the following words, and the cost of
+        // forgetting the others.
         let resolve = |mut node: u32, mut log10: f64| {
             while !is_state(node) {
                 log10 += f64::from(view.inner(node).0);
@@ -63,7 +63,7 @@ impl NgramModel {
                     if it == label {
                         return Err(Error::Symbol { position: node as usize, symbol: it, least: 1 });
                     }
-                    // What no sentence can have.
+                    // No sentence can have the others.
                     if log10 > f32::NEG_INFINITY || context != ROOT {
                         let (dest, score) = resolve(node, log10.into());
                         arcs.push(Arc::new(from, dest, it, score));
@@ -84,27 +84,27 @@ impl NgramModel {
     }
 }
 
-/// What a grammar takes where no word stands, as Kaldi's `arpa2fst` has it.
+/// Labels of a grammar that are not words, as in Kaldi's `arpa2fst`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GrammarLabels {
     /// With `--disambig-symbol`: arcs that back off take this label and output nothing; sentences
     /// are their words.
     Disambiguated {
-        /// The number of `#0`.
+        /// Number of `#0`.
         backoff: i32,
     },
-    /// Without: arcs that back off are epsilons; sentences are their words between two that say
-    /// where they begin and end.
+    /// Without: arcs that back off are epsilons; sentences are their words between the symbols of
+    /// their beginning and end.
     Plain {
-        /// The number of `<s>`.
+        /// Number of `<s>`.
         start: i32,
-        /// The number of `</s>`.
+        /// Number of `</s>`.
         end: i32,
     },
 }
 
 impl NgramModel {
-    /// The grammar that Kaldi's `arpa2fst` makes; otherwise as [`to_fsa`](Self::to_fsa).
+    /// Returns the grammar that Kaldi's `arpa2fst` makes; otherwise as [`to_fsa`](Self::to_fsa).
     /// O(n-grams).
     ///
     /// # Errors
@@ -124,8 +124,8 @@ impl NgramModel {
                 self.check_label(start)?;
                 self.check_label(end)?;
                 let fsa = self.to_fsa(EPSILON)?;
-                // State 0 takes the beginning, all others stand one behind; the last but one takes
-                // nothing any more.
+                // State 0 takes the beginning, all others are shifted by one; the last but one
+                // takes nothing.
                 let before_last = Error::fit(Quantity::States, fsa.num_states())?;
                 let mut arcs = Vec::with_capacity(fsa.num_arcs() + 2);
                 arcs.push(Arc::new(0, 1, start, 0.0));
@@ -148,7 +148,7 @@ impl NgramModel {
     }
 }
 
-/// By the states that they leave, then as arcs of a state are sorted.
+/// Sorts arcs by the states that they leave, then by [`Arc::sort_key`].
 fn sort(arcs: &mut Vec<Arc>, num_states: usize) {
     let by_source = Adjacency::new(num_states, arcs.iter().map(|arc| arc.states().0));
     let mut sorted: Vec<_> = by_source.order().iter().map(|&arc| arcs[arc as usize]).collect();
@@ -156,12 +156,12 @@ fn sort(arcs: &mut Vec<Arc>, num_states: usize) {
     *arcs = sorted;
 }
 
-/// Whether there are n-grams of the words of a node and one more.
+/// Returns `true` if there are n-grams of the words of a node and one more.
 fn extended(view: View<'_>, node: u32) -> bool {
     !view.inner(node).1.is_empty()
 }
 
-/// The natural logarithm, as arcs have it.
+/// Returns the natural logarithm, as arcs have it.
 fn natural(log10: f64) -> f32 {
     narrow(log10 * std::f64::consts::LN_10)
 }

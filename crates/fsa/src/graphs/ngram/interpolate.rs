@@ -11,15 +11,15 @@ use crate::core::limits::Limits;
 use crate::error::{Error, Quantity};
 use crate::support::ids::{NONE, narrow, number};
 
-/// Weights that differ from 1 by no more sum to 1.
+/// Weights whose sum differs from 1 by no more sum to 1.
 const WEIGHT_TOLERANCE: f64 = 1e-6;
 
 impl NgramModel {
-    /// One model of several (linear interpolation): it has the n-grams of all, each with the sum of
-    /// the probabilities that the models give it, backing off where they must, times their weights;
-    /// then weights for backing off are computed as [`normalize`](Self::normalize) does for
-    /// histories. A word that a model does not have has the probability 0 there. SRILM's `ngram
-    /// -mix-lm` makes the same. Labels are the model's own. O(n-grams x models).
+    /// Returns a mixture of models (linear interpolation). It has the n-grams of all, each with the
+    /// sum of the probabilities that the models give it, backing off if necessary, times their
+    /// weights; then weights for backing off are computed as [`normalize`](Self::normalize) does
+    /// for histories. A word that a model does not have has the probability 0 there. SRILM's
+    /// `ngram -mix-lm` makes the same. Labels are the model's own. O(n-grams x models).
     ///
     /// ```
     /// use fsa::graphs::{ArpaOptions, NgramModel};
@@ -86,9 +86,9 @@ impl NgramModel {
 struct Mixed<'a> {
     model: &'a NgramModel,
     weight: f64,
-    /// For each of its words that of the mixture.
+    /// For each of its words, the word of the mixture.
     of_mixture: Vec<u32>,
-    /// For each word of the mixture its own, or [`NONE`].
+    /// For each word of the mixture, its own word, or [`NONE`].
     own: Vec<u32>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Mixed<'a> {
         Self { model, weight, of_mixture, own }
     }
 
-    /// The node of as many of the words of a history as the model has one for.
+    /// Returns the node of as many of the words of a history as the model has one for.
     fn node(&self, context: &[u32]) -> u32 {
         let view = self.model.view();
         let step = |node: u32, &word: &u32| match self.own[word as usize] {
@@ -115,7 +115,7 @@ impl<'a> Mixed<'a> {
         context.iter().fold(ROOT, step)
     }
 
-    /// Its share of the probability of a word.
+    /// Returns its share of the probability of a word.
     fn share(&self, node: u32, word: u32) -> f64 {
         match self.own[word as usize] {
             NONE => 0.0,
@@ -124,7 +124,7 @@ impl<'a> Mixed<'a> {
     }
 }
 
-/// Each n-gram once, with its probability in the mixture.
+/// Returns each n-gram once, with its probability in the mixture.
 fn mix(sorted: &Level, models: &[Mixed<'_>]) -> Level {
     let order = sorted.ngrams().next().map_or(1, <[u32]>::len);
     let mut level = Level::new(order);

@@ -1,4 +1,4 @@
-//! The numbers by which callers know the words of a model.
+//! Labels by which callers know the words of a model.
 
 use crate::error::{Error, Quantity};
 use crate::support::ids::{id, number};
@@ -7,13 +7,13 @@ use crate::support::pair_interner::PairInterner;
 /// Labels of words.
 #[derive(Debug)]
 pub(super) enum Labels {
-    /// A word's number and 1 more, for so many words.
+    /// The label is a word's number plus 1, for so many words.
     Own(u32),
-    /// Those of a table.
+    /// Labels of a table.
     Table {
         labels: Vec<Option<i32>>,
-        /// The pair of a label and 0 has the number of its word; a word without label has that of
-        /// its own number and 1.
+        /// The pair of a label and 0 has the number of its word; a word without a label has the
+        /// pair of its own number and 1.
         words: PairInterner,
     },
 }
@@ -24,7 +24,7 @@ impl Labels {
         Ok(Self::Own(num_words))
     }
 
-    /// The labels of all words; no two words have the same.
+    /// Creates labels from the labels of all words; no two words have the same.
     ///
     /// # Errors
     /// [`Error::Symbol`] for a label that is below 1.

@@ -19,11 +19,12 @@
 //!     entries        [N] x (score f32, suffix)
 //! ```
 //!
-//! A node is an n-gram; node 0 is that of no words. They are numbered by order, and within an order
-//! by their words: so the children of a node, its n-grams with one word more, are consecutive and
-//! sorted, and the children of node `i` end where those of `i + 1` begin. M nodes are not of the
-//! highest order; N are all. The suffix of a node is that of as many of its last words as make a
-//! difference to what follows: it has children or a back-off weight, or no words.
+//! A node is an n-gram; node 0 is the n-gram of no words. They are numbered by order, and within an
+//! order by their words: so the children of a node, its n-grams with one word more, are consecutive
+//! and sorted, and the children of node `i` end where the children of `i + 1` begin. M nodes are
+//! not of the highest order; N are all. The suffix of a node is the node of as many of its last
+//! words as make a difference to the following words: it has children or a back-off weight, or no
+//! words.
 
 use std::ops::Range;
 
@@ -32,53 +33,53 @@ use crate::error::{Error, Quantity};
 use crate::io::cursor::is_blank;
 use crate::support::ids::NONE;
 
-/// The first bytes of a file.
+/// First bytes of a file.
 pub(super) const MAGIC: &[u8; 8] = b"KALDNGRM";
 const VERSION: u32 = 1;
-/// Bytes before the numbers of n-grams.
+/// Number of bytes before the numbers of n-grams.
 const HEADER: usize = 40;
-/// A higher order is no n-gram model.
+/// Highest order of an n-gram model.
 pub(super) const MAX_ORDER: usize = 100;
 
-/// The node of no words.
+/// Node of no words.
 pub(super) const ROOT: u32 = 0;
 
-/// The words with a meaning of their own, by their numbers.
+/// Words with a special meaning, by their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SpecialWords {
     /// The beginning of a sentence.
     pub(super) start: u32,
     /// The end of a sentence.
     pub(super) end: u32,
-    /// What stands for words that the model does not have.
+    /// Word that stands for words that the model does not have.
     pub(super) unknown: u32,
 }
 
 impl SpecialWords {
-    /// With other numbers for those that there are.
+    /// Returns the words with other numbers.
     pub(super) fn map(self, renumber: impl Fn(u32) -> u32) -> Self {
         let map = |word| if word == NONE { NONE } else { renumber(word) };
         Self { start: map(self.start), end: map(self.end), unknown: map(self.unknown) }
     }
 }
 
-/// The largest logarithm, of either sign, that there may be in a model, but for that of zero: a sum
+/// The largest absolute value of a logarithm in a model, except for the logarithm of zero: a sum
 /// over the words of an n-gram, as a natural logarithm, is then within single precision.
 const LARGEST: f32 = f32::MAX / 256.0;
 
-/// Whether a number can be a logarithm of a probability, or a weight for backing off.
+/// Returns `true` if a number can be a logarithm of a probability, or a weight for backing off.
 pub(super) fn is_log10(number: f32) -> bool {
     number.abs() <= LARGEST || number == f32::NEG_INFINITY
 }
 
-/// Whether a number is one, and so are sums of as many as an n-gram has words.
+/// Returns `true` if a number is one, and sums of as many as an n-gram has words are too.
 pub(super) fn is_summable_log10(number: f32) -> bool {
     const MOST_WORDS: f32 = 128.0;
     const { assert!(MAX_ORDER < 128) };
     is_log10(number) && is_log10(number * MOST_WORDS)
 }
 
-/// A model, or what it is made of, is within the limit.
+/// Checks that a model, or its input, is within the limit.
 ///
 /// # Errors
 /// [`Error::NgramLimit`].
@@ -87,10 +88,10 @@ pub(super) fn check_limit(limits: Limits, needed: usize, ngrams: usize) -> Resul
     if needed > limit { Err(Error::NgramLimit { limit, needed, ngrams }) } else { Ok(()) }
 }
 
-/// Where the sections of a model are.
+/// Offsets of the sections of a model.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
-    /// The first node of each order, from 0 on, and the number of nodes.
+    /// First node of each order, from 0 on, and the number of nodes.
     starts: Vec<u32>,
     pub(super) special: SpecialWords,
     word_starts: Range<usize>,
@@ -101,7 +102,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// That of a model with so many n-grams of each order, which fits into memory.
+    /// Returns the layout of a model with so many n-grams of each order, which fits into memory.
     pub(super) fn new(counts: &[u32], word_bytes: usize, special: SpecialWords) -> Result<Self, Error> {
         let mut starts = vec![0, 1];
         for &count in counts {
@@ -135,12 +136,12 @@ impl Layout {
         self.starts.len() - 2
     }
 
-    /// The nodes of an order.
+    /// Returns the nodes of an order.
     pub(super) fn nodes(&self, order: usize) -> Range<u32> {
         self.starts[order]..self.starts[order + 1]
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub(super) fn num_nodes(&self) -> u32 {
         self.starts[self.starts.len() - 1]
     }
@@ -153,7 +154,7 @@ impl Layout {
         self.entries.end
     }
 
-    /// The sections within the bytes of the model.
+    /// Returns the sections within the bytes of the model.
     #[inline]
     pub(super) fn view<'a>(&self, bytes: &'a [u8]) -> View<'a> {
         View {
@@ -163,14 +164,14 @@ impl Layout {
         }
     }
 
-    /// A word; it is known to be one.
+    /// Returns a word; the number must be valid.
     pub(super) fn word<'a>(&self, bytes: &'a [u8], word: u32) -> &'a str {
         let at = |word: u32| number_at(bytes, self.word_starts.start + 4 * word as usize) as usize;
         let range = at(word)..at(word + 1);
         std::str::from_utf8(&bytes[self.word_bytes.clone()][range]).unwrap_or_default()
     }
 
-    /// The number of a word.
+    /// Returns the number of a word.
     pub(super) fn find_word(&self, bytes: &[u8], text: &str) -> Option<u32> {
         let (mut low, mut high) = (0, self.num_words());
         while low < high {
@@ -194,7 +195,7 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// The back-off weight of a node, and its children.
+    /// Returns the back-off weight of a node, and its children.
     #[inline]
     pub(super) fn inner(&self, node: u32) -> (f32, Range<u32>) {
         let node = node as usize;
@@ -207,19 +208,19 @@ impl View<'_> {
         }
     }
 
-    /// The score and the suffix of a node.
+    /// Returns the score and the suffix of a node.
     #[inline]
     pub(super) fn entry(&self, node: u32) -> (f32, u32) {
         pair(&self.entries[node as usize])
     }
 
-    /// The last word of a node.
+    /// Returns the last word of a node.
     #[inline]
     pub(super) fn last_word(&self, node: u32) -> u32 {
         u32::from_le_bytes(self.last_words[node as usize])
     }
 
-    /// The child of this word among those of a node, which the caller has from
+    /// Returns the child of this word among the children of a node, which the caller has from
     /// [`inner`](Self::inner).
     #[inline]
     pub(super) fn find(&self, children: Range<u32>, word: u32) -> Option<u32> {
@@ -231,14 +232,14 @@ impl View<'_> {
         (u32::from_le_bytes(found) == word).then_some(children.start + at as u32)
     }
 
-    /// Whether what follows can depend on all the words of a node.
+    /// Returns `true` if the following words can depend on all the words of a node.
     #[inline]
     pub(super) fn is_state(&self, node: u32) -> bool {
         let (backoff, children) = self.inner(node);
         node == ROOT || backoff != 0.0 || !children.is_empty()
     }
 
-    /// The state after a word, and the logarithm of its probability.
+    /// Returns the state after a word, and the logarithm of its probability.
     #[inline]
     pub(super) fn step(&self, mut node: u32, word: u32) -> (u32, f64) {
         let mut total = 0.0;
@@ -262,19 +263,19 @@ fn pair(bytes: &[u8; 8]) -> (f32, u32) {
     (f32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))
 }
 
-/// The number at a place, 0 beyond the end.
+/// Returns the number at an offset, 0 beyond the end.
 pub(super) fn number_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
-/// The sections of a model that is built.
+/// Sections of a model that is being built.
 pub(super) struct Sections<'a> {
     pub(super) words: &'a [std::sync::Arc<str>],
     pub(super) counts: &'a [u32],
     pub(super) special: SpecialWords,
-    /// Of the nodes below the highest order.
+    /// Back-off weights of the nodes below the highest order.
     pub(super) backoffs: &'a [f32],
-    /// Of the nodes below the highest order, and the number of nodes.
+    /// First children of the nodes below the highest order, and the number of nodes.
     pub(super) first_children: &'a [u32],
     pub(super) last_words: &'a [u32],
     pub(super) scores: &'a [f32],
@@ -282,7 +283,7 @@ pub(super) struct Sections<'a> {
 }
 
 impl Sections<'_> {
-    /// The bytes of the model, beside which others are in memory.
+    /// Returns the bytes of the model; `others` more bytes are in memory.
     pub(super) fn write(&self, others: usize, limits: Limits) -> Result<(Layout, Vec<u8>), Error> {
         let word_bytes = self.words.iter().map(|word| word.len()).sum();
         let layout = Layout::new(self.counts, word_bytes, self.special)?;
@@ -326,13 +327,13 @@ fn align(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(8), 0);
 }
 
-/// The sum over all bytes but its own.
+/// Returns the checksum over all bytes except its own.
 fn checksum(bytes: &[u8]) -> u64 {
     sum(&bytes[..HEADER - 8]).wrapping_add(sum(&bytes[HEADER..]))
 }
 
-/// A sum that changes with any eight bytes: four lanes of multiplication and rotation, and their
-/// mix.
+/// Returns a sum that changes with any eight bytes: four lanes of multiplication and rotation, and
+/// their mix.
 fn sum(bytes: &[u8]) -> u64 {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut lanes = [1_u64, 2, 3, 4].map(|lane| lane.wrapping_mul(ODD));
@@ -348,11 +349,10 @@ fn sum(bytes: &[u8]) -> u64 {
 }
 
 impl Layout {
-    /// Checks the bytes of a file, all of them: what this returns is safe to look things up in.
-    /// O(bytes).
+    /// Checks all bytes of a file: look-ups in the result are safe. O(bytes).
     ///
     /// # Errors
-    /// [`Error::Binary`], with the place of the first error.
+    /// [`Error::Binary`], with the offset of the first error.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Error> {
         let wrong = |offset: usize, what: &'static str| Err(Error::Binary { offset, what });
         if bytes.len() < HEADER {
@@ -388,7 +388,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Words are sorted, each one once.
+    /// Checks that words are sorted, each one once.
     fn check_words(&self, bytes: &[u8]) -> Result<(), Error> {
         let error = |offset: usize, what: &'static str| Error::Binary { offset, what };
         let starts = bytes[self.word_starts.clone()].as_chunks::<4>().0;
@@ -417,7 +417,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Children are as they must be for look-ups to end, and for their results to be nodes.
+    /// Checks that look-ups end, and that their results are nodes.
     fn check_nodes(&self, bytes: &[u8]) -> Result<(), Error> {
         let view = self.view(bytes);
         let num_words = self.num_words();
@@ -430,7 +430,7 @@ impl Layout {
                 if !is_log10(score) {
                     return Err(entry_error(node, "a score that is no logarithm of a probability"));
                 }
-                // Suffixes are of a lower order, so that backing off comes to its end.
+                // Suffixes are of a lower order, so that backing off ends.
                 if suffix >= self.nodes(order.max(1)).start || !view.is_state(suffix) {
                     return Err(entry_error(node, "a suffix of no lower order, or one that is no state"));
                 }
@@ -471,8 +471,8 @@ mod tests {
     const ARPA: &str = "\\data\\\nngram 1=5\nngram 2=3\nngram 3=2\n\\1-grams:\n-99 <s> -0.5\n-1 </s>\n-0.5 a -0.25\n-0.7 b 0.1\n-2 <unk>\n\
         \\2-grams:\n-0.1 <s> a -0.2\n-0.2 a b -0.1\n-0.4 b b\n\\3-grams:\n-0.05 <s> a b\n-0.3 a b b\n\\end\\\n";
 
-    /// Damage that a checksum does not tell, as somebody may have made a new one: what is read then
-    /// has look-ups that end, and stay within the bytes.
+    /// Damage that a checksum does not reveal, as somebody may have made a new one: look-ups in the
+    /// model that is read end, and stay within the bytes.
     #[test]
     fn a_valid_checksum_does_not_make_a_valid_model() {
         let model = NgramModel::from_reader(ARPA.as_bytes(), &ArpaOptions::default(), &mut |_| {}).unwrap();

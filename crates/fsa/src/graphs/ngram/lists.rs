@@ -9,11 +9,11 @@ use crate::error::{Error, Quantity};
 use crate::support::adjacency::Adjacency;
 use crate::support::ids::{NONE, number};
 
-/// A score that is still to be computed: the n-gram is there for the sake of longer ones.
+/// Score that is still to be computed: the n-gram is there because longer ones need it.
 pub(super) const BACKED_OFF: f32 = f32::NAN;
 
-/// The memory of so many n-grams in a list: their words, scores and weights for backing off, in
-/// vectors that have grown to twice that at most, or are sorted.
+/// Returns the bytes of so many n-grams in a list: their words, scores and weights for backing off,
+/// in vectors that have grown to twice that at most, or are sorted.
 pub(super) fn bytes_of_ngrams(order: usize, count: usize) -> usize {
     (2 * (size_of::<u32>() * order + 2 * size_of::<f32>())).saturating_mul(count)
 }
@@ -37,7 +37,7 @@ impl Level {
         self.scores.len()
     }
 
-    /// The memory that it takes at most.
+    /// Returns an upper bound of its bytes.
     pub(super) fn bytes(&self) -> usize {
         bytes_of_ngrams(self.order, self.len())
     }
@@ -57,13 +57,13 @@ impl Level {
         self.words.chunks_exact(self.order)
     }
 
-    /// Sorts by words, of which there are `num_words`. Returns where each n-gram was, if any has
-    /// moved. O(order x (n-grams + words)).
+    /// Sorts by words, of which there are `num_words`. Returns the old index of each n-gram, if any
+    /// has moved. O(order x (n-grams + words)).
     pub(super) fn sort(&mut self, num_words: usize) -> Option<Vec<u32>> {
         if self.ngrams().is_sorted() {
             return None;
         }
-        // By the last word first: a stable sort by the first word comes last.
+        // Sorts by the last word first: a stable sort by the first word comes last.
         let mut order: Vec<u32> = (0..number(self.len())).collect();
         for position in (0..self.order).rev() {
             let key = |&at: &u32| self.words[self.order * at as usize + position] as usize;
@@ -76,14 +76,14 @@ impl Level {
         Some(order)
     }
 
-    /// The first n-gram, if it is sorted, that is the same as the one before it.
+    /// Returns the first n-gram that is the same as the one before it; the list must be sorted.
     pub(super) fn repeated(&self) -> Option<usize> {
         let same = |at: &usize| self.ngram(*at) == self.ngram(at - 1);
         (1..self.len()).find(same)
     }
 }
 
-/// The n-grams of a model, and the words that their numbers stand for.
+/// The n-grams of a model, and the words of their numbers.
 #[derive(Debug, Clone)]
 pub(super) struct NgramLists {
     pub(super) words: Vec<Shared<str>>,
@@ -112,10 +112,10 @@ impl NgramLists {
         }
     }
 
-    /// The nodes of the model. Each n-gram is there once at most. Where the words before the last
-    /// one of an n-gram are none themselves, they are added with the score that backing off gives;
-    /// a word that is no n-gram of order 1 is added with -inf. O(n-grams x order), besides look-ups
-    /// of suffixes.
+    /// Returns the nodes of the model. Each n-gram occurs once at most. If the words before the
+    /// last one of an n-gram are not an n-gram themselves, they are added with the score that
+    /// backing off gives; a word that is not an n-gram of order 1 is added with -inf.
+    /// O(n-grams x order), besides look-ups of suffixes.
     ///
     /// # Errors
     /// [`Error::NgramLimit`] and [`Error::TooLarge`].
@@ -166,7 +166,7 @@ impl NgramLists {
         Ok(tree)
     }
 
-    /// The memory that they take.
+    /// Returns the number of bytes.
     fn bytes(&self) -> usize {
         bytes_of_words(&self.words) + self.levels.iter().map(Level::bytes).sum::<usize>()
     }
@@ -209,7 +209,7 @@ impl NgramLists {
 }
 
 impl Level {
-    /// Takes in other n-grams, and sorts.
+    /// Appends other n-grams, and sorts.
     fn append(&mut self, mut other: Self, num_words: usize) {
         if other.len() > 0 {
             self.words.append(&mut other.words);

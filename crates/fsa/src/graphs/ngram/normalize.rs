@@ -1,4 +1,4 @@
-//! Histories whose probabilities sum to 1.
+//! Normalization of histories, whose probabilities then sum to 1.
 
 use super::NgramModel;
 use super::layout::ROOT;
@@ -7,22 +7,22 @@ use crate::core::limits::Limits;
 use crate::error::Error;
 use crate::support::ids::{NONE, narrow};
 
-/// What is left of 1, or of the lower order, below this is nothing: the rounding of sums of
+/// A rest of 1, or of the lower order, below this counts as 0: it is the rounding of sums of
 /// probabilities whose logarithms are of single precision. SRILM has the same.
 const NOTHING: f64 = 3e-6;
 
 impl NgramModel {
-    /// The same n-grams with weights for backing off such that the probabilities of all words sum
-    /// to 1 after every history, as SRILM's `ngram -renorm` computes them:
+    /// Returns the same n-grams with weights for backing off such that the probabilities of all
+    /// words sum to 1 after every history, as SRILM's `ngram -renorm` computes them:
     ///
     /// ```text
     /// weight(h) = (1 - sum of p(w | h)) / (1 - sum of p(w | h without its first word)),   w: the words seen after h
     /// ```
     ///
-    /// Words without history come first: what their probabilities lack goes to the unknown word;
-    /// without one, or if they sum to more than 1, they are divided by their sum. If the words seen
-    /// after a history sum to 1 or more, all that it gives is divided by its sum. Labels are the
-    /// model's own. O(n-grams).
+    /// Words without history come first: if their probabilities sum to less than 1, the rest goes
+    /// to the unknown word; without one, or if they sum to more than 1, they are divided by their
+    /// sum. If the words seen after a history sum to 1 or more, all its probabilities are divided
+    /// by their sum. Labels are the model's own. O(n-grams).
     ///
     /// # Errors
     /// [`Error::NgramLimit`] and [`Error::TooLarge`].
@@ -55,10 +55,10 @@ impl Tree {
         }
     }
 
-    /// Sets the weights for backing off such that each history sums to 1, as words without history
-    /// are taken to.
+    /// Sets the weights for backing off such that each history sums to 1, assuming that words
+    /// without history do.
     pub(super) fn compute_backoffs(&mut self) {
-        // What each history sums to, with numbers that are rounded.
+        // The sum of each history, with rounded numbers.
         let mut totals = vec![1.0; self.num_inner()];
         let is_event = |&node: &usize| self.is_event(self.last_words[node]);
         let unigrams = self.children(ROOT as usize).filter(is_event);

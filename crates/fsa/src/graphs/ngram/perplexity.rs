@@ -1,12 +1,11 @@
-//! How well a model predicts a text.
+//! Perplexity of a model on a text.
 
 use std::fmt;
 
 use crate::graphs::ngram::arpa::LOG_ZERO;
 use crate::graphs::ngram::{NgramModel, NgramState};
 
-/// What a model says of a text: counts and sums over its sentences, as SRILM's `ngram -ppl` counts
-/// them.
+/// Statistics of a model on a text: counts and sums over its sentences, as in SRILM's `ngram -ppl`.
 ///
 /// ```
 /// use fsa::graphs::{ArpaOptions, NgramModel, Perplexity};
@@ -24,19 +23,19 @@ use crate::graphs::ngram::{NgramModel, NgramState};
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Perplexity {
-    /// How many sentences there are.
+    /// Number of sentences.
     pub sentences: u64,
-    /// How many words, ends of sentences not counted.
+    /// Number of words, without ends of sentences.
     pub words: u64,
-    /// How many of the words the model does not have (OOVs); that which stands for such is one.
+    /// Number of the words that the model does not have (OOVs), including the word that stands for
+    /// them.
     pub unknown: u64,
-    /// How many of the known words, and ends, have the probability 0.
+    /// Number of known words, and ends, with the probability 0.
     pub zero: u64,
     /// The base 10 logarithm of the probability of the words that are neither unknown nor of
     /// probability 0, and of the ends of sentences.
     pub log10: f64,
-    /// What the unknown words add to it, as the word that the model has for them; 0 where it has
-    /// none.
+    /// Sum for the unknown words, which count as the model's unknown word; 0 if it has none.
     pub log10_unknown: f64,
 }
 
@@ -54,7 +53,7 @@ impl Perplexity {
         self.add_known(Some(model.end(state) / std::f64::consts::LN_10));
     }
 
-    /// Counts a word that is unknown, and returns the score of one that is not.
+    /// Counts a word if it is unknown, and returns the score if it is known.
     fn add_word(&mut self, model: &NgramModel, state: NgramState, word: &str) -> (NgramState, Option<f64>) {
         let unknown = model.unknown();
         let label = model.find(word).filter(|&label| unknown != Some(label));
@@ -72,14 +71,14 @@ impl Perplexity {
 
     fn add_known(&mut self, log10: Option<f64>) {
         match log10 {
-            // What is added for backing off does not make a probability of it.
+            // Weights for backing off do not turn zero into a probability.
             Some(log10) if log10 > f64::from(LOG_ZERO) => self.log10 += log10,
             Some(_) => self.zero += 1,
             None => {}
         }
     }
 
-    /// Adds what another one has counted.
+    /// Adds the counts and sums of another one.
     pub fn merge(&mut self, other: &Self) {
         self.sentences += other.sentences;
         self.words += other.words;
@@ -89,19 +88,20 @@ impl Perplexity {
         self.log10_unknown += other.log10_unknown;
     }
 
-    /// Per known word and end of a sentence: SRILM's `ppl`. Not finite where there are none.
+    /// Returns the perplexity per known word and end of a sentence: SRILM's `ppl`. Not finite if
+    /// there are none.
     pub fn perplexity(&self) -> f64 {
         self.per(self.log10, (self.words + self.sentences).saturating_sub(self.unknown + self.zero))
     }
 
-    /// Per known word, ends of sentences not counted: SRILM's `ppl1`. Not finite where there are
-    /// none.
+    /// Returns the perplexity per known word, without ends of sentences: SRILM's `ppl1`. Not finite
+    /// if there are none.
     pub fn perplexity_of_words(&self) -> f64 {
         self.per(self.log10, self.words.saturating_sub(self.unknown + self.zero))
     }
 
-    /// As [`perplexity`](Self::perplexity), with the unknown words as the word that the model has
-    /// for them.
+    /// Returns [`perplexity`](Self::perplexity) with the unknown words, which count as the model's
+    /// unknown word.
     pub fn perplexity_with_unknown(&self) -> f64 {
         self.per(self.log10 + self.log10_unknown, (self.words + self.sentences).saturating_sub(self.zero))
     }
@@ -112,8 +112,8 @@ impl Perplexity {
     }
 }
 
-/// As SRILM prints it, but for the name of the file: `undefined` where there is nothing to divide
-/// by.
+/// Formats the statistics as SRILM does, except for the name of the file: `undefined` if there is
+/// nothing to divide by.
 impl fmt::Display for Perplexity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sentences, words, unknown, zero, log10, .. } = self;

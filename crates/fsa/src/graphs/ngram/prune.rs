@@ -1,4 +1,4 @@
-//! N-grams that change little are left out.
+//! Pruning of n-grams that change little.
 
 use std::convert::Infallible;
 
@@ -11,11 +11,12 @@ use crate::core::limits::Limits;
 use crate::error::{Error, Quantity};
 
 impl NgramModel {
-    /// Without the n-grams whose absence raises the perplexity of the model, measured on its own
+    /// Removes n-grams whose absence raises the perplexity of the model, measured on its own
     /// distribution, by less than a share of `threshold` (Stolcke 1998, *Entropy-based pruning of
-    /// backoff language models*): SRILM's `ngram -prune`. The longest n-grams come first; those of
-    /// which longer ones are left stay. Then the weights for backing off are computed again, as
-    /// [`normalize`](Self::normalize) does for histories. Labels are the model's own. O(n-grams).
+    /// backoff language models*), as SRILM's `ngram -prune`. The longest n-grams come first;
+    /// n-grams of which longer ones are left stay. Then the weights for backing off are computed
+    /// again, as [`normalize`](Self::normalize) does for histories. Labels are the model's own.
+    /// O(n-grams).
     ///
     /// # Errors
     /// [`Error::Probability`] for a threshold that is not above 0 and below 1,
@@ -39,7 +40,7 @@ impl NgramModel {
                 }
                 Ok::<_, Infallible>(())
             });
-            // An order without n-grams is none.
+            // An order without n-grams does not count.
             if level.len() == 0 && order > 1 {
                 break;
             }
@@ -53,7 +54,7 @@ impl NgramModel {
 }
 
 impl Tree {
-    /// For each node whether its n-gram is kept.
+    /// Returns for each node whether its n-gram is kept.
     fn prune(&self, threshold: f64) -> Vec<bool> {
         let mut is_kept = vec![true; self.scores.len()];
         let log10_of = |node: usize| f64::from(self.scores[node]);
@@ -74,7 +75,7 @@ impl Tree {
                 let change = exp10(score) * (backed_off + new_backoff - score)
                     + left * (new_backoff - f64::from(self.backoffs[context]));
                 let entropy = -exp10(contexts[context]) * change;
-                // What is not a number is kept.
+                // If this is not a number, the n-gram is kept.
                 let growth = exp10(entropy) - 1.0;
                 is_kept[child] = growth.is_nan() || growth >= threshold;
             }
@@ -82,8 +83,8 @@ impl Tree {
         is_kept
     }
 
-    /// The base 10 logarithm of the probability of the words of each history. At the beginning of
-    /// sentences it is that of the end.
+    /// Returns the base 10 logarithm of the probability of the words of each history. The beginning
+    /// of sentences has the probability of the end.
     fn context_scores(&self) -> Vec<f64> {
         let mut scores = vec![0.0; self.num_inner()];
         for node in self.children(ROOT as usize).filter(|&node| node < self.num_inner()) {

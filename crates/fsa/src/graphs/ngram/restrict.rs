@@ -10,8 +10,8 @@ use crate::support::ids::{NONE, number};
 use std::sync::Arc as Shared;
 
 impl NgramModel {
-    /// The n-grams all of whose words are wanted; `<s>`, `</s>` and the unknown word always are.
-    /// Those that are left out, and the words because of which they are, are in
+    /// Keeps the n-grams all of whose words are wanted; `<s>`, `</s>` and the unknown word always
+    /// are. The n-grams that are left out, and the words that cause it, are in
     /// [`left_out`](Self::left_out). Weights for backing off stay as they are, so that histories
     /// sum to less than 1; see [`normalize`](Self::normalize). Labels are the model's own.
     /// O(n-grams).

@@ -19,8 +19,8 @@
 //! ```
 //!
 //! A word and the number of a record have as many bits as the number of words, and of records,
-//! need. Weights are numbers of lines of the tables, and these are logarithms of base 1.0001. The
-//! path to a record has the words of its n-gram from the last one to the first.
+//! need. Weights are indexes of the tables, which have logarithms of base 1.0001. The path to a
+//! record has the words of its n-gram from the last one to the first.
 
 use super::layout::{SpecialWords, check_limit, is_log10, number_at};
 use super::lists::{Level, NgramLists, bytes_of_ngrams};
@@ -32,28 +32,28 @@ use crate::io::cursor::is_blank;
 use crate::support::ids::{NONE, narrow, number};
 
 const MAGIC: &[u8] = b"Trie Language Model";
-/// pocketsphinx has no higher order.
+/// Highest order of pocketsphinx.
 const MAX_ORDER: usize = 5;
 const TABLE: usize = 1 << 16;
-/// The base of logarithms: pocketsphinx's default, which it does not write.
+/// Base of logarithms: pocketsphinx's default, which it does not write.
 const BASE: f64 = 1.0001;
-/// So many records are read between two calls of `progress`.
+/// Number of records that are read between two calls of `progress`.
 const PROGRESS: u64 = 1 << 16;
 
 impl NgramModel {
-    /// Whether bytes are those of one of pocketsphinx's binary models, by their first ones.
+    /// Returns `true` if the first bytes are the ones of pocketsphinx's binary models.
     pub fn is_sphinx(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
     /// Reads one of pocketsphinx's binary models. Labels are the model's own. `progress` is called
-    /// now and then. Of `options`, the words with a meaning of their own count.
+    /// now and then. Only the special words of `options` are used.
     ///
     /// pocketsphinx adds n-grams that longer ones need as their ends, with scores of its own, which
-    /// cannot be told from others.
+    /// cannot be distinguished from others.
     ///
     /// # Errors
-    /// [`Error::Binary`] for bytes that are no such model, [`Error::NgramLimit`] and
+    /// [`Error::Binary`] for bytes that are not such a model, [`Error::NgramLimit`] and
     /// [`Error::TooLarge`].
     #[doc(alias = "pocketsphinx")]
     pub fn from_sphinx(bytes: &[u8], options: &ArpaOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, Error> {
@@ -64,7 +64,7 @@ impl NgramModel {
         let special =
             SpecialWords { start: find(&options.start), end: find(&options.end), unknown: find(&options.unknown) };
         let (mut levels, mut left_out) = (file.levels(progress)?, crate::graphs::LeftOut::default());
-        // What no sentence can have.
+        // Removes n-grams that no sentence can have.
         for (level, order) in levels.iter_mut().zip(1..) {
             let is_fit = |ngram: &[u32]| {
                 let starts = ngram.iter().skip(1).all(|&word| word != special.start);
@@ -97,19 +97,19 @@ impl NgramModel {
     }
 }
 
-/// Where the parts of a file are.
+/// Offsets of the parts of a file.
 struct Sphinx<'a> {
     bytes: &'a [u8],
     counts: Vec<usize>,
     tables: usize,
     unigrams: usize,
-    /// Of the orders from 2 on.
+    /// Records of the orders from 2 on.
     records: Vec<Records>,
     word_bytes: usize,
     words: Vec<&'a str>,
 }
 
-/// Where the records of an order are, and how wide they are in bits.
+/// Offset of the records of an order, and their widths in bits.
 struct Records {
     start: usize,
     word: usize,
@@ -123,7 +123,7 @@ impl Records {
     }
 }
 
-/// As many bits as a number needs.
+/// Returns the number of bits that a number needs.
 fn width(number: usize) -> usize {
     (usize::BITS - number.leading_zeros()) as usize
 }
@@ -179,13 +179,13 @@ impl<'a> Sphinx<'a> {
         Ok(Self { bytes, counts, tables, unigrams, records, word_bytes, words })
     }
 
-    /// The memory of all n-grams and words.
+    /// Returns the bytes of all n-grams and words.
     fn bytes_of_lists(&self) -> usize {
         let ngrams = (1..).zip(&self.counts).map(|(order, &count)| bytes_of_ngrams(order, count));
         ngrams.chain(self.words.iter().map(|word| bytes_of_word(word))).fold(0, usize::saturating_add)
     }
 
-    /// All n-grams.
+    /// Returns all n-grams.
     fn levels(&self, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Level>, Error> {
         let order = self.counts.len();
         let mut levels: Vec<_> = (1..=order).map(Level::new).collect();
@@ -196,11 +196,11 @@ impl<'a> Sphinx<'a> {
                 [0, 4].map(|at| f32::from_bits(number_at(self.bytes, self.unigrams + 12 * word + at)));
             levels[0].push(&[number(word)], self.log10(score)?, self.log10(backoff)?);
         }
-        // For each order the record at hand, and where its children end, from the last word on.
+        // For each order the current record, and the end of its children, from the last word on.
         let first = |word: usize| number_at(self.bytes, self.unigrams + 12 * word + 8) as usize;
         let (mut path, mut ends) = (Vec::<std::ops::Range<usize>>::new(), vec![0; order]);
         let mut children = |at: usize, start: usize, end: usize| {
-            // Those of the record before end where these begin: no record is read twice.
+            // The children of the record before end where these begin: no record is read twice.
             if start < ends[at] || end < start || end > self.counts[at + 1] {
                 let offset = self.records[at].start;
                 return Err(Error::Binary { offset, what: "records that are not those after the ones before" });
@@ -248,7 +248,7 @@ impl<'a> Sphinx<'a> {
         Ok(levels)
     }
 
-    /// A number of up to 32 bits within the records of an order.
+    /// Returns a number of up to 32 bits within the records of an order.
     fn bits(&self, records: &Records, bit: usize, width: usize) -> usize {
         let from = records.start + bit / 8;
         let eight = self.bytes.get(from..).and_then(|bytes| bytes.first_chunk());
@@ -256,7 +256,7 @@ impl<'a> Sphinx<'a> {
         usize::try_from(value & ((1 << width) - 1)).unwrap_or(usize::MAX)
     }
 
-    /// An entry of a table of weights.
+    /// Returns an entry of a table of weights.
     fn table(&self, table: usize, entry: usize) -> Result<f32, Error> {
         self.log10(f32::from_bits(number_at(self.bytes, self.tables + 4 * (TABLE * table + entry))))
     }

@@ -1,4 +1,4 @@
-//! The nodes of a model that is built, whose weights can still change.
+//! Nodes of a model that is being built, whose weights can still change.
 
 use std::ops::Range;
 use std::sync::Arc as Shared;
@@ -8,27 +8,27 @@ use crate::core::limits::Limits;
 use crate::error::Error;
 use crate::support::ids::{narrow, number};
 
-/// The memory of so many nodes, if none of them is of the highest order.
+/// Returns the bytes of so many nodes, if none of them is of the highest order.
 pub(super) fn bytes_of_tree(num_nodes: usize) -> usize {
     num_nodes * 5 * size_of::<u32>()
 }
 
-/// The memory of words.
+/// Returns the bytes of words.
 pub(super) fn bytes_of_words(words: &[Shared<str>]) -> usize {
     words.iter().map(|word| bytes_of_word(word)).sum()
 }
 
-/// The memory of a word, its counters and its places in a list and a table included.
+/// Returns the bytes of a word, including its counters and its entries in a list and a table.
 pub(super) fn bytes_of_word(word: &str) -> usize {
     word.len() + size_of::<[usize; 8]>()
 }
 
-/// The nodes of a model, as in its [layout](super::layout), but for suffixes, which are the longest
-/// that are nodes.
+/// The nodes of a model, as in its [layout](super::layout), except for suffixes, which are the
+/// longest that are nodes.
 pub(super) struct Tree {
     pub(super) words: Vec<Shared<str>>,
     pub(super) special: SpecialWords,
-    /// How many nodes of each order there are, from 1 on.
+    /// Number of nodes of each order, from 1 on.
     pub(super) counts: Vec<u32>,
     pub(super) first_children: Vec<u32>,
     pub(super) last_words: Vec<u32>,
@@ -38,17 +38,17 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// How many nodes are not of the highest order.
+    /// Returns the number of nodes that are not of the highest order.
     pub(super) fn num_inner(&self) -> usize {
         self.backoffs.len()
     }
 
-    /// The children of a node below the highest order.
+    /// Returns the children of a node below the highest order.
     pub(super) fn children(&self, node: usize) -> Range<usize> {
         self.first_children[node] as usize..self.first_children[node + 1] as usize
     }
 
-    /// Whether a node has children.
+    /// Returns `true` if a node has children.
     pub(super) fn is_extended(&self, node: usize) -> bool {
         node < self.num_inner() && !self.children(node).is_empty()
     }
@@ -63,8 +63,8 @@ impl Tree {
         (words.get(at) == Some(&word)).then(|| number(children.start + at))
     }
 
-    /// The node of a word after those of a node, or after as many of the last of them as there is
-    /// one for, and the weight for backing off to it.
+    /// Returns the node of a word after the words of a node, or after as many of the last of them
+    /// as there is one for, and the weight for backing off to it.
     pub(super) fn back_off(&self, mut node: u32, word: u32) -> (u32, f64) {
         let mut backed_off = 0.0;
         loop {
@@ -76,18 +76,18 @@ impl Tree {
         }
     }
 
-    /// The base 10 logarithm of the probability of a word after those of a node.
+    /// Returns the base 10 logarithm of the probability of a word after the words of a node.
     pub(super) fn score(&self, node: u32, word: u32) -> f64 {
         let (found, backed_off) = self.back_off(node, word);
         backed_off + f64::from(self.scores[found as usize])
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     fn bytes(&self) -> usize {
         bytes_of_tree(self.last_words.len()) + bytes_of_words(&self.words)
     }
 
-    /// Finds the suffixes of all nodes, and computes the scores that come of backing off.
+    /// Finds the suffixes of all nodes, and computes the scores that result from backing off.
     pub(super) fn find_suffixes(&mut self) {
         for context in 1..self.num_inner() {
             let (backoff, shorter) = (f64::from(self.backoffs[context]), self.suffixes[context]);
@@ -102,13 +102,13 @@ impl Tree {
         }
     }
 
-    /// The bytes of the model.
+    /// Returns the bytes of the model.
     ///
     /// # Errors
     /// [`Error::NgramLimit`] and [`Error::TooLarge`].
     pub(super) fn finish(mut self, limits: Limits) -> Result<(Layout, Vec<u8>), Error> {
-        // From each suffix on to one that is a state. Suffixes have lower numbers, and are done
-        // first.
+        // Goes on from each suffix to one that is a state. Suffixes have lower numbers, and are
+        // done first.
         for node in 0..self.suffixes.len() {
             let suffix = self.suffixes[node] as usize;
             if suffix != 0 && self.backoffs[suffix] == 0.0 && !self.is_extended(suffix) {
@@ -128,7 +128,7 @@ impl Tree {
         sections.write(self.bytes(), limits)
     }
 
-    /// Whether a word can follow others: all but the one that begins sentences.
+    /// Returns `true` if a word can follow others: all but the one that begins sentences.
     pub(super) fn is_event(&self, word: u32) -> bool {
         word != self.special.start
     }

@@ -40,14 +40,14 @@ impl NgramModel {
         Ok(())
     }
 
-    /// The memory of what [`to_lists`](Self::to_lists) returns, with room to be sorted.
+    /// Returns the bytes of the result of [`to_lists`](Self::to_lists), with memory for sorting it.
     pub(super) fn bytes_of_lists(&self) -> usize {
         let levels = (1..=self.order()).map(|order| bytes_of_ngrams(order, self.num_ngrams_of(order)));
         let words = (0..self.layout.num_words()).map(|word| bytes_of_word(self.word(word)));
         levels.chain(words).fold(0, usize::saturating_add)
     }
 
-    /// All its n-grams.
+    /// Returns all n-grams.
     ///
     /// # Errors
     /// [`Error::NgramLimit`].

@@ -12,23 +12,23 @@ use crate::k2::determinize::weight_pushing::WeightPushing;
 use crate::support::ids::{NONE, id, narrow};
 use crate::support::interner::mix;
 
-/// States whose arcs are found before the states that these enter are numbered: few enough that
-/// they stay in the cache.
+/// Number of states whose arcs are found before the states that these enter are numbered: few
+/// enough that they stay in the cache.
 pub(super) const STATES_AT_ONCE: usize = 64;
 
-/// The arcs that leave some states of the result, and the memory that it took to find them.
+/// The arcs that leave some states of the result, and the buffers used to find them.
 #[derive(Debug, Default)]
 pub(super) struct Expansion {
     /// The destination of an arc is a single state of the FSA or, if it is negative, the complement
     /// of the index of a subset in `open`.
     pub(super) arcs: Vec<Arc>,
     /// True if each state is a single one with one leaving arc. Then an arc holds, in place of its
-    /// source, the arc from which it comes, and nothing else is listed: the time to pass data
-    /// between processors depends on its size.
+    /// source, the arc from which it comes, and nothing else is listed: passing data between
+    /// processors takes time in proportion to its size.
     pub(super) alone: bool,
     /// End of the arcs of each state.
     pub(super) ends: Vec<usize>,
-    /// For each arc the arcs that it stands for, one after another, and where they end.
+    /// For each arc, the arcs that it stands for, one after another, and where they end.
     pub(super) map: Vec<i32>,
     pub(super) map_ends: Vec<i32>,
     /// True if the score of an arc is plus infinity.
@@ -47,11 +47,11 @@ pub(super) struct Expansion {
 pub(super) struct Open {
     /// The open paths among the steps that were found with it.
     pub(super) steps: Range<usize>,
-    /// The base; [`NONE`] if it is the first of `steps`, which is none of the open paths then.
+    /// The base; [`NONE`] if it is the first of `steps`, which is then not an open path.
     pub(super) base: u32,
     pub(super) base_score: f64,
     pub(super) pushed: f64,
-    /// Of the base's state and the labels since.
+    /// Hash of the base's state and the labels since.
     pub(super) hash: u64,
 }
 
@@ -71,7 +71,7 @@ impl Record {
         u32::try_from(self.key >> 32).expect("32 bits are left")
     }
 
-    /// The state that the arc enters, as in [`Arc::states`].
+    /// Returns the state that the arc enters, as in [`Arc::states`].
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
     fn state(&self) -> u32 {
         self.key as u32
@@ -95,13 +95,13 @@ struct From {
     number: i32,
     single: u32,
     base: u32,
-    /// The score of the base, and what is pushed already.
+    /// Score of the base, and the part that is pushed already.
     base_score: f64,
     pushed: f64,
 }
 
 impl Search<'_> {
-    /// Finds the arcs that leave the states in these places.
+    /// Finds the arcs that leave the states at these indexes.
     pub(super) fn leave(&self, states: Range<usize>, made: &mut Expansion) {
         made.begin();
         made.alone = self.leave_alone(states.clone(), made);
@@ -139,7 +139,7 @@ impl Search<'_> {
         }
     }
 
-    /// The arcs of these states, if each is a single state with exactly one arc.
+    /// Finds the arcs of these states, if each is a single state with exactly one arc.
     fn leave_alone(&self, states: Range<usize>, made: &mut Expansion) -> bool {
         made.arcs.resize(states.len(), Arc::default());
         for (slot, place) in made.arcs.iter_mut().zip(states) {
@@ -170,7 +170,7 @@ impl Search<'_> {
         }
     }
 
-    /// The same for the steps of subsets.
+    /// Does the same for the steps of subsets.
     #[inline]
     fn look_ahead_of_step(&self, step: usize) {
         const STATES: usize = 16;
@@ -190,7 +190,7 @@ impl Search<'_> {
         self.useful.is_none_or(|useful| useful[arc.states().1])
     }
 
-    /// The only arc of a single state.
+    /// Adds the only arc of a single state.
     #[inline]
     fn leave_by(&self, arc: &Arc, from: &From, made: &mut Expansion) {
         if self.leads_to_end(arc) {
@@ -200,7 +200,7 @@ impl Search<'_> {
         }
     }
 
-    /// The arcs that leave a step, where they are of use.
+    /// Returns the useful arcs that leave a step.
     #[inline]
     fn records(&self, Step { state, score, .. }: Step, before: u32) -> impl Iterator<Item = Record> {
         let range = self.fsa.arc_range(at(state));
@@ -213,10 +213,11 @@ impl Search<'_> {
         })
     }
 
-    /// One arc for each label of the records, which are used up.
+    /// Adds one arc for each label of the records, which are used up.
     fn enter_all(&self, from: &From, made: &mut Expansion) {
         let mut records = std::mem::take(&mut made.records);
-        // Of equal labels and states the best comes first, of equal ones the earliest.
+        // Of records with equal labels and states only the best is kept; among equal scores the
+        // earliest.
         if !records.is_sorted_by(|a, b| a.key < b.key) {
             made.by_label.sort(&mut records);
             records.dedup_by_key(|record| record.key);
@@ -235,7 +236,7 @@ impl Search<'_> {
         made.records = records;
     }
 
-    /// The path is decided: its arcs since the base, and this one.
+    /// Adds an arc whose path is decided: it stands for the arcs since the base, and this one.
     fn enter_single(&self, from: &From, only: &Record, made: &mut Expansion) {
         self.list_path(from.base, only.before, &mut made.map);
         made.map.push(id(self.fsa.first_arc() + at(only.arc)));
@@ -262,7 +263,7 @@ impl Search<'_> {
             WeightPushing::Tropical => undecided.fold(f64::NEG_INFINITY, f64::max),
             WeightPushing::Log => undecided.fold(f64::NEG_INFINITY, log_add),
         };
-        // If all paths score -inf, nothing can be put off.
+        // If all paths score -inf, nothing can be pending.
         let pushed = if pushed.is_finite() { pushed } else { 0.0 };
         self.list_path(from.base, base, &mut made.map);
         let mut hash = mix(mix(0, base_state.into()), group[0].label().into());
@@ -277,7 +278,7 @@ impl Search<'_> {
         made.push(from, place, group[0].label().cast_signed(), base_score + pushed);
     }
 
-    /// Lists the arcs from step `base` to step `to`, which comes after it or is it.
+    /// Lists the arcs from step `base` to step `to`, which comes after it or is the same.
     fn list_path(&self, base: u32, to: u32, map: &mut Vec<i32>) {
         let begin = map.len();
         let mut step = to;
@@ -289,7 +290,7 @@ impl Search<'_> {
         map[begin..].reverse();
     }
 
-    /// The last step that all of these came through.
+    /// Returns the last step that all of these came through.
     fn common_step(&self, group: &[Record], walk: &mut Vec<u32>) -> u32 {
         walk.clear();
         walk.extend(group.iter().map(|record| record.before));
@@ -304,7 +305,7 @@ impl Search<'_> {
 }
 
 impl Expansion {
-    /// Nothing yet.
+    /// Clears the results.
     fn begin(&mut self) {
         self.open.clear();
         self.steps.clear();
@@ -312,7 +313,8 @@ impl Expansion {
         self.too_large = false;
     }
 
-    /// Number of bytes of the lists, assuming that they have room for twice their length.
+    /// Returns the number of bytes of the lists, assuming that they have room for twice their
+    /// length.
     pub(super) fn bytes(&self) -> usize {
         2 * (self.map.len() * size_of::<i32>()
             + self.arcs.len() * (size_of::<Arc>() + size_of::<i32>())
@@ -342,7 +344,7 @@ impl Expansion {
     #[inline]
     fn push(&mut self, from: &From, dest_state: i32, label: i32, score: f64) {
         let score = score - from.base_score - from.pushed;
-        // The difference of two that are -inf: the path was lost before.
+        // The difference of two scores that are -inf: the path was lost before.
         let score = if score.is_nan() { f32::NEG_INFINITY } else { narrow(score) };
         self.infinite |= score == f32::INFINITY;
         self.arcs.push(Arc { src_state: from.number, dest_state, label, score });
@@ -350,7 +352,7 @@ impl Expansion {
     }
 }
 
-/// Sorts records, by label first where these are dense: a state that begins a list of words has as
+/// Sorts records, by label first if labels are dense: a state that begins a list of words has as
 /// many arcs as words.
 #[derive(Debug, Default)]
 struct ByLabel {
@@ -359,14 +361,14 @@ struct ByLabel {
 }
 
 impl ByLabel {
-    /// Fewer are compared.
+    /// Fewer records are sorted by comparison.
     const FEW: usize = 48;
 
-    /// So many labels for each record are dense.
+    /// Labels are dense if there are at most this many for each record.
     const DENSE: usize = 4;
 
-    /// Of equal keys the best score comes first, of equal ones the earliest. As they come, equal
-    /// keys stand in the order of steps and arcs.
+    /// Sorts by key; of equal keys the best score comes first, of equal scores the earliest. Equal
+    /// keys come in the order of steps and arcs.
     fn sort(&mut self, records: &mut Vec<Record>) {
         let mut sorted = std::mem::take(&mut self.sorted);
         let by_label = self.fill(&mut sorted, || records.iter().copied());
@@ -378,8 +380,8 @@ impl ByLabel {
         }
     }
 
-    /// `sorted` becomes these records; whether they stand in the order of labels, as they do if
-    /// that is sooner done than by comparing.
+    /// Fills `sorted` with these records. Returns `true` if they are in the order of labels, which
+    /// they are if that is faster than comparing.
     fn fill<R: Iterator<Item = Record>>(&mut self, sorted: &mut Vec<Record>, records: impl Fn() -> R) -> bool {
         sorted.clear();
         let (least, most, len) = records().fold((u32::MAX, 0, 0), |(least, most, len), record| {

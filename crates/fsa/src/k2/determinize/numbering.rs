@@ -1,4 +1,4 @@
-//! The numbers of the states of the result.
+//! Numbering of the states of the result.
 
 use kaldera_base::memory;
 
@@ -15,22 +15,22 @@ use crate::support::interner::Table;
 /// The largest number of states unless another is given.
 const MOST_STATES: usize = 1 << 24;
 
-/// Builds the result. It numbers states in the order in which arcs lead to them.
+/// Builds the result. States are numbered in the order in which arcs lead to them.
 pub(super) struct Numbering<'a> {
     fsa_index: usize,
     fsa: FsaView<'a>,
-    /// The number of the next state, and the one that is too large.
+    /// Number of the next state, and the first number that is too large.
     next: i32,
     most: i32,
     limits: Limits,
-    /// The number of each state of the FSA, or [`NONE`].
+    /// Number of each state of the FSA, or [`NONE`].
     single: Vec<u32>,
     table: Table,
     largest: usize,
     infinite: bool,
-    /// The arcs into the final state, whose number is not known before the end.
+    /// Arcs into the final state, whose number is not known before the end.
     final_arcs: Vec<usize>,
-    /// Subsets that are not yet known to the search for arcs. Their places count from the end of
+    /// Subsets that are not yet known to the search for arcs. Their indexes count from the end of
     /// the known ones.
     new: Subsets,
     builder: SortedFsaBuilder,
@@ -62,7 +62,7 @@ impl<'a> Numbering<'a> {
         }
     }
 
-    /// The arcs that leave the next states, with the numbers of the states that they enter.
+    /// Adds the arcs that leave the next states, with the numbers of the states that they enter.
     pub(super) fn number(&mut self, known: &Subsets, expansion: &Expansion) -> Result<(), Error> {
         if expansion.too_large || self.bytes_with(known, expansion) > self.limits.bytes() {
             return Err(self.limit(known, State::Single(0), self.builder.arcs.len(), Limited::Bytes));
@@ -93,12 +93,12 @@ impl<'a> Numbering<'a> {
         numbered
     }
 
-    /// Number of bytes of the limit that are left for an expansion.
+    /// Returns the number of bytes of the limit that are left for an expansion.
     pub(super) fn bytes_left(&self, known: &Subsets) -> usize {
         self.limits.bytes().saturating_sub(self.bytes_with(known, &Expansion::default()))
     }
 
-    /// Number of bytes of the result and the subsets, together with the expansion.
+    /// Returns the number of bytes of the result and the subsets, together with the expansion.
     fn bytes_with(&self, known: &Subsets, found: &Expansion) -> usize {
         let (arcs, steps, open) = (found.arcs.len(), found.steps.len(), found.open.len());
         let listed = if found.alone { arcs } else { found.map.len() };
@@ -118,7 +118,7 @@ impl<'a> Numbering<'a> {
             + found.bytes()
     }
 
-    /// Numbers the states that arcs from place `first` on enter.
+    /// Numbers the states that arcs from index `first` on enter.
     fn number_from(
         &mut self,
         first: usize,
@@ -126,12 +126,12 @@ impl<'a> Numbering<'a> {
         known: &Subsets,
         expansion: &Expansion,
     ) -> Result<(), Error> {
-        /// The number of a state is prefetched so many arcs ahead.
+        /// Number of arcs ahead for which the number of a state is prefetched.
         const AHEAD: usize = 16;
 
         self.new.states.reserve(arcs.len() - first);
-        // The steps of the first state, which may be many, lie where the steps of the next states
-        // are appended.
+        // The steps of the first state, which may be many, are in the buffer to which the steps of
+        // the next states are appended.
         self.new.steps.reserve(2 * expansion.steps.len());
         for at_arc in first..arcs.len() {
             if let Some(next) = arcs.get(at_arc + AHEAD) {
@@ -150,7 +150,7 @@ impl<'a> Numbering<'a> {
         Ok(())
     }
 
-    /// The number of a single state, which so many arcs come before.
+    /// Returns the number of a single state, which so many arcs precede.
     #[inline(always)]
     pub(super) fn single(&mut self, known: &Subsets, state: u32, arcs: usize) -> Result<i32, Error> {
         let found = self.single[at(state)];
@@ -162,8 +162,8 @@ impl<'a> Numbering<'a> {
         Ok(number)
     }
 
-    /// The number of the subset with the same base and the same labels since, which has the same
-    /// states and scores, or a new one.
+    /// Returns the number of the subset with the same base and the same labels since, which has the
+    /// same states and scores, or a new number.
     #[inline(never)]
     fn open(&mut self, known: &Subsets, expansion: &Expansion, open: &Open, arcs: usize) -> Result<i32, Error> {
         let steps = &expansion.steps[open.steps.clone()];
@@ -215,7 +215,7 @@ impl<'a> Numbering<'a> {
         Ok(number)
     }
 
-    /// Makes all that is new known, and says how many states that is.
+    /// Makes all new states known, and returns their number.
     ///
     /// # Errors
     /// [`Error::DeterminizeLimit`].
@@ -223,7 +223,7 @@ impl<'a> Numbering<'a> {
         if self.new.states.is_empty() {
             return Ok(0);
         }
-        // Most subsets that come of a subset are smaller, and many are single states.
+        // Most subsets that result from a subset are smaller, and many are single states.
         let more = self.new.steps.len() / 4;
         let growth = |bytes: usize, grown: usize| grown.saturating_sub(bytes);
         let growth = growth(self.table.bytes_with(0), self.table.bytes_with(more))
@@ -237,7 +237,7 @@ impl<'a> Numbering<'a> {
         Ok(known.states.len())
     }
 
-    /// There is no place for this state.
+    /// Returns the error for a state that exceeds a limit.
     #[cold]
     fn limit(&self, known: &Subsets, state: State, arcs: usize, limited: Limited) -> Error {
         let states = index(self.next) + 1;
@@ -271,7 +271,7 @@ impl<'a> Numbering<'a> {
         All { known, new: &self.new, fsa: self.fsa }
     }
 
-    /// The FSA that was made, and its arc map.
+    /// Returns the FSA and its arc map.
     ///
     /// # Errors
     /// [`Error::Score`].
@@ -309,8 +309,8 @@ impl<'a> All<'a> {
         }
     }
 
-    /// The labels behind step `base` up to step `first`, from the last to the first; they are the
-    /// same on all open paths of a subset.
+    /// Returns the labels behind step `base` up to step `first`, from the last to the first; they
+    /// are the same on all open paths of a subset.
     fn labels(&'a self, first: u32, base: u32) -> impl Iterator<Item = i32> + 'a {
         let mut number = first;
         std::iter::from_fn(move || {

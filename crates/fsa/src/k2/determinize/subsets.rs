@@ -2,14 +2,14 @@
 
 use crate::support::ids::{id, index};
 
-/// A state of the FSA at the end of an open path. The steps of a subset have equal depth in a tree.
+/// A state of the FSA on an open path. The steps of a subset have equal depth in a tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) state: u32,
     /// The step before and the arc from there, or [`NONE`].
     pub(super) before: u32,
     pub(super) arc: u32,
-    /// The score from the root of the tree on.
+    /// Score from the root of the tree on.
     pub(super) score: f64,
 }
 
@@ -19,10 +19,11 @@ pub(super) struct Subset {
     pub(super) first: u32,
     pub(super) end: u32,
     pub(super) base: u32,
-    /// The score of the base, and the part of the open paths' scores that is on the arcs already.
+    /// Score of the base, and the part of the open paths' scores behind it that is on the arcs
+    /// already.
     pub(super) base_score: f64,
     pub(super) pushed: f64,
-    /// Its number as a state of the result.
+    /// Number as a state of the result.
     pub(super) number: i32,
 }
 
@@ -31,7 +32,7 @@ pub(super) struct Subset {
 pub(super) enum State {
     /// All paths are decided: this state of the FSA.
     Single(u32),
-    /// The place of a [`Subset`].
+    /// Index of a [`Subset`].
     Open(u32),
 }
 
@@ -54,10 +55,10 @@ impl Packed {
     }
 }
 
-/// States of the result that are not expanded yet, and the steps of all states.
+/// States of the result that are to be expanded next, and all subsets and steps so far.
 #[derive(Debug, Default)]
 pub(super) struct Subsets {
-    /// The number of the first one, the others follow.
+    /// Number of the first of `states`; the others follow.
     pub(super) first: i32,
     pub(super) states: Vec<Packed>,
     pub(super) open: Vec<Subset>,
@@ -69,7 +70,8 @@ impl Subsets {
         self.steps[at(number)]
     }
 
-    /// Takes over all that is new, when all states have been left.
+    /// Replaces the states, which have all been expanded, by the new ones, and appends the new
+    /// subsets and steps.
     pub(super) fn append(&mut self, new: &mut Self) {
         self.first += id(self.states.len());
         self.states.clear();
@@ -79,12 +81,13 @@ impl Subsets {
     }
 }
 
-/// [`Vec::append`], which copies nothing where nothing is there yet.
+/// Calls [`Vec::append`], or swaps the vectors if the first one is empty, so that nothing is
+/// copied.
 fn append<T>(known: &mut Vec<T>, new: &mut Vec<T>) {
     if known.is_empty() { std::mem::swap(known, new) } else { known.append(new) }
 }
 
-/// A number of a step, a state, an arc or a subset as an index.
+/// Returns the number of a step, a state, an arc or a subset as an index.
 #[inline]
 pub(super) fn at(number: u32) -> usize {
     index(number.cast_signed())
