@@ -59,8 +59,8 @@ pub struct LogMelOptions {
     pub fft_size: i32,
     /// Samples of the Hann window, in the middle of the frame; 0 = as many as the frame has.
     pub window_size: i32,
-    /// Uses the periodic Hann window, whose next value would be its first; otherwise the first and
-    /// the last value are 0 (PyTorch's `periodic`).
+    /// Uses the periodic Hann window (PyTorch's `periodic`), whose next value would be its first;
+    /// otherwise the first and the last value are 0.
     pub periodic_window: bool,
     /// Samples from one frame to the next.
     pub hop: i32,
