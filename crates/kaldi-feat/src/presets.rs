@@ -27,7 +27,7 @@ macro_rules! presets {
         /// | from frame to frame | 10 ms | 10 ms | 10 ms | 160 samples | 512 samples |
         /// | preemphasis | 0.97 | 0.97 | 0.97 | none | none |
         /// | mean of the frame | subtracted | subtracted | subtracted | kept | kept |
-        /// | frames centred | no | no | no | yes | yes |
+        /// | frames centred | | | | yes | yes |
         /// | ends of the signal | whole frames | whole frames | mirrored | mirrored (1) | silence |
         /// | mel filters | 23 | 23 | 80 (MFCC: 23) | 80 or 128 (2) | 128 (2) |
         /// | lowest frequency | 20 Hz | 20 Hz | 20 Hz | | |
