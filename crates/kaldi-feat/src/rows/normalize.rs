@@ -33,8 +33,8 @@ impl Normalize {
         }
     }
 
-    /// Normalises the rows of an utterance, of `dim` values each, that lie one after the other. Sums
-    /// are of double precision. A single row becomes 0 [per feature](Self::PerFeature).
+    /// Normalises the rows of an utterance, of `dim` values each, that lie one after the other.
+    /// Sums are of double precision. A single row becomes 0 [per feature](Self::PerFeature).
     pub fn apply(self, rows: &mut [f32], dim: usize) {
         match self {
             Self::None => {}

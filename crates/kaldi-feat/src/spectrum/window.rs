@@ -86,7 +86,7 @@ pub struct FrameExtractionOptions {
     pub full_scale: f32,
 }
 
-/// The largest frame, in samples: far above any use, far below what would exhaust memory.
+/// The largest frame, in samples: far above any use, and far too small to exhaust memory.
 const MAX_WINDOW: f64 = 4_194_304.0;
 
 impl FrameExtractionOptions {
