@@ -160,7 +160,7 @@ impl RowSplits {
     /// elements).
     ///
     /// # Errors
-    /// [`Error::Size`] if `out` does not have one entry for each element.
+    /// [`Error::Size`] if `ids` does not have one entry for each element.
     pub fn row_ids_into(&self, ids: &mut [i32]) -> Result<(), Error> {
         let (expected, found) = (self.num_elements(), ids.len());
         if expected != found {
