@@ -1,14 +1,14 @@
-//! One channel of audio, in memory, with what is known of it.
+//! One channel of audio in memory, with its metadata.
 
 pub(crate) mod interleaved;
 pub(crate) mod samples;
 
 use crate::audio::samples::Samples;
 
-/// The highest sample rate that is taken for one, Hz.
+/// The highest sample rate that is accepted, Hz.
 pub(crate) const MAX_SAMPLE_RATE: f32 = 1e7;
 
-/// One channel of audio to extract features from, and what is known of it.
+/// One channel of audio to extract features from, with its metadata.
 ///
 /// ```
 /// use kaldi_feat::Audio;
@@ -24,26 +24,26 @@ pub struct Audio<'a> {
     pub samples: Samples<'a>,
     /// Samples per second, Hz.
     pub samp_freq: f32,
-    /// The utterance's key: with the seed, it decides the dither.
+    /// The utterance's key: the seed and the key decide the dither.
     pub key: &'a str,
     /// The factor by which the mel filters are moved to normalise the length of the speaker's vocal
-    /// tract; 1 = not.
+    /// tract; 1 = none.
     pub vtln_warp: f32,
 }
 
 impl<'a> Audio<'a> {
-    /// Audio of `samp_freq` Hz, without a key and without warping. `samples` may be a slice, or a
-    /// reference to a vector or an array.
+    /// Creates audio of `samp_freq` Hz, without a key and without warping. `samples` may be a
+    /// slice, or a reference to a vector or an array.
     pub fn new(samples: impl Into<Samples<'a>>, samp_freq: f32) -> Self {
         Self { samples: samples.into(), samp_freq, key: "", vtln_warp: 1.0 }
     }
 
-    /// The same audio as the utterance `key`.
+    /// Returns the same audio as the utterance `key`.
     pub fn with_key(self, key: &'a str) -> Self {
         Self { key, ..self }
     }
 
-    /// The same audio with the warp factor of its speaker.
+    /// Returns the same audio with the warp factor of its speaker.
     pub fn with_vtln_warp(self, vtln_warp: f32) -> Self {
         Self { vtln_warp, ..self }
     }

@@ -25,18 +25,18 @@ use crate::spectrum::workspace::Workspace;
 pub struct FeatureBatch {
     /// All rows: total frames x dimension.
     pub values: Matrix<f32>,
-    /// Where each utterance begins, and the total at the end: k2's row splits, Paddle's LoD
+    /// The first row of each utterance, and the total at the end: k2's row splits, Paddle's LoD
     /// offsets.
     pub row_splits: Vec<i32>,
 }
 
 impl FeatureBatch {
-    /// How many utterances.
+    /// Returns the number of utterances.
     pub fn num_utterances(&self) -> usize {
         self.row_splits.len() - 1
     }
 
-    /// The features of utterance `i`: frames x dimension.
+    /// Returns the features of utterance `i`: frames x dimension.
     ///
     /// # Panics
     /// If there is no such utterance.
@@ -47,7 +47,7 @@ impl FeatureBatch {
             .expect("row splits lie within the values")
     }
 
-    /// The features of each utterance, in their order.
+    /// Returns an iterator over the features of the utterances, in order.
     pub fn utterances(&self) -> impl ExactSizeIterator<Item = SubMatrix<'_, f32>> {
         (0..self.num_utterances()).map(|i| self.utterance(i))
     }
@@ -69,8 +69,8 @@ impl TryFrom<FeatureBatch> for lod::LodTensor<f32> {
 }
 
 impl<K: Kind> Extractor<K> {
-    /// Features of many utterances, in parallel over rayon's current pool with the feature `rayon`.
-    /// The result does not depend on the number of threads.
+    /// Computes features of many utterances, in parallel over rayon's current pool with the feature
+    /// `rayon`. The result does not depend on the number of threads.
     ///
     /// ```
     /// use kaldi_feat::{Audio, Mfcc, MfccOptions};
@@ -88,8 +88,8 @@ impl<K: Kind> Extractor<K> {
     /// ```
     ///
     /// # Errors
-    /// As [`compute`](Self::compute), for the first utterance that can't be done; and when the
-    /// frames don't fit in 32-bit row splits.
+    /// As [`compute`](Self::compute), for the first utterance that fails; and if the frames don't
+    /// fit in 32-bit row splits.
     pub fn compute_batch(&self, batch: &[Audio<'_>]) -> Result<FeatureBatch, Error> {
         let dim = self.dim();
         let mut row_splits = Vec::with_capacity(batch.len() + 1);
@@ -107,7 +107,7 @@ impl<K: Kind> Extractor<K> {
             (rows, rest) = rest.split_at_mut((ends[1] - ends[0]) as usize * dim);
             jobs.push((audio, rows));
         }
-        // As many as threads work at a time.
+        // One workspace for each thread that works at a time.
         let workspaces = Mutex::new(Vec::new());
         let lock = || workspaces.lock().unwrap_or_else(PoisonError::into_inner);
         let done = par::map(jobs, |(audio, rows)| {

@@ -1,8 +1,8 @@
-//! What can go wrong.
+//! Errors of this crate.
 
 use thiserror::Error;
 
-/// Why features can't be computed.
+/// The reason that features can't be computed.
 ///
 /// Messages name fields, between backticks: `frame.dither` is the field `dither` of the field
 /// `frame`. A program whose users type options hands its messages to
@@ -17,7 +17,7 @@ pub enum Error {
         field: &'static str,
         /// Its value.
         value: String,
-        /// What it must be.
+        /// The values that it may have.
         expected: String,
     },
 
@@ -48,44 +48,44 @@ pub enum Error {
          is probably wrong; copy or record it again"
     )]
     TooManyResampled {
-        /// How many there are, of all channels.
+        /// The number of samples of all channels.
         samples: usize,
-        /// How many there would be.
+        /// The number of samples after resampling.
         resampled: usize,
-        /// The most that there may be.
+        /// The largest number allowed.
         limit: u64,
     },
 
     /// The system has no memory for a signal.
     #[error("there is no memory for {samples} samples")]
     NoMemory {
-        /// How many there were to be.
+        /// The number of samples requested.
         samples: usize,
     },
 
     /// The sample rates are too far from each other.
     #[error("can't resample from {from} Hz to {to} Hz: the limit is a factor of {limit}")]
     ResamplingFactor {
-        /// The rate of what goes in, Hz.
+        /// The sample rate of the input, Hz.
         from: u32,
-        /// The rate of what should come out, Hz.
+        /// The sample rate of the output, Hz.
         to: u32,
-        /// The most that one may be of the other.
+        /// The largest ratio of the two rates.
         limit: u32,
     },
 
     /// A resampler can't have such a filter.
     #[error("can't resample with a filter whose {what} is {value}: it must be {expected}")]
     BadFilter {
-        /// Which of its numbers can't be.
+        /// The parameter that has a bad value.
         what: &'static str,
-        /// That number.
+        /// The value of the parameter.
         value: f32,
-        /// What it must be.
+        /// The values that it may have.
         expected: &'static str,
     },
 
-    /// The audio has another sample rate than the options, where nothing can be resampled.
+    /// The audio has another sample rate than the options, and nothing here resamples.
     #[error(
         "sample frequency mismatch: the options say {expected} Hz and the data {found} Hz (use `samp_freq`={found})"
     )]
@@ -96,11 +96,11 @@ pub enum Error {
         expected: f32,
     },
 
-    /// Samples come after the end of their stream was told.
+    /// Samples arrived after the end of their stream.
     #[error("the input of this stream was finished before these samples came: begin a new one")]
     AfterEnd,
 
-    /// A pitch to be interpolated is none, or too far from the others.
+    /// A pitch to be interpolated is negative, not finite, or too far from the others.
     #[error(
         "frame {frame} has a pitch of {pitch} Hz: pitches are above 0, or 0 for none, and not millions of steps apart"
     )]
@@ -128,7 +128,7 @@ pub enum Error {
     EmptyMelBin {
         /// The filter, from 0.
         bin: usize,
-        /// How many there are.
+        /// The number of filters.
         num_bins: usize,
         /// Half the size of the FFT.
         num_fft_bins: usize,
@@ -155,11 +155,11 @@ pub enum Error {
     /// Rows have another number of columns than something that they are used with.
     #[error("{what} has {found} columns where {expected} are needed")]
     DimMismatch {
-        /// What has them: `"a row"`, `"the statistics"`.
+        /// The object that has the columns: `"a row"`, `"the statistics"`.
         what: &'static str,
-        /// The number that would fit.
+        /// The expected number of columns.
         expected: usize,
-        /// The number there is.
+        /// The actual number of columns.
         found: usize,
     },
 
@@ -167,9 +167,9 @@ pub enum Error {
     /// channels.
     #[error("{samples} samples are not frames of {num_channels} channels")]
     NotInterleaved {
-        /// How many samples.
+        /// The number of samples.
         samples: usize,
-        /// How many channels they were said to be of.
+        /// The number of channels given.
         num_channels: usize,
     },
 
@@ -178,7 +178,7 @@ pub enum Error {
     NoSuchChannel {
         /// The channel asked for.
         channel: usize,
-        /// How many there are.
+        /// The number of channels.
         num_channels: usize,
     },
 
@@ -187,7 +187,7 @@ pub enum Error {
     BadColumn {
         /// The column asked for.
         column: usize,
-        /// How many there are.
+        /// The number of columns.
         dim: usize,
     },
 
@@ -198,7 +198,7 @@ pub enum Error {
         shortest: usize,
         /// Frames of the longest.
         longest: usize,
-        /// By how much they may differ.
+        /// The largest difference allowed.
         tolerance: usize,
     },
 
@@ -226,21 +226,21 @@ pub enum Error {
     #[error("the statistics are of the mean alone, so that variances can't be normalised")]
     NoVarianceStats,
 
-    /// Numbers that are to normalise features, or the text that they are read from, can't be used.
+    /// Numbers for normalising features, or the text that they are read from, can't be used.
     #[error("CMVN, {place}: {found}, where there must be {expected}")]
     BadCmvn {
         /// A line of the text, or a column.
         place: String,
-        /// What is there.
+        /// The text or value found there.
         found: String,
-        /// What must be there.
+        /// The text or value required there.
         expected: &'static str,
     },
 
-    /// Rows are asked for while samples come, and each row depends on the whole utterance.
+    /// Rows are requested while samples still arrive, but each row depends on the whole utterance.
     #[error("there is no stream of these features, as each row depends on the whole utterance: {reason}")]
     NeedsUtterance {
-        /// What makes it depend.
+        /// The cause of this dependence.
         reason: &'static str,
     },
 
@@ -260,10 +260,10 @@ pub enum Error {
         variance: f64,
     },
 
-    /// Bytes are not the state of a stream such as this one.
+    /// The bytes are not the state of a stream of this kind.
     #[error("this is not a saved state of such a stream: {reason}")]
     BadState {
-        /// What is wrong with it.
+        /// The defect of the bytes.
         reason: &'static str,
     },
 

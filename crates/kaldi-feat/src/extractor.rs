@@ -21,14 +21,13 @@ use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
 use crate::spectrum::window::FrameExtractionOptions;
 use crate::spectrum::workspace::Workspace;
 
-/// A kind of features: how spectra become a row of values. [`FbankKind`](crate::FbankKind),
-/// [`MfccKind`](crate::MfccKind), [`PlpKind`](crate::PlpKind),
-/// [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind) are the kinds
-/// there are.
+/// A kind of features: the method that turns spectra into a row of values. The kinds are
+/// [`FbankKind`](crate::FbankKind), [`MfccKind`](crate::MfccKind), [`PlpKind`](crate::PlpKind),
+/// [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind).
 pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Its options.
     type Options: Clone + Debug + Send + Sync;
-    /// What depends on the VTLN warp factor.
+    /// Data that depends on the VTLN warp factor.
     #[doc(hidden)]
     type Warped: Debug + Send + Sync;
 
@@ -42,7 +41,7 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     fn warped(options: &Self::Options, vtln_warp: f32) -> Result<Self::Warped, Error>;
     #[doc(hidden)]
     fn dim(&self) -> usize;
-    /// What the power spectrum goes through before the kind gets it.
+    /// Returns the filters that the power spectrum passes before the kind gets it.
     #[doc(hidden)]
     fn filters<'a>(&self, warped: &'a Self::Warped) -> Option<Filters<'a>>;
     #[doc(hidden)]
@@ -62,18 +61,18 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     fn run(compute: Compute<'_, '_, Self>)
     where
         Self: Sized;
-    /// Whether [`finish`](Self::finish) does something.
+    /// Returns `true` if [`finish`](Self::finish) does something.
     #[doc(hidden)]
     fn needs_utterance(&self) -> bool {
         false
     }
-    /// What takes all rows of a waveform to know.
+    /// Applies the step that needs all rows of a waveform.
     #[doc(hidden)]
     fn finish(&self, _rows: &mut [f32]) {}
 }
 
-/// Extracts one kind of features: planned once, used for any number of waveforms, from any number
-/// of threads.
+/// Extracts one kind of features. It is planned once and used for any number of waveforms, from any
+/// number of threads.
 ///
 /// ```
 /// use kaldi_feat::{Audio, Fbank, FbankOptions};
@@ -93,23 +92,24 @@ pub struct Extractor<K: Kind> {
     pub(crate) framing: Framing,
     spectrum: PowerSpectrum,
     unwarped: Arc<K::Warped>,
-    /// What other warp factors than 1 need, by the factor's bits.
+    /// Data for warp factors other than 1, by the factor's bits.
     warped: RwLock<HashMap<u32, Arc<K::Warped>>>,
     resamplers: RwLock<HashMap<u32, Arc<LinearResample>>>,
 }
 
-/// Warp factors and sample rates are few; with thousands of them, old plans are dropped.
+/// The number of entries in a cache. Warp factors and sample rates are few; if there are more, old
+/// plans are dropped.
 const MAX_CACHED: usize = 256;
 
-/// Frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which stays in the
-/// second-level cache.
+/// Number of frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which
+/// stays in the second-level cache.
 const CHUNK: usize = 16 * MAX_LANES;
 
 impl<K: Kind> Extractor<K> {
     /// Plans an extraction.
     ///
     /// # Errors
-    /// Names the first field of the options that can't be.
+    /// Names the first field of the options that has a bad value.
     pub fn new(options: K::Options) -> Result<Self, Error> {
         let framing = K::framing(&options)?;
         let unwarped = K::warped(&options, 1.0)?;
@@ -124,29 +124,29 @@ impl<K: Kind> Extractor<K> {
         })
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &K::Options {
         &self.options
     }
 
-    /// From one frame to the next, in samples.
+    /// Returns the distance from one frame to the next, in samples.
     pub fn frame_shift_samples(&self) -> usize {
         self.framing.shift
     }
 
-    /// Whether the rows of a stream are not those of the whole: what all rows of a waveform decide
-    /// is then [missing](crate::LogMel::finish_rows).
+    /// Returns `true` if a stream's rows differ from the rows of the whole waveform: they then lack
+    /// the [step](crate::LogMel::finish_rows) that depends on all rows.
     pub fn needs_utterance(&self) -> bool {
         self.kind.needs_utterance()
     }
 
-    /// The options of the frames.
+    /// Returns the options of the frames.
     pub fn frame_options(&self) -> &FrameExtractionOptions {
         &self.framing.options
     }
 
-    /// Whether as many `frames` cost less one by one than together in lanes, where one frame costs
-    /// as much as a vector full of them.
+    /// Returns `true` if so many `frames` cost less one by one than together in lanes, where a
+    /// single frame costs as much as a full vector.
     #[inline(always)]
     fn frame_by_frame<S: Simd>(&self, _: S, frames: usize) -> bool {
         frames <= S::LANES * 3 / 8 && self.spectrum.has_single_frame() && self.kind.spectrum_of() == SpectrumOf::Power
@@ -167,27 +167,27 @@ impl<K: Kind> Extractor<K> {
         &self.kind
     }
 
-    /// Values in a row of features.
+    /// Returns the number of values in a row of features.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
         self.kind.dim()
     }
 
-    /// How many rows of features `audio` gives.
+    /// Returns the number of rows of features that `audio` gives.
     ///
     /// # Errors
-    /// When its sample rate is not the one of the options and resampling is not allowed.
+    /// If the sample rate differs from the options' rate and resampling is not allowed.
     pub fn num_frames(&self, audio: &Audio<'_>) -> Result<usize, Error> {
         let resampler = self.resampler(audio.samp_freq)?;
         let num_samples = num_resampled(audio, resampler.as_deref())?;
         Ok(self.framing.num_frames(num_samples as u64) as usize)
     }
 
-    /// Features of a whole waveform: a row for each frame.
+    /// Computes the features of a whole waveform: a row for each frame.
     ///
     /// # Errors
-    /// When the sample rate is not the one of the options and resampling is not allowed, or the
-    /// audio's warp factor can't be; [`Error::BadSample`] when a sample is not finite.
+    /// If the sample rate differs from the options' rate and resampling is not allowed, or the
+    /// audio's warp factor is not usable; [`Error::BadSample`] if a sample is not finite.
     #[doc(alias = "ComputeFeatures")]
     pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
         let mut values = Vec::new();
@@ -196,8 +196,8 @@ impl<K: Kind> Extractor<K> {
         Ok(Matrix::from_vec(rows, cols, values).expect("as many values as rows and columns say"))
     }
 
-    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the
-    /// rows, one after the other, and their number returned.
+    /// Same as [`compute`](Self::compute), but reuses memory: it overwrites `out` with the rows,
+    /// one after the other, and returns their number.
     ///
     /// # Errors
     /// As `compute`.
@@ -218,8 +218,8 @@ impl<K: Kind> Extractor<K> {
         Ok(rows)
     }
 
-    /// As [`compute`](Self::compute), to rows that exist: `out` has just `num_frames(audio) *
-    /// dim()` elements.
+    /// Same as [`compute`](Self::compute), but writes to rows that exist: `out` has exactly
+    /// `num_frames(audio) * dim()` elements.
     pub(crate) fn compute_rows(
         &self,
         workspace: &mut Workspace,
@@ -228,7 +228,7 @@ impl<K: Kind> Extractor<K> {
     ) -> Result<(), Error> {
         let resampler = self.resampler(audio.samp_freq)?;
         let warped = self.warped(audio.vtln_warp)?;
-        // The resampled waveform is a buffer of the workspace, and goes back to it.
+        // The resampled waveform is a buffer of the workspace, and is put back at the end.
         let mut resampled = std::mem::take(&mut workspace.resampled);
         let samples = match resampler {
             Some(resampler) => {
@@ -240,7 +240,7 @@ impl<K: Kind> Extractor<K> {
         let signal = Signal { samples, first: 0 };
         workspace.has_not_finite = false;
         self.frames_of_signal(workspace, &warped, signal, &self.dither(audio.key), 0, out);
-        // A pass of its own over all samples would cost a tenth of the features.
+        // A separate pass over all samples would cost a tenth of the features.
         let frames = (out.len() / self.dim()) as u64;
         let rest = samples.range(self.framing.first_not_gathered(frames, samples.len())..samples.len());
         if workspace.has_not_finite || rest.first_not_finite().is_some() {
@@ -251,12 +251,12 @@ impl<K: Kind> Extractor<K> {
         Ok(())
     }
 
-    /// The noise that is added to the utterance `key`.
+    /// Returns the noise generator of the utterance `key`.
     pub(crate) fn dither(&self, key: &str) -> Philox {
         Philox::for_name(self.framing.options.dither_seed, key)
     }
 
-    /// The frames from `first_frame` on, as many as `out` has rows.
+    /// Computes the frames from `first_frame` on, as many as `out` has rows.
     pub(crate) fn frames_of_signal(
         &self,
         workspace: &mut Workspace,
@@ -270,7 +270,7 @@ impl<K: Kind> Extractor<K> {
         K::run(Compute { extractor: self, warped, work, workspace });
     }
 
-    /// The frames of several signals.
+    /// Computes frames of several signals.
     pub(crate) fn frames_of_signals(&self, workspace: &mut Workspace, warped: &K::Warped, jobs: &mut [Job<'_>]) {
         K::run(Compute { extractor: self, warped, work: Work::Signals(jobs), workspace });
     }
@@ -286,7 +286,7 @@ impl<K: Kind> Extractor<K> {
         cached(&self.warped, factor, || K::warped(&self.options, factor))
     }
 
-    /// The resampler for audio of this rate, if it takes one.
+    /// Returns the resampler for audio of this rate, or `None` if none is needed.
     pub(crate) fn resampler(&self, found: f32) -> Result<Option<Arc<LinearResample>>, Error> {
         let options = &self.framing.options;
         let expected = options.samp_freq;
@@ -297,7 +297,7 @@ impl<K: Kind> Extractor<K> {
     }
 }
 
-/// How many samples `audio` has after the resampler, if there is one.
+/// Returns the number of samples of `audio` after the resampler, if there is one.
 pub(crate) fn num_resampled(audio: &Audio<'_>, resampler: Option<&LinearResample>) -> Result<usize, Error> {
     let samples = audio.samples.len();
     let Some(resampler) = resampler else { return Ok(samples) };
@@ -305,7 +305,7 @@ pub(crate) fn num_resampled(audio: &Audio<'_>, resampler: Option<&LinearResample
     check_resampled(samples, resampled).map(|()| resampled)
 }
 
-/// Whether audio of `found` Hz is resampled to `expected` Hz.
+/// Returns `true` if audio of `found` Hz must be resampled to `expected` Hz.
 pub(crate) fn must_resample(
     found: f32,
     expected: f32,
@@ -322,7 +322,7 @@ pub(crate) fn must_resample(
     if allowed { Ok(true) } else { Err(Error::SampleRateMismatch { found, expected, direction }) }
 }
 
-/// What the cache holds for `key`, made by `make` when it is not there.
+/// Returns the cached value for `key`, or makes it with `make` if the cache has none.
 fn cached<T>(
     cache: &RwLock<HashMap<u32, Arc<T>>>,
     key: f32,
@@ -344,9 +344,9 @@ fn cached<T>(
 /// Frames to compute.
 #[derive(Debug)]
 pub(crate) enum Work<'a, 'b> {
-    /// Of one signal, from a frame on: as many as there are rows.
+    /// Frames of one signal, from a frame on: as many as there are rows.
     Signal(Job<'b>),
-    /// Of several signals: a vector's lanes are filled with frames of any of them.
+    /// Frames of several signals: a vector's lanes are filled with frames of any of them.
     Signals(&'a mut [Job<'b>]),
 }
 
@@ -419,7 +419,7 @@ fn frames_of_many<S: Simd, K: Kind>(
         if frames > 0 {
             all_starts.extend((0..frames).map(|i| end + i * framing.shift));
             let range = [job.first_frame, job.first_frame + frames as u64 - 1];
-            // Streams take no other samples than finite ones.
+            // Streams accept only finite samples.
             (end, _) = framing.gather(s, job.signal, job.dither, range, &mut workspace.wave, end);
         }
     }
@@ -435,8 +435,8 @@ fn frames_of_many<S: Simd, K: Kind>(
     workspace.block = block;
 }
 
-/// The rows of the frames that begin at `starts` of the workspace's waveform: as many as there are
-/// lanes at most.
+/// Computes the rows of the frames that begin at `starts` of the workspace's waveform: at most as
+/// many as there are lanes.
 #[inline(always)]
 fn compute_rows<S: Simd, K: Kind>(
     s: S,
@@ -459,7 +459,7 @@ fn compute_rows<S: Simd, K: Kind>(
 }
 
 /// The rows of the frames that begin at `starts` of the workspace's waveform: one frame by the
-/// single-frame path, or one for each lane, of which as many are written as `rows` holds.
+/// single-frame path, or one for each lane. Only as many rows are written as `rows` holds.
 struct Block<'a, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,

@@ -29,7 +29,7 @@ use crate::rows::normalize::Normalize;
 use crate::spectrum::workspace::Workspace;
 use crate::stream::FeatureStream;
 
-/// The whole front end of a model: features of any kind, and what is done before and after them.
+/// The whole front end of a model: features of any kind, with the steps before and after them.
 ///
 /// ```text
 ///  samples ──> resampling, preemphasis ──> features ──> LFR ──> (x + shift) scale ──> normalisation ──> rows
@@ -65,7 +65,7 @@ pub struct FrontEnd {
     cmvn: Option<GlobalCmvn>,
 }
 
-/// Memory to work in, which is used again.
+/// A workspace that can be reused.
 #[derive(Debug, Default)]
 pub struct FrontEndWorkspace {
     features: Workspace,
@@ -79,7 +79,7 @@ pub struct FrontEndWorkspace {
 trait AnyFeatures: Debug + Send + Sync {
     fn dim(&self) -> usize;
     fn samp_freq(&self) -> f32;
-    /// From one row to the next, in samples.
+    /// Returns the distance from one row to the next, in samples.
     fn shift(&self) -> usize;
     fn resampler(&self, samp_freq: f32) -> Result<Option<Arc<LinearResample>>, Error>;
     fn num_rows(&self, audio: &Audio<'_>) -> Result<usize, Error>;
@@ -87,7 +87,7 @@ trait AnyFeatures: Debug + Send + Sync {
     fn compute(&self, workspace: &mut Workspace, audio: &Audio<'_>, out: &mut Vec<f32>) -> Result<(), Error>;
     fn stream(&self, key: &str, samp_freq: f32) -> Result<Box<dyn AnyStream>, Error>;
     fn needs_utterance(&self) -> bool;
-    /// What the rows of a stream lack.
+    /// Applies the step that a stream's rows lack.
     fn finish_rows(&self, rows: &mut [f32]);
 }
 
@@ -177,7 +177,7 @@ impl FrontEnd {
     /// Plans a front end.
     ///
     /// # Errors
-    /// Names the first field of the options that can't be.
+    /// Names the first field of the options that has a bad value.
     pub fn new(options: FrontEndOptions) -> Result<Self, Error> {
         let rate = LowFrameRate::new(options.lfr_m, options.lfr_n)?;
         if !(0.0..=1.0).contains(&options.preemphasis) {
@@ -194,10 +194,10 @@ impl FrontEnd {
         Ok(Self { options, features, rate, cmvn: None })
     }
 
-    /// The same with the normalisation that comes with a model.
+    /// Returns the same front end with the normalisation that comes with a model.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if it is of rows of another length.
+    /// [`Error::DimMismatch`] if its rows have another length.
     pub fn with_cmvn(self, cmvn: GlobalCmvn) -> Result<Self, Error> {
         let (expected, found) = (self.dim(), cmvn.dim());
         if expected != found {
@@ -206,40 +206,40 @@ impl FrontEnd {
         Ok(Self { cmvn: Some(cmvn), ..self })
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &FrontEndOptions {
         &self.options
     }
 
-    /// The normalisation that comes with a model.
+    /// Returns the normalisation that comes with a model.
     pub fn cmvn(&self) -> Option<&GlobalCmvn> {
         self.cmvn.as_ref()
     }
 
-    /// Values in a row.
+    /// Returns the number of values in a row.
     pub fn dim(&self) -> usize {
         self.rate.output_dim(self.features.dim())
     }
 
-    /// The sample rate of the options, Hz.
+    /// Returns the sample rate of the options, Hz.
     pub fn samp_freq(&self) -> f32 {
         self.features.samp_freq()
     }
 
-    /// From one row to the next, in samples.
+    /// Returns the distance from one row to the next, in samples.
     pub fn shift_samples(&self) -> usize {
         self.features.shift() * self.rate.stride()
     }
 
-    /// How many rows `audio` gives.
+    /// Returns the number of rows that `audio` gives.
     ///
     /// # Errors
-    /// When its sample rate is not the one of the options and resampling is not allowed.
+    /// If the sample rate differs from the options' rate and resampling is not allowed.
     pub fn num_rows(&self, audio: &Audio<'_>) -> Result<usize, Error> {
         Ok(self.rate.num_rows(self.features.num_rows(audio)?))
     }
 
-    /// The rows of a whole waveform.
+    /// Computes the rows of a whole waveform.
     ///
     /// # Errors
     /// As [`Extractor::compute`].
@@ -250,8 +250,8 @@ impl FrontEnd {
         Ok(Matrix::from_vec(rows, cols, values).expect("as many values as rows and columns say"))
     }
 
-    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the
-    /// rows, one after the other, and their number returned.
+    /// Same as [`compute`](Self::compute), but reuses memory: it overwrites `out` with the rows,
+    /// one after the other, and returns their number.
     ///
     /// # Errors
     /// As `compute`.
@@ -288,12 +288,12 @@ impl FrontEnd {
         Ok(out.len() / self.dim())
     }
 
-    /// The rows of many utterances, in parallel over rayon's current pool with the feature `rayon`.
-    /// The result does not depend on the number of threads.
+    /// Computes the rows of many utterances, in parallel over rayon's current pool with the feature
+    /// `rayon`. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// As [`compute`](Self::compute), for the first utterance that can't be done; and when the rows
-    /// don't fit in 32-bit row splits.
+    /// As [`compute`](Self::compute), for the first utterance that fails; and if the rows don't fit
+    /// in 32-bit row splits.
     pub fn compute_batch(&self, batch: &[Audio<'_>]) -> Result<FeatureBatch, Error> {
         let all = par::map(batch.iter().collect(), |audio: &Audio<'_>| {
             let mut out = Vec::new();
@@ -311,7 +311,7 @@ impl FrontEnd {
         Ok(FeatureBatch { values, row_splits })
     }
 
-    /// Why rows depend on the whole utterance, if they do.
+    /// Returns the reason that rows depend on the whole utterance, if they do.
     fn utterance_reason(&self) -> Option<&'static str> {
         match self.options.normalize {
             _ if self.features.needs_utterance() => Some("its largest value is a bound of all others (`range`)"),
@@ -320,15 +320,14 @@ impl FrontEnd {
         }
     }
 
-    /// Whether each row depends on all rows of its utterance, so that there is no
+    /// Returns `true` if each row depends on all rows of its utterance, so that there is no
     /// [`stream`](Self::stream).
     pub fn needs_utterance(&self) -> bool {
         self.utterance_reason().is_some()
     }
 
-    /// The rows of the utterance `key`, whose samples come in chunks of `samp_freq` Hz: bit for bit
-    /// what [`compute`](Self::compute) gives for all of it.
-    ///
+    /// Opens a stream of the rows of the utterance `key`, whose samples arrive in chunks of
+    /// `samp_freq` Hz. The rows equal the rows of [`compute`](Self::compute) bit for bit.
     /// # Errors
     /// [`Error::NeedsUtterance`] if each row [depends on all](Self::needs_utterance), and as
     /// [`compute`](Self::compute).
@@ -339,8 +338,8 @@ impl FrontEnd {
         }
     }
 
-    /// As [`stream`](Self::stream), of any front end: its rows are those before what depends on the
-    /// whole utterance, and [`finish_rows`](Self::finish_rows) does the rest to all of them.
+    /// Same as [`stream`](Self::stream), but for any front end: the rows lack the step that depends
+    /// on the whole utterance, and [`finish_rows`](Self::finish_rows) applies it to all of them.
     ///
     /// # Errors
     /// As [`compute`](Self::compute).
@@ -353,14 +352,15 @@ impl FrontEnd {
         Ok(FrontEndStream::new(emphasized, features, self.features.dim(), self.rate, self.cmvn.clone()))
     }
 
-    /// What depends on the whole utterance, done to rows of an
-    /// [`unfinished_stream`](Self::unfinished_stream) that are taken for all of it.
+    /// Applies the step that depends on the whole utterance to rows of an
+    /// [`unfinished_stream`](Self::unfinished_stream), which are taken for all rows of the
+    /// utterance.
     pub fn finish_rows(&self, rows: &mut [f32]) {
         self.features.finish_rows(rows);
         self.options.normalize.apply(rows, self.dim());
     }
 
-    /// The signal with preemphasis, at the rate of the options.
+    /// Creates the stream of the signal with preemphasis, at the rate of the options.
     fn emphasized(&self, samp_freq: f32) -> Result<SampleStream, Error> {
         let resampler = self.features.resampler(samp_freq)?;
         Ok(SampleStream::new(resampler).with_preemphasis(self.options.preemphasis))

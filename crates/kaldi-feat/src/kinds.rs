@@ -1,4 +1,4 @@
-//! The kinds of features: what becomes of a frame's spectrum.
+//! The kinds of features, each computed from a frame's spectrum.
 
 mod energy;
 pub(crate) mod fbank;

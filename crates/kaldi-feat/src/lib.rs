@@ -23,72 +23,86 @@
 //! # Ok::<(), kaldi_feat::Error>(())
 //! ```
 //!
-//! Samples are on the scale of 16-bit integers, as they stand in a WAV file, whatever their type.
-//! Audio in [-1, 1] gives features that are off by a constant: multiply it by 32768 first. What
-//! other toolkits make of such audio is a [`Preset`]. Several channels that lie interleaved are
-//! [`Interleaved`].
+//! Samples are on the scale of 16-bit integers, as in a WAV file, whatever their type. Audio in
+//! [-1, 1] gives features that are off by a constant: multiply it by 32768 first. A [`Preset`]
+//! gives the features of other toolkits for such audio. [`Interleaved`] takes several interleaved
+//! channels.
 //!
-//! | | whole | as it comes |
-//! |---|---|---|
-//! | audio to features | [`Fbank`], [`Mfcc`], [`Plp`], [`Spectrogram`], [`LogMel`]: each an [`Extractor`] | [`FeatureStream`] |
-//! | audio to the rows that a model takes | [`FrontEnd`], of a [`Preset`] or of [`FrontEndOptions`] | [`FrontEnd::stream`] |
-//! | audio to pitch | [`compute_kaldi_pitch`] | [`OnlinePitch`] |
-//! | rows to rows | [`compute_deltas`], [`splice_frames`], [`sliding_window_cmn`], [`LowFrameRate`], [`GlobalCmvn`] ... | [`RowStream`], [`RowChain`] |
+//! For whole signals and for signals that arrive in chunks:
 //!
-//! Streams give the same bits as whole signals however the audio is cut, keep no more than the
-//! frames to come need, and can be [saved](FeatureStream::save_state) and
+//! - Audio to features: [`Fbank`], [`Mfcc`], [`Plp`], [`Spectrogram`], [`LogMel`], each an
+//!   [`Extractor`]; in chunks [`FeatureStream`].
+//! - Audio to the rows that a model takes: [`FrontEnd`], of a [`Preset`] or of [`FrontEndOptions`];
+//!   in chunks [`FrontEnd::stream`].
+//! - Audio to pitch: [`compute_kaldi_pitch`]; in chunks [`OnlinePitch`].
+//! - Rows to rows: [`compute_deltas`], [`splice_frames`], [`sliding_window_cmn`], [`LowFrameRate`],
+//!   [`GlobalCmvn`] ...; in chunks [`RowStream`], [`RowChain`].
+//!
+//! Streams give the same bits as whole signals however the audio is cut, keep no more than the next
+//! frames need, and can be [saved](FeatureStream::save_state) and
 //! [restored](FeatureStream::restore_state).
 //!
 //! # Why it is fast
 //! A vector of the processor holds the same sample of 8 or 16 *different frames*. So everything
 //! from window to DCT is the plain algorithm for one frame, written with vectors in place of
-//! numbers: nothing is moved between lanes but when samples come in and features go out (`frames`,
+//! numbers. Numbers move between lanes only when samples come in and features go out (`frames`,
 //! `fft`, `extractor` in the source). A frame's features do not depend on which frames share its
 //! vectors.
 //!
 //! # Coming from Kaldi
-//! | Kaldi | here |
-//! |---|---|
-//! | `FrameExtractionOptions`, `MelBanksOptions`, `FbankOptions`, `MfccOptions` | the same names |
-//! | `--num-mel-bins=80` | `options.with_num_mel_bins(80)`, or `options.mel.num_bins = 80`; [`options`] connects structures to the names of options |
-//! | `Fbank fbank(opts)` | [`Fbank::new(options)?`](Extractor::new) |
-//! | `fbank.ComputeFeatures(wave, freq, warp, &out)` | `fbank.compute(&Audio::new(&wave, freq).with_vtln_warp(warp))?`: [`compute`](Extractor::compute), [`compute_into`](Extractor::compute_into) |
-//! | `ResampleWaveform` | done by `compute` when `allow_downsample` or `allow_upsample` is set; [`LinearResample::for_waveform`] |
-//! | `LinearResample`, `ArbitraryResample` | the same names; a signal that comes in chunks goes through a [`ResampleStream`] |
-//! | ffmpeg's `swr_convert`, with its default filter | [`PolyphaseResample`], [`PolyphaseStream`] |
-//! | `MelBanks` | [`MelBanks`] |
-//! | `Plp`, `Spectrogram` and their options | the same names |
-//! | `OnlineGenericBaseFeature`, `OnlineMfcc` ... | [`FeatureStream`] |
-//! | `ComputeDeltas`, `OnlineDeltaFeature` | [`compute_deltas`], [`DeltaFeatures::stream`](RowWindow::stream) |
-//! | `SpliceFrames`, `OnlineSpliceFrames` | [`splice_frames`], [`Splice`] |
-//! | `ComputeShiftedDeltas` | [`compute_shifted_deltas`] |
-//! | `AccCmvnStats`, `ApplyCmvn`, `ApplyCmvnReverse`, `FakeStatsForSomeDims` | [`CmvnStats`], [`apply_cmvn`], [`apply_cmvn_reverse`], [`CmvnStats::fake_dims`] |
-//! | `SlidingWindowCmn`, `OnlineCmvn` | [`sliding_window_cmn`], [`OnlineCmvn`] |
-//! | `ComputeVadEnergy` | [`compute_vad_energy`] |
-//! | `ComputeKaldiPitch`, `OnlinePitchFeature` | [`PitchExtractor`], [`compute_kaldi_pitch`]; [`OnlinePitch`] |
-//! | `ProcessPitch`, `ComputeAndProcessKaldiPitch`, `OnlineProcessPitch` | [`PitchProcessor`], [`process_pitch`]; [`OnlineProcessPitch`] |
-//! | `PitchInterpolator` of `interpolate-pitch` | [`PitchInterpolator`] |
-//! | `paste-feats`, `select-feats`, `select-voiced-frames`, `shift-feats`, `subsample-feats` | [`paste_columns`], [`select_columns`], [`select_voiced`], [`shift_frames`], [`subsample_frames`] |
+//! Kaldi's names, and the names here:
 //!
-//! ## Where it differs from Kaldi
-//! - **Dither** is 0 unless it is set, where Kaldi has 1. It is a function of (`dither_seed`, the
-//!   utterance's key, the index of the sample), drawn once for each sample; Kaldi draws it from the C library for each frame anew, so that its
-//!   output can't be had twice. Its size is the same.
-//! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the field.
+//! - `FrameExtractionOptions`, `MelBanksOptions`, `FbankOptions`, `MfccOptions`: the same names.
+//! - `--num-mel-bins=80`: `options.with_num_mel_bins(80)`, or `options.mel.num_bins = 80`;
+//!   [`options`] connects structures to the names of options.
+//! - `Fbank fbank(opts)`: [`Fbank::new(options)?`](Extractor::new).
+//! - `fbank.ComputeFeatures(wave, freq, warp, &out)`:
+//!   `fbank.compute(&Audio::new(&wave, freq).with_vtln_warp(warp))?`:
+//!   [`compute`](Extractor::compute), [`compute_into`](Extractor::compute_into).
+//! - `ResampleWaveform`: done by `compute` when `allow_downsample` or `allow_upsample` is set;
+//!   [`LinearResample::for_waveform`].
+//! - `LinearResample`, `ArbitraryResample`: the same names; a signal that arrives in chunks goes
+//!   through a [`ResampleStream`].
+//! - ffmpeg's `swr_convert`, with its default filter: [`PolyphaseResample`], [`PolyphaseStream`].
+//! - `MelBanks`: [`MelBanks`].
+//! - `Plp`, `Spectrogram` and their options: the same names.
+//! - `OnlineGenericBaseFeature`, `OnlineMfcc` ...: [`FeatureStream`].
+//! - `ComputeDeltas`, `OnlineDeltaFeature`: [`compute_deltas`],
+//!   [`DeltaFeatures::stream`](RowWindow::stream).
+//! - `SpliceFrames`, `OnlineSpliceFrames`: [`splice_frames`], [`Splice`].
+//! - `ComputeShiftedDeltas`: [`compute_shifted_deltas`].
+//! - `AccCmvnStats`, `ApplyCmvn`, `ApplyCmvnReverse`, `FakeStatsForSomeDims`: [`CmvnStats`],
+//!   [`apply_cmvn`], [`apply_cmvn_reverse`], [`CmvnStats::fake_dims`].
+//! - `SlidingWindowCmn`, `OnlineCmvn`: [`sliding_window_cmn`], [`OnlineCmvn`].
+//! - `ComputeVadEnergy`: [`compute_vad_energy`].
+//! - `ComputeKaldiPitch`, `OnlinePitchFeature`: [`PitchExtractor`], [`compute_kaldi_pitch`];
+//!   [`OnlinePitch`].
+//! - `ProcessPitch`, `ComputeAndProcessKaldiPitch`, `OnlineProcessPitch`: [`PitchProcessor`],
+//!   [`process_pitch`]; [`OnlineProcessPitch`].
+//! - `PitchInterpolator` of `interpolate-pitch`: [`PitchInterpolator`].
+//! - `paste-feats`, `select-feats`, `select-voiced-frames`, `shift-feats`, `subsample-feats`:
+//!   [`paste_columns`], [`select_columns`], [`select_voiced`], [`shift_frames`],
+//!   [`subsample_frames`].
+//!
+//! ## Differences from Kaldi
+//! - **Dither** is 0 by default; Kaldi's default is 1. It is a function of `dither_seed`, the
+//!   utterance's key and the index of the sample, drawn once for each sample. Kaldi draws it from
+//!   the C library for each frame anew, so that its output can't be repeated. Its size is the same.
+//! - Values that Kaldi asserts on or computes nonsense with are an [`Error`] that names the field.
 //! - **Pitch** may come in chunks of any size. With `snip_edges` false and small chunks Kaldi
 //!   discards samples that it still needs.
-//! - `max-feature-vectors` bounds what a stream keeps; on whole signals it has no effect, as in
-//!   Kaldi.
+//! - `max-feature-vectors` bounds the rows that a stream keeps; on whole signals it has no effect,
+//!   as in Kaldi.
 //! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that
 //!   much with its BLAS.
 //!
 //! # Features of the crate
 //! `rayon` (default): [`compute_batch`](Extractor::compute_batch) uses all threads of the current
-//! pool. `serde`: options are read and written; what is left out has its default, and a name that
-//! is no option is an error. No BLAS is needed.
+//! pool. `serde`: options are read and written; a missing option has its default, and an unknown
+//! name is an error. No BLAS is needed.
 //!
 //! # When not to use it
-//! On a GPU; for reading files, which is `kaldi-io`'s.
+//! On a GPU; for reading files, which `kaldi-io` does.
 
 #![forbid(unsafe_code)]
 
@@ -165,7 +179,7 @@ pub use stream::FeatureStream;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// What threads may share.
+/// Types that threads may share.
 const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Audio<'_>>();

@@ -1,24 +1,24 @@
-//! How an option structure names its options, so that one parser serves programs, configuration
+//! Names of the options of an option structure, so that one parser serves programs, configuration
 //! files and libraries.
 //!
-//! Kaldi's classes have `Register(OptionsItf *)`; ours have [`OptionSet::register`], which hands
-//! each field to a [`Registry`] under Kaldi's name for it, with Kaldi's meaning. The command's
-//! parser is such a registry.
+//! Kaldi's classes have `Register(OptionsItf *)`; structures here have [`OptionSet::register`],
+//! which hands each field to a [`Registry`] under Kaldi's name for it, with Kaldi's meaning. The
+//! command's parser is such a registry.
 
 use thiserror::Error;
 
-/// A text that an option cannot be set to.
+/// A text that is not a value of an option.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("'{text}' is not {expected}")]
 pub struct OptionError {
-    /// The text that was given.
+    /// The given text.
     pub text: String,
-    /// What would have been right, as in "a number".
+    /// The kind of text that is accepted, as in "a number".
     pub expected: String,
 }
 
 impl OptionError {
-    /// `text` was given where `expected` ("an integer", "one of ...") is needed.
+    /// Creates an error for a `text` that is not `expected` ("an integer", "one of ...").
     pub fn new(text: &str, expected: impl Into<String>) -> Self {
         Self { text: text.to_owned(), expected: expected.into() }
     }
@@ -26,26 +26,27 @@ impl OptionError {
 
 /// A value that can be read from the text of an option.
 pub trait OptionValue {
-    /// Takes the value from `text`.
+    /// Sets the value from `text`.
     ///
     /// # Errors
-    /// When `text` is not a value of this type; the old value then stays.
+    /// If `text` is not a value of this type; the old value then stays.
     fn set(&mut self, text: &str) -> Result<(), OptionError>;
 
-    /// The value as `--help` and `--config` files show it.
+    /// Returns the value as `--help` and `--config` files show it.
     fn show(&self) -> String;
 
-    /// Kaldi's name of the type, for `--help`.
+    /// Returns Kaldi's name of the type, for `--help`.
     fn type_name(&self) -> &'static str;
 
-    /// A bare `--name` sets only a bool.
+    /// Returns `true` for a bool, which a bare `--name` sets.
     fn is_bool(&self) -> bool {
         false
     }
 }
 
 impl OptionValue for bool {
-    /// `true`, `t`, `1` or nothing; `false`, `f` or `0`; in any case of letters, as in Kaldi.
+    /// Accepts `true`, `t`, `1` or nothing; `false`, `f` or `0`; in any case of letters, as in
+    /// Kaldi.
     fn set(&mut self, text: &str) -> Result<(), OptionError> {
         *self = match text.to_ascii_lowercase().as_str() {
             "true" | "t" | "1" | "" => true,
@@ -65,7 +66,7 @@ impl OptionValue for bool {
     }
 }
 
-/// Options of an enum, whose variants `ALL` have a `name`.
+/// Implements the option of an enum, whose variants `ALL` have a `name`.
 macro_rules! option_of_names {
     ($t:ty) => {
         impl crate::options::OptionValue for $t {
@@ -139,7 +140,7 @@ impl<T: OptionValue + Default> OptionValue for Option<T> {
 
 /// Takes the options of one or more [`OptionSet`]s.
 pub trait Registry<'a> {
-    /// Adds an option: its name as typed after `--`, where its value lives, and one sentence for
+    /// Adds an option: its name as typed after `--`, a reference to its value, and one sentence for
     /// `--help`.
     fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, doc: &'static str);
 }

@@ -1,5 +1,5 @@
-//! Kaldi's pitch: how high a voice speaks and how sure it is that one does, for every frame, and
-//! features made of that.
+//! Kaldi's pitch: for every frame the pitch of the voice and the certainty of voicing, and features
+//! made of these.
 //!
 //! ```text
 //!  samples ──> 4 kHz ──> frames ──> correlation at whole lags ──> at 417 lags ──> search for ──> NCCF, pitch

@@ -12,45 +12,61 @@ use crate::options::{OptionError, OptionValue};
 use crate::rows::normalize::Normalize;
 use crate::spectrum::window::{FrameExtractionOptions, WindowType};
 
-/// Defines the presets: names, the models that they are for, and what differs from Kaldi's defaults.
+/// Defines the presets: names, their models, and the differences from Kaldi's defaults.
 macro_rules! presets {
     ($($(#[$attribute:meta])* $variant:ident, $name:literal, $models:literal, $differences:literal;)+) => {
-        /// Whose features to make: a toolkit's, with its defaults, or those that a model takes.
+        /// A toolkit whose features are made with its defaults, or a model whose input features are
+        /// made.
         ///
         /// | toolkit | kaldi | torchaudio | lhotse | whisper | librosa |
         /// |---|---|---|---|---|---|
-        /// | a full-scale sample is | 32768 | 1 | 1 | 1 | 1 |
+        /// | full-scale sample | 32768 | 1 | 1 | 1 | 1 |
         /// | dither | 0 (its programs: 1, seeded here) | 0 | 0 | none | none |
-        /// | window | Povey, 25 ms | Povey, 25 ms | Povey, 25 ms | Hann, periodic, 400 samples | Hann, periodic, 2048 samples |
+        /// | window | Povey | Povey | Povey | Hann, periodic | Hann, periodic |
+        /// | length of the window | 25 ms | 25 ms | 25 ms | 400 samples | 2048 samples |
         /// | from frame to frame | 10 ms | 10 ms | 10 ms | 160 samples | 512 samples |
-        /// | preemphasis, mean of the frame | 0.97, taken away | 0.97, taken away | 0.97, taken away | none | none |
-        /// | ends of the signal | only whole frames | only whole frames | mirrored | mirrored around the last sample, frames centred | silence, frames centred |
-        /// | mel filters | 23, 20 Hz to half the rate | 23, 20 Hz to half the rate | 80 (MFCC: 23), 20 Hz to 400 below half the rate | 80 or 128, Slaney's, area 1 | 128, Slaney's, area 1 |
+        /// | preemphasis | 0.97 | 0.97 | 0.97 | none | none |
+        /// | mean of the frame | subtracted | subtracted | subtracted | kept | kept |
+        /// | frames centred | | | | yes | yes |
+        /// | ends of the signal | whole frames | whole frames | mirrored | mirrored (1) | silence |
+        /// | mel filters | 23 | 23 | 80 (MFCC: 23) | 80 or 128 (2) | 128 (2) |
+        /// | lowest frequency | 20 Hz | 20 Hz | 20 Hz | | |
+        /// | highest frequency (3) | half | half | half - 400 Hz | | |
         /// | logarithm | ln | ln | ln | log10 | decibels |
         /// | least energy in a filter | 1.19e-7 | 1.19e-7 | 1.19e-7 | 1e-10 | 1e-10 |
-        /// | then | | | | at most 8 below the largest, (x + 4) / 4 | at most 80 below the largest |
+        /// | bound below the largest value | | | | 8 | 80 |
+        /// | then | | | | (x + 4) / 4 | |
         /// | energy floor (`use_energy`) | 0 | 1 | 1e-10 | | |
         ///
-        /// | model | values of a row | from row to row | stream | as |
-        /// |---|--:|--:|---|---|
-        /// | zipformer | 80 | 10 ms | yes | `lhotse.Fbank`, kaldi-native-fbank with `snip_edges = false`, `high_freq = -400` |
-        /// | whisper-30s | 80 | 10 ms | no | transformers' `WhisperFeatureExtractor`, `whisper.pad_or_trim` |
-        /// | whisper-large-v3 | 128 | 10 ms | no | the same with 128 filters |
-        /// | qwen3-asr | 128 | 10 ms | no | transformers' `Qwen3ASRFeatureExtractor`: the same, padded to half a second |
-        /// | sensevoice, paraformer | 560 | 60 ms | yes | FunASR's `WavFrontend`, without dither; [`GlobalCmvn`](crate::GlobalCmvn) is the model's |
-        /// | nemo-80, nemo-128 | 80, 128 | 10 ms | no | NeMo's `AudioToMelSpectrogramPreprocessor`, transformers' `ParakeetFeatureExtractor` (Parakeet, Canary) |
-        /// | gemma4 | 128 | 10 ms | yes | transformers' `Gemma4AudioFeatureExtractor` |
-        /// | wav2vec2 | 1 | a sample | no | transformers' `Wav2Vec2FeatureExtractor` (HuBERT and WavLM, too) |
-        /// | moonshine | 1 | a sample | yes | the same without normalisation |
-        /// | silero-vad, silero-vad-8k | 576, 288 | 32 ms | yes | silero's `OnnxWrapper`: 512 or 256 samples after 64 or 32 of those before them |
-        /// | snfa | 80 | 20 ms | yes | `snfa.stft.mel_spectrogram` |
+        /// (1) Around the last sample. (2) Slaney's, with area 1. (3) Of the sample rate.
         ///
-        /// Rows are those that an extractor's attention mask counts: none are added to make batches
-        /// even, and no recording changes the rows of another one.
+        /// - `zipformer`: rows of 80 values every 10 ms; streams. As `lhotse.Fbank`, and
+        ///   kaldi-native-fbank with `snip_edges = false`, `high_freq = -400`.
+        /// - `whisper-30s`: rows of 80 values every 10 ms; no stream. As transformers'
+        ///   `WhisperFeatureExtractor`, `whisper.pad_or_trim`.
+        /// - `whisper-large-v3`: the same with 128 filters.
+        /// - `qwen3-asr`: rows of 128 values every 10 ms; no stream. As transformers'
+        ///   `Qwen3ASRFeatureExtractor`: the same, padded to half a second.
+        /// - `sensevoice`, `paraformer`: rows of 560 values every 60 ms; streams. As FunASR's
+        ///   `WavFrontend`, without dither; [`GlobalCmvn`](crate::GlobalCmvn) comes from the model.
+        /// - `nemo-80`, `nemo-128`: rows of 80 and 128 values every 10 ms; no stream. As NeMo's
+        ///   `AudioToMelSpectrogramPreprocessor`, transformers' `ParakeetFeatureExtractor`
+        ///   (Parakeet, Canary).
+        /// - `gemma4`: rows of 128 values every 10 ms; streams. As transformers'
+        ///   `Gemma4AudioFeatureExtractor`.
+        /// - `wav2vec2`: a row of 1 value for each sample; no stream. As transformers'
+        ///   `Wav2Vec2FeatureExtractor` (HuBERT and WavLM, too).
+        /// - `moonshine`: the same without normalisation; streams.
+        /// - `silero-vad`, `silero-vad-8k`: rows of 576 and 288 values every 32 ms; streams. As
+        ///   silero's `OnnxWrapper`: 512 or 256 samples after the 64 or 32 samples before them.
+        /// - `snfa`: rows of 80 values every 20 ms; streams. As `snfa.stft.mel_spectrogram`.
         ///
-        /// What is too short for a row gives none, where packages differ: FunASR shortens its window,
-        /// snfa and silero have an error below one. A single row that NeMo normalises is 0, as NeMo has
-        /// it (transformers' `ParakeetFeatureExtractor` has NaN).
+        /// Rows are the rows that an extractor's attention mask counts: none are added to make
+        /// batches even, and no recording changes the rows of another one.
+        ///
+        /// A signal that is too short for a row gives none. Packages differ here: FunASR shortens
+        /// its window, snfa and silero report an error. A single row that NeMo normalises is 0, as
+        /// in NeMo (in transformers' `ParakeetFeatureExtractor` it is NaN).
         ///
         /// ```
         /// use kaldi_feat::{FbankOptions, FrontEnd, Preset};
@@ -74,24 +90,24 @@ macro_rules! presets {
         }
 
         impl Preset {
-            /// All there are.
+            /// All presets.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// Its name in lower case.
+            /// Returns the name in lower case.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
                 }
             }
 
-            /// The models that it is for; empty for a toolkit.
+            /// Returns the models that it is for; empty for a toolkit.
             pub fn models(self) -> &'static str {
                 match self {
                     $(Self::$variant => $models,)+
                 }
             }
 
-            /// What differs from Kaldi's defaults, in words.
+            /// Describes the differences from Kaldi's defaults.
             pub fn differences(self) -> &'static str {
                 match self {
                     $(Self::$variant => $differences,)+
@@ -121,7 +137,7 @@ presets! {
     Librosa, "librosa", "",
         "another transform altogether: samples from -1 to 1, centred frames of 2048 samples every 512 under a periodic \
          Hann window, no dither, no preemphasis, 128 of Slaney's filters, decibels, at most 80 below the largest value";
-    /// Zipformers, and icefall's other models: 80 filters, as [`Lhotse`](Self::Lhotse) has them.
+    /// Zipformers, and icefall's other models: 80 filters, as in [`Lhotse`](Self::Lhotse).
     #[doc(alias = "icefall")]
     Zipformer, "zipformer", "Zipformer and other models of icefall", "those of lhotse, whose 80 filters icefall's models take";
     /// Whisper up to large-v2: 80 filters, 30 s.
@@ -168,8 +184,8 @@ presets! {
 }
 
 impl Preset {
-    /// The presets that are for a model of such a name, which is looked up among
-    /// [`models`](Self::models): those that share most words with it.
+    /// Returns the presets for a model of this name, which is looked up among
+    /// [`models`](Self::models): the presets that share most words with it.
     ///
     /// ```
     /// use kaldi_feat::Preset;
@@ -186,14 +202,14 @@ impl Preset {
         let shared = |preset: &Self| {
             let own = words(preset.models());
             let shared = asked.iter().filter(|word| own.contains(word));
-            // Versions alone name no model.
+            // Versions by themselves name no model.
             if shared.clone().any(|word| word.len() > 3) { shared.count() } else { 0 }
         };
         let most = Self::ALL.iter().map(shared).max().filter(|&most| most > 0);
         Self::ALL.into_iter().filter(|preset| Some(shared(preset)) == most).collect()
     }
 
-    /// The kinds of features that it has, its own one first.
+    /// Returns the kinds of features that it has, its own kind first.
     pub fn kinds(self) -> &'static [FeatureKind] {
         use FeatureKind::{Fbank, LogMel, Mfcc, Plp, Samples, Spectrogram};
         match self {
@@ -213,13 +229,13 @@ impl Preset {
         }
     }
 
-    /// Its whole front end: features, and what is done before and after them.
+    /// Returns its whole front end: features, with the steps before and after them.
     pub fn front_end(self) -> FrontEndOptions {
         let kind = self.kinds().first().copied().unwrap_or_default();
         self.front_end_of(kind).unwrap_or_default()
     }
 
-    /// Its front end with features of a kind; none if it has none of these.
+    /// Returns its front end with features of a kind; `None` if it does not have this kind.
     pub fn front_end_of(self, kind: FeatureKind) -> Option<FrontEndOptions> {
         if !self.kinds().contains(&kind) {
             return None;
@@ -241,8 +257,8 @@ impl Preset {
         })
     }
 
-    /// What is the same for the filterbanks and the MFCCs of a toolkit after Kaldi; none for
-    /// another transform.
+    /// Returns the options that the filterbanks and the MFCCs of a toolkit after Kaldi have in
+    /// common; `None` for another transform.
     fn frame_options(self) -> Option<FrameExtractionOptions> {
         let kaldi = FrameExtractionOptions::default();
         match self {
@@ -316,7 +332,7 @@ impl Preset {
         }
     }
 
-    /// Its features of a kind, if they are all that there is to its front end.
+    /// Returns its features of a kind, if its front end has no other steps.
     fn features_alone(self, kind: FeatureKind) -> Option<FeatureOptions> {
         self.front_end_of(kind).filter(FrontEndOptions::is_features_alone).map(|options| options.features)
     }
@@ -342,8 +358,8 @@ impl OptionValue for Preset {
 }
 
 impl FbankOptions {
-    /// The defaults of a toolkit or model; none if its features are of another kind, or more than
-    /// these: [`Preset::front_end`] has them all.
+    /// Returns the defaults of a toolkit or model; `None` if its features are of another kind, or
+    /// have further steps: [`Preset::front_end`] has them all.
     pub fn preset(preset: Preset) -> Option<Self> {
         match preset.features_alone(FeatureKind::Fbank)? {
             FeatureOptions::Fbank(options) => Some(options),
@@ -353,7 +369,7 @@ impl FbankOptions {
 }
 
 impl MfccOptions {
-    /// The defaults of a toolkit; none if they are not Kaldi's kind of MFCCs.
+    /// Returns the defaults of a toolkit; `None` if they are not Kaldi's kind of MFCCs.
     pub fn preset(preset: Preset) -> Option<Self> {
         match preset.features_alone(FeatureKind::Mfcc)? {
             FeatureOptions::Mfcc(options) => Some(options),
@@ -363,8 +379,8 @@ impl MfccOptions {
 }
 
 impl LogMelOptions {
-    /// The defaults of a toolkit or model, for audio of 16 kHz; none if its features are of another
-    /// kind, or more than these: [`Preset::front_end`] has them all.
+    /// Returns the defaults of a toolkit or model, for audio of 16 kHz; `None` if its features are
+    /// of another kind, or have further steps: [`Preset::front_end`] has them all.
     pub fn preset(preset: Preset) -> Option<Self> {
         match preset.features_alone(FeatureKind::LogMel)? {
             FeatureOptions::LogMel(options) => Some(options),
@@ -445,7 +461,7 @@ mod tests {
         }
     }
 
-    /// The rows of a stream.
+    /// Returns the rows of a stream.
     fn in_chunks(front_end: &FrontEnd, samples: &[i16], samp_freq: f32, chunk: usize) -> Vec<f32> {
         let mut stream = front_end.unfinished_stream("a", samp_freq).unwrap();
         let mut rows = vec![];

@@ -1,5 +1,6 @@
-//! Resampling by a windowed sinc: at regular times ([`LinearResample`]) and at any
-//! ([`ArbitraryResample`]) as Kaldi does it, and as ffmpeg does it ([`PolyphaseResample`](polyphase::PolyphaseResample)).
+//! Resampling by a windowed sinc: as Kaldi does it, at regular times ([`LinearResample`]) and at
+//! any times ([`ArbitraryResample`]), and as ffmpeg does it
+//! ([`PolyphaseResample`](polyphase::PolyphaseResample)).
 
 pub(crate) mod arbitrary;
 pub(crate) mod limit;
@@ -17,14 +18,14 @@ use crate::resample::products::Filters;
 use crate::resample::sinc::WindowedSinc;
 use crate::state::{StateReader, StateWriter};
 
-/// The zeros of the sinc on each side that [`LinearResample::for_waveform`] keeps.
+/// Number of zeros of the sinc on each side that [`LinearResample::for_waveform`] keeps.
 const NUM_ZEROS: i32 = 6;
 
-/// The most that a rate may be of the other: more makes a long signal of a short one, or next to
-/// nothing of a long one.
+/// The largest ratio of two rates: more makes a long signal from a short one, or next to nothing
+/// from a long one.
 const MAX_FACTOR: u32 = 1000;
 
-/// The most weights that a resampler may have: a quarter of a gigabyte.
+/// The largest number of weights in a resampler: a quarter of a gigabyte.
 const MAX_WEIGHTS: f64 = 67_108_864.0;
 
 /// More samples than any stream has, and few enough to count with: 89 years at 100 kHz.
@@ -32,12 +33,12 @@ const MAX_SAMPLES: usize = usize::MAX >> 16;
 
 /// Changes the sample rate of signals.
 ///
-/// Each output sample is a weighted sum of the input samples around it, where the weights are a
-/// sinc of the given cutoff under a Hann window; beyond the ends of the signal there is silence.
-/// The weights repeat themselves: there are as many sets as the output has samples in the shortest
-/// stretch of time that holds whole numbers of both.
+/// Each output sample is a weighted sum of the input samples around it. The weights are a sinc of
+/// the given cutoff under a Hann window; beyond the ends of the signal there is silence. The
+/// weights repeat: there are as many sets as the output has samples in the shortest stretch of time
+/// that holds whole numbers of both.
 ///
-/// Whole signals go through [`resample`](Self::resample), signals that come in chunks through a
+/// Whole signals go through [`resample`](Self::resample), signals that arrive in chunks through a
 /// [`ResampleStream`].
 ///
 /// ```
@@ -52,24 +53,25 @@ const MAX_SAMPLES: usize = usize::MAX >> 16;
 pub struct LinearResample {
     samp_rate_in: u32,
     samp_rate_out: u32,
-    /// Ticks of a clock that all samples of both signals lie on: per input sample, per output
-    /// sample.
+    /// Ticks per input sample and per output sample, of a clock that all samples of both signals
+    /// lie on.
     ticks_in: u64,
     ticks_out: u64,
-    /// So many ticks the filter looks ahead.
+    /// Number of ticks that the filter looks ahead.
     half_width_ticks: u64,
-    /// Samples of the input in the stretch that repeats. Its output samples have a filter each.
+    /// Number of input samples in the stretch that repeats. Each of its output samples has a
+    /// filter.
     in_unit: usize,
     filters: Filters,
 }
 
-/// Refuses rates that are no numbers from 1 to 10 million.
+/// Refuses rates that are not numbers from 1 to 10 million.
 fn check_rates(samp_rate_in: f32, samp_rate_out: f32) -> Result<(), Error> {
     let is_wrong = |found: &f32| !(1.0..=MAX_SAMPLE_RATE).contains(found);
     [samp_rate_in, samp_rate_out].into_iter().find(is_wrong).map_or(Ok(()), |found| Err(Error::BadSampleRate { found }))
 }
 
-/// Refuses rates of which one is more than a thousand times the other.
+/// Refuses rates if one is more than a thousand times the other.
 fn check_factor(from: u32, to: u32) -> Result<(), Error> {
     let is_wrong = u64::from(from.max(to)) > u64::from(from.min(to)) * u64::from(MAX_FACTOR);
     if is_wrong { Err(Error::ResamplingFactor { from, to, limit: MAX_FACTOR }) } else { Ok(()) }
@@ -80,13 +82,13 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 impl LinearResample {
-    /// From `samp_rate_in` to `samp_rate_out` Hz, with a low-pass filter that cuts off at
-    /// `filter_cutoff` Hz (at most half of both rates) and has `num_zeros` zeros on each side.
+    /// Creates a resampler from `samp_rate_in` to `samp_rate_out` Hz, with a low-pass filter that
+    /// cuts off at `filter_cutoff` Hz (at most half of both rates) and has `num_zeros` zeros on
+    /// each side.
     ///
     /// # Errors
-    /// [`Error::ResamplingFactor`] when one rate is more than a thousand times the other;
-    /// [`Error::BadFilter`] when there can be no such filter, or it would take more than 2²⁶
-    /// weights.
+    /// [`Error::ResamplingFactor`] if one rate is more than a thousand times the other;
+    /// [`Error::BadFilter`] if such a filter is impossible, or would take more than 2²⁶ weights.
     pub fn new(samp_rate_in: u32, samp_rate_out: u32, filter_cutoff: f32, num_zeros: i32) -> Result<Self, Error> {
         check_factor(samp_rate_in, samp_rate_out)?;
         let sinc = WindowedSinc::new(filter_cutoff, num_zeros)?;
@@ -124,11 +126,11 @@ impl LinearResample {
         })
     }
 
-    /// What Kaldi's `ResampleWaveform` uses: rates cut off to whole numbers, a cutoff at 99 % of
-    /// what the lower of the two can hold, six zeros.
+    /// Creates the resampler of Kaldi's `ResampleWaveform`: rates truncated to whole numbers, a
+    /// cutoff at 99 % of half the lower rate, six zeros.
     ///
     /// # Errors
-    /// When a rate is not a number from 1 to 10 million, or as [`new`](Self::new).
+    /// If a rate is not a number from 1 to 10 million, or as [`new`](Self::new).
     #[doc(alias = "ResampleWaveform")]
     pub fn for_waveform(samp_rate_in: f32, samp_rate_out: f32) -> Result<Self, Error> {
         check_rates(samp_rate_in, samp_rate_out)?;
@@ -136,19 +138,19 @@ impl LinearResample {
         Self::new(samp_rate_in as u32, samp_rate_out as u32, cutoff, NUM_ZEROS)
     }
 
-    /// The rate of what goes in, Hz.
+    /// Returns the sample rate of the input, Hz.
     pub fn samp_rate_in(&self) -> u32 {
         self.samp_rate_in
     }
 
-    /// The rate of what comes out, Hz.
+    /// Returns the sample rate of the output, Hz.
     pub fn samp_rate_out(&self) -> u32 {
         self.samp_rate_out
     }
 
-    /// How many output samples `num_samples` input samples give: those whose time lies before the
-    /// end of the last input sample's stretch. With `flush` false only those for which more input
-    /// could change nothing.
+    /// Returns the number of output samples of `num_samples` input samples: the output samples
+    /// whose time lies before the end of the last input sample's stretch. With `flush` false, only
+    /// the output samples that more input could not change.
     #[doc(alias = "GetNumOutputSamples")]
     pub fn num_output_samples(&self, num_samples: usize, flush: bool) -> usize {
         let ahead = if flush { 0 } else { self.half_width_ticks };
@@ -164,7 +166,7 @@ impl LinearResample {
         out
     }
 
-    /// As [`resample`](Self::resample); `out` is overwritten.
+    /// Same as [`resample`](Self::resample), but overwrites `out`.
     pub fn resample_into(&self, signal: &[f32], out: &mut Vec<f32>) {
         out.clear();
         let mut state = ResampleState::new(self);
@@ -172,8 +174,8 @@ impl LinearResample {
         state.flush(self, out);
     }
 
-    /// As [`resample_into`](Self::resample_into), of a signal whose rate may be anything, such as that in
-    /// the header of a file.
+    /// Same as [`resample_into`](Self::resample_into), for a signal of any rate, such as the rate
+    /// in the header of a file.
     ///
     /// # Errors
     /// [`Error::TooManyResampled`], as of [`check_resampled`](crate::check_resampled);
@@ -190,18 +192,18 @@ impl LinearResample {
         Ok(())
     }
 
-    /// The first input sample, from the signal's start, that output sample `i` depends on; before 0
-    /// for the first ones.
+    /// Returns the first input sample, from the signal's start, that output sample `i` depends on.
+    /// It is before 0 for the first ones.
     fn first_input(&self, i: usize) -> isize {
         let (unit, row) = (i / self.filters.len(), i % self.filters.len());
         self.filters.first(row) + (unit * self.in_unit).cast_signed()
     }
 }
 
-/// Input samples that are taken at once: their buffer stays in the first-level cache.
+/// Number of input samples that are taken at once: their buffer stays in the first-level cache.
 const CHUNK: usize = 4096;
 
-/// A signal that is resampled in chunks: what comes out does not depend on how the signal is cut.
+/// A signal that is resampled in chunks. The output does not depend on the chunks.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -226,14 +228,14 @@ pub struct ResampleStream {
 }
 
 impl ResampleStream {
-    /// Before the first sample. `resampler` is a [`LinearResample`] or an `Arc` of one, which any
-    /// number of streams share.
+    /// Creates a stream before the first sample. `resampler` is a [`LinearResample`] or an `Arc` of
+    /// one, which any number of streams share.
     pub fn new(resampler: impl Into<Arc<LinearResample>>) -> Self {
         let resampler = resampler.into();
         Self { state: ResampleState::new(&resampler), resampler }
     }
 
-    /// What it resamples with.
+    /// Returns the resampler.
     pub fn resampler(&self) -> &LinearResample {
         &self.resampler
     }
@@ -244,8 +246,8 @@ impl ResampleStream {
         self.state.resample(&self.resampler, chunk.into(), out);
     }
 
-    /// Ends the signal: appends the output samples that are left, and goes back to the state before
-    /// the first sample.
+    /// Ends the signal: appends the remaining output samples, and goes back to the state before the
+    /// first sample.
     pub fn flush(&mut self, out: &mut Vec<f32>) {
         self.state.flush(&self.resampler, out);
     }
@@ -255,12 +257,12 @@ impl ResampleStream {
         self.state.restart(&self.resampler);
     }
 
-    /// Input samples taken so far.
+    /// Returns the number of input samples taken so far.
     pub fn num_input_samples(&self) -> usize {
         self.state.num_in
     }
 
-    /// Output samples given so far.
+    /// Returns the number of output samples given so far.
     pub fn num_output_samples(&self) -> usize {
         self.state.num_out
     }
@@ -269,18 +271,17 @@ impl ResampleStream {
         self.state.save(state);
     }
 
-    /// What [`save`](Self::save) wrote of a stream through the same resampler.
+    /// Restores the state that [`save`](Self::save) wrote, of a stream through the same resampler.
     ///
     /// # Errors
-    /// [`Error::BadState`] when it could not have.
+    /// [`Error::BadState`] if `save` can't have written it.
     pub(crate) fn restored(&self, state: &mut StateReader<'_>) -> Result<Self, Error> {
         let resampler = Arc::clone(&self.resampler);
         Ok(Self { state: ResampleState::restore(&resampler, state)?, resampler })
     }
 }
 
-/// What a signal has come to so far, where the resampler is elsewhere. All calls are with one
-/// resampler.
+/// The state of a resampled signal, without its resampler. All calls are with one resampler.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ResampleState {
     num_in: usize,
@@ -291,7 +292,7 @@ pub(crate) struct ResampleState {
 }
 
 impl ResampleState {
-    /// The state before the first sample.
+    /// Creates the state before the first sample.
     pub(crate) fn new(resampler: &LinearResample) -> Self {
         let before = resampler.filters.lowest().min(0);
         Self { num_in: 0, num_out: 0, base: before, buffer: vec![0.0; before.unsigned_abs()] }
@@ -324,10 +325,10 @@ impl ResampleState {
         state.f32s(&self.buffer);
     }
 
-    /// What [`save`](Self::save) wrote of a stream through `resampler`.
+    /// Restores the state that [`save`](Self::save) wrote, of a stream through `resampler`.
     ///
     /// # Errors
-    /// [`Error::BadState`] when it could not have.
+    /// [`Error::BadState`] if `save` can't have written it.
     pub(crate) fn restore(resampler: &LinearResample, state: &mut StateReader<'_>) -> Result<Self, Error> {
         let num_in = state.usize()?;
         let base = state.u64()? as i64 as isize;
@@ -341,7 +342,7 @@ impl ResampleState {
         Ok(Self { num_in, num_out, base, buffer })
     }
 
-    /// Has got `num_samples` more in its buffer.
+    /// Handles `num_samples` more samples in the buffer.
     fn take(&mut self, resampler: &LinearResample, num_samples: usize, out: &mut Vec<f32>) {
         self.num_in += num_samples;
         self.produce(resampler, false, out);
@@ -363,9 +364,9 @@ impl ResampleState {
             self.buffer.truncate(len);
             self.num_out = end;
         }
-        // One more than needed is kept, as the beginnings of the rows are rounded.
+        // One more than needed is kept, as the starts of the rows are rounded.
         let done = (resampler.first_input(self.num_out) - self.base - 1).max(0).cast_unsigned().min(self.buffer.len());
-        // Moving what is left costs as much as it is long: not more often than it pays.
+        // Moving the rest costs as much as it is long, so it is moved only when that pays.
         if done >= self.buffer.len() / 2 {
             self.buffer.drain(..done);
             self.base += done.cast_signed();
@@ -470,7 +471,7 @@ mod tests {
             prop_assert_eq!(&out, &whole);
             prop_assert_eq!(&stream, &ResampleStream::new(resampler.clone()));
 
-            // Times are rounded to single precision: relative to the filter's length that moves a
+            // Times are rounded to single precision: relative to the filter's length this moves a
             // weight by 1e-6 of the largest.
             let expected = naive(&resampler, f64::from(cutoff), f64::from(zeros), &signal);
             let gain = 2.0 * f64::from(cutoff) / f64::from(rate_in);

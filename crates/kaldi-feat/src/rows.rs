@@ -1,4 +1,4 @@
-//! From rows of features to rows: whole matrices, and streams.
+//! Operations from rows of features to rows: on whole matrices, and as streams.
 
 pub(crate) mod cmvn;
 pub(crate) mod deltas;

@@ -1,4 +1,4 @@
 //! Traits that only this crate implements.
 
-/// A supertrait of public traits, which nobody outside can name.
+/// A supertrait of public traits that other crates can't name.
 pub trait Sealed {}

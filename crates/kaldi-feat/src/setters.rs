@@ -1,9 +1,8 @@
-//! Setters named after Kaldi's options, which option sets which field, and what `--help` says of
-//! it.
+//! Setters named after Kaldi's options, the field of each option, and its text in `--help`.
 //!
-//! Each list below names the options of one structure once: a setter, the option as Kaldi's
-//! programs have it, the field, its default, the help. Structures that hold others have the options
-//! of these too.
+//! Each list below names the options of one structure once: a setter, the option as in Kaldi's
+//! programs, the field, its default, the help. Structures that hold others have the options of
+//! these too.
 
 use crate::front_end::options::FrontEndOptions;
 use crate::front_end::samples::SampleOptions;
@@ -44,8 +43,8 @@ macro_rules! place {
     };
 }
 
-/// Implements [`OptionSet`]: the options of the parts, which are structures in fields, then those
-/// of the list.
+/// Implements [`OptionSet`]: the options of the parts, which are structures in fields, then the
+/// options of the list.
 macro_rules! registered {
     (
         $target:ident [$($part:ident)*]
@@ -60,7 +59,7 @@ macro_rules! registered {
     };
 }
 
-/// Implements [`Default`]: that of the parts, and what stands in the list.
+/// Implements [`Default`]: the defaults of the parts, and of the list.
 macro_rules! defaults {
     (
         $target:ident [$($part:ident)*]
@@ -74,8 +73,8 @@ macro_rules! defaults {
     };
 }
 
-/// Implements the setters of a list on `$target`, whose field `$path` is the `$owner` of the
-/// options, or which is it itself.
+/// Implements the setters of a list on `$target`. Its field `$path` is the `$owner` of the options,
+/// or it is the owner itself.
 macro_rules! setters {
     (
         $target:ident $path:tt $owner:ident
@@ -96,7 +95,7 @@ macro_rules! setters {
     };
 }
 
-/// The fields of a list, each with its option.
+/// Lists the fields of a list, each with its option.
 macro_rules! names {
     ({ $($setter:ident, $option:literal, $field:ident: $type:ty $(= $default:expr)?, $help:literal;)+ }) => {
         &[$((stringify!($field), $option)),+]
@@ -421,8 +420,8 @@ const NAMES: &[&[(&str, &str)]] = &[
     &[("left_context", "left-context"), ("right_context", "right-context"), ("offset", "offset"), ("n", "n")],
 ];
 
-/// A message for people who type options: each field that it names between backticks becomes
-/// Kaldi's option for it.
+/// Rewrites a message for users who type options: each field that it names between backticks
+/// becomes Kaldi's option for it.
 ///
 /// ```
 /// use kaldi_feat::{Fbank, FbankOptions, fields_to_options};
@@ -452,7 +451,8 @@ pub fn fields_to_options(message: &str) -> String {
     text
 }
 
-/// The option of Kaldi's programs that sets a field, such as `frame.dither`; none for other names.
+/// Returns the option of Kaldi's programs that sets a field, such as `frame.dither`; `None` for
+/// other names.
 fn option_of(field: &str) -> Option<&'static str> {
     let name = field.rsplit('.').next()?;
     NAMES.iter().copied().flatten().find(|(field, _)| *field == name).map(|&(_, option)| option)

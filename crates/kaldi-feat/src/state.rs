@@ -1,4 +1,4 @@
-//! The bytes in which streams save their state.
+//! The bytes of a stream's saved state.
 //!
 //! ```text
 //!  tag: 8 bytes | hash of the options: u64 | numbers ... | hash of all before: u64        little-endian
@@ -53,7 +53,7 @@ impl StateWriter {
     }
 }
 
-/// Takes a state apart. Lengths are checked before memory is taken.
+/// Reads a state. Lengths are checked before memory is allocated.
 #[derive(Debug)]
 pub(crate) struct StateReader<'a> {
     rest: &'a [u8],
@@ -63,7 +63,7 @@ impl<'a> StateReader<'a> {
     /// Checks the whole of a state, and goes to its first number.
     ///
     /// # Errors
-    /// When it is of another kind, of other options, or was changed.
+    /// If it is of another kind, of other options, or was changed.
     pub(crate) fn new(state: &'a [u8], tag: [u8; 8], options: &str) -> Result<Self, Error> {
         let bad = |reason| Err(Error::BadState { reason });
         let Some((content, checksum)) = state.split_last_chunk::<8>() else { return bad("it is too short") };
@@ -129,7 +129,7 @@ impl<'a> StateReader<'a> {
         Ok(numbers.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
     }
 
-    /// Nothing may be left.
+    /// Checks that nothing is left.
     pub(crate) fn finish(self) -> Result<(), Error> {
         if self.rest.is_empty() { Ok(()) } else { Err(Error::BadState { reason: "it is too long" }) }
     }
@@ -137,7 +137,7 @@ impl<'a> StateReader<'a> {
 
 const ENDS_EARLY: Error = Error::BadState { reason: "it ends early" };
 
-/// FNV-1a of 64 bits: enough against accidents, and this is no defence against anything else.
+/// Computes FNV-1a of 64 bits: enough against accidents, and no defence against anything else.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

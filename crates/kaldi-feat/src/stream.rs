@@ -1,4 +1,4 @@
-//! Features of audio that comes in chunks.
+//! Features of audio that arrives in chunks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::spectrum::frames::Signal;
 use crate::spectrum::workspace::Workspace;
 use crate::state::{StateReader, StateWriter};
 
-/// Features of one utterance whose audio comes in chunks of any size: bit for bit the rows that
-/// [`Extractor::compute`] gives for all of it.
+/// Features of one utterance whose audio arrives in chunks of any size. The rows equal
+/// [`Extractor::compute`] of the whole audio bit for bit.
 ///
 /// ```text
 ///  accept_waveform ──> samples held ──> frames ready ──> rows held ──> frame, take_rows
@@ -25,7 +25,7 @@ use crate::state::{StateReader, StateWriter};
 /// ```
 ///
 /// A row is *ready* as soon as its frame's samples are there. It is computed together with its
-/// neighbours, as many as a vector of the processor has lanes, or when it is taken before.
+/// neighbours, as many as a vector of the processor has lanes, or earlier when it is taken.
 /// [`take_computed_rows`](Self::take_computed_rows) costs little more than a whole signal and gives
 /// rows up to 15 frames late. Taking each row at once takes the single-frame path, which costs two
 /// to three times as much; many streams can be [computed together](Self::compute_together) instead.
@@ -51,22 +51,21 @@ use crate::state::{StateReader, StateWriter};
 pub struct FeatureStream<K: Kind> {
     extractor: Arc<Extractor<K>>,
     warped: Arc<K::Warped>,
-    /// As [`Audio`](crate::Audio) has them: these and the options are all that rows depend on but
-    /// the samples.
+    /// As in [`Audio`](crate::Audio): rows depend only on these, the options and the samples.
     samp_freq: f32,
     key: String,
     vtln_warp: f32,
     dither: Philox,
     resampling: Option<ResampleStream>,
-    /// The samples that frames to come need, after resampling.
+    /// The samples that later frames need, after resampling.
     samples: RowQueue,
     /// The rows that were computed and not discarded.
     rows: RowQueue,
-    /// Rows that are ready since the start of the stream.
+    /// Number of rows that are ready since the start of the stream.
     ready: u64,
     finished: bool,
     workspace: Workspace,
-    /// What comes out of the resampler.
+    /// The output of the resampler.
     resampled: Vec<f32>,
 }
 
@@ -86,8 +85,9 @@ impl<K: Kind> fmt::Debug for FeatureStream<K> {
 }
 
 impl<K: Kind> FeatureStream<K> {
-    /// For audio that has the sample rate of the options, without a key and without warping.
-    /// `extractor` is an [`Extractor`] or an `Arc` of one, which any number of streams share.
+    /// Creates a stream for audio that has the sample rate of the options, without a key and
+    /// without warping. `extractor` is an [`Extractor`] or an `Arc` of one, which any number of
+    /// streams share.
     pub fn new(extractor: impl Into<Arc<Extractor<K>>>) -> Self {
         let extractor = extractor.into();
         Self {
@@ -107,10 +107,10 @@ impl<K: Kind> FeatureStream<K> {
         }
     }
 
-    /// For audio of `samp_freq` Hz. The stream restarts.
+    /// Sets the sample rate to `samp_freq` Hz. The stream restarts.
     ///
     /// # Errors
-    /// As [`Extractor::compute`], when that is not the sample rate of the options and resampling is
+    /// As [`Extractor::compute`], if that is not the sample rate of the options and resampling is
     /// not allowed.
     pub fn with_sample_rate(mut self, samp_freq: f32) -> Result<Self, Error> {
         self.resampling = self.extractor.resampler(samp_freq)?.map(ResampleStream::new);
@@ -118,7 +118,7 @@ impl<K: Kind> FeatureStream<K> {
         Ok(self.restarted())
     }
 
-    /// For the utterance `key`, which decides the dither. The stream restarts.
+    /// Sets the utterance `key`, which decides the dither. The stream restarts.
     #[must_use]
     pub fn with_key(mut self, key: &str) -> Self {
         self.dither = self.extractor.dither(key);
@@ -126,17 +126,17 @@ impl<K: Kind> FeatureStream<K> {
         self.restarted()
     }
 
-    /// For a speaker of this VTLN warp factor; 1 = no warping. The stream restarts.
+    /// Sets the VTLN warp factor of the speaker; 1 = no warping. The stream restarts.
     ///
     /// # Errors
-    /// As [`Extractor::compute`], for a warp factor that can't be.
+    /// As [`Extractor::compute`], for a warp factor that is not usable.
     pub fn with_vtln_warp(mut self, vtln_warp: f32) -> Result<Self, Error> {
         self.warped = self.extractor.warped(vtln_warp)?;
         self.vtln_warp = vtln_warp;
         Ok(self.restarted())
     }
 
-    /// The same stream before its first sample.
+    /// Returns the same stream before its first sample.
     fn restarted(mut self) -> Self {
         if let Some(stream) = &mut self.resampling {
             stream.restart();
@@ -146,22 +146,22 @@ impl<K: Kind> FeatureStream<K> {
         self
     }
 
-    /// Names everything that the rows depend on but the samples.
+    /// Names everything that the rows depend on except the samples.
     fn identity(&self) -> String {
         let Self { extractor, samp_freq, key, vtln_warp, .. } = self;
         format!("{:?} {samp_freq} {key:?} {vtln_warp}", extractor.options())
     }
 
-    /// Values in a row.
+    /// Returns the number of values in a row.
     pub fn dim(&self) -> usize {
         self.extractor.dim()
     }
 
-    /// Takes the next samples: as few or many as there are.
+    /// Takes the next samples, in any number.
     ///
     /// # Errors
-    /// [`Error::BadSample`] when one is not finite, and [`Error::AfterEnd`] after
-    /// [`input_finished`](Self::input_finished). Nothing is taken then.
+    /// [`Error::BadSample`] if a sample is not finite, and [`Error::AfterEnd`] after
+    /// [`input_finished`](Self::input_finished). No samples are taken then.
     #[doc(alias = "AcceptWaveform")]
     pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         if self.finished {
@@ -186,7 +186,7 @@ impl<K: Kind> FeatureStream<K> {
         Ok(())
     }
 
-    /// Says that no more samples come: the last frames become ready, and are computed.
+    /// Marks the end of the samples: the last frames become ready, and are computed.
     #[doc(alias = "InputFinished")]
     pub fn input_finished(&mut self) {
         if self.finished {
@@ -202,18 +202,19 @@ impl<K: Kind> FeatureStream<K> {
         self.compute_all_ready();
     }
 
-    /// How many rows are ready since the start of the stream, taken and discarded ones included.
+    /// Returns the number of rows that are ready since the start of the stream, taken and discarded
+    /// ones included.
     #[doc(alias = "NumFramesReady")]
     pub fn num_frames_ready(&self) -> usize {
         self.ready as usize
     }
 
-    /// Whether no more samples come.
+    /// Returns `true` if the input is finished.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// No more samples come, and row `i` is the last one.
+    /// Returns `true` if the input is finished and row `i` is the last one.
     #[doc(alias = "IsLastFrame")]
     pub fn is_last_frame(&self, i: usize) -> bool {
         self.finished && self.ready == i as u64 + 1
@@ -229,8 +230,8 @@ impl<K: Kind> FeatureStream<K> {
         self.discard_unneeded();
     }
 
-    /// As [`compute`](Self::compute), to `out` rather than to the rows held, of which there are
-    /// none.
+    /// Same as [`compute`](Self::compute), but to `out` rather than to the rows held, of which
+    /// there are none.
     fn compute_to(&mut self, out: &mut [f32], frames: u64) {
         let Self { extractor, warped, dither, samples, rows, workspace, .. } = self;
         let signal = Signal { samples: Samples::F32(samples.values()), first: samples.first() };
@@ -239,11 +240,10 @@ impl<K: Kind> FeatureStream<K> {
         self.discard_unneeded();
     }
 
-    /// Computes all rows that are ready in any of the streams. Those of streams with the same
-    /// extractor and warp factor share the lanes of vectors: a server of 16 streams or more has
-    /// each row at once, for 1.3 to 1.7 times what whole signals cost. That is less than each
-    /// stream alone would take of MFCC, PLP and Whisper's features, as much of fbank, and more of
-    /// spectrograms.
+    /// Computes all rows that are ready in any of the streams. Streams with the same extractor and
+    /// warp factor share the lanes of vectors: a server of 16 streams or more has each row at once,
+    /// for 1.3 to 1.7 times the cost of whole signals. For MFCC, PLP and Whisper's features that is
+    /// less than for each stream by itself, for fbank as much, for spectrograms more.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -291,7 +291,7 @@ impl<K: Kind> FeatureStream<K> {
         self.rows.discard(next.saturating_sub(self.most_rows()));
     }
 
-    /// How many rows are held at most.
+    /// Returns the largest number of rows that are held.
     fn most_rows(&self) -> u64 {
         let most = u64::try_from(self.extractor.frame_options().max_feature_vectors);
         most.ok().filter(|&most| most > 0).unwrap_or(u64::MAX)
@@ -304,7 +304,7 @@ impl<K: Kind> FeatureStream<K> {
         }
     }
 
-    /// Row `i` since the start of the stream; none if it is not ready, or was discarded.
+    /// Returns row `i` since the start of the stream; `None` if it is not ready, or was discarded.
     #[doc(alias = "GetFrame")]
     pub fn frame(&mut self, i: usize) -> Option<&[f32]> {
         let i = i as u64;
@@ -319,8 +319,8 @@ impl<K: Kind> FeatureStream<K> {
         self.rows.discard(before as u64);
     }
 
-    /// Appends all rows that are ready and not discarded to `out`, discards them, and says how many
-    /// they were.
+    /// Appends all rows that are ready and not discarded to `out`, discards them, and returns their
+    /// number.
     pub fn take_rows(&mut self, out: &mut Vec<f32>) -> usize {
         let pending = self.ready - self.rows.end();
         if self.rows.is_empty() && pending <= self.most_rows() {
@@ -335,8 +335,9 @@ impl<K: Kind> FeatureStream<K> {
         self.take_computed_rows(out)
     }
 
-    /// As [`take_rows`](Self::take_rows), without those that are ready but wait for others to be
-    /// computed with: up to 15 rows come later, and all cost as little as in a whole signal.
+    /// Same as [`take_rows`](Self::take_rows), without the rows that are ready but wait to be
+    /// computed together with others: up to 15 rows come later, and all cost as little as in a
+    /// whole signal.
     pub fn take_computed_rows(&mut self, out: &mut Vec<f32>) -> usize {
         let values = self.rows.values();
         out.extend_from_slice(values);
@@ -345,7 +346,7 @@ impl<K: Kind> FeatureStream<K> {
         rows
     }
 
-    /// What it takes to go on from here, in this process or another.
+    /// Returns the state for continuing from here, in this process or another.
     pub fn save_state(&self) -> Vec<u8> {
         let mut state = StateWriter::new(*b"features", &self.identity());
         state.u64(self.finished.into());
@@ -357,11 +358,11 @@ impl<K: Kind> FeatureStream<K> {
         state.finish()
     }
 
-    /// Goes on where `state` was saved, by a stream of the same options, sample rate, key and warp
-    /// factor.
+    /// Continues from the point where `state` was saved, by a stream of the same options, sample
+    /// rate, key and warp factor.
     ///
     /// # Errors
-    /// [`Error::BadState`] when it is not such a state; the stream is then as before.
+    /// [`Error::BadState`] if it is not such a state; the stream is then unchanged.
     pub fn restore_state(&mut self, state: &[u8]) -> Result<(), Error> {
         let identity = self.identity();
         let mut state = StateReader::new(state, *b"features", &identity)?;

@@ -34,10 +34,12 @@
 //! | for | see |
 //! |---|---|
 //! | levels: offsets, lengths, parts, joins, checks | [`Lod`], [`check_lod`], [`check_abs_lod`] |
-//! | tensors with levels: parts, merging, Paddle's bytes | [`LodTensor`], [`LodSlice`], [`AnyLodTensor`] |
+//! | tensors with levels: parts, merging, bytes | [`LodTensor`], [`LodSlice`], [`AnyLodTensor`] |
 //! | operators over sequences, forward and backward | [`sequence`] |
-//! | sort, segment, concat, memories | [`RankTable`], [`Segments`], [`init_states`], [`shrink_state`] |
-//! | element by element, operators on rows | [`LodTensor::map`], [`LodTensor::zip_map`], [`LodTensor::apply`] |
+//! | sort, segment, concat | [`RankTable`], [`Segments`] |
+//! | memories | [`init_states`], [`shrink_state`] |
+//! | element by element | [`LodTensor::map`], [`LodTensor::zip_map`] |
+//! | operators on rows | [`LodTensor::apply`] |
 //! | padded batches, and mini-batches of equal work | [`pad_sequence`], [`Batching`] |
 //!
 //! # Coming from Paddle
@@ -46,16 +48,21 @@
 //! | Paddle | here |
 //! |---|---|
 //! | `LoDTensor`, `LoD`, `lod()` | [`LodTensor`], [`Lod`], [`LodTensor::lod`] |
-//! | `set_lod`, `set_recursive_sequence_lengths` | [`Lod::from_offsets`], [`Lod::from_lengths`], [`LodTensor::with_lod`] |
+//! | `set_lod` | [`Lod::from_offsets`], [`LodTensor::with_lod`] |
+//! | `set_recursive_sequence_lengths` | [`Lod::from_lengths`], [`LodTensor::with_lod`] |
 //! | `recursive_sequence_lengths()` | [`LodTensor::lengths`], [`Lod::lengths`] |
-//! | `create_lod_tensor(data, lengths, place)` | [`LodTensor::from_lengths`], [`LodTensor::from_sequences`] |
-//! | `NumLevels`, `NumElements`, `lod_element`, `ToAbsOffset` | [`Lod::num_levels`], [`Lod::num_sequences`], [`Lod::element`], [`Lod::to_abs_offsets`] |
-//! | `SliceInLevel`, `GetSubLoDAndAbsoluteOffset`, `AppendLoD` | [`Lod::slice_in_level`], [`Lod::sub_lod`], [`Lod::append`] |
+//! | `create_lod_tensor` | [`LodTensor::from_lengths`], [`LodTensor::from_sequences`] |
+//! | `NumLevels`, `NumElements` | [`Lod::num_levels`], [`Lod::num_sequences`] |
+//! | `lod_element`, `ToAbsOffset` | [`Lod::element`], [`Lod::to_abs_offsets`] |
+//! | `SliceInLevel`, `AppendLoD` | [`Lod::slice_in_level`], [`Lod::append`] |
+//! | `GetSubLoDAndAbsoluteOffset` | [`Lod::sub_lod`] |
 //! | `SplitLoDTensor`, `MergeLoDTensor` | [`LodTensor::split`], [`LodTensor::merge`] |
-//! | `SerializeToStream`, `DeserializeFromStream` | [`LodTensor::write_to`], [`LodTensor::read_from`] |
+//! | `SerializeToStream` | [`LodTensor::write_to`] |
+//! | `DeserializeFromStream` | [`LodTensor::read_from`] |
 //! | `lod_rank_table`, `max_sequence_len` | [`Lod::rank_table`], [`RankTable::max_sequence_len`] |
 //! | `lod_tensor_to_array`, `array_to_lod_tensor` | [`segment_inputs`], [`concat_outputs`] |
-//! | `reorder_lod_tensor_by_rank`, `shrink_rnn_memory`, `static_input` | [`init_states`], [`shrink_state`] |
+//! | `reorder_lod_tensor_by_rank`, `static_input` | [`init_states`] |
+//! | `shrink_rnn_memory` | [`shrink_state`] |
 //! | `lod_reset`, `sequence_*` | [`sequence`], with a table of its own |
 //!
 //! A LoD is offsets, as in Paddle's C++. Lengths, as Paddle's Python takes them, have a separate
@@ -66,7 +73,7 @@
 //! | `torch.nn.utils.rnn` | here |
 //! |---|---|
 //! | `pack_sequence`, `pack_padded_sequence` | [`segment_inputs`] |
-//! | `pad_packed_sequence`, `unpack_sequence` | [`concat_outputs`]; padded: [`pad_sequence`] of it |
+//! | `pad_packed_sequence`, `unpack_sequence` | [`concat_outputs`]; padded: its [`pad_sequence`] |
 //! | `pad_sequence`, `unpad_sequence` | [`pad_sequence`], [`unpad_sequence`] |
 //! | `PackedSequence` | [`Segments`]; its parts: [`PackedSequence`] |
 //! | `sorted_indices`, `unsorted_indices` | [`RankTable::order`], [`RankTable::ranks`] |
@@ -80,8 +87,10 @@
 //! # Coming from TensorFlow
 //! | `tf.RaggedTensor` | here |
 //! |---|---|
-//! | `from_row_splits`, `from_row_lengths`, `from_value_rowids` | [`Lod::from_offsets`], [`Lod::from_lengths`]; [`ragged_core::RowSplits::from_row_ids`] with [`Lod::new`] |
-//! | `ragged_rank`, `row_splits`, `flat_values` | [`Lod::num_levels`], [`Lod::offsets`], [`LodTensor::values`] |
+//! | `from_row_splits`, `from_row_lengths` | [`Lod::from_offsets`], [`Lod::from_lengths`] |
+//! | `from_value_rowids` | [`ragged_core::RowSplits::from_row_ids`] with [`Lod::new`] |
+//! | `ragged_rank`, `row_splits` | [`Lod::num_levels`], [`Lod::offsets`] |
+//! | `flat_values` | [`LodTensor::values`] |
 //! | `tf.ragged.map_flat_values` | [`LodTensor::apply`] |
 //! | `to_tensor`, `from_tensor` | [`pad_sequence`], [`unpad_sequence`] |
 //! | `tf.gather`, `tf.concat` | [`LodTensor::select`], [`LodTensor::merge`] |
@@ -94,13 +103,17 @@
 //! | "RNN with variable-length input" | here |
 //! |---|---|
 //! | `lod_start_pos_`, a shared pointer to levels | [`Lod`] |
-//! | `LODTensor`, `Levels`, `Elements` | [`LodTensor`], [`Lod::num_levels`], [`Lod::num_sequences`] |
+//! | `LODTensor` | [`LodTensor`] |
+//! | `Levels`, `Elements` | [`Lod::num_levels`], [`Lod::num_sequences`] |
 //! | `LODSlice`, `LODSliceShared` | [`LodTensor::lod_slice`], [`LodTensor::lod_slice_shared`] |
-//! | `ShareConstLODFrom`, `ShareMutableLODFrom`, `ValidLODInput` | [`LodTensor::with_lod`] of a clone, or of [`Lod::with_level`] |
+//! | `ShareConstLODFrom` | [`LodTensor::with_lod`] of a clone, or of [`Lod::with_level`] |
+//! | `ShareMutableLODFrom`, `ValidLODInput` | the same |
 //! | `do_mutate_lod_info`, consumer, producer | [`LodTensor::apply`], [`LodTensor::new`] |
-//! | `SortBySeqLen`, `sorted_seqs`, `SortedSeqItem` | [`sort_by_seq_len`], [`RankTable`], [`RankTable::sorted_sequences`] |
-//! | `SegmentInputs`, `InitMemories`, `ConcatOutputs` | [`segment_inputs`], [`init_states`], [`concat_outputs`] |
-//! | `sorted_seqs` as an output of `RecurrentOp` for `RecurrentGradientOp` | kept in the level that both share |
+//! | `SortBySeqLen` | [`sort_by_seq_len`] |
+//! | `sorted_seqs`, `SortedSeqItem` | [`RankTable`], [`RankTable::sorted_sequences`] |
+//! | `SegmentInputs`, `InitMemories` | [`segment_inputs`], [`init_states`] |
+//! | `ConcatOutputs` | [`concat_outputs`] |
+//! | `sorted_seqs` from `RecurrentOp` to `RecurrentGradientOp` | kept in the level that both have |
 //!
 //! Where the document is wrong, this crate follows its intention:
 //! - `Elements` returns the number of offsets, which is one more than there are elements.

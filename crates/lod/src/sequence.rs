@@ -12,7 +12,8 @@
 //! | `sequence_pool`, `sequence_first_step`, `sequence_last_step` | [`pool`] |
 //! | `sequence_softmax` | [`softmax`]; of any width: [`column_softmax`] |
 //! | `sequence_expand`, `sequence_expand_as` | [`expand`], [`expand_as`] |
-//! | `sequence_concat`, `sequence_slice`, `sequence_reverse` | [`concat()`], [`slice()`], [`reverse`] |
+//! | `sequence_concat`, `sequence_slice` | [`concat()`], [`slice()`] |
+//! | `sequence_reverse` | [`reverse`] |
 //! | `sequence_pad`, `sequence_unpad`, `sequence_mask` | [`pad`], [`unpad`], [`mask`] |
 //! | `sequence_conv`, `row_conv` | [`conv`], [`row_conv`] |
 //! | `sequence_reshape`, `lod_reset` | [`reshape`], [`reset`] |

@@ -275,8 +275,8 @@ impl<T: Element> LodTensor<T> {
     /// ```
     ///
     /// # Errors
-    /// The errors of the operator; [`Error::Rows`] if it changes the number of rows of a tensor with
-    /// LoD.
+    /// The errors of the operator; [`Error::Rows`] if it changes the number of rows of a tensor
+    /// with LoD.
     pub fn apply<U: Element>(
         self,
         operator: impl FnOnce(Tensor<T>) -> Result<Tensor<U>, Error>,

@@ -1,4 +1,5 @@
-//! From and to other lists of lists: nested `Vec`s, Arrow's list offsets, arrays of `ndarray`.
+//! Conversions from and to other lists of lists: nested `Vec`s, Arrow's list offsets, arrays of
+//! `ndarray`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::ragged::Ragged;
 use crate::row_splits::RowSplits;
 use crate::shape::{Layer, RaggedShape};
 
-/// Two axes. O(lists + elements); elements are moved.
+/// Makes a tensor of two axes. O(lists + elements); elements are moved.
 ///
 /// ```
 /// use ragged_core::Ragged;
@@ -31,7 +32,7 @@ impl<T> From<Vec<Vec<T>>> for Ragged<T> {
     }
 }
 
-/// Two axes, copied.
+/// Makes a tensor of two axes, copied.
 ///
 /// # Panics
 /// If there are more than `i32::MAX` lists or values; [`Ragged::from_lists`] returns an error then.
@@ -41,7 +42,7 @@ impl<T: Clone, R: AsRef<[T]>> From<&[R]> for Ragged<T> {
     }
 }
 
-/// Two axes, copied.
+/// Makes a tensor of two axes, copied.
 ///
 /// # Panics
 /// If there are more than `i32::MAX` lists or values; [`Ragged::from_lists`] returns an error then.
@@ -51,7 +52,7 @@ impl<T: Clone, R: AsRef<[T]>> From<&Vec<R>> for Ragged<T> {
     }
 }
 
-/// Two axes, from an array of arrays or of vectors; elements are moved.
+/// Makes a tensor of two axes from an array of arrays or of vectors; elements are moved.
 ///
 /// ```
 /// use ragged_core::Ragged;
@@ -68,7 +69,7 @@ impl<T, R: IntoIterator<Item = T>, const N: usize> From<[R; N]> for Ragged<T> {
     }
 }
 
-/// Two axes, from an iterator of lists.
+/// Makes a tensor of two axes from an iterator of lists.
 ///
 /// ```
 /// use ragged_core::Ragged;
@@ -95,13 +96,13 @@ fn splits_of(lengths: impl IntoIterator<Item = usize>) -> RowSplits {
     within_limit(RowSplits::from_lengths(lengths))
 }
 
-/// For conversions whose traits cannot return an error; the only one possible is
-/// [`Error::TooLarge`].
+/// Unwraps the result in conversions whose traits cannot return an error; the only possible error
+/// is [`Error::TooLarge`].
 fn within_limit<T>(result: Result<T, Error>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A tensor of two axes as lists, copied.
+/// Copies a tensor of two axes to lists.
 impl<T: Clone> TryFrom<&Ragged<T>> for Vec<Vec<T>> {
     type Error = Error;
 
@@ -162,9 +163,9 @@ impl<T> Ragged<T> {
     /// Takes the offsets of nested Arrow lists, outermost first, and the values of the innermost
     /// ones.
     ///
-    /// Nothing is copied where offsets start with 0, as those of whole arrays do. Those of a slice
-    /// may start later and end before the last child, and are then written anew. Of `arrow`'s
-    /// types, `OffsetBuffer` and `ScalarBuffer` give up their memory as a `Vec` without a copy.
+    /// Nothing is copied if offsets start with 0, as in whole arrays. Offsets of a slice may start
+    /// later and end before the last child, and are then written anew. In `arrow`, `OffsetBuffer`
+    /// and `ScalarBuffer` give up their memory as a `Vec` without a copy.
     ///
     /// ```
     /// use ragged_core::Ragged;
@@ -176,8 +177,8 @@ impl<T> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] without offsets, [`Error::SplitsStart`] or [`Error::SplitsFall`] where
-    /// they are no offsets, [`Error::Range`] where they reach beyond their children.
+    /// [`Error::TooFewAxes`] without offsets, [`Error::SplitsStart`] or [`Error::SplitsFall`] if
+    /// they are not offsets, [`Error::Range`] if they reach beyond their children.
     #[doc(alias = "ListArray")]
     #[doc(alias = "ListOffsetArray")]
     pub fn from_list_offsets<O: Into<Buffer<i32>>>(
@@ -209,8 +210,8 @@ impl<T> Ragged<T> {
         Self::new(RaggedShape::new(layers)?, values.slice(wanted))
     }
 
-    /// The offsets of nested Arrow lists, outermost first, and the values of the innermost ones.
-    /// Nothing is copied.
+    /// Returns the offsets of nested Arrow lists, outermost first, and the values of the innermost
+    /// ones. Nothing is copied.
     #[must_use]
     pub fn into_list_offsets(self) -> (Vec<Buffer<i32>>, Buffer<T>) {
         let (shape, values) = self.into_parts();
@@ -219,7 +220,7 @@ impl<T> Ragged<T> {
     }
 }
 
-/// `range`, if `axis` has as many entries.
+/// Returns `range`, if `axis` has as many entries.
 fn within(range: Range<usize>, axis: usize, size: usize) -> Result<Range<usize>, Error> {
     if range.end > size {
         return Err(Error::Range { axis, begin: range.start, end: range.end, size });
@@ -234,7 +235,7 @@ mod array {
     use crate::convert::{Buffer, Error, Ragged, RaggedShape, RowSplits};
     use crate::value_ops::Padded;
 
-    /// No value is copied.
+    /// Makes an array without copying a value.
     ///
     /// ```
     /// use ndarray::{Array2, array};
@@ -252,9 +253,9 @@ mod array {
     }
 
     impl<T: Clone> Ragged<T> {
-        /// Makes a tensor of lists of equal lengths of an array of two or more axes.
+        /// Makes a tensor of lists of equal lengths from an array of two or more axes.
         ///
-        /// The values are not copied if they lie in memory in the order of their indexes
+        /// The values are not copied if they are in memory in the order of their indexes
         /// (`is_standard_layout`).
         ///
         /// # Errors
@@ -281,8 +282,8 @@ mod array {
     }
 
     impl<T> Ragged<T> {
-        /// The values as an array, if all lists of an axis are equally long. An axis below one
-        /// without lists has length 0.
+        /// Returns the values as an array, if all lists of an axis are equally long. An axis below
+        /// one without lists has length 0.
         ///
         /// ```
         /// use ragged_core::Ragged;

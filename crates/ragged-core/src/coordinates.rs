@@ -1,4 +1,4 @@
-//! From the coordinates of an entry to its position in memory, and back.
+//! Conversion from the coordinates of an entry to its position in memory, and back.
 
 use kaldera_base::memory;
 
@@ -15,11 +15,11 @@ use crate::shape::RaggedShape;
 ///   row ids lead up:        6 -> row ids[6] = 2, entry 6 - splits[2] = 2
 /// ```
 impl RaggedShape {
-    /// The index of an entry in its axis: `coordinates[0]` is the row on axis 0, `coordinates[1]`
-    /// the entry in it, and so on. With as many coordinates as there are axes it is that of an
-    /// element; with fewer, of an entry of an upper axis.
+    /// Returns the index of an entry in its axis: `coordinates[0]` is the row on axis 0,
+    /// `coordinates[1]` the entry in it, and so on. With as many coordinates as there are axes it
+    /// is the index of an element; with fewer, of an entry of an upper axis.
     ///
-    /// The two words and their phones of the article in which k2's authors explain ragged tensors:
+    /// The words and their phones in the article in which k2's authors explain ragged tensors:
     ///
     /// ```
     /// use ragged_core::{RaggedShape, RowSplits};
@@ -55,17 +55,17 @@ impl RaggedShape {
     /// O(axes).
     ///
     /// # Errors
-    /// [`Error::Axis`] for no coordinates or more than there are axes, [`Error::Coordinate`] for
-    /// one outside its row.
+    /// [`Error::Axis`] for no coordinates or more than there are axes, [`Error::Coordinate`] for a
+    /// coordinate outside its row.
     #[doc(alias = "operator[]")]
     pub fn offset(&self, coordinates: &[usize]) -> Result<usize, Error> {
         self.offset_at(coordinates, 0)
     }
 
-    /// [`offset`](Self::offset) of many. O(axes x coordinates).
+    /// Returns the [`offset`](Self::offset) of many entries. O(axes x coordinates).
     ///
     /// # Errors
-    /// As [`offset`](Self::offset), with the position of the wrong one.
+    /// As [`offset`](Self::offset), with the position of the first bad entry.
     pub fn offsets<const N: usize>(&self, coordinates: &[[usize; N]]) -> Result<Vec<usize>, Error> {
         let mut offsets = memory::with_capacity(coordinates.len());
         for (position, coordinates) in coordinates.iter().enumerate() {
@@ -95,8 +95,8 @@ impl RaggedShape {
         Ok(offset)
     }
 
-    /// The coordinates of entry `offset` of axis `axis`: `axis + 1` numbers. For examples see
-    /// [`offset`](Self::offset), which this reverses.
+    /// Returns the coordinates of entry `offset` of axis `axis`: `axis + 1` numbers. This reverses
+    /// [`offset`](Self::offset), which has examples.
     ///
     /// O(axes), and O(elements) the first time for the row ids.
     ///
@@ -109,8 +109,8 @@ impl RaggedShape {
         Ok(coordinates)
     }
 
-    /// The coordinates of many entries of axis `N - 1`. O(N x offsets), and O(elements) the first
-    /// time for the row ids.
+    /// Returns the coordinates of many entries of axis `N - 1`. O(N x offsets), and O(elements) the
+    /// first time for the row ids.
     ///
     /// ```
     /// use ragged_core::{RaggedShape, RowSplits};
@@ -122,7 +122,7 @@ impl RaggedShape {
     /// ```
     ///
     /// # Errors
-    /// As [`coordinates`](Self::coordinates), with the position of the wrong one.
+    /// As [`coordinates`](Self::coordinates), with the position of the first bad entry.
     pub fn coordinates_of<const N: usize>(&self, offsets: &[usize]) -> Result<Vec<[usize; N]>, Error> {
         let Some(axis) = N.checked_sub(1) else {
             return Err(Error::Size { what: "the number of coordinates, at least,", expected: 1, found: 0 });

@@ -1,4 +1,4 @@
-//! Row splits to row ids and back.
+//! Conversion of row splits to row ids and back.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use kaldera_base::{memory, par};
 use crate::error::Error;
 use crate::kernels::{over_values_by, rows_of};
 
-/// The row of each element.
+/// Returns the row of each element.
 pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
     let mut ids = memory::zeros((splits[splits.len() - 1] - splits[0]) as usize);
     write_from_splits(splits, &mut ids);
     ids
 }
 
-/// The row of each element, into memory of the right size.
+/// Writes the row of each element to memory of the right size.
 pub(crate) fn write_from_splits(splits: &[i32], ids: &mut [i32]) {
-    /// Rows and elements together that are worth a task of their own.
+    /// Number of rows and elements together that are worth their own task.
     const TASK: usize = 1 << 17;
     over_values_by(TASK, splits, ids, |first_row, splits, ids| {
         dispatch(WriteIds { splits, first_row: first_row as i32, ids });
@@ -34,11 +34,11 @@ struct WriteIds<'a> {
 impl Kernel for WriteIds<'_> {
     type Output = ();
 
-    /// With the instruction set as it is: the compiler makes its vectors of the rows.
+    /// Keeps the instruction set as it is: the compiler vectorizes the rows.
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        /// Ids that are written without a branch on the length of the row: the next row writes over
-        /// those beyond its end.
+        /// Number of ids that are written without a branch on the length of the row: the next row
+        /// overwrites the ids beyond its end.
         const AT_ONCE: usize = 32;
         let Self { splits, first_row, ids } = self;
         let mut rest = ids;
@@ -57,7 +57,7 @@ impl Kernel for WriteIds<'_> {
     }
 }
 
-/// Where each of `num_rows` rows begins and ends.
+/// Returns the splits of `num_rows` rows.
 pub(crate) fn to_splits(ids: &[i32], num_rows: usize) -> Result<Vec<i32>, Error> {
     Error::fit("the number of rows", num_rows)?;
     Error::fit("the number of elements", ids.len())?;
@@ -76,15 +76,15 @@ pub(crate) fn to_splits(ids: &[i32], num_rows: usize) -> Result<Vec<i32>, Error>
     Ok(splits)
 }
 
-/// [`WriteEnds`] on all threads, each with splits of its own.
+/// Runs [`WriteEnds`] on all threads, each with its own splits.
 fn write_ends(ids: &[i32], elements: Range<usize>, first_split: usize, splits: &mut [i32]) -> bool {
-    /// Elements that are worth a task of their own.
+    /// Number of elements that are worth their own task.
     const TASK: usize = 1 << 18;
     if par::num_parts(elements.len(), TASK) == 1 {
         return dispatch(WriteEnds { ids, elements, first_split, splits });
     }
     let middle = elements.start.midpoint(elements.end);
-    // What ends before the middle ends a row below that of the middle, if the ids do not fall.
+    // Rows that end before the middle are below the row of the middle, if the ids do not fall.
     let cut = usize::try_from(ids[middle]).unwrap_or(0) + 1;
     let (left, right) = splits.split_at_mut(cut.saturating_sub(first_split).min(splits.len()));
     let second_split = first_split + left.len();
@@ -95,8 +95,8 @@ fn write_ends(ids: &[i32], elements: Range<usize>, first_split: usize, splits: &
     left && right
 }
 
-/// Writes the end of each row that has its last element among `elements`. Whether no id is below
-/// the one before it.
+/// Writes the end of each row that has its last element among `elements`. Returns `true` if no id
+/// is below the one before it.
 struct WriteEnds<'a> {
     ids: &'a [i32],
     elements: Range<usize>,
@@ -117,12 +117,12 @@ impl Kernel for WriteEnds<'_> {
 impl WriteEnds<'_> {
     #[inline(always)]
     fn run_lanes<L: Integers<i32>>(self, s: L) -> bool {
-        /// Elements that are compared with the next ones before they are used: as many as a mask
-        /// has bits.
+        /// Number of elements that are compared with the next ones before they are used: as many as
+        /// a mask has bits.
         const BLOCK: usize = u64::BITS as usize;
         let Self { ids, elements, first_split, splits } = self;
         let mut write_end = |at: usize| {
-            // Of ids that fall, some name rows of other threads or none.
+            // If ids fall, some name rows of other threads, or no row.
             if let Some(split) = splits.get_mut((ids[at] as usize).wrapping_add(1).wrapping_sub(first_split)) {
                 *split = at as i32 + 1;
             }
@@ -141,7 +141,7 @@ impl WriteEnds<'_> {
             }
             let mut ends = !same;
             if ends.count_ones() > u64::BITS / 2 {
-                // Each element writes where its row would end if it were the last one.
+                // Each element writes the end that its row would have if it were the last one.
                 (start..start + BLOCK).for_each(&mut write_end);
                 ends = 0;
             }
@@ -161,7 +161,8 @@ impl WriteEnds<'_> {
     }
 }
 
-/// The error of the first id that is below the one before it, or names no row; there is one.
+/// Returns the error of the first id that is below the one before it, or names no row; there is
+/// one.
 #[cold]
 fn first_wrong(ids: &[i32], num_rows: usize) -> Error {
     let mut before = i32::MIN;
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(to_splits(&[], 2), Ok(vec![0, 0, 0]));
     }
 
-    /// The first id that is outside or lower than the one before it.
+    /// Returns the error of the first id that is outside or lower than the one before it.
     fn naive_error(ids: &[i32], num_rows: usize) -> Option<Error> {
         (0..ids.len()).find_map(|position| match position.checked_sub(1).map(|before| ids[before]) {
             Some(before) if before > ids[position] => {
@@ -302,7 +303,7 @@ mod tests {
             let mut memory = vec![-1; begin + ids.len()];
             write_from_splits(&splits, &mut memory[begin..]);
             prop_assert_eq!(&memory[begin..], &ids[..]);
-            // From memory that begins elsewhere, where it is cut elsewhere.
+            // From memory that begins elsewhere, and so is cut elsewhere.
             memory.copy_within(begin.., 0);
             prop_assert_eq!(to_splits(&memory[..ids.len()], lengths.len()), Ok(splits));
         }

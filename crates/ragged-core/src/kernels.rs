@@ -1,11 +1,10 @@
-//! What is done to the rows of flat values, without a look at shapes: the loops that the speed
-//! depends on.
+//! Loops over the rows of flat values, without shapes: the speed depends on them.
 //!
 //! Each takes the splits of some rows, whose offsets count from the first value of all, and so
-//! works on any part of a tensor. They go through [`kaldera_base::simd`]; rows are short (ten
-//! values or so) more often than not, and what they cost is mispredicted branches and memory that
-//! the processor does not prefetch. So the first vectors of each row are read through masks,
-//! whatever its length, and what follows is prefetched.
+//! works on any part of a tensor. They use [`kaldera_base::simd`]. Rows are mostly short (ten
+//! values or so), and their main costs are mispredicted branches and memory that the processor does
+//! not prefetch. So the first vectors of each row are read through masks, whatever its length, and
+//! the data after them is prefetched.
 
 #[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
 mod collect;

@@ -2,9 +2,9 @@
 //! k2.
 //!
 //! A batch of utterances, the arcs of the states of many graphs, the n best paths of each: rows
-//! that differ in length. One vector each would scatter them; padding would fill the gaps with
-//! work. Here all values are contiguous, and each level of rows is one array of where they end.
-//! Every operation is then one pass over flat memory.
+//! that differ in length. One vector for each would scatter them; padding would fill the gaps with
+//! work. Here all values are contiguous, and each level of rows is one array of their ends. Every
+//! operation is then one pass over flat memory.
 //!
 //! ```text
 //!   [ [ [ a b ] [ ] [ c ] ]   [ ]   [ [ d e f ] ] ]
@@ -31,9 +31,8 @@
 //! ```
 //!
 //! # Axes and indexes
-//! Axis 0 counts the outermost rows, the last axis the elements. Documentation of k2, and here
-//! where it helps, names an index by the axes that it has gone through, and puts an x for those
-//! that come after:
+//! Axis 0 counts the outermost rows, the last axis the elements. Documentation of k2, and here if
+//! it helps, names an index by the axes that it has passed, with an x for the axes that come after:
 //!
 //! ```text
 //!   idx0     which row on axis 0
@@ -44,58 +43,75 @@
 //! ```
 //!
 //! [`RaggedShape::offset`] goes down from `[idx0, idx1, idx2]` to idx012,
-//! [`RaggedShape::coordinates`] back up with row ids: `idx01 = row_ids(2)[idx012]`. What is
-//! returned as "old elements", "elements" or "map" are idx012 of the source.
+//! [`RaggedShape::coordinates`] back up with row ids: `idx01 = row_ids(2)[idx012]`. Results named
+//! "old elements", "elements" or "map" are idx012 of the source.
 //!
 //! # Coming from elsewhere
-//! All names of k2 lead here in the search of this page.
+//! The search of this page finds all names of k2.
 //!
-//! | k2 in C++ | k2 in Python | here |
-//! |---|---|---|
-//! | `Ragged<T>` | `RaggedTensor` | [`Ragged`] |
-//! | `RaggedShape2`, `Ragged(shape, values)` | `create_ragged_shape2`, `RaggedTensor(shape, values)` | [`RaggedShape::new`], [`Ragged::new`] |
-//! | `RowSplits(axis)`, `RowIds(axis)` | `row_splits(axis)`, `row_ids(axis)` | [`RaggedShape::row_splits`], [`RaggedShape::row_ids`] |
-//! | `shape.Index(0, i)` | `shape[i]` | [`RaggedShape::index0`], without a copy [`RaggedShape::view`] |
-//! | `Index(src, axis, indexes, &value_indexes)` | `index(axis, indexes)` | [`RaggedShape::index`] |
-//! | `Arange`, `Prefix` | `arange` | [`RaggedShape::arange`], [`RaggedShape::prefix`] |
-//! | `Cat`, `Stack`, `Merge`, `Unstack` | `ragged.cat` | [`RaggedShape::cat`], [`stack`](RaggedShape::stack), [`merge`](RaggedShape::merge), [`unstack`](RaggedShape::unstack) |
-//! | `RemoveAxis`, `Unsqueeze`, `Transpose` | `remove_axis` | [`RaggedShape::remove_axis`], [`unsqueeze`](RaggedShape::unsqueeze), [`transpose`](RaggedShape::transpose) |
-//! | `ComposeRaggedShapes`, `DecomposeRaggedShape` | `compose` | [`RaggedShape::compose`], [`RaggedShape::decompose`] |
-//! | `SubsetRaggedShape`, `RemoveEmptyLists` | | [`RaggedShape::subset`], [`RaggedShape::remove_empty_lists`] |
-//! | `Renumbering` | | [`Renumbering`] |
-//! | `SumPerSublist`, `MaxPerSublist`, `LogSumPerSublist` | `sum`, `max`, `logsumexp` | [`Ragged::sum`], [`Ragged::max`], [`Ragged::logsumexp`] |
-//! | their `initial_value` | `initial_value=x` | [`Ragged::sum_from`], [`Ragged::max_from`], [`Ragged::logsumexp_from`] |
-//! | `NormalizePerSublist` | `normalize(use_log)` | [`Ragged::normalize_log`], [`Ragged::normalize_linear`] |
-//! | `SortSublists`, `UniqueSequences` | `sort_`, `unique` | [`Ragged::sort`], [`Ragged::unique`] |
-//! | `PadRagged` | `pad` | [`Ragged::pad`] |
-//! | `GetDecreasingSizeOrder` | | [`RaggedShape::decreasing_size_order`]; with positions for recurrent networks [`RaggedShape::packed`] |
+//! Names in k2's C++ and Python, and the names here:
+//!
+//! - `Ragged<T>`, in Python `RaggedTensor`: [`Ragged`].
+//! - `RaggedShape2`, `Ragged(shape, values)`, in Python `create_ragged_shape2`,
+//!   `RaggedTensor(shape, values)`: [`RaggedShape::new`], [`Ragged::new`].
+//! - `RowSplits(axis)`, `RowIds(axis)`, in Python `row_splits(axis)`, `row_ids(axis)`:
+//!   [`RaggedShape::row_splits`], [`RaggedShape::row_ids`].
+//! - `shape.Index(0, i)`, in Python `shape[i]`: [`RaggedShape::index0`], without a copy
+//!   [`RaggedShape::view`].
+//! - `Index(src, axis, indexes, &value_indexes)`, in Python `index(axis, indexes)`:
+//!   [`RaggedShape::index`].
+//! - `Arange`, `Prefix`, in Python `arange`: [`RaggedShape::arange`], [`RaggedShape::prefix`].
+//! - `Cat`, `Stack`, `Merge`, `Unstack`, in Python `ragged.cat`: [`RaggedShape::cat`],
+//!   [`stack`](RaggedShape::stack), [`merge`](RaggedShape::merge),
+//!   [`unstack`](RaggedShape::unstack).
+//! - `RemoveAxis`, `Unsqueeze`, `Transpose`, in Python `remove_axis`: [`RaggedShape::remove_axis`],
+//!   [`unsqueeze`](RaggedShape::unsqueeze), [`transpose`](RaggedShape::transpose).
+//! - `ComposeRaggedShapes`, `DecomposeRaggedShape`, in Python `compose`: [`RaggedShape::compose`],
+//!   [`RaggedShape::decompose`].
+//! - `SubsetRaggedShape`, `RemoveEmptyLists`: [`RaggedShape::subset`],
+//!   [`RaggedShape::remove_empty_lists`].
+//! - `Renumbering`: [`Renumbering`].
+//! - `SumPerSublist`, `MaxPerSublist`, `LogSumPerSublist`, in Python `sum`, `max`, `logsumexp`:
+//!   [`Ragged::sum`], [`Ragged::max`], [`Ragged::logsumexp`].
+//! - Their `initial_value`, in Python `initial_value=x`: [`Ragged::sum_from`],
+//!   [`Ragged::max_from`], [`Ragged::logsumexp_from`].
+//! - `NormalizePerSublist`, in Python `normalize(use_log)`: [`Ragged::normalize_log`],
+//!   [`Ragged::normalize_linear`].
+//! - `SortSublists`, `UniqueSequences`, in Python `sort_`, `unique`: [`Ragged::sort`],
+//!   [`Ragged::unique`].
+//! - `PadRagged`, in Python `pad`: [`Ragged::pad`].
+//! - `GetDecreasingSizeOrder`: [`RaggedShape::decreasing_size_order`]; with positions for recurrent
+//!   networks [`RaggedShape::packed`].
 //!
 //! Differences from k2: nothing sorts in place, sorting is stable, `unique` compares rows and not
 //! hashes, sizes that do not fit in 32 bits are errors, and every argument is checked in release
 //! builds too.
 //!
-//! | elsewhere | here |
-//! |---|---|
-//! | `tf.RaggedTensor` `from_row_splits`, `from_row_lengths`, `from_value_rowids` | [`RowSplits::new`], [`RowSplits::from_lengths`], [`RowSplits::from_row_ids`] |
-//! | `tf.gather`, `tf.concat`, `tf.stack`, `to_tensor` | [`Ragged::index`], [`Ragged::cat`], [`Ragged::stack`], [`Ragged::pad`] |
-//! | Arrow `ListArray`, its offsets | [`Ragged::from_list_offsets`], [`Ragged::into_list_offsets`] |
-//! | awkward `ListOffsetArray`, `ak.flatten`, `ak.unflatten`, `ak.num` | [`Ragged`], [`RaggedShape::remove_axis`], [`RaggedShape::compose`], [`RowSplits::len_of`] |
+//! Names in other libraries:
+//!
+//! - `tf.RaggedTensor` `from_row_splits`, `from_row_lengths`, `from_value_rowids`:
+//!   [`RowSplits::new`], [`RowSplits::from_lengths`], [`RowSplits::from_row_ids`].
+//! - `tf.gather`, `tf.concat`, `tf.stack`, `to_tensor`: [`Ragged::index`], [`Ragged::cat`],
+//!   [`Ragged::stack`], [`Ragged::pad`].
+//! - Arrow `ListArray`, its offsets: [`Ragged::from_list_offsets`], [`Ragged::into_list_offsets`].
+//! - awkward `ListOffsetArray`, `ak.flatten`, `ak.unflatten`, `ak.num`: [`Ragged`],
+//!   [`RaggedShape::remove_axis`], [`RaggedShape::compose`], [`RowSplits::len_of`].
 //!
 //! # Gradients
-//! No graph is kept: each operation that computes has its adjoint beside it (`sum` and
-//! [`sum_grad`](Ragged::sum_grad)), and all that only move values share one, [`moved_grad`]; where
-//! they return a map, [`index_add`] does it directly.
+//! No graph is kept: each operation that computes has its adjoint (`sum` and
+//! [`sum_grad`](Ragged::sum_grad)), and all operations that only move values share one,
+//! [`moved_grad`]. If they return a map, [`index_add`] does it directly.
 //!
-//! # What always holds
-//! - Row splits start with 0 and never fall; a [`RowSplits`] that does not cannot be made.
+//! # Guarantees
+//! - Row splits start with 0 and never fall; no other [`RowSplits`] can be made.
 //! - The elements of each layer are the rows of the next; there is one value for each element of
 //!   the last.
-//! - No size is above `i32::MAX`. What would be is an [`Error`], never a wrong number.
+//! - No size is above `i32::MAX`. A larger size is an [`Error`], never a wrong number.
 //! - Shapes never change once made. Clones share memory, and writing to shared values copies them
 //!   first.
 //!
-//! No input makes this crate panic, but for an axis or a row that is out of range in the queries
-//! that say so, as indexing a slice does, and for more than `i32::MAX` values in `From` and
+//! No input makes this crate panic, with two exceptions. An axis or a row that is out of range in
+//! the queries that say so, as in indexing a slice; and more than `i32::MAX` values in `From` and
 //! `collect`, which cannot return an error: [`Ragged::from_lists`] does.
 //!
 //! # Features

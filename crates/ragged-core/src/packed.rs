@@ -1,4 +1,4 @@
-//! Rows in decreasing order of length: which entries belong to each step, and where they are.
+//! Rows in decreasing order of length: the entries of each step, and their positions.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use crate::shape::RaggedShape;
 use crate::step_index::StepIndex;
 
 /// The rows of one axis side by side, as a recurrent network goes through them: entry 0 of each
-/// row, then entry 1 of each that has one, and so on; the longest row first, so that those that are
-/// left at a step are always the first ones.
+/// row, then entry 1 of each row that has one, and so on. The longest row is first, so that the
+/// rows that are left at a step are always the first ones.
 ///
 /// ```text
 ///   rows            a0 a1 a2 a3 | b0 b1 | c0 c1 c2          splits 0 4 6 9
@@ -22,7 +22,7 @@ use crate::step_index::StepIndex;
 /// ```
 ///
 /// Rows of equal length keep their order, empty ones are last. All of it is computed on first use
-/// and kept in the layer, for all shapes that share this.
+/// and kept in the layer, for all shapes that share the layer.
 ///
 /// ```
 /// use ragged_core::{RaggedShape, RowSplits};
@@ -44,8 +44,8 @@ pub struct Packed<'a> {
 }
 
 impl RaggedShape {
-    /// The rows of axis `axis`, from 1, side by side. O(rows log rows + longest row) the first
-    /// time, then free.
+    /// Returns the rows of axis `axis`, from 1, side by side. O(rows log rows + longest row) the
+    /// first time, then free.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -56,19 +56,19 @@ impl RaggedShape {
 }
 
 impl<'a> Packed<'a> {
-    /// How many rows there are, empty ones too.
+    /// Returns the number of rows, including empty ones.
     #[inline]
     pub fn num_rows(&self) -> usize {
         self.order.len()
     }
 
-    /// The rows by rank: longest first, equal ones in their order.
+    /// Returns the rows by rank: longest first, equal ones in their order.
     #[inline]
     pub fn order(&self) -> &'a [i32] {
         self.order
     }
 
-    /// The rank of each row: the inverse of [`order`](Self::order).
+    /// Returns the rank of each row: the inverse of [`order`](Self::order).
     #[inline]
     #[doc(alias = "invert_permutation")]
     #[doc(alias = "unsorted_indices")]
@@ -76,20 +76,20 @@ impl<'a> Packed<'a> {
         &self.index.ranks
     }
 
-    /// How many steps there are: the length of the longest row.
+    /// Returns the number of steps: the length of the longest row.
     #[inline]
     pub fn num_steps(&self) -> usize {
         self.index.step_offsets.len() - 1
     }
 
-    /// Where each step begins in the packed order; one number more than steps, the last is the
-    /// number of entries.
+    /// Returns the start of each step in the packed order. There is one number more than steps; the
+    /// last is the number of entries.
     #[inline]
     pub fn step_offsets(&self) -> &'a [i32] {
         &self.index.step_offsets
     }
 
-    /// The packed positions of step `step`; that of the row of rank r is the r-th of them.
+    /// Returns the packed positions of step `step`; the r-th of them is for the row of rank r.
     ///
     /// # Panics
     /// If there is no such step, as indexing a slice does.
@@ -99,44 +99,45 @@ impl<'a> Packed<'a> {
         offsets[step] as usize..offsets[step + 1] as usize
     }
 
-    /// How many rows have an entry at step `step`: those of the first ranks. 0 after the last step.
+    /// Returns the number of rows that have an entry at step `step`, which are the first ranks. 0
+    /// after the last step.
     #[inline]
     pub fn active(&self, step: usize) -> usize {
         if step < self.num_steps() { self.step(step).len() } else { 0 }
     }
 
-    /// [`active`](Self::active) of each step, as PyTorch's `PackedSequence` keeps them.
+    /// Returns [`active`](Self::active) of each step, as in PyTorch's `PackedSequence`.
     pub fn batch_sizes(&self) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator + Clone + 'a {
         self.step_offsets().windows(2).map(|ends| (ends[1] - ends[0]) as usize)
     }
 
-    /// The entry at each packed position. O(entries) the first time, then free.
+    /// Returns the entry at each packed position. O(entries) the first time, then free.
     pub fn entries(&self) -> &'a [i32] {
         self.index.entries.get_or_init(|| self.by_step(|begin, _, step| begin + step))
     }
 
-    /// The packed position of each entry: the inverse of [`entries`](Self::entries). O(entries) the
-    /// first time, then free.
+    /// Returns the packed position of each entry: the inverse of [`entries`](Self::entries).
+    /// O(entries) the first time, then free.
     pub fn positions(&self) -> &'a [i32] {
         self.index
             .positions
             .get_or_init(|| self.by_row(|out, steps, rank| out.extend(steps.iter().map(|at| at + rank))))
     }
 
-    /// As [`entries`](Self::entries), with each row from its end: for the backward direction of a
-    /// network. O(entries) the first time, then free.
+    /// Same as [`entries`](Self::entries), with each row from its end, for the backward direction
+    /// of a network. O(entries) the first time, then free.
     pub fn reversed_entries(&self) -> &'a [i32] {
         self.index.reversed_entries.get_or_init(|| self.by_step(|_, end, step| end - 1 - step))
     }
 
-    /// The inverse of [`reversed_entries`](Self::reversed_entries). O(entries) the first time, then
-    /// free.
+    /// Returns the inverse of [`reversed_entries`](Self::reversed_entries). O(entries) the first
+    /// time, then free.
     pub fn reversed_positions(&self) -> &'a [i32] {
         let backwards = |out: &mut Vec<i32>, steps: &[i32], rank| out.extend(steps.iter().rev().map(|at| at + rank));
         self.index.reversed_positions.get_or_init(|| self.by_row(backwards))
     }
 
-    /// For each row the packed position of its last entry, -1 for an empty row. O(rows).
+    /// Returns for each row the packed position of its last entry, -1 for an empty row. O(rows).
     pub fn last_positions(&self) -> Vec<i32> {
         let last = |(row, &rank): (usize, &i32)| match self.splits.len_of(row).checked_sub(1) {
             Some(last) => self.step_offsets()[last] + rank,
@@ -145,7 +146,7 @@ impl<'a> Packed<'a> {
         self.ranks().iter().enumerate().map(last).collect()
     }
 
-    /// `entry` of the begin, the end and the step of each row that is there at a step, by rank;
+    /// Collects `entry` of the begin, the end and the step of each row that has a step, by rank;
     /// step after step.
     fn by_step(&self, entry: impl Fn(i32, i32, i32) -> i32) -> Vec<i32> {
         let splits: &[i32] = self.splits.as_ref();
@@ -158,7 +159,8 @@ impl<'a> Packed<'a> {
         out
     }
 
-    /// What `append` makes of the offsets of the steps of each row, and its rank; row after row.
+    /// Collects the output of `append` for the offsets of the steps of each row, and its rank; row
+    /// after row.
     fn by_row(&self, append: impl Fn(&mut Vec<i32>, &[i32], i32)) -> Vec<i32> {
         let mut out = kaldera_base::memory::with_capacity(self.splits.num_elements());
         for (row, &rank) in self.splits.rows().zip(self.ranks()) {

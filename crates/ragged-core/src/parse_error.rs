@@ -1,12 +1,12 @@
-//! What can be wrong with a text of a ragged tensor.
+//! Errors in the text of a ragged tensor.
 
 use kaldera_base::text::TextError;
 use thiserror::Error;
 
-/// Where a text stops being a ragged one, and why.
+/// The position and the cause of an error in the text of a ragged tensor.
 pub type ParseError = TextError<ParseErrorKind>;
 
-/// What is wrong with a text.
+/// The cause of an error in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
@@ -22,29 +22,29 @@ pub enum ParseErrorKind {
     /// Something follows the last bracket.
     #[error("expected the end, after the bracket that closes the first one")]
     TrailingText,
-    /// What stands where an element may is none.
+    /// The text at the place of an element is not an element.
     #[error("expected {expected}")]
     NotAnElement {
-        /// What may stand there.
+        /// The kind of text that is possible there.
         expected: &'static str,
     },
     /// An element is not as deep as the deepest list, or not in a list of lists.
     #[error("an element at depth {found}, where elements are at depth {expected}")]
     ElementDepth {
-        /// How many brackets are open here.
+        /// The number of brackets that are open here.
         found: usize,
-        /// How many must be open.
+        /// The number of brackets that must be open.
         expected: usize,
     },
-    /// A list stands among elements.
+    /// A list is among elements.
     #[error("a list at depth {found}, where lists at depth {expected} have elements")]
     ListDepth {
-        /// How many brackets would be open.
+        /// The number of brackets that would be open.
         found: usize,
-        /// How many are open where the elements are.
+        /// The number of open brackets at elements.
         expected: usize,
     },
-    /// More lists or elements than an index of 32 bits can count.
+    /// There are more lists or elements than a 32-bit index can count.
     #[error("more than 2^31 - 1 lists or elements on one axis")]
     TooLarge,
 }

@@ -35,9 +35,9 @@ use crate::shape::RaggedShape;
 /// ```
 ///
 /// Rows are the innermost rows, whatever the number of axes: [`rows`](Self::rows),
-/// [`row`](Self::row), `ragged[i]`, iteration and [`lengths`](Self::lengths) all count them. A row
-/// of an upper axis is [`index0`](Self::index0), or without a copy of the shape
-/// [`RaggedShape::view`].
+/// [`row`](Self::row), `ragged[i]`, iteration and [`lengths`](Self::lengths) all count them.
+/// [`index0`](Self::index0) returns a row of an upper axis, or [`RaggedShape::view`] without a copy
+/// of the shape.
 #[doc(alias = "RaggedTensor")]
 #[doc(alias = "RaggedAny")]
 pub struct Ragged<T> {
@@ -46,7 +46,7 @@ pub struct Ragged<T> {
 }
 
 impl<T> Ragged<T> {
-    /// `values` in the rows of `shape`.
+    /// Puts `values` in the rows of `shape`.
     ///
     /// # Errors
     /// If there is not one value for each element of the shape.
@@ -56,15 +56,15 @@ impl<T> Ragged<T> {
         Ok(Self { shape, values })
     }
 
-    /// The caller has made as many values as the shape has elements.
+    /// Creates a tensor from as many values as the shape has elements, unchecked.
     pub(crate) fn trusted(shape: RaggedShape, values: impl Into<Buffer<T>>) -> Self {
         let values = values.into();
         debug_assert_eq!(shape.num_elements(), values.len(), "values that do not fit their shape");
         Self { shape, values }
     }
 
-    /// Two axes, from rows that are copied. [`From`] takes them too, and panics where this returns
-    /// an error.
+    /// Makes a tensor of two axes from rows, which are copied. [`From`] takes them too, and panics
+    /// where this returns an error.
     ///
     /// # Errors
     /// [`Error::TooLarge`] for more than `i32::MAX` rows or values.
@@ -78,7 +78,8 @@ impl<T> Ragged<T> {
         Self::new(RaggedShape::new([splits])?, values)
     }
 
-    /// Two axes, from the length of each row and the values of all, one row after another.
+    /// Makes a tensor of two axes from the length of each row and the values of all rows, one row
+    /// after another.
     ///
     /// ```
     /// use ragged_core::Ragged;
@@ -95,27 +96,27 @@ impl<T> Ragged<T> {
         Self::new(RowSplits::from_lengths(lengths)?.into(), values)
     }
 
-    /// The shape.
+    /// Returns the shape.
     #[inline]
     pub fn shape(&self) -> &RaggedShape {
         &self.shape
     }
 
-    /// The number of axes: 2 for a list of lists.
+    /// Returns the number of axes: 2 for a list of lists.
     #[inline]
     #[doc(alias = "NumAxes")]
     pub fn num_axes(&self) -> usize {
         self.shape.num_axes()
     }
 
-    /// The number of rows on the first axis.
+    /// Returns the number of rows on the first axis.
     #[inline]
     #[doc(alias = "Dim0")]
     pub fn dim0(&self) -> usize {
         self.shape.dim0()
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     #[inline]
     #[doc(alias = "numel")]
     #[doc(alias = "NumElements")]
@@ -123,19 +124,19 @@ impl<T> Ragged<T> {
         self.values.len()
     }
 
-    /// The number of innermost rows: what a reduction makes one value of each of.
+    /// Returns the number of innermost rows, which a reduction turns into one value each.
     #[inline]
     pub fn num_rows(&self) -> usize {
         self.shape.last_splits().num_rows()
     }
 
-    /// All values, row after row.
+    /// Returns all values, row after row.
     #[inline]
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// All values, to be changed; copied first if another tensor shares them.
+    /// Returns all values for writing; they are copied first if another tensor shares them.
     #[inline]
     pub fn values_mut(&mut self) -> &mut [T]
     where
@@ -144,13 +145,13 @@ impl<T> Ragged<T> {
         self.values.make_mut()
     }
 
-    /// The values as shared memory.
+    /// Returns the values as a shared buffer.
     #[inline]
     pub fn buffer(&self) -> &Buffer<T> {
         &self.values
     }
 
-    /// The values of innermost row `i`.
+    /// Returns the values of innermost row `i`.
     ///
     /// # Panics
     /// If there is no such row.
@@ -159,52 +160,52 @@ impl<T> Ragged<T> {
         &self.values[self.shape.last_splits().row(i)]
     }
 
-    /// The values of innermost row `i`, if there is such a row.
+    /// Returns the values of innermost row `i`, if there is such a row.
     #[inline]
     pub fn get(&self, i: usize) -> Option<&[T]> {
         (i < self.num_rows()).then(|| self.row(i))
     }
 
-    /// The innermost rows, one after another, without allocation.
+    /// Returns an iterator over the innermost rows, without allocation.
     #[inline]
     pub fn rows(&self) -> RowSlices<'_, T> {
         RowSlices { values: self.values(), rows: self.shape.last_splits().rows() }
     }
 
-    /// The length of each innermost row. O(rows).
+    /// Returns the length of each innermost row. O(rows).
     #[doc(alias = "row_lengths")]
     #[doc(alias = "num")]
     pub fn lengths(&self) -> Vec<usize> {
         self.shape.last_splits().lengths().collect()
     }
 
-    /// The shape and the values.
+    /// Returns the shape and the values.
     #[inline]
     pub fn into_parts(self) -> (RaggedShape, Buffer<T>) {
         (self.shape, self.values)
     }
 
-    /// The same rows of `f` of each value.
+    /// Returns the same rows with `f` of each value.
     pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Ragged<U> {
         Ragged::trusted(self.shape.clone(), memory::collect(self.values.iter().map(f)))
     }
 
-    /// The same rows of other values.
+    /// Returns the same rows with other values.
     ///
     /// # Errors
-    /// If there is not one for each element.
+    /// If there is not one value for each element.
     pub fn with_values<U>(&self, values: impl Into<Buffer<U>>) -> Result<Ragged<U>, Error> {
         Ragged::new(self.shape.clone(), values)
     }
 
-    /// Shape and values are the very same memory.
+    /// Returns `true` if both share the memory of shape and values.
     #[inline]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.shape.ptr_eq(&other.shape) && self.values.ptr_eq(&other.values)
     }
 }
 
-/// A slice that the caller gave has the length that it must have.
+/// Checks that a slice from the caller has the required length.
 pub(crate) fn check_size(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(Error::Size { what, expected, found }) }
 }
@@ -223,15 +224,15 @@ impl<T: PartialEq> PartialEq for Ragged<T> {
 
 impl<T: Eq> Eq for Ragged<T> {}
 
-/// Abridged: the middle of long splits and values is left out. `Display` prints all, in k2's
-/// notation.
+/// Prints an abridged form: the middle of long splits and values is left out. `Display` prints all,
+/// in k2's notation.
 impl<T: fmt::Debug> fmt::Debug for Ragged<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ragged").field("shape", &self.shape).field("values", &self.values).finish()
     }
 }
 
-/// Two axes, no row.
+/// A tensor of two axes without rows.
 impl<T> Default for Ragged<T> {
     fn default() -> Self {
         Self { shape: RaggedShape::default(), values: Buffer::default() }
@@ -248,8 +249,8 @@ impl<T> Index<usize> for Ragged<T> {
     }
 }
 
-/// The values of innermost row `i`, to be changed; all values are copied first if another tensor
-/// shares them.
+/// Returns the values of innermost row `i` for writing; all values are copied first if another
+/// tensor shares them.
 impl<T: Clone> IndexMut<usize> for Ragged<T> {
     #[inline]
     fn index_mut(&mut self, i: usize) -> &mut [T] {
@@ -272,7 +273,7 @@ impl<'a, T> IntoIterator for &'a Ragged<T> {
 #[derive(Debug)]
 pub struct RowSlices<'a, T> {
     values: &'a [T],
-    /// The rows that are left.
+    /// The remaining rows.
     rows: Rows<'a>,
 }
 

@@ -1,4 +1,4 @@
-//! One layer of a ragged shape: where each row begins and ends.
+//! One layer of a ragged shape: the start and the end of each row.
 
 use std::iter::FusedIterator;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use kaldera_base::memory;
 
 use crate::error::Error;
 
-/// The ends of consecutive rows: starts with 0 and never falls.
+/// The ends of consecutive rows. They start with 0 and never fall.
 ///
 /// ```text
 ///   rows      [ a b ]  [ ]  [ c d e ]
@@ -16,8 +16,7 @@ use crate::error::Error;
 ///   splits    0       2    2         5      row i is splits[i] .. splits[i + 1]
 /// ```
 ///
-/// It can exist only valid, so that code below needs no checks. A clone counts references; nothing
-/// is copied.
+/// Every value is valid, so that the code below needs no checks. A clone only counts a reference.
 ///
 /// ```
 /// use ragged_core::RowSplits;
@@ -54,14 +53,14 @@ impl RowSplits {
         }
     }
 
-    /// For splits that this crate made right.
+    /// Wraps splits that this crate made, unchecked.
     pub(crate) fn trusted(splits: impl Into<Buffer<i32>>) -> Self {
         let splits = splits.into();
         debug_assert!(splits.first() == Some(&0) && first_fall(&splits).is_none(), "invalid row splits: {splits:?}");
         Self(splits)
     }
 
-    /// The splits of rows that have these lengths. O(rows).
+    /// Creates the splits of rows that have these lengths. O(rows).
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the lengths add up to more than `i32::MAX`.
@@ -79,7 +78,7 @@ impl RowSplits {
         Ok(Self::trusted(splits))
     }
 
-    /// The splits of `num_rows` rows, where `row_ids` names the row of each element. O(rows +
+    /// Creates the splits of `num_rows` rows; `row_ids` names the row of each element. O(rows +
     /// elements).
     ///
     /// # Errors
@@ -90,7 +89,7 @@ impl RowSplits {
         crate::ids::to_splits(row_ids, num_rows).map(Self::trusted)
     }
 
-    /// `num_rows` rows of `len` elements each. O(rows).
+    /// Creates the splits of `num_rows` rows of `len` elements each. O(rows).
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the product is above `i32::MAX`; [`Error::Memory`].
@@ -98,7 +97,7 @@ impl RowSplits {
         let rows = Error::fit("the number of rows", num_rows)?;
         let total = u64::try_from(num_rows as u128 * len as u128).unwrap_or(u64::MAX);
         i32::try_from(total).map_err(|_| Error::TooLarge { what: "the number of elements", size: total })?;
-        // No row, or a length that fits: the product does.
+        // With no row, or with a length that fits, the product fits.
         let len = if num_rows == 0 { 0 } else { Error::fit("the number of elements", len)? };
         let mut splits = Vec::new();
         let bytes = (u64::from(rows.cast_unsigned()) + 1) * size_of::<i32>() as u64;
@@ -107,19 +106,19 @@ impl RowSplits {
         Ok(Self::trusted(splits))
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[inline]
     pub fn num_rows(&self) -> usize {
         self.0.len() - 1
     }
 
-    /// How many elements all rows have together.
+    /// Returns the number of elements of all rows together.
     #[inline]
     pub fn num_elements(&self) -> usize {
         self.0[self.0.len() - 1] as usize
     }
 
-    /// The elements of row `i`.
+    /// Returns the elements of row `i`.
     ///
     /// # Panics
     /// If there is no row `i`, as indexing a slice does.
@@ -128,7 +127,7 @@ impl RowSplits {
         self.0[i] as usize..self.0[i + 1] as usize
     }
 
-    /// How many elements row `i` has.
+    /// Returns the number of elements of row `i`.
     ///
     /// # Panics
     /// If there is no row `i`, as indexing a slice does.
@@ -137,31 +136,31 @@ impl RowSplits {
         self.row(i).len()
     }
 
-    /// How many elements each row has, in turn. Allocates nothing.
+    /// Returns an iterator over the numbers of elements of the rows. Allocates nothing.
     #[inline]
     #[doc(alias = "row_lengths")]
     pub fn lengths(&self) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator + Clone + '_ {
         self.rows().map(|row| row.len())
     }
 
-    /// The elements of each row in turn. Allocates nothing.
+    /// Returns an iterator over the elements of each row. Allocates nothing.
     #[inline]
     pub fn rows(&self) -> Rows<'_> {
         Rows { splits: &self.0 }
     }
 
-    /// The row of each element. O(rows + elements);
+    /// Returns the row of each element. O(rows + elements);
     /// [`RaggedShape::row_ids`](crate::RaggedShape::row_ids) keeps them.
     #[doc(alias = "RowSplitsToRowIds")]
     pub fn to_row_ids(&self) -> Vec<i32> {
         crate::ids::from_splits(&self.0)
     }
 
-    /// Writes the row of each element into memory of the caller's, which spares fetching fresh
-    /// pages. O(rows + elements).
+    /// Writes the row of each element into the caller's memory, which avoids fresh pages. O(rows +
+    /// elements).
     ///
     /// # Errors
-    /// [`Error::Size`] if `out` has not one element for each element.
+    /// [`Error::Size`] if `ids` does not have one entry for each element.
     pub fn row_ids_into(&self, ids: &mut [i32]) -> Result<(), Error> {
         let (expected, found) = (self.num_elements(), ids.len());
         if expected != found {
@@ -171,25 +170,25 @@ impl RowSplits {
         Ok(())
     }
 
-    /// The length of the longest row; 0 without rows. O(rows).
+    /// Returns the length of the longest row; 0 without rows. O(rows).
     #[doc(alias = "MaxSize")]
     pub fn max_len(&self) -> usize {
         let longest = self.0.iter().zip(&self.0[1..]).fold(0, |longest, (begin, end)| longest.max(end - begin));
         longest as usize
     }
 
-    /// The splits as memory that can be shared.
+    /// Returns the splits as a shared buffer.
     #[inline]
     pub fn buffer(&self) -> &Buffer<i32> {
         &self.0
     }
 
-    /// The elements of consecutive rows.
+    /// Returns the elements of consecutive rows.
     pub(crate) fn elements(&self, rows: Range<usize>) -> Range<usize> {
         self.0[rows.start] as usize..self.0[rows.end] as usize
     }
 
-    /// The rows of `rows` alone, counted from 0; no copy if `rows` starts at element 0.
+    /// Returns only the rows in `rows`, counted from 0; no copy if `rows` starts at element 0.
     pub(crate) fn slice(&self, rows: Range<usize>) -> Self {
         let part = self.0.slice(rows.start..rows.end + 1);
         match part[0] {
@@ -199,7 +198,7 @@ impl RowSplits {
     }
 }
 
-/// No row.
+/// Splits without rows.
 impl Default for RowSplits {
     fn default() -> Self {
         Self::trusted(vec![0])
@@ -221,11 +220,11 @@ impl AsRef<[i32]> for RowSplits {
     }
 }
 
-/// The first position with a lower number than the one before.
+/// Returns the first position with a lower number than the one before.
 fn first_fall(numbers: &[i32]) -> Option<usize> {
     const BLOCK: usize = 1024;
     let (Some(after), n) = (numbers.get(1..), numbers.len()) else { return None };
-    // A block at a time without leaving early, which lets the compiler use vectors.
+    // Checks a block at a time without leaving early, which lets the compiler use vectors.
     let falls = |range: Range<usize>| {
         numbers[range.clone()].iter().zip(&after[range]).fold(false, |falls, (a, b)| falls | (a > b))
     };
@@ -236,7 +235,7 @@ fn first_fall(numbers: &[i32]) -> Option<usize> {
 /// The rows of [`RowSplits`], as ranges of elements.
 #[derive(Debug, Clone)]
 pub struct Rows<'a> {
-    /// The splits of the rows that are left: one more than there are rows.
+    /// The splits of the remaining rows: one more than there are rows.
     splits: &'a [i32],
 }
 

@@ -1,8 +1,8 @@
 //! Serialisation: row splits as an array of numbers, a shape as an array of row splits, a tensor as
 //! `{"row_splits": .., "values": ..}`.
 //!
-//! What comes in is checked like everything else: invalid numbers are an error of the format, with
-//! the message of [`Error`].
+//! Input is checked like everywhere else: invalid numbers are an error of the format, with the
+//! message of [`Error`].
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! The shape of lists of lists, without what the rows hold.
+//! The shape of lists of lists, without the contents of the rows.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::row_splits::RowSplits;
 use crate::step_index::StepIndex;
 
-/// The shape of lists of lists of any depth: 2 or more axes, any number of rows, also none.
+/// The shape of lists of lists of any depth: 2 or more axes, and any number of rows, including 0.
 ///
 /// ```text
 ///   [ [ x x ] [ ] [ x ] ]   [ ]   [ [ x x x ] ]        3 axes
@@ -18,8 +18,8 @@ use crate::step_index::StepIndex;
 /// ```
 ///
 /// Layers are shared: a clone counts one reference, and most operations reuse the layers that they
-/// do not change. Row ids, the longest row and the order by length are made on first use and kept,
-/// for all shapes that share the layer.
+/// do not change. Row ids, the longest row and the order by length are computed on first use and
+/// kept, for all shapes that share the layer.
 ///
 /// ```
 /// use ragged_core::{RaggedShape, RowSplits};
@@ -32,11 +32,11 @@ use crate::step_index::StepIndex;
 /// ```
 #[derive(Clone)]
 pub struct RaggedShape {
-    /// At least one; the elements of each are the rows of the next.
+    /// At least one layer; the elements of each are the rows of the next.
     layers: Arc<[Arc<Layer>]>,
 }
 
-/// The rows of one axis: their splits and what was computed from them.
+/// The rows of one axis: their splits and the data computed from them.
 pub(crate) struct Layer {
     pub(crate) splits: RowSplits,
     row_ids: OnceLock<Vec<i32>>,
@@ -56,7 +56,7 @@ impl Layer {
         })
     }
 
-    /// A layer whose row ids are known already.
+    /// Creates a layer whose row ids are known already.
     pub(crate) fn with_row_ids(splits: RowSplits, row_ids: Vec<i32>) -> Arc<Self> {
         debug_assert_eq!(row_ids, splits.to_row_ids(), "row ids that are not those of the splits");
         let mut layer = Self::new(splits);
@@ -91,7 +91,7 @@ impl RaggedShape {
     /// Puts layers one below the other: the splits of axis 1, of axis 2, and so on. O(axes).
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] without layers; [`Error::LayerMismatch`] where the elements of one are
+    /// [`Error::TooFewAxes`] without layers; [`Error::LayerMismatch`] if the elements of one are
     /// not the rows of the next.
     #[doc(alias = "RaggedShape2")]
     #[doc(alias = "RaggedShape3")]
@@ -111,7 +111,7 @@ impl RaggedShape {
         Ok(Self { layers })
     }
 
-    /// Two axes: rows of these lengths. O(rows).
+    /// Creates a shape of two axes, with rows of these lengths. O(rows).
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -126,7 +126,7 @@ impl RaggedShape {
         RowSplits::from_lengths(lengths).map(Self::from)
     }
 
-    /// For layers that this crate made fit.
+    /// Wraps layers that this crate made, unchecked.
     pub(crate) fn trusted(layers: impl IntoIterator<Item = Arc<Layer>>) -> Self {
         let layers: Arc<[_]> = layers.into_iter().collect();
         debug_assert!(!layers.is_empty(), "a shape without layers");
@@ -141,21 +141,21 @@ impl RaggedShape {
         &self.layers
     }
 
-    /// How many axes there are: the depth of the lists, 2 or more.
+    /// Returns the number of axes: the depth of the lists, 2 or more.
     #[inline]
     #[doc(alias = "NumAxes")]
     pub fn num_axes(&self) -> usize {
         self.layers.len() + 1
     }
 
-    /// How many rows there are on axis 0.
+    /// Returns the number of rows on axis 0.
     #[inline]
     #[doc(alias = "Dim0")]
     pub fn dim0(&self) -> usize {
         self.layers[0].splits.num_rows()
     }
 
-    /// How many entries axis `axis` has in all rows together.
+    /// Returns the number of entries of axis `axis` in all rows together.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -168,13 +168,13 @@ impl RaggedShape {
         }
     }
 
-    /// [`tot_size`](Self::tot_size) of each axis.
+    /// Returns [`tot_size`](Self::tot_size) of each axis.
     #[doc(alias = "TotSizes")]
     pub fn tot_sizes(&self) -> Vec<usize> {
         (0..self.num_axes()).map(|axis| self.tot_size(axis)).collect()
     }
 
-    /// How many elements the innermost rows have together.
+    /// Returns the number of elements of the innermost rows together.
     #[inline]
     #[doc(alias = "NumElements")]
     #[doc(alias = "numel")]
@@ -182,7 +182,8 @@ impl RaggedShape {
         self.layers[self.layers.len() - 1].splits.num_elements()
     }
 
-    /// The splits that cut axis `axis` into the rows of the axis before; `axis` counts from 1.
+    /// Returns the splits that cut axis `axis` into the rows of the axis before; `axis` counts from
+    /// 1.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -192,7 +193,7 @@ impl RaggedShape {
         &self.layer_of(axis).splits
     }
 
-    /// For each entry of axis `axis`, which row of the axis before holds it; `axis` counts from 1.
+    /// Returns for each entry of axis `axis` its row on the axis before; `axis` counts from 1.
     ///
     /// O(rows + elements) the first time, then free.
     ///
@@ -204,8 +205,8 @@ impl RaggedShape {
         self.layer_of(axis).row_ids()
     }
 
-    /// The length of the longest row of axis `axis`, from 1; 0 without rows. O(rows) the first
-    /// time, then free.
+    /// Returns the length of the longest row of axis `axis`, from 1; 0 without rows. O(rows) the
+    /// first time, then free.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -214,20 +215,20 @@ impl RaggedShape {
         self.layer_of(axis).max_len()
     }
 
-    /// The rows of axis 0 in the order of their length (how many entries of axis 1), longest first;
-    /// equal ones keep their order. O(rows log rows) the first time, then free.
+    /// Returns the rows of axis 0 in the order of their length (number of entries of axis 1),
+    /// longest first; equal ones keep their order. O(rows log rows) the first time, then free.
     #[doc(alias = "GetDecreasingSizeOrder")]
     pub fn decreasing_size_order(&self) -> &[i32] {
         self.layers[0].decreasing()
     }
 
-    /// The splits of the innermost rows.
+    /// Returns the splits of the innermost rows.
     #[inline]
     pub fn last_splits(&self) -> &RowSplits {
         &self.layers[self.layers.len() - 1].splits
     }
 
-    /// The shape of two axes that layer `layer` is: the rows of axis `layer` with their entries on
+    /// Returns layer `layer` as a shape of two axes: the rows of axis `layer` with their entries on
     /// the next. O(1).
     ///
     /// # Errors
@@ -239,7 +240,7 @@ impl RaggedShape {
         Ok(Self::trusted([Arc::clone(found)]))
     }
 
-    /// Whether both are the same memory, which makes them equal without looking.
+    /// Returns `true` if both share the same memory, so that they are equal.
     #[inline]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.layers, &other.layers)
@@ -253,7 +254,7 @@ impl RaggedShape {
         }
     }
 
-    /// That `axis` is one of `axes`.
+    /// Checks that `axis` is one of `axes`.
     pub(crate) fn check_axis(axis: usize, axes: std::ops::RangeInclusive<usize>) -> Result<(), Error> {
         match axes.contains(&axis) {
             true => Ok(()),
@@ -261,7 +262,7 @@ impl RaggedShape {
         }
     }
 
-    /// That there are at least `expected` axes.
+    /// Checks that there are at least `expected` axes.
     pub(crate) fn check_num_axes(&self, expected: usize) -> Result<(), Error> {
         match self.num_axes() >= expected {
             true => Ok(()),
@@ -270,14 +271,14 @@ impl RaggedShape {
     }
 }
 
-/// Two axes.
+/// Makes a shape of two axes.
 impl From<RowSplits> for RaggedShape {
     fn from(splits: RowSplits) -> Self {
         Self::trusted([Layer::new(splits)])
     }
 }
 
-/// Two axes, no row.
+/// A shape of two axes without rows.
 impl Default for RaggedShape {
     fn default() -> Self {
         RowSplits::default().into()
@@ -296,7 +297,7 @@ impl PartialEq for RaggedShape {
 
 impl Eq for RaggedShape {}
 
-/// The row splits of each axis, abridged. `Display` prints all, in k2's notation.
+/// Prints the row splits of each axis, abridged. `Display` prints all, in k2's notation.
 impl fmt::Debug for RaggedShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.layers.iter().map(|layer| layer.splits.buffer())).finish()

@@ -1,4 +1,4 @@
-//! Shapes made of shapes: one file for each kind of question.
+//! Operations from shapes to shapes, with one file for each kind.
 
 mod axes;
 mod build;

@@ -1,10 +1,10 @@
-//! When each entry of the rows of an axis has its step.
+//! The step of each entry of the rows of an axis.
 
 use std::sync::OnceLock;
 
 use crate::row_splits::RowSplits;
 
-/// What [`Packed`](crate::packed::Packed) computes once for a layer.
+/// The data that [`Packed`](crate::packed::Packed) computes once for a layer.
 #[derive(Debug)]
 pub(crate) struct StepIndex {
     pub(crate) ranks: Vec<i32>,
@@ -16,7 +16,7 @@ pub(crate) struct StepIndex {
 }
 
 impl StepIndex {
-    /// For rows in `order`, longest first.
+    /// Creates the index for rows in `order`, longest first.
     pub(crate) fn new(splits: &RowSplits, order: &[i32]) -> Self {
         let mut ranks = vec![0; order.len()];
         for (rank, &row) in (0..).zip(order) {

@@ -21,14 +21,14 @@
 //! # Ok::<(), ragged_core::Error>(())
 //! ```
 //!
-//! Space may stand anywhere between brackets and elements, and between values so may commas. The
-//! deepest bracket makes the number of axes, two at least: `[ ]` has two axes and no row. Elements
-//! stand at one depth only. Text is read in one pass without recursion, in memory proportional to
-//! its length, whatever is in it.
+//! Spaces are allowed anywhere between brackets and elements, and commas too between values. The
+//! depth of the deepest bracket is the number of axes, at least two: `[ ]` has two axes and no row.
+//! Elements are at one depth only. Text is read in one pass without recursion, in memory
+//! proportional to its length, whatever its content.
 //!
 //! Values are printed with the fewest digits that read back as the same number; only the payload of
-//! a NaN is lost. k2's own printing, which keeps six digits of a float, is
-//! [`to_k2_string`](Ragged::to_k2_string).
+//! a NaN is lost. [`to_k2_string`](Ragged::to_k2_string) prints as k2 does, with six digits of a
+//! float.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
@@ -41,25 +41,25 @@ use crate::shape::RaggedShape;
 
 /// A type of values that k2's notation can hold.
 pub trait TextValue: Sized {
-    /// What a text of this type is, as a parse error says what it expected.
+    /// The kind of text that a parse error expected for this type.
     const EXPECTED: &'static str;
     /// PyTorch's name of the type, which k2 prints.
     const TORCH_NAME: &'static str;
 
-    /// Reads a value from its text, which has no space, comma or bracket in it.
+    /// Reads a value from its text, which contains no space, comma or bracket.
     fn from_text(text: &str) -> Option<Self>;
 
-    /// Prints the value with the fewest digits from which [`from_text`](Self::from_text) makes the
-    /// same one.
+    /// Prints the value with the fewest digits from which [`from_text`](Self::from_text) reads the
+    /// same value.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     fn write_text(&self, out: &mut dyn Write) -> fmt::Result;
 
     /// Prints the value as k2 does.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     fn write_k2_text(&self, out: &mut dyn Write) -> fmt::Result {
         self.write_text(out)
     }
@@ -127,7 +127,7 @@ floats! {
 }
 
 /// Prints a number of six digits, given as `-d.ddddde-dd`, as C++ streams do: without trailing
-/// zeros, and with an exponent of at least two digits where it is below -4 or above 5.
+/// zeros, and with an exponent of at least two digits if it is below -4 or above 5.
 fn write_six_digits(out: &mut dyn Write, scientific: &str) -> fmt::Result {
     let (number, exponent) = scientific.split_once('e').ok_or(fmt::Error)?;
     let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
@@ -151,7 +151,7 @@ fn without_zeros(decimal: &str) -> &str {
 /// Builder of row splits, one bracket or element at a time.
 #[derive(Default)]
 struct Builder {
-    /// Of the axes from 1 on; a row is complete when its bracket is closed.
+    /// The splits of the axes from 1 on; a row is complete when its bracket is closed.
     splits: Vec<Vec<i32>>,
     elements: usize,
     open: usize,
@@ -215,7 +215,7 @@ impl Builder {
     }
 }
 
-/// Reads a text whose elements `element` takes from the start of the rest of it, returning their
+/// Reads a text. `element` reads an element from the start of the remaining text, and returns its
 /// length in bytes.
 fn read(
     text: &str,
@@ -266,8 +266,8 @@ impl<T: TextValue> FromStr for Ragged<T> {
     }
 }
 
-/// What a text holds whose type of values is not known beforehand: i32 where every value is one,
-/// f32 otherwise, as in k2.
+/// The tensor in a text whose type of values is not known beforehand: `i32` if every value is an
+/// `i32`, `f32` otherwise, as in k2.
 ///
 /// ```
 /// use ragged_core::Numbers;
@@ -279,9 +279,9 @@ impl<T: TextValue> FromStr for Ragged<T> {
 #[derive(Clone, Debug, PartialEq)]
 #[doc(alias = "RaggedTensor(str)")]
 pub enum Numbers {
-    /// Integers; a text without values as well.
+    /// All values are integers, or there are no values.
     I32(Ragged<i32>),
-    /// Some value is no integer of 32 bits.
+    /// Some value is not a 32-bit integer.
     F32(Ragged<f32>),
 }
 
@@ -299,7 +299,7 @@ impl FromStr for Numbers {
     }
 }
 
-/// A bracket or an element of a text; `first` in its list or not.
+/// A bracket or an element of a text; `first` if it is the first in its list.
 enum Step {
     Open { depth: usize, first: bool },
     Element { index: usize, first: bool },
@@ -309,7 +309,7 @@ enum Step {
 /// Calls `visit` for everything in the text of `shape`, in order.
 fn walk(shape: &RaggedShape, mut visit: impl FnMut(Step) -> fmt::Result) -> fmt::Result {
     let leaves = shape.num_axes();
-    // The part of each open list that is still to come, and whether it is the whole list.
+    // The remaining part of each open list, and `true` if it is the whole list.
     let mut open = vec![(0..shape.dim0(), true)];
     visit(Step::Open { depth: 0, first: true })?;
     while let Some((rest, whole)) = open.last_mut() {
@@ -361,15 +361,15 @@ impl<T: TextValue> fmt::Display for Ragged<T> {
 }
 
 impl<T: TextValue> Ragged<T> {
-    /// k2's `str`: a line for each innermost list, floats with six digits.
+    /// Prints as k2's `str`: a line for each innermost list, floats with six digits.
     #[must_use]
     #[doc(alias = "__str__")]
     pub fn to_k2_string(&self) -> String {
-        // The brackets of a list stand below those of the list before it.
+        // The brackets of a list are below the brackets of the list before it.
         self.k2_string(|out, depth| write!(out, ",\n{:width$}", "", width = K2_START.len() + depth))
     }
 
-    /// k2's `to_str_simple`: [`to_k2_string`](Self::to_k2_string) in one line.
+    /// Prints as k2's `to_str_simple`: [`to_k2_string`](Self::to_k2_string) in one line.
     #[must_use]
     #[doc(alias = "to_str_simple")]
     pub fn to_k2_string_compact(&self) -> String {

@@ -1,7 +1,7 @@
 //! Operations on the values of ragged tensors, and the adjoint of each that is differentiable.
 //!
-//! A gradient function takes the derivatives of a loss by an operation's output and gives those by
-//! its input, so that any autograd can be put on top: none is kept here.
+//! A gradient function takes the derivatives of a loss by an operation's output and returns the
+//! derivatives by its input. Any autograd can use them: this crate keeps no graph.
 
 mod combine;
 mod count;

@@ -1,4 +1,4 @@
-//! A part of a shape, looked at without copying.
+//! A part of a shape, without a copy.
 
 use std::iter::FusedIterator;
 use std::ops::Range;
@@ -9,8 +9,8 @@ use crate::shape::{Layer, RaggedShape};
 
 /// Consecutive entries of one axis of a shape, with everything below them.
 ///
-/// A view is two numbers on a borrowed shape; it copies nothing, and going down a level takes O(1).
-/// Its elements are a range of those of the shape, so that the same range cuts the values. A view
+/// A view is two numbers on a borrowed shape. It copies nothing, and going down a level takes O(1).
+/// Its elements are a range of the shape's elements, so that the same range cuts the values. A view
 /// of elements has one axis.
 ///
 /// ```
@@ -34,7 +34,7 @@ pub struct RaggedView<'a> {
 }
 
 impl RaggedShape {
-    /// All of the shape, to go down into without copying. O(1).
+    /// Returns a view of all of the shape, to go down into without copying. O(1).
     #[inline]
     pub fn view(&self) -> RaggedView<'_> {
         RaggedView { shape: self, axis: 0, begin: 0, end: self.dim0() }
@@ -42,19 +42,19 @@ impl RaggedShape {
 }
 
 impl<'a> RaggedView<'a> {
-    /// How many axes it has: 1 for elements.
+    /// Returns the number of axes: 1 for elements.
     #[inline]
     pub fn num_axes(&self) -> usize {
         self.shape.num_axes() - self.axis
     }
 
-    /// How many entries it has on its own axis 0.
+    /// Returns the number of entries on its own axis 0.
     #[inline]
     pub fn dim0(&self) -> usize {
         self.end - self.begin
     }
 
-    /// The entries of axis `axis` of this view, counted as those of the whole shape. O(`axis`).
+    /// Returns the entries of axis `axis` of this view, counted in the whole shape. O(`axis`).
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -64,13 +64,13 @@ impl<'a> RaggedView<'a> {
         layers.iter().fold(self.begin..self.end, |rows, layer| layer.splits.elements(rows))
     }
 
-    /// Its elements, counted as those of the whole shape: the range of its values. O(axes).
+    /// Returns the elements, counted in the whole shape: the range of its values. O(axes).
     #[inline]
     pub fn elements(&self) -> Range<usize> {
         self.entries(self.num_axes() - 1)
     }
 
-    /// The entries of row `i`, as a view with one axis fewer. O(1).
+    /// Returns the entries of row `i`, as a view with one axis fewer. O(1).
     ///
     /// # Errors
     /// [`Error::Index`]; [`Error::TooFewAxes`] for a view of elements.
@@ -88,7 +88,7 @@ impl<'a> RaggedView<'a> {
         }
     }
 
-    /// Its entries `begin..end`. O(1).
+    /// Returns its entries `begin..end`. O(1).
     ///
     /// # Errors
     /// [`Error::Range`].
@@ -99,14 +99,14 @@ impl<'a> RaggedView<'a> {
         }
     }
 
-    /// Each of its rows in turn, as views with one axis fewer; none for a view of elements.
-    /// Allocates nothing.
+    /// Returns an iterator over its rows, as views with one axis fewer; none for a view of
+    /// elements. Allocates nothing.
     pub fn rows(&self) -> RowViews<'a> {
         let end = if self.num_axes() < 2 { self.begin } else { self.end };
         RowViews { view: Self { end, ..*self } }
     }
 
-    /// A shape of its own, counted from 0. O(size); memory is shared where it starts at 0.
+    /// Creates a shape, counted from 0. O(size); memory is shared if it starts at 0.
     ///
     /// # Errors
     /// [`Error::TooFewAxes`] for a view of elements.
@@ -117,7 +117,7 @@ impl<'a> RaggedView<'a> {
         self.shape.arange(self.axis, self.begin, self.end).map(|(shape, _)| shape)
     }
 
-    /// The entries of a row of its shape.
+    /// Returns the entries of a row of its shape.
     #[inline]
     fn below(&self, row: usize) -> Self {
         let layer: &Arc<Layer> = &self.shape.layers()[self.axis];
@@ -129,7 +129,7 @@ impl<'a> RaggedView<'a> {
 /// The rows of a [`RaggedView`].
 #[derive(Debug, Clone)]
 pub struct RowViews<'a> {
-    /// The rows that are left.
+    /// The remaining rows.
     view: RaggedView<'a>,
 }
 

@@ -53,19 +53,28 @@
 //!
 //! | NumPy | here |
 //! |---|---|
-//! | `a[1:5:2, ..., None]` | `a.index(ix![1..5;2, ..., NewAxis])`: [`TensorView::index`]; to write, [`TensorViewMut::index_mut`]; as text, [`Tensor::slice`] |
+//! | `a[1:5:2, ..., None]` | `a.index(ix![1..5;2, ..., NewAxis])`: [`TensorView::index`] |
+//! | the same for writing, or as text | [`TensorViewMut::index_mut`], [`Tensor::slice`] |
 //! | `a[1, 2]` | `a[(1, 2)]`, `a[[1, 2]]`: [`Coordinate`] |
-//! | `np.array([[1, 2], [3, 4]])`, `np.array(list)` | `Tensor::from([[1, 2], [3, 4]])`, `Tensor::from(vec)`, [`Tensor::from_vec`] |
+//! | `np.array([[1, 2], [3, 4]])` | `Tensor::from([[1, 2], [3, 4]])` |
+//! | `np.array(list)` | `Tensor::from(vec)`, [`Tensor::from_vec`] |
 //! | `a[ix] = value` | `a.view_mut().index_mut(ix)?.assign(&value)`: [`TensorViewMut::assign`] |
-//! | `a.reshape(2, -1)`, `order='F'`, `a.ravel()` | [`Tensor::reshape`], [`Tensor::reshape_order`] with [`Order::F`], [`Tensor::ravel`]: a view where NumPy gives one |
-//! | `a.transpose(..)`, `a.T`, `swapaxes`, `flip` | [`Tensor::permute`], [`Tensor::transpose`], [`Tensor::swap_axes`], [`Tensor::flip`] |
-//! | `squeeze`, `expand_dims`, `diagonal` | [`Tensor::squeeze`], [`Tensor::expand`], [`Tensor::diagonal`] |
+//! | `a.reshape(2, -1)`, `a.ravel()` | [`Tensor::reshape`], [`Tensor::ravel`]: a view if possible |
+//! | `a.reshape(.., order='F')` | [`Tensor::reshape_order`] with [`Order::F`]: a view if possible |
+//! | `a.transpose(..)`, `a.T` | [`Tensor::permute`], [`Tensor::transpose`] |
+//! | `swapaxes`, `flip` | [`Tensor::swap_axes`], [`Tensor::flip`] |
+//! | `squeeze`, `expand_dims` | [`Tensor::squeeze`], [`Tensor::expand`] |
+//! | `diagonal` | [`Tensor::diagonal`] |
 //! | `broadcast_to`, `broadcast_shapes` | [`Tensor::broadcast_to`], [`broadcast_shapes`] |
-//! | `lib.stride_tricks.sliding_window_view`, `as_strided` | [`Tensor::windows`] (with a hop), [`TensorView::new`] with [`Layout::new`] (checked) |
+//! | `lib.stride_tricks.sliding_window_view` | [`Tensor::windows`] (with a hop) |
+//! | `lib.stride_tricks.as_strided` | [`TensorView::new`] with [`Layout::new`] (checked) |
 //! | `concatenate`, `stack`, `tile` | [`concat()`], [`stack`], [`TensorView::tile`] |
-//! | `zeros`, `ones`, `full`, `arange`, `fromfunction` | [`Tensor::zeros`], [`Tensor::ones`], [`Tensor::full`], [`Tensor::arange`], [`Tensor::from_fn`] |
+//! | `zeros`, `ones`, `full` | [`Tensor::zeros`], [`Tensor::ones`], [`Tensor::full`] |
+//! | `arange`, `fromfunction` | [`Tensor::arange`], [`Tensor::from_fn`] |
 //! | `ascontiguousarray`, `copyto` | [`TensorView::to_contiguous`], [`TensorViewMut::assign`] |
-//! | `ravel_multi_index`, `unravel_index`, `mode=` | [`Grid::offset_with`], [`Grid::coordinate_of`], [`Mode`]; for many, [`Grid::offsets`], [`Grid::coordinates`] |
+//! | `ravel_multi_index` | [`Grid::offset_with`]; for many, [`Grid::offsets`] |
+//! | `unravel_index` | [`Grid::coordinate_of`]; for many, [`Grid::coordinates`] |
+//! | their `mode=` | [`Mode`] |
 //! | `a.flags.c_contiguous`, `f_contiguous` | [`Layout::is_contiguous`], [`Layout::is_fortran`] |
 //! | `np.load`, `np.save` | [`Tensor::load_npy`], [`Tensor::save_npy`] |
 //!
@@ -75,24 +84,33 @@
 //! | its shape function | [`infer_shape`](fn@infer_shape), with unknown lengths as `None` |
 //! | `StridedSliceGrad` | [`TensorView::strided_slice_grad`] |
 //! | `TensorStridedSliceUpdate`, `var[...].assign` | [`Tensor::strided_slice_assign`] |
-//! | `tf.transpose`, `tf.reverse`, `tf.concat`, `tf.stack` | [`Tensor::permute`], [`Tensor::flip`], [`concat()`], [`stack`] |
+//! | `tf.transpose`, `tf.reverse` | [`Tensor::permute`], [`Tensor::flip`] |
+//! | `tf.concat`, `tf.stack` | [`concat()`], [`stack`] |
 //! | `tf.signal.frame` | [`Tensor::windows`] |
 //!
 //! | PyTorch | here |
 //! |---|---|
-//! | `view`, `reshape`, `contiguous` | [`TensorView::reshape_view`], [`Tensor::reshape`], [`TensorView::to_contiguous`] |
-//! | `permute`, `unsqueeze`, `expand`, `unfold` | [`Tensor::permute`], [`Tensor::expand`], [`Tensor::broadcast_to`], [`Tensor::windows`] |
-//! | `select`, `narrow`, `split`, `unbind` | [`Tensor::index_axis`], [`Tensor::narrow`], [`TensorView::axis_chunks`], [`TensorView::axis_iter`] |
+//! | `view`, `reshape` | [`TensorView::reshape_view`], [`Tensor::reshape`] |
+//! | `contiguous` | [`TensorView::to_contiguous`] |
+//! | `permute`, `unsqueeze` | [`Tensor::permute`], [`Tensor::expand`] |
+//! | `expand`, `unfold` | [`Tensor::broadcast_to`], [`Tensor::windows`] |
+//! | `select`, `narrow` | [`Tensor::index_axis`], [`Tensor::narrow`] |
+//! | `split`, `unbind` | [`TensorView::axis_chunks`], [`TensorView::axis_iter`] |
 //! | `x.copy_(y)`, `cat` | [`TensorViewMut::assign`], [`concat()`] |
 //!
 //! | ndarray | here |
 //! |---|---|
-//! | `ArrayD`, `ArrayViewD`, `ArrayViewMutD` | [`Tensor`], [`TensorView`], [`TensorViewMut`]; `From` leads both ways without copying (feature `ndarray`) |
-//! | `s![1..5;-1]` (cut, then reversed) | `ix![1..5;-1]` has Python's meaning (from 1 down): empty. ndarray's is `ix![4..0;-1]` |
-//! | `slice` panics out of bounds | [`TensorView::index`] cuts ranges to the axis and returns errors |
-//! | `invert_axis`, `permuted_axes`, `insert_axis` | [`Tensor::flip`], [`Tensor::permute`], [`Tensor::expand`] |
-//! | `lanes`, `outer_iter`, `axis_chunks_iter` | [`TensorView::lanes`], [`TensorView::axis_iter`], [`TensorView::axis_chunks`] |
-//! | `mapv`, `Zip`, `zip_mut_with` | [`Tensor::map`], [`TensorView::zip_map`], [`TensorViewMut::zip_apply`] |
+//! | `ArrayD`, `ArrayViewD`, `ArrayViewMutD` | [`Tensor`], [`TensorView`], [`TensorViewMut`] |
+//! | conversion | `From` both ways without copying (feature `ndarray`) |
+//! | `s![1..5;-1]` (cut, then reversed) | `ix![4..0;-1]` |
+//! | nothing | `ix![1..5;-1]`, which is empty as in Python (from 1 down) |
+//! | `slice` panics out of bounds | [`TensorView::index`] cuts ranges, and returns errors |
+//! | `invert_axis`, `permuted_axes` | [`Tensor::flip`], [`Tensor::permute`] |
+//! | `insert_axis` | [`Tensor::expand`] |
+//! | `lanes`, `outer_iter` | [`TensorView::lanes`], [`TensorView::axis_iter`] |
+//! | `axis_chunks_iter` | [`TensorView::axis_chunks`] |
+//! | `mapv`, `Zip` | [`Tensor::map`], [`TensorView::zip_map`] |
+//! | `zip_mut_with` | [`TensorViewMut::zip_apply`] |
 //!
 //! # Invariants
 //! - Every element that a view names is in the memory that it borrows. This is checked when the

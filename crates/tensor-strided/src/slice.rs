@@ -3,18 +3,27 @@
 //!
 //! | to write a slice | there is | which is |
 //! |---|---|---|
-//! | in a program | [`ix!`](crate::ix) | `ix![.., NewAxis, 1..5;2, ..;-1, 3]`, an array of [`IndexEntry`] |
+//! | in a program | [`ix!`](crate::ix), [`IndexEntry`] | `ix![.., NewAxis, 1..5;2, ..;-1, 3]` |
 //! | as text, at run time | [`IndexSpec`] | `"[:, None, 1:5:2, ::-1, 3]"` |
 //! | as TensorFlow has it | [`StridedSlice`] | begin, end, strides and five [`Masks`] |
 //! | as ONNX has it | [`OnnxSlice`] | starts, ends, axes and steps |
 //!
-//! | to use it | there is |
-//! |---|---|
-//! | for reading | [`TensorView::index`](crate::TensorView::index), [`strided_slice`](crate::TensorView::strided_slice), [`onnx_slice`](crate::TensorView::onnx_slice); the same on [`Tensor`](crate::Tensor), and on [`Layout`](crate::Layout) without elements |
-//! | for writing | [`TensorViewMut::index_mut`](crate::TensorViewMut::index_mut), [`strided_slice_mut`](crate::TensorViewMut::strided_slice_mut), [`strided_slice_assign`](crate::TensorViewMut::strided_slice_assign) |
-//! | into memory that is there | [`TensorView::strided_slice_into`](crate::TensorView::strided_slice_into) |
-//! | backwards | [`TensorView::strided_slice_grad`](crate::TensorView::strided_slice_grad), [`strided_slice_grad_into`](crate::TensorView::strided_slice_grad_into) |
-//! | without a tensor | [`StridedSlice::output_shape`], [`resolve`](StridedSlice::resolve), [`infer_shape`](StridedSlice::infer_shape), and [`infer_shape()`] where the slice itself is not known |
+//! To use a slice:
+//!
+//! - For reading: [`TensorView::index`](crate::TensorView::index),
+//!   [`strided_slice`](crate::TensorView::strided_slice),
+//!   [`onnx_slice`](crate::TensorView::onnx_slice); the same on [`Tensor`](crate::Tensor), and on
+//!   [`Layout`](crate::Layout) without elements.
+//! - For writing: [`TensorViewMut::index_mut`](crate::TensorViewMut::index_mut),
+//!   [`strided_slice_mut`](crate::TensorViewMut::strided_slice_mut),
+//!   [`strided_slice_assign`](crate::TensorViewMut::strided_slice_assign).
+//! - Into existing memory:
+//!   [`TensorView::strided_slice_into`](crate::TensorView::strided_slice_into).
+//! - Backwards: [`TensorView::strided_slice_grad`](crate::TensorView::strided_slice_grad),
+//!   [`strided_slice_grad_into`](crate::TensorView::strided_slice_grad_into).
+//! - Without a tensor: [`StridedSlice::output_shape`], [`resolve`](StridedSlice::resolve),
+//!   [`infer_shape`](StridedSlice::infer_shape), and [`infer_shape()`] if the slice itself is not
+//!   known.
 //!
 //! # The meaning of an entry of `strided_slice`
 //! Entry `i` is position `i` of begin, end and strides, and bit `i` of each mask. The first line
@@ -22,10 +31,10 @@
 //!
 //! | the bit is set in | it is | it takes | it gives | looked at |
 //! |---|---|---|---|---|
-//! | `ellipsis` | the ellipsis, `...` | all axes that no other entry takes, perhaps none | these axes | nothing |
+//! | `ellipsis` | the ellipsis, `...` | the axes left by others, if any | these axes | nothing |
 //! | `new_axis` | a new axis, `None` | no axis | an axis of size 1 | nothing |
 //! | `shrink_axis` | one element, `i` | an axis | nothing | begin; that the stride is positive |
-//! | none of them | a range, `begin:end:stride` | an axis | an axis of what size it has | all |
+//! | none of them | a range, `begin:end:stride` | an axis | an axis of the size below | all |
 //!
 //! Entries take the axes of the input from the first to the last. If no entry is the ellipsis, one
 //! is implied after the last. That is why an entry's axis is not its position: of a range behind
@@ -127,26 +136,38 @@
 //!
 //! # Where the article is inexact
 //! Its table of steps, taken literally, gives TensorFlow's answer for less than half of random
-//! slices. TensorFlow 2.21 was asked in each case.
+//! slices. Each item has the statement of the article, and then the behaviour of TensorFlow 2.21.
 //!
-//! | the article says | TensorFlow does |
-//! |---|---|
-//! | begin, end and strides have no more entries than the input has axes, and new axes at most double them | new axes and the ellipsis do not count: 31 entries are fine for an input of one axis |
-//! | the ellipsis takes its own axis and then the missing ones | it takes what is left, which may be no axis |
-//! | begin is cut to `0..=n-1` | to `0..=n` forwards, to `-1..=n-1` backwards, so `x[n:]` and `x[-n-1::-1]` are empty |
-//! | end is cut to `0..=n-1` | to the same as begin; otherwise `x[1:n]` would lose its last element |
-//! | a masked begin is `n` backwards | it is `n - 1` |
-//! | a masked end is 0 backwards | it is -1: element 0 is taken |
-//! | a masked begin counts for a single element too | masks of begin and end are not looked at there |
-//! | a single element has its stride set to 1 | a stride of 0 or below is an error; any other is not used |
-//! | a single element that is out of range is cut to it, and its axis has size 1 | that is an error, also for an axis of size 0; its axis is gone |
-//! | only the ellipsis wins over other bits of its entry | a new axis also wins over a single element: the axis of size 1 stays |
-//! | an axis of size 1 can only give 1 | an axis of the input that has size 1 can give 0; a new axis cannot |
-//! | (axes of size 0: nothing; `0..=n-1` does not exist) | ranges give 0, single elements are errors |
-//! | (a stride of 0: nothing) | an error that names the axis of the input; not looked at in the ellipsis and new axes |
-//! | at most one bit of the ellipsis mask is set | a second one is an error, even past the entries; a single one past the entries does nothing, nor do other masks there |
-//! | (too many entries, scalars, lengths that differ, 32 entries: nothing) | errors, in the order above |
-//! | `strided_slice` is TensorFlow's alone | NumPy's basic indexing and ONNX's Slice do much the same |
+//! - Begin, end and strides have no more entries than the input has axes, and new axes at most
+//!   double them. TensorFlow: new axes and the ellipsis do not count; 31 entries are fine for an
+//!   input of one axis.
+//! - The ellipsis takes its own axis and then the missing ones. TensorFlow: it takes the axes that
+//!   are left, possibly none.
+//! - Begin is cut to `0..=n-1`. TensorFlow: to `0..=n` forwards, to `-1..=n-1` backwards, so
+//!   `x[n:]` and `x[-n-1::-1]` are empty.
+//! - End is cut to `0..=n-1`. TensorFlow: to the same range as begin; otherwise `x[1:n]` would lose
+//!   its last element.
+//! - A masked begin is `n` backwards. TensorFlow: it is `n - 1`.
+//! - A masked end is 0 backwards. TensorFlow: it is -1, so that element 0 is taken.
+//! - A masked begin counts for a single element too. TensorFlow: it ignores the masks of begin and
+//!   end there.
+//! - A single element has its stride set to 1. TensorFlow: a stride of 0 or below is an error; any
+//!   other is not used.
+//! - A single element that is out of range is cut to it, and its axis has size 1. TensorFlow: that
+//!   is an error, also for an axis of size 0; its axis is gone.
+//! - Only the ellipsis wins over other bits of its entry. TensorFlow: a new axis also wins over a
+//!   single element; the axis of size 1 stays.
+//! - An axis of size 1 can only give 1. TensorFlow: an axis of the input that has size 1 can give
+//!   0; a new axis cannot.
+//! - Nothing about axes of size 0, for which `0..=n-1` does not exist. TensorFlow: ranges give 0,
+//!   single elements are errors.
+//! - Nothing about a stride of 0. TensorFlow: an error that names the axis of the input; ignored in
+//!   the ellipsis and new axes.
+//! - At most one bit of the ellipsis mask is set. TensorFlow: a second one is an error, even past
+//!   the entries; a single one past the entries does nothing, nor do other masks there.
+//! - Nothing about too many entries, scalars, lengths that differ, 32 entries. TensorFlow: errors,
+//!   in the order above.
+//! - Only TensorFlow has `strided_slice`. NumPy's basic indexing and ONNX's Slice do much the same.
 
 mod apply;
 mod assign;

@@ -8,8 +8,8 @@ use kaldera_base::simd::dispatch;
 use crate::audio::samples::Samples;
 use crate::error::Error;
 
-/// Samples of several channels, frame by frame, the channels of a frame side by side: as they stand
-/// in a WAV file.
+/// Samples of several channels, frame by frame, the channels of a frame side by side, as in a WAV
+/// file.
 ///
 /// ```text
 ///   left right left right left right      2 channels, 3 frames
@@ -39,7 +39,7 @@ pub struct Interleaved<'a> {
 }
 
 impl<'a> Interleaved<'a> {
-    /// Samples of so many channels.
+    /// Wraps samples of `num_channels` channels.
     ///
     /// # Errors
     /// [`Error::NotInterleaved`] for no channels, and if the last frame is not whole.
@@ -51,32 +51,32 @@ impl<'a> Interleaved<'a> {
         Ok(Self { samples, num_channels })
     }
 
-    /// How many channels.
+    /// Returns the number of channels.
     pub fn num_channels(&self) -> usize {
         self.num_channels
     }
 
-    /// How many samples each channel has.
+    /// Returns the number of samples in each channel.
     pub fn num_frames(&self) -> usize {
         self.samples.len() / self.num_channels
     }
 
-    /// The samples of all channels.
+    /// Returns the samples of all channels.
     pub fn samples(&self) -> Samples<'a> {
         self.samples
     }
 
-    /// The frames of these numbers.
+    /// Returns the frames in `range`.
     ///
     /// # Panics
-    /// If they are not there.
+    /// If `range` is out of bounds.
     #[must_use]
     pub fn frames(&self, range: Range<usize>) -> Self {
         let samples = range.start * self.num_channels..range.end * self.num_channels;
         Self { samples: self.samples.range(samples), num_channels: self.num_channels }
     }
 
-    /// The samples of one channel, counted from 0.
+    /// Returns the samples of one channel, counted from 0.
     ///
     /// # Errors
     /// [`Error::NoSuchChannel`].
@@ -86,7 +86,7 @@ impl<'a> Interleaved<'a> {
         Ok(samples)
     }
 
-    /// As [`channel`](Self::channel); `out` is overwritten.
+    /// Same as [`channel`](Self::channel), but overwrites `out`.
     ///
     /// # Errors
     /// [`Error::NoSuchChannel`].
@@ -99,14 +99,14 @@ impl<'a> Interleaved<'a> {
         Ok(())
     }
 
-    /// The mean of all channels, sample by sample.
+    /// Returns the mean of all channels, sample by sample.
     pub fn mean(&self) -> Vec<f32> {
         let mut mean = Vec::new();
         self.mean_into(&mut mean);
         mean
     }
 
-    /// As [`mean`](Self::mean); `out` is overwritten.
+    /// Same as [`mean`](Self::mean), but overwrites `out`.
     pub fn mean_into(&self, out: &mut Vec<f32>) {
         if self.num_channels == 2 {
             return mean_of_two(self.samples, out);
@@ -128,7 +128,7 @@ impl<'a> Interleaved<'a> {
     }
 }
 
-/// The mean of two channels: half of their sum, which is what a division by 2 gives.
+/// Computes the mean of two channels as half of their sum, which equals a division by 2.
 fn mean_of_two(samples: Samples<'_>, mean: &mut Vec<f32>) {
     mean.clear();
     mean.resize(samples.len() / 2, 0.0);

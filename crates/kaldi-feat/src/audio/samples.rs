@@ -9,18 +9,18 @@ use crate::error::Error;
 
 /// The samples of one channel, on the scale of 16-bit integers (-32768 to 32767), which is Kaldi's.
 ///
-/// Slices, vectors and arrays of `i16` and `f32` become it by reference. Channels that lie
-/// interleaved are taken apart by [`Interleaved`](crate::Interleaved).
+/// Slices, vectors and arrays of `i16` and `f32` convert to it by reference.
+/// [`Interleaved`](crate::Interleaved) separates interleaved channels.
 #[derive(Debug, Clone, Copy)]
 pub enum Samples<'a> {
-    /// As they stand in a WAV file.
+    /// Integers, as in a WAV file.
     I16(&'a [i16]),
     /// The same scale, with fractions.
     F32(&'a [f32]),
 }
 
 impl<'a> Samples<'a> {
-    /// How many.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         match self {
             Self::I16(samples) => samples.len(),
@@ -28,12 +28,12 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// None.
+    /// Returns `true` if there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The first sample that is NaN or infinite.
+    /// Returns the index of the first sample that is NaN or infinite.
     pub fn first_not_finite(&self) -> Option<usize> {
         match self {
             Self::F32(samples) if !dispatch(AllFinite(samples)) => {
@@ -43,10 +43,10 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Refuses samples of which nothing can be computed.
+    /// Refuses samples that nothing can be computed from.
     ///
     /// # Errors
-    /// [`Error::BadSample`] for the first that is NaN or infinite.
+    /// [`Error::BadSample`] for the first sample that is NaN or infinite.
     pub fn check_finite(&self) -> Result<(), Error> {
         match (self, self.first_not_finite()) {
             (Self::F32(samples), Some(index)) => Err(Error::BadSample { index, value: samples[index] }),
@@ -54,14 +54,14 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// All as `f32`.
+    /// Converts all samples to `f32`.
     pub fn to_f32(&self) -> Vec<f32> {
         let mut all = Vec::with_capacity(self.len());
         self.append_to(&mut all);
         all
     }
 
-    /// Appends all as `f32`.
+    /// Appends all samples as `f32`.
     pub(crate) fn append_to(&self, to: &mut Vec<f32>) {
         match self {
             Self::I16(samples) => to.extend(samples.iter().map(|&x| f32::from(x))),
@@ -69,12 +69,12 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Parts of `size` samples, the last one of fewer.
+    /// Splits the samples into parts of `size` samples; the last part may have fewer.
     pub(crate) fn chunks(self, size: usize) -> impl Iterator<Item = Samples<'a>> {
         (0..self.len()).step_by(size).map(move |begin| self.range(begin..begin.saturating_add(size).min(self.len())))
     }
 
-    /// The samples of these numbers.
+    /// Returns the samples in `range`.
     pub(crate) fn range(self, range: Range<usize>) -> Samples<'a> {
         match self {
             Self::I16(samples) => Samples::I16(&samples[range]),
@@ -97,7 +97,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Writes the samples from `first` on to all of `to`. Returns whether they are all finite.
+    /// Writes the samples from `first` on to all of `to`. Returns `true` if they are all finite.
     #[inline(always)]
     pub(crate) fn copy<S: Simd>(&self, s: S, first: usize, to: &mut [f32]) -> bool {
         let end = first + to.len();
@@ -128,7 +128,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// The largest magnitudes of the lanes of vectors, as bits, which are in the order of the numbers:
+/// The largest magnitudes of the lanes of vectors, as bits. The bits have the order of the numbers;
 /// infinity and NaN come last.
 struct Largest<S: Simd> {
     s: S,
@@ -154,7 +154,7 @@ impl<S: Simd> Largest<S> {
     }
 }
 
-/// Whether samples are all finite.
+/// A kernel that returns `true` if all samples are finite.
 struct AllFinite<'a>(&'a [f32]);
 
 impl Kernel for AllFinite<'_> {
@@ -182,7 +182,7 @@ impl<'a> From<&'a [f32]> for Samples<'a> {
     }
 }
 
-/// Of a vector and of an array, which `&samples` of these is.
+/// Implements `From` for references to vectors and to arrays.
 macro_rules! from_owned {
     ($t:ty, $variant:ident) => {
         impl<'a> From<&'a Vec<$t>> for Samples<'a> {

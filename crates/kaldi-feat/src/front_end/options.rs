@@ -1,4 +1,4 @@
-//! What a front end consists of.
+//! Options of a front end.
 
 use crate::error::Error;
 use crate::extractor::must_resample;
@@ -33,7 +33,7 @@ pub enum FeatureKind {
 }
 
 impl FeatureKind {
-    /// All there are.
+    /// All kinds.
     pub const ALL: [Self; 6] = [Self::Fbank, Self::Mfcc, Self::Plp, Self::Spectrogram, Self::LogMel, Self::Samples];
 
     /// Its name.
@@ -72,7 +72,7 @@ impl Default for FeatureOptions {
 }
 
 impl FeatureOptions {
-    /// The defaults of a kind.
+    /// Returns the defaults of a kind.
     pub fn of(kind: FeatureKind) -> Self {
         match kind {
             FeatureKind::Fbank => Self::Fbank(FbankOptions::default()),
@@ -84,7 +84,7 @@ impl FeatureOptions {
         }
     }
 
-    /// The kind that they are of.
+    /// Returns the kind of the features.
     pub fn kind(&self) -> FeatureKind {
         match self {
             Self::Fbank(_) => FeatureKind::Fbank,
@@ -96,7 +96,7 @@ impl FeatureOptions {
         }
     }
 
-    /// Those of Kaldi's frames, if they are of a kind of Kaldi's.
+    /// Returns the options of Kaldi's frames, if the features are of a kind of Kaldi's.
     pub fn frame_options(&self) -> Option<&FrameExtractionOptions> {
         match self {
             Self::Fbank(FbankOptions { frame, .. })
@@ -107,11 +107,11 @@ impl FeatureOptions {
         }
     }
 
-    /// Whether audio of `found` Hz is resampled.
+    /// Returns `true` if audio of `found` Hz must be resampled.
     ///
     /// # Errors
-    /// [`Error::SampleRateMismatch`] where it must be and these options don't allow it,
-    /// [`Error::BadSampleRate`] for no rate.
+    /// [`Error::SampleRateMismatch`] if it must be and these options don't allow it,
+    /// [`Error::BadSampleRate`] if `found` is not a sample rate.
     pub fn must_resample(&self, found: f32) -> Result<bool, Error> {
         let (samp_freq, down, up) = match self {
             Self::Fbank(FbankOptions { frame, .. })
@@ -126,7 +126,7 @@ impl FeatureOptions {
         must_resample(found, samp_freq, down, up)
     }
 
-    /// Sets whether audio of other sample rates is resampled.
+    /// Allows or forbids resampling audio of other sample rates.
     pub fn set_allow_resampling(&mut self, allow: bool) {
         let (down, up) = match self {
             Self::Fbank(FbankOptions { frame, .. })
@@ -155,8 +155,8 @@ impl OptionSet for FeatureOptions {
     }
 }
 
-/// Options of a [`FrontEnd`](crate::FrontEnd): a kind of features, and what is done before and after
-/// it. The default is Kaldi's filterbank features alone; those of a model come from
+/// Options of a [`FrontEnd`](crate::FrontEnd): a kind of features, with the steps before and after
+/// it. The default is only Kaldi's filterbank features; a model's options come from
 /// [`Preset::front_end`](crate::Preset::front_end).
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
@@ -167,21 +167,21 @@ pub struct FrontEndOptions {
     /// Before the features, x\[t\] - `preemphasis` x\[t-1\] replaces x\[t\], over the whole signal
     /// (the first sample stays); 0 = off.
     pub preemphasis: f32,
-    /// Frames beside each other in a row: the m of [`LowFrameRate`](crate::LowFrameRate).
+    /// Number of frames stacked in a row: the m of [`LowFrameRate`](crate::LowFrameRate).
     pub lfr_m: i32,
-    /// Frames from one row to the next: the n of [`LowFrameRate`](crate::LowFrameRate).
+    /// Number of frames from one row to the next: the n of [`LowFrameRate`](crate::LowFrameRate).
     pub lfr_n: i32,
-    /// What is normalised over the utterance, in the end.
+    /// The normalisation over the utterance, at the end.
     pub normalize: Normalize,
 }
 
 impl FrontEndOptions {
-    /// A kind of features and nothing else.
+    /// Returns options of only this kind of features.
     pub fn of(features: FeatureOptions) -> Self {
         Self { features, ..Self::default() }
     }
 
-    /// Whether there is nothing but the features.
+    /// Returns `true` if there are no steps other than the features.
     pub(crate) fn is_features_alone(&self) -> bool {
         let Self { features: _, preemphasis, lfr_m, lfr_n, normalize } = self;
         (*preemphasis, *lfr_m, *lfr_n, *normalize) == (0.0, 1, 1, Normalize::None)

@@ -8,26 +8,26 @@ use crate::error::Error;
 use crate::extractor::must_resample;
 use crate::resample::{LinearResample, ResampleStream};
 
-/// The sample that becomes 1.
+/// The sample value that becomes 1.
 const FULL_SCALE: f32 = 32_768.0;
 
-/// The most samples of a row: more than 4 minutes of 16 kHz.
+/// The largest number of samples in a row: more than 4 minutes at 16 kHz.
 const MAX_SAMPLES: i32 = 4_194_304;
 
-/// Options of rows of samples, which are from -1 to 1.
+/// Options of rows of samples, which are scaled to [-1, 1].
 ///
-/// Row i has the `frame_samples` samples from the one numbered i · `frame_samples` on, after
-/// `context_samples` samples that come before them; what is before the first sample and after the
-/// last one is 0. Without context that is the signal itself, cut into rows.
+/// Row i has the `frame_samples` samples from sample i · `frame_samples` on, after the
+/// `context_samples` samples before them. Samples before the start and after the end of the signal
+/// are 0. Without context, the rows are the signal itself, cut into rows.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct SampleOptions {
     /// Samples per second, Hz.
     pub samp_freq: f32,
-    /// Samples of a row, and from one row to the next.
+    /// Number of new samples in a row, and from one row to the next.
     pub frame_samples: i32,
-    /// Samples before these that a row has, too.
+    /// Number of earlier samples that a row also has.
     pub context_samples: i32,
     /// Audio of a higher sample rate is resampled (as Kaldi does it) rather than refused.
     pub allow_downsample: bool,
@@ -80,11 +80,11 @@ impl SampleRows {
     }
 }
 
-/// Rows of samples that come in chunks.
+/// Rows of samples that arrive in chunks.
 #[derive(Debug)]
 pub(crate) struct SampleRowStream {
     samples: SampleStream,
-    /// The samples that no row has had as its own, after those of the context before them.
+    /// The samples that no row has had as its new samples, after the context before them.
     held: Vec<f32>,
     frame: usize,
     context: usize,
@@ -103,7 +103,7 @@ impl SampleRowStream {
         self.held.resize(self.context + own.next_multiple_of(self.frame), 0.0);
     }
 
-    /// How many rows are ready.
+    /// Returns the number of rows that are ready.
     pub(crate) fn num_ready(&self) -> usize {
         (self.held.len() - self.context) / self.frame
     }
@@ -121,7 +121,7 @@ impl SampleRowStream {
     }
 }
 
-/// Samples that come in chunks, resampled, scaled and filtered.
+/// Samples that arrive in chunks, and are resampled, scaled and filtered.
 #[derive(Debug)]
 pub(crate) struct SampleStream {
     resampling: Option<ResampleStream>,
@@ -140,7 +140,7 @@ impl SampleStream {
         Self { scale, ..self }
     }
 
-    /// `x[t]` becomes `x[t] - preemphasis x[t-1]`, where 0 is before the first sample.
+    /// `x[t]` becomes `x[t] - preemphasis x[t-1]`, with 0 before the first sample.
     pub(crate) fn with_preemphasis(self, preemphasis: f32) -> Self {
         Self { preemphasis, ..self }
     }
@@ -153,7 +153,7 @@ impl SampleStream {
         }
     }
 
-    /// Takes more samples, and appends what comes out.
+    /// Takes more samples, and appends the output.
     pub(crate) fn accept(&mut self, samples: Samples<'_>, out: &mut Vec<f32>) {
         let begin = out.len();
         match &mut self.resampling {
@@ -166,7 +166,7 @@ impl SampleStream {
         self.change(&mut out[begin..]);
     }
 
-    /// Appends what comes out after the last sample.
+    /// Appends the output after the last sample.
     pub(crate) fn finish(&mut self, out: &mut Vec<f32>) {
         let begin = out.len();
         if let Some(stream) = &mut self.resampling {

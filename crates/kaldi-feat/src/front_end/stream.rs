@@ -47,8 +47,8 @@ impl AnyStream for SampleRowStream {
     }
 }
 
-/// The rows of one utterance whose samples come in chunks of any size, of a
-/// [`FrontEnd`](crate::FrontEnd::stream).
+/// A stream of the rows of one utterance, whose samples arrive in chunks of any size. See
+/// [`FrontEnd::stream`](crate::FrontEnd::stream).
 #[derive(Debug)]
 pub struct FrontEndStream {
     emphasized: Option<SampleStream>,
@@ -61,7 +61,7 @@ pub struct FrontEndStream {
     /// Rows before LFR.
     rows: Vec<f32>,
     finished: bool,
-    /// The rows that only the end makes ready are taken.
+    /// `true` once the rows that only the end makes ready are taken.
     ended: bool,
 }
 
@@ -77,16 +77,16 @@ impl FrontEndStream {
         Self { emphasized, features, rate, cmvn, dim, samples: vec![], rows: vec![], finished: false, ended: false }
     }
 
-    /// Values in a row.
+    /// Returns the number of values in a row.
     pub fn dim(&self) -> usize {
         self.rate.output_dim()
     }
 
-    /// Takes the next samples, on the scale of 16-bit integers: as few or many as there are.
+    /// Takes the next samples, on the scale of 16-bit integers, in any number.
     ///
     /// # Errors
-    /// [`Error::BadSample`] when one is not finite, and [`Error::AfterEnd`] after
-    /// [`input_finished`](Self::input_finished). Nothing is taken then.
+    /// [`Error::BadSample`] if a sample is not finite, and [`Error::AfterEnd`] after
+    /// [`input_finished`](Self::input_finished). No samples are taken then.
     pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         if self.finished {
             return Err(Error::AfterEnd);
@@ -103,7 +103,7 @@ impl FrontEndStream {
         }
     }
 
-    /// Says that no more samples come: the last rows become ready.
+    /// Marks the end of the samples: the last rows become ready.
     pub fn input_finished(&mut self) {
         if self.finished {
             return;
@@ -117,12 +117,12 @@ impl FrontEndStream {
         self.finished = true;
     }
 
-    /// Whether no more samples come.
+    /// Returns `true` if the input is finished.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// Appends the rows that are ready to `out`, and says how many they were.
+    /// Appends the rows that are ready to `out`, and returns their number.
     pub fn take_rows(&mut self, out: &mut Vec<f32>) -> usize {
         let begin = out.len();
         self.rows.clear();

@@ -6,13 +6,13 @@ use kaldera_base::simd::Simd;
 use crate::error::Error;
 use crate::spectrum::frames::EnergyOf;
 
-/// ln max(x, ε), ε the precision of `f32`: what Kaldi puts before its logarithms.
+/// Computes ln max(x, ε), Kaldi's floored logarithm; ε is the precision of `f32`.
 #[inline(always)]
 pub(crate) fn floored_ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
     ln_of_large(s, s.max(s.splat(f32::EPSILON), x))
 }
 
-/// Where the log energy goes, and what it is at least.
+/// The column and the floor of the log energy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EnergyColumn {
     pub(crate) of: EnergyOf,
@@ -30,13 +30,14 @@ impl EnergyColumn {
         Ok(Self { of, last, log_floor: if energy_floor > 0.0 { energy_floor.ln() } else { f32::NEG_INFINITY } })
     }
 
-    /// The logarithm of an energy, of `least` at least whatever the option: a normal number.
+    /// Computes the logarithm of an energy, which is raised to at least `least` whatever the
+    /// option. `least` is a normal number.
     #[inline(always)]
     pub(crate) fn ln<S: Simd>(&self, s: S, energy: S::F32, least: f32) -> S::F32 {
         s.max(s.splat(self.log_floor), ln_of_large(s, s.max(s.splat(least), energy)))
     }
 
-    /// The least energy of Kaldi's PLP, which differs.
+    /// Returns the least energy of Kaldi's PLP, which differs.
     pub(crate) fn least_of_plp(&self) -> f32 {
         if self.of == EnergyOf::RawFrame { f32::EPSILON } else { f32::MIN_POSITIVE }
     }

@@ -19,28 +19,29 @@ pub struct FbankOptions {
     pub frame: FrameExtractionOptions,
     /// The filters.
     pub mel: MelBanksOptions,
-    /// The log energy of the frame as one more dimension: the first, or with `htk_compat` the last.
+    /// Adds the log energy of the frame as one more dimension: the first, or with `htk_compat` the
+    /// last.
     pub use_energy: bool,
     /// The least energy, before the logarithm; 0 = no such bound.
     pub energy_floor: f32,
-    /// The energy is the one before preemphasis and window.
+    /// Takes the energy before preemphasis and window.
     pub raw_energy: bool,
-    /// The energy comes last.
+    /// Puts the energy last.
     pub htk_compat: bool,
-    /// The logarithm of each filter's energy, rather than the energy.
+    /// Takes the logarithm of each filter's energy, rather than the energy.
     pub use_log_fbank: bool,
-    /// Filter the power spectrum, rather than its square root.
+    /// Filters the power spectrum, rather than its square root.
     pub use_power: bool,
 }
 
 /// Kaldi's filterbank features.
-///
 /// For each frame: Σ over frequencies of filter weight · |X|² (or |X|), at least ε, and its
+/// logarithm. See [`Extractor`] for its use.
 /// logarithm. See [`Extractor`] for how to use it.
 #[doc(alias = "FbankComputer")]
 pub type Fbank = Extractor<FbankKind>;
 
-/// How spectra become filterbank features.
+/// The filterbank kind of features.
 #[derive(Debug)]
 pub struct FbankKind {
     num_bins: usize,

@@ -17,7 +17,7 @@ use crate::spectrum::mel::MelBanks;
 use crate::spectrum::slaney::MelRange;
 use crate::spectrum::window::FrameExtractionOptions;
 
-/// What is written of the energy in a filter.
+/// The value written for the energy in a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum MelLog {
@@ -33,10 +33,10 @@ pub enum MelLog {
 }
 
 impl MelLog {
-    /// All there are.
+    /// All variants.
     pub const ALL: [Self; 4] = [Self::None, Self::Natural, Self::Log10, Self::Decibels];
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -59,60 +59,59 @@ pub struct LogMelOptions {
     pub fft_size: i32,
     /// Samples of the Hann window, in the middle of the frame; 0 = as many as the frame has.
     pub window_size: i32,
-    /// The window is Hann's of a transform, the value after the last being the first; else its first
-    /// and its last value are 0 (PyTorch's `periodic`).
+    /// Uses the periodic Hann window (PyTorch's `periodic`), whose next value would be its first;
+    /// otherwise the first and the last value are 0.
     pub periodic_window: bool,
     /// Samples from one frame to the next.
     pub hop: i32,
-    /// Where a frame sticks out of the signal, the signal is mirrored; else there is silence.
+    /// Mirrors the signal where a frame extends beyond it; otherwise there is silence.
     pub reflect: bool,
-    /// The frame whose centre is the end of the signal is there, too.
+    /// Includes the frame whose centre is the end of the signal.
     pub last_frame: bool,
-    /// Frames are not centred: the first one begins with the signal, and the last one lies in it.
+    /// Does not centre frames: the first one begins with the signal, and the last one lies in it.
     /// Needs `reflect` and `last_frame` to be false.
     pub snip_edges: bool,
-    /// Frames are centred with silence before the signal, and the signal goes on after each of them
-    /// by one sample at least, as Gemma 4 has it. Needs `reflect`, `last_frame` and `snip_edges` to
-    /// be false.
+    /// Centres frames with silence before the signal, and requires at least one sample of the
+    /// signal after each frame, as in Gemma 4. Needs `reflect`, `last_frame` and `snip_edges` to be
+    /// false.
     pub semicausal: bool,
-    /// The signal is made as many samples long: cut, or filled up with silence; 0 = it is left as
-    /// it is.
+    /// Cuts the signal to this number of samples, or fills it up with silence; 0 = unchanged.
     pub pad_to: i32,
-    /// A shorter signal is filled up with silence to as many samples; 0 = it is left as it is. Needs
+    /// Fills up a shorter signal with silence to this number of samples; 0 = unchanged. Needs
     /// `pad_to` to be 0.
     pub min_samples: i32,
-    /// A longer signal is cut to as many samples; 0 = it is left as it is. Needs `pad_to` to be 0.
+    /// Cuts a longer signal to this number of samples; 0 = unchanged. Needs `pad_to` to be 0.
     pub max_samples: i32,
-    /// How many filters.
+    /// Number of filters.
     pub num_bins: i32,
-    /// Where the first filter begins, Hz.
+    /// Lower end of the first filter, Hz.
     pub low_freq: f32,
-    /// Where the last filter ends, Hz; 0: half the sample rate.
+    /// Upper end of the last filter, Hz; 0 = half the sample rate.
     pub high_freq: f32,
-    /// The mel scale is HTK's rather than Slaney's.
+    /// Uses HTK's mel scale rather than Slaney's.
     pub htk_mel: bool,
-    /// The area of each filter is 1 (librosa's `norm="slaney"`) rather than its height.
+    /// Makes the area of each filter 1 (librosa's `norm="slaney"`) rather than its height.
     pub unit_area: bool,
-    /// The corners of filters lie on frequencies of the transform of N samples, at
-    /// floor((N + 1) f / sample rate), as snfa has them.
+    /// Puts the corners of filters on frequencies of the transform of N samples, at floor((N + 1) f
+    /// / sample rate), as in snfa.
     pub whole_bins: bool,
     /// Filter the power spectrum, rather than its square root.
     pub use_power: bool,
-    /// What is written of the energies.
+    /// The value written for each energy.
     pub log: MelLog,
-    /// The energies are at least that, before the logarithm.
+    /// The least energy, before the logarithm.
     pub floor: f32,
     /// Added to the energies before the logarithm.
     #[doc(alias = "log_zero_guard_value")]
     pub log_guard: f32,
-    /// Values that are further below the largest one of the recording are that far below it; 0 = no
-    /// such bound.
+    /// Raises values that are further than this below the largest value of the recording to that
+    /// bound; 0 = no bound.
     pub range: f32,
-    /// (x + 4) / 4 in the end, which is what Whisper's network takes.
+    /// Maps x to (x + 4) / 4 at the end, as Whisper's network requires.
     pub whisper_scale: bool,
-    /// Audio of a higher sample rate is resampled (as Kaldi does it) rather than refused.
+    /// Resamples audio of a higher sample rate (as Kaldi does it) rather than refusing it.
     pub allow_downsample: bool,
-    /// Audio of a lower sample rate is resampled (as Kaldi does it) rather than refused.
+    /// Resamples audio of a lower sample rate (as Kaldi does it) rather than refusing it.
     pub allow_upsample: bool,
 }
 
@@ -129,7 +128,7 @@ const WHISPER_SAMPLES: i32 = 480_000;
 const QWEN3_ASR_SAMPLES: i32 = 8000;
 
 impl LogMelOptions {
-    /// As OpenAI's `whisper.log_mel_spectrogram` has it, with 80 or 128 filters.
+    /// Returns the options of OpenAI's `whisper.log_mel_spectrogram`, with 80 or 128 filters.
     pub fn whisper(num_bins: i32) -> Self {
         Self {
             samp_freq: 16000.0,
@@ -161,19 +160,19 @@ impl LogMelOptions {
         }
     }
 
-    /// As `whisper.pad_or_trim` before it: any recording gives 3000 rows.
+    /// Adds `whisper.pad_or_trim`: any recording gives 3000 rows.
     pub fn of_30_seconds(self) -> Self {
         Self { pad_to: WHISPER_SAMPLES, ..self }
     }
 
-    /// As transformers' `Qwen3ASRFeatureExtractor` has it: Whisper's with 128 filters, of half a second
-    /// at least.
+    /// Returns the options of transformers' `Qwen3ASRFeatureExtractor`: Whisper's with 128 filters,
+    /// of at least half a second.
     pub fn qwen3_asr() -> Self {
         Self { min_samples: QWEN3_ASR_SAMPLES, ..Self::whisper(128) }
     }
 
-    /// As `librosa.power_to_db(librosa.feature.melspectrogram(y=y, sr=samp_freq))` has it,
-    /// transposed.
+    /// Returns the options of
+    /// `librosa.power_to_db(librosa.feature.melspectrogram(y=y, sr=samp_freq))`, transposed.
     pub fn librosa(samp_freq: f32) -> Self {
         Self {
             samp_freq,
@@ -188,8 +187,8 @@ impl LogMelOptions {
         }
     }
 
-    /// NeMo's `AudioToMelSpectrogramPreprocessor` (transformers' `ParakeetFeatureExtractor`) between
-    /// preemphasis and normalisation, with 80 or 128 filters.
+    /// Returns the options of NeMo's `AudioToMelSpectrogramPreprocessor` (transformers'
+    /// `ParakeetFeatureExtractor`) between preemphasis and normalisation, with 80 or 128 filters.
     pub fn nemo(num_bins: i32) -> Self {
         Self {
             fft_size: 512,
@@ -205,7 +204,7 @@ impl LogMelOptions {
         }
     }
 
-    /// As transformers' `Gemma4AudioFeatureExtractor` has it.
+    /// Returns the options of transformers' `Gemma4AudioFeatureExtractor`.
     pub fn gemma4() -> Self {
         Self {
             window_size: 320,
@@ -220,7 +219,7 @@ impl LogMelOptions {
         }
     }
 
-    /// As snfa's aligner has it.
+    /// Returns the options of snfa's aligner.
     pub fn snfa() -> Self {
         Self {
             fft_size: 1024,
@@ -235,7 +234,7 @@ impl LogMelOptions {
         }
     }
 
-    /// Checks that the options of the ends of a signal agree.
+    /// Checks that the options of the signal's ends agree.
     fn edges(&self) -> Result<Edges, Error> {
         let agree = |field, value: bool, others: &[(&str, bool)]| match others.iter().find(|(_, other)| value && *other)
         {
@@ -252,7 +251,7 @@ impl LogMelOptions {
         })
     }
 
-    /// The checked sizes: frame, window, hop.
+    /// Returns the checked sizes: frame, window, hop.
     fn sizes(&self) -> Result<[usize; 3], Error> {
         const MAX: i32 = 4_194_304;
         let size = |option, value: i32, least: i32, most: i32| match usize::try_from(value) {
@@ -267,7 +266,7 @@ impl LogMelOptions {
         Ok([frame, if window == 0 { frame } else { window }, size("hop", self.hop, 1, MAX)?])
     }
 
-    /// The fewest and the most samples of a signal, after it was filled up or cut.
+    /// Returns the fewest and the most samples of a signal, after it was filled up or cut.
     fn lengths(&self) -> Result<[u64; 2], Error> {
         let length = |field, value: i32| {
             u64::try_from(value).map_err(|_| Error::bad_option(field, value, "a number of samples, or 0"))
@@ -318,8 +317,7 @@ impl LogMelOptions {
     }
 }
 
-/// Log-mel spectrograms as Whisper, NeMo's models and Gemma take them and as librosa makes them, a
-/// row for each frame.
+/// Log-mel spectrograms as in Whisper, NeMo's models, Gemma and librosa, a row for each frame.
 ///
 /// Samples are on the scale of 16-bit integers, as everywhere in this crate, and are divided
 /// by 32768.
@@ -335,17 +333,17 @@ impl LogMelOptions {
 /// ```
 ///
 /// The bound of `range` takes the largest value of the whole recording. So a
-/// [stream](crate::FeatureStream) gives the rows before it, and [`finish_rows`](Self::finish_rows)
-/// does the rest to as many of them as one likes.
+/// [stream](crate::FeatureStream) gives the rows before this bound, and
+/// [`finish_rows`](Self::finish_rows) applies it to any number of rows.
 #[doc(alias("log_mel_spectrogram", "melspectrogram"))]
 pub type LogMel = Extractor<LogMelKind>;
 
-/// How spectra become log-mel spectrograms.
+/// The log-mel kind of features.
 #[derive(Debug)]
 pub struct LogMelKind {
     num_bins: usize,
     use_power: bool,
-    /// What natural logarithms are multiplied with; none = no logarithms.
+    /// The factor of natural logarithms; `None` = no logarithms.
     log_factor: Option<f32>,
     floor: f32,
     log_guard: f32,
@@ -354,9 +352,9 @@ pub struct LogMelKind {
 }
 
 impl LogMel {
-    /// The bound of `range` and Whisper's scale, on rows that lie one after the other and are taken
-    /// for the whole recording: what [`compute`](Self::compute) does in the end, and a stream
-    /// doesn't.
+    /// Applies the bound of `range` and Whisper's scale to rows that lie one after the other and
+    /// are taken for the whole recording: the last step of [`compute`](Self::compute), which a
+    /// stream lacks.
     pub fn finish_rows(&self, rows: &mut [f32]) {
         self.kind().finish(rows);
     }
@@ -422,7 +420,7 @@ impl Kind for LogMelKind {
         })
     }
 
-    /// There is no warping here.
+    /// Ignores the warp factor.
     fn warped(options: &LogMelOptions, _: f32) -> Result<MelBanks, Error> {
         Ok(options.mel_range()?.filters())
     }
@@ -490,7 +488,7 @@ impl Kernel for Finish<'_> {
         let Self { kind, rows } = self;
         let mut least = s.splat(f32::NEG_INFINITY);
         if kind.range > 0.0 {
-            // Two at a time, so that not each has to wait for the one before it.
+            // Two at a time, so that they don't all wait for the one before.
             let mut largest = [least; 2];
             let mut vectors = rows.chunks_exact(S::LANES);
             for (i, v) in vectors.by_ref().enumerate() {

@@ -25,28 +25,28 @@ pub struct MfccOptions {
     pub frame: FrameExtractionOptions,
     /// The filters.
     pub mel: MelBanksOptions,
-    /// How many coefficients, C0 included.
+    /// Number of coefficients, C0 included.
     pub num_ceps: i32,
-    /// The log energy of the frame in place of C0.
+    /// Puts the log energy of the frame in place of C0.
     pub use_energy: bool,
     /// The least energy, before the logarithm; 0 = no such bound.
     pub energy_floor: f32,
-    /// The energy is the one before preemphasis and window.
+    /// Takes the energy before preemphasis and window.
     pub raw_energy: bool,
     /// Q of the liftering, 1 + Q/2 sin(π i / Q); 0 = none.
     pub cepstral_lifter: f32,
-    /// Energy or √2 C0 comes last, as in HTK.
+    /// Puts energy or √2 C0 last, as in HTK.
     pub htk_compat: bool,
 }
 
 /// Kaldi's MFCCs.
 ///
 /// For each frame: the orthonormal DCT-II of the log energies of [`Fbank`](crate::Fbank), liftered,
-/// with the frame's log energy in the place of C0. See [`Extractor`] for how to use it.
+/// with the frame's log energy in the place of C0. See [`Extractor`] for its use.
 #[doc(alias = "MfccComputer")]
 pub type Mfcc = Extractor<MfccKind>;
 
-/// How spectra become cepstra.
+/// The MFCC kind of features.
 #[derive(Debug)]
 pub struct MfccKind {
     /// For each cepstrum, its weight of each filter: DCT and liftering in one.
@@ -125,7 +125,7 @@ impl Kind for MfccKind {
     }
 }
 
-/// The first rows of the orthonormal DCT-II matrix, each times its lifter coefficient.
+/// Returns the first rows of the orthonormal DCT-II matrix, each times its lifter coefficient.
 fn liftered_dct(num_ceps: usize, num_bins: usize, q: f64) -> Vec<Vec<f32>> {
     let n = num_bins as f64;
     (0..num_ceps)

@@ -1,4 +1,4 @@
-//! Perceptual linear prediction: cepstra of an all-pole model of what the ear makes of a spectrum.
+//! Perceptual linear prediction: cepstra of an all-pole model of the perceived spectrum.
 
 pub(crate) mod lpc;
 mod power;
@@ -30,53 +30,53 @@ pub struct PlpOptions {
     pub frame: FrameExtractionOptions,
     /// The filters.
     pub mel: MelBanksOptions,
-    /// Poles of the model.
+    /// Number of poles of the model.
     pub lpc_order: i32,
-    /// How many cepstra, C0 included; `lpc_order` + 1 at most.
+    /// Number of cepstra, C0 included; at most `lpc_order` + 1.
     pub num_ceps: i32,
-    /// The log energy of the frame in place of C0.
+    /// Puts the log energy of the frame in place of C0.
     pub use_energy: bool,
     /// The least energy, before the logarithm; 0 = no such bound.
     pub energy_floor: f32,
-    /// The energy is the one before preemphasis and window.
+    /// Takes the energy before preemphasis and window.
     pub raw_energy: bool,
-    /// From power to loudness: the energies in the filters to the power of it.
+    /// The exponent of the energies in the filters, from power to loudness.
     pub compress_factor: f32,
-    /// The least autocorrelation at lag 0, of which digital silence has 0; 0 = no such bound.
+    /// The least autocorrelation at lag 0 (0 for digital silence); 0 = no such bound.
     ///
-    /// The default is the precision of `f32`, which Kaldi's filterbanks and MFCCs take for the
-    /// least energy of a filter. Silence then has the predictor of white noise: its cepstra are 0,
-    /// but for C0. Kaldi's `compute-plp-feats` has no bound, divides 0 by 0 and writes NaN; so does
+    /// The default is the precision of `f32`, which is also the least energy of a filter in Kaldi's
+    /// filterbanks and MFCCs. Silence then has the predictor of white noise: its cepstra are 0,
+    /// except C0. Kaldi's `compute-plp-feats` has no bound, divides 0 by 0 and writes NaN; so does
     /// 0 here.
     pub autocorrelation_floor: f32,
     /// Q of the liftering 1 + Q/2 sin(π k/Q); 0 = none.
     pub cepstral_lifter: i32,
-    /// The cepstra times it, but not the energy.
+    /// The factor of the cepstra, but not of the energy.
     pub cepstral_scale: f32,
-    /// C0 or the energy comes last.
+    /// Puts C0 or the energy last.
     pub htk_compat: bool,
 }
 
 /// Kaldi's PLP features (H. Hermansky, *Perceptual linear predictive analysis of speech*, 1990).
 ///
-/// For each frame: the energies in mel filters, weighted by how loud they are heard and compressed
-/// by a power, taken for a power spectrum; its autocorrelation; the linear predictor of that; the
-/// cepstrum of the predictor, with the log energy of the frame in the place of C0. What digital
-/// silence gives is said at [`autocorrelation_floor`](PlpOptions::autocorrelation_floor). See
-/// [`Extractor`] for how to use it.
+/// For each frame: the energies in mel filters, weighted by loudness and compressed by a power, are
+/// taken for a power spectrum; then come its autocorrelation, the linear predictor of the
+/// autocorrelation, and the cepstrum of the predictor, with the log energy of the frame in the
+/// place of C0. See [`autocorrelation_floor`](PlpOptions::autocorrelation_floor) for digital
+/// silence, and [`Extractor`] for its use.
 #[doc(alias = "PlpComputer")]
 pub type Plp = Extractor<PlpKind>;
 
-/// How spectra become PLP features.
+/// The PLP kind of features.
 #[derive(Debug)]
 pub struct PlpKind {
     order: usize,
     /// For each lag from 0 to the order, the weight of each filter in the autocorrelation.
     cosines: Vec<Vec<f32>>,
-    /// What a filter's energy is heard as.
+    /// The compression of a filter's energy.
     compress: Power,
     autocorrelation_floor: f32,
-    /// What C0 is multiplied with, and n times each other cepstrum n.
+    /// The factors of C0, and of n · c\[n\] for each other cepstrum n.
     scales: Vec<f32>,
     energy: Option<EnergyColumn>,
     htk_compat: bool,
@@ -89,11 +89,11 @@ pub struct PlpFilters {
     equal_loudness: Vec<f32>,
 }
 
-/// Far above any use.
+/// The highest order allowed, far above any use.
 const MAX_ORDER: i32 = 1000;
 
-/// How loud a tone of `hz` is heard: Hermansky's curve of equal loudness at 40 dB, without its drop
-/// above 5 kHz.
+/// Returns the perceived loudness of a tone of `hz`: Hermansky's curve of equal loudness at 40 dB,
+/// without its drop above 5 kHz.
 #[doc(alias = "GetEqualLoudnessVector")]
 pub fn equal_loudness(hz: f32) -> f32 {
     let square = hz * hz;
@@ -101,9 +101,9 @@ pub fn equal_loudness(hz: f32) -> f32 {
     rise * rise * ((square + 1.44e6) / (square + 9.61e6))
 }
 
-/// The inverse Fourier transform of symmetric spectra that are given at `points` frequencies from 0
-/// to half the sample rate: row k has the weight of each of them in the autocorrelation at lag k.
-/// At least 2 points.
+/// Returns the inverse Fourier transform of symmetric spectra that are given at `points`
+/// frequencies from 0 to half the sample rate. Row k has the weight of each frequency in the
+/// autocorrelation at lag k. At least 2 points.
 #[doc(alias = "InitIdftBases")]
 pub fn idft_bases(num_lags: usize, points: usize) -> Matrix<f32> {
     Matrix::from_fn(num_lags, points, |lag, point| idft_weight(lag, point, points) as f32)
@@ -115,8 +115,8 @@ fn idft_weight(lag: usize, point: usize, points: usize) -> f64 {
     ends / last as f64 * (PI * (lag * point) as f64 / last as f64).cos()
 }
 
-/// [`idft_bases`] of spectra at `num_bins` + 2 points whose first and last are copies of their
-/// neighbours: the weights of the copies are added to their originals'.
+/// Returns [`idft_bases`] of spectra at `num_bins` + 2 points whose first and last are copies of
+/// their neighbours: the weights of the copies are added to the weights of the originals.
 fn cosines(num_lags: usize, num_bins: usize) -> Vec<Vec<f32>> {
     let weight = |lag, point| idft_weight(lag, point, num_bins + 2);
     let row = |lag| {
@@ -224,7 +224,7 @@ impl Kind for PlpKind {
 }
 
 impl PlpKind {
-    /// The scaled cepstra that belong to an autocorrelation, by way of its predictor.
+    /// Computes the scaled cepstra of an autocorrelation from its predictor.
     #[inline(always)]
     fn cepstra<S: Simd>(
         &self,
@@ -251,10 +251,10 @@ impl PlpKind {
     }
 }
 
-/// The logarithm of the energy that a predictor leaves.
+/// Returns the logarithm of the energy that a predictor leaves.
 #[inline(always)]
 fn log_of_error<S: Simd>(s: S, error: S::F32) -> S::F32 {
-    // Kaldi's floor of the logarithm is the one of a number.
+    // Kaldi's floor for numbers also bounds the logarithm.
     s.max(s.splat(f32::MIN_POSITIVE), ln(s, error))
 }
 

@@ -2,11 +2,11 @@
 
 use kaldera_base::simd::Simd;
 
-/// How many sums a product with a row of weights is added up in: sum i is of every eighth value
-/// from the i-th on, so that few have to wait for each other. Then they are added in halves.
+/// Number of partial sums in a product with a row of weights: sum i is of every eighth value from
+/// the i-th on, so that few have to wait for each other. Then they are added in halves.
 const ROW_SUMS: usize = 8;
 
-/// Σ weight · row, of as many rows as weights.
+/// Computes Σ weight · row, of as many rows as weights.
 #[inline(always)]
 pub(crate) fn weighted_sum<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
     let mut sums = [s.splat(0.0); ROW_SUMS];

@@ -20,9 +20,9 @@ pub struct SpectrogramOptions {
     pub frame: FrameExtractionOptions,
     /// The least energy in column 0, before the logarithm; 0 = no such bound.
     pub energy_floor: f32,
-    /// The energy in column 0 is the one before preemphasis and window.
+    /// Takes the energy in column 0 before preemphasis and window.
     pub raw_energy: bool,
-    /// The Fourier transform itself rather than the logarithm of its power.
+    /// Gives the Fourier transform itself rather than the logarithm of its power.
     pub return_raw_fft: bool,
 }
 
@@ -31,15 +31,15 @@ pub struct SpectrogramOptions {
 /// For each frame of a padded size of N: the log energy of the frame, then ln |X\[k\]|² for k = 1
 /// .. N/2. With `return_raw_fft` N numbers: X\[0\], X\[N/2\], then the real and the imaginary part
 /// of X\[1\], of X\[2\] and so on, and no energy. A VTLN warp factor has no effect. See
-/// [`Extractor`] for how to use it.
+/// [`Extractor`] for its use.
 #[doc(alias = "SpectrogramComputer")]
 pub type Spectrogram = Extractor<SpectrogramKind>;
 
-/// How spectra become a spectrogram.
+/// The spectrogram kind of features.
 #[derive(Debug)]
 pub struct SpectrogramKind {
     dim: usize,
-    /// Unless the transform itself is asked for.
+    /// `None` if the transform itself is asked for.
     energy: Option<EnergyColumn>,
 }
 

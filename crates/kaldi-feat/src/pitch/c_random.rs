@@ -1,5 +1,5 @@
-//! The random numbers of the GNU C library, of which Kaldi makes its own: what depends on them can
-//! be had to the bit.
+//! The random numbers of the GNU C library, from which Kaldi makes its own. Results that depend on
+//! them can be repeated to the bit.
 
 use std::f32::consts::TAU;
 
@@ -11,7 +11,7 @@ pub(super) struct CRandom {
     next: usize,
 }
 
-/// Numbers that are discarded at first.
+/// Number of values that are discarded at first.
 const WARM_UP: usize = 310;
 
 impl CRandom {
@@ -30,7 +30,7 @@ impl CRandom {
         random
     }
 
-    /// A number of 31 bits.
+    /// Returns a number of 31 bits.
     fn rand(&mut self) -> u32 {
         let sum = self.words[self.next].wrapping_add(self.words[(self.next + 28) % 31]);
         self.words[self.next] = sum;
@@ -38,13 +38,13 @@ impl CRandom {
         sum >> 1
     }
 
-    /// A number between 0 and 1, as Kaldi makes it.
+    /// Returns a number between 0 and 1, as in Kaldi.
     pub(super) fn uniform(&mut self) -> f32 {
         uniform(self.rand())
     }
 
-    /// Normally distributed numbers, as Kaldi fills a vector with them: by a generator of their
-    /// own, seeded by this one.
+    /// Returns normally distributed numbers, as Kaldi fills a vector with them: from a generator of
+    /// their own, seeded by this one.
     pub(super) fn normals(&mut self, count: usize) -> Vec<f32> {
         let mut own = Small(self.rand().wrapping_add(27437));
         let mut numbers = Vec::with_capacity(count + 1);

@@ -11,13 +11,13 @@ use crate::pitch::options::PitchExtractionOptions;
 use crate::pitch::plan::Plan;
 use crate::pitch::stream::OnlinePitch;
 
-/// Finds pitch and voicing of speech: planned once, used for any number of signals, from any number
-/// of threads.
+/// Finds pitch and voicing of speech. It is planned once and used for any number of signals, from
+/// any number of threads.
 ///
-/// The method is that of P. Ghahremani, B. BabaAli, D. Povey, K. Riedhammer, J. Trmal and S.
+/// The method is from P. Ghahremani, B. BabaAli, D. Povey, K. Riedhammer, J. Trmal and S.
 /// Khudanpur, *A pitch extraction algorithm tuned for automatic speech recognition*, ICASSP 2014:
-/// every frame has a pitch, voiced or not, so that there are no gaps; what says whether it is
-/// voiced is its correlation.
+/// every frame has a pitch, voiced or not, so that there are no gaps; its correlation tells if it
+/// is voiced.
 ///
 /// ```
 /// use kaldi_feat::{Audio, PitchExtractionOptions, PitchExtractor};
@@ -39,41 +39,41 @@ impl PitchExtractor {
     /// Plans an extraction.
     ///
     /// # Errors
-    /// Names the first field of the options that can't be.
+    /// Names the first field of the options that has a bad value.
     pub fn new(options: PitchExtractionOptions) -> Result<Self, Error> {
         Ok(Self { plan: Arc::new(Plan::new(options)?) })
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &PitchExtractionOptions {
         &self.plan.options
     }
 
-    /// The pitches that a frame can have, in Hz, from the highest down.
+    /// Returns the pitches that a frame can have, in Hz, from the highest down.
     pub fn pitches(&self) -> impl ExactSizeIterator<Item = f32> {
         self.plan.grid.lags.iter().map(|&lag| (1.0 / f64::from(lag)) as f32)
     }
 
-    /// A stream for audio that comes in chunks.
+    /// Creates a stream for audio that arrives in chunks.
     pub fn stream(&self) -> OnlinePitch {
         OnlinePitch::new(Arc::clone(&self.plan))
     }
 
-    /// NCCF and pitch in Hz of each frame of a whole signal: frames x 2, or 0 x 0 when it is too
-    /// short for one.
+    /// Computes NCCF and pitch in Hz of each frame of a whole signal: frames x 2, or 0 x 0 if it is
+    /// too short for one.
     ///
-    /// The audio's warp factor has no effect: it does not change how high a voice is. The signal
-    /// goes through a [`stream`](Self::stream) in one piece, or in chunks when the options say so.
+    /// The audio's warp factor has no effect, as it does not change the pitch. The signal goes
+    /// through a [`stream`](Self::stream) in one piece, or in chunks if the options ask for it.
     ///
     /// # Errors
-    /// [`Error::WrongSampleRate`] when the sample rate is not the one of the options,
-    /// [`Error::BadSample`] when a sample is not finite.
+    /// [`Error::WrongSampleRate`] if the sample rate differs from the options' rate,
+    /// [`Error::BadSample`] if a sample is not finite.
     #[doc(alias = "ComputeKaldiPitch")]
     pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
         self.compute_with(&mut PitchWorkspace::default(), audio)
     }
 
-    /// As [`compute`](Self::compute), in memory that is used again.
+    /// Same as [`compute`](Self::compute), but reuses memory.
     ///
     /// # Errors
     /// As `compute`.
@@ -83,8 +83,8 @@ impl PitchExtractor {
         Ok(Matrix::from_vec(rows, if rows == 0 { 0 } else { 2 }, values).expect("two numbers for each frame"))
     }
 
-    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the
-    /// frames, one after the other, and their number returned.
+    /// Same as [`compute`](Self::compute), but reuses memory: it overwrites `out` with the frames,
+    /// one after the other, and returns their number.
     ///
     /// # Errors
     /// As `compute`.
@@ -95,11 +95,11 @@ impl PitchExtractor {
         out: &mut Vec<f32>,
     ) -> Result<usize, Error> {
         out.clear();
-        // Before it is cut into chunks, so that the error counts from its begin.
+        // Checked before it is cut into chunks, so that the error counts from its start.
         audio.samples.check_finite()?;
         let mut stream = self.stream_in(workspace);
         for chunk in self.chunks(audio)? {
-            // Frames of the last chunk are taken when its end is known to be the audio's.
+            // Frames of the last chunk are taken when its end is known to be the end of the audio.
             if self.plan.options.simulate_first_pass_online {
                 take_frames(&stream, out);
             }
@@ -111,8 +111,8 @@ impl PitchExtractor {
         Ok(out.len() / 2)
     }
 
-    /// A stream in the memory of the last one that the workspace was given to
-    /// [keep](PitchWorkspace::keep), if that was this extractor's.
+    /// Returns a stream in the memory of the last one that the workspace was given to
+    /// [keep](PitchWorkspace::keep), if it was a stream of this extractor.
     pub(super) fn stream_in(&self, workspace: &mut PitchWorkspace) -> OnlinePitch {
         match workspace.stream.take() {
             Some(mut stream) if stream.is_of(&self.plan) => {
@@ -123,7 +123,7 @@ impl PitchExtractor {
         }
     }
 
-    /// A signal in the chunks that the options ask for.
+    /// Splits a signal into the chunks that the options ask for.
     pub(super) fn chunks<'a>(&self, audio: &Audio<'a>) -> Result<impl Iterator<Item = Samples<'a>> + use<'a>, Error> {
         let options = &self.plan.options;
         if audio.samp_freq != options.samp_freq {
@@ -133,8 +133,8 @@ impl PitchExtractor {
     }
 }
 
-/// Memory that a [`PitchExtractor`] works in. One for each thread, kept from signal to signal,
-/// saves allocating it anew: two megabytes for ten seconds. It is the extractor's that used it
+/// A workspace of a [`PitchExtractor`]. One for each thread, kept from signal to signal, saves
+/// allocating it anew: two megabytes for ten seconds. It belongs to the extractor that used it
 /// last.
 #[derive(Debug, Default)]
 pub struct PitchWorkspace {
@@ -155,7 +155,7 @@ fn take_frames(stream: &OnlinePitch, values: &mut Vec<f32>) {
     }
 }
 
-/// NCCF and pitch in Hz of each frame, in one call: [`PitchExtractor::compute`] with a plan
+/// Computes NCCF and pitch in Hz of each frame in one call: [`PitchExtractor::compute`] with a plan
 /// that is used once.
 ///
 /// # Errors

@@ -1,10 +1,10 @@
-//! The features of one frame, from its pitch and those around it.
+//! The features of one frame, from its pitch and the frames around it.
 
 use kaldera_base::random::Philox;
 
 use crate::pitch::options::ProcessPitchOptions;
 
-/// What is needed of a frame.
+/// The data of a frame that its features need.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Frame {
     pub(super) nccf: f32,
@@ -19,15 +19,15 @@ impl Frame {
     }
 }
 
-/// The feature of voicing before its scale. By experiments of Kaldi's authors, it makes voicing
-/// look normally distributed.
+/// Computes the feature of voicing before its scale. In experiments of Kaldi's authors, it makes
+/// voicing look normally distributed.
 fn nccf_to_pov_feature(nccf: f32) -> f32 {
     ((1.0001 - f64::from(nccf.clamp(-1.0, 1.0))).powf(0.15) - 1.0) as f32
 }
 
-/// The probability of voicing, 0 to 1, of a frame with this NCCF: equation 3 of Ghahremani et al.,
-/// *A pitch extraction algorithm tuned for automatic speech recognition*, ICASSP 2014, which is a
-/// fit to data.
+/// Returns the probability of voicing, 0 to 1, of a frame with this NCCF: equation 3 of Ghahremani
+/// et al., *A pitch extraction algorithm tuned for automatic speech recognition*, ICASSP 2014,
+/// which is a fit to data.
 ///
 /// ```
 /// use kaldi_feat::nccf_to_pov;
@@ -73,13 +73,13 @@ impl ProcessPitchOptions {
         usize::try_from(self.delta_window).unwrap_or(0)
     }
 
-    /// The option as a number of frames.
+    /// Returns the delay in frames.
     pub(super) fn delay_frames(&self) -> usize {
         usize::try_from(self.delay).unwrap_or(0)
     }
 
     /// Appends the features of frame `t`, given the sums around it and the log pitch of the frames
-    /// around it, where those before the first and after the last frame are as these.
+    /// around it, which repeats the first and the last frame outside the signal.
     pub(super) fn push_features(
         &self,
         noise: &Philox,

@@ -1,5 +1,4 @@
-//! Frames and lags in samples, and the way from the lags that are measured to those that stand for
-//! pitches.
+//! Frames and lags in samples, and the interpolation from measured lags to the lags of pitches.
 
 use kaldera_base::simd::{MAX_LANES, Simd};
 
@@ -7,7 +6,7 @@ use crate::error::Error;
 use crate::pitch::options::PitchExtractionOptions;
 use crate::resample::arbitrary::ArbitraryResample;
 
-/// What the options come to in samples at the resampled rate.
+/// The options in samples at the resampled rate.
 #[derive(Debug)]
 pub(super) struct Grid {
     pub(super) window_shift: usize,
@@ -15,16 +14,16 @@ pub(super) struct Grid {
     /// Lags of `first_lag` .. `first_lag + num_measured` samples are measured.
     pub(super) first_lag: usize,
     pub(super) num_measured: usize,
-    /// Window and longest lag.
+    /// Length of the window and the longest lag.
     pub(super) full_length: usize,
     snip_edges: bool,
-    /// The lags that stand for pitches, in seconds: each longer than the one before it by
+    /// The lags that stand for pitches, in seconds, each longer than the one before it by
     /// `delta-pitch`.
     pub(super) lags: Vec<f32>,
-    /// From measured lags to those of `lags`.
+    /// Resamples from measured lags to `lags`.
     pub(super) resampler: ArbitraryResample,
     interpolation: Interpolation,
-    /// `soft-min-f0` times the lag; zeros to whole vectors.
+    /// `soft-min-f0` times the lag, padded with zeros to whole vectors.
     pub(super) soft_lags: Vec<f32>,
 }
 
@@ -55,13 +54,13 @@ impl Grid {
         })
     }
 
-    /// Values that a row of measured correlations has, to whole vectors.
+    /// Returns the length of a row of measured correlations, rounded up to whole vectors.
     pub(super) fn measured_row(&self) -> usize {
         self.num_measured.next_multiple_of(MAX_LANES)
     }
 
-    /// How many frames can be made of so many resampled samples. While audio still comes, a frame
-    /// waits for its longest lag.
+    /// Returns the number of frames of so many resampled samples. While audio still arrives, a
+    /// frame waits for its longest lag.
     pub(super) fn num_frames(&self, num_samples: usize, input_finished: bool) -> usize {
         let length = if input_finished { self.window_size } else { self.full_length };
         if num_samples < length {
@@ -74,15 +73,15 @@ impl Grid {
             if input_finished {
                 count(num_samples)
             } else {
-                // Of odd lengths Kaldi asks for a frame a sample too early, and dies.
+                // For odd lengths Kaldi asks for a frame a sample too early, and dies.
                 let whole = (num_samples + self.window_shift.div_ceil(2) - length.div_ceil(2)) / self.window_shift;
                 count(num_samples - length / 2).min(whole)
             }
         }
     }
 
-    /// The first resampled sample of a frame: before 0 for the first ones when edges are not
-    /// snipped.
+    /// Returns the first resampled sample of a frame. It is before 0 for the first frames if edges
+    /// are not snipped.
     pub(super) fn first_sample(&self, frame: usize) -> isize {
         let start = frame * self.window_shift;
         if self.snip_edges {
@@ -92,21 +91,21 @@ impl Grid {
         }
     }
 
-    /// The correlations at the pitches' lags from `first` on (a multiple of the number of lanes),
-    /// of those at measured lags.
+    /// Computes the correlations at the pitches' lags from `first` on (a multiple of the number of
+    /// lanes), from the correlations at measured lags.
     #[inline(always)]
     pub(super) fn at_lags<S: Simd>(&self, s: S, measured: &[f32], first: usize) -> S::F32 {
         self.interpolation.at(s, measured, first)
     }
 }
 
-/// From the period of the highest pitch to that of the lowest. The repeated product is what gives
-/// Kaldi's number of lags.
+/// Returns the lags from the period of the highest pitch to the period of the lowest. The repeated
+/// product gives Kaldi's number of lags.
 fn lags(options: &PitchExtractionOptions) -> Vec<f32> {
     let [shortest, longest] = [options.max_f0, options.min_f0].map(|f0| (1.0 / f64::from(f0)) as f32);
     let longer = |lag: &f32| {
         let next = (f64::from(*lag) * (1.0 + f64::from(options.delta_pitch))) as f32;
-        // Where it is too small a step, there is no next one.
+        // If the step is too small, there is no next lag.
         (next > *lag && next <= longest).then_some(next)
     };
     std::iter::successors(Some(shortest), longer).collect()
@@ -115,8 +114,8 @@ fn lags(options: &PitchExtractionOptions) -> Vec<f32> {
 /// A resampler's weights in the order in which lanes of neighbouring lags need them.
 #[derive(Debug)]
 struct Interpolation {
-    /// For each [`MAX_LANES`] lags: the first measured lag that any of them needs, and where their
-    /// rows of weights are.
+    /// For each [`MAX_LANES`] lags: the first measured lag that any of them needs, and the range of
+    /// their rows of weights.
     blocks: Vec<(usize, std::ops::Range<usize>)>,
     /// For one measured lag, its weight for each of [`MAX_LANES`] lags.
     rows: Vec<[f32; MAX_LANES]>,
@@ -164,7 +163,7 @@ mod tests {
         assert_eq!(grid.lags.len(), 417);
         assert_eq!((grid.window_size, grid.window_shift, grid.full_length), (100, 40, 182));
         assert_eq!((grid.first_lag, grid.num_measured), (8, 75));
-        // A frame while audio comes, and at its end.
+        // While audio arrives, and at its end.
         assert_eq!([181, 182, 221, 222].map(|n| grid.num_frames(n, false)), [0, 1, 1, 2]);
         assert_eq!([99, 100, 139, 140].map(|n| grid.num_frames(n, true)), [0, 1, 1, 2]);
         assert_eq!(grid.first_sample(3), 120);

@@ -1,4 +1,4 @@
-//! What the search remembers of frames until their pitch is sure.
+//! The search's data of frames until their pitch is final.
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
@@ -18,8 +18,8 @@ const NOWHERE: u32 = u32::MAX;
 ///        ..
 /// ```
 ///
-/// Rows before one through which all paths go are dropped: what was found for their frames is sure.
-/// That row itself stays, as the next one's ways back lead to it.
+/// Rows before a row that all paths pass through are dropped: the results of their frames are
+/// final. That row itself stays, as the next row's ways back lead to it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct History {
     /// The number of the first row that is kept.
@@ -28,28 +28,28 @@ pub(super) struct History {
     costs: Rows,
     /// Rows of [`Grid::measured_row`] correlations without ballast.
     pov: Rows,
-    /// The lag of each row on the best path, as far as it was followed.
+    /// The lag of each row on the best path, as far as the path was followed.
     states: Vec<u32>,
 }
 
-/// Rows of values, of which equal ones that follow each other can be kept once: in digital silence
-/// no path is better than another, and all rows are the same before long.
+/// Rows of values, of which equal neighbours can be kept once. In digital silence no path is better
+/// than another, and all rows are the same before long.
 #[derive(Debug, Clone, PartialEq)]
 struct Rows {
     len: usize,
     /// The rows that differ.
     values: Vec<f32>,
-    /// For each row, which of those it is: the one of the row before, or the one behind that.
+    /// For each row, the index of its values: the index of the row before, or the next one.
     places: Vec<u32>,
 }
 
 impl Rows {
-    /// None yet, of `len` values each.
+    /// Creates no rows yet, of `len` values each.
     fn new(len: usize) -> Self {
         Self { len, values: Vec::new(), places: Vec::new() }
     }
 
-    /// Keeps nothing but this row, in the memory that it has.
+    /// Keeps only this row, in the memory that it has.
     fn restart(&mut self, row: impl IntoIterator<Item = f32>) {
         self.values.clear();
         self.values.extend(row);
@@ -75,7 +75,7 @@ impl Rows {
         }
     }
 
-    /// Makes room for a row; gives the one before it, and it.
+    /// Makes room for a row. Returns the row before it, and the new row.
     fn push(&mut self) -> (&[f32], &mut [f32]) {
         let at = self.values.len();
         self.places.push(u32::try_from(at / self.len).expect("memory holds fewer rows"));
@@ -84,7 +84,7 @@ impl Rows {
         (&before[at - self.len..], row)
     }
 
-    /// A row and the next one, neither of which is shared.
+    /// Returns a row and the next one, neither of which is shared.
     fn pair(&mut self, row: usize) -> (&[f32], &mut [f32]) {
         let at = self.places[row] as usize * self.len;
         let (before, after) = self.values[at..at + 2 * self.len].split_at_mut(self.len);
@@ -120,7 +120,7 @@ fn u32s(bytes: &[u8]) -> Option<Vec<u32>> {
     rest.is_empty().then(|| numbers.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect())
 }
 
-/// What was found for a frame: correlation and pitch in Hz.
+/// The result for a frame: correlation and pitch in Hz.
 pub(super) type Found = [f32; 2];
 
 impl History {
@@ -140,18 +140,18 @@ impl History {
         self.states.push(NOWHERE);
     }
 
-    /// Rows that are kept.
+    /// Returns the number of rows that are kept.
     pub(super) fn len(&self) -> usize {
         self.states.len()
     }
 
-    /// One more than the number of the last row: frames, and the one before them.
+    /// Returns one more than the number of the last row: frames, and the one before them.
     pub(super) fn end(&self) -> usize {
         self.first + self.len()
     }
 
-    /// Makes room for a row. Gives the costs of the frame before it, its own, and its correlations.
-    /// The rows before it are not to be written again if they may be `shared`.
+    /// Makes room for a row. Returns the costs of the frame before it, its own costs, and its
+    /// correlations. The rows before it must not be written again if they may be `shared`.
     pub(super) fn push(&mut self, shared: bool) -> (&[f32], &mut [f32], &mut [f32]) {
         if shared {
             self.costs.share_last();
@@ -162,17 +162,18 @@ impl History {
         (before, after, self.pov.push().1)
     }
 
-    /// Whether rows are kept once that equal each other.
+    /// Returns `true` if equal rows are kept once.
     pub(super) fn is_shared(&self) -> bool {
         [&self.costs, &self.pov].iter().any(|rows| rows.values.len() < self.len() * rows.len)
     }
 
-    /// The costs of kept row `row` and, for writing, of the next one, while no rows are shared.
+    /// Returns the costs of kept row `row` and, for writing, of the next one, while no rows are
+    /// shared.
     pub(super) fn row_pair(&mut self, row: usize) -> (&[f32], &mut [f32]) {
         self.costs.pair(row)
     }
 
-    /// The lag before `state` in kept row `row`.
+    /// Returns the lag before `state` in kept row `row`.
     #[inline(always)]
     fn back<S: Simd>(&self, s: S, plan: &Plan, row: usize, state: usize) -> usize {
         plan.transitions.back(s, self.costs.get(row - 1), state)
@@ -183,20 +184,20 @@ impl History {
         self.states.fill(NOWHERE);
     }
 
-    /// Follows the best path back to where it joins the one that was followed last. `found` gets
-    /// frames with what was found for them, the last one first.
+    /// Follows the best path back to where it joins the path that was followed last. `found` gets
+    /// the frames with their results, the last one first.
     pub(super) fn follow_best(&mut self, plan: &Plan, found: impl FnMut(usize, Found)) {
         let row = self.len() - 1;
         dispatch(Follow { history: self, plan, row, state: None, found });
     }
 
-    /// Counts the last frames for which the paths to all lags do not agree yet, to `most` at most.
+    /// Counts the last frames for which the paths to all lags do not agree yet, up to `most`.
     pub(super) fn latency(&self, plan: &Plan, most: usize) -> usize {
         dispatch(Survivors { history: self, plan, most }).0
     }
 
-    /// Drops what is no longer needed of frames whose pitch is sure, when there are any. `found`
-    /// gets those of them that were on no path yet.
+    /// Drops the data of frames whose pitch is final, if there are any. `found` gets the frames
+    /// that were on no path yet.
     pub(super) fn settle(&mut self, plan: &Plan, found: impl FnMut(usize, Found)) {
         let (_, Some((row, state))) = dispatch(Survivors { history: self, plan, most: usize::MAX }) else { return };
         dispatch(Follow { history: self, plan, row, state: Some(state), found });
@@ -233,7 +234,7 @@ struct Follow<'a, F> {
     history: &'a mut History,
     plan: &'a Plan,
     row: usize,
-    /// The lag to begin with; `None` for the one of the lowest cost.
+    /// The lag to begin with; `None` for the lag of the lowest cost.
     state: Option<usize>,
     found: F,
 }
@@ -260,8 +261,8 @@ impl<F: FnMut(usize, Found)> Kernel for Follow<'_, F> {
     }
 }
 
-/// Follows the paths to the first and the last lag, between which all others run, to where they
-/// meet.
+/// Follows the paths to the first and the last lag, between which all others run, back to where
+/// they meet.
 struct Survivors<'a> {
     history: &'a History,
     plan: &'a Plan,
@@ -269,7 +270,7 @@ struct Survivors<'a> {
 }
 
 impl Kernel for Survivors<'_> {
-    /// The frames that were gone through, and the row and lag where the two met.
+    /// The number of frames passed, and the row and lag where the two paths meet.
     type Output = (usize, Option<(usize, usize)>);
 
     #[inline(always)]

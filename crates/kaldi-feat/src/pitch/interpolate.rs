@@ -1,4 +1,4 @@
-//! Pitch without gaps and jumps, of pitch with both.
+//! Smooths pitch that has gaps and jumps.
 
 use kaldi_matrix::{MatrixBase, StorageMut};
 
@@ -11,10 +11,10 @@ use crate::pitch::c_random::CRandom;
 pub struct PitchInterpolatorOptions {
     /// Step between the pitches that a frame may get, Hz: above 0 and below 20.
     pub pitch_interval: f32,
-    /// Smaller: closer to the pitch as it was measured; larger: smoother. Between 0 and 1.
+    /// Smaller: closer to the measured pitch; larger: smoother. Between 0 and 1.
     pub interpolator_factor: f32,
-    /// What the probability of voicing is multiplied by, so that a measured pitch is never beyond
-    /// doubt: from 0.5 to 1.
+    /// The factor of the probability of voicing, so that a measured pitch is never certain: from
+    /// 0.5 to 1.
     pub max_voicing_prob: f32,
     /// The largest step from one frame to the next, Hz: more than two of `pitch_interval`.
     pub max_pitch_change_per_frame: f32,
@@ -40,17 +40,17 @@ impl PitchInterpolatorOptions {
     }
 }
 
-/// The most frames times pitches: four bytes each.
+/// The largest number of frames times pitches: four bytes each.
 const MAX_STATES: usize = 1 << 28;
 
-/// Finds a smooth way through measured pitch: frames of (probability of voicing, pitch in Hz or 0
+/// Finds a smooth path through measured pitch: frames of (probability of voicing, pitch in Hz or 0
 /// for none).
 ///
-/// The best path through pitches that are `pitch_interval` apart, where a step of d Hz costs d²/2
-/// and a frame's own pitch gains by its probability of voicing. To be no better to any pitch, the
-/// grid of each frame is moved by a random part of a step, and random numbers are added to its
-/// costs. They are Kaldi's to the bit, drawn as the C library's `rand` draws them in a program that
-/// has just started; so that an utterance depends on those before it, as in Kaldi.
+/// It is the best path through pitches that are `pitch_interval` apart, where a step of d Hz costs
+/// d²/2 and a frame's own pitch gains by its probability of voicing. To favour no pitch, the grid
+/// of each frame is moved by a random part of a step, and random numbers are added to its costs.
+/// They equal Kaldi's to the bit, drawn as the C library's `rand` draws them in a program that has
+/// just started. So an utterance depends on the utterances before it, as in Kaldi.
 ///
 /// ```
 /// use kaldi_feat::{PitchInterpolator, PitchInterpolatorOptions};
@@ -71,10 +71,10 @@ pub struct PitchInterpolator {
 }
 
 impl PitchInterpolator {
-    /// Takes the options.
+    /// Creates an interpolator with these options.
     ///
     /// # Errors
-    /// Names the first field of the options that can't be.
+    /// Names the first field of the options that has a bad value.
     pub fn new(options: PitchInterpolatorOptions) -> Result<Self, Error> {
         options.check()?;
         Ok(Self { options, random: CRandom::new(1) })
@@ -84,8 +84,8 @@ impl PitchInterpolator {
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless there are 2 columns (or no rows), [`Error::BadPitch`] for a
-    /// pitch that is infinite, below 0, no number, or so far from the others that memory can't hold
-    /// the pitches between them. Nothing is changed then.
+    /// pitch that is infinite, below 0, not a number, or so far from the others that memory can't
+    /// hold the pitches between them. The pitch is unchanged then.
     pub fn interpolate(&mut self, pitch: &mut MatrixBase<impl StorageMut<Elem = f32>>) -> Result<(), Error> {
         let frames: Vec<(f32, f32)> = check_columns(pitch)?;
         if frames.is_empty() {
@@ -94,7 +94,7 @@ impl PitchInterpolator {
         let interval = self.options.pitch_interval;
         let (lowest, num_pitches) = self.range(&frames)?;
         let bottoms: Vec<f32> = frames.iter().map(|_| lowest - interval * self.random.uniform()).collect();
-        // A frame without pitch gains nothing at whatever stands here.
+        // A frame without pitch gains nothing, whatever its place is.
         let place = |(&(_, hz), bottom): (&(f32, f32), &f32)| {
             let at = if hz == 0.0 { 0.0 } else { (f64::from((hz - bottom) / interval) + 0.5).floor() };
             (at as usize).min(num_pitches - 1)
@@ -135,7 +135,7 @@ impl PitchInterpolator {
         Ok(())
     }
 
-    /// The lowest pitch, and how many there are from it to the highest.
+    /// Returns the lowest pitch, and the number of pitches from it to the highest.
     fn range(&self, frames: &[(f32, f32)]) -> Result<(f32, usize), Error> {
         let interval = self.options.pitch_interval;
         let (mut lowest, mut highest) = (1e10_f32, 0.0_f32);
@@ -161,14 +161,14 @@ impl PitchInterpolator {
         Ok((lowest, num_pitches))
     }
 
-    /// Adds the logarithm of how probable each pitch is by what was measured.
+    /// Adds the logarithm of the probability of each pitch given the measurement.
     fn observe(&mut self, voicing: f32, hz: f32, place: usize, scores: &mut [f32]) {
         let voicing = if hz == 0.0 { 0.0 } else { voicing * self.options.max_voicing_prob };
-        // Doubtless voicing would leave nothing for the others.
+        // Certain voicing would leave nothing for the others.
         let any = ((1.0 - f64::from(voicing)) * f64::from(self.options.interpolator_factor)) as f32;
         let any = any.max(f32::MIN_POSITIVE);
         let log_any = any.ln();
-        // Of a negative voicing no logarithm exists: such a frame's own pitch is then never chosen.
+        // A negative voicing has no logarithm: such a frame's own pitch is then never chosen.
         let log_ratio = ((voicing + any) / any).ln();
         for score in &mut *scores {
             *score += log_any;
@@ -181,9 +181,9 @@ impl PitchInterpolator {
     }
 }
 
-/// Fills runs of frames without pitch (0 in column 1) by a straight line between the pitches at
-/// their ends. At the beginning and the end of the utterance it goes to 0.9 of the pitch at the
-/// other end; without any pitch all get 1.
+/// Fills runs of frames without pitch (0 in column 1) with a straight line between the pitches at
+/// their ends. At the beginning and the end of the utterance the line goes to 0.9 of the pitch at
+/// the other end; without any pitch all get 1.
 ///
 /// # Errors
 /// [`Error::DimMismatch`] unless there are 2 columns, or no rows.
@@ -202,7 +202,7 @@ pub fn interpolate_pitch_linearly(pitch: &mut MatrixBase<impl StorageMut<Elem = 
                 (Some(from), to) => (from, to.unwrap_or_else(|| less(from))),
                 (None, Some(to)) => (less(to), to),
             };
-            // From the frame before the gap, -1 at the beginning, to the one after it.
+            // From the frame before the gap, -1 at the beginning, to the frame after it.
             let steps = (end - i + 1) as f32;
             for k in i..end {
                 pitch.row_data_mut(k)[1] = from + (to - from) / steps * (k - i + 1) as f32;

@@ -1,18 +1,18 @@
-//! The normalised cross-correlation of a frame with itself, some samples later.
+//! The normalised cross-correlation of a frame with later samples of itself.
 
 use kaldera_base::simd::Simd;
 
 use crate::pitch::grid::Grid;
 
-/// Products are added up in groups of so many, whose sums are added up: a hundred roundings in a
+/// Number of products in a group. The sums of groups are added up, as hundreds of roundings in a
 /// row would show.
 const GROUP: usize = 32;
 
-/// Vectors of lags that are measured in one go over the window. With two sums for each they leave
-/// registers to spare.
+/// Number of vectors of lags that are measured in one pass over the window. With two sums for each
+/// they leave registers to spare.
 const VECTORS: usize = 5;
 
-/// A frame's correlations, one for each measured lag and then some to whole vectors.
+/// A frame's correlations, one for each measured lag and padding to whole vectors.
 pub(super) struct Rows<'a> {
     /// Σ a b / √(Σ a² Σ b² + ballast), for the search.
     pub(super) pitch: &'a mut [f32],
@@ -23,17 +23,17 @@ pub(super) struct Rows<'a> {
 }
 
 impl Grid {
-    /// Values in the memory of [`correlate`](Self::correlate)'s frame: after the frame there is
-    /// room for whole vectors.
+    /// Returns the length of the buffer of [`correlate`](Self::correlate)'s frame: after the frame
+    /// there is room for whole vectors.
     pub(super) fn frame_room(&self) -> usize {
         self.window_size + self.first_lag + self.measured_row()
     }
 
-    /// Takes the mean of the window from the whole frame, and writes the correlations. A window
+    /// Subtracts the mean of the window from the whole frame, and writes the correlations. A window
     /// without energy has none.
     ///
-    /// Products of samples in single precision, as Kaldi has them; the order of the sums is ours,
-    /// as Kaldi's is its BLAS's.
+    /// Products of samples are in single precision, as in Kaldi; the order of the sums differs, as
+    /// Kaldi's depends on its BLAS.
     #[inline(always)]
     pub(super) fn correlate<S: Simd>(&self, s: S, frame: &mut [f32], ballast: f32, rows: Rows<'_>) {
         let (window, lag) = (self.window_size, self.first_lag);
@@ -71,7 +71,7 @@ impl Grid {
     }
 }
 
-/// The product over the root of the square; 0 where there is no energy, and where values are so
+/// Returns the product over the root of the square; 0 if there is no energy, and if values are so
 /// large that they overflow.
 #[inline(always)]
 fn quotient<S: Simd>(s: S, product: S::F32, square: S::F32) -> S::F32 {
@@ -80,10 +80,11 @@ fn quotient<S: Simd>(s: S, product: S::F32, square: S::F32) -> S::F32 {
     s.select_lt(s.mul(q, q), s.splat(LIMIT * LIMIT), q, zero)
 }
 
-/// No correlation is larger than 1 by more than rounding; Kaldi stops at this one.
+/// No correlation is larger than 1 by more than rounding; Kaldi stops at this limit.
 const LIMIT: f32 = 1.01;
 
-/// Σ a\[n\] b\[n + l\] and Σ b\[n + l\]² over the window a, for l in the lanes of `V` vectors.
+/// Computes Σ a\[n\] b\[n + l\] and Σ b\[n + l\]² over the window a, for l in the lanes of `V`
+/// vectors.
 #[inline(always)]
 fn products<S: Simd, const V: usize>(s: S, window: &[f32], later: &[f32], out: &mut [f32], squares: &mut [f32]) {
     let mut sums = [[s.splat(0.0); V]; 2];

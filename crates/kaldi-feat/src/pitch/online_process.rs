@@ -1,4 +1,4 @@
-//! Features of pitch while it is found.
+//! Features of pitch while the audio arrives.
 
 use kaldera_base::random::Philox;
 
@@ -9,19 +9,19 @@ use crate::pitch::options::ProcessPitchOptions;
 use crate::pitch::stream::OnlinePitch;
 use crate::state::{StateReader, StateWriter};
 
-/// Features of the pitch of audio that comes in chunks.
+/// Features of the pitch of audio that arrives in chunks.
 /// [`PitchProcessor::online`](crate::PitchProcessor::online) makes it.
 ///
-/// A frame's features are those of the pitch as it is known when they are asked for, as in Kaldi: a
-/// frame that was taken early may differ from the same frame asked for once more at the end. Frames
-/// are ready when the `normalization-right-context` frames after them have a pitch, or the audio
-/// has ended.
+/// A frame's features come from the pitch as it is known at the time of the call, as in Kaldi: a
+/// frame that was taken early may differ from the same frame taken again at the end. Frames are
+/// ready when the `normalization-right-context` frames after them have a pitch, or the audio has
+/// ended.
 #[derive(Debug, Clone)]
 pub struct OnlineProcessPitch {
     options: ProcessPitchOptions,
     noise: Philox,
     pitch: OnlinePitch,
-    /// The frame that was asked for last since audio came, and the sums around it.
+    /// The frame that was last requested since audio arrived, and the sums around it.
     around: Option<(usize, Sums)>,
     row: Vec<f32>,
 }
@@ -33,13 +33,13 @@ impl OnlineProcessPitch {
         Self { options, noise, pitch, around: None, row: Vec::new() }
     }
 
-    /// Features in a frame.
+    /// Returns the number of features in a frame.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
         self.options.dim()
     }
 
-    /// The pitch that the features are made of.
+    /// Returns the pitch that the features are made of.
     pub fn pitch(&self) -> &OnlinePitch {
         &self.pitch
     }
@@ -53,18 +53,18 @@ impl OnlineProcessPitch {
     /// # Errors
     /// As [`OnlinePitch::accept_waveform`].
     pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
-        // Frames that were there may change.
+        // Existing frames may change.
         self.around = None;
         self.pitch.accept_waveform(samples)
     }
 
-    /// Says that no samples come any more: the last frames become ready.
+    /// Marks the end of the samples: the last frames become ready.
     pub fn input_finished(&mut self) {
         self.around = None;
         self.pitch.input_finished();
     }
 
-    /// How many frames are ready, from the stream's start.
+    /// Returns the number of frames that are ready, from the stream's start.
     #[doc(alias = "NumFramesReady")]
     pub fn num_frames_ready(&self) -> usize {
         let frames = self.pitch.num_frames_ready();
@@ -78,8 +78,8 @@ impl OnlineProcessPitch {
         }
     }
 
-    /// The features of a frame as its pitch is now; `None` when it is not ready, or what it needs
-    /// was [discarded](Self::discard_frames).
+    /// Returns the features of a frame as its pitch is now; `None` if it is not ready, or if frames
+    /// that it needs were [discarded](Self::discard_frames).
     #[doc(alias = "GetFrame")]
     pub fn frame(&mut self, frame: usize) -> Option<&[f32]> {
         let frames = self.pitch.num_frames_ready();
@@ -91,7 +91,7 @@ impl OnlineProcessPitch {
         let Self { options, noise, pitch, row, .. } = self;
         let source = |t: usize| source_frame(pitch, t);
         let context = if options.add_delta_pitch { options.delta_context() } else { 0 };
-        // Whether all that is needed is there can be told from the first one.
+        // The first one shows if all needed frames are still there.
         source(t.saturating_sub(context))?;
         let this = source(t)?;
         row.clear();
@@ -103,8 +103,8 @@ impl OnlineProcessPitch {
         Some(row)
     }
 
-    /// Sums over the frames around `t`, from those around the frame before it where these are
-    /// known.
+    /// Returns the sums over the frames around `t`, computed from the sums around the frame before
+    /// it if these are known.
     fn sums_around(&mut self, t: usize, pitch_frames: usize) -> Option<Sums> {
         let (left, right) = (self.options.left_context(), self.options.right_context());
         let source = |t: usize| source_frame(&self.pitch, t);
@@ -130,15 +130,15 @@ impl OnlineProcessPitch {
         Some(sums)
     }
 
-    /// Says that frames before this one will not be asked for any more, so that memory does not
-    /// grow with the stream.
+    /// Allows the stream to forget frames before this one, so that memory does not grow with the
+    /// stream.
     pub fn discard_frames(&mut self, before: usize) {
         let t = before.min(self.num_frames_ready()).saturating_sub(self.options.delay_frames());
         let back = (self.options.left_context() + 1).max(self.options.delta_context());
         self.pitch.discard_frames(t.saturating_sub(back));
     }
 
-    /// What it takes to go on from here, in this process or another, bit for bit.
+    /// Returns the state for continuing from here, in this process or another, bit for bit.
     pub fn save_state(&self) -> Vec<u8> {
         let mut state = StateWriter::new(TAG, &self.fingerprint());
         state.u64(u64::from(self.around.is_some()));
@@ -150,10 +150,11 @@ impl OnlineProcessPitch {
         state.finish()
     }
 
-    /// Goes on where `state` was saved, by a stream with the same options and the same key.
+    /// Continues from the point where `state` was saved, by a stream with the same options and the
+    /// same key.
     ///
     /// # Errors
-    /// [`Error::BadState`] when it is not such a state; the stream is then as before.
+    /// [`Error::BadState`] if it is not such a state; the stream is then unchanged.
     pub fn restore_state(&mut self, state: &[u8]) -> Result<(), Error> {
         let mut state = StateReader::new(state, TAG, &self.fingerprint())?;
         let known = state.bool()?;
@@ -163,7 +164,8 @@ impl OnlineProcessPitch {
         Ok(())
     }
 
-    /// Noise is another for another key.
+    /// Returns a text that differs for other options and other keys, as another key has other
+    /// noise.
     fn fingerprint(&self) -> String {
         format!("{:?} {:?}", self.options, self.noise)
     }

@@ -1,4 +1,4 @@
-//! Options of the pitch extractor and of what is made of its pitch, under Kaldi's names.
+//! Options of the pitch extractor and of the features of pitch, under Kaldi's names.
 
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::error::Error;
@@ -10,73 +10,77 @@ use crate::error::Error;
 pub struct PitchExtractionOptions {
     /// Samples per second of the audio, Hz.
     pub samp_freq: f32,
-    /// From the start of one frame to the start of the next, ms.
+    /// Distance from the start of one frame to the start of the next, ms.
     pub frame_shift_ms: f32,
     /// Length of the window whose correlation with a later one is measured, ms.
     pub frame_length_ms: f32,
     /// x\[i\] - `preemph_coeff` x\[i-1\] replaces x\[i\] in each frame; 0 = off. Kaldi advises
     /// against it.
     pub preemph_coeff: f32,
-    /// The lowest pitch that is looked for, Hz.
+    /// The lowest pitch that is searched for, Hz.
     pub min_f0: f32,
-    /// The highest pitch that is looked for, Hz.
+    /// The highest pitch that is searched for, Hz.
     pub max_f0: f32,
-    /// Pitches towards this one lose their advantage, Hz: low ones are multiples of the true lag.
+    /// Pitches towards this one lose their advantage, Hz, as low pitches have multiples of the true
+    /// lag.
     pub soft_min_f0: f32,
     /// Cost of a change of the logarithm of pitch from frame to frame, for its square.
     pub penalty_factor: f32,
-    /// Where the low-pass filter before the extraction cuts off, Hz.
+    /// Cutoff frequency of the low-pass filter before the extraction, Hz.
     pub lowpass_cutoff: f32,
     /// Samples per second that the audio is resampled to, Hz.
     pub resample_freq: f32,
-    /// The smallest change of pitch that is told, as a part of it: the step between two lags.
+    /// The smallest change of pitch that is distinguished, as a fraction of it: the step between
+    /// two lags.
     pub delta_pitch: f32,
-    /// What makes the correlation of silence small. Larger: fewer frames have a say in the pitch.
+    /// The ballast that makes the correlation of silence small. Larger: fewer frames influence the
+    /// pitch.
     pub nccf_ballast: f32,
     /// Zeros of the low-pass filter on each side.
     pub lowpass_filter_width: i32,
-    /// Zeros of the filter that takes the correlation to lags between samples, on each side.
+    /// Zeros of the filter that interpolates the correlation at lags between samples, on each side.
     pub upsample_filter_width: i32,
-    /// While audio still comes: so many frames may wait for it to be sure which pitch they have. 0
-    /// or less: none waits, and frames may change afterwards.
+    /// Number of frames that may wait until their pitch is final, while audio still arrives. 0 or
+    /// less: none waits, and frames may change afterwards.
     pub max_frames_latency: i32,
-    /// [`compute`](crate::PitchExtractor::compute) hands on so many frames of audio at a time; 0 =
-    /// all. The ballast of a frame comes from the loudness up to its chunk's end.
+    /// [`compute`](crate::PitchExtractor::compute) passes this number of frames of audio on at a
+    /// time; 0 = all. The ballast of a frame comes from the loudness up to its chunk's end.
     pub frames_per_chunk: i32,
     /// [`compute`](crate::PitchExtractor::compute) takes each frame as soon as it is ready, without
-    /// what later audio makes of it.
+    /// changes by later audio.
     pub simulate_first_pass_online: bool,
-    /// When so many frames are there, or all if they are fewer, their pitch is found anew with the
-    /// loudness known by then.
+    /// When this number of frames is there, or at the end if there are fewer, their pitch is found
+    /// anew with the loudness known by then.
     pub recompute_frame: i32,
-    /// The ballast of a frame comes from the loudness up to the frame's own end, and nothing is
-    /// found anew.
+    /// Takes the ballast of a frame from the loudness up to the frame's own end, and finds no pitch
+    /// anew.
     pub nccf_ballast_online: bool,
-    /// Only frames that lie wholly in the waveform; else silence is put around it, so that the
-    /// number of frames depends on the shift alone.
+    /// Makes only frames that lie wholly in the waveform; otherwise silence is put around it, so
+    /// that the number of frames depends only on the shift.
     pub snip_edges: bool,
 }
 
-/// The longest frame with its longest lag, in resampled samples.
+/// The length limit of a frame with its longest lag, in resampled samples.
 const MAX_FRAME: f64 = 1_048_576.0;
-/// The most lags between `max-f0` and `min-f0`.
+/// The largest number of lags between `max-f0` and `min-f0`.
 const MAX_LAGS: f64 = 65_536.0;
 
 impl PitchExtractionOptions {
-    /// From one frame to the next, in resampled samples: cut off, in Kaldi's arithmetic.
+    /// Returns the distance from one frame to the next, in resampled samples: truncated, in Kaldi's
+    /// arithmetic.
     #[doc(alias = "NccfWindowShift")]
     pub fn window_shift(&self) -> usize {
         (f64::from(self.resample_freq * self.frame_shift_ms) / 1000.0) as usize
     }
 
-    /// Length of the window, in resampled samples: cut off.
+    /// Returns the length of the window, in resampled samples: truncated.
     #[doc(alias = "NccfWindowSize")]
     pub fn window_size(&self) -> usize {
         (f64::from(self.resample_freq * self.frame_length_ms) / 1000.0) as usize
     }
 
-    /// The lags whose correlation is measured, in resampled samples: from the first to the last.
-    /// They reach further than the pitch does, by the filter that interpolates between them.
+    /// Returns the first and the last lag whose correlation is measured, in resampled samples. They
+    /// reach further than the pitch does, by the filter that interpolates between them.
     pub(super) fn measured_lags(&self) -> (f64, f64) {
         let rate = f64::from(self.resample_freq);
         let reach = f64::from(self.upsample_filter_width) / (2.0 * rate);
@@ -84,8 +88,8 @@ impl PitchExtractionOptions {
         ((rate * (shortest - reach)).ceil(), (rate * (longest + reach)).floor())
     }
 
-    /// So many samples go into a chunk of `frames-per-chunk` frames, one at least; all without that
-    /// option.
+    /// Returns the number of samples in a chunk of `frames-per-chunk` frames, at least one; no
+    /// limit without that option.
     pub(super) fn samples_per_chunk(&self) -> usize {
         match self.frames_per_chunk {
             ..=0 => usize::MAX,
@@ -96,7 +100,7 @@ impl PitchExtractionOptions {
     /// Checks the values.
     ///
     /// # Errors
-    /// Names the first option that no pitch can be found with.
+    /// Names the first option that prevents finding pitch.
     pub fn check(&self) -> Result<(), Error> {
         let above_zero = [
             ("frame_length_ms", self.frame_length_ms),
@@ -152,7 +156,7 @@ impl PitchExtractionOptions {
         Ok(())
     }
 
-    /// What the frames and lags come to in samples.
+    /// Checks the frames and lags in samples.
     fn check_lags(&self) -> Result<(), Error> {
         let rate = self.resample_freq;
         if self.min_f0 > self.max_f0 {
@@ -191,48 +195,48 @@ impl PitchExtractionOptions {
     }
 }
 
-/// Options of what is made of pitch for a recogniser. Names and defaults are Kaldi's.
+/// Options of features for a recogniser from pitch. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[doc(alias = "kaldi::ProcessPitchOptions")]
 pub struct ProcessPitchOptions {
-    /// The normalised log pitch is multiplied by this.
+    /// The factor of the normalised log pitch.
     pub pitch_scale: f32,
-    /// The feature of voicing is multiplied by this.
+    /// The factor of the feature of voicing.
     pub pov_scale: f32,
-    /// This is added to the feature of voicing.
+    /// The offset added to the feature of voicing.
     pub pov_offset: f32,
-    /// The change of log pitch is multiplied by this.
+    /// The factor of the change of log pitch.
     pub delta_pitch_scale: f32,
     /// Standard deviation of noise that is added to the change of log pitch before it is scaled.
     pub delta_pitch_noise_stddev: f32,
-    /// What makes the noise another. Not an option of Kaldi's classes, but of one of its programs,
-    /// where it is `srand`.
+    /// The seed of the noise. Not an option of Kaldi's classes, but of one of its programs, as
+    /// `srand`.
     pub noise_seed: u64,
-    /// Frames before a frame that its mean of log pitch is taken over.
+    /// Number of frames before a frame in the mean of its log pitch.
     pub normalization_left_context: i32,
-    /// Frames after a frame that its mean of log pitch is taken over; so many frames wait for later
+    /// Number of frames after a frame in the mean of its log pitch; so many frames wait for later
     /// ones.
     pub normalization_right_context: i32,
-    /// Frames on each side that the change of log pitch is measured over.
+    /// Number of frames on each side over which the change of log pitch is measured.
     pub delta_window: i32,
-    /// So many frames come before the first one, which they repeat.
+    /// Number of frames before the first one, which they repeat.
     pub delay: i32,
-    /// Have the feature of voicing.
+    /// Adds the feature of voicing.
     pub add_pov_feature: bool,
-    /// Have the log pitch less its mean around the frame, in which voiced frames weigh more.
+    /// Adds the log pitch minus its mean around the frame, in which voiced frames weigh more.
     pub add_normalized_log_pitch: bool,
-    /// Have the change of log pitch.
+    /// Adds the change of log pitch.
     pub add_delta_pitch: bool,
-    /// Have the log pitch.
+    /// Adds the log pitch.
     pub add_raw_log_pitch: bool,
 }
 
-/// The most frames that a window, a context or a delay may have.
+/// The largest number of frames in a window, a context or a delay.
 const MAX_CONTEXT: i32 = 1_000_000;
 
 impl ProcessPitchOptions {
-    /// How many features a frame has.
+    /// Returns the number of features in a frame.
     pub fn dim(&self) -> usize {
         [self.add_pov_feature, self.add_normalized_log_pitch, self.add_delta_pitch, self.add_raw_log_pitch]
             .map(usize::from)
@@ -243,7 +247,7 @@ impl ProcessPitchOptions {
     /// Checks the values.
     ///
     /// # Errors
-    /// Names the first option that no features can be made with.
+    /// Names the first option that prevents making features.
     pub fn check(&self) -> Result<(), Error> {
         let finite = [
             ("pitch_scale", self.pitch_scale),

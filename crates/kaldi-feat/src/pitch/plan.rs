@@ -1,4 +1,4 @@
-//! What an extraction of pitch computes once.
+//! Data that an extraction of pitch computes once.
 
 use crate::error::Error;
 use crate::pitch::grid::Grid;
@@ -6,14 +6,14 @@ use crate::pitch::options::PitchExtractionOptions;
 use crate::pitch::viterbi::Transitions;
 use crate::resample::LinearResample;
 
-/// What the options decide.
+/// Data that depends only on the options.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) options: PitchExtractionOptions,
     pub(super) resampler: LinearResample,
     pub(super) grid: Grid,
     pub(super) transitions: Transitions,
-    /// The option; 0 when it is not to happen.
+    /// The option of this name; 0 if nothing is found anew.
     pub(super) recompute_frame: usize,
 }
 
@@ -33,18 +33,18 @@ impl Plan {
         Ok(Self { resampler, grid, transitions, recompute_frame, options })
     }
 
-    /// Whether the first frames are found anew when more is known.
+    /// Returns `true` if the first frames are found anew when more is known.
     pub(super) fn recomputes(&self) -> bool {
         !self.options.nccf_ballast_online
     }
 
-    /// The ballast in frames of a signal of this mean square.
+    /// Returns the ballast in frames of a signal of this mean square.
     pub(super) fn ballast(&self, mean_square: f64) -> f32 {
         let energy = mean_square * self.grid.window_size as f64;
         (energy * energy * f64::from(self.options.nccf_ballast)) as f32
     }
 
-    /// A text that is another for other options.
+    /// Returns a text that differs for other options.
     pub(super) fn fingerprint(&self) -> String {
         format!("{:?}", self.options)
     }

@@ -1,4 +1,4 @@
-//! Features for a recogniser, of pitch and correlation.
+//! Features for a recogniser, from pitch and correlation.
 
 use std::collections::VecDeque;
 
@@ -15,16 +15,18 @@ use crate::pitch::stream::OnlinePitch;
 use crate::rows::stream::RowStream;
 use crate::state::{StateReader, StateWriter};
 
-/// Makes features for a recogniser of the (NCCF, pitch) of frames.
+/// Makes features for a recogniser from the (NCCF, pitch) of frames.
 ///
-/// They are, as far as they are asked for, in this order:
+/// They are, as far as the options ask for them, in this order:
 ///
 /// | feature | formula |
 /// |---|---|
 /// | voicing | `pov-scale` ((1.0001 - NCCF)^0.15 - 1) + `pov-offset`, with NCCF from -1 to 1 |
-/// | normalised log pitch | `pitch-scale` (ln pitch - its mean over the frames around, each with the weight of its probability of voicing) |
-/// | change of log pitch | `delta-pitch-scale` (Σ j ln pitch\[t + j\] / Σ j² + noise), j within `delta-window` |
+/// | normalised log pitch | `pitch-scale` (ln pitch - its weighted mean over the frames around) |
+/// | change of log pitch | `delta-pitch-scale` (Σ j ln pitch\[t + j\] / Σ j² + noise) |
 /// | log pitch | ln pitch |
+///
+/// The weights of the mean are the probabilities of voicing; j goes over `delta-window`.
 ///
 /// ```
 /// use kaldi_feat::{PitchProcessor, ProcessPitchOptions};
@@ -46,28 +48,28 @@ pub struct PitchProcessor {
 }
 
 impl PitchProcessor {
-    /// Takes the options.
+    /// Creates a processor with these options.
     ///
     /// # Errors
-    /// Names the first option that can't be.
+    /// Names the first option that has a bad value.
     pub fn new(options: ProcessPitchOptions) -> Result<Self, Error> {
         options.check()?;
         Ok(Self { options })
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &ProcessPitchOptions {
         &self.options
     }
 
-    /// Features in a row.
+    /// Returns the number of features in a row.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
         self.options.dim()
     }
 
-    /// The features of all frames of an utterance: frames + `delay` x [`dim`](Self::dim); 0 x 0 of
-    /// none. The key decides the noise.
+    /// Computes the features of all frames of an utterance: frames + `delay` x [`dim`](Self::dim),
+    /// or 0 x 0 if there are none. The key decides the noise.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless there are 2 columns.
@@ -81,8 +83,8 @@ impl PitchProcessor {
         Ok(self.matrix(values))
     }
 
-    /// For pitch that comes row by row and does not change any more: bit for bit what
-    /// [`process`](Self::process) gives.
+    /// Creates a stream for pitch that arrives row by row and does not change any more. It equals
+    /// [`process`](Self::process) bit for bit.
     pub fn stream(&self, key: &str) -> ProcessPitchStream {
         ProcessPitchStream {
             noise: self.noise(key),
@@ -94,13 +96,13 @@ impl PitchProcessor {
         }
     }
 
-    /// For audio that comes in chunks: features of pitch as it is found.
+    /// Creates a stream for audio that arrives in chunks: features of pitch as it is found.
     pub fn online(&self, pitch: OnlinePitch, key: &str) -> OnlineProcessPitch {
         OnlineProcessPitch::new(self.options.clone(), self.noise(key), pitch)
     }
 
-    /// The features of a whole signal, pitch included. When the options of the pitch say that it is
-    /// to be as it is at first, each frame is taken as soon as it is ready.
+    /// Computes the features of a whole signal, pitch included. If the options of the pitch ask for
+    /// the first pass, each frame is taken as soon as it is ready.
     ///
     /// # Errors
     /// As [`PitchExtractor::compute`].
@@ -109,7 +111,7 @@ impl PitchProcessor {
         self.compute_with(&mut PitchWorkspace::default(), extractor, audio)
     }
 
-    /// As [`compute`](Self::compute), in memory that is used again.
+    /// Same as [`compute`](Self::compute), but reuses memory.
     ///
     /// # Errors
     /// As `compute`.
@@ -130,7 +132,7 @@ impl PitchProcessor {
             }
         };
         for chunk in extractor.chunks(audio)? {
-            // Frames of the last chunk are taken when its end is known to be the audio's.
+            // Frames of the last chunk are taken when its end is known to be the end of the audio.
             if first_pass {
                 take(&mut stream);
             }
@@ -152,7 +154,7 @@ impl PitchProcessor {
     }
 }
 
-/// The features of all frames of an utterance, in one call.
+/// Computes the features of all frames of an utterance in one call.
 ///
 /// # Errors
 /// As [`PitchProcessor::new`] and [`PitchProcessor::process`].
@@ -165,8 +167,8 @@ pub fn process_pitch(
     PitchProcessor::new(options.clone())?.process(pitch, key)
 }
 
-/// [`PitchProcessor`] over rows that come one by one. It holds as many as the options look back and
-/// ahead.
+/// A [`PitchProcessor`] over rows that arrive one by one. It holds as many as the options look back
+/// and ahead.
 #[derive(Debug, Clone)]
 pub struct ProcessPitchStream {
     options: ProcessPitchOptions,
@@ -174,16 +176,16 @@ pub struct ProcessPitchStream {
     /// The frames from `first` on.
     rows: VecDeque<Frame>,
     first: usize,
-    /// Frames that features have come of.
+    /// Number of frames whose features were returned.
     emitted: usize,
-    /// Around the last one of these.
+    /// The sums around the last of these frames.
     sums: Sums,
 }
 
 const TAG: [u8; 8] = *b"procpit ";
 
 impl ProcessPitchStream {
-    /// So many frames after a frame have a part in its features.
+    /// Returns the number of frames after a frame that its features depend on.
     fn look_ahead(&self) -> usize {
         let options = &self.options;
         options.right_context().max(if options.add_delta_pitch { options.delta_context() } else { 0 })
@@ -227,7 +229,8 @@ impl ProcessPitchStream {
         }
     }
 
-    /// Noise is another for another key.
+    /// Returns a text that differs for other options and other keys, as another key has other
+    /// noise.
     fn fingerprint(&self) -> String {
         format!("{:?} {:?}", self.options, self.noise)
     }

@@ -1,5 +1,5 @@
-//! The search over the frames of a signal: forward as they come, and once more over the first ones
-//! when more is known.
+//! The search over the frames of a signal: forward as they arrive, and once more over the first
+//! ones when more is known.
 
 use kaldera_base::kernel;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
@@ -13,23 +13,23 @@ use crate::pitch::signal::{Loudness, Signal};
 use crate::pitch::viterbi::{Scratch, Values};
 use crate::state::{StateReader, StateWriter};
 
-/// Rows of the history from which on it pays to look for frames whose pitch is sure.
+/// Number of rows in the history from which on it pays to look for frames whose pitch is final.
 const SETTLE_ROWS: usize = 192;
 
-/// A mean square that moved by this, as a part of the sum of old and new, changes the ballast
-/// enough to find pitches anew.
+/// A mean square that changed by this fraction of the sum of old and new changes the ballast enough
+/// to find pitches anew.
 const RECOMPUTE_THRESHOLD: f32 = 0.01;
 
-/// Frames so far, and what was found for them.
+/// The frames so far, and their results.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Search {
     pub(super) num_frames: usize,
     history: History,
-    /// What it takes to find the pitch of the first frames anew, until that is done.
+    /// Data for finding the pitch of the first frames anew, until that is done.
     early: Early,
-    /// Rows of the history at which to look for frames that are sure.
+    /// Number of rows in the history at which to look for frames whose pitch is final.
     settle_at: usize,
-    /// What was found for each frame from `found_start` on.
+    /// The result of each frame from `found_start` on.
     found: Vec<Found>,
     found_start: usize,
 }
@@ -37,10 +37,10 @@ pub(super) struct Search {
 /// The frames that may be found anew.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Early {
-    /// Of each, the mean of Σ a² Σ b² over the measured lags, and the mean square that its ballast
-    /// came from.
+    /// For each frame, the mean of Σ a² Σ b² over the measured lags, and the mean square that its
+    /// ballast came from.
     frames: Vec<[f32; 2]>,
-    /// Their measured correlations, with ballast, one frame's after the other.
+    /// Their measured correlations, with ballast, one frame after the other.
     nccf: Vec<f32>,
 }
 
@@ -55,7 +55,7 @@ impl Early {
     }
 }
 
-/// Memory for one frame.
+/// Buffers for one frame.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     scratch: Scratch,
@@ -84,8 +84,9 @@ impl Search {
         (self.num_frames, self.settle_at, self.found_start) = (0, SETTLE_ROWS, 0);
     }
 
-    /// Searches the frames up to `end`. `loudness` is that of the signal before sample `from`; or,
-    /// unless the ballast is to come from the audio up to each frame alone, of the whole signal.
+    /// Searches the frames up to `end`. If the ballast comes only from the audio up to each frame,
+    /// `loudness` is the loudness of the signal before sample `from`; otherwise of the whole
+    /// signal.
     pub(super) fn advance(
         &mut self,
         plan: &Plan,
@@ -96,8 +97,7 @@ impl Search {
         end: usize,
     ) {
         while self.num_frames < end {
-            // Stops where the first frames are found anew, and to look whether something can be
-            // forgotten.
+            // Stops where the first frames are found anew, and where rows may be dropped.
             let mut until = end.min(self.num_frames + self.settle_at.saturating_sub(self.history.len()).max(1));
             if self.num_frames < plan.recompute_frame {
                 until = until.min(plan.recompute_frame);
@@ -122,16 +122,17 @@ impl Search {
         history.follow_best(plan, put(found, *found_start, *num_frames));
     }
 
-    /// The last frames whose pitch later ones may change, `max-frames-latency` at most.
+    /// Returns the number of last frames whose pitch later frames may change, at most
+    /// `max-frames-latency`.
     pub(super) fn latency(&self, plan: &Plan) -> usize {
         self.history.latency(plan, usize::try_from(plan.options.max_frames_latency).unwrap_or(0))
     }
 
-    /// Finds the pitch of all frames so far anew, if the loudness is another now than the one that
-    /// their ballast came from.
+    /// Finds the pitch of all frames so far anew, if the loudness now differs from the loudness
+    /// that their ballast came from.
     ///
-    /// A correlation's ballast can't be taken out of it, but the whole row can be scaled by what
-    /// the other ballast makes of a typical one.
+    /// A correlation's ballast can't be removed from it, but the whole row can be scaled by the
+    /// effect of the other ballast on a typical one.
     pub(super) fn recompute(&mut self, plan: &Plan, memory: &mut Memory, loudness: Loudness) {
         let mean_square = loudness.mean_square() as f32;
         if self.early.frames.iter().all(|&[_, before]| approx_equal(before, mean_square)) {
@@ -163,7 +164,7 @@ impl Search {
         self.follow_best(plan);
     }
 
-    /// Correlation and pitch of a frame.
+    /// Returns correlation and pitch of a frame.
     pub(super) fn found(&self, frame: usize) -> Option<&Found> {
         self.found.get(frame.checked_sub(self.found_start)?)
     }
@@ -217,7 +218,7 @@ impl Search {
     }
 }
 
-/// Puts what is found for a frame in its place, unless it was discarded.
+/// Returns a function that stores the result of a frame, unless the frame was discarded.
 fn put(found: &mut Vec<Found>, start: usize, num_frames: usize) -> impl FnMut(usize, Found) {
     found.resize(num_frames - start, [0.0; 2]);
     move |frame, values| {

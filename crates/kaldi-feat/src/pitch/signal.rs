@@ -6,7 +6,7 @@ use crate::pitch::grid::Grid;
 use crate::resample::{LinearResample, ResampleState};
 use crate::state::{StateReader, StateWriter};
 
-/// The part of the resampled signal that frames to come may need.
+/// The part of the resampled signal that later frames may need.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Signal {
     resampling: ResampleState,
@@ -20,7 +20,7 @@ impl Signal {
         Self { resampling: ResampleState::new(resampler), wave: Vec::new(), start: 0 }
     }
 
-    /// Goes back to where nothing is there, in the memory that it has.
+    /// Goes back to the empty signal, in the memory that it has.
     pub(super) fn restart(&mut self, resampler: &LinearResample) {
         self.resampling.restart(resampler);
         self.wave.clear();
@@ -35,19 +35,19 @@ impl Signal {
         }
     }
 
-    /// Resampled samples so far.
+    /// Returns the number of resampled samples so far.
     pub(super) fn len(&self) -> usize {
         self.start + self.wave.len()
     }
 
-    /// Resampled samples from one to before another; those that are there.
+    /// Returns the resampled samples in `from..to` that are still there.
     pub(super) fn part(&self, from: usize, to: usize) -> &[f32] {
         let [from, to] = [from, to].map(|at| at.saturating_sub(self.start).min(self.wave.len()));
         &self.wave[from..to.max(from)]
     }
 
-    /// Writes a frame, with silence for what lies outside of the signal. `room` is longer than the
-    /// frame by what reading whole vectors takes.
+    /// Writes a frame, with silence outside of the signal. `room` is longer than the frame, so that
+    /// whole vectors can be read.
     #[inline]
     pub(super) fn copy_frame(&self, grid: &Grid, frame: usize, preemph_coeff: f32, room: &mut [f32]) {
         let first = grid.first_sample(frame);
@@ -68,11 +68,11 @@ impl Signal {
         }
     }
 
-    /// Forgets what frames from `next_frame` on don't need.
+    /// Forgets samples that frames from `next_frame` on don't need.
     pub(super) fn forget_before(&mut self, grid: &Grid, next_frame: usize) {
         let needed = grid.first_sample(next_frame).max(0).cast_unsigned();
         let done = needed.saturating_sub(self.start).min(self.wave.len());
-        // Moving what is left costs as much as it is long: not more often than it pays.
+        // Moving the rest costs as much as it is long, so it is moved only when that pays.
         if done >= self.wave.len() / 2 {
             self.wave.drain(..done);
             self.start += done;
@@ -90,10 +90,10 @@ impl Signal {
     }
 }
 
-/// How loud a signal is so far.
+/// The loudness of a signal so far.
 ///
-/// Samples are added up in sums of every eighth one, by their number in the signal: the same
-/// however it comes.
+/// Samples are added up in sums of every eighth one, by their number in the signal, so that the
+/// result does not depend on the chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Loudness {
     count: usize,
@@ -129,7 +129,7 @@ impl Loudness {
         }
     }
 
-    /// The mean of the squares, less the square of the mean; 0 of nothing.
+    /// Returns the mean of the squares minus the square of the mean; 0 without samples.
     pub(super) fn mean_square(&self) -> f64 {
         let count = self.count.max(1) as f64;
         let [sum, square] = [self.sums, self.squares].map(|sums| sums.iter().sum::<f64>());

@@ -1,4 +1,4 @@
-//! Pitch of audio that comes in chunks.
+//! Pitch of audio that arrives in chunks.
 
 use std::mem;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use crate::pitch::search::{Memory, Search};
 use crate::pitch::signal::{Loudness, Signal};
 use crate::state::{StateReader, StateWriter};
 
-/// Finds the pitch of audio that comes in chunks.
+/// Finds the pitch of audio that arrives in chunks.
 /// [`PitchExtractor::stream`](crate::PitchExtractor::stream) makes it.
 ///
-/// Its frames are (NCCF, pitch in Hz), as those of
-/// [`PitchExtractor::compute`](crate::PitchExtractor::compute). A frame is ready as soon as the
-/// audio for it is there, or with `max-frames-latency` when its pitch is sure or it has waited so
-/// long. One that is not sure may change when more audio comes, and the first ones once more when
-/// there are `recompute-frame` of them.
+/// Its frames are (NCCF, pitch in Hz), as in
+/// [`PitchExtractor::compute`](crate::PitchExtractor::compute). A frame is ready as soon as its
+/// audio is there, or with `max-frames-latency` when its pitch is final or it has waited for that
+/// many frames. A frame that is not final may change when more audio arrives, and the first ones
+/// once more when there are `recompute-frame` of them.
 ///
 /// As the ballast of a frame comes from the loudness up to the end of its chunk, audio that is cut
-/// in another way gives other values, a little. That is how Kaldi defines it; with
-/// `nccf-ballast-online` it comes from the audio up to the frame's own end.
+/// in another way gives slightly different values. Kaldi defines it so; with `nccf-ballast-online`
+/// it comes from the audio up to the frame's own end.
 ///
 /// ```
 /// use kaldi_feat::{PitchExtractionOptions, PitchExtractor};
@@ -43,7 +43,7 @@ use crate::state::{StateReader, StateWriter};
 pub struct OnlinePitch {
     plan: Arc<Plan>,
     signal: Signal,
-    /// Of the whole signal.
+    /// The loudness of the whole signal.
     loudness: Loudness,
     search: Search,
     finished: bool,
@@ -78,7 +78,7 @@ impl OnlinePitch {
         }
     }
 
-    /// Whether it was planned so.
+    /// Returns `true` if this stream has this plan.
     pub(super) fn is_of(&self, plan: &Arc<Plan>) -> bool {
         Arc::ptr_eq(&self.plan, plan)
     }
@@ -91,7 +91,7 @@ impl OnlinePitch {
         (*loudness, *finished, *latency) = (Loudness::default(), false, 0);
     }
 
-    /// Values in a frame: 2.
+    /// Returns the number of values in a frame: 2.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
         2
@@ -100,8 +100,8 @@ impl OnlinePitch {
     /// Takes the next samples, on the scale of 16-bit integers.
     ///
     /// # Errors
-    /// [`Error::BadSample`] when one is not finite, and [`Error::AfterEnd`] after
-    /// [`input_finished`](Self::input_finished). Nothing is taken then.
+    /// [`Error::BadSample`] if a sample is not finite, and [`Error::AfterEnd`] after
+    /// [`input_finished`](Self::input_finished). No samples are taken then.
     #[doc(alias = "AcceptWaveform")]
     pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         let samples = samples.into();
@@ -113,8 +113,7 @@ impl OnlinePitch {
         Ok(())
     }
 
-    /// Says that no samples come any more: the last frames become ready. Calling it again does
-    /// nothing.
+    /// Marks the end of the samples: the last frames become ready. Calling it again does nothing.
     #[doc(alias = "InputFinished")]
     pub fn input_finished(&mut self) {
         if mem::replace(&mut self.finished, true) {
@@ -127,31 +126,31 @@ impl OnlinePitch {
         self.latency = 0;
     }
 
-    /// How many frames are ready, from the stream's start.
+    /// Returns the number of frames that are ready, from the stream's start.
     #[doc(alias = "NumFramesReady")]
     pub fn num_frames_ready(&self) -> usize {
         self.search.num_frames - self.latency
     }
 
-    /// Whether the audio has ended, so that no other frame will become ready.
+    /// Returns `true` if the audio has ended, so that no other frame will become ready.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// NCCF and pitch in Hz of a frame, `None` when it is not ready or was
+    /// Returns NCCF and pitch in Hz of a frame; `None` if it is not ready or was
     /// [discarded](Self::discard_frames).
     #[doc(alias = "GetFrame")]
     pub fn frame(&self, frame: usize) -> Option<&[f32]> {
         if frame < self.num_frames_ready() { self.search.found(frame).map(|found| &found[..]) } else { None }
     }
 
-    /// Forgets what was found for the frames before this one, as far as they are ready, so that
-    /// memory does not grow with the stream.
+    /// Forgets the results of the frames before this one, as far as they are ready, so that memory
+    /// does not grow with the stream.
     pub fn discard_frames(&mut self, before: usize) {
         self.search.discard(before.min(self.num_frames_ready()));
     }
 
-    /// What it takes to go on from here, in this process or another, bit for bit.
+    /// Returns the state for continuing from here, in this process or another, bit for bit.
     pub fn save_state(&self) -> Vec<u8> {
         let mut state = StateWriter::new(TAG, &self.plan.fingerprint());
         self.signal.save(&mut state);
@@ -162,10 +161,10 @@ impl OnlinePitch {
         state.finish()
     }
 
-    /// Goes on where `state` was saved, by a stream with the same options.
+    /// Continues from the point where `state` was saved, by a stream with the same options.
     ///
     /// # Errors
-    /// [`Error::BadState`] when it is not such a state; the stream is then as before.
+    /// [`Error::BadState`] if it is not such a state; the stream is then unchanged.
     pub fn restore_state(&mut self, state: &[u8]) -> Result<(), Error> {
         let mut state = StateReader::new(state, TAG, &self.plan.fingerprint())?;
         let signal = Signal::restore(&self.plan.resampler, &mut state)?;
@@ -188,7 +187,7 @@ impl OnlinePitch {
         Ok(())
     }
 
-    /// Takes samples, or the end, and searches the frames that there is enough signal for.
+    /// Takes samples, or the end, and searches the frames that have enough signal.
     fn extract(&mut self, samples: Option<Samples<'_>>) {
         let Self { plan, signal, loudness, search, memory, .. } = self;
         let (before, known) = (*loudness, signal.len());

@@ -7,22 +7,22 @@
 //!   h(i) = min over j of  p(j) + c (i - j)²
 //! ```
 //!
-//! Where the minimum lies, b(i), never falls as i grows, since h is a lower envelope of parabolas
-//! that are all alike. So b is searched for only at the borders of groups of lags, each search
-//! within what the borders around it leave; inside a group from border k to border k + 1 only the
-//! parabolas j from b(k) to b(k + 1) count, for all lanes of it at once. That is twice the number
-//! of lags in all, where Kaldi's search tightens bounds until they meet. b itself is not kept: the
-//! traceback needs it for one lag of each frame, and finds it again from the costs.
+//! The place of the minimum, b(i), never falls as i grows, since h is a lower envelope of equal
+//! parabolas. So b is searched for only at the borders of groups of lags, each search within the
+//! range that the borders around it leave. Inside a group from border k to border k + 1 only the
+//! parabolas j from b(k) to b(k + 1) count, for all its lanes at once. That is twice the number of
+//! lags in all; Kaldi's search tightens bounds until they meet. b itself is not kept: the traceback
+//! needs it for one lag of each frame, and finds it again from the costs.
 //!
 //! Near ties are frequent, and rounding decides them. So c n² comes from a table, rounded as Kaldi
-//! rounds it, and is added to p(j) in single precision; the lines c i² - 2 c i j + c j² + p(j)
-//! would take as long and send one frame in fifty to another lag than Kaldi's.
+//! rounds it, and is added to p(j) in single precision. The lines c i² - 2 c i j + c j² + p(j)
+//! would take as long, and one frame in fifty would get another lag than in Kaldi.
 
 use kaldera_base::simd::{MAX_LANES, Simd};
 
-/// Lags in a group: two vectors of the widest registers share what is loaded for each line.
+/// Number of lags in a group: two vectors of the widest registers share the loads for each line.
 const GROUP: usize = 2 * MAX_LANES;
-/// Vectors in a group, when they are narrow.
+/// Number of vectors in a group, if they are narrow.
 const MAX_VECTORS: usize = GROUP / 8;
 
 /// The costs of moving from lag to lag.
@@ -31,11 +31,11 @@ pub(super) struct Transitions {
     num_states: usize,
     /// The c of the formula.
     factor: f32,
-    /// c n² for the n from the first lag less the last one on, up to that of whole groups.
+    /// c n² for n from the first lag minus the last one on, up to the end of whole groups.
     moves: Vec<f32>,
-    /// The part of `moves` from each place on, so that no load crosses a cache line.
+    /// The part of `moves` from each index on, so that no load crosses a cache line.
     windows: Vec<Window>,
-    /// The borders between groups in an order in which those to either side of one come before it:
+    /// The borders between groups, each after the borders to its left and right:
     /// `(left, border, right)`.
     order: Vec<(usize, usize, usize)>,
     num_groups: usize,
@@ -46,7 +46,8 @@ pub(super) struct Transitions {
 struct Window([f32; MAX_LANES]);
 
 impl Transitions {
-    /// Among `num_states` lags, where moving by n of them costs `factor` n².
+    /// Creates the transitions among `num_states` lags, where moving by n of them costs `factor`
+    /// n².
     pub(super) fn new(num_states: usize, factor: f32) -> Self {
         let num_groups = num_states.div_ceil(GROUP);
         let mut order = Vec::new();
@@ -69,23 +70,23 @@ impl Transitions {
         Self { num_states, factor, moves, windows, order, num_groups }
     }
 
-    /// How many lags.
+    /// Returns the number of lags.
     pub(super) fn num_states(&self) -> usize {
         self.num_states
     }
 
-    /// Values in a row of costs: whole groups. Those of no lag are infinite.
+    /// Returns the length of a row of costs: whole groups. Costs beyond the last lag are infinite.
     pub(super) fn row_len(&self) -> usize {
         self.num_groups * GROUP
     }
 
-    /// The costs before the first frame: none.
+    /// Returns the costs before the first frame, which are 0.
     pub(super) fn start(&self) -> impl Iterator<Item = f32> {
         (0..self.row_len()).map(|i| if i < self.num_states { 0.0 } else { f32::INFINITY })
     }
 
-    /// Writes the costs of a frame, less the lowest of them, which is returned. `local` gives the
-    /// local costs of the lags from a multiple of the number of lanes on.
+    /// Writes the costs of a frame minus the lowest of them, and returns the lowest. `local` gives
+    /// the local costs of the lags from a multiple of the number of lanes on.
     #[inline(always)]
     pub(super) fn forward<S: Simd>(
         &self,
@@ -101,7 +102,7 @@ impl Transitions {
         let mut lowest = infinity;
         for (group, ends) in scratch.borders.windows(2).enumerate() {
             let first = group * GROUP;
-            // Two minima side by side, of every second lag before, so that none waits for the one
+            // Two minima side by side, of every second previous lag, so that none waits for the one
             // before it.
             let mut best = [[infinity; MAX_VECTORS]; 2];
             let nearest = self.move_to(first, ends[1]);
@@ -138,14 +139,14 @@ impl Transitions {
         lowest
     }
 
-    /// Where in `moves` the cost of moving to lag `to` from lag `from` is; after it are those to
-    /// the lags behind `to`, and to `to` from the lags before `from`.
+    /// Returns the index in `moves` of the cost of moving to lag `to` from lag `from`. After it are
+    /// the costs to the lags behind `to`, and to `to` from the lags before `from`.
     #[inline(always)]
     fn move_to(&self, to: usize, from: usize) -> usize {
         self.num_states - 1 + to - from
     }
 
-    /// The lag before the first lag of each group, and before the last lag of all.
+    /// Finds the lag before the first lag of each group, and before the last lag of all.
     #[inline(always)]
     fn find_borders<S: Simd>(&self, s: S, before: &[f32], borders: &mut Vec<usize>) {
         let last = self.num_states - 1;
@@ -158,19 +159,19 @@ impl Transitions {
         }
     }
 
-    /// The lag from `from` to `to` that is the best before lag `i`.
+    /// Returns the lag from `from` to `to` that is the best before lag `i`.
     #[inline(always)]
     fn best_before<S: Simd>(&self, s: S, before: &[f32], i: usize, from: usize, to: usize) -> usize {
         // c n² = c (-n)²
         argmin(s, from, to, Moves { costs: &self.moves[self.num_states - 1 - i..], before })
     }
 
-    /// The lag before lag `i` on its best path, given the costs of the frame before: the first one,
-    /// where several are.
+    /// Returns the lag before lag `i` on its best path, given the costs of the frame before: the
+    /// first one if several tie.
     ///
-    /// As no cost is below 0, no lag counts from which the move alone costs more than to have been
-    /// at `i`. The bound leaves room for its own rounding; a `factor` of 0 makes it infinite or not
-    /// a number, and then it is none.
+    /// As no cost is below 0, a lag does not count if the move from it costs more than staying at
+    /// `i`. The bound leaves room for its own rounding; a `factor` of 0 makes it infinite or not a
+    /// number, and then it does not apply.
     #[inline(always)]
     pub(super) fn back<S: Simd>(&self, s: S, before: &[f32], i: usize) -> usize {
         let last = self.num_states - 1;
@@ -183,8 +184,8 @@ impl Transitions {
         self.best_before(s, before, i, from, to)
     }
 
-    /// The lag of the lowest cost: the first one, where several are. It is 0 as a rule, which is
-    /// found soonest as bits.
+    /// Returns the lag of the lowest cost: the first one if several tie. The lowest cost is 0 as a
+    /// rule, which is found soonest as bits.
     #[inline(always)]
     pub(super) fn best_end<S: Simd>(&self, s: S, costs: &[f32]) -> usize {
         for (costs, first) in costs[..self.row_len()].chunks_exact(S::LANES).zip((0..).step_by(S::LANES)) {
@@ -198,7 +199,7 @@ impl Transitions {
     }
 }
 
-/// Takes the way from one lag more into the minima at the lags of a group.
+/// Takes the moves from one more lag into the minima at the lags of a group.
 #[inline(always)]
 fn add_moves<S: Simd>(s: S, cost: f32, moves: [&Window; 2], best: &mut [S::F32; MAX_VECTORS]) {
     let cost = s.splat(cost);
@@ -210,14 +211,14 @@ fn add_moves<S: Simd>(s: S, cost: f32, moves: [&Window; 2], best: &mut [S::F32; 
     }
 }
 
-/// Values in lanes. A closure would not do: it can't be told to become part of the function that
-/// is compiled for the instruction set.
+/// Values in lanes. A closure can't be used, as it can't be forced inline into the function that is
+/// compiled for the instruction set.
 pub(super) trait Values<S: Simd> {
-    /// Those from `i` on, a multiple of the number of lanes.
+    /// Returns the values from `i` on, a multiple of the number of lanes.
     fn at(&self, s: S, i: usize) -> S::F32;
 }
 
-/// The costs of coming to one lag: Kaldi's expression, with its roundings.
+/// The costs of moving to one lag: Kaldi's expression, with its roundings.
 struct Moves<'a> {
     costs: &'a [f32],
     before: &'a [f32],
@@ -230,7 +231,7 @@ impl<S: Simd> Values<S> for Moves<'_> {
     }
 }
 
-/// The costs of a frame as they are.
+/// The costs of a frame, unchanged.
 struct Costs<'a>(&'a [f32]);
 
 impl<S: Simd> Values<S> for Costs<'_> {
@@ -240,14 +241,14 @@ impl<S: Simd> Values<S> for Costs<'_> {
     }
 }
 
-/// Memory that [`Transitions::forward`] works in.
+/// Buffers of [`Transitions::forward`].
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     borders: Vec<usize>,
 }
 
-/// The first j from `from` to `to` (inclusive) with the lowest value, where `values` gives those
-/// from a multiple of the number of lanes on. Those outside the range don't count.
+/// Returns the first j from `from` to `to` (inclusive) with the lowest value. `values` gives the
+/// values from a multiple of the number of lanes on; values outside the range don't count.
 #[inline(always)]
 fn argmin<S: Simd>(s: S, from: usize, to: usize, values: impl Values<S>) -> usize {
     let lanes = s.i32_to_f32(s.lane_indexes());
@@ -306,7 +307,7 @@ mod tests {
             let mut costs: Vec<f32> = costs.iter().map(|&x| f32::from(x.saturating_sub(lowest)) * unit).collect();
             costs.resize(transitions.row_len(), f32::INFINITY);
 
-            // The lag of the lowest cost, and the one before each lag.
+            // The lag of the lowest cost, and the lag before each lag.
             let (end, backs) = dispatch(kernel!(<'a>(
                 s: S,
                 transitions: &'a Transitions = &transitions,

@@ -1,4 +1,4 @@
-//! A signal's values at any times.
+//! Values of a signal at arbitrary times.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use kaldi_matrix::{MatrixBase, Storage, StorageMut};
 use crate::error::Error;
 use crate::resample::sinc::WindowedSinc;
 
-/// The values of a short signal between its samples: at times that are given once, by a sinc of the
+/// Interpolates a short signal between its samples: at times that are given once, by a sinc of the
 /// given cutoff under a Hann window.
 ///
-/// It is for signals of one length, of which there are many: Kaldi takes the correlation of a
-/// frame, measured at whole numbers of samples, to evenly spaced pitches with it.
+/// It is for many signals of one length: Kaldi takes the correlation of a frame, measured at whole
+/// numbers of samples, to evenly spaced pitches with it.
 ///
 /// ```
 /// use kaldi_feat::ArbitraryResample;
@@ -26,19 +26,19 @@ use crate::resample::sinc::WindowedSinc;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArbitraryResample {
     num_samples_in: usize,
-    /// For each output, the first sample that it is made of, and where its weights are.
+    /// For each output, its first input sample, and the range of its weights.
     outputs: Vec<(usize, Range<usize>)>,
     weights: Vec<f32>,
 }
 
 impl ArbitraryResample {
-    /// For signals of `num_samples_in` samples at `samp_rate_in` Hz, the first at time 0: their
-    /// values at `sample_points`, in seconds. The filter cuts off at `filter_cutoff` Hz (at most
-    /// half of the sample rate) and has `num_zeros` zeros on each side. Samples outside of the
-    /// signal count as zeros.
+    /// Creates a resampler for signals of `num_samples_in` samples at `samp_rate_in` Hz, the first
+    /// at time 0. It gives their values at `sample_points`, in seconds. The filter cuts off at
+    /// `filter_cutoff` Hz (at most half of the sample rate) and has `num_zeros` zeros on each side.
+    /// Samples outside of the signal count as zeros.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] when there can be no such filter.
+    /// [`Error::BadFilter`] if such a filter is impossible.
     pub fn new(
         num_samples_in: usize,
         samp_rate_in: f32,
@@ -67,19 +67,19 @@ impl ArbitraryResample {
         Ok(Self { num_samples_in, outputs, weights })
     }
 
-    /// How many samples a signal has.
+    /// Returns the number of samples in a signal.
     #[doc(alias = "NumSamplesIn")]
     pub fn num_samples_in(&self) -> usize {
         self.num_samples_in
     }
 
-    /// How many times there are values for.
+    /// Returns the number of times for which it gives values.
     #[doc(alias = "NumSamplesOut")]
     pub fn num_samples_out(&self) -> usize {
         self.outputs.len()
     }
 
-    /// What value `i` is made of: the first sample, and one weight for each sample from there on.
+    /// Returns the first input sample of value `i`, and one weight for each sample from there on.
     ///
     /// # Panics
     /// If there is no such value.
@@ -88,16 +88,16 @@ impl ArbitraryResample {
         (*first, &self.weights[weights.clone()])
     }
 
-    /// Value `i` of a signal.
+    /// Computes value `i` of a signal.
     pub(crate) fn value(&self, i: usize, signal: &[f32]) -> f32 {
         let (first, weights) = self.weights(i);
         signal[first..].iter().zip(weights).fold(0.0, |sum, (x, w)| sum + x * w)
     }
 
-    /// The values of one signal.
+    /// Computes the values of one signal.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] when the signal or `values` has another length.
+    /// [`Error::DimMismatch`] if the signal or `values` has another length.
     #[doc(alias = "Resample")]
     pub fn resample(&self, signal: &[f32], values: &mut [f32]) -> Result<(), Error> {
         check("the signal", self.num_samples_in, signal.len())?;
@@ -108,10 +108,10 @@ impl ArbitraryResample {
         Ok(())
     }
 
-    /// The values of several signals, one in each row.
+    /// Computes the values of several signals, one in each row.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] when a dimension doesn't fit.
+    /// [`Error::DimMismatch`] if a dimension doesn't fit.
     pub fn resample_rows(
         &self,
         signals: &MatrixBase<impl Storage<Elem = f32>>,

@@ -1,14 +1,15 @@
-//! How much resampling may make of a signal.
+//! Limits on the number of samples after resampling.
 
 use crate::error::Error;
 
-/// Samples that resampling may make of any signal: 1 GiB, four and a half hours at 16 kHz.
+/// Number of samples that resampling may make of any signal: 1 GiB, four and a half hours at 16
+/// kHz.
 const FREE_SAMPLES: u64 = 1 << 28;
 
-/// Samples that it may make of one, beyond that: 12 are from 8 to 96 kHz.
+/// Number of samples that it may make of one sample, beyond that: from 8 to 96 kHz it makes 12.
 const SAMPLES_PER_SAMPLE: u64 = 16;
 
-/// Refuses `resampled` samples where the rate in the header of `samples` makes far too many of them:
+/// Refuses `resampled` samples if the rate in the header of `samples` makes far too many of them:
 /// more than 2²⁸, and more than 16 of each.
 ///
 /// ```
@@ -25,7 +26,7 @@ pub fn check_resampled(samples: usize, resampled: usize) -> Result<(), Error> {
     if resampled as u64 > limit { Err(Error::TooManyResampled { samples, resampled, limit }) } else { Ok(()) }
 }
 
-/// Makes room in an empty `out` for that many samples.
+/// Makes room in an empty `out` for this number of samples.
 pub(crate) fn reserve(out: &mut Vec<f32>, samples: usize) -> Result<(), Error> {
     out.clear();
     out.try_reserve_exact(samples).map_err(|_| Error::NoMemory { samples })
@@ -42,7 +43,7 @@ mod tests {
     use crate::resample::LinearResample;
     use crate::resample::polyphase::PolyphaseResample;
 
-    /// A rate in a damaged header, and that of the features: 300 million samples of these.
+    /// A rate in a damaged header, and the rate of the features: 300 million samples of these.
     const RATES: [f32; 2] = [100.0, 100_000.0];
     const NUM_SAMPLES: usize = 300_000;
 

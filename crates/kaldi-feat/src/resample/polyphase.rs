@@ -1,4 +1,4 @@
-//! Resampling by a polyphase filter of the quality that ffmpeg has by default.
+//! Resampling by a polyphase filter with the quality of ffmpeg's default.
 
 mod interpolated;
 mod kaiser;
@@ -20,33 +20,34 @@ use crate::resample::polyphase::ratio::Ratio;
 pub use crate::resample::polyphase::resamplers::Resamplers;
 use crate::resample::{check_factor, check_rates, gcd};
 
-/// The most weights that phases of their own may have, 1 MiB; beyond that they are interpolated.
+/// The largest number of weights in separate phases, 1 MiB; beyond that they are interpolated.
 const MAX_WEIGHTS: usize = 1 << 18;
 
-/// The most phases that are not interpolated, as in ffmpeg.
+/// The largest number of phases that are not interpolated, as in ffmpeg.
 const MAX_PHASES: u32 = 1024;
 
-/// Input samples that are taken at once, about: few enough for the second-level cache, and enough to
-/// fill the lanes.
+/// Number of input samples that are taken at once, about: few enough for the second-level cache,
+/// and enough to fill the lanes.
 const CHUNK: usize = 1 << 16;
 
 /// Changes the sample rate of signals with the quality of ffmpeg's default resampler.
 ///
-/// Each output sample is a weighted sum of the input samples around its time. The weights are a sinc
-/// under a Kaiser window, with the numbers that ffmpeg's libswresample has by default: 32 taps at the
-/// lower of the two rates, a cutoff at 97 % of what that can hold, beta 9. From 44.1 to 16 kHz the
-/// pass band is flat within 0.001 dB to 6.4 kHz, 6 dB down at 7.76 kHz, and what lies beyond 9.2 kHz
-/// is attenuated by 91 dB. [`LinearResample`](crate::LinearResample), Kaldi's, has about a third of
+/// Each output sample is a weighted sum of the input samples around its time. The weights are a
+/// sinc under a Kaiser window, with the defaults of ffmpeg's libswresample: 32 taps at the lower of
+/// the two rates, a cutoff at 97 % of half that rate, beta 9. From 44.1 to 16 kHz the pass band is
+/// flat within 0.001 dB to 6.4 kHz, 6 dB down at 7.76 kHz, and frequencies beyond 9.2 kHz are
+/// attenuated by 91 dB. [`LinearResample`](crate::LinearResample), Kaldi's, has about a third of
 /// the taps and a Hann window.
 ///
-/// Output sample n is the value at n / [`samp_rate_out`](Self::samp_rate_out) seconds: there is no
-/// delay in the signal. Beyond its ends the signal is mirrored, as in ffmpeg. Samples agree with
-/// ffmpeg's within the rounding of single precision, and there are as many.
+/// Output sample n is the value at n / [`samp_rate_out`](Self::samp_rate_out) seconds: the signal
+/// has no delay. Beyond its ends the signal is mirrored, as in ffmpeg. Samples agree with ffmpeg's
+/// within the rounding of single precision, and there are as many.
 ///
-/// Rates whose ratio has more than 1024 phases, such as 44101 to 16000 Hz, share a table of weights,
-/// between which is interpolated: 120 dB below the signal. No ratio takes more than 1 MiB.
+/// Rates whose ratio has more than 1024 phases, such as 44101 to 16000 Hz, share a table of weights
+/// and interpolate between its rows; the error is 120 dB below the signal. No ratio takes more than
+/// 1 MiB.
 ///
-/// Whole signals go through [`resample`](Self::resample), signals that come in chunks through a
+/// Whole signals go through [`resample`](Self::resample), signals that arrive in chunks through a
 /// [`PolyphaseStream`].
 ///
 /// ```
@@ -74,13 +75,13 @@ enum Weights {
 }
 
 impl PolyphaseResample {
-    /// From `samp_rate_in` to `samp_rate_out` Hz, each rounded to whole numbers. Where they are
-    /// equal, the output is the input. To round 22254.5454 Hz, as old AIFF files have it, makes the
-    /// output 20 millionths too long, 0.07 s in an hour.
+    /// Creates a resampler from `samp_rate_in` to `samp_rate_out` Hz, each rounded to whole
+    /// numbers. If they are equal, the output is the input. Rounding 22254.5454 Hz, a rate of old
+    /// AIFF files, makes the output 20 millionths too long, 0.07 s in an hour.
     ///
     /// # Errors
-    /// [`Error::BadSampleRate`] when a rate is not a number from 1 to 10 million,
-    /// [`Error::ResamplingFactor`] when one is more than a thousand times the other.
+    /// [`Error::BadSampleRate`] if a rate is not a number from 1 to 10 million,
+    /// [`Error::ResamplingFactor`] if one is more than a thousand times the other.
     pub fn new(samp_rate_in: f32, samp_rate_out: f32) -> Result<Self, Error> {
         check_rates(samp_rate_in, samp_rate_out)?;
         let (rate_in, rate_out) = (samp_rate_in.round() as u32, samp_rate_out.round() as u32);
@@ -96,24 +97,25 @@ impl PolyphaseResample {
         Ok(Self { samp_rate_in: rate_in, samp_rate_out: rate_out, ratio, num_taps, weights })
     }
 
-    /// The rate of what goes in, Hz.
+    /// Returns the sample rate of the input, Hz.
     pub fn samp_rate_in(&self) -> u32 {
         self.samp_rate_in
     }
 
-    /// The rate of what comes out, Hz.
+    /// Returns the sample rate of the output, Hz.
     pub fn samp_rate_out(&self) -> u32 {
         self.samp_rate_out
     }
 
-    /// How many output samples `num_samples` input samples give: the number whose duration is
-    /// nearest to theirs, the larger one of two, as in ffmpeg.
+    /// Returns the number of output samples of `num_samples` input samples: the number whose
+    /// duration is nearest to theirs, the larger one of two, as in ffmpeg.
     pub fn num_output_samples(&self, num_samples: usize) -> usize {
         self.ratio.nearest_outputs(num_samples)
     }
 
-    /// The number of input samples after the time of an output sample that it depends on: 46, which
-    /// are 1.04 ms, from 44.1 to 16 kHz. A stream is late by that, and by up to three output samples.
+    /// Returns the number of input samples after the time of an output sample that it depends on:
+    /// 46, which are 1.04 ms, from 44.1 to 16 kHz. A stream is late by that, and by up to three
+    /// output samples.
     pub fn num_lookahead_samples(&self) -> usize {
         self.num_taps / 2
     }
@@ -125,19 +127,19 @@ impl PolyphaseResample {
         out
     }
 
-    /// As [`resample`](Self::resample); `out` is overwritten.
+    /// Same as [`resample`](Self::resample), but overwrites `out`.
     pub fn resample_into<'a>(&self, signal: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
         let signal = signal.into();
         out.clear();
-        // Whole groups, of which the end is cut off.
+        // Whole groups, whose end is cut off.
         out.reserve(self.num_output_samples(signal.len()) + GROUP);
         let mut state = State::default();
         state.resample(self, signal, out);
         state.flush(self, out);
     }
 
-    /// As [`resample_into`](Self::resample_into), of a signal whose rate may be anything, such as that in
-    /// the header of a file.
+    /// Same as [`resample_into`](Self::resample_into), for a signal of any rate, such as the rate
+    /// in the header of a file.
     ///
     /// # Errors
     /// [`Error::TooManyResampled`], as of [`check_resampled`](crate::check_resampled);
@@ -152,25 +154,26 @@ impl PolyphaseResample {
         Ok(())
     }
 
-    /// Taps before the last input sample that is not after an output sample.
+    /// Returns the number of taps before the last input sample that is not after an output sample.
     fn center(&self) -> usize {
         self.num_taps / 2 - 1
     }
 
-    /// The first input sample that output sample `n` depends on; before 0 for the first ones.
+    /// Returns the first input sample that output sample `n` depends on. It is before 0 for the
+    /// first ones.
     fn first_input(&self, n: usize) -> isize {
         self.ratio.position(n).0 - self.center().cast_signed()
     }
 
-    /// How many output samples, in whole groups, no sample after the first `num_samples` can change.
+    /// Returns the number of output samples, in whole groups, that no sample after the first
+    /// `num_samples` can change.
     fn num_ready(&self, num_samples: usize) -> usize {
         let ready = self.ratio.outputs_before(num_samples.saturating_sub(self.num_lookahead_samples()));
         ready - ready % GROUP
     }
 }
 
-/// A signal that is resampled in chunks: what comes out does not depend, to the bit, on how the
-/// signal is cut.
+/// A signal that is resampled in chunks. The output does not depend, to the bit, on the chunks.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -195,13 +198,13 @@ pub struct PolyphaseStream {
 }
 
 impl PolyphaseStream {
-    /// Before the first sample. `resampler` is a [`PolyphaseResample`] or an `Arc` of one, which any
-    /// number of streams share.
+    /// Creates a stream before the first sample. `resampler` is a [`PolyphaseResample`] or an `Arc`
+    /// of one, which any number of streams share.
     pub fn new(resampler: impl Into<Arc<PolyphaseResample>>) -> Self {
         Self { resampler: resampler.into(), state: State::default() }
     }
 
-    /// What it resamples with.
+    /// Returns the resampler.
     pub fn resampler(&self) -> &PolyphaseResample {
         &self.resampler
     }
@@ -212,30 +215,30 @@ impl PolyphaseStream {
         self.state.resample(&self.resampler, chunk.into(), out);
     }
 
-    /// Ends the signal: appends the output samples that are left, and goes back to the state before
-    /// the first sample.
+    /// Ends the signal: appends the remaining output samples, and goes back to the state before the
+    /// first sample.
     pub fn flush(&mut self, out: &mut Vec<f32>) {
         self.state.flush(&self.resampler, out);
     }
 
-    /// Input samples taken so far.
+    /// Returns the number of input samples taken so far.
     pub fn num_input_samples(&self) -> usize {
         self.state.num_in
     }
 
-    /// Output samples given so far.
+    /// Returns the number of output samples given so far.
     pub fn num_output_samples(&self) -> usize {
         self.state.num_out
     }
 }
 
-/// What a signal has come to so far. All calls up to [`flush`](Self::flush) are with one resampler.
+/// The state of a resampled signal. All calls up to [`flush`](Self::flush) are with one resampler.
 #[derive(Debug, Clone, Default)]
 struct State {
     num_in: usize,
     num_out: usize,
-    /// The number, in the input, of the first sample of `buffer`: below 0 once the samples before
-    /// the first one stand there.
+    /// The number, in the input, of the first sample of `buffer`: below 0 once the mirrored samples
+    /// before the first one are there.
     base: isize,
     buffer: Vec<f32>,
     scratch: Lines,
@@ -254,7 +257,7 @@ impl State {
             self.mirror_begin(resampler);
         }
         let (end, len) = (resampler.num_output_samples(self.num_in), self.buffer.len());
-        // Each sample after the end is as far from it as the one that it equals.
+        // Each sample after the end is as far from it as the sample that it mirrors.
         for i in 0..resampler.num_lookahead_samples() {
             self.buffer.push(if i < self.num_in { self.buffer[len - 1 - i] } else { 0.0 });
         }
@@ -270,7 +273,7 @@ impl State {
         self.buffer.clear();
     }
 
-    /// Has got `num_samples` more in its buffer.
+    /// Handles `num_samples` more samples in the buffer.
     fn take(&mut self, resampler: &PolyphaseResample, num_samples: usize, out: &mut Vec<f32>) {
         let before = self.num_in;
         self.num_in += num_samples;
@@ -284,7 +287,7 @@ impl State {
         self.produce(resampler, resampler.num_ready(self.num_in), out);
     }
 
-    /// Puts the samples that the first outputs need before the first one: the first is the mirror.
+    /// Puts the samples that the first outputs need before the first one, which is the mirror.
     fn mirror_begin(&mut self, resampler: &PolyphaseResample) {
         let center = resampler.center();
         let mirrored = (1..=center).rev().map(|i| self.buffer.get(i).copied().unwrap_or(0.0));
@@ -309,7 +312,7 @@ impl State {
             self.num_out = end;
         }
         let done = (resampler.first_input(self.num_out) - self.base).max(0).cast_unsigned().min(self.buffer.len());
-        // Moving what is left costs as much as it is long: not more often than it pays.
+        // Moving the rest costs as much as it is long, so it is moved only when that pays.
         if done >= self.buffer.len() / 2 {
             self.buffer.drain(..done);
             self.base += done.cast_signed();
@@ -363,8 +366,8 @@ mod tests {
             .collect()
     }
 
-    /// The largest error of sums of single precision and of interpolated weights, of the largest
-    /// sample.
+    /// The largest error of sums of single precision and of interpolated weights, relative to the
+    /// largest sample.
     fn tolerance(resampler: &PolyphaseResample) -> f64 {
         let interpolated = matches!(resampler.weights, Weights::Interpolated(_));
         f64::from(f32::EPSILON) * resampler.num_taps as f64 + if interpolated { 4e-6 } else { 0.0 }
@@ -426,7 +429,7 @@ mod tests {
         }
     }
 
-    /// A long signal goes through in several chunks, and fills more lanes than there are.
+    /// A long signal takes several chunks, and fills more lanes than there are.
     #[test]
     fn long_signals_equal_the_sum_that_defines_them() {
         const STEP: usize = 101;
@@ -464,8 +467,8 @@ mod tests {
         20.0 * (real.hypot(imaginary) * 2.0 / f64::from(rate_out)).log10()
     }
 
-    /// By the Fourier transform of the weights in double precision, 44.1 to 16 kHz: 0.0006 dB to 6.4
-    /// kHz, -6.02 dB at 7.76 kHz, -91 dB from 9.2 kHz on.
+    /// From the Fourier transform of the weights in double precision, 44.1 to 16 kHz: 0.0006 dB to
+    /// 6.4 kHz, -6.02 dB at 7.76 kHz, -91 dB from 9.2 kHz on.
     #[test]
     fn response_is_that_of_ffmpegs_default() {
         const RIPPLE_DB: f64 = 0.001;
@@ -488,7 +491,7 @@ mod tests {
 
     #[test]
     fn lengths_are_those_of_ffmpeg() {
-        // Of ffmpeg 5.1, by `-ar 16000`.
+        // From ffmpeg 5.1, by `-ar 16000`.
         let lengths = |rate: f32, of: [usize; 6]| {
             let resampler = PolyphaseResample::new(rate, 16_000.0).unwrap();
             of.map(|num_samples| resampler.resample(&vec![1.0; num_samples]).len())

@@ -6,16 +6,16 @@ use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
 /// Rows of weights, filled up with zeros to whole vectors.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Filters {
-    /// Where each row begins in the signal, for the first use of the row.
+    /// The first sample of each row in the signal, for the first use of the row.
     firsts: Vec<isize>,
-    /// Values in a row: a multiple of all numbers of lanes.
+    /// Number of values in a row: a multiple of all numbers of lanes.
     width: usize,
     weights: Vec<f32>,
 }
 
 impl Filters {
-    /// From rows and where they begin, which must not go backwards. Zeros that all rows begin or
-    /// end with are cut off.
+    /// Creates filters from rows and their first samples, which must not go backwards. Zeros that
+    /// all rows begin or end with are cut off.
     pub(super) fn new(rows: impl Iterator<Item = (isize, Vec<f32>)>) -> Self {
         let rows: Vec<_> = rows.collect();
         let zeros = |row: &[f32]| row.iter().take_while(|&&w| w == 0.0).count();
@@ -31,27 +31,27 @@ impl Filters {
         Self { firsts: rows.iter().map(|(first, _)| first + skip.cast_signed()).collect(), width, weights }
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         self.firsts.len()
     }
 
-    /// Values that a product reads from where its row begins.
+    /// Returns the number of values that a product reads from the start of its row.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// Where row `i` begins.
+    /// Returns the first sample of row `i`.
     pub(super) fn first(&self, i: usize) -> isize {
         self.firsts[i]
     }
 
-    /// The lowest of all beginnings.
+    /// Returns the lowest of all first samples.
     pub(super) fn lowest(&self) -> isize {
         self.firsts.iter().copied().min().unwrap_or(0)
     }
 
-    /// The products with the rows `row`, `row + 1` ..., after the last of which comes the first
+    /// Computes the products with the rows `row`, `row + 1` ... After the last row comes the first
     /// again, `step` samples further on. `samples[0]` is the sample number `base` for the first
     /// round of rows.
     pub(super) fn products(&self, samples: &[f32], base: isize, row: usize, step: usize, out: &mut [f32]) {

@@ -7,7 +7,7 @@ use crate::error::Error;
 /// A windowed sinc.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WindowedSinc {
-    /// Where it cuts off, Hz.
+    /// Cutoff frequency, Hz.
     cutoff: f64,
     /// Zeros of the sinc on each side.
     num_zeros: f64,
@@ -29,12 +29,12 @@ impl WindowedSinc {
         Ok(Self { cutoff: f64::from(filter_cutoff), num_zeros: f64::from(num_zeros) })
     }
 
-    /// The filter reaches so many seconds to each side.
+    /// Returns the reach of the filter to each side, in seconds.
     pub(super) fn half_width(&self) -> f64 {
         self.num_zeros / (2.0 * self.cutoff)
     }
 
-    /// Its value at `t` seconds. The argument, the two factors and the result are of single
+    /// Returns its value at `t` seconds. The argument, the two factors and the result are of single
     /// precision, as in Kaldi.
     pub(super) fn at(&self, t: f32) -> f32 {
         let t = f64::from(t);

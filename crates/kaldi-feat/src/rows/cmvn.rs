@@ -4,8 +4,8 @@ use kaldi_matrix::{Matrix, MatrixBase, Storage, StorageMut};
 
 use crate::error::Error;
 
-/// What mean and variance are computed from: Kaldi's matrix of 2 rows and one column more than the
-/// features.
+/// Statistics from which mean and variance are computed: Kaldi's matrix of 2 rows and one column
+/// more than the features.
 ///
 /// ```text
 ///   Σ x[0]   Σ x[1]   ...  | number of frames
@@ -29,40 +29,40 @@ pub struct CmvnStats {
     stats: Matrix<f64>,
 }
 
-/// Where a variance is below it, it is it.
+/// The variance floor: lower variances are raised to it.
 const VARIANCE_FLOOR: f64 = 1e-20;
 
 impl CmvnStats {
-    /// Of no frames yet, for features of `dim` columns.
+    /// Creates statistics of no frames yet, for features of `dim` columns.
     pub fn new(dim: usize) -> Self {
         Self { stats: Matrix::zeros(2, dim + 1) }
     }
 
-    /// As they stand in a file. With a single row there are no variances.
+    /// Wraps statistics as they are stored in a file. With a single row there are no variances.
     ///
     /// # Errors
-    /// [`Error::BadStats`] unless there are 1 or 2 rows, and 2 columns at least.
+    /// [`Error::BadStats`] unless there are 1 or 2 rows, and at least 2 columns.
     pub fn from_matrix(stats: Matrix<f64>) -> Result<Self, Error> {
         let (rows, cols) = (stats.num_rows(), stats.num_cols());
         if (1..=2).contains(&rows) && cols >= 2 { Ok(Self { stats }) } else { Err(Error::BadStats { rows, cols }) }
     }
 
-    /// As they are to stand in a file.
+    /// Returns the statistics as they are stored in a file.
     pub fn matrix(&self) -> &Matrix<f64> {
         &self.stats
     }
 
-    /// As [`matrix`](Self::matrix), without copying.
+    /// Same as [`matrix`](Self::matrix), without copying.
     pub fn into_matrix(self) -> Matrix<f64> {
         self.stats
     }
 
-    /// Columns of the features that they are of.
+    /// Returns the number of columns of the features.
     pub fn dim(&self) -> usize {
         self.stats.num_cols() - 1
     }
 
-    /// The number of frames, or their weights added up.
+    /// Returns the number of frames, or the sum of their weights.
     pub fn count(&self) -> f64 {
         self.stats[(0, self.dim())]
     }
@@ -82,7 +82,7 @@ impl CmvnStats {
     /// Adds all rows of `features`.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] for other columns than those of the statistics.
+    /// [`Error::DimMismatch`] if the columns differ from the columns of the statistics.
     pub fn accumulate(&mut self, features: &MatrixBase<impl Storage<Elem = f32>>) -> Result<(), Error> {
         if !features.is_empty() {
             self.check_dim(features.num_cols())?;
@@ -93,10 +93,10 @@ impl CmvnStats {
         Ok(())
     }
 
-    /// Adds each row of `features` as often as its weight says, which may be a fraction.
+    /// Adds each row of `features` times its weight.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] for other columns than those of the statistics,
+    /// [`Error::DimMismatch`] if the columns differ from the columns of the statistics,
     /// [`Error::LengthMismatch`] unless there is a weight for each row.
     pub fn accumulate_weighted(
         &mut self,
@@ -119,7 +119,7 @@ impl CmvnStats {
         Ok(())
     }
 
-    /// The products are of single precision, as Kaldi's are, the sums of double.
+    /// The products are of single precision, as in Kaldi, the sums of double precision.
     fn add_row(&mut self, row: &[f32], weight: f32) {
         let dim = self.dim();
         let mut sums = self.stats.rows_mut();
@@ -136,8 +136,8 @@ impl CmvnStats {
         }
     }
 
-    /// As [`add_row`](Self::add_row) with products in double precision: a row that is taken back
-    /// leaves next to nothing.
+    /// Same as [`add_row`](Self::add_row) with products in double precision: a row that is
+    /// subtracted again leaves next to nothing.
     pub(crate) fn add_row_exactly(&mut self, row: &[f32], sign: f64) {
         let dim = self.dim();
         let (sums, squares) = self.stats.data_mut().split_at_mut(dim + 1);
@@ -156,7 +156,8 @@ impl CmvnStats {
         }
     }
 
-    /// Two rows of `dim` + 1 numbers from the state of a stream; two numbers alone stand for none.
+    /// Reads two rows of `dim` + 1 numbers from the state of a stream; only two numbers stand for
+    /// none.
     pub(crate) fn from_slice(dim: usize, numbers: &[f64]) -> Result<Option<Self>, Error> {
         if numbers.len() == 2 && dim > 0 {
             return Ok(None);
@@ -184,12 +185,12 @@ impl CmvnStats {
         Ok(())
     }
 
-    /// Makes mean 0 and variance 1 of the given dimensions, so that normalising leaves them as they
-    /// are.
+    /// Sets mean 0 and variance 1 in the given dimensions, so that normalising leaves them
+    /// unchanged.
     ///
     /// # Errors
-    /// [`Error::BadColumn`] for one that there isn't, [`Error::NoVarianceStats`] if there are no
-    /// variances.
+    /// [`Error::BadColumn`] for a dimension that does not exist, [`Error::NoVarianceStats`] if
+    /// there are no variances.
     #[doc(alias = "FakeStatsForSomeDims")]
     pub fn fake_dims(&mut self, dims: &[i32]) -> Result<(), Error> {
         let (dim, count) = (self.dim(), self.count());
@@ -207,8 +208,8 @@ impl CmvnStats {
         Ok(())
     }
 
-    /// Makes the variance 1 of the dimensions that have next to none, constant ones say, and leaves
-    /// their means: normalising then makes them 0. As they are, the least variance, 1e-20, makes
+    /// Sets the variance of dimensions that have next to none, such as constant ones, to 1, and
+    /// keeps their means: normalising then makes them 0. Otherwise the least variance, 1e-20, makes
     /// numbers of any size of their rounding errors.
     ///
     /// # Errors
@@ -227,10 +228,11 @@ impl CmvnStats {
         Ok(())
     }
 
-    /// Means in the first row, variances in the second, without a column for the count.
+    /// Returns the means in the first row and the variances in the second, without a column for the
+    /// count.
     ///
     /// # Errors
-    /// [`Error::NoVarianceStats`] if there are no variances, [`Error::TooFewFrames`] where there is
+    /// [`Error::NoVarianceStats`] if there are no variances, [`Error::TooFewFrames`] if there is
     /// nothing to divide by.
     pub fn mean_and_variance(&self) -> Result<Matrix<f64>, Error> {
         let (dim, count) = (self.dim(), self.count());
@@ -249,8 +251,8 @@ impl CmvnStats {
         Ok(out)
     }
 
-    /// What to multiply dimension `d` with and then to add to it. Without variances the factor
-    /// is 1.
+    /// Returns the factor of dimension `d` and the offset to add after it. Without variances the
+    /// factor is 1.
     pub(crate) fn scale_and_offset(&self, d: usize, norm_vars: bool, reverse: bool) -> (f32, f32) {
         let (count, sum) = (self.count(), self.stats[(0, d)]);
         if !norm_vars {
@@ -269,7 +271,7 @@ impl CmvnStats {
         (scale as f32, -(mean * scale) as f32)
     }
 
-    /// [`scale_and_offset`](Self::scale_and_offset) for each dimension, if they are numbers.
+    /// Returns [`scale_and_offset`](Self::scale_and_offset) of each dimension, if they are numbers.
     fn scales_and_offsets(&self, norm_vars: bool, reverse: bool) -> Result<Vec<(f32, f32)>, Error> {
         let count = self.count();
         if count.is_nan() || count < 1.0 {
@@ -294,8 +296,8 @@ impl CmvnStats {
 ///
 /// # Errors
 /// [`Error::TooFewFrames`] for statistics of less than a frame, [`Error::NoVarianceStats`] and
-/// [`Error::BadVariance`] where there is no variance to divide by, [`Error::DimMismatch`] for
-/// features with other columns. They are then as before.
+/// [`Error::BadVariance`] if there is no variance to divide by, [`Error::DimMismatch`] for features
+/// with other columns. The features are then unchanged.
 #[doc(alias = "ApplyCmvn")]
 pub fn apply_cmvn(
     stats: &CmvnStats,
@@ -371,7 +373,7 @@ mod tests {
         }
     }
 
-    /// The inverse of 49 is another number in single than in double precision.
+    /// The inverse of 49 differs between single and double precision.
     #[test]
     fn offsets_are_rounded_as_kaldis() {
         let sums = [5.0, -123.456, 1e6 / 3.0];

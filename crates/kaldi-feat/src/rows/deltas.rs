@@ -1,4 +1,4 @@
-//! How features change over time: deltas of any order, and shifted deltas.
+//! Change of features over time: deltas of any order, and shifted deltas.
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
@@ -11,13 +11,13 @@ use crate::sealed::Sealed;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct DeltaFeaturesOptions {
-    /// How often to take the difference: 1 adds deltas, 2 deltas of deltas too.
+    /// Number of differences: 1 adds deltas, 2 deltas of deltas too.
     pub order: i32,
-    /// Frames on each side that a difference is taken over.
+    /// Number of frames on each side of a difference.
     pub window: i32,
 }
 
-/// Kaldi takes orders and windows below this.
+/// The limit of orders and windows, which Kaldi requires to be below it.
 const TOO_MANY: i32 = 1000;
 
 fn in_range(option: &'static str, value: i32, least: i32, most: i32) -> Result<usize, Error> {
@@ -27,12 +27,11 @@ fn in_range(option: &'static str, value: i32, least: i32, most: i32) -> Result<u
     }
 }
 
-/// Features, their deltas, the deltas of those, and so on, beside each other.
+/// Features, their deltas, the deltas of the deltas, and so on, next to each other.
 ///
 /// A delta is the slope of the line that fits the `window` frames on both sides best: Σ j x\[t+j\]
-/// / Σ j². That of order n is one weighted sum of the features themselves, with the window folded
-/// with itself n times, so that at the ends it is the features that are repeated and not their
-/// deltas.
+/// / Σ j². A delta of order n is one weighted sum of the features themselves, with the window
+/// convolved with itself n times. So the features are repeated at the ends, not their deltas.
 ///
 /// ```
 /// use kaldi_feat::{DeltaFeatures, DeltaFeaturesOptions, RowWindow};
@@ -53,7 +52,7 @@ pub struct DeltaFeatures {
 }
 
 impl DeltaFeatures {
-    /// Works out the weights.
+    /// Computes the weights.
     ///
     /// # Errors
     /// For an order outside of 0 to 999, or a window outside of 1 to 999.
@@ -73,10 +72,10 @@ impl DeltaFeatures {
     }
 }
 
-/// The weights j / Σ j² for j from -`window` to `window`, of rows that are weighted sums
+/// Returns the weights j / Σ j² for j from -`window` to `window`, of rows that are weighted sums
 /// themselves.
 ///
-/// In single precision and in this order, as Kaldi computes them: its bytes depend on it.
+/// In single precision and in this order, as Kaldi computes them: its output bytes depend on it.
 fn slope_of(weights: &[f32], window: usize) -> Vec<f32> {
     let mut out = vec![0.0; weights.len() + 2 * window];
     let mut norm = 0.0_f32;
@@ -92,7 +91,7 @@ fn slope_of(weights: &[f32], window: usize) -> Vec<f32> {
     out
 }
 
-/// out = Σ weight · row, of the rows around `centre`.
+/// Computes out = Σ weight · row, of the rows around `centre`.
 fn add_weighted<'a>(weights: &[f32], centre: isize, row: &impl Fn(isize) -> &'a [f32], out: &mut [f32]) {
     dispatch(WeightedRows { weights, first: centre - (weights.len() / 2).cast_signed(), row, out });
 }
@@ -107,7 +106,7 @@ struct WeightedRows<'w, R> {
 impl<'a, R: Fn(isize) -> &'a [f32]> Kernel for WeightedRows<'_, R> {
     type Output = ();
 
-    /// The products are rounded before they are added, on every processor alike.
+    /// The products are rounded before they are added, in the same way on every processor.
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Self { weights, first, row, out } = self;
@@ -159,12 +158,12 @@ impl RowWindow for DeltaFeatures {
     }
 }
 
-/// Features with their deltas after them, each row of (order + 1) times as many columns:
+/// Computes features with their deltas after them, each row of (order + 1) times as many columns:
 /// [`DeltaFeatures`] in one call.
 ///
 /// # Errors
-/// For options that can't be, see [`DeltaFeatures::new`], and a result that is more than memory can
-/// hold.
+/// If the options are not usable, see [`DeltaFeatures::new`], and if the result is more than memory
+/// can hold.
 #[doc(alias = "ComputeDeltas")]
 pub fn compute_deltas(
     options: &DeltaFeaturesOptions,
@@ -177,16 +176,16 @@ pub fn compute_deltas(
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct ShiftedDeltaFeaturesOptions {
-    /// Frames on each side that a difference is taken over.
+    /// Number of frames on each side of a difference.
     pub window: i32,
-    /// How many deltas to put after the features.
+    /// Number of deltas after the features.
     pub num_blocks: i32,
-    /// Frames from one of these deltas to the next.
+    /// Number of frames from one of these deltas to the next.
     pub block_shift: i32,
 }
 
-/// Shifted delta cepstra, as language recognition uses them: features, then their deltas at this
-/// frame, at the one `block_shift` later, and so on, `num_blocks` of them.
+/// Shifted delta cepstra, used in language recognition: features, then their deltas at this frame,
+/// at the frame `block_shift` later, and so on, `num_blocks` of them.
 #[derive(Debug, Clone)]
 pub struct ShiftedDeltaFeatures {
     weights: Vec<f32>,
@@ -195,7 +194,7 @@ pub struct ShiftedDeltaFeatures {
 }
 
 impl ShiftedDeltaFeatures {
-    /// Works out the weights.
+    /// Computes the weights.
     ///
     /// # Errors
     /// For a window outside of 1 to 999, or blocks or a shift outside of 1 to 999.
@@ -233,10 +232,10 @@ impl RowWindow for ShiftedDeltaFeatures {
     }
 }
 
-/// Features with shifted deltas after them: [`ShiftedDeltaFeatures`] in one call.
+/// Computes features with shifted deltas after them: [`ShiftedDeltaFeatures`] in one call.
 ///
 /// # Errors
-/// For options that can't be, see [`ShiftedDeltaFeatures::new`], and a result that is more than
+/// If the options are not usable, see [`ShiftedDeltaFeatures::new`], and if the result is more than
 /// memory can hold.
 #[doc(alias("ComputeShiftedDeltas", "SDC"))]
 pub fn compute_shifted_deltas(
@@ -250,7 +249,7 @@ pub fn compute_shifted_deltas(
 mod tests {
     use super::*;
 
-    /// 7 / 28 and 2 (1 / 28) / 28 are not what single precision makes of them step by step.
+    /// 7 / 28 and 2 (1 / 28) / 28 differ from the results of single precision step by step.
     #[test]
     fn weights_are_rounded_as_kaldis() {
         let options = DeltaFeaturesOptions { order: 2, window: 3 };

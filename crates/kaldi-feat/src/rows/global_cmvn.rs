@@ -6,10 +6,10 @@ use crate::error::Error;
 use crate::rows::stream::{RowStream, check_row};
 use crate::state::{StateReader, StateWriter};
 
-/// What normalises a model's features: row `x` becomes `(x + shift) * scale`, column by column.
+/// Normalises a model's features: row `x` becomes `(x + shift) * scale`, column by column.
 ///
-/// FunASR's models (SenseVoice, Paraformer) have it in a file `am.mvn`, a network of Kaldi's `nnet1`
-/// as text, with the components `<AddShift>` and `<Rescale>`:
+/// FunASR's models (SenseVoice, Paraformer) store it in a file `am.mvn`, a network of Kaldi's
+/// `nnet1` as text, with the components `<AddShift>` and `<Rescale>`:
 ///
 /// ```
 /// use kaldi_feat::GlobalCmvn;
@@ -35,7 +35,7 @@ pub struct GlobalCmvn {
 }
 
 impl GlobalCmvn {
-    /// Of vectors of equal length, which is that of the rows.
+    /// Creates it from vectors of equal length, which is the length of the rows.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless there are as many scales as shifts, [`Error::BadCmvn`] for a
@@ -54,10 +54,10 @@ impl GlobalCmvn {
         Ok(Self { shift, scale })
     }
 
-    /// Of the text of a file `am.mvn`.
+    /// Reads the text of a file `am.mvn`.
     ///
     /// # Errors
-    /// [`Error::BadCmvn`] with the line, for what is no such text; otherwise as [`new`](Self::new).
+    /// [`Error::BadCmvn`] with the line, if it is no such text; otherwise as [`new`](Self::new).
     pub fn from_text(text: &str) -> Result<Self, Error> {
         let mut words = lines(text).flat_map(|(number, line)| line.split_whitespace().map(move |word| (number, word)));
         let (mut shift, mut scale) = (None, None);
@@ -76,17 +76,17 @@ impl GlobalCmvn {
         Self::new(shift.ok_or_else(|| missing("<AddShift>"))?, scale.ok_or_else(|| missing("<Rescale>"))?)
     }
 
-    /// Columns of the rows.
+    /// Returns the number of columns of the rows.
     pub fn dim(&self) -> usize {
         self.shift.len()
     }
 
-    /// What is added to the columns.
+    /// Returns the vector that is added to the columns.
     pub fn shift(&self) -> &[f32] {
         &self.shift
     }
 
-    /// What the columns are then multiplied with.
+    /// Returns the factors that the columns are then multiplied with.
     pub fn scale(&self) -> &[f32] {
         &self.scale
     }
@@ -110,7 +110,7 @@ impl GlobalCmvn {
         }
     }
 
-    /// The same for rows that come one by one.
+    /// Creates a stream that does the same for rows that arrive one by one.
     pub fn stream(&self) -> GlobalCmvnStream {
         GlobalCmvnStream { cmvn: self.clone() }
     }
@@ -124,7 +124,8 @@ fn in_line(line: usize, found: impl ToString, expected: &'static str) -> Error {
     bad(&format!("line {line}"), found, expected)
 }
 
-/// The numbers of a component, after its name: `ROWS COLS [<LearnRateCoef> NUMBER] [ NUMBERS ]`.
+/// Reads the numbers of a component, after its name:
+/// `ROWS COLS [<LearnRateCoef> NUMBER] [ NUMBERS ]`.
 fn vector_of<'t>(line: usize, words: &mut impl Iterator<Item = (usize, &'t str)>) -> Result<Vec<f32>, Error> {
     let ended = || in_line(line, "the end of the text behind it", "'[', numbers and ']'");
     let ((line, rows), (_, cols)) = words.next().zip(words.next()).ok_or_else(ended)?;
@@ -151,7 +152,7 @@ fn vector_of<'t>(line: usize, words: &mut impl Iterator<Item = (usize, &'t str)>
     Err(ended())
 }
 
-/// [`GlobalCmvn`] over rows that come one by one.
+/// A [`GlobalCmvn`] over rows that arrive one by one.
 #[derive(Debug, Clone)]
 pub struct GlobalCmvnStream {
     cmvn: GlobalCmvn,

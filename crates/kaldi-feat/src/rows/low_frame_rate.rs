@@ -1,4 +1,4 @@
-//! Low frame rate: several frames beside each other in a row, and fewer rows.
+//! Low frame rate: several frames stacked in a row, and fewer rows.
 
 use kaldi_matrix::{Matrix, SubMatrix};
 
@@ -8,12 +8,12 @@ use crate::rows::stream::{RowStream, check_row};
 use crate::rows::window::zeros;
 use crate::state::{StateReader, StateWriter};
 
-/// Low frame rate (LFR), as FunASR's models take it: `m` frames beside each other in a row, and `n`
-/// frames from one row to the next.
+/// Low frame rate (LFR), as in FunASR's models: `m` frames stacked in a row, and `n` frames from
+/// one row to the next.
 ///
-/// Row i has the frames from n i - (m - 1) / 2 on; before the first frame stands the first one, and
-/// after the last frame the last one. So T frames give ⌈T / n⌉ rows. SenseVoice and Paraformer have
-/// m = 7 and n = 6.
+/// Row i has the frames from n i - (m - 1) / 2 on. The first frame is repeated before the first
+/// one, and the last frame after the last one. So T frames give ⌈T / n⌉ rows. SenseVoice and
+/// Paraformer have m = 7 and n = 6.
 ///
 /// ```
 /// use kaldi_feat::{LowFrameRate, Matrix};
@@ -31,10 +31,10 @@ pub struct LowFrameRate {
 }
 
 impl LowFrameRate {
-    /// The most frames beside each other, and from one row to the next.
+    /// The largest number of frames in a row, and from one row to the next.
     pub const MAX: i32 = 1024;
 
-    /// `lfr_m` frames in a row, `lfr_n` from one row to the next.
+    /// Creates rows of `lfr_m` frames, with `lfr_n` frames from one row to the next.
     ///
     /// # Errors
     /// [`Error::BadOption`] for numbers that are not from 1 to [`MAX`](Self::MAX).
@@ -46,37 +46,37 @@ impl LowFrameRate {
         Ok(Self { m: frames("lfr_m", lfr_m)?, n: frames("lfr_n", lfr_n)? })
     }
 
-    /// Whether rows stay as they are.
+    /// Returns `true` if rows stay unchanged.
     pub fn is_identity(&self) -> bool {
         (self.m, self.n) == (1, 1)
     }
 
-    /// Frames from one row to the next.
+    /// Returns the number of frames from one row to the next.
     pub fn stride(&self) -> usize {
         self.n
     }
 
-    /// How many rows `frames` frames give.
+    /// Returns the number of rows of `frames` frames.
     pub fn num_rows(&self, frames: usize) -> usize {
         frames.div_ceil(self.n)
     }
 
-    /// Columns of a row of frames of `dim` columns.
+    /// Returns the number of columns of a row, for frames of `dim` columns.
     pub fn output_dim(&self, dim: usize) -> usize {
         dim.saturating_mul(self.m)
     }
 
-    /// Frames before the n i-th one that row i has.
+    /// Returns the number of frames in row i before frame n i.
     fn left(&self) -> usize {
         (self.m - 1) / 2
     }
 
-    /// Frames after the n i-th one that row i has.
+    /// Returns the number of frames in row i after frame n i.
     fn right(&self) -> usize {
         self.m - 1 - self.left()
     }
 
-    /// The rows of whole features.
+    /// Computes the rows of whole features.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if they are more than memory can hold.
@@ -114,30 +114,30 @@ impl LowFrameRate {
         }
     }
 
-    /// The same for frames of `dim` columns that come one by one: bit for bit what
-    /// [`compute`](Self::compute) gives.
+    /// Creates a stream for frames of `dim` columns that arrive one by one. It equals
+    /// [`compute`](Self::compute) bit for bit.
     pub fn stream(&self, dim: usize) -> LowFrameRateStream {
         LowFrameRateStream { rate: *self, frames: RowQueue::new(dim), dim, emitted: 0 }
     }
 }
 
-/// [`LowFrameRate`] over frames that come one by one. It holds as many frames as a row has.
+/// A [`LowFrameRate`] over frames that arrive one by one. It holds as many frames as a row has.
 #[derive(Debug, Clone)]
 pub struct LowFrameRateStream {
     rate: LowFrameRate,
     dim: usize,
     frames: RowQueue,
-    /// Rows since the start of the stream.
+    /// Number of rows since the start of the stream.
     emitted: u64,
 }
 
 impl LowFrameRateStream {
-    /// Whether rows stay as they are.
+    /// Returns `true` if rows stay unchanged.
     pub(crate) fn is_identity(&self) -> bool {
         self.rate.is_identity()
     }
 
-    /// Rows that are ready when as many frames have come, and more may come.
+    /// Returns the number of rows that are ready after `frames` frames, if more frames may arrive.
     fn num_ready(&self, frames: u64) -> u64 {
         let rest = frames.checked_sub(self.rate.right() as u64 + 1);
         rest.map_or(0, |rest| rest / self.rate.n as u64 + 1)

@@ -1,30 +1,30 @@
-//! Mean 0 and variance 1 over an utterance, as models with such rows were trained.
+//! Mean 0 and variance 1 over an utterance, for models that were trained with such rows.
 
 use crate::options::option_of_names;
 
-/// What is normalised over the rows of an utterance.
+/// The normalisation over the rows of an utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Normalize {
-    /// Nothing.
+    /// No normalisation.
     #[default]
     None,
-    /// All values together: `(x - mean) / sqrt(variance + 1e-7)`, the variance divided by n, as
-    /// transformers' `Wav2Vec2FeatureExtractor` has it for samples.
+    /// All values together: `(x - mean) / sqrt(variance + 1e-7)`, the variance divided by n, as in
+    /// transformers' `Wav2Vec2FeatureExtractor` for samples.
     #[doc(alias("do_normalize", "zero_mean_unit_var_norm"))]
     Samples,
     /// Each column by itself: `(x - mean) / (deviation + 1e-5)`, the variance divided by n - 1, as
-    /// NeMo has it.
+    /// in NeMo.
     #[doc(alias = "normalize_batch")]
     PerFeature,
 }
 
 impl Normalize {
-    /// All there are.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::None, Self::Samples, Self::PerFeature];
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -33,8 +33,8 @@ impl Normalize {
         }
     }
 
-    /// Normalises the rows of an utterance, of `dim` values each, that lie one after the other. Sums
-    /// are of double precision. A single row becomes 0 [per feature](Self::PerFeature).
+    /// Normalises the rows of an utterance, of `dim` values each, that lie one after the other.
+    /// Sums are of double precision. A single row becomes 0 [per feature](Self::PerFeature).
     pub fn apply(self, rows: &mut [f32], dim: usize) {
         match self {
             Self::None => {}
@@ -44,7 +44,8 @@ impl Normalize {
     }
 }
 
-/// The sum of `term` over the values, in parts, so that no addition waits for the one before it.
+/// Returns the sum of `term` over the values, in parts, so that no addition waits for the one
+/// before it.
 fn sum_of(values: &[f32], term: impl Fn(f64) -> f64) -> f64 {
     let mut parts = [0.0; 16];
     let (whole, rest) = values.as_chunks::<16>();
@@ -63,7 +64,7 @@ fn all_values(values: &mut [f32]) {
     values.iter_mut().for_each(|x| *x = ((f64::from(*x) - mean) / divisor) as f32);
 }
 
-/// Normalises each of `dim` columns: `divisor` returns what to divide by, for the sum of squared
+/// Normalises each of `dim` columns: `divisor` returns the divisor, given the sum of squared
 /// distances from the mean and the number of rows.
 fn columns(rows: &mut [f32], dim: usize, divisor: impl Fn(f64, f64) -> f64) {
     let dim = dim.max(1);
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
     use crate::options::OptionValue;
 
-    /// Of single precision.
+    /// The tolerance of single precision.
     const TOLERANCE: f32 = 1e-6;
 
     #[test]

@@ -1,4 +1,4 @@
-//! Mean and variance normalisation of a stream that knows something of the speaker already.
+//! Mean and variance normalisation of a stream, with earlier statistics of the speaker.
 
 use crate::error::Error;
 use crate::rows::cmvn::CmvnStats;
@@ -10,11 +10,12 @@ use crate::state::{StateReader, StateWriter};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct OnlineCmvnOptions {
-    /// The frame and those before it that its statistics are of, at most.
+    /// The largest number of frames in a frame's statistics: the frame and the frames before it.
     pub cmn_window: i32,
-    /// As long as the window is not full, frames that the speaker's statistics count for at most.
+    /// The largest number of frames that the speaker's statistics count for while the window is not
+    /// full.
     pub speaker_frames: i32,
-    /// As long as it is not full even then, frames that the global statistics count for at most.
+    /// The largest number of frames that the global statistics count for if it is still not full.
     pub global_frames: i32,
     /// Make the mean 0.
     pub normalize_mean: bool,
@@ -23,7 +24,7 @@ pub struct OnlineCmvnOptions {
 }
 
 /// Normalises each row by the statistics of itself and of the rows before it, filled up with the
-/// speaker's and the world's: no row has to wait for a later one.
+/// speaker's statistics and the global ones: no row has to wait for a later one.
 ///
 /// ```
 /// use kaldi_feat::{CmvnStats, OnlineCmvn, OnlineCmvnOptions, RowStream};
@@ -49,12 +50,12 @@ pub struct OnlineCmvn {
 }
 
 impl OnlineCmvn {
-    /// With the statistics of many speakers.
+    /// Creates the normalisation with the statistics of many speakers.
     ///
     /// # Errors
     /// For a window of no frames, negative numbers of frames, and variances without means;
     /// [`Error::NoVarianceStats`] for global statistics without variances; [`Error::TooFewFrames`]
-    /// for those of no frames.
+    /// for global statistics of no frames.
     pub fn new(options: OnlineCmvnOptions, global: CmvnStats) -> Result<Self, Error> {
         for (option, value, least) in [
             ("cmn_window", options.cmn_window, 1),
@@ -74,11 +75,11 @@ impl OnlineCmvn {
         Ok(Self { options, global, speaker: None, frozen: None, rows, sums })
     }
 
-    /// Statistics of what the speaker said before; none for a new speaker.
+    /// Sets the statistics of the speaker's earlier speech; `None` for a new speaker.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if they are of other features, [`Error::NoVarianceStats`] without
-    /// variances, [`Error::TooFewFrames`] of no frames.
+    /// variances, [`Error::TooFewFrames`] if they are of no frames.
     pub fn set_speaker(&mut self, stats: Option<CmvnStats>) -> Result<(), Error> {
         if let Some(stats) = &stats {
             check_stats(stats, self.global.dim())?;
@@ -87,12 +88,12 @@ impl OnlineCmvn {
         Ok(())
     }
 
-    /// From here on, the statistics stay what they are.
+    /// Keeps the statistics unchanged from here on.
     pub fn freeze(&mut self) {
         self.frozen = Some(self.smoothed());
     }
 
-    /// The window's statistics, filled up.
+    /// Returns the window's statistics, filled up.
     fn smoothed(&self) -> CmvnStats {
         let mut stats = self.sums.clone();
         let window = f64::from(self.options.cmn_window);

@@ -1,14 +1,14 @@
-//! Which rows and columns of features: fewer, more, others, beside each other.
+//! Operations that select, repeat, shift and join rows and columns of features.
 
 use kaldi_matrix::{Matrix, MatrixBase, Storage, SubMatrix};
 
 use crate::error::Error;
 use crate::rows::window::zeros;
 
-/// Every `n`-th row from row `offset` on; for a negative `n`, each row `-n` times.
+/// Returns every `n`-th row from row `offset` on; for a negative `n`, each row `-n` times.
 ///
 /// # Errors
-/// [`Error::BadOption`] for an `n` of 0, a negative offset, or any offset beside a negative `n`.
+/// [`Error::BadOption`] for an `n` of 0, a negative offset, or any offset with a negative `n`.
 #[doc(alias = "subsample-feats")]
 pub fn subsample_frames(
     features: &MatrixBase<impl Storage<Elem = f32>>,
@@ -30,8 +30,8 @@ pub fn subsample_frames(
     pick(features, rows.saturating_mul(step), |i| i / step)
 }
 
-/// The rows moved down by `shift`, or up if it is negative: row r of the result is row r - `shift`,
-/// and where there is none the first or last one.
+/// Moves the rows down by `shift`, or up if it is negative: row r of the result is row r - `shift`,
+/// or the first or last row if there is none.
 #[doc(alias = "shift-feats")]
 pub fn shift_frames(features: &MatrixBase<impl Storage<Elem = f32>>, shift: i32) -> Matrix<f32> {
     let rows = features.num_rows();
@@ -40,7 +40,7 @@ pub fn shift_frames(features: &MatrixBase<impl Storage<Elem = f32>>, shift: i32)
     pick(features, rows, source).expect("as large as what there is")
 }
 
-/// The rows whose number in `voiced` is not 0.
+/// Returns the rows whose number in `voiced` is not 0.
 ///
 /// # Errors
 /// [`Error::LengthMismatch`] unless there is a number for each row.
@@ -64,10 +64,10 @@ fn pick(
     Ok(out)
 }
 
-/// The given columns, in the given order; one may come several times.
+/// Returns the given columns, in the given order; a column may occur several times.
 ///
 /// # Errors
-/// [`Error::BadColumn`] for one that there isn't.
+/// [`Error::BadColumn`] for a column that does not exist.
 #[doc(alias = "select-feats")]
 pub fn select_columns(
     features: &MatrixBase<impl Storage<Elem = f32>>,
@@ -86,8 +86,8 @@ pub fn select_columns(
     Ok(out)
 }
 
-/// Features side by side: the columns of the first, then of the second, and so on. Where lengths
-/// differ by no more than `length_tolerance` frames, the longer ones lose their last frames.
+/// Joins features side by side: the columns of the first, then of the second, and so on. If lengths
+/// differ by at most `length_tolerance` frames, the longer ones lose their last frames.
 ///
 /// ```
 /// use kaldi_matrix::Matrix;
@@ -99,7 +99,7 @@ pub fn select_columns(
 /// ```
 ///
 /// # Errors
-/// [`Error::LengthMismatch`] where lengths differ by more.
+/// [`Error::LengthMismatch`] if lengths differ by more.
 #[doc(alias = "paste-feats")]
 pub fn paste_columns(parts: &[SubMatrix<'_, f32>], length_tolerance: usize) -> Result<Matrix<f32>, Error> {
     let rows = check_lengths(parts.iter().map(SubMatrix::num_rows), length_tolerance)?;
@@ -115,7 +115,7 @@ pub fn paste_columns(parts: &[SubMatrix<'_, f32>], length_tolerance: usize) -> R
     Ok(out)
 }
 
-/// The shortest, if the others are not much longer.
+/// Returns the shortest length, if the others are not much longer.
 fn check_lengths(lengths: impl IntoIterator<Item = usize> + Clone, tolerance: usize) -> Result<usize, Error> {
     let shortest = lengths.clone().into_iter().min().unwrap_or(0);
     let longest = lengths.into_iter().max().unwrap_or(0);

@@ -1,13 +1,13 @@
-//! Rows that are numbered from the start of a stream, of which the first ones are discarded.
+//! Rows that are numbered from the start of a stream; the first ones are discarded.
 
 use crate::error::Error;
 use crate::state::{StateReader, StateWriter};
 
-/// Rows from `first` to `end`, in one piece of memory.
+/// Rows from `first` to `end`, in one buffer.
 #[derive(Debug, Clone)]
 pub(crate) struct RowQueue {
     dim: usize,
-    /// The values of discarded rows, as many as `discarded`, and of those that are there.
+    /// The values of discarded rows, `discarded` of them, and then of the rows that are there.
     values: Vec<f32>,
     discarded: usize,
     first: u64,
@@ -19,27 +19,27 @@ impl RowQueue {
         Self { dim, values: Vec::new(), discarded: 0, first: 0, end: 0 }
     }
 
-    /// The number of the first row that is there.
+    /// Returns the number of the first row that is there.
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
 
-    /// One more than the number of the last row that is there.
+    /// Returns one more than the number of the last row that is there.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// No row is there.
+    /// Returns `true` if no row is there.
     pub(crate) fn is_empty(&self) -> bool {
         self.first == self.end
     }
 
-    /// All rows that are there, concatenated.
+    /// Returns all rows that are there, concatenated.
     pub(crate) fn values(&self) -> &[f32] {
         &self.values[self.discarded..]
     }
 
-    /// Row `i`, if it is there.
+    /// Returns row `i`, if it is there.
     pub(crate) fn get(&self, i: u64) -> Option<&[f32]> {
         let at = usize::try_from(i.checked_sub(self.first)?).ok()?.checked_mul(self.dim)?;
         self.values().get(at..at.checked_add(self.dim)?)
@@ -49,7 +49,7 @@ impl RowQueue {
         self.push_rows(1).copy_from_slice(row);
     }
 
-    /// Appends `rows` rows and lends them, to be written.
+    /// Appends `rows` rows and returns them for writing.
     pub(crate) fn push_rows(&mut self, rows: usize) -> &mut [f32] {
         self.compact();
         let begin = self.values.len();
@@ -58,7 +58,7 @@ impl RowQueue {
         &mut self.values[begin..]
     }
 
-    /// Counts `rows` rows that were given away at once, and discards all that are there.
+    /// Counts `rows` rows that were returned at once, and discards all that are there.
     pub(crate) fn skip(&mut self, rows: u64) {
         self.end += rows;
         self.first = self.end;
@@ -73,7 +73,7 @@ impl RowQueue {
         self.first = i;
     }
 
-    /// Frees the memory of discarded rows where they are the larger half: a value is moved once on
+    /// Frees the memory of discarded rows if they are the larger half: a value is moved once on
     /// average.
     fn compact(&mut self) {
         const LEAST: usize = 2048;

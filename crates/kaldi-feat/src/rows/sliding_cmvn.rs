@@ -1,4 +1,4 @@
-//! Mean and variance normalisation over a window that moves along.
+//! Mean and variance normalisation over a moving window.
 
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
@@ -12,20 +12,20 @@ use crate::state::{StateReader, StateWriter};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct SlidingWindowCmnOptions {
-    /// Frames of the window. Without `center` it has that many and the frame itself.
+    /// Number of frames in the window. Without `center` it has these and the frame itself.
     pub cmn_window: i32,
-    /// Frames that the window has at least at the beginning, of later ones then. Without effect on
-    /// a window in the centre.
+    /// The least number of frames in the window at the beginning, filled up with later frames. No
+    /// effect on a centred window.
     pub min_window: i32,
-    /// Warnings about variances of 0 that Kaldi gives at most. No effect here.
+    /// The largest number of warnings about variances of 0 in Kaldi. No effect here.
     pub max_warnings: i32,
-    /// Make the variance 1, too.
+    /// Makes the variance 1, too.
     pub normalize_variance: bool,
-    /// The frame is in the middle of the window, rather than at its end.
+    /// Puts the frame in the middle of the window, rather than at its end.
     pub center: bool,
 }
 
-/// Where a variance is below it, it is it.
+/// The variance floor: lower variances are raised to it.
 const VARIANCE_FLOOR: f64 = 1e-10;
 
 /// Subtracts from each row the mean of the rows in a window around or before it, and with
@@ -54,8 +54,8 @@ impl SlidingWindowCmn {
         Ok(Self { options, window, min_window })
     }
 
-    /// The window of frame `t`, from its first frame to behind its last one, as if the utterance
-    /// went on for ever.
+    /// Returns the window of frame `t`, from its first frame to one after its last, as if the
+    /// utterance went on for ever.
     fn wanted(&self, t: u64) -> (u64, u64) {
         if self.options.center {
             let begin = t.saturating_sub(self.window / 2);
@@ -65,14 +65,14 @@ impl SlidingWindowCmn {
         }
     }
 
-    /// The window of frame `t` of an utterance of `frames` frames: moved to the left where it
-    /// sticks out, and cut.
+    /// Returns the window of frame `t` of an utterance of `frames` frames: moved to the left if it
+    /// goes beyond the end, and cut.
     fn within(&self, t: u64, frames: u64) -> (u64, u64) {
         let (begin, end) = self.wanted(t);
         (begin.saturating_sub(end.saturating_sub(frames)), end.min(frames))
     }
 
-    /// The rows of a whole utterance.
+    /// Computes the rows of a whole utterance.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if they are more than memory can hold.
@@ -88,8 +88,8 @@ impl SlidingWindowCmn {
         Ok(out)
     }
 
-    /// The same for rows of `dim` columns that come one by one: bit for bit what
-    /// [`compute`](Self::compute) gives. It holds as many rows as the window has.
+    /// Creates a stream for rows of `dim` columns that arrive one by one. It equals
+    /// [`compute`](Self::compute) bit for bit, and holds as many rows as the window has.
     pub fn stream(&self, dim: usize) -> SlidingWindowCmnStream {
         let cmn = self.clone();
         SlidingWindowCmnStream { cmn, dim, held: RowQueue::new(dim), emitted: 0, sums: Sums::new(dim) }
@@ -110,7 +110,7 @@ impl Sums {
         Self { begin: 0, end: 0, sum: vec![0.0; dim], squares: vec![0.0; dim] }
     }
 
-    /// Adds the frames that a later window has, and subtracts those that it has not.
+    /// Adds the frames that a later window gains, and subtracts the frames that it loses.
     fn move_to<'a>(&mut self, begin: u64, end: u64, row: impl Fn(u64) -> &'a [f32]) {
         for frame in self.begin..begin.min(self.end) {
             self.add(row(frame), -1.0);
@@ -137,8 +137,7 @@ impl Sums {
             let mean = sum * inverse;
             let mut value = f64::from(x) - mean;
             if options.normalize_variance {
-                // Where it is the rounding that is left, its order decides whether the variance is
-                // floored.
+                // If only rounding is left, its order decides whether the variance is floored.
                 let variance = squares * inverse - inverse_square * sum * sum;
                 value *= variance.max(VARIANCE_FLOOR).powf(-0.5);
                 if frames == 1 {
@@ -150,7 +149,7 @@ impl Sums {
     }
 }
 
-/// [`SlidingWindowCmn`] over rows that come one by one.
+/// A [`SlidingWindowCmn`] over rows that arrive one by one.
 #[derive(Debug, Clone)]
 pub struct SlidingWindowCmnStream {
     cmn: SlidingWindowCmn,
@@ -161,8 +160,7 @@ pub struct SlidingWindowCmnStream {
 }
 
 impl SlidingWindowCmnStream {
-    /// Emits the next frame, of an utterance that has `frames` frames as far as its window is
-    /// concerned.
+    /// Emits the next frame. For its window, the utterance has `frames` frames.
     fn emit(&mut self, frames: u64, out: &mut Vec<f32>) {
         let t = self.emitted;
         let (begin, end) = self.cmn.within(t, frames);
@@ -236,7 +234,7 @@ impl RowStream for SlidingWindowCmnStream {
 /// Normalises an utterance: [`SlidingWindowCmn`] in one call.
 ///
 /// # Errors
-/// Names the option that can't be.
+/// Names the option that has a bad value.
 #[doc(alias = "SlidingWindowCmn")]
 pub fn sliding_window_cmn(
     options: &SlidingWindowCmnOptions,
@@ -249,8 +247,8 @@ pub fn sliding_window_cmn(
 mod tests {
     use super::*;
 
-    /// What is left of constants is rounding, and near the floor of the variance. Kaldi takes the
-    /// row that leaves the window off the sums before it adds the one that enters.
+    /// The rest of constants is rounding, near the floor of the variance. Kaldi subtracts the row
+    /// that leaves the window from the sums before it adds the row that enters.
     #[test]
     fn sums_and_variances_are_rounded_as_kaldis() {
         let options =

@@ -1,4 +1,4 @@
-//! Each frame with its neighbours beside it.
+//! Splicing of each frame with its neighbours.
 
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::rows::window::RowWindow;
 use crate::sealed::Sealed;
 
-/// Each row with the `left` rows before it and the `right` ones after it, as one long row.
+/// Joins each row with the `left` rows before it and the `right` rows after it to one long row.
 #[derive(Debug, Clone)]
 pub struct Splice {
     left: usize,
@@ -14,14 +14,15 @@ pub struct Splice {
 }
 
 impl Splice {
-    /// The most rows on a side: 11 minutes of frames each 10 ms. More would be a mistake that takes
-    /// all memory.
+    /// The largest number of rows on a side: 11 minutes of frames of 10 ms. More would be a mistake
+    /// that takes all memory.
     pub const MAX_CONTEXT: usize = 1 << 16;
 
-    /// With `left` rows before a row and `right` rows after it.
+    /// Creates a splice of `left_context` rows before a row and `right_context` rows after it.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a negative number, and one above [`MAX_CONTEXT`](Self::MAX_CONTEXT).
+    /// [`Error::BadOption`] for a negative number, or a number above
+    /// [`MAX_CONTEXT`](Self::MAX_CONTEXT).
     pub fn new(left_context: i32, right_context: i32) -> Result<Self, Error> {
         let context = |option, value: i32| {
             let frames = usize::try_from(value).ok().filter(|&frames| frames <= Self::MAX_CONTEXT);
@@ -55,7 +56,7 @@ impl RowWindow for Splice {
     }
 }
 
-/// Each row with its neighbours: [`Splice`] in one call.
+/// Joins each row with its neighbours: [`Splice`] in one call.
 ///
 /// ```
 /// use kaldi_matrix::Matrix;
@@ -67,7 +68,7 @@ impl RowWindow for Splice {
 /// ```
 ///
 /// # Errors
-/// For a negative context or one above [`Splice::MAX_CONTEXT`], and a result that is more than
+/// For a negative context or one above [`Splice::MAX_CONTEXT`], and for a result that is more than
 /// memory can hold.
 #[doc(alias = "SpliceFrames")]
 pub fn splice_frames(

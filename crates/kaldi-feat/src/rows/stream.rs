@@ -1,15 +1,15 @@
-//! Rows that come one by one, and what makes rows of rows on the way.
+//! Streams that take rows one by one, and return rows.
 
 use std::fmt::Debug;
 
 use crate::error::Error;
 use crate::state::{StateReader, StateWriter};
 
-/// Makes rows of features out of rows of features while they come: deltas, spliced frames,
-/// normalised ones.
+/// Makes rows of features from rows of features as they arrive: deltas, spliced frames, normalised
+/// ones.
 ///
-/// What comes out is bit for bit what the function for whole matrices gives, whenever it comes out.
-/// Memory is bounded by the options, not by the length of the stream, unless a type says otherwise.
+/// The output equals the function for whole matrices bit for bit, whenever it is returned. Memory
+/// is bounded by the options, not by the length of the stream, unless a type says otherwise.
 ///
 /// ```
 /// use kaldi_feat::{DeltaFeatures, DeltaFeaturesOptions, RowStream, RowWindow};
@@ -26,9 +26,9 @@ use crate::state::{StateReader, StateWriter};
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
 pub trait RowStream: Debug + Send {
-    /// Columns of the rows that go in.
+    /// Returns the number of columns of input rows.
     fn input_dim(&self) -> usize;
-    /// Columns of the rows that come out.
+    /// Returns the number of columns of output rows.
     fn output_dim(&self) -> usize;
 
     /// Takes a row, and appends to `out` the rows that are ready now, one after the other.
@@ -37,17 +37,17 @@ pub trait RowStream: Debug + Send {
     /// [`Error::DimMismatch`] for a row of another length; there is no other error.
     fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error>;
 
-    /// Says that no row comes any more: appends all that are left to `out`. The stream is then as
-    /// new, for the next utterance.
+    /// Marks the end of the rows: appends all remaining rows to `out`. The stream is then as new,
+    /// for the next utterance.
     fn finish(&mut self, out: &mut Vec<f32>);
 
-    /// What it takes to go on from here, in this process or another.
+    /// Returns the state for continuing from here, in this process or another.
     fn save_state(&self) -> Vec<u8>;
 
-    /// Goes on where `state` was saved, by a stream with the same options.
+    /// Continues from the point where `state` was saved, by a stream with the same options.
     ///
     /// # Errors
-    /// [`Error::BadState`] when it is not such a state; the stream is then as before.
+    /// [`Error::BadState`] if it is not such a state; the stream is then unchanged.
     fn restore_state(&mut self, state: &[u8]) -> Result<(), Error>;
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn check_row(row: &[f32], dim: usize) -> Result<(), Error> {
     Err(Error::DimMismatch { what: "a row", expected: dim, found: row.len() })
 }
 
-/// Row streams one after the other.
+/// A chain of row streams.
 ///
 /// ```
 /// use kaldi_feat::{DeltaFeatures, RowChain, RowStream, RowWindow, SlidingWindowCmn};
@@ -79,7 +79,7 @@ pub struct RowChain {
 }
 
 impl RowChain {
-    /// Without a link: rows of `dim` columns come out as they go in.
+    /// Creates a chain without a link: it returns rows of `dim` columns unchanged.
     pub fn new(dim: usize) -> Self {
         Self { dim, links: Vec::new(), between: Default::default() }
     }
@@ -87,7 +87,7 @@ impl RowChain {
     /// Adds a link at the end.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if it takes rows of another length than those that come to it.
+    /// [`Error::DimMismatch`] if its input rows have another length than the chain's output rows.
     pub fn push(&mut self, link: impl RowStream + 'static) -> Result<(), Error> {
         let (expected, found) = (self.output_dim(), link.input_dim());
         if expected != found {
@@ -97,7 +97,7 @@ impl RowChain {
         Ok(())
     }
 
-    /// Hands the rows in `between[0]` to the links from `first` on.
+    /// Passes the rows in `between[0]` through the links from `first` on.
     fn hand_on(&mut self, first: usize, out: &mut Vec<f32>) -> Result<(), Error> {
         for link in &mut self.links[first..] {
             let [from, to] = &mut self.between;

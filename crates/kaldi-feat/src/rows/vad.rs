@@ -1,4 +1,4 @@
-//! Which frames are loud enough to be speech.
+//! Voice activity detection by the energy of frames.
 
 use kaldi_matrix::{MatrixBase, Storage};
 
@@ -11,18 +11,18 @@ use crate::state::{StateReader, StateWriter};
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct VadEnergyOptions {
-    /// The log energy above which a frame counts as loud, before what the next option adds.
+    /// The log energy above which a frame counts as loud, before the addition of the next option.
     pub vad_energy_threshold: f32,
-    /// That much of the utterance's mean log energy is added to the threshold.
+    /// The factor of the utterance's mean log energy, which is added to the threshold.
     pub vad_energy_mean_scale: f32,
-    /// Frames on each side that have a say in the decision about a frame.
+    /// Number of frames on each side that the decision about a frame depends on.
     pub vad_frames_context: i32,
-    /// The part of these frames that must be loud for the frame to be voiced.
+    /// The fraction of these frames that must be loud for the frame to be voiced.
     pub vad_proportion_threshold: f32,
 }
 
 impl VadEnergyOptions {
-    /// Checks the values, and gives the context.
+    /// Checks the values, and returns the context.
     fn check(&self) -> Result<usize, Error> {
         for (option, value) in
             [("vad_energy_threshold", self.vad_energy_threshold), ("vad_energy_mean_scale", self.vad_energy_mean_scale)]
@@ -40,7 +40,7 @@ impl VadEnergyOptions {
             .map_err(|_| Error::bad_option("vad_frames_context", context, "a number of frames, 0 or more"))
     }
 
-    /// The threshold for an utterance of these log energies.
+    /// Returns the threshold for an utterance of these log energies.
     fn threshold(&self, sum: f64, frames: usize) -> f32 {
         let mut threshold = self.vad_energy_threshold;
         if self.vad_energy_mean_scale != 0.0 {
@@ -49,18 +49,17 @@ impl VadEnergyOptions {
         threshold
     }
 
-    /// Are as many as `loud` of `all` frames enough?
+    /// Returns 1 if `loud` of `all` frames are enough, else 0.
     fn decide(&self, loud: usize, all: usize) -> f32 {
         if loud as f32 >= all as f32 * self.vad_proportion_threshold { 1.0 } else { 0.0 }
     }
 }
 
-/// For each frame 1 if it is voiced, else 0. Column 0 of `features` is taken for the log energy, as
-/// it is in Kaldi's MFCCs.
+/// Returns for each frame 1 if it is voiced, else 0. Column 0 of `features` is taken for the log
+/// energy, as in Kaldi's MFCCs.
 ///
-/// A frame is voiced when at least `vad_proportion_threshold` of the frames from
-/// `vad_frames_context` before it to as many after it, as far as there are any, have a log energy
-/// above the threshold.
+/// A frame is voiced if at least `vad_proportion_threshold` of the frames from `vad_frames_context`
+/// before it to as many after it, as far as they exist, have a log energy above the threshold.
 ///
 /// ```
 /// use kaldi_feat::{VadEnergyOptions, compute_vad_energy};
@@ -72,7 +71,7 @@ impl VadEnergyOptions {
 /// ```
 ///
 /// # Errors
-/// Names the first option that can't be.
+/// Names the first option that has a bad value.
 #[doc(alias = "ComputeVadEnergy")]
 pub fn compute_vad_energy(
     options: &VadEnergyOptions,
@@ -86,11 +85,11 @@ pub fn compute_vad_energy(
     Ok(decisions(options, context, &energies))
 }
 
-/// The decisions for a whole utterance.
+/// Returns the decisions for a whole utterance.
 fn decisions(options: &VadEnergyOptions, context: usize, energies: &[f32]) -> Vec<f32> {
     let frames = energies.len();
     let threshold = options.threshold(energies.iter().map(|&x| f64::from(x)).sum(), frames);
-    // loud_before[t] = loud frames before frame t.
+    // loud_before[t] is the number of loud frames before frame t.
     let mut loud_before = Vec::with_capacity(frames + 1);
     loud_before.push(0);
     for (t, &energy) in energies.iter().enumerate() {
@@ -104,31 +103,32 @@ fn decisions(options: &VadEnergyOptions, context: usize, energies: &[f32]) -> Ve
         .collect()
 }
 
-/// [`compute_vad_energy`] over rows that come one by one: a row of one number for each of them.
+/// Runs [`compute_vad_energy`] over rows that arrive one by one: a row of one number for each of
+/// them.
 ///
 /// The threshold depends on the mean of the whole utterance unless `vad_energy_mean_scale` is 0.
-/// Only with 0 can decisions come before the end, as soon as a frame's neighbours are there, and
-/// memory is bounded; else they all come with [`finish`](RowStream::finish), and until then a
-/// number for each frame is kept.
+/// With 0, decisions come before the end, as soon as a frame's neighbours are there, and memory is
+/// bounded. Otherwise they all come with [`finish`](RowStream::finish), and until then a number for
+/// each frame is kept.
 #[derive(Debug, Clone)]
 pub struct VadStream {
     options: VadEnergyOptions,
     context: usize,
     dim: usize,
-    /// Log energies, from the first one that a decision to come depends on.
+    /// Log energies, from the first one that a later decision depends on.
     energies: RowQueue,
     emitted: u64,
-    /// How many of the frames are loud that a decision about the next frame has been told of: those
-    /// in `counted`.
+    /// Number of loud frames among the frames in `counted`, which the last decision depended on.
     loud: u64,
     counted: [u64; 2],
 }
 
 impl VadStream {
-    /// For rows of `dim` columns, of which the first is the log energy.
+    /// Creates a stream for rows of `dim` columns, of which the first is the log energy.
     ///
     /// # Errors
-    /// Names the first option that can't be; [`Error::DimMismatch`] for rows without a column.
+    /// Names the first option that has a bad value; [`Error::DimMismatch`] for rows without a
+    /// column.
     pub fn new(options: VadEnergyOptions, dim: usize) -> Result<Self, Error> {
         let context = options.check()?;
         if dim == 0 {
@@ -138,7 +138,7 @@ impl VadStream {
         Ok(Self { options, context, dim, energies, emitted: 0, loud: 0, counted: [0, 0] })
     }
 
-    /// Decides about the next frame, by the frames that are there.
+    /// Decides about the next frame, from the frames that are there.
     fn emit(&mut self, out: &mut Vec<f32>) {
         let context = self.context as u64;
         let begin = self.emitted.saturating_sub(context);

@@ -1,4 +1,4 @@
-//! Features that are made of the rows around each row: one definition for whole matrices and for
+//! Features computed from the rows around each row: one definition for whole matrices and for
 //! streams.
 
 use kaldi_matrix::{Matrix, SubMatrix};
@@ -8,23 +8,24 @@ use crate::rows::stream::{RowStream, check_row};
 use crate::sealed::Sealed;
 use crate::state::{StateReader, StateWriter};
 
-/// A function of a row and of those before and after it. Before the first row stands the first one,
-/// again and again, and after the last row the last one.
+/// A function of a row and of the rows before and after it. The first row is repeated before the
+/// first one, and the last row after the last one.
 ///
-/// [`DeltaFeatures`](crate::DeltaFeatures), [`ShiftedDeltaFeatures`](crate::ShiftedDeltaFeatures)
-/// and [`Splice`](crate::Splice) are the ones there are.
+/// The types are [`DeltaFeatures`](crate::DeltaFeatures),
+/// [`ShiftedDeltaFeatures`](crate::ShiftedDeltaFeatures) and [`Splice`](crate::Splice).
 pub trait RowWindow: Sealed + std::fmt::Debug + Clone + Send {
-    /// Rows before a row that it takes.
+    /// Returns the number of rows before a row that it takes.
     fn left_context(&self) -> usize;
-    /// Rows after a row that it takes.
+    /// Returns the number of rows after a row that it takes.
     fn right_context(&self) -> usize;
-    /// Columns of the result, from features of `dim` columns.
+    /// Returns the number of columns of the result, from features of `dim` columns.
     fn output_dim(&self, dim: usize) -> usize;
-    /// Writes one row to all of `out`, where `row(k)` is the row that stands `k` rows after it.
+    /// Writes one row to all of `out`; `row(k)` is the row that is `k` rows after it.
     #[doc(hidden)]
     fn write_row<'a>(&self, row: impl Fn(isize) -> &'a [f32], out: &mut [f32]);
 
-    /// The rows of whole features: as many, each of [`output_dim`](Self::output_dim) columns.
+    /// Computes the rows of whole features: as many, each of [`output_dim`](Self::output_dim)
+    /// columns.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if they are more than memory can hold.
@@ -37,8 +38,8 @@ pub trait RowWindow: Sealed + std::fmt::Debug + Clone + Send {
         Ok(out)
     }
 
-    /// The same for rows of `dim` columns that come one by one: bit for bit what
-    /// [`compute`](Self::compute) gives.
+    /// Creates a stream for rows of `dim` columns that arrive one by one. It equals
+    /// [`compute`](Self::compute) bit for bit.
     fn stream(&self, dim: usize) -> WindowStream<Self>
     where
         Self: Sized,
@@ -47,26 +48,26 @@ pub trait RowWindow: Sealed + std::fmt::Debug + Clone + Send {
     }
 }
 
-/// Zeros; without rows there are no columns either, as in Kaldi.
+/// Creates a matrix of zeros; without rows there are no columns either, as in Kaldi.
 pub(crate) fn zeros(rows: usize, cols: usize) -> Result<Matrix<f32>, Error> {
     if rows == 0 || cols == 0 {
         return Ok(Matrix::zeros(0, 0));
     }
     let too_large = Error::TooLarge { rows, cols };
     let Some(elements) = rows.checked_mul(cols) else { return Err(too_large) };
-    // An allocation that fails elsewhere would end the process.
+    // A failed allocation elsewhere would end the process.
     if Vec::<f32>::new().try_reserve_exact(elements).is_err() {
         return Err(too_large);
     }
     Ok(Matrix::zeros(rows, cols))
 }
 
-/// A [`RowWindow`] over rows that come one by one. It holds as many rows as the window has.
+/// A [`RowWindow`] over rows that arrive one by one. It holds as many rows as the window has.
 #[derive(Debug, Clone)]
 pub struct WindowStream<W> {
     window: W,
     dim: usize,
-    /// Row i at `i % slots`.
+    /// The ring of rows, with row i at `i % slots`.
     rows: Vec<f32>,
     received: u64,
     emitted: u64,

@@ -1,4 +1,4 @@
-//! From samples to energies in bands of frequencies: what all kinds of features do first. It is
+//! From samples to energies in bands of frequencies: the first step of all kinds of features. It is
 //! compiled once rather than into each of them.
 
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
@@ -10,7 +10,7 @@ use crate::spectrum::single_frame::fft::SingleFrameFft;
 use crate::spectrum::single_frame::mel::SingleFrameMel;
 use crate::spectrum::workspace::Workspace;
 
-/// What is made of frames before a kind of features makes rows of it.
+/// The steps from frames to bands, before a kind of features makes rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BandsOf<'a> {
     pub(crate) framing: &'a Framing,
@@ -20,12 +20,12 @@ pub(crate) struct BandsOf<'a> {
     pub(crate) filters: Option<Filters<'a>>,
 }
 
-/// The filters that a spectrum goes through.
+/// The filters that a spectrum passes.
 #[derive(Debug, Clone, Copy)]
 #[doc(hidden)]
 pub struct Filters<'a> {
     pub(crate) banks: &'a MelBanks,
-    /// |X\[k\]| goes through them rather than |X\[k\]|².
+    /// Filters |X\[k\]| rather than |X\[k\]|².
     pub(crate) magnitudes: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Filters<'a> {
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Bands<'a, V> {
-    /// The energy in each filter; of a kind without filters, the spectrum that it asked for.
+    /// The energy in each filter; for a kind without filters, the spectrum that it asked for.
     pub(crate) bands: &'a mut [V],
     /// Σ x² of the frames that the kind asked for.
     pub(crate) energy: V,
@@ -41,8 +41,8 @@ pub struct Bands<'a, V> {
     pub(crate) scratch: &'a mut [V],
 }
 
-/// The frames that begin at `starts` of the workspace's waveform, one in each lane: their bands
-/// into the workspace, their Σ x² out.
+/// Computes the frames that begin at `starts` of the workspace's waveform, one in each lane. Writes
+/// their bands to the workspace, and returns their Σ x².
 pub(crate) struct ComputeBands<'a> {
     pub(crate) of: BandsOf<'a>,
     pub(crate) starts: &'a [usize],
@@ -73,7 +73,7 @@ impl Kernel for ComputeBands<'_> {
     }
 }
 
-/// The same of one frame, which begins at `start`, by the single-frame path: its bands in all
+/// Same for one frame, which begins at `start`, by the single-frame path: its bands are in all
 /// lanes.
 pub(crate) struct ComputeSingleFrame<'a> {
     pub(crate) of: BandsOf<'a>,
@@ -102,7 +102,7 @@ impl Kernel for ComputeSingleFrame<'_> {
         }
         let (bands, num_bands) = of.place(frames, spectrum);
         let bands = bands.floats(num_bands * S::LANES);
-        // From the last one, as its lanes lie on those of bands that are done.
+        // From the last one, as its lanes overwrite bands that are done.
         for i in (0..num_bands).rev() {
             let band = bands[i];
             bands[i * S::LANES..][..S::LANES].fill(band);
@@ -112,7 +112,7 @@ impl Kernel for ComputeSingleFrame<'_> {
 }
 
 impl BandsOf<'_> {
-    /// Where the workspace has the bands, and how many rows they are.
+    /// Returns the workspace's lines of bands, and their number of rows.
     pub(crate) fn place<'a>(&self, frames: &'a mut Lines, spectrum: &'a mut Lines) -> (&'a mut Lines, usize) {
         match self.filters {
             Some(filters) => (frames, filters.banks.bins().len()),
@@ -123,8 +123,8 @@ impl BandsOf<'_> {
 
 /// Turns features in lanes into rows of `dim` values, as many as `rows` holds.
 ///
-/// The last columns come first: a vector that is wider than what is left of its row spills into the
-/// next row, where what belongs there is written later.
+/// The last columns come first: a vector that is wider than the rest of its row spills into the
+/// next row, whose values are written later.
 pub(crate) struct StoreRows<'a> {
     pub(crate) features: &'a mut Lines,
     pub(crate) dim: usize,

@@ -1,17 +1,17 @@
 //! Power spectra of many frames at once.
 //!
 //! Vectors hold one sample of 8 or 16 frames: lane `l` of row `i` is sample `i` of frame `l`. Then
-//! a transform of one frame, written with vectors in place of numbers, transforms all of them,
-//! without a single shuffle, and the order in which results come out is a matter of which row to
-//! read. A step has the radix of a prime factor of the size, whatever it is: as in Kaldi, time grows
-//! with the largest one.
+//! a transform of one frame, written with vectors in place of numbers, transforms all of them
+//! without a single shuffle, and the order of the results only decides which row to read. A step
+//! has the radix of a prime factor of the size, whatever it is: as in Kaldi, time grows with the
+//! largest one.
 
 use std::f64::consts::TAU;
 
 use kaldera_base::simd::Simd;
 use num_complex::Complex;
 
-/// The radices of a transform of `n` values, from 1 on: 4, and primes.
+/// Returns the radices of a transform of `n` values, from 1 on: 4, and primes.
 pub(crate) fn factors(mut n: usize) -> Vec<usize> {
     let mut factors = Vec::new();
     for radix in [4, 2].into_iter().chain((3..).step_by(2)) {
@@ -31,21 +31,20 @@ pub(crate) fn factors(mut n: usize) -> Vec<usize> {
     factors
 }
 
-/// e^(-2πi k/n)
+/// Returns e^(-2πi k/n).
 pub(crate) fn turn(k: usize, n: usize) -> Complex<f32> {
     let angle = -TAU * (k % n) as f64 / n as f64;
     Complex::new(angle.cos() as f32, angle.sin() as f32)
 }
 
-/// The transform of N real values as one of N/2 complex ones, whose real and imaginary parts are
-/// every other value.
+/// The transform of N real values as a transform of N/2 complex ones, whose real and imaginary
+/// parts alternate in the input.
 #[derive(Debug)]
 pub(crate) struct LaneFft {
     /// N/2, 2 or more.
     pub(crate) half: usize,
     pub(crate) steps: Vec<Step>,
-    /// For k = 1 .. N/4 (inclusive): the rows where the results k and N/2 - k lie, and e^(-2πi
-    /// k/N).
+    /// For k = 1 .. N/4 (inclusive): the rows of the results k and N/2 - k, and e^(-2πi k/N).
     pairs: Vec<(usize, usize, Complex<f32>)>,
 }
 
@@ -54,7 +53,7 @@ pub(crate) struct LaneFft {
 pub(crate) struct Step {
     pub(crate) radix: usize,
     pub(crate) part: usize,
-    /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)). None for
+    /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)). Empty for
     /// parts of one value.
     pub(crate) twiddles: Vec<Complex<f32>>,
     /// e^(-2πi k/radix) for k from 0.
@@ -87,8 +86,8 @@ impl LaneFft {
         Self { half, steps, pairs }
     }
 
-    /// Complex transform in place: even rows are real parts, odd ones imaginary. Results come out
-    /// in the order of `pairs`.
+    /// Computes the complex transform in place: even rows are real parts, odd ones imaginary. The
+    /// results are in the order of `pairs`.
     #[inline(always)]
     pub(crate) fn transform<S: Simd>(&self, s: S, rows: &mut [S::F32]) {
         for step in &self.steps {
@@ -96,7 +95,7 @@ impl LaneFft {
         }
     }
 
-    /// The power of the real signal's spectrum from the complex one's.
+    /// Computes the power of the real signal's spectrum from the complex one.
     #[inline(always)]
     pub(crate) fn power<S: Simd>(&self, s: S, rows: &[S::F32], power: &mut [S::F32]) {
         let (re, im) = (rows[0], rows[1]);
@@ -110,7 +109,8 @@ impl LaneFft {
         }
     }
 
-    /// The real signal's spectrum from the complex one's, as [`SpectrumOf::Packed`] says.
+    /// Computes the real signal's spectrum from the complex one, in the layout of
+    /// [`SpectrumOf::Packed`].
     #[inline(always)]
     pub(crate) fn packed<S: Simd>(&self, s: S, rows: &[S::F32], out: &mut [S::F32]) {
         let (re, im) = (rows[0], rows[1]);
@@ -134,12 +134,12 @@ impl Step {
     }
 }
 
-/// What a value is turned by.
+/// A factor that turns a value.
 pub(crate) trait Twiddle<S: Simd>: Copy {
     fn lanes(self, s: S) -> [S::F32; 2];
 }
 
-/// The same in all lanes.
+/// The same factor in all lanes.
 impl<S: Simd> Twiddle<S> for Complex<f32> {
     #[inline(always)]
     fn lanes(self, s: S) -> [S::F32; 2] {
@@ -147,7 +147,7 @@ impl<S: Simd> Twiddle<S> for Complex<f32> {
     }
 }
 
-/// Another one in each lane.
+/// A different factor in each lane.
 impl<S: Simd> Twiddle<S> for [S::F32; 2] {
     #[inline(always)]
     fn lanes(self, _: S) -> [S::F32; 2] {
@@ -155,7 +155,7 @@ impl<S: Simd> Twiddle<S> for [S::F32; 2] {
     }
 }
 
-/// A step whose parts have `part` rows each, and as many roots as its radix. Without twiddles
+/// Runs a step whose parts have `part` rows each, and as many roots as its radix. Without twiddles
 /// nothing is turned.
 #[inline(always)]
 pub(crate) fn step_of<S: Simd, W: Twiddle<S>>(
@@ -177,9 +177,10 @@ pub(crate) fn step_of<S: Simd, W: Twiddle<S>>(
     }
 }
 
-/// 2 X\[k\] and 2 X*\[N/2-k\] of the real signal: with Z\[k\] the spectrum of the complex one, E =
-/// (Z\[k\] + Z*\[N/2-k\]) / 2 is the transform of the even samples and O = (Z\[k\] - Z*\[N/2-k\]) /
-/// 2i that of the odd ones, and X\[k\] = E + w O, X*\[N/2-k\] = E - w O, where w = e^(-2πi k/N).
+/// Computes 2 X\[k\] and 2 X*\[N/2-k\] of the real signal. With the spectrum Z\[k\] of the complex
+/// one, E = (Z\[k\] + Z*\[N/2-k\]) / 2 is the transform of the even samples and O = (Z\[k\] -
+/// Z*\[N/2-k\]) / 2i the transform of the odd ones, and X\[k\] = E + w O, X*\[N/2-k\] = E - w O,
+/// where w = e^(-2πi k/N).
 #[inline(always)]
 fn twice_the_spectrum<S: Simd>(
     s: S,
@@ -197,7 +198,7 @@ pub(crate) fn pair_of_spectrum<S: Simd>(s: S, a: [S::F32; 2], b: [S::F32; 2], w:
     [add(s, e, t), sub(s, e, t)]
 }
 
-/// |x|² of x that is given twice.
+/// Computes |x|², given 2 x.
 #[inline(always)]
 pub(crate) fn power_of_twice<S: Simd>(s: S, [re, im]: [S::F32; 2]) -> S::F32 {
     s.mul(s.splat(0.25), s.mul_add(re, re, s.mul(im, im)))
@@ -218,7 +219,7 @@ fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
     [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
 }
 
-/// A step with a transform of `R` values: value j of all parts of a block, transformed, then
+/// Runs a step with a transform of `R` values: value j of all parts of a block, transformed, then
 /// turned by the twiddles of j.
 #[inline(always)]
 fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
@@ -249,7 +250,7 @@ fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
     }
 }
 
-/// The transform of 2 values, or an odd number of them.
+/// Transforms 2 values, or an odd number of them.
 #[inline(always)]
 fn small_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::F32; 2]; R]) -> [[S::F32; 2]; R] {
     if R != 2 {
@@ -260,7 +261,7 @@ fn small_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S
     y
 }
 
-/// The transform of an odd number of values.
+/// Transforms an odd number of values.
 #[inline(always)]
 fn odd_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::F32; 2]; R]) -> [[S::F32; 2]; R] {
     let roots: &[Complex<f32>; R] = roots.try_into().expect("as many roots as the radix");
@@ -270,8 +271,8 @@ fn odd_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::
     y
 }
 
-/// The transform of an odd number of values: x\[i\] and x\[R-i\] have the same cosines, and sines
-/// of opposite signs.
+/// Transforms an odd number of values: x\[i\] and x\[R-i\] have the same cosines, and sines of
+/// opposite signs.
 #[inline(always)]
 fn odd_transform_into<S: Simd>(
     s: S,
@@ -301,7 +302,7 @@ fn odd_transform_into<S: Simd>(
     }
 }
 
-/// [`small_step`] for primes that have no code of their own.
+/// Runs [`small_step`] for primes that have no special code.
 #[inline(always)]
 fn large_step<S: Simd, W: Twiddle<S>>(
     s: S,

@@ -7,10 +7,10 @@ use crate::audio::samples::Samples;
 use crate::error::Error;
 use crate::spectrum::window::FrameExtractionOptions;
 
-/// The logarithm of a frame's energy, when a feature wants it.
+/// The frame whose log energy a feature needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnergyOf {
-    /// It doesn't.
+    /// No energy is needed.
     Nothing,
     /// The frame before preemphasis and window.
     RawFrame,
@@ -22,51 +22,51 @@ pub enum EnergyOf {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signal<'a> {
     pub(crate) samples: Samples<'a>,
-    /// The index of the first of them in the signal.
+    /// The index of the first of these samples in the signal.
     pub(crate) first: u64,
 }
 
 impl Signal<'_> {
-    /// How many samples the signal has, as far as it goes.
+    /// Returns the number of samples of the signal so far.
     fn end(&self) -> u64 {
         self.first + self.samples.len() as u64
     }
 }
 
-/// What stands where a frame sticks out of the signal, and which frames do.
+/// The treatment of frames that extend beyond the signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edges {
-    /// No frame does (`snip-edges`).
+    /// There are no such frames (`snip-edges`).
     Snip,
-    /// As many frames as fit shifts into the signal, rounded; the signal is mirrored, its last
-    /// sample coming twice.
+    /// As many frames as shifts fit into the signal, rounded. The signal is mirrored, with its last
+    /// sample twice.
     Mirror,
     /// The centres of frames lie at multiples of the shift, from 0 to the end of the signal, or
     /// before it without `last`.
     Centered {
-        /// Mirrored, the last sample coming once; else zeros.
+        /// Mirrored, with the last sample once; else zeros.
         reflect: bool,
         last: bool,
     },
-    /// As `Centered`, zeros before the signal, and only frames that it goes on after: by one sample
-    /// at least.
+    /// As `Centered`, with zeros before the signal, and only frames after which the signal goes on
+    /// by at least one sample.
     Semicausal,
 }
 
-/// What is done to each frame, as the options say.
+/// The processing of each frame, from the options.
 #[derive(Debug)]
 pub struct Framing {
     pub(crate) options: FrameExtractionOptions,
-    /// Times the factor that brings samples to the scale of the options.
+    /// The window, times the factor that brings samples to the scale of the options.
     pub(crate) window: Vec<f32>,
     /// The same, for whole vectors.
     pub(crate) window_lines: Lines,
     pub(crate) shift: usize,
     pub(crate) padded: usize,
     edges: Edges,
-    /// A shorter signal is filled up with zeros to as many samples.
+    /// The number of samples to which a shorter signal is filled up with zeros.
     least: u64,
-    /// A longer signal is cut to as many samples.
+    /// The number of samples to which a longer signal is cut.
     most: u64,
     pub(crate) scale: f32,
 }
@@ -84,8 +84,8 @@ impl Framing {
         ))
     }
 
-    /// Of the options only those count that say what is done to samples; `padded` is the window's
-    /// length or more.
+    /// Creates a framing with a window. Only the options for processing samples count; `padded` is
+    /// at least the window's length.
     pub(crate) fn with_window(
         options: FrameExtractionOptions,
         mut window: Vec<f32>,
@@ -100,28 +100,28 @@ impl Framing {
         Self { options, window, window_lines, shift, padded, edges, least: 0, most: u64::MAX, scale }
     }
 
-    /// Samples of a frame.
+    /// Returns the number of samples in a frame.
     pub(crate) fn len(&self) -> usize {
         self.window.len()
     }
 
-    /// For signals that are filled up with zeros to `least` samples, and cut to `most`, which are no
-    /// fewer.
+    /// Fills up signals with zeros to `least` samples, and cuts them to `most`, which is not
+    /// smaller.
     pub(crate) fn with_lengths(self, least: u64, most: u64) -> Self {
         Self { least, most, ..self }
     }
 
-    /// How many samples of a signal there are to be, which has `num_samples`.
+    /// Returns the number of samples after a signal of `num_samples` is filled up or cut.
     fn num_samples(&self, num_samples: u64) -> u64 {
         num_samples.max(self.least).min(self.most)
     }
 
-    /// How many more samples count, of a signal that has `num_samples` so far.
+    /// Returns the number of further samples that count, of a signal that has `num_samples` so far.
     pub(crate) fn room_behind(&self, num_samples: u64) -> u64 {
         self.most.saturating_sub(num_samples)
     }
 
-    /// How many frames a signal of `num_samples` samples has.
+    /// Returns the number of frames in a signal of `num_samples` samples.
     pub(crate) fn num_frames(&self, num_samples: u64) -> u64 {
         let (size, shift) = (self.window.len() as u64, self.shift as u64);
         let num_samples = self.num_samples(num_samples);
@@ -137,8 +137,8 @@ impl Framing {
         }
     }
 
-    /// How many frames can be made when the signal has `num_samples` samples so far, and its end is
-    /// not known.
+    /// Returns the number of frames that can be made when the signal has `num_samples` samples so
+    /// far, and its end is not known.
     #[inline]
     pub(crate) fn num_frames_ready(&self, num_samples: u64) -> u64 {
         if matches!(self.edges, Edges::Snip | Edges::Semicausal) && self.least == 0 {
@@ -146,18 +146,18 @@ impl Framing {
         }
         let first = self.first_sample(0);
         let end = first + self.window.len() as i64;
-        // What is before the signal is the mirror image of as many samples, after the first one
-        // perhaps.
+        // The samples before the signal are the mirror image of as many samples, perhaps after the
+        // first one.
         let needed = end.max(1 - first).cast_unsigned();
         let have = num_samples.min(self.most);
         if have < needed {
             return 0;
         }
-        // A frame that is shorter than the shift may be there before it is sure that it counts.
+        // A frame that is shorter than the shift may be there before it is certain that it counts.
         ((have - end.max(0).cast_unsigned()) / self.shift as u64 + 1).min(self.num_frames(have))
     }
 
-    /// Where a frame begins, in samples from the start of the signal.
+    /// Returns the start of a frame, in samples from the start of the signal.
     pub(crate) fn first_sample(&self, frame: u64) -> i64 {
         let (size, shift) = (self.window.len() as i64, self.shift as i64);
         let start = frame.cast_signed() * shift;
@@ -168,14 +168,14 @@ impl Framing {
         }
     }
 
-    /// The first sample that frame `frame` and those after it take, wherever the signal ends.
+    /// Returns the first sample that frame `frame` and later frames take, wherever the signal ends.
     pub(crate) fn first_needed(&self, frame: u64) -> u64 {
         // A mirror at the end may reach one sample further back than the last frame.
         u64::try_from(self.first_sample(frame) - 1).unwrap_or(0)
     }
 
-    /// Which of `num_samples` samples stands at a position, most likely outside of them; none for a
-    /// zero.
+    /// Returns the sample of `num_samples` that is at a position, most likely outside of them;
+    /// `None` for a zero.
     fn source(&self, position: i64, num_samples: u64) -> Option<u64> {
         let len = num_samples.cast_signed();
         match self.edges {
@@ -192,11 +192,11 @@ impl Framing {
         }
     }
 
-    /// The first of `samples` samples that is not looked at where they are [gathered](Self::gather) for
-    /// so many frames.
+    /// Returns the first of `samples` samples that is not checked when they are
+    /// [gathered](Self::gather) for so many frames.
     pub(crate) fn first_not_gathered(&self, frames: u64, samples: usize) -> usize {
         let size = self.window.len();
-        // Where frames have gaps between them, these are not.
+        // If frames have gaps between them, the gaps are not checked.
         if frames == 0 || self.shift > size {
             return 0;
         }
@@ -205,15 +205,16 @@ impl Framing {
         usize::try_from(self.num_samples(samples as u64)).map_or(end, |used| end.min(used))
     }
 
-    /// Rows that [`window`](Self::window) writes with vectors of `lanes`: it works in squares.
+    /// Returns the number of rows that [`window`](Self::window) writes with vectors of `lanes`: it
+    /// works in squares.
     pub(crate) fn rows(&self, lanes: usize) -> usize {
         self.padded.max(self.window.len().next_multiple_of(lanes))
     }
 
-    /// Writes to `wave`, from `at` on, the samples that the frames from the first to the last of
-    /// `frames` (inclusive) are made of: with dither, the ends filled up. Returns the position
-    /// behind them, where `wave` has as many numbers as reading whole vectors takes, and whether
-    /// the samples are all finite.
+    /// Writes the samples of the frames from the first to the last of `frames` (inclusive) to
+    /// `wave`, from `at` on: with dither, and with the ends filled up. Returns the position after
+    /// them, where `wave` has as many numbers as reading whole vectors needs, and `true` if all
+    /// samples are finite.
     #[inline(always)]
     pub(crate) fn gather<S: Simd>(
         &self,

@@ -11,19 +11,19 @@ use crate::spectrum::window::FrameExtractionOptions;
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct MelBanksOptions {
-    /// How many filters, 3 or more.
+    /// Number of filters, 3 or more.
     pub num_bins: i32,
-    /// Where the first filter begins, Hz.
+    /// Lower end of the first filter, Hz.
     pub low_freq: f32,
-    /// Where the last filter ends, Hz; 0 or less: that far below half the sample rate.
+    /// Upper end of the last filter, Hz; 0 or less: that far below half the sample rate.
     pub high_freq: f32,
-    /// Where VTLN begins to warp, Hz.
+    /// Lower end of the VTLN warping, Hz.
     pub vtln_low: f32,
-    /// Where VTLN ends to warp, Hz; negative: that far below half the sample rate.
+    /// Upper end of the VTLN warping, Hz; negative: that far below half the sample rate.
     pub vtln_high: f32,
-    /// The programs show the filters. No effect on the numbers.
+    /// Lets the programs show the filters. No effect on the numbers.
     pub debug_mel: bool,
-    /// HTK's quirks: the first weight of the first filter is 0, energies below 1 are 1.
+    /// Reproduces HTK's quirks: the first weight of the first filter is 0, energies below 1 are 1.
     pub htk_mode: bool,
 }
 
@@ -41,13 +41,13 @@ impl Default for MelBanksOptions {
     }
 }
 
-/// Hz to mel: 1127 ln(1 + f/700), in single precision as Kaldi computes it.
+/// Converts Hz to mel: 1127 ln(1 + f/700), in single precision as Kaldi computes it.
 #[doc(alias = "MelScale")]
 pub fn mel_scale(hz: f32) -> f32 {
     1127.0 * (1.0 + hz / 700.0).ln()
 }
 
-/// Mel to Hz.
+/// Converts mel to Hz.
 #[doc(alias = "InverseMelScale")]
 pub fn inverse_mel_scale(mel: f32) -> f32 {
     700.0 * ((mel / 1127.0).exp() - 1.0)
@@ -79,11 +79,10 @@ impl PartialEq for MelBanks {
 }
 
 impl MelBanks {
-    /// The filters for frames of these options, warped by `vtln_warp` (1 = not).
+    /// Creates the filters for frames of these options, warped by `vtln_warp` (1 = none).
     ///
     /// # Errors
-    /// When the frequencies make no sense, or a filter would have no frequency of the spectrum in
-    /// it.
+    /// If the frequencies make no sense, or a filter would contain no frequency of the spectrum.
     pub fn new(options: &MelBanksOptions, frame: &FrameExtractionOptions, vtln_warp: f32) -> Result<Self, Error> {
         let num_bins = usize::try_from(options.num_bins).unwrap_or(0);
         let padded = frame.padded_window_size();
@@ -126,24 +125,24 @@ impl MelBanks {
         Ok(Self { htk_mode: options.htk_mode, ..Self::from_bins(bins, center_freqs) })
     }
 
-    /// Filters of any shape, with where each has its tip.
+    /// Creates filters of any shape, with the frequencies of their tips.
     pub(crate) fn from_bins(bins: Vec<MelBin>, center_freqs: Vec<f32>) -> Self {
         let filters = bins.iter().map(|bin| (bin.first, &bin.weights[..]));
         Self { single_frame: SingleFrameMel::new(filters), bins, center_freqs, htk_mode: false }
     }
 
-    /// The triangles, the lowest first.
+    /// Returns the triangles, the lowest first.
     pub fn bins(&self) -> &[MelBin] {
         &self.bins
     }
 
-    /// Where each triangle has its tip, Hz.
+    /// Returns the frequency of each triangle's tip, Hz.
     #[doc(alias = "GetCenterFreqs")]
     pub fn center_freqs(&self) -> &[f32] {
         &self.center_freqs
     }
 
-    /// The energy in each filter, in the lanes of as many frames: `energies[b]` = Σ weight ·
+    /// Computes the energy in each filter, with a frame in each lane: `energies[b]` = Σ weight ·
     /// `power[frequency]`.
     #[inline(always)]
     pub(crate) fn compute<S: Simd>(&self, s: S, power: &[S::F32], energies: &mut [S::F32]) {
@@ -155,13 +154,13 @@ impl MelBanks {
         }
     }
 
-    /// The same bits for one frame whose frequencies lie in the lanes, after the last one
-    /// [`PADDING`](SingleFrameMel::PADDING) zeros.
+    /// Computes the same bits for one frame whose frequencies lie in the lanes, with
+    /// [`PADDING`](SingleFrameMel::PADDING) zeros after the last one.
     #[inline(always)]
     pub(crate) fn compute_single_frame<S: Simd>(&self, s: S, power: &[f32], energies: &mut [f32]) {
         let finite = self.single_frame.compute(s, power, energies);
-        // The zeros beside a filter's weights make no difference but where a power is infinite:
-        // then nothing is left out.
+        // The zeros next to a filter's weights make no difference unless a power is infinite: then
+        // only the weights themselves are used.
         if !finite {
             let power: Vec<_> = power.iter().map(|&x| s.splat(x)).collect();
             for (bin, energy) in self.bins.iter().zip(&mut *energies) {
@@ -170,13 +169,13 @@ impl MelBanks {
             }
         }
         if self.htk_mode {
-            // As `Simd::max`: 1 for NaN.
+            // Same as `Simd::max`: 1 for NaN.
             energies.iter_mut().for_each(|x| *x = if *x > 1.0 { *x } else { 1.0 });
         }
     }
 }
 
-/// Σ weight · row, of as many rows as weights, a frame in each lane.
+/// Computes Σ weight · row, of as many rows as weights, a frame in each lane.
 #[inline(always)]
 fn energy_of<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
     macro_rules! by_length {
@@ -190,7 +189,7 @@ fn energy_of<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
     by_length!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 }
 
-/// Of `N` frequencies more than a multiple of [`FILTER_SUMS`].
+/// Computes the energy of a filter with `N` frequencies more than a multiple of [`FILTER_SUMS`].
 #[inline(always)]
 fn energy_with_rest<S: Simd, const N: usize>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
     let (weights, last_weights) = weights.as_chunks::<FILTER_SUMS>();
@@ -209,7 +208,7 @@ fn energy_with_rest<S: Simd, const N: usize>(s: S, weights: &[f32], rows: &[S::F
     halves(s, sums, if weights.is_empty() { N } else { FILTER_SUMS })
 }
 
-/// Adds up the first `len` sums, the others being zeros.
+/// Adds up the first `len` sums; the others are zeros.
 #[inline(always)]
 fn halves<S: Simd>(s: S, mut sums: [S::F32; FILTER_SUMS], len: usize) -> S::F32 {
     for half in [8, 4, 2, 1] {
@@ -257,7 +256,8 @@ impl Range {
         Ok(range)
     }
 
-    /// Where the warping bends: outside them it leads straight to the ends of the range.
+    /// Returns the frequencies where the warping bends. Outside them it is straight to the ends of
+    /// the range.
     fn bends(&self, warp: f32) -> (f32, f32) {
         (self.vtln_low * warp.max(1.0), self.vtln_high * warp.min(1.0))
     }
@@ -281,8 +281,8 @@ impl Range {
         })
     }
 
-    /// Piecewise linear: by 1 / `warp` between the bends, and from there straight to the ends of
-    /// the range, which stay.
+    /// Warps a frequency, piecewise linearly: by 1 / `warp` between the bends, and from there
+    /// straight to the ends of the range, which stay.
     #[doc(alias = "VtlnWarpFreq")]
     fn warp(&self, warp: f32, hz: f32) -> f32 {
         if hz < self.low || hz > self.high {

@@ -13,7 +13,7 @@ pub(crate) struct PowerSpectrum {
     one: SingleFrameFft,
 }
 
-/// What to make of the transform of each frame of N values.
+/// The output of the transform of each frame of N values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpectrumOf {
     /// |X\[k\]|² for k = 0 ..= N/2.
@@ -24,7 +24,7 @@ pub enum SpectrumOf {
 }
 
 impl SpectrumOf {
-    /// Rows for frames of `size` samples.
+    /// Returns the number of rows for frames of `size` samples.
     pub(crate) fn rows(self, size: usize) -> usize {
         match self {
             Self::Power => size / 2 + 1,
@@ -34,28 +34,28 @@ impl SpectrumOf {
 }
 
 impl PowerSpectrum {
-    /// For frames of `size` samples: even, 4 or more.
+    /// Plans frames of `size` samples: even, 4 or more.
     pub(crate) fn new(size: usize) -> Self {
         let lanes = LaneFft::new(&factors(size / 2));
         Self { one: SingleFrameFft::new(&lanes), lanes }
     }
 
-    /// What `of` says, in the rows of `spectrum`. The rows of `frames`, as many as a frame has
-    /// samples, are used up.
+    /// Computes the output `of` in the rows of `spectrum`. The rows of `frames`, as many as a frame
+    /// has samples, are overwritten.
     #[inline(always)]
     pub(crate) fn compute<S: Simd>(&self, s: S, of: SpectrumOf, frames: &mut Lines, spectrum: &mut Lines) {
         s.vectorize(Transform { plan: &self.lanes, of, frames, spectrum });
     }
 
-    /// Frames of this size can be transformed one by one.
+    /// Returns `true` if frames of this size can be transformed one by one.
     #[inline(always)]
     pub(crate) fn has_single_frame(&self) -> bool {
         self.lanes.half >= SingleFrameFft::LEAST
     }
 
-    /// |X\[k\]|² of one frame whose samples lie in the lanes, and zeros after them: the bits that [`compute`](Self::compute) gives.
-    /// `frame` and `power` have [`PADDING`](SingleFrameFft::PADDING) more than the frame and its
-    /// power.
+    /// Computes |X\[k\]|² of one frame whose samples lie in the lanes, with zeros after them: the
+    /// same bits as [`compute`](Self::compute). `frame` and `power` have
+    /// [`PADDING`](SingleFrameFft::PADDING) more than the frame and its power.
     #[inline(always)]
     pub(crate) fn single_frame_power<S: Simd>(&self, s: S, frame: &[f32], power: &mut [f32], lines: [&mut Lines; 2]) {
         s.vectorize(kernel!(<'a>(
@@ -70,8 +70,8 @@ impl PowerSpectrum {
     }
 }
 
-/// The transform is the same for all kinds of features: it is compiled once, rather than into each
-/// of them.
+/// The transform, which is the same for all kinds of features: it is compiled once, rather than
+/// into each of them.
 struct Transform<'a> {
     plan: &'a LaneFft,
     of: SpectrumOf,
@@ -112,7 +112,7 @@ mod tests {
     impl Kernel for Compare {
         type Output = f64;
 
-        /// The largest error, relative to the largest power of the frame.
+        /// Returns the largest error, relative to the largest power of the frame.
         #[inline(always)]
         fn run<S: Simd>(self, s: S) -> f64 {
             let size = self.size;
@@ -149,7 +149,7 @@ mod tests {
     impl Kernel for Packed {
         type Output = f64;
 
-        /// The largest error, relative to the largest magnitude.
+        /// Returns the largest error, relative to the largest magnitude.
         #[inline(always)]
         fn run<S: Simd>(self, s: S) -> f64 {
             let size = self.size;

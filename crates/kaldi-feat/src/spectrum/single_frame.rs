@@ -1,4 +1,4 @@
-//! The single-frame path: for streams whose rows cannot wait for other frames.
+//! The single-frame path, for streams whose rows cannot wait for other frames.
 
 pub(crate) mod fft;
 pub(crate) mod mel;

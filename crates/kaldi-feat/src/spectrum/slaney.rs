@@ -7,7 +7,7 @@ const HZ_PER_MEL: f64 = 200.0 / 3.0;
 const BEND_HZ: f64 = 1000.0;
 const BEND_MEL: f64 = BEND_HZ / HZ_PER_MEL;
 
-/// ln(6.4) / 27
+/// Returns ln(6.4) / 27.
 fn log_step() -> f64 {
     6.4_f64.ln() / 27.0
 }
@@ -32,7 +32,7 @@ fn hz_of(mel: f64, htk: bool) -> f64 {
     }
 }
 
-/// Where the filters lie.
+/// The number and the range of the filters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MelRange {
     pub(crate) samp_freq: f64,
@@ -40,16 +40,16 @@ pub(crate) struct MelRange {
     pub(crate) num_bins: usize,
     pub(crate) low_freq: f64,
     pub(crate) high_freq: f64,
-    /// The scale is 2595 log10(1 + f/700).
+    /// Uses the scale 2595 log10(1 + f/700).
     pub(crate) htk: bool,
-    /// Each filter's area is 1 rather than its height.
+    /// Makes each filter's area 1 rather than its height.
     pub(crate) unit_area: bool,
-    /// Corners lie on frequencies of the transform: floor((N + 1) f / sample rate).
+    /// Puts corners on frequencies of the transform: floor((N + 1) f / sample rate).
     pub(crate) whole_bins: bool,
 }
 
 impl MelRange {
-    /// The filters. Those that are too narrow to have a frequency in them are empty, as they are in
+    /// Creates the filters. Filters that are too narrow to contain a frequency are empty, as in
     /// librosa.
     #[doc(alias = "librosa.filters.mel")]
     pub(crate) fn filters(&self) -> MelBanks {
@@ -68,7 +68,7 @@ impl MelRange {
             center_freqs.push(center as f32);
             let weight = |k| {
                 let (rise, fall) = ((bin_hz(k) - left) / (center - left), (right - bin_hz(k)) / (right - center));
-                // 0 / 0 where a side has no width: its tip belongs to the falling side.
+                // 0 / 0 if a side has no width: its tip belongs to the falling side.
                 if fall.is_nan() { 0.0 } else { rise.min(fall) }
             };
             let inside = |k: &usize| weight(*k) > 0.0;

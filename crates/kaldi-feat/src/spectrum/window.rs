@@ -1,4 +1,4 @@
-//! From a waveform to frames: how long they are, where they lie, and what window is put over them.
+//! From a waveform to frames: their length, their places, and their window.
 
 use std::f64::consts::PI;
 
@@ -26,11 +26,11 @@ pub enum WindowType {
 }
 
 impl WindowType {
-    /// All there are.
+    /// All variants.
     pub const ALL: [Self; 6] =
         [Self::Hamming, Self::Hanning, Self::Povey, Self::Rectangular, Self::Sine, Self::Blackman];
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hamming => "hamming",
@@ -51,67 +51,66 @@ option_of_names!(WindowType);
 pub struct FrameExtractionOptions {
     /// Samples per second, Hz.
     pub samp_freq: f32,
-    /// From the start of one frame to the start of the next, ms.
+    /// Distance from the start of one frame to the start of the next, ms.
     pub frame_shift_ms: f32,
     /// Length of a frame, ms.
     pub frame_length_ms: f32,
     /// Standard deviation of the noise added to each sample, in units of the samples; 0 = none.
     pub dither: f32,
-    /// What makes the noise another: same seed, key and audio give the same features. Not an option
-    /// of Kaldi's.
+    /// The seed of the noise: same seed, key and audio give the same features. Not an option of
+    /// Kaldi's.
     pub dither_seed: u64,
     /// x\[i\] - `preemph_coeff` x\[i-1\] replaces x\[i\]; 0 = off.
     pub preemph_coeff: f32,
-    /// Subtract the frame's mean from the frame.
+    /// Subtracts the frame's mean from the frame.
     pub remove_dc_offset: bool,
     /// The window.
     pub window_type: WindowType,
     /// The c of the Blackman window.
     pub blackman_coeff: f32,
-    /// The size of the FFT is the next power of two, rather than the length of the frame. Its time
-    /// grows with the largest prime factor of the size, as in Kaldi.
+    /// Makes the size of the FFT the next power of two, rather than the length of the frame. Its
+    /// time grows with the largest prime factor of the size, as in Kaldi.
     pub round_to_power_of_two: bool,
-    /// Only frames that lie wholly in the waveform; else its ends are mirrored, so that the number
-    /// of frames depends on the shift alone.
+    /// Makes only frames that lie wholly in the waveform; otherwise its ends are mirrored, so that
+    /// the number of frames depends only on the shift.
     pub snip_edges: bool,
-    /// Audio of a higher sample rate is resampled rather than refused.
+    /// Resamples audio of a higher sample rate rather than refusing it.
     pub allow_downsample: bool,
-    /// Audio of a lower sample rate is resampled rather than refused.
+    /// Resamples audio of a lower sample rate rather than refusing it.
     pub allow_upsample: bool,
-    /// A stream keeps no more rows than that; -1 = all until they are taken or discarded. Without
-    /// effect on whole signals, as in Kaldi.
+    /// The largest number of rows that a stream keeps; -1 = all until they are taken or discarded.
+    /// No effect on whole signals, as in Kaldi.
     pub max_feature_vectors: i32,
-    /// What the loudest sample counts as: 32768 as it stands in a WAV file, or 1, as it does for
-    /// torchaudio and lhotse. Samples are given on the scale of 16-bit integers all the same. Not
-    /// an option of Kaldi's.
+    /// The value of the loudest sample: 32768 as in a WAV file, or 1 as in torchaudio and lhotse.
+    /// Samples are given on the scale of 16-bit integers all the same. Not an option of Kaldi's.
     pub full_scale: f32,
 }
 
-/// The largest frame, in samples: far above any use, far below what would exhaust memory.
+/// The largest frame, in samples: far above any use, and far too small to exhaust memory.
 const MAX_WINDOW: f64 = 4_194_304.0;
 
 impl FrameExtractionOptions {
-    /// From one frame to the next, in samples. A product in double precision, cut off: Kaldi's
-    /// arithmetic to the bit.
+    /// Returns the distance from one frame to the next, in samples: a product in double precision,
+    /// truncated, which is Kaldi's arithmetic to the bit.
     #[doc(alias = "WindowShift")]
     pub fn window_shift(&self) -> usize {
         (f64::from(self.samp_freq) * 0.001 * f64::from(self.frame_shift_ms)) as usize
     }
 
-    /// Length of a frame, in samples: cut off, so 551 for 25 ms at 22050 Hz.
+    /// Returns the length of a frame, in samples: truncated, so 551 for 25 ms at 22050 Hz.
     #[doc(alias = "WindowSize")]
     pub fn window_size(&self) -> usize {
         (f64::from(self.samp_freq) * 0.001 * f64::from(self.frame_length_ms)) as usize
     }
 
-    /// Size of the FFT, in samples.
+    /// Returns the size of the FFT, in samples.
     #[doc(alias = "PaddedWindowSize")]
     pub fn padded_window_size(&self) -> usize {
         let size = self.window_size();
         if self.round_to_power_of_two { size.next_power_of_two() } else { size }
     }
 
-    /// How many frames `num_samples` samples give.
+    /// Returns the number of frames in `num_samples` samples.
     #[doc(alias = "NumFrames")]
     pub fn num_frames(&self, num_samples: usize) -> usize {
         let (size, shift) = (self.window_size(), self.window_shift());
@@ -124,7 +123,7 @@ impl FrameExtractionOptions {
         }
     }
 
-    /// How many frames are there of a signal that has `num_samples` samples so far, and goes on.
+    /// Returns the number of frames in a signal that has `num_samples` samples so far, and goes on.
     pub fn num_frames_ready(&self, num_samples: usize) -> usize {
         // The first frame may begin before the signal.
         let needed = self.first_sample_of_frame(0) + self.window_size().cast_signed();
@@ -132,7 +131,8 @@ impl FrameExtractionOptions {
         beyond.map_or(0, |beyond| (beyond / self.window_shift() + 1).min(self.num_frames(num_samples)))
     }
 
-    /// Where a frame begins, in samples: before 0 for the first ones when `snip_edges` is false.
+    /// Returns the start of a frame, in samples: before 0 for the first frames if `snip_edges` is
+    /// false.
     #[doc(alias = "FirstSampleOfFrame")]
     pub fn first_sample_of_frame(&self, frame: usize) -> isize {
         let (size, shift) = (self.window_size(), self.window_shift());
@@ -140,7 +140,7 @@ impl FrameExtractionOptions {
         if self.snip_edges { start } else { start + (shift / 2).cast_signed() - (size / 2).cast_signed() }
     }
 
-    /// The window, `window_size()` values.
+    /// Returns the window, `window_size()` values.
     #[doc(alias = "FeatureWindowFunction")]
     pub fn window_function(&self) -> Vec<f32> {
         let size = self.window_size();
@@ -160,9 +160,9 @@ impl FrameExtractionOptions {
     /// Checks the values.
     ///
     /// # Errors
-    /// Names the first field that frames can't be made with: numbers that are not finite, a frame
-    /// of fewer than 2 samples or more than 4 million, a shift below one sample, a preemphasis
-    /// outside 0 to 1, an odd size of the FFT.
+    /// Names the first field that prevents making frames: numbers that are not finite, a frame of
+    /// fewer than 2 samples or more than 4 million, a shift below one sample, a preemphasis outside
+    /// 0 to 1, an odd size of the FFT.
     pub fn check(&self) -> Result<(), Error> {
         let rate = self.samp_freq;
         if !(1.0..=MAX_SAMPLE_RATE).contains(&rate) {

@@ -1,11 +1,11 @@
-//! Frames in lanes: their mean taken off, preemphasis, window.
+//! Frames in lanes: mean subtracted, preemphasis, window.
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 
 use crate::spectrum::frames::{EnergyOf, Framing};
 
 impl Framing {
-    /// Makes frames of `wave`, one in each lane, where frame `l` begins at `starts[l]`: rows 0 ..
+    /// Makes frames of `wave`, one in each lane; frame `l` begins at `starts[l]`. Rows 0 ..
     /// `padded` of `frames` are its samples, without their mean, with preemphasis, windowed, and
     /// zeros at the end. Returns Σ x² as `energy` asks.
     #[inline(always)]
@@ -61,16 +61,16 @@ impl Framing {
     }
 }
 
-/// How many sums a frame's samples are added up in, and their squares: sum i is of every 64th
-/// sample from the i-th on, so that few additions of a single frame wait for each other. Then they
-/// are added in halves, as [`Simd::sum`] adds lanes: the lanes of vectors have the same sum.
+/// Number of partial sums of a frame's samples, and of their squares: sum i is of every 64th sample
+/// from the i-th on, so that few additions of a single frame wait for each other. Then they are
+/// added in halves, as [`Simd::sum`] adds lanes: the lanes of vectors have the same sum.
 pub(crate) const SUMS: usize = 64;
 
-/// The least lanes of a vector.
+/// The least number of lanes in a vector.
 pub(crate) const MIN_LANES: usize = 8;
 
-/// Σ (x - mean)² of the rows, a frame in each lane. Passes over some of the sums each, which fit
-/// into registers: with each the one that it is added to first.
+/// Computes Σ (x - mean)² of the rows, a frame in each lane. Each pass goes over some of the sums,
+/// which fit into registers, each with the sum that it is added to first.
 #[inline(always)]
 fn sum_of_squares<S: Simd>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
     const SOME: usize = 4;
@@ -99,7 +99,7 @@ fn sum_of_squares<S: Simd>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
     halved(s, sums, SUMS / 2)
 }
 
-/// The sum of the first `len` sums, a power of 2, added in halves.
+/// Adds the first `len` sums, a power of 2, in halves.
 #[inline(always)]
 pub(crate) fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut len: usize) -> S::F32 {
     while len > 1 {
@@ -111,8 +111,8 @@ pub(crate) fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut l
     sums[0]
 }
 
-/// The sums of the samples of one frame, which lie in the lanes: to be added up themselves, as
-/// [`Simd::sum`] adds lanes.
+/// Returns the sums of the samples of one frame, which lie in the lanes. They are then to be added
+/// up, as [`Simd::sum`] adds lanes.
 #[inline(always)]
 pub(crate) fn sums_of_frame<S: Simd>(s: S, frame: &[f32]) -> S::F32 {
     let zero = s.splat(0.0);

@@ -1,14 +1,14 @@
-//! The memory of an extraction.
+//! The buffers of an extraction.
 
 use kaldera_base::simd::Lines;
 
-/// Memory that an [`Extractor`](crate::Extractor) works in. One for each thread, kept from waveform
+/// Buffers of an [`Extractor`](crate::Extractor). One workspace for each thread, kept from waveform
 /// to waveform, saves allocating it anew.
 #[derive(Debug, Default)]
 pub struct Workspace {
     pub(crate) resampled: Vec<f32>,
     pub(crate) wave: Lines,
-    /// Whether a sample that was gathered since this was last set is NaN or infinite.
+    /// `true` if a sample that was gathered since this was last set is NaN or infinite.
     pub(crate) has_not_finite: bool,
     /// Frames, then the energies of their bands.
     pub(crate) frames: Lines,

@@ -6,17 +6,17 @@ use kaldera_base::{memory, par};
 
 use crate::kernels::divide::{Cut, over_values};
 
-/// Elements that are written at once, whatever the length of a run.
+/// Number of elements that are written at once, whatever the length of a run.
 ///
-/// Short runs cost mispredicted branches on their lengths. So up to this many elements have no
-/// branch of their own: too many are written, and the next run writes over them.
+/// Short runs cost mispredicted branches on their lengths. So up to this number, elements have no
+/// branch of their own: too many are written, and the next run overwrites them.
 pub(crate) const AHEAD: usize = 32;
 
-/// As [`AHEAD`], where an element costs more than a mispredicted branch now and then: a division,
+/// Same as [`AHEAD`], if an element costs more than an occasional mispredicted branch: a division,
 /// or a read from memory that is not in the cache.
 pub(crate) const FEW: usize = 16;
 
-/// Elements that are worth a task of their own.
+/// Number of elements that are worth their own task.
 const TASK: usize = 1 << 16;
 
 /// Uninitialised memory for a known number of elements, filled from the front.
@@ -29,7 +29,7 @@ impl<T: Clone> Slot<'_, T> {
     /// Appends the first `len` elements of `from`, which may be longer.
     #[inline(always)]
     pub(crate) fn append(&mut self, from: &[T], len: usize) {
-        /// Bytes from which on `memcpy` is faster.
+        /// Number of bytes from which on `memcpy` is faster.
         const LARGE: usize = 4 << 10;
         if len * size_of::<T>() < LARGE {
             return self.append_map::<FEW, T>(from, len, T::clone);
@@ -38,8 +38,8 @@ impl<T: Clone> Slot<'_, T> {
         self.filled += len;
     }
 
-    /// [`append`](Self::append) of `f` of each element, `AT_ONCE` at a time. `f` is also called for
-    /// elements beyond `len`.
+    /// Same as [`append`](Self::append), with `f` applied to each element, `AT_ONCE` at a time. `f`
+    /// is also called for elements beyond `len`.
     #[inline(always)]
     pub(crate) fn append_map<const AT_ONCE: usize, U>(&mut self, from: &[U], len: usize, f: impl Fn(&U) -> T) {
         let to = &mut self.elements[self.filled..];
@@ -67,7 +67,7 @@ impl<T: Clone> Slot<'_, T> {
         self.filled += 1;
     }
 
-    /// Appends `f` of 0, 1 .. `len` - 1. `f` is also called for numbers beyond these.
+    /// Appends `f` of 0, 1 .. `len` - 1. `f` is also called for larger numbers.
     #[inline(always)]
     pub(crate) fn append_with(&mut self, len: usize, f: impl Fn(usize) -> T) {
         let to = &mut self.elements[self.filled..];
@@ -88,18 +88,18 @@ impl<T: Clone> Slot<'_, T> {
         self.filled += len;
     }
 
-    /// Appends, for each value of a row, what `plus` makes of those before it, or behind it if
+    /// Appends for each value of a row the `plus` of the values before it, or behind it if
     /// `BACKWARDS`, one after the other from `sum` on.
     #[inline(always)]
     pub(crate) fn append_scan<const BACKWARDS: bool>(&mut self, row: &[T], mut sum: T, plus: impl Fn(T, T) -> T)
     where
         T: Copy,
     {
-        /// Bytes of a line of the cache.
+        /// Number of bytes in a cache line.
         const LINE: usize = 64;
         let to = &mut self.elements[self.filled..][..row.len()];
         if BACKWARDS {
-            // The processor prefetches only what is read and written forwards.
+            // The processor prefetches only forward reads and writes.
             for at in (0..size_of_val(row)).step_by(LINE) {
                 memory::prefetch_at(row.as_ptr().wrapping_byte_add(at));
                 memory::prefetch_at(to.as_ptr().wrapping_byte_add(at));
@@ -118,8 +118,8 @@ impl<T: Clone> Slot<'_, T> {
     }
 }
 
-/// All is read before anything is written. Else the compiler would go one by one, since what `f`
-/// reads might lie where it writes.
+/// Reads all before it writes anything. Otherwise the compiler would go one by one, since `f` might
+/// read from the memory that is written.
 #[inline(always)]
 fn write_chunk<T, U, const N: usize>(from: &[U; N], to: &mut [MaybeUninit<T>; N], f: impl Fn(&U) -> T) {
     let chunk: [T; N] = std::array::from_fn(|i| f(&from[i]));
@@ -143,15 +143,15 @@ fn write_numbered<T>(to: &mut [MaybeUninit<T>], first: usize, f: impl Fn(usize) 
 }
 
 impl<T: Send> Cut for Slot<'_, T> {
-    /// Of a slot in which nothing is yet.
+    /// Cuts a slot that is still empty.
     fn cut(self, at: usize) -> (Self, Self) {
         let (left, right) = self.elements.split_at_mut(at);
         (Self { elements: left, filled: 0 }, Self { elements: right, filled: 0 })
     }
 }
 
-/// What `fill` makes of rows: called with the number of the first row and the splits of parts of
-/// them, and a slot for just their values.
+/// Collects the values that `fill` writes for rows. It is called with the number of the first row,
+/// the splits of a part of the rows, and a slot for just their values.
 pub(crate) fn collect_rows<T: Clone + Send>(
     splits: &[i32],
     fill: impl Fn(usize, &[i32], &mut Slot<'_, T>) + Sync,
@@ -163,14 +163,14 @@ pub(crate) fn collect_rows<T: Clone + Send>(
         fill(first_row, splits, &mut slot);
         assert_eq!(slot.filled, slot.elements.len(), "rows are as long as their splits say");
     });
-    // SAFETY: `over_values` hands out each part of the slot, and each was filled when its call came
-    // back.
+    // SAFETY: `over_values` hands out each part of the slot, and each was filled when its call
+    // returned.
     unsafe { vec.set_len(len) };
     vec
 }
 
-/// What `fill` makes of the runs, which have the lengths that `len_of` says, in the memory of `vec`
-/// if that is enough.
+/// Collects the elements that `fill` writes for the runs, in the memory of `vec` if that is enough.
+/// `len_of` returns the length of a run.
 ///
 /// `fill` is called with some of the runs and a slot for just these.
 pub(crate) fn collect<R: Sync, T: Clone + Send>(

@@ -1,16 +1,16 @@
-//! Rows in parts for the threads of rayon's pool. A row is never cut, so that results are those of
-//! one thread.
+//! Division of rows into parts for the threads of rayon's pool. A row is never cut, so that the
+//! results equal the results of one thread.
 
 use kaldera_base::par;
 
 use crate::kernels::rows::rows_of;
 
-/// Rows and values together that are worth a task of their own, where nothing else is said.
+/// Number of rows and values together that are worth their own task, by default.
 pub(super) const TASK: usize = 1 << 15;
 
 /// Memory that can be cut in two: a slice, or two slices that are cut at the same position.
 pub(crate) trait Cut: Send + Sized {
-    /// The first `at` entries, and the rest.
+    /// Returns the first `at` entries, and the rest.
     fn cut(self, at: usize) -> (Self, Self);
 }
 
@@ -39,12 +39,12 @@ pub(crate) fn over_values<O: Cut>(splits: &[i32], out: O, f: impl Fn(usize, &[i3
     over_values_by(TASK, splits, out, f);
 }
 
-/// [`over_values`] where `task` rows and values together are worth a task of their own.
+/// Same as [`over_values`], if `task` rows and values together are worth their own task.
 pub(crate) fn over_values_by<O: Cut>(task: usize, splits: &[i32], out: O, f: impl Fn(usize, &[i32], O) + Sync) {
     divide(task, 0, splits, out, &|splits: &[i32], row| (splits[row] - splits[0]) as usize, &f);
 }
 
-/// Calls `f` with the number of each row, its values and the part of `out` for these; rows on
+/// Calls `f` with the number of each row, its values and the part of `out` for these; rows run on
 /// several threads.
 pub(crate) fn over_each_row<T: Sync, U: Send>(
     splits: &[i32],

@@ -1,9 +1,9 @@
 //! Sums of exponentials of rows.
 //!
-//! For `f32`, a block of rows that fits the first cache is laid in flat memory, each value less the
-//! highest of its row; then come exponentials of whole vectors, whatever rows they touch, the sums
-//! of the rows, and logarithms of whole vectors of sums. Blocks of long rows do without the flat
-//! memory. `f64` goes through the platform's `exp` and `ln`.
+//! For `f32`, a block of rows that fits the first-level cache is copied to flat memory, with the
+//! highest value of its row subtracted from each value. Then come exponentials of whole vectors,
+//! whatever rows they touch, the sums of the rows, and logarithms of whole vectors of sums. Blocks
+//! of long rows do without the flat memory. `f64` goes through the platform's `exp` and `ln`.
 
 use kaldera_base::Real;
 use kaldera_base::math;
@@ -13,8 +13,8 @@ use crate::kernels::collect::{AHEAD, FEW, Slot};
 use crate::kernels::reduce::{max_of_row, sum_of_row};
 use crate::kernels::rows::rows_of;
 
-/// What [`ExpKernels::normalize_rows`] makes of a value x in a row whose exponentials have the sum
-/// s.
+/// The output of [`ExpKernels::normalize_rows`] for a value x, in a row whose exponentials have the
+/// sum s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Normal {
     /// x - ln s
@@ -25,15 +25,15 @@ pub enum Normal {
 
 /// Operations with exponentials for one type of number.
 pub trait ExpKernels: Sized {
-    /// ln(e^`initial` + the sum of e^x of each row)
+    /// Computes ln(e^`initial` + the sum of e^x of each row).
     fn logsumexp_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
-    /// Each value of each row normalized; a row of only -inf has -inf or 0.
+    /// Normalizes each value of each row; a row of only -inf gets -inf or 0.
     fn normalize_rows(splits: &[i32], values: &[Self], normal: Normal, slot: &mut Slot<'_, Self>);
-    /// x = e^x
+    /// Computes x = e^x.
     fn exp_in_place(x: &mut [Self]);
 }
 
-/// What is subtracted before the exponential: the highest value, where that is a number.
+/// Returns the value to subtract before the exponential: the highest value, if that is finite.
 fn shift_of<T: Real>(highest: T) -> T {
     if highest.is_finite() { highest } else { T::ZERO }
 }
@@ -86,12 +86,12 @@ impl ExpKernels for f32 {
     }
 }
 
-/// Values of a block: 16 kB.
+/// Number of values in a block: 16 kB.
 const BLOCK: i32 = 4096;
-/// Rows of a block at most, for where they are empty.
+/// Largest number of rows in a block, in case they are empty.
 const BLOCK_ROWS: usize = 1024;
 
-/// The splits of blocks of rows: a row that is longer than a block is alone in one.
+/// Returns the splits of blocks of rows: a row that is longer than a block has its own block.
 pub(crate) fn blocks(mut splits: &[i32]) -> impl Iterator<Item = &[i32]> {
     std::iter::from_fn(move || {
         let &[first, _, ref ends @ ..] = splits else { return None };
@@ -104,26 +104,26 @@ pub(crate) fn blocks(mut splits: &[i32]) -> impl Iterator<Item = &[i32]> {
 
 /// Exponentials of a block of rows.
 ///
-/// All memory is allocated before a loop over rows: with a call in it, as of an allocator, vectors
-/// would go over the stack in each turn, which takes some processors 30 cycles wherever a vector
-/// there crosses a line.
+/// All memory is allocated before a loop over rows. With a call in the loop, such as an
+/// allocator's, vectors would go over the stack in each turn, which takes some processors 30 cycles
+/// if a vector there crosses a line.
 #[derive(Default)]
 struct Exponentials {
     /// Row after row: e^(initial - shift) if there is an initial value, then e^(x - shift).
     flat: Lines,
-    /// What was subtracted in each row.
+    /// The subtracted value of each row.
     shifts: Lines,
     /// The sum of each row.
     sums: Lines,
 }
 
 impl Exponentials {
-    /// The shifts and the sums alone: of short rows by way of the exponentials, of long ones at
-    /// once.
+    /// Computes only the shifts and the sums: of short rows by way of the exponentials, of long
+    /// ones at once.
     #[inline(always)]
     fn take_sums<S: Simd>(&mut self, s: S, splits: &[i32], values: &[f32], initial: f32) {
-        /// Elements of a row, in the mean, from which on the exponentials need not wait for those
-        /// of other rows.
+        /// Mean number of elements in a row from which on the exponentials need not wait for other
+        /// rows.
         const LONG: usize = 48;
         let rows = splits.len() - 1;
         if ((splits[rows] - splits[0]) as usize) < LONG * rows {
@@ -180,7 +180,7 @@ impl Exponentials {
         }
     }
 
-    /// The logarithms of the sums of `rows`, in their rows.
+    /// Computes the logarithms of the sums of `rows`, in place.
     #[inline(always)]
     fn log_sums<S: Simd>(&mut self, s: S, rows: usize) {
         for sums in self.sums.vectors(s, rows.div_ceil(S::LANES)) {
@@ -189,7 +189,7 @@ impl Exponentials {
     }
 }
 
-/// The sum of e^(x - shift) of a row.
+/// Computes the sum of e^(x - shift) of a row.
 #[inline(always)]
 fn sum_of_exponentials<S: Simd>(s: S, row: &[f32], shift: f32) -> f32 {
     let shift = s.splat(shift);
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use crate::kernels::collect::collect_rows;
 
-    /// Rows around the sizes of vectors and blocks, some of them of infinities.
+    /// Returns rows around the sizes of vectors and blocks, some of them of infinities.
     fn rows() -> (Vec<i32>, Vec<f32>) {
         let mut splits = vec![0];
         for row in 0..200 {

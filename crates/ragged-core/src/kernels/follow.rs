@@ -1,4 +1,4 @@
-//! Gathers of runs of elements, and their concatenation.
+//! Gathering and concatenation of runs of elements.
 
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
@@ -19,20 +19,21 @@ impl Run {
         (self.end - self.begin) as usize
     }
 
-    /// The elements from its first one on, and how many it stands for.
+    /// Returns the elements from its first one on, and its length.
     #[inline(always)]
     fn slice<'a, T>(&self, sources: &[&'a [T]]) -> (&'a [T], usize) {
         (&sources[self.source as usize][self.begin as usize..], self.len())
     }
 }
 
-/// The values of runs of elements, concatenated, in the memory of `values` if that is enough.
+/// Concatenates the values of runs of elements, in the memory of `values` if that is enough.
 pub(crate) fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[&[T]], runs: &[Run]) -> Vec<T> {
     follow_slices(values, runs, Run::len, |run| run.slice(sources))
 }
 
-/// The elements that `slice` gives of each run, concatenated, in the memory of `values` if that is
-/// enough: so many at the beginning of a slice, which may be longer. `len` says how many.
+/// Concatenates the elements that `slice` returns for each run, in the memory of `values` if that
+/// is enough. `slice` returns a slice, which may be longer, and the number of its first elements to
+/// take. `len` returns that number.
 #[inline(always)]
 pub(crate) fn follow_slices<'a, T: Clone + Send + Sync + 'a, R: Sync>(
     values: Vec<T>,
@@ -52,14 +53,15 @@ struct Follow<'a, 's, T, R, F> {
 impl<'v, T: Clone + 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for Follow<'_, '_, T, R, F> {
     type Output = ();
 
-    /// With the instruction set as it is: the compiler makes its vectors of the runs.
+    /// Keeps the instruction set as it is: the compiler vectorizes the runs.
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        /// Runs between the prefetch of one and its use.
+        /// Number of runs between the prefetch of one and its use.
         const DISTANCE: usize = 64;
-        /// Elements of a line of the cache, or fewer.
+        /// Number of elements in a cache line, or fewer.
         const LINE: usize = 16;
-        /// Lines of a run that are prefetched: the processor prefetches the rest by itself.
+        /// Number of lines of a run that are prefetched: the processor prefetches the rest by
+        /// itself.
         const LINES: usize = 32;
         let Self { runs, slice, slot } = self;
         for (i, run) in runs.iter().enumerate() {
@@ -81,8 +83,8 @@ impl<'v, T: Clone + 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for Follow<'_, 
 mod tests {
     use super::*;
 
-    /// Runs of both sources of lengths that are drawn from `lengths`, some of them at the very end,
-    /// and what they stand for.
+    /// Checks runs of both sources, whose lengths are drawn from `lengths`, some of them at the
+    /// very end.
     fn check<T: Clone + Send + Sync + PartialEq>(number: impl Fn(usize) -> T, bytes: usize, lengths: &[usize]) {
         let sources: [Vec<T>; 2] = [(0..9_000).map(&number).collect(), (5_000..25_000).map(&number).collect()];
         let sources = [&sources[0][..], &sources[1][..]];
@@ -102,7 +104,7 @@ mod tests {
         assert!(again == expected && again.as_ptr() == memory);
     }
 
-    /// In the caches, and larger than they are.
+    /// Smaller and larger than the caches.
     const SIZES: [usize; 2] = [1 << 20, 18 << 20];
 
     #[test]

@@ -1,4 +1,4 @@
-//! One number of each row of integers, of any width.
+//! Reductions of rows of integers, of any width, to one number.
 
 use kaldera_base::memory;
 use kaldera_base::simd::{Int, Integers, Kernel, Simd, dispatch};
@@ -42,18 +42,18 @@ integer_rows!(u8);
 integer_rows!(i32);
 integer_rows!(i64);
 
-/// The bits that `initial` and all of each row have.
+/// Computes the bits that `initial` and all values of each row have.
 pub(crate) fn and_rows<T: Int>(splits: &[i32], values: &[T], initial: T, out: &mut [T]) {
     over!(Ands { splits, values, initial, out });
 }
 
-/// The bits that `initial` or any of each row has.
+/// Computes the bits that `initial` or any value of each row has.
 pub(crate) fn or_rows<T: Int>(splits: &[i32], values: &[T], initial: T, out: &mut [T]) {
     over!(Ors { splits, values, initial, out });
 }
 
-/// What is said of each row, which begins at a position, and an initial value, as numbers of one
-/// type.
+/// Defines a kernel that computes one number of each row, which begins at a position, and an
+/// initial value, both of one type.
 macro_rules! row_kernel {
     ($name:ident -> $out:ty, |$s:ident, $row:ident, $begin:pat_param, $initial:ident| $e:expr) => {
         struct $name<'a, T, const TOGETHER: usize> {
@@ -77,7 +77,7 @@ macro_rules! row_kernel {
         }
     };
 }
-// Only in a sum does it matter how often the initial value is there.
+// Only in a sum does the number of occurrences of the initial value matter.
 row_kernel!(Sums -> T, |s, row, _, initial| {
     let sum = fold_row::<T, _, TOGETHER>(s, row, T::default(), |a, b| s.add(a, b));
     s.fold(s.add(sum, s.load_partial(&[initial], s.splat(T::default()))), |a, b| s.add(a, b))
@@ -97,20 +97,20 @@ row_kernel!(Argminima -> i32, |s, row, begin, initial| {
     last_of_best::<T, _, TOGETHER, true>(s, row, initial).map_or(-1, |i| (begin + i) as i32)
 });
 
-/// Vectors of a row that are read without a branch on its length, where rows are short, longer and
-/// long.
+/// Number of vectors of a row that are read without a branch on its length, for short, longer and
+/// long rows.
 const FEW: usize = 2;
 const SOME: usize = 4;
 const MANY: usize = 8;
 
-/// The widest vectors that a row has in the mean, rounded up.
+/// Returns the mean number of the widest vectors in a row, rounded up.
 fn vectors_of<T>(splits: &[i32], _: &[T]) -> usize {
     const VECTOR: usize = 64;
     let rows = splits.len() - 1;
     ((splits[rows] - splits[0]) as usize * size_of::<T>()).div_ceil(VECTOR * rows.max(1))
 }
 
-/// `op` of lanes and the values of a row that fall on them, from `neutral` on.
+/// Applies `op` to lanes and the values of a row in these lanes, from `neutral` on.
 #[inline(always)]
 fn fold_row<T: Int, L: Integers<T>, const TOGETHER: usize>(
     s: L,
@@ -140,13 +140,13 @@ fn fold_row<T: Int, L: Integers<T>, const TOGETHER: usize>(
     op(a, b)
 }
 
-/// The higher, or the `LOWEST`, of lanes.
+/// Returns the higher of lanes, or the lower if `LOWEST`.
 #[inline(always)]
 fn better<T: Int, L: Integers<T>, const LOWEST: bool>(s: L, a: L::Vector, b: L::Vector) -> L::Vector {
     if LOWEST { s.min(a, b) } else { s.max(a, b) }
 }
 
-/// `yes` where a is as good as b, or better.
+/// Returns `yes` if a is as good as b, or better.
 #[inline(always)]
 fn select_good<T: Int, L: Integers<T>, const LOWEST: bool>(
     s: L,
@@ -163,15 +163,15 @@ fn best_of_row<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool
     s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, better), better)
 }
 
-/// Where `row` has its highest, or `LOWEST`, value for the last time, if no initial value is beyond
-/// it.
+/// Returns the last position of the highest value of `row`, or the lowest if `LOWEST`, if no
+/// initial value is beyond it.
 #[inline(always)]
 fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(
     s: L,
     row: &[T],
     initial: T,
 ) -> Option<usize> {
-    /// Vectors that can be numbered from 1 in any type.
+    /// Number of vectors that can be numbered from 1 in any type.
     const MOST: usize = 254;
     if !L::MASKS {
         let best = best_of_row::<T, L, TOGETHER, LOWEST>(s, row, initial);
@@ -190,8 +190,8 @@ fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
     last
 }
 
-/// Where a row, which has few vectors more often than not, has `x` for the last time: one go more
-/// over these takes less than to keep their numbers.
+/// Returns the last position of `x` in a row, which mostly has few vectors: another pass over these
+/// takes less time than keeping their numbers.
 #[inline(always)]
 fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T) -> Option<usize> {
     let x = s.splat(x);
@@ -213,11 +213,11 @@ fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T)
     last.checked_sub(1)
 }
 
-/// The best of the initial value and a part of a row, which is not empty, and where that has it for
-/// the last time.
+/// Returns the best of the initial value and a part of a row, which is not empty, and its last
+/// position there.
 ///
-/// In one go: each lane keeps the best of its values, and the number of the vector which had that
-/// last.
+/// In one pass: each lane keeps the best of its values, and the number of the last vector that had
+/// it.
 #[inline(always)]
 fn last_of_part<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(
     s: L,
@@ -250,7 +250,7 @@ fn last_of_part<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
     }
     let best_of_all = s.fold(best, |a, b| better::<T, L, LOWEST>(s, a, b));
     if best_of_all == worst {
-        // Lanes that are not there have it too; all that are there have it.
+        // Unused lanes have it too; all others have it.
         return (worst, Some(row.len() - 1));
     }
     let last = select_good::<T, L, LOWEST>(s, [best, s.splat(best_of_all)], last, none);
@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    /// What a loop makes of each row.
+    /// Computes `f` of each row in a loop.
     fn naive<T: Int, U>(splits: &[i32], values: &[T], f: impl Fn(usize, &[T]) -> U) -> Vec<U> {
         rows_of(splits).map(|row| f(row.start, &values[row])).collect()
     }

@@ -1,4 +1,5 @@
-//! One value for each value of a row, from it and one number of the row, or from those before it.
+//! One value for each value of a row, from it and one number of the row, or from the values before
+//! it.
 
 use kaldera_base::Real;
 use kaldera_base::kernel;
@@ -8,7 +9,7 @@ use crate::kernels::collect::{AHEAD, FEW, Slot, collect_rows};
 use crate::kernels::reduce::sum_of_row;
 use crate::kernels::rows::rows_of;
 
-/// `op` of each value of each row and the number that `numbers` has for the row.
+/// Computes `op` of each value of each row and the number that `numbers` has for the row.
 pub(crate) fn combine_rows<T: Copy + Send + Sync>(
     splits: &[i32],
     values: &[T],
@@ -16,7 +17,7 @@ pub(crate) fn combine_rows<T: Copy + Send + Sync>(
     op: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Vec<T> {
     collect_rows(splits, |first_row, splits, slot| {
-        // With the instruction set as it is: the compiler makes its vectors of the rows.
+        // Keeps the instruction set as it is: the compiler vectorizes the rows.
         dispatch(kernel!(<'a, 's, T: Copy, F: Fn(T, T) -> T>(
             _s: S,
             splits: &'a [i32],
@@ -32,10 +33,10 @@ pub(crate) fn combine_rows<T: Copy + Send + Sync>(
     })
 }
 
-/// Up to so many values are added up one after the other.
+/// Largest number of values that are added up one after the other.
 const IN_ORDER: usize = 32;
 
-/// Each value of each row divided by the sum of the row.
+/// Divides each value of each row by the sum of the row.
 pub(crate) fn share_rows<T: Real>(splits: &[i32], values: &[T]) -> Vec<T> {
     collect_rows(splits, |_, splits, slot| {
         dispatch(kernel!(<'a, 's, T: Real>(
@@ -46,7 +47,7 @@ pub(crate) fn share_rows<T: Real>(splits: &[i32], values: &[T]) -> Vec<T> {
         ) {
             for row in rows_of(splits) {
                 let sum = match &values[row.clone()] {
-                    // In k2's order: where a sum nearly vanishes, rounding is most of it.
+                    // In k2's order: if a sum nearly vanishes, rounding is most of it.
                     few if few.len() <= IN_ORDER => sum_in_order(T::lanes(s), few),
                     many => sum_of_row(T::lanes(s), many),
                 };
@@ -57,8 +58,8 @@ pub(crate) fn share_rows<T: Real>(splits: &[i32], values: &[T]) -> Vec<T> {
     })
 }
 
-/// The sum of values, one after the other: sixteen at a time, with zeros behind the last, so that
-/// nothing depends on how many there are.
+/// Returns the sum of values, one after the other: sixteen at a time, with zeros after the last, so
+/// that no branch depends on their number.
 #[inline(always)]
 fn sum_in_order<T: Real, L: Lanes<T>>(s: L, values: &[T]) -> T {
     let mut sum = T::ZERO;
@@ -74,7 +75,7 @@ fn sum_in_order<T: Real, L: Lanes<T>>(s: L, values: &[T]) -> T {
     sum
 }
 
-/// In each row, as often as it has elements, the value that `per_row` has for it.
+/// Repeats the value of `per_row` for each row, as often as the row has elements.
 pub(crate) fn repeat_rows<T: Clone + Send + Sync>(splits: &[i32], per_row: &[T]) -> Vec<T> {
     collect_rows(splits, |first_row, splits, slot| {
         dispatch(kernel!(<'a, 's, T: Clone>(
@@ -84,7 +85,7 @@ pub(crate) fn repeat_rows<T: Clone + Send + Sync>(splits: &[i32], per_row: &[T])
             slot: &'a mut Slot<'s, T>,
         ) {
             for (row, value) in rows_of(splits).zip(per_row) {
-                // Nothing that is written could change this one.
+                // A copy that no write could change.
                 let value = value.clone();
                 slot.append_with(row.len(), |_| value.clone());
             }
@@ -92,8 +93,8 @@ pub(crate) fn repeat_rows<T: Clone + Send + Sync>(splits: &[i32], per_row: &[T])
     })
 }
 
-/// Each row with the value that `per_row` has for it at its end, or else at its start: `splits` are
-/// those of the rows as they were, `longer` those with one more value.
+/// Adds the value of `per_row` at the end of each row, or else at its start. `splits` are the
+/// splits of the rows before, `longer` the splits with one more value.
 pub(crate) fn grow_rows<T: Clone + Send + Sync, const AT_END: bool>(
     splits: &[i32],
     longer: &[i32],
@@ -131,8 +132,8 @@ impl<T: Clone, const AT_END: bool> Kernel for Grow<'_, '_, T, AT_END> {
     }
 }
 
-/// In place of each value, the sum of those before it in its row, or of those behind it if
-/// `BACKWARDS`; added up one by one from `zero` on.
+/// Replaces each value by the sum of the values before it in its row, or behind it if `BACKWARDS`;
+/// added up one by one from `zero` on.
 pub(crate) fn scan_rows<T: Copy + Send + Sync, const BACKWARDS: bool>(
     splits: &[i32],
     values: &[T],

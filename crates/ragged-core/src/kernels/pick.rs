@@ -5,8 +5,8 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use crate::error::Error;
 
-/// Whether indexes name entries of `axis`, of which there are `size`; -1 names nothing, which only
-/// axis 0 allows.
+/// Checks that indexes name entries of `axis`, which has `size` of them; -1 names nothing, which
+/// only axis 0 allows.
 pub(crate) fn check_indexes(axis: usize, indexes: &[i32], size: usize) -> Result<(), Error> {
     let least = if axis == 0 { -1 } else { 0 };
     if indexes.is_empty() || (dispatch(Highest { indexes, least }) as usize) < size + usize::from(axis == 0) {
@@ -19,8 +19,8 @@ pub(crate) fn check_indexes(axis: usize, indexes: &[i32], size: usize) -> Result
     }
 }
 
-/// How far above the `least` of all that are allowed the highest of some indexes is: lower ones are
-/// beyond all that there can be.
+/// Computes the distance of the highest index above `least`, the lowest index allowed. Lower
+/// indexes wrap around to distances beyond any index.
 struct Highest<'a> {
     indexes: &'a [i32],
     least: i32,
@@ -29,14 +29,14 @@ struct Highest<'a> {
 impl Kernel for Highest<'_> {
     type Output = u32;
 
-    /// With the instruction set as it is: the compiler makes vectors of it, as there is no branch.
+    /// Keeps the instruction set as it is: the compiler vectorizes it, as there is no branch.
     #[inline(always)]
     fn run<S: Simd>(self, _: S) -> u32 {
         self.indexes.iter().fold(0, |highest, &i| highest.max(i.wrapping_sub(self.least).cast_unsigned()))
     }
 }
 
-/// The element that each index names, if it names one.
+/// Returns the element that each index names, if it names one.
 #[inline(always)]
 pub(crate) fn picked<'a, T>(src: &'a [T], index: &'a [i32]) -> impl ExactSizeIterator<Item = Option<&'a T>> {
     let upcoming = upcoming(src, index);
@@ -46,13 +46,13 @@ pub(crate) fn picked<'a, T>(src: &'a [T], index: &'a [i32]) -> impl ExactSizeIte
     })
 }
 
-/// The indexes of the elements to [prefetch](prefetch_upcoming) when the first, second .. is used:
-/// none where all elements stay in a cache.
+/// Returns the indexes of the elements to [prefetch](prefetch_upcoming) when the first, second ..
+/// is used; none if all elements stay in a cache.
 pub(crate) fn upcoming<'a, T>(elements: &[T], index: &'a [i32]) -> &'a [i32] {
-    /// Indexes between the prefetch of an element and its use; as many lines take little of the
-    /// second cache.
+    /// Number of indexes between the prefetch of an element and its use; as many lines take little
+    /// of the second-level cache.
     const DISTANCE: usize = 256;
-    /// Bytes that stay in a cache.
+    /// Number of bytes that stay in a cache.
     const NEAR: usize = 1 << 20;
     if size_of_val(elements) > NEAR { index.get(DISTANCE..).unwrap_or_default() } else { &[] }
 }

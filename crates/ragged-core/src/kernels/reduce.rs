@@ -1,4 +1,4 @@
-//! One number of each row: what there is, and how it is done for floats.
+//! Reductions of each row to one number: the trait, and its implementation for floats.
 
 use kaldera_base::Real;
 use kaldera_base::memory;
@@ -7,28 +7,28 @@ use kaldera_base::simd::{Kernel, Lanes, MAX_LANES, Simd, dispatch};
 use crate::kernels::rows::rows_of;
 use crate::kernels::sort::SortKernels;
 
-/// Bytes between what is read and what is prefetched: the processor itself prefetches no further
+/// Number of bytes between reads and their prefetch: the processor itself prefetches no further
 /// than a page of 4 KiB.
 pub(super) const PREFETCH_DISTANCE: usize = 8 << 10;
 
 /// Reductions of rows for one type of number.
 pub trait RowKernels: SortKernels {
-    /// `initial` plus the sum of each row.
+    /// Computes `initial` plus the sum of each row.
     fn sum_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
-    /// The highest of `initial` and each row; NaN is passed over.
+    /// Computes the highest of `initial` and each row; NaN is passed over.
     fn max_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
-    /// The lowest of `initial` and each row; NaN is passed over.
+    /// Computes the lowest of `initial` and each row; NaN is passed over.
     fn min_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
-    /// The position among all values of the last one that is the highest of its row, -1 if none is
-    /// at least `initial`.
+    /// Computes the position among all values of the last one that is the highest of its row, -1 if
+    /// none is at least `initial`.
     fn argmax_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [i32]);
-    /// The position among all values of the last one that is the lowest of its row, -1 if none is
-    /// at most `initial`.
+    /// Computes the position among all values of the last one that is the lowest of its row, -1 if
+    /// none is at most `initial`.
     fn argmin_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [i32]);
 }
 
-/// The last of the best values of a row as a loop that one would write, where `good` says that a
-/// value is as good as the best so far.
+/// Returns the position of the last of the best values of a row, by a plain loop. `good` returns
+/// `true` if a value is as good as the best so far.
 fn argbest_row<T: Copy>(row: &[T], first: usize, initial: T, good: impl Fn(T, T) -> bool) -> i32 {
     let mut best = (initial, -1);
     for (i, &x) in row.iter().enumerate() {
@@ -63,11 +63,11 @@ macro_rules! real_rows {
 real_rows!(f32);
 real_rows!(f64);
 
-/// Vectors of a row that are read without a branch on its length.
+/// Number of vectors of a row that are read without a branch on its length.
 const TOGETHER: usize = 2;
 
-/// `op` of lanes and the values of a row that fall on them; each call is `op(new, so far)`, from
-/// `neutral` on.
+/// Applies `op` to lanes and the values of a row in these lanes; each call is `op(new, so far)`,
+/// from `neutral` on.
 #[inline(always)]
 pub(super) fn fold_lanes<T: Real, L: Lanes<T>>(
     s: L,
@@ -95,13 +95,13 @@ pub(super) fn fold_lanes<T: Real, L: Lanes<T>>(
     op(a, b)
 }
 
-/// The highest value of a row and `initial`.
+/// Returns the highest value of a row and `initial`.
 #[inline(always)]
 pub(super) fn max_of_row<T: Real, L: Lanes<T>>(s: L, row: &[T], initial: T) -> T {
     s.max_lane(fold_lanes(s, row, s.splat(initial), |x, a| s.max(x, a)))
 }
 
-/// The sum of a row.
+/// Returns the sum of a row.
 #[inline(always)]
 pub(super) fn sum_of_row<T: Real, L: Lanes<T>>(s: L, row: &[T]) -> T {
     s.sum(fold_lanes(s, row, s.splat(T::ZERO), |x, a| s.add(x, a)))
@@ -137,7 +137,7 @@ row_kernel!(MinRows, |s, row, initial| {
     -s.max_lane(s.mul(lowest, s.splat(-T::ONE)))
 });
 
-/// The position of the last of the highest values of each row, or of the `LOWEST`.
+/// Finds the position of the last of the highest values of each row, or of the lowest if `LOWEST`.
 struct BestRows<'a, T, const LOWEST: bool> {
     splits: &'a [i32],
     values: &'a [T],
@@ -163,8 +163,8 @@ impl<T: Real, const LOWEST: bool> Kernel for BestRows<'_, T, LOWEST> {
     }
 }
 
-/// [`argbest_row`] in one go over a row of up to 2^24 values: each lane keeps the last of its
-/// highest values and where it was. The `LOWEST` is the highest of the opposites.
+/// Same as [`argbest_row`] in one pass over a row of up to 2^24 values: each lane keeps the last of
+/// its highest values and its position. The lowest is the highest of the opposites.
 #[inline(always)]
 fn last_best<T: Real, L: Lanes<T>, const LOWEST: bool>(s: L, row: &[T], first: usize, initial: T) -> i32 {
     let minus = s.splat(-T::ONE);
@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// Small whole numbers, whose sums are exact in any order, with a NaN now and then.
+    /// Returns small whole numbers, whose sums are exact in any order, with a NaN now and then.
     fn rows() -> (Vec<i32>, Vec<f32>) {
         let mut splits = vec![0];
         for row in 0..300 {
@@ -274,8 +274,8 @@ mod tests {
         }
     }
 
-    /// The last highest and lowest of each row of few different numbers, and of numbers that are
-    /// all different.
+    /// Checks the last highest and lowest of each row, of few different numbers, and of numbers
+    /// that are all different.
     fn check_positions<T: RowKernels + Copy + PartialOrd + std::fmt::Debug>(
         numbers: impl Fn(i32) -> T,
         initials: &[T],

@@ -1,9 +1,9 @@
 //! Sorting within rows.
 //!
 //! Numbers are sorted as unsigned keys in their order (of floats: -NaN, -inf ... -0, 0 ... inf,
-//! NaN, as [`f32::total_cmp`]). Rows of `i32` and `f32` that fit a vector go as many at once as it
-//! has lanes: laid across the vectors by a transposition, they pass Batcher's odd-even merging
-//! network, which has no branches to mispredict.
+//! NaN, as [`f32::total_cmp`]). Rows of `i32` and `f32` that fit a vector are sorted together, as
+//! many as it has lanes. A transposition lays them across the vectors, and they pass Batcher's
+//! odd-even merging network, which has no branches to mispredict.
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
@@ -11,9 +11,9 @@ use crate::kernels::rows::rows_of;
 
 /// Sorting of rows for one type of number.
 pub trait SortKernels: Sized + Copy {
-    /// An unsigned number of the same order.
+    /// Returns an unsigned number of the same order.
     fn key(self) -> u64;
-    /// What has this key.
+    /// Returns the number that has this key.
     fn of_key(key: u64) -> Self;
     /// Sorts each row. `values` starts at the first of these rows.
     fn sort_rows(splits: &[i32], values: &mut [Self], descending: bool) {
@@ -33,8 +33,8 @@ fn sort_row<T: SortKernels>(row: &mut [T], descending: bool, keys: &mut Vec<u64>
     row.iter_mut().zip(keys).for_each(|(x, key)| *x = T::of_key(*key ^ flip));
 }
 
-/// Sorts each row, and writes to `new2old` where among all values each came from; equal values keep
-/// their order. `values` and `new2old` start at the first of these rows.
+/// Sorts each row, and writes the previous position among all values of each value to `new2old`;
+/// equal values keep their order. `values` and `new2old` start at the first of these rows.
 pub(crate) fn sort_rows_with_map<T: SortKernels>(
     splits: &[i32],
     values: &mut [T],
@@ -56,7 +56,7 @@ pub(crate) fn sort_rows_with_map<T: SortKernels>(
             narrow.extend(keys.map(|(key, position)| key << 32 | u64::from(position)));
             narrow.sort_unstable();
             for ((x, map), &packed) in row.iter_mut().zip(map).zip(&narrow) {
-                // What the shift above lost of a flipped key is all ones in each.
+                // The bits of a flipped key that the shift above lost are all ones.
                 *x = T::of_key(((packed >> 32) ^ flip) & 0xFFFF_FFFF);
                 *map = start + (packed & 0xFFFF_FFFF) as i32;
             }
@@ -106,8 +106,8 @@ impl SortKernels for i64 {
     }
 }
 
-/// Bits of a float to a number of its order and back: negative numbers have their other bits
-/// turned.
+/// Converts the bits of a float to a number of its order and back: negative numbers have their
+/// other bits turned.
 fn turned(bits: i32) -> i32 {
     bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()
 }
@@ -139,13 +139,13 @@ impl SortKernels for f64 {
     }
 }
 
-/// Numbers whose order is that of an `i32` in a lane.
+/// A number whose order is the order of an `i32` in a lane.
 trait LaneKey: SortKernels {
     fn load<S: Simd>(s: S, row: &[Self], descending: bool) -> S::U32;
     fn store<S: Simd>(s: S, keys: S::U32, descending: bool, row: &mut [Self]);
 }
 
-/// Turns the order around if asked.
+/// Reverses the order if `descending`.
 #[inline(always)]
 fn flipped<S: Simd>(s: S, keys: S::U32, descending: bool) -> S::U32 {
     if descending { s.xor_u32(keys, s.splat_u32(u32::MAX)) } else { keys }
@@ -164,7 +164,7 @@ impl LaneKey for i32 {
     }
 }
 
-/// As [`turned`].
+/// Same as [`turned`], for lanes.
 #[inline(always)]
 fn turned_lanes<S: Simd>(s: S, bits: S::U32) -> S::U32 {
     s.xor_u32(bits, s.shr_u32::<1>(s.sar_u32::<31>(bits)))
@@ -183,7 +183,8 @@ impl LaneKey for f32 {
     }
 }
 
-/// Batcher's network for `n` numbers, a power of 2: the pairs to put in order, one after another.
+/// Returns Batcher's network for `n` numbers, a power of 2: the pairs to put in order, one after
+/// another.
 const fn network<const PAIRS: usize>(n: usize) -> [(u8, u8); PAIRS] {
     let mut pairs = [(0, 0); PAIRS];
     let mut count = 0;
@@ -282,7 +283,7 @@ mod tests {
     #[test]
     fn every_instruction_set_sorts_bits_as_the_standard_library() {
         let splits = splits();
-        // All bits there are: infinities, NaN of both signs, both zeros, and many that are equal.
+        // All bit patterns: infinities, NaN of both signs, both zeros, and many that are equal.
         let special = [0, 1 << 31, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0xFFC0_0000, u32::MAX, u32::MAX >> 1];
         let bits = |i: u32| if hash(i).is_multiple_of(3) { special[hash(i) as usize / 3 % 8] } else { hash(i) };
         let bits: Vec<u32> = (0..splits[700].cast_unsigned()).map(bits).collect();

@@ -1,4 +1,4 @@
-//! One axis fewer, or one more.
+//! Removal and insertion of an axis.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use crate::row_splits::RowSplits;
 use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
-    /// Takes away axis `axis`: the rows on it are put together in the rows above them; without the
-    /// first axis its rows are one after the other; without the last, the rows above it become the
-    /// elements. O(rows above `axis`).
+    /// Removes axis `axis`: its rows are joined in the rows above them. Without the first axis its
+    /// rows are one after the other; without the last, the rows above it become the elements.
+    /// O(rows above `axis`).
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -42,9 +42,9 @@ impl RaggedShape {
         Ok(Self::trusted(layers))
     }
 
-    /// One more axis, as k2 does it: for 0, one row that holds everything; for any other `axis`,
-    /// each entry of it becomes a row of its own that holds this entry alone. Other layers are
-    /// shared. O(entries of `axis`).
+    /// Adds an axis, as k2 does it: for 0, one row that holds everything; for any other `axis`,
+    /// each of its entries becomes a row that holds only this entry. Other layers are shared.
+    /// O(entries of `axis`).
     ///
     /// ```
     /// use ragged_core::RaggedShape;

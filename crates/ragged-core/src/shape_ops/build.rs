@@ -1,4 +1,4 @@
-//! Shapes from numbers, and shapes put below one another.
+//! Creation of shapes from numbers, and their composition.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::row_splits::RowSplits;
 use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
-    /// `num_rows` rows of `len` elements each. O(num_rows).
+    /// Creates `num_rows` rows of `len` elements each. O(num_rows).
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the product is above `i32::MAX`; [`Error::Memory`].
@@ -20,7 +20,7 @@ impl RaggedShape {
         Ok(Self::trusted([Layer::new(RowSplits::regular(num_rows, len)?)]))
     }
 
-    /// One row of `num_elements` elements. O(1).
+    /// Creates one row of `num_elements` elements. O(1).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -29,7 +29,7 @@ impl RaggedShape {
         Self::regular(1, num_elements)
     }
 
-    /// No rows at all, of `num_axes` axes. O(num_axes).
+    /// Creates a shape of `num_axes` axes without rows. O(num_axes).
     ///
     /// # Errors
     /// [`Error::TooFewAxes`] for less than 2 axes.
@@ -42,8 +42,8 @@ impl RaggedShape {
         Ok(Self::trusted(std::iter::repeat_n(layer, num_axes - 1)))
     }
 
-    /// A random shape for tests, the same for the same seed on every machine: a quarter of its rows
-    /// is empty.
+    /// Creates a random shape for tests, the same for the same seed on every machine. A quarter of
+    /// its rows is empty.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -55,8 +55,8 @@ impl RaggedShape {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] if less than 2 axes are possible, [`Error::Range`] for a range without
-    /// numbers, [`Error::TooLarge`].
+    /// [`Error::TooFewAxes`] if fewer than 2 axes are possible, [`Error::Range`] for a range
+    /// without numbers, [`Error::TooLarge`].
     #[doc(alias = "RandomRaggedShape")]
     #[doc(alias = "random_ragged_shape")]
     pub fn random(
@@ -98,7 +98,7 @@ impl RaggedShape {
     /// shared. O(axes).
     ///
     /// # Errors
-    /// [`Error::LayerMismatch`] if `bottom` has not one row for each element.
+    /// [`Error::LayerMismatch`] if `bottom` does not have one row for each element.
     #[doc(alias = "ComposeRaggedShapes")]
     #[doc(alias = "ComposeRaggedShapes3")]
     pub fn compose(&self, bottom: &Self) -> Result<Self, Error> {
@@ -109,7 +109,7 @@ impl RaggedShape {
         Ok(Self::trusted(self.layers().iter().chain(bottom.layers()).map(Arc::clone)))
     }
 
-    /// The reverse of [`compose`](Self::compose): the axes up to `axis`, and the axes from `axis`
+    /// Reverses [`compose`](Self::compose): returns the axes up to `axis`, and the axes from `axis`
     /// on. Memory is shared. O(axes).
     ///
     /// # Errors
@@ -124,14 +124,14 @@ impl RaggedShape {
     }
 }
 
-/// Random numbers one after the other.
+/// A generator of random numbers.
 struct Dice {
     stream: Philox,
     counter: u32,
 }
 
 impl Dice {
-    /// A number below `end`, which is small.
+    /// Returns a number below `end`, which is small.
     fn below(&mut self, end: usize) -> usize {
         let [low, high, ..] = self.stream.block([self.counter, 0, 0, 0]);
         self.counter = self.counter.wrapping_add(1);

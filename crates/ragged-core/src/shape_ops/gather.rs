@@ -1,5 +1,5 @@
-//! The one loop behind every operation that picks rows: runs of consecutive entries, followed down
-//! the layers.
+//! The loop of every operation that picks rows: runs of consecutive entries, followed down the
+//! layers.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use crate::row_splits::RowSplits;
 use crate::shape::Layer;
 
 impl Run {
-    /// Every entry of a source of this size.
+    /// Returns a run of every entry of a source of this size.
     pub(crate) fn whole(source: usize, size: usize) -> Result<Self, Error> {
         Ok(Self { source: number_of(source)?, begin: 0, end: Error::fit("the number of rows", size)? })
     }
 }
 
-/// The number of a source as it is stored in a [`Run`].
+/// Returns the number of a source as it is stored in a [`Run`].
 pub(crate) fn number_of(source: usize) -> Result<u32, Error> {
     u32::try_from(source).map_err(|_| Error::TooLarge { what: "the number of sources", size: source as u64 })
 }
 
-/// The rows that `runs` name, one after the other: their layers, and the runs of elements that they
-/// hold.
+/// Gathers the rows that `runs` name, one after the other: returns their layers, and the runs of
+/// their elements.
 ///
-/// `sources` are the layers of each source from the axis of the runs down. O(runs x layers + what
-/// is copied).
+/// `sources` are the layers of each source from the axis of the runs down. O(runs x layers + copied
+/// rows and elements).
 pub(crate) fn gather(sources: &[&[Arc<Layer>]], mut runs: Vec<Run>) -> Result<(Vec<Arc<Layer>>, Vec<Run>), Error> {
     let num_layers = sources.first().map_or(0, |layers| layers.len());
     let mut made = Vec::with_capacity(num_layers);
@@ -50,14 +50,14 @@ pub(crate) fn gather(sources: &[&[Arc<Layer>]], mut runs: Vec<Run>) -> Result<(V
     Ok((made, runs))
 }
 
-/// As [`gather`], for single rows in any order: (source, row), where row -1 is an empty one.
+/// Same as [`gather`], for single rows in any order: (source, row), where row -1 is an empty one.
 ///
 /// Sources without layers have elements in the place of rows, of which none can be -1.
 pub(crate) fn gather_rows(
     sources: &[&[Arc<Layer>]],
     rows: impl ExactSizeIterator<Item = (u32, i32)> + Clone,
 ) -> Result<(Vec<Arc<Layer>>, Vec<Run>), Error> {
-    /// Rows between the prefetch of one and its use.
+    /// Number of rows between the prefetch of one and its use.
     const DISTANCE: usize = 256;
     if sources.iter().all(|layers| layers.is_empty()) {
         return Ok((Vec::new(), memory::collect(rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }))));
@@ -79,7 +79,7 @@ pub(crate) fn gather_rows(
             Err(_) => (0, 0),
         };
         total += (end - begin) as u64;
-        // Where it does not fit, all of them are thrown away.
+        // If it does not fit, all of them are discarded.
         *split = total as i32;
         *run = Run { source, begin, end };
     }
@@ -94,7 +94,7 @@ pub(crate) fn gather_rows(
     Ok((made, runs))
 }
 
-/// The index of every entry of the runs.
+/// Returns the index of every entry of the runs.
 pub(crate) fn indexes_of(runs: &[Run]) -> Vec<i32> {
     collect(Vec::new(), runs, Run::len, |runs, slot| {
         for run in runs {
@@ -104,7 +104,7 @@ pub(crate) fn indexes_of(runs: &[Run]) -> Vec<i32> {
     })
 }
 
-/// The merge map of the runs: index times number of sources, plus source.
+/// Returns the merge map of the runs: index times number of sources, plus source.
 pub(crate) fn merge_map_of(runs: &[Run], num_sources: usize) -> Result<Vec<u32>, Error> {
     let step = number_of(num_sources)?;
     let mut map = memory::with_capacity(runs.iter().map(Run::len).sum());
@@ -116,7 +116,7 @@ pub(crate) fn merge_map_of(runs: &[Run], num_sources: usize) -> Result<Vec<u32>,
     Ok(map)
 }
 
-/// The number of elements after some more.
+/// Returns the number of elements after `more` are added.
 fn lengthened(elements: i32, more: i32) -> Result<i32, Error> {
     let size = elements as u64 + more as u64;
     elements.checked_add(more).ok_or(Error::TooLarge { what: "the number of elements", size })

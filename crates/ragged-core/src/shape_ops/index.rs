@@ -1,4 +1,4 @@
-//! Some of the rows: one, a range, or any by index.
+//! Selection of rows: one, a range, or any by index.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::shape::{Layer, RaggedShape};
 use crate::shape_ops::gather::{gather_rows, indexes_of};
 
 impl RaggedShape {
-    /// The rows of axis `axis` that `indexes` name, and for each new element, which old one it is.
+    /// Returns the rows of axis `axis` that `indexes` name, and for each new element its old index.
     ///
-    /// On axis 0 any order is possible, an index may come again, and -1 gives an empty row. Below,
-    /// the rows above stay as they are (though some may become empty), so that the indexes must not
-    /// go back to an earlier one of them.
+    /// On axis 0 any order is possible, an index may occur again, and -1 gives an empty row. On
+    /// lower axes, the rows above stay unchanged (though some may become empty), so that the
+    /// indexes must not go back to an earlier row.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -42,12 +42,12 @@ impl RaggedShape {
         Ok((shape, indexes_of(&runs)))
     }
 
-    /// As [`index`](Self::index) on the last axis.
+    /// Same as [`index`](Self::index), on the last axis.
     pub(crate) fn index_elements(&self, indexes: &[i32]) -> Result<Self, Error> {
         Ok(Self::trusted(self.index_above(self.num_axes() - 1, indexes)?))
     }
 
-    /// As [`index`](Self::index), with the elements as runs.
+    /// Same as [`index`](Self::index), with the elements as runs.
     pub(crate) fn index_runs(&self, axis: usize, indexes: &[i32]) -> Result<(Self, Vec<Run>), Error> {
         let mut layers = self.index_above(axis, indexes)?;
         let (below, runs) = gather_rows(&[&self.layers()[axis..]], indexes.iter().map(|&i| (0, i)))?;
@@ -55,7 +55,7 @@ impl RaggedShape {
         Ok((Self::trusted(layers), runs))
     }
 
-    /// The layers above `axis` of the rows that `indexes` name, if there are such rows.
+    /// Returns the layers above `axis` of the rows that `indexes` name, if there are such rows.
     fn index_above(&self, axis: usize, indexes: &[i32]) -> Result<Vec<Arc<Layer>>, Error> {
         Self::check_axis(axis, 0..=self.num_axes() - 1)?;
         Error::fit("the number of rows", indexes.len())?;
@@ -74,9 +74,10 @@ impl RaggedShape {
         Ok(layers)
     }
 
-    /// Row `i` of axis 0, with one axis fewer. O(its size); memory is shared where it starts at 0.
+    /// Returns row `i` of axis 0, with one axis fewer. O(its size); memory is shared if it starts
+    /// at 0.
     ///
-    /// [`view`](Self::view) looks at it without making anything.
+    /// [`view`](Self::view) gives access to the row without a new shape.
     ///
     /// # Errors
     /// [`Error::TooFewAxes`] for less than 3 axes, [`Error::Index`].
@@ -86,11 +87,12 @@ impl RaggedShape {
         self.view().row(i)?.to_shape()
     }
 
-    /// The entries `begin..end` of axis `axis`, which becomes axis 0, and the range of their
-    /// elements.
+    /// Returns the entries `begin..end` of axis `axis`, which becomes axis 0, and the range of
+    /// their elements.
     ///
-    /// O(its size); memory is shared where it starts at 0. As in k2, the elements of an empty range
-    /// are `begin..begin`, which says nothing of where elements are and may be beyond the last.
+    /// O(its size); memory is shared if it starts at 0. As in k2, the elements of an empty range
+    /// are `begin..begin`, which is unrelated to the positions of elements and may be beyond the
+    /// last.
     ///
     /// # Errors
     /// [`Error::Axis`] for the last axis, [`Error::Range`].
@@ -113,7 +115,7 @@ impl RaggedShape {
         Ok((Self::trusted(layers), elements))
     }
 
-    /// The first `num_rows` rows of axis 0. Memory is shared. O(axes).
+    /// Returns the first `num_rows` rows of axis 0. Memory is shared. O(axes).
     ///
     /// # Errors
     /// [`Error::Range`].
@@ -122,7 +124,7 @@ impl RaggedShape {
         self.arange(0, 0, num_rows).map(|(shape, _)| shape)
     }
 
-    /// [`prefix`](Self::prefix) for each of some sizes.
+    /// Returns the [`prefix`](Self::prefix) of each of some sizes.
     ///
     /// # Errors
     /// [`Error::Range`].

@@ -1,4 +1,4 @@
-//! Several shapes into one, and one into several.
+//! Joining of several shapes into one, and splitting of one into several.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::shape::{Layer, RaggedShape};
 use crate::shape_ops::gather::{gather, gather_rows, indexes_of, merge_map_of, number_of};
 
 impl RaggedShape {
-    /// Puts shapes side by side on a new axis `axis`, and tells where each element comes from:
+    /// Puts shapes side by side on a new axis `axis`, and returns the source of each element:
     /// number i of the merge map is `index_in_source * num_sources + source`.
     ///
-    /// On axis 0, each shape becomes one row. Below, the shapes must agree down to axis `axis - 1`,
-    /// each entry of which becomes a row with one entry for each shape.
+    /// On axis 0, each shape becomes one row. On lower axes, the shapes must agree down to axis
+    /// `axis - 1`, each entry of which becomes a row with one entry for each shape.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -40,7 +40,7 @@ impl RaggedShape {
         Ok((shape, merge_map_of(&runs, sources.len())?))
     }
 
-    /// As [`stack`](Self::stack), with the elements as runs.
+    /// Same as [`stack`](Self::stack), with the elements as runs.
     pub(crate) fn stack_runs(axis: usize, sources: &[impl Borrow<Self>]) -> Result<(Self, Vec<Run>), Error> {
         let first = same_num_axes(sources)?;
         Self::check_axis(axis, 0..=first.num_axes())?;
@@ -72,12 +72,12 @@ impl RaggedShape {
         Ok((Self::trusted(above.chain([Layer::new(rows)]).chain(below)), runs))
     }
 
-    /// Puts shapes one after the other along axis `axis`, and tells where each element comes from,
+    /// Puts shapes one after the other along axis `axis`, and returns the source of each element,
     /// as [`stack`](Self::stack) does.
     ///
-    /// Along axis 0 the rows follow one another; along axis 1 the first rows of all are joined into
-    /// one, the second ones, and so on; along any further one, the shapes must agree down to axis
-    /// `axis - 1`.
+    /// Along axis 0 the rows follow one another. Along axis 1 the first rows of all are joined into
+    /// one, then the second ones, and so on. Along any further axis, the shapes must agree down to
+    /// axis `axis - 1`.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -98,7 +98,7 @@ impl RaggedShape {
         Ok((shape, merge_map_of(&runs, sources.len())?))
     }
 
-    /// As [`cat`](Self::cat), with the elements as runs.
+    /// Same as [`cat`](Self::cat), with the elements as runs.
     pub(crate) fn cat_runs(axis: usize, sources: &[impl Borrow<Self>]) -> Result<(Self, Vec<Run>), Error> {
         let first = same_num_axes(sources)?;
         Self::check_axis(axis, 0..=first.num_axes() - 1)?;
@@ -106,8 +106,8 @@ impl RaggedShape {
         Ok((stacked.remove_axis(axis)?, runs))
     }
 
-    /// Rows of axis 0 of several shapes in the order of `merge_map`, whose numbers are `list *
-    /// num_sources + source`; and the merge map of the elements.
+    /// Returns rows of axis 0 of several shapes in the order of `merge_map`, whose numbers are
+    /// `list * num_sources + source`, and the merge map of the elements.
     ///
     /// O(axes x rows + elements).
     ///
@@ -120,7 +120,7 @@ impl RaggedShape {
         Ok((shape, merge_map_of(&runs, sources.len())?))
     }
 
-    /// As [`merge`](Self::merge), with the elements as runs.
+    /// Same as [`merge`](Self::merge), with the elements as runs.
     pub(crate) fn merge_runs(sources: &[impl Borrow<Self>], merge_map: &[u32]) -> Result<(Self, Vec<Run>), Error> {
         same_num_axes(sources)?;
         let num_sources = number_of(sources.len())?;
@@ -137,10 +137,10 @@ impl RaggedShape {
         Ok((Self::trusted(layers), runs))
     }
 
-    /// Adds the rows of `other` behind these. O(both sizes).
+    /// Appends the rows of `other`. O(both sizes).
     ///
     /// # Errors
-    /// [`Error::Disagree`] on the number of axes, [`Error::TooLarge`]; the shape is as before then.
+    /// [`Error::Disagree`] on the number of axes, [`Error::TooLarge`]; the shape is then unchanged.
     #[doc(alias = "Append")]
     pub fn append(&mut self, other: &Self) -> Result<(), Error> {
         let (joined, _) = Self::cat_runs(0, &[&*self, other])?;
@@ -148,12 +148,12 @@ impl RaggedShape {
         Ok(())
     }
 
-    /// The reverse of [`stack`](Self::stack): the shapes of the first, second ... entry of each row
-    /// on `axis`, and for each of them, which elements it has.
+    /// Reverses [`stack`](Self::stack): returns the shapes of the first, second ... entry of each
+    /// row on `axis`, and the old elements of each of them.
     ///
     /// Shorter rows count as if filled with empty rows at their end, or at their start without
-    /// `pad_right`. On the last axis there are no rows to fill with, and they have less elements.
-    /// Parts that have one axis only, those of a shape of two axes, come as one row.
+    /// `pad_right`. On the last axis there are no rows to fill with, and they have fewer elements.
+    /// Parts with only one axis, which a shape of two axes gives, are returned as one row.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -211,9 +211,9 @@ impl RaggedShape {
         (0..parts).map(part).collect()
     }
 
-    /// Where the entries of each shape begin if all are concatenated: for each axis of the shapes,
-    /// the sums of the sizes of the shapes before, with the sum of all at the end. O(axes x
-    /// shapes).
+    /// Returns the starts of the entries of each shape if all are concatenated: for each axis of
+    /// the shapes, the sums of the sizes of the shapes before, with the sum of all at the end.
+    /// O(axes x shapes).
     ///
     /// # Errors
     /// [`Error::NoSources`], [`Error::Disagree`] on the number of axes.
@@ -232,7 +232,7 @@ impl RaggedShape {
     }
 }
 
-/// The first shape, if all have as many axes as it.
+/// Returns the first shape, if all have the same number of axes.
 fn same_num_axes(sources: &[impl Borrow<RaggedShape>]) -> Result<&RaggedShape, Error> {
     let first = sources.first().ok_or(Error::NoSources)?.borrow();
     let expected = first.num_axes();
@@ -245,12 +245,12 @@ fn same_num_axes(sources: &[impl Borrow<RaggedShape>]) -> Result<&RaggedShape, E
     }
 }
 
-/// The layers of each shape from `layer` down.
+/// Returns the layers of each shape from `layer` down.
 fn layers_from(layer: usize, sources: &[impl Borrow<RaggedShape>]) -> Vec<&[Arc<Layer>]> {
     sources.iter().map(|source| &source.borrow().layers()[layer..]).collect()
 }
 
-/// The first lengths that differ.
+/// Returns the first lengths that differ.
 fn first_difference(a: &RowSplits, b: &RowSplits) -> (usize, usize) {
     let mut lengths = a.rows().zip(b.rows()).map(|(a, b)| (a.len(), b.len()));
     lengths.find(|(a, b)| a != b).unwrap_or((a.num_rows(), b.num_rows()))

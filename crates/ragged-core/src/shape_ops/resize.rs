@@ -1,4 +1,4 @@
-//! Rows that grow and shrink at their ends, and shapes that cover others.
+//! Growing and shrinking of rows at their ends, and shapes that cover others.
 
 use std::borrow::Borrow;
 
@@ -9,13 +9,13 @@ use crate::row_splits::RowSplits;
 use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
-    /// Each innermost row with `change` elements more, or fewer if it is negative. O(innermost
+    /// Adds `change` elements to each innermost row, or removes them if it is negative. O(innermost
     /// rows).
     ///
-    /// The shape of values with a prefix or suffix added to each row is that for 1.
+    /// A `change` of 1 gives the shape of values with a prefix or suffix added to each row.
     ///
     /// # Errors
-    /// [`Error::TooShort`] for a row with fewer elements than are to be taken away,
+    /// [`Error::TooShort`] for a row with fewer elements than are to be removed,
     /// [`Error::TooLarge`].
     #[doc(alias = "ChangeSublistSize")]
     #[doc(alias = "AddSuffixToRagged")]
@@ -28,8 +28,8 @@ impl RaggedShape {
         self.with_lengths(lists.rows().map(|list| list.len().saturating_add_signed(change as isize)))
     }
 
-    /// As [`change_sublist_size`](Self::change_sublist_size), but empty rows stay empty, and a row
-    /// with fewer elements than are to be taken away becomes empty. O(innermost rows).
+    /// Same as [`change_sublist_size`](Self::change_sublist_size), but empty rows stay empty, and a
+    /// row with fewer elements than are to be removed becomes empty. O(innermost rows).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -39,7 +39,7 @@ impl RaggedShape {
         self.with_lengths(self.last_splits().rows().map(|list| changed(list.len())))
     }
 
-    /// The same rows, the innermost of other lengths.
+    /// Returns the same rows with other lengths of the innermost ones.
     fn with_lengths(&self, lengths: impl Iterator<Item = usize>) -> Result<Self, Error> {
         let mut layers = self.layers().to_vec();
         layers.pop();
@@ -47,10 +47,10 @@ impl RaggedShape {
         Ok(Self::trusted(layers))
     }
 
-    /// The smallest shape of two axes in which each shape fits: each row as long as the longest in
-    /// its place.
+    /// Returns the smallest shape of two axes that covers each shape: each row is as long as the
+    /// longest row with its number.
     ///
-    /// O(shapes x rows). [`forward_map`](Self::forward_map) tells where the elements are.
+    /// O(shapes x rows). [`forward_map`](Self::forward_map) returns the places of the elements.
     ///
     /// # Errors
     /// [`Error::NoSources`]; [`Error::Axis`] for a shape of more than two axes; [`Error::Disagree`]
@@ -72,8 +72,8 @@ impl RaggedShape {
         Ok(Self::trusted([Layer::new(RowSplits::from_lengths(lengths)?)]))
     }
 
-    /// For each element of this shape, which covers `source`, the element of `source` in its place,
-    /// or -1. O(elements).
+    /// Returns for each element of this shape, which covers `source`, the element of `source` in
+    /// its place, or -1. O(elements).
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -87,7 +87,7 @@ impl RaggedShape {
     ///
     /// # Errors
     /// [`Error::Axis`] for more than two axes; [`Error::Size`] if a row of `source` is longer than
-    /// the one here or the numbers of rows differ.
+    /// the row here or the numbers of rows differ.
     #[doc(alias = "CoveringShapeForwardMap")]
     pub fn forward_map(&self, source: &Self) -> Result<Vec<i32>, Error> {
         let (lists, inner) = (self.only_splits()?, source.only_splits()?);
@@ -106,7 +106,7 @@ impl RaggedShape {
         Ok(map)
     }
 
-    /// The splits of a shape of two axes.
+    /// Returns the splits of a shape of two axes.
     fn only_splits(&self) -> Result<&RowSplits, Error> {
         Self::check_axis(self.num_axes() - 1, 1..=1)?;
         Ok(self.row_splits(1))

@@ -1,11 +1,11 @@
-//! Some rows or elements left out.
+//! Removal of rows or elements.
 
 use kaldera_base::memory;
 
 use crate::error::Error;
 use crate::shape::RaggedShape;
 
-/// Which elements are kept, and their new and old numbers.
+/// The elements that are kept, with their new and old numbers.
 ///
 /// ```
 /// use ragged_core::Renumbering;
@@ -22,7 +22,7 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// Numbers those that are kept. O(elements).
+    /// Numbers the elements that are kept. O(elements).
     ///
     /// # Errors
     /// [`Error::TooLarge`] for more than `i32::MAX` elements.
@@ -32,26 +32,27 @@ impl Renumbering {
         Ok(Self { keep, new2old })
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     #[doc(alias = "NumOldElems")]
     pub fn num_old(&self) -> usize {
         self.keep.len()
     }
 
-    /// How many are kept.
+    /// Returns the number of elements that are kept.
     #[doc(alias = "NumNewElems")]
     pub fn num_new(&self) -> usize {
         self.new2old.len()
     }
 
-    /// For each kept one, its old number.
+    /// Returns the old number of each kept element.
     #[doc(alias = "New2Old")]
     pub fn new2old(&self) -> &[i32] {
         &self.new2old
     }
 
-    /// For each old number, how many before it are kept: its new number if it is kept itself. The
-    /// last entry, one more than there are elements, is [`num_new`](Self::num_new). O(elements).
+    /// Returns for each old number the number of kept elements before it, which is its new number
+    /// if it is kept itself. The last entry, one more than there are elements, is
+    /// [`num_new`](Self::num_new). O(elements).
     #[doc(alias = "Old2New")]
     pub fn old2new(&self) -> Vec<i32> {
         let mut before = 0;
@@ -71,13 +72,13 @@ impl AsRef<[bool]> for Renumbering {
     }
 }
 
-/// The numbers of those that are kept.
+/// Returns the numbers of the kept elements.
 fn kept(keep: &[bool]) -> Result<Vec<i32>, Error> {
     Error::fit("the number of entries", keep.len())?;
     let mut numbers = memory::zeros(keep.len());
     let mut len = 0;
     for (number, &keep) in (0..).zip(keep) {
-        // Written always, counted if kept: no branch to be guessed wrong.
+        // Always written, but counted only if kept: no branch to be mispredicted.
         numbers[len] = number;
         len += usize::from(keep);
     }
@@ -86,8 +87,8 @@ fn kept(keep: &[bool]) -> Result<Vec<i32>, Error> {
 }
 
 impl RaggedShape {
-    /// The shape with those entries of axis `axis` that are kept; and for each element left, which
-    /// old one it is. Rows above stay, even if nothing is left in them. `keep` is flags, or a
+    /// Returns the shape with the kept entries of axis `axis`, and for each remaining element its
+    /// old index. Rows above stay, even if they become empty. `keep` is flags, or a
     /// [`Renumbering`].
     ///
     /// O(entries of the axis + size of the result).
@@ -100,8 +101,8 @@ impl RaggedShape {
         self.index(axis, &self.kept_of(axis, keep.as_ref())?)
     }
 
-    /// Leaves out rows of the axis before the last and elements of the last at once; an element is
-    /// left if it and its row are kept. Returns the shape and the old number of each element left.
+    /// Removes rows of the axis before the last and elements of the last at once; an element stays
+    /// if it and its row are kept. Returns the shape and the old number of each remaining element.
     ///
     /// O(rows + elements).
     ///
@@ -120,8 +121,8 @@ impl RaggedShape {
         Ok((shape, memory::collect(left.iter().map(|&element| elements[element as usize]))))
     }
 
-    /// Leaves out the empty rows among the entries of axis `axis`; and for each entry left, which
-    /// old one it is. A row that holds empty rows is not empty. No element is lost.
+    /// Removes the empty rows among the entries of axis `axis`, and returns for each remaining
+    /// entry its old index. A row that holds empty rows is not empty. No element is lost.
     ///
     /// O(entries of the axis + size of the result).
     ///
@@ -137,8 +138,8 @@ impl RaggedShape {
         Ok((shape, left))
     }
 
-    /// Leaves out those empty rows among the entries of axis `axis` that are not kept. No element
-    /// is lost.
+    /// Removes the empty rows among the entries of axis `axis` that are not kept. No element is
+    /// lost.
     ///
     /// # Errors
     /// [`Error::Axis`] for the last axis, [`Error::Size`] if there is not one flag for each entry,
@@ -157,7 +158,7 @@ impl RaggedShape {
         }
     }
 
-    /// The numbers of the kept entries of an axis, if each has a flag.
+    /// Returns the numbers of the kept entries of an axis, if each has a flag.
     fn kept_of(&self, axis: usize, keep: &[bool]) -> Result<Vec<i32>, Error> {
         Self::check_axis(axis, 0..=self.num_axes() - 1)?;
         let (expected, found) = (self.tot_size(axis), keep.len());

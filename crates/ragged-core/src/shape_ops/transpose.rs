@@ -1,4 +1,4 @@
-//! The first two axes, exchanged.
+//! Exchange of the first two axes.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::shape::{Layer, RaggedShape};
 use crate::shape_ops::gather::{gather_rows, indexes_of};
 
 impl RaggedShape {
-    /// Exchanges the axes 0 and 1, and tells for each new element, which old one it is.
+    /// Exchanges the axes 0 and 1, and returns for each new element its old index.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -27,14 +27,14 @@ impl RaggedShape {
     ///
     /// # Errors
     /// [`Error::TooFewAxes`] for less than 3 axes; [`Error::NotRegular`] if the rows of axis 0
-    /// differ in length, which [`make_transposable`](Self::make_transposable) mends.
+    /// differ in length, which [`make_transposable`](Self::make_transposable) corrects.
     #[doc(alias = "Transpose")]
     pub fn transpose(&self) -> Result<(Self, Vec<i32>), Error> {
         let (shape, runs) = self.transpose_runs()?;
         Ok((shape, indexes_of(&runs)))
     }
 
-    /// As [`transpose`](Self::transpose), with the elements as runs.
+    /// Same as [`transpose`](Self::transpose), with the elements as runs.
     pub(crate) fn transpose_runs(&self) -> Result<(Self, Vec<Run>), Error> {
         self.check_num_axes(3)?;
         let lists = &self.layers()[0].splits;
@@ -52,7 +52,7 @@ impl RaggedShape {
     }
 
     /// Makes all rows of axis 1 as long as the longest, so that the shape can be transposed: empty
-    /// rows are added to shorter ones, or elements if there are two axes only. O(new size of axis
+    /// rows are added to shorter ones, or elements if there are only two axes. O(new size of axis
     /// 1); layers below axis 2 are shared.
     ///
     /// # Errors

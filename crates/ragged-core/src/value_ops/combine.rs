@@ -1,4 +1,4 @@
-//! Operations on the shape that the values follow.
+//! Operations on shapes, applied to the values too.
 
 use std::borrow::Borrow;
 
@@ -12,8 +12,7 @@ use crate::row_splits::RowSplits;
 use crate::shape::RaggedShape;
 use crate::shape_ops::gather::indexes_of;
 
-/// The values of runs of elements, one after the other, in the memory of `values` if that is
-/// enough.
+/// Concatenates the values of runs of elements, in the memory of `values` if that is enough.
 fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {
     match sources {
         [one] => kernels::follow(values, &[one.borrow().values()], runs),
@@ -26,11 +25,11 @@ fn shapes<'a, T: 'a>(sources: &'a [impl Borrow<Ragged<T>>]) -> Vec<&'a RaggedSha
 }
 
 impl<T: Clone + Send + Sync> Ragged<T> {
-    /// The rows of `axis` that `indexes` name, and for each value which old one it is; see
+    /// Returns the rows of `axis` that `indexes` name, and for each value its old index; see
     /// [`RaggedShape::index`].
     ///
-    /// The gradient by the values is [`index_add`](crate::index_add) of the output's by the second
-    /// result.
+    /// The gradient by the values is [`index_add`](crate::index_add) of the output's gradient by
+    /// the second result.
     ///
     /// # Errors
     /// As [`RaggedShape::index`].
@@ -44,7 +43,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok((Self::trusted(shape, values), indexes_of(&runs)))
     }
 
-    /// [`index`](Self::index) without the second result.
+    /// Same as [`index`](Self::index), without the second result.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -65,26 +64,26 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), &[self], &runs)))
     }
 
-    /// [`select`](Self::select) into `out`, whose values' memory is used again if it is large
-    /// enough and nothing shares it.
+    /// Same as [`select`](Self::select), but writes to `out`, whose memory for values is reused if
+    /// it is large enough and not shared.
     ///
     /// # Errors
-    /// As [`RaggedShape::index`]; `out` is as it was then.
+    /// As [`RaggedShape::index`]; `out` is then unchanged.
     pub fn select_into(&self, axis: usize, indexes: &[i32], out: &mut Self) -> Result<(), Error> {
         let (shape, runs) = self.shape().index_runs(axis, indexes)?;
         out.refill(shape, &[self], &runs);
         Ok(())
     }
 
-    /// Becomes the elements of `runs`, in the memory that it has if that is large enough and
-    /// nothing shares it.
+    /// Replaces the values by the elements of `runs`, in the existing memory if that is large
+    /// enough and not shared.
     fn refill(&mut self, shape: RaggedShape, sources: &[impl Borrow<Self>], runs: &[Run]) {
         let used = std::mem::replace(self, sources[0].borrow().clone()).into_parts().1.into_unshared();
         *self = Self::trusted(shape, follow(used.unwrap_or_default(), sources, runs));
     }
 
-    /// One more axis: in the rows of `indexes`, the rows of axis 0 that they name; -1 names an
-    /// empty one.
+    /// Adds an axis: the rows of the result are the rows of `indexes`, with the rows of axis 0 that
+    /// they name; -1 names an empty row.
     ///
     /// # Errors
     /// If an index is below -1 or there is no such row, or there would be too many values.
@@ -94,7 +93,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(indexes.shape().compose(&shape)?, values))
     }
 
-    /// One row of the tensors' rows after the others along `axis`; see [`RaggedShape::cat`].
+    /// Concatenates the tensors along `axis`; see [`RaggedShape::cat`].
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -113,8 +112,9 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
-    /// [`cat`](Self::cat) into `out`, whose values' memory is used again if it is large enough and
-    /// nothing shares it: fresh memory takes the system longer to clear than it takes to fill.
+    /// Same as [`cat`](Self::cat), but writes to `out`, whose memory for values is reused if it is
+    /// large enough and not shared: the system takes longer to clear fresh memory than this takes
+    /// to fill it.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -125,14 +125,14 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`RaggedShape::cat`]; `out` is as it was then.
+    /// As [`RaggedShape::cat`]; `out` is then unchanged.
     pub fn cat_into(axis: usize, sources: &[impl Borrow<Self>], out: &mut Self) -> Result<(), Error> {
         let (shape, runs) = RaggedShape::cat_runs(axis, &shapes(sources))?;
         out.refill(shape, sources, &runs);
         Ok(())
     }
 
-    /// The tensors side by side on a new axis; see [`RaggedShape::stack`].
+    /// Puts the tensors side by side on a new axis; see [`RaggedShape::stack`].
     ///
     /// # Errors
     /// As [`RaggedShape::stack`].
@@ -142,7 +142,8 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
-    /// The rows of axis 0 of the tensors in the order of `merge_map`; see [`RaggedShape::merge`].
+    /// Returns the rows of axis 0 of the tensors in the order of `merge_map`; see
+    /// [`RaggedShape::merge`].
     ///
     /// # Errors
     /// As [`RaggedShape::merge`].
@@ -152,18 +153,18 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
-    /// Puts the rows of `other` after those of `self` on axis 0.
+    /// Appends the rows of `other` to the rows of `self` on axis 0.
     ///
     /// # Errors
-    /// If the numbers of axes differ or there would be too many rows or values; `self` is as it was
-    /// then.
+    /// If the numbers of axes differ or there would be too many rows or values; `self` is then
+    /// unchanged.
     #[doc(alias = "Append")]
     pub fn append(&mut self, other: &Self) -> Result<(), Error> {
         *self = Self::cat(0, &[&*self, other])?;
         Ok(())
     }
 
-    /// Axes 0 and 1 exchanged, where all rows of axis 0 have one length; see
+    /// Exchanges axes 0 and 1, if all rows of axis 0 have one length; see
     /// [`RaggedShape::transpose`].
     ///
     /// # Errors
@@ -174,7 +175,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), &[self], &runs)))
     }
 
-    /// Each innermost row with one more value, at its end.
+    /// Returns each innermost row with one more value at its end.
     ///
     /// # Errors
     /// If there is not one value for each row, or there would be too many values.
@@ -183,7 +184,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         self.grown::<true>(per_row)
     }
 
-    /// Each innermost row with one more value, at its start.
+    /// Returns each innermost row with one more value at its start.
     ///
     /// # Errors
     /// If there is not one value for each row, or there would be too many values.
@@ -202,7 +203,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
 }
 
 impl<T> Ragged<T> {
-    /// Row `i` of axis 0, with one axis fewer. The values are shared, not copied.
+    /// Returns row `i` of axis 0, with one axis fewer. The values are shared, not copied.
     ///
     /// # Errors
     /// As [`RaggedShape::index0`]: for two axes, see [`row`](Self::row).
@@ -213,7 +214,8 @@ impl<T> Ragged<T> {
         Ok(Self::trusted(shape, self.buffer().slice(elements)))
     }
 
-    /// The entries `begin..end` of `axis`, which becomes axis 0. The values are shared, not copied.
+    /// Returns the entries `begin..end` of `axis`, which becomes axis 0. The values are shared, not
+    /// copied.
     ///
     /// # Errors
     /// As [`RaggedShape::arange`].
@@ -224,18 +226,19 @@ impl<T> Ragged<T> {
         Ok(Self::trusted(shape, self.buffer().slice(elements)))
     }
 
-    /// Without `axis`, which is not the last: its rows are joined to those of the one above. The
-    /// values are shared.
+    /// Removes `axis`, which is not the last: its rows are joined to the rows of the axis above.
+    /// The values are shared.
     ///
     /// # Errors
-    /// If there are less than three axes or it is the last.
+    /// If there are less than three axes or `axis` is the last.
     #[doc(alias = "RemoveAxis")]
     pub fn remove_axis(&self, axis: usize) -> Result<Self, Error> {
         RaggedShape::check_axis(axis, 0..=self.num_axes() - 2)?;
         Ok(Self::trusted(self.shape().remove_axis(axis)?, self.buffer().clone()))
     }
 
-    /// A new `axis` whose rows have one entry each. The values are shared.
+    /// Adds an `axis` whose rows have one entry each; for 0, one row that holds everything. The
+    /// values are shared.
     ///
     /// # Errors
     /// If `axis` is beyond the last: a value cannot become a row.

@@ -8,8 +8,8 @@ use crate::row_splits::RowSplits;
 use crate::shape::RaggedShape;
 
 impl Ragged<i32> {
-    /// The order that sorts all values, which are columns below `num_cols`, and keeps that of equal
-    /// ones: how a sparse matrix of compressed rows is transposed.
+    /// Returns the order that sorts all values, which are columns below `num_cols`, and keeps the
+    /// order of equal ones. This transposes a sparse matrix of compressed rows.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -45,13 +45,13 @@ impl Ragged<i32> {
         Ok(order)
     }
 
-    /// How often each number occurs, where row i may hold numbers of row i of `ranges`.
+    /// Counts the occurrences of each number; row i may hold numbers of row i of `ranges`.
     ///
     /// The result has the rows of `ranges` as rows: the count of number v is its value v.
     ///
     /// # Errors
-    /// If there are more than two axes or another number of rows than rows, or a value is out of
-    /// the range of its row.
+    /// If there are more than two axes or the numbers of rows differ, or a value is out of the
+    /// range of its row.
     #[doc(alias = "GetCountsPartitioned")]
     pub fn counts_partitioned(&self, ranges: &RowSplits) -> Result<Self, Error> {
         check_size("the number of axes", 2, self.num_axes())?;

@@ -8,10 +8,10 @@ use crate::ragged::{Ragged, check_size};
 use crate::value_ops::number::Number;
 use crate::value_ops::select::index_select;
 
-/// In the rows of `indexes`, the elements of `src` that they name; `default` for -1.
+/// Returns the elements of `src` that `indexes` names, in the rows of `indexes`; `default` for -1.
 ///
-/// Its gradient by `src` is [`index_add`](crate::index_add) of the output's by the values of
-/// `indexes`.
+/// Its gradient by `src` is [`index_add`](crate::index_add) of the output's gradient by the values
+/// of `indexes`.
 ///
 /// ```
 /// use ragged_core::{Ragged, index_tensor_ragged};
@@ -28,7 +28,8 @@ pub fn index_tensor_ragged<T: Clone>(src: &[T], indexes: &Ragged<i32>, default: 
     indexes.with_values(index_select(src, indexes.values(), default)?)
 }
 
-/// The sum of the elements of `src` that each innermost row of `indexes` names; -1 adds nothing.
+/// Returns the sum of the elements of `src` that each innermost row of `indexes` names; -1 adds
+/// nothing.
 ///
 /// # Errors
 /// If an index is below -1 or beyond the end of `src`.
@@ -39,7 +40,7 @@ pub fn index_and_sum<T: Number>(src: &[T], indexes: &Ragged<i32>) -> Result<Vec<
     Ok(indexes.rows().map(sum).collect())
 }
 
-/// The gradient of [`index_and_sum`] by its source, which has `src_len` elements.
+/// Computes the gradient of [`index_and_sum`] by its source, which has `src_len` elements.
 ///
 /// # Errors
 /// If there is not one output gradient for each row, or an index is below -1 or not below

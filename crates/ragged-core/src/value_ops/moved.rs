@@ -1,4 +1,4 @@
-//! The one adjoint of everything that only moves values.
+//! The common adjoint of all operations that only move values.
 
 use std::borrow::Borrow;
 
@@ -11,13 +11,12 @@ use crate::shape::RaggedShape;
 use crate::value_ops::number::Number;
 use crate::value_ops::select::index_add;
 
-/// The gradients, by the values of each of its sources, of an `operation` that moves, picks,
-/// repeats or leaves out values and does nothing else to them: `cat`, `stack`, `merge`, `append`,
-/// `transpose`, `index_ragged`, `arange`, `remove_values`, `add_prefix`, `add_suffix` and what is
-/// made of such.
+/// Computes the gradients, by the values of each source, of an `operation` that only moves, picks,
+/// repeats or removes values: `cat`, `stack`, `merge`, `append`, `transpose`, `index_ragged`,
+/// `arange`, `remove_values`, `add_prefix`, `add_suffix` and combinations of these.
 ///
-/// `operation` is given the same shapes with numbers in place of values, by which it shows what
-/// comes from where; it must not look at them. A value that it puts in from elsewhere has the
+/// `operation` gets the same shapes with numbers in place of values, by which it shows the source
+/// of each value; it must not depend on the numbers. A value that it inserts from elsewhere has the
 /// number -1.
 ///
 /// ```
@@ -41,8 +40,8 @@ use crate::value_ops::select::index_add;
 /// ```
 ///
 /// # Errors
-/// Those of `operation`; if there is not one output gradient for each value of its result, or there
-/// are more than 2^31 - 1 values in all.
+/// The errors of `operation`; if there is not one output gradient for each value of its result, or
+/// there are more than 2^31 - 1 values in all.
 pub fn moved_grad<T: Number>(
     sources: &[impl Borrow<RaggedShape>],
     out_grad: &[T],

@@ -1,4 +1,4 @@
-//! Rows that are made to sum to one.
+//! Normalisation of rows to a sum of one.
 
 use std::ops::Range;
 
@@ -10,9 +10,10 @@ use crate::ragged::{Ragged, check_size};
 use crate::value_ops::number::{Float, Number};
 
 impl<T: Float> Ragged<T> {
-    /// x - ln Σ e^x within each row: logarithms of probabilities that sum to 1, or log-softmax.
+    /// Computes x - ln Σ e^x within each row: logarithms of probabilities that sum to 1, or
+    /// log-softmax.
     ///
-    /// A row of only -inf stays as it is (k2 makes NaN of it).
+    /// A row of only -inf stays unchanged (in k2 it becomes NaN).
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -29,7 +30,7 @@ impl<T: Float> Ragged<T> {
         self.normalized(Normal::Log)
     }
 
-    /// e^x / Σ e^x within each row. A row of only -inf has zeros.
+    /// Computes e^x / Σ e^x within each row. A row of only -inf gets zeros.
     pub fn softmax(&self) -> Self {
         self.normalized(Normal::Probability)
     }
@@ -40,8 +41,8 @@ impl<T: Float> Ragged<T> {
         Self::trusted(self.shape().clone(), values)
     }
 
-    /// x / (Σ x + ε) within each row. The machine epsilon ε is added as k2 does, so that a row of
-    /// zeros stays as it is.
+    /// Computes x / (Σ x + ε) within each row. The machine epsilon ε is added as in k2, so that a
+    /// row of zeros stays unchanged.
     #[doc(alias = "NormalizePerSublist")]
     #[doc(alias = "normalize")]
     pub fn normalize_linear(&self) -> Self {
@@ -49,7 +50,7 @@ impl<T: Float> Ragged<T> {
         Self::trusted(self.shape().clone(), values)
     }
 
-    /// The gradient of [`normalize_log`](Self::normalize_log), of which `self` is the result: g -
+    /// Computes the gradient of [`normalize_log`](Self::normalize_log), whose result is `self`: g -
     /// e^y Σ g.
     ///
     /// # Errors
@@ -64,7 +65,7 @@ impl<T: Float> Ragged<T> {
         }))
     }
 
-    /// The gradient of [`softmax`](Self::softmax), of which `self` is the result: y (g - Σ g y).
+    /// Computes the gradient of [`softmax`](Self::softmax), whose result is `self`: y (g - Σ g y).
     ///
     /// # Errors
     /// If there is not one output gradient for each value.
@@ -78,8 +79,8 @@ impl<T: Float> Ragged<T> {
         }))
     }
 
-    /// The gradient of [`normalize_linear`](Self::normalize_linear), of which `self` is the input:
-    /// (g - Σ g x / s) / s with s = Σ x + ε.
+    /// Computes the gradient of [`normalize_linear`](Self::normalize_linear), whose input is
+    /// `self`: (g - Σ g x / s) / s with s = Σ x + ε.
     ///
     /// # Errors
     /// If there is not one output gradient for each value.
@@ -94,9 +95,10 @@ impl<T: Float> Ragged<T> {
         }))
     }
 
-    /// The same rows of what `finish` makes of the exponentials of what `exponents` writes: that is
-    /// called with the number of a row, its values and memory for as many, and then, when that has
-    /// their exponentials, `finish` with the positions of the values.
+    /// Returns the same rows with other values. `exponents` writes the exponents: it is called with
+    /// the number of a row, its values and memory for as many. When the memory holds their
+    /// exponentials, `finish` is called with the number of the row, the positions of its values and
+    /// the memory.
     pub(super) fn map_exponentials(
         &self,
         exponents: impl Fn(usize, &[T], &mut [T]) + Sync,
@@ -127,7 +129,7 @@ impl<T: Float> Ragged<T> {
     }
 }
 
-/// The sum of `f` of pairs, in sixteen chains, which the compiler makes vectors of.
+/// Returns the sum of `f` of pairs, in sixteen chains, which the compiler vectorizes.
 fn sum_of<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
     const CHAINS: usize = 16;
     let (a, a_rest) = a.as_chunks::<CHAINS>();
@@ -165,7 +167,7 @@ mod tests {
         fn dot(a: &[f64], b: &[f64]) -> f64 {
             a.iter().zip(b).map(|(a, b)| a * b).sum()
         }
-        /// What a formula makes of element i of a row and its output gradients.
+        /// A formula for element i of a row, given the row and its output gradients.
         type Formula = dyn Fn(&[f64], &[f64], usize) -> f64;
         let check = |grad: Ragged<f64>, f: &Formula| {
             for (row, values) in x.rows().enumerate() {

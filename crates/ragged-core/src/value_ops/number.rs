@@ -1,4 +1,4 @@
-//! The types of values that operations know.
+//! The types of values that operations accept.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use crate::kernels::{ExpKernels, RowKernels};
 
 /// A number that rows can be reduced, sorted and padded with: `i32`, `i64`, `u8`, `f32` or `f64`.
 ///
-/// Sums and products of integers wrap around, as k2's do.
+/// Sums and products of integers wrap around, as in k2.
 pub trait Number: RowKernels + Copy + Default + Debug + PartialEq + PartialOrd + Send + Sync + 'static {
     /// 0: the usual start of a sum.
     const ZERO: Self;
@@ -18,19 +18,19 @@ pub trait Number: RowKernels + Copy + Default + Debug + PartialEq + PartialOrd +
     /// The highest finite number: the usual start of a minimum.
     const HIGHEST: Self;
 
-    /// self + other
+    /// Returns self + other.
     fn plus(self, other: Self) -> Self;
-    /// self - other
+    /// Returns self - other.
     fn minus(self, other: Self) -> Self;
-    /// self times other
+    /// Returns self times other.
     fn times(self, other: Self) -> Self;
-    /// The number as a `U`: toward zero where `U` is an integer, to its nearest bound if it is
-    /// beyond, 0 for NaN.
+    /// Converts the number to a `U`: toward zero if `U` is an integer, to its nearest bound if it
+    /// is beyond, 0 for NaN.
     fn convert<U: Number>(self) -> U;
-    /// Whether it is what fresh memory holds: 0, and not -0.
+    /// Returns `true` if it equals fresh memory: 0, and not -0.
     #[doc(hidden)]
     fn is_zero_bits(self) -> bool;
-    /// Conversion from the widest types, for [`convert`](Self::convert).
+    /// Converts from the widest types, for [`convert`](Self::convert).
     #[doc(hidden)]
     fn from_wide(integer: i64, real: f64) -> Self;
 }

@@ -1,4 +1,4 @@
-//! Rows of one length, as the rows of a matrix.
+//! Padding of rows to one length, as the rows of a matrix.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ use crate::kernels::{collect_rows, over_rows, rows_of};
 use crate::ragged::{Ragged, check_size};
 use crate::value_ops::number::Number;
 
-/// What fills a row beside its row.
+/// The values that fill the rest of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PadMode {
     /// The filler.
     #[default]
     Constant,
-    /// The row's value next to the gap; the filler where the row is empty.
+    /// The row's value next to the gap; the filler if the row is empty.
     Replicate,
 }
 
-/// On which side of its row a row is filled.
+/// The side of a row that is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PadSide {
     /// Before the row.
@@ -30,7 +30,7 @@ pub enum PadSide {
     Right,
 }
 
-/// A dense matrix, row after row: what [`Ragged::pad`] makes of rows.
+/// A dense matrix, row after row: the result of [`Ragged::pad`].
 ///
 /// With the feature `ndarray`, `Array2::from(padded)` takes it without a copy.
 #[derive(Clone, PartialEq, Default)]
@@ -41,25 +41,25 @@ pub struct Padded<T> {
 }
 
 impl<T> Padded<T> {
-    /// One for each row.
+    /// Returns the number of rows, one for each row of the tensor.
     #[inline]
     pub fn num_rows(&self) -> usize {
         self.rows
     }
 
-    /// The length of the longest row.
+    /// Returns the length of the longest row.
     #[inline]
     pub fn num_cols(&self) -> usize {
         self.cols
     }
 
-    /// All values, row after row: `num_rows` times `num_cols`.
+    /// Returns all values, row after row: `num_rows` times `num_cols`.
     #[inline]
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// Row `i`.
+    /// Returns row `i`.
     ///
     /// # Panics
     /// If there is no such row.
@@ -69,18 +69,18 @@ impl<T> Padded<T> {
         &self.values[i * self.cols..(i + 1) * self.cols]
     }
 
-    /// The rows, one after another.
+    /// Returns an iterator over the rows.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[T]> + DoubleEndedIterator + Clone {
         (0..self.rows).map(|i| self.row(i))
     }
 
-    /// All values, row after row, as a vector.
+    /// Returns all values, row after row, as a vector.
     pub fn into_values(self) -> Vec<T> {
         self.values
     }
 }
 
-/// Abridged: the middle of more than 16 values is left out.
+/// Prints an abridged form: the middle of more than 16 values is left out.
 impl<T: fmt::Debug> fmt::Debug for Padded<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values = Abridged(&self.values);
@@ -89,7 +89,8 @@ impl<T: fmt::Debug> fmt::Debug for Padded<T> {
 }
 
 impl<T> Ragged<T> {
-    /// The rows and columns that [`pad`](Self::pad) makes: the rows and the length of the longest.
+    /// Returns the size of the matrix that [`pad`](Self::pad) makes: the number of rows and the
+    /// length of the longest.
     ///
     /// # Errors
     /// If there are not two axes, or the matrix has more elements than 32 bits can count.
@@ -105,7 +106,7 @@ impl<T> Ragged<T> {
 }
 
 impl<T: Number> Ragged<T> {
-    /// A matrix with a row for each row, as long as the longest.
+    /// Makes a matrix with a row for each row, as long as the longest.
     ///
     /// ```
     /// # use ragged_core::{PadMode, PadSide, Ragged};
@@ -123,15 +124,15 @@ impl<T: Number> Ragged<T> {
         let (rows, cols) = self.padded_size()?;
         let mut values = memory::zeros(rows * cols);
         match mode {
-            // What is there already need not be written again, which is most of it where few rows
-            // are as long as the longest.
+            // The zeros that are there need not be written again, which is most of the matrix if
+            // few rows are as long as the longest.
             PadMode::Constant if filler.is_zero_bits() => self.write_lines(side, cols, &mut values, |_, _| ()),
             _ => self.pad_into(mode, side, filler, &mut values)?,
         }
         Ok(Padded { values, rows, cols })
     }
 
-    /// [`pad`](Self::pad) into memory of just the size.
+    /// Same as [`pad`](Self::pad), but writes to memory of exactly the size.
     ///
     /// # Errors
     /// As [`padded_size`](Self::padded_size), or if `out` has another size.
@@ -148,7 +149,7 @@ impl<T: Number> Ragged<T> {
     }
 
     /// Writes each row to its side of a line of `cols` values; `fill` gets the rest of the line,
-    /// and the value beside it.
+    /// and the value next to it.
     fn write_lines(&self, side: PadSide, cols: usize, out: &mut [T], fill: impl Fn(&mut [T], Option<&T>) + Sync) {
         let mut lines: Vec<&mut [T]> = out.chunks_exact_mut(cols.max(1)).collect();
         over_rows(self.shape().last_splits().as_ref(), &mut lines[..], |splits, lines| {
@@ -170,8 +171,8 @@ impl<T: Number> Ragged<T> {
         });
     }
 
-    /// The gradient of [`pad`](Self::pad), with the same mode and side, given the one by its
-    /// matrix.
+    /// Computes the gradient of [`pad`](Self::pad), with the same mode and side, from the gradient
+    /// by its matrix.
     ///
     /// # Errors
     /// As [`padded_size`](Self::padded_size), or if `out_grad` has another size than the matrix.

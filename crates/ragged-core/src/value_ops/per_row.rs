@@ -1,4 +1,4 @@
-//! One value for each innermost row, brought to all values of it.
+//! Operations that apply one value for each innermost row to all its values.
 
 use kaldera_base::memory;
 
@@ -9,8 +9,8 @@ use crate::shape::RaggedShape;
 use crate::value_ops::number::Number;
 
 impl<T: Clone + Send + Sync> Ragged<T> {
-    /// In each innermost row of `shape`, as often as it has elements, the value that `per_row` has
-    /// for it.
+    /// Repeats the value of `per_row` for each innermost row of `shape`, as often as the row has
+    /// elements.
     ///
     /// ```
     /// # use ragged_core::{Ragged, RaggedShape};
@@ -30,7 +30,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
 }
 
 impl<T: Number> Ragged<T> {
-    /// x + `alpha` times the value for its row.
+    /// Computes x + `alpha` times the value for its row.
     ///
     /// # Errors
     /// If there is not one value for each row.
@@ -42,15 +42,16 @@ impl<T: Number> Ragged<T> {
         Ok(Self::trusted(self.shape().clone(), combine_rows(splits, self.values(), per_row, plus)))
     }
 
-    /// The gradient of [`add`](Self::add) by the values for rows, where `self` holds those by its
-    /// output (which are also the ones by its input): `alpha` times the sum of each row.
+    /// Computes the gradient of [`add`](Self::add) by the values for rows: `alpha` times the sum of
+    /// each row. `self` holds the gradients by the output, which are also the gradients by the
+    /// input.
     pub fn add_grad(&self, alpha: T) -> Vec<T> {
         let mut sums = self.sum();
         sums.iter_mut().for_each(|sum| *sum = sum.times(alpha));
         sums
     }
 
-    /// In place of each value, the sum of those before it in its row, added up one by one.
+    /// Replaces each value by the sum of the values before it in its row, added up one by one.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -63,8 +64,8 @@ impl<T: Number> Ragged<T> {
         self.scanned::<false>()
     }
 
-    /// The gradient of [`exclusive_sum`](Self::exclusive_sum), where `self` holds that by its
-    /// output: the sum of those after each value in its row.
+    /// Computes the gradient of [`exclusive_sum`](Self::exclusive_sum), where `self` holds the
+    /// gradient by its output: the sum of the values after each value in its row.
     pub fn exclusive_sum_grad(&self) -> Self {
         self.scanned::<true>()
     }
@@ -75,16 +76,16 @@ impl<T: Number> Ragged<T> {
         Self::trusted(self.shape().clone(), sums)
     }
 
-    /// The same rows of what `f` writes for each: called with its number, its values and room for
-    /// as many.
+    /// Returns the same rows with the values that `f` writes for each: it is called with the row's
+    /// number, its values and room for as many.
     pub(super) fn map_rows(&self, f: impl Fn(usize, &[T], &mut [T]) + Sync) -> Self {
         let mut out = memory::zeros(self.num_elements());
         over_each_row(self.shape().last_splits().as_ref(), self.values(), &mut out, f);
         Self::trusted(self.shape().clone(), out)
     }
 
-    /// The same rows of numbers of another type: toward zero where that is an integer, to its
-    /// nearest bound if a number is beyond, 0 for NaN.
+    /// Converts the values to another type: toward zero if that is an integer, to its nearest bound
+    /// if a number is beyond, 0 for NaN.
     #[doc(alias = "to")]
     pub fn to_dtype<U: Number>(&self) -> Ragged<U> {
         self.map(|x| x.convert())

@@ -1,4 +1,4 @@
-//! Keeping the best.
+//! Pruning of all but the best entries.
 
 use std::cmp::Ordering;
 
@@ -9,12 +9,12 @@ use crate::shape::RaggedShape;
 use crate::value_ops::number::Float;
 
 impl<T: Float> Ragged<T> {
-    /// The entries of `axis` whose score is within `beam` of the best one of their row (of all, on
-    /// axis 0), and of those the `max_elems` best if `max_elems` is not 0, the earlier ones of
-    /// equals; in ascending order.
+    /// Returns the entries of `axis` whose score is within `beam` of the best score in their row
+    /// (of all, on axis 0). If `max_elems` is not 0, only the `max_elems` best of these are kept,
+    /// the earlier ones of equals. The order is ascending.
     ///
-    /// The score of a value is the value, that of a row the highest value in it, -inf if it has
-    /// none.
+    /// The score of a value is the value. The score of a row is the highest value in it, -inf if it
+    /// has none.
     ///
     /// ```
     /// # use ragged_core::Ragged;

@@ -1,8 +1,8 @@
-//! One value of each innermost row.
+//! Reductions of each innermost row to one value.
 //!
-//! Each reduction starts from what k2 starts it from. Those named `.._from` take another initial
-//! value, k2's `initial_value`, which takes part in the reduction and is the result for an empty
-//! row.
+//! Each reduction starts from the same value as in k2. Functions named `.._from` take another
+//! initial value, k2's `initial_value`, which takes part in the reduction and is the result for an
+//! empty row.
 
 use kaldera_base::memory;
 
@@ -13,15 +13,15 @@ use crate::value_ops::number::{Float, Integer, Number};
 use crate::value_ops::select::index_add;
 
 impl<T: Number> Ragged<T> {
-    /// `f` fills one entry for each innermost row, given the splits of some of them.
+    /// Calls `f` to fill one entry for each innermost row, given the splits of some of them.
     fn reduce<U: Send + Clone>(&self, blank: U, f: impl Fn(&[i32], &mut [U]) + Sync) -> Vec<U> {
         let mut out = memory::collect(std::iter::repeat_n(blank, self.num_rows()));
         over_rows(self.shape().last_splits().as_ref(), &mut out[..], f);
         out
     }
 
-    /// The sum of each row, 0 for an empty one. Integers wrap around; floats are added in an order
-    /// that depends on the processor's vectors alone.
+    /// Returns the sum of each row, 0 for an empty one. Integers wrap around; floats are added in
+    /// an order that depends only on the processor's vectors.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -38,68 +38,68 @@ impl<T: Number> Ragged<T> {
         self.sum_from(T::ZERO)
     }
 
-    /// `initial` plus the sum of each row: [`sum`](Self::sum) with k2's `initial_value`.
+    /// Returns `initial` plus the sum of each row: [`sum`](Self::sum) with k2's `initial_value`.
     #[doc(alias = "SumPerSublist")]
     pub fn sum_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| T::sum_rows(splits, self.values(), initial, out))
     }
 
-    /// The highest value of each row. As in k2, the lowest finite number takes part, so that it is
-    /// the maximum of an empty row and of one of nothing but -inf and NaN;
+    /// Returns the highest value of each row. As in k2, the lowest finite number takes part, so
+    /// that it is the maximum of an empty row and of a row of only -inf and NaN;
     /// [`max_from`](Self::max_from) takes another number.
     #[doc(alias = "MaxPerSublist")]
     pub fn max(&self) -> Vec<T> {
         self.max_from(T::LOWEST)
     }
 
-    /// The highest of `initial` and each row; NaN is passed over.
+    /// Returns the highest of `initial` and each row; NaN is passed over.
     #[doc(alias = "MaxPerSublist")]
     pub fn max_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| T::max_rows(splits, self.values(), initial, out))
     }
 
-    /// The lowest value of each row. As in k2, the highest finite number takes part, so that it is
-    /// the minimum of an empty row and of one of nothing but inf and NaN;
+    /// Returns the lowest value of each row. As in k2, the highest finite number takes part, so
+    /// that it is the minimum of an empty row and of a row of only inf and NaN;
     /// [`min_from`](Self::min_from) takes another number.
     #[doc(alias = "MinPerSublist")]
     pub fn min(&self) -> Vec<T> {
         self.min_from(T::HIGHEST)
     }
 
-    /// The lowest of `initial` and each row; NaN is passed over.
+    /// Returns the lowest of `initial` and each row; NaN is passed over.
     #[doc(alias = "MinPerSublist")]
     pub fn min_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| T::min_rows(splits, self.values(), initial, out))
     }
 
-    /// Where in [`values`](Self::values) each row has its highest value, the last one if there are
-    /// several; -1 for a row that is empty or holds nothing but -inf and NaN.
+    /// Returns the position in [`values`](Self::values) of the highest value of each row, the last
+    /// one if there are several; -1 for a row that is empty or holds only -inf and NaN.
     #[doc(alias = "ArgMaxPerSublist")]
     pub fn argmax(&self) -> Vec<i32> {
         self.argmax_from(T::LOWEST)
     }
 
-    /// [`argmax`](Self::argmax), with -1 for an empty row and where all values are below `initial`
-    /// or NaN.
+    /// Same as [`argmax`](Self::argmax), with -1 for an empty row and if all values are below
+    /// `initial` or NaN.
     #[doc(alias = "ArgMaxPerSublist")]
     pub fn argmax_from(&self, initial: T) -> Vec<i32> {
         self.reduce(-1, |splits, out| T::argmax_rows(splits, self.values(), initial, out))
     }
 
-    /// Where in [`values`](Self::values) each row has its lowest value, the last one if there are
-    /// several; -1 for a row that is empty or holds nothing but inf and NaN.
+    /// Returns the position in [`values`](Self::values) of the lowest value of each row, the last
+    /// one if there are several; -1 for a row that is empty or holds only inf and NaN.
     pub fn argmin(&self) -> Vec<i32> {
         self.argmin_from(T::HIGHEST)
     }
 
-    /// [`argmin`](Self::argmin), with -1 for an empty row and where all values are above `initial`
-    /// or NaN.
+    /// Same as [`argmin`](Self::argmin), with -1 for an empty row and if all values are above
+    /// `initial` or NaN.
     pub fn argmin_from(&self, initial: T) -> Vec<i32> {
         self.reduce(-1, |splits, out| T::argmin_rows(splits, self.values(), initial, out))
     }
 
-    /// The gradient of [`sum`](Self::sum) and [`sum_from`](Self::sum_from): each value has that of
-    /// its row.
+    /// Computes the gradient of [`sum`](Self::sum) and [`sum_from`](Self::sum_from): each value has
+    /// the gradient of its row.
     ///
     /// # Errors
     /// If there is not one output gradient for each row.
@@ -107,9 +107,9 @@ impl<T: Number> Ragged<T> {
         Ragged::broadcast(self.shape().clone(), out_grad)
     }
 
-    /// The gradient of [`max`](Self::max), given its [`argmax`](Self::argmax) with the same initial
-    /// value; of [`min`](Self::min), given its [`argmin`](Self::argmin): all goes to that one
-    /// value.
+    /// Computes the gradient of [`max`](Self::max), given its [`argmax`](Self::argmax) with the
+    /// same initial value, or of [`min`](Self::min), given its [`argmin`](Self::argmin): the
+    /// gradient of a row goes to that one value.
     ///
     /// # Errors
     /// If there is not one position and one output gradient for each row, or a position is out of
@@ -124,25 +124,25 @@ impl<T: Number> Ragged<T> {
 }
 
 impl<T: Integer> Ragged<T> {
-    /// The bits that all values of each row have; all bits for an empty row.
+    /// Returns the bits that all values of each row have; all bits for an empty row.
     #[doc(alias = "AndPerSublist")]
     pub fn and(&self) -> Vec<T> {
         self.and_from(T::ZERO.minus(T::from(1)))
     }
 
-    /// The bits that `initial` and all values of each row have.
+    /// Returns the bits that `initial` and all values of each row have.
     #[doc(alias = "AndPerSublist")]
     pub fn and_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| and_rows(splits, self.values(), initial, out))
     }
 
-    /// The bits that any value of each row has; none for an empty row.
+    /// Returns the bits that any value of each row has; none for an empty row.
     #[doc(alias = "OrPerSublist")]
     pub fn or(&self) -> Vec<T> {
         self.or_from(T::ZERO)
     }
 
-    /// The bits that `initial` or any value of each row has.
+    /// Returns the bits that `initial` or any value of each row has.
     #[doc(alias = "OrPerSublist")]
     pub fn or_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| or_rows(splits, self.values(), initial, out))
@@ -150,7 +150,7 @@ impl<T: Integer> Ragged<T> {
 }
 
 impl<T: Float> Ragged<T> {
-    /// ln Σ e^x of each row, -inf for an empty one.
+    /// Computes ln Σ e^x of each row, -inf for an empty one.
     ///
     /// For `f32`, e^x and ln come from [`kaldera_base::math`], each within 2 ulp; for `f64`, from
     /// the platform's `libm`.
@@ -160,15 +160,16 @@ impl<T: Float> Ragged<T> {
         self.logsumexp_from(T::NEG_INFINITY)
     }
 
-    /// ln(e^`initial` + Σ e^x) of each row: [`logsumexp`](Self::logsumexp) with k2's
+    /// Computes ln(e^`initial` + Σ e^x) of each row: [`logsumexp`](Self::logsumexp) with k2's
     /// `initial_value`.
     #[doc(alias = "LogSumPerSublist")]
     pub fn logsumexp_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| T::logsumexp_rows(splits, self.values(), initial, out))
     }
 
-    /// The gradient of [`logsumexp`](Self::logsumexp) and [`logsumexp_from`](Self::logsumexp_from),
-    /// given the result: e^(x - result) times that of the row.
+    /// Computes the gradient of [`logsumexp`](Self::logsumexp) and
+    /// [`logsumexp_from`](Self::logsumexp_from), given the result: e^(x - result) times the
+    /// gradient of the row.
     ///
     /// # Errors
     /// If there is not one result and one output gradient for each row.
@@ -176,19 +177,19 @@ impl<T: Float> Ragged<T> {
         check_size("the number of results", self.num_rows(), logsumexp.len())?;
         check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
         let exponents = |row: usize, values: &[T], to: &mut [T]| {
-            // Where all are -inf, so are the exponents.
+            // If all are -inf, so are the exponents.
             let log_sum = if logsumexp[row] == T::NEG_INFINITY { <T as Number>::ZERO } else { logsumexp[row] };
             to.iter_mut().zip(values).for_each(|(to, &x)| *to = x - log_sum);
         };
         Ok(self.map_exponentials(exponents, |row, _, grad| grad.iter_mut().for_each(|y| *y *= out_grad[row])))
     }
 
-    /// The mean of each row, NaN for an empty one.
+    /// Returns the mean of each row, NaN for an empty one.
     pub fn mean(&self) -> Vec<T> {
         self.mean_or(T::from_f64(f64::NAN))
     }
 
-    /// The mean of each row, `if_empty` where it has no values.
+    /// Returns the mean of each row, `if_empty` if it has no values.
     pub fn mean_or(&self, if_empty: T) -> Vec<T> {
         let mut means = self.sum();
         for (mean, row) in means.iter_mut().zip(self.shape().last_splits()) {
@@ -197,7 +198,7 @@ impl<T: Float> Ragged<T> {
         means
     }
 
-    /// The gradient of [`mean`](Self::mean) and [`mean_or`](Self::mean_or).
+    /// Computes the gradient of [`mean`](Self::mean) and [`mean_or`](Self::mean_or).
     ///
     /// # Errors
     /// If there is not one output gradient for each row.

@@ -1,4 +1,4 @@
-//! Rows without some of their values.
+//! Removal of values from rows.
 
 use kaldera_base::memory;
 
@@ -8,7 +8,8 @@ use crate::shape::RaggedShape;
 use crate::value_ops::number::Number;
 
 impl<T: Copy> Ragged<T> {
-    /// The same rows without the values that `remove` says true of; a row may become empty.
+    /// Returns the same rows without the values for which `remove` returns `true`; a row may become
+    /// empty.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -18,7 +19,7 @@ impl<T: Copy> Ragged<T> {
     /// # Ok::<(), ragged_core::Error>(())
     /// ```
     pub fn remove_values(&self, mut remove: impl FnMut(&T) -> bool) -> Self {
-        // Each value is written; only those that stay move the position of the next.
+        // Each value is written; only values that stay advance the position of the next.
         let mut values = memory::with_capacity(self.num_elements());
         values.extend_from_slice(self.values());
         let mut splits = memory::with_capacity(self.num_rows() + 1);
@@ -37,13 +38,13 @@ impl<T: Copy> Ragged<T> {
 }
 
 impl<T: Number> Ragged<T> {
-    /// The same rows without the values that are `cutoff` or lower.
+    /// Returns the same rows without the values that are `cutoff` or lower.
     #[doc(alias = "RemoveValuesLeq")]
     pub fn remove_values_leq(&self, cutoff: T) -> Self {
         self.remove_values(|&x| x <= cutoff)
     }
 
-    /// The same rows without the values that equal `target`.
+    /// Returns the same rows without the values that equal `target`.
     #[doc(alias = "RemoveValuesEq")]
     pub fn remove_values_eq(&self, target: T) -> Self {
         self.remove_values(|&x| x == target)
@@ -51,7 +52,7 @@ impl<T: Number> Ragged<T> {
 }
 
 impl RaggedShape {
-    /// Other splits of as many rows on the last layer.
+    /// Replaces the splits of the last layer by others of as many rows.
     pub(super) fn with_last_splits(&self, splits: RowSplits) -> Self {
         let (_, upper) = self.layers().split_last().unwrap_or_else(|| unreachable!("a shape has layers"));
         Self::trusted(upper.iter().cloned().chain([crate::shape::Layer::new(splits)]))

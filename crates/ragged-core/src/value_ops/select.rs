@@ -1,5 +1,4 @@
-//! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps
-//! are used for.
+//! Gathering from and adding to flat arrays by indexes, such as arc maps; -1 stands for nothing.
 
 use kaldera_base::memory;
 
@@ -8,9 +7,9 @@ use crate::kernels::{check_indexes, follow_slices, picked, prefetch_upcoming, up
 use crate::ragged::check_size;
 use crate::value_ops::number::Number;
 
-/// `src[i]` for each index i, `default` for -1.
+/// Returns `src[i]` for each index i, `default` for -1.
 ///
-/// Its gradient is [`index_add`] of the output's to zeros of the length of `src`.
+/// Its gradient is [`index_add`] of the output's gradient to zeros of the length of `src`.
 ///
 /// ```
 /// assert_eq!(ragged_core::index_select(&[5, 6, 7], &[2, -1, 0], 0)?, [7, 0, 5]);
@@ -26,12 +25,12 @@ pub fn index_select<T: Clone>(src: &[T], index: &[i32], default: T) -> Result<Ve
     Ok(memory::collect(picked(src, index).map(|x| x.unwrap_or(&default).clone())))
 }
 
-/// The rows of a matrix of `cols` columns that `index` names, zeros for -1.
+/// Returns the rows of a matrix of `cols` columns that `index` names, zeros for -1.
 ///
-/// Its gradient is [`index_add_rows`] of the output's to zeros of the size of `src`.
+/// Its gradient is [`index_add_rows`] of the output's gradient to zeros of the size of `src`.
 ///
 /// # Errors
-/// If an index is below -1 or beyond the last row, or `src` has no whole number of rows.
+/// If an index is below -1 or beyond the last row, or `src` is not a whole number of rows.
 #[doc(alias = "index_select")]
 pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Result<Vec<T>, Error> {
     let rows = num_rows(src.len(), cols)?;
@@ -56,7 +55,7 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
 ///
 /// # Errors
 /// If there is not one value for each index, or an index is below -1 or beyond the end of `out`;
-/// `out` is as it was then.
+/// `out` is then unchanged.
 #[doc(alias = "IndexAdd")]
 pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result<(), Error> {
     check_size("the number of values", index.len(), value.len())?;
@@ -71,10 +70,10 @@ pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result
     Ok(())
 }
 
-/// [`index_add`] of the rows of a matrix of `cols` columns to those of another.
+/// Same as [`index_add`], for the rows of a matrix of `cols` columns and the rows of another.
 ///
 /// # Errors
-/// As [`index_add`], or if `out` has no whole number of rows.
+/// As [`index_add`], or if `out` is not a whole number of rows.
 #[doc(alias = "index_add")]
 pub fn index_add_rows<T: Number>(index: &[i32], value: &[T], cols: usize, out: &mut [T]) -> Result<(), Error> {
     let rows = num_rows(out.len(), cols)?;

@@ -6,7 +6,7 @@ use crate::kernels::{over_values, sort_rows_with_map};
 use crate::ragged::Ragged;
 use crate::value_ops::number::Number;
 
-/// Which values come first.
+/// The order of sorted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// The lowest first.
@@ -17,7 +17,7 @@ pub enum Order {
 }
 
 impl<T: Number> Ragged<T> {
-    /// Sorts each innermost row. Floats go in the order of [`f64::total_cmp`].
+    /// Sorts each innermost row. Floats are in the order of [`f64::total_cmp`].
     ///
     /// ```
     /// # use ragged_core::{Order, Ragged};
@@ -35,7 +35,8 @@ impl<T: Number> Ragged<T> {
         });
     }
 
-    /// [`sort`](Self::sort), and where in the values each one was. Equal values keep their order.
+    /// Same as [`sort`](Self::sort), and returns the old position of each value. Equal values keep
+    /// their order.
     pub fn sort_with_map(&mut self, order: Order) -> Vec<i32> {
         let splits = self.shape().last_splits().clone();
         let mut new2old = memory::zeros(self.num_elements());

@@ -1,4 +1,4 @@
-//! Rows that are different from each other.
+//! Removal of equal rows.
 
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::iter::once;
@@ -9,22 +9,22 @@ use crate::ragged::Ragged;
 use crate::row_splits::RowSplits;
 use crate::shape::{Layer, RaggedShape};
 
-/// What [`Ragged::unique`] found.
+/// The result of [`Ragged::unique`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unique<T> {
     /// The different rows of each group.
     pub rows: Ragged<T>,
-    /// How often each of them was there.
+    /// Number of occurrences of each of them.
     pub num_repeats: Ragged<i32>,
-    /// Which innermost row of the source each of them was at first.
+    /// Number of the innermost row of the source where each of them occurs first.
     pub new2old: Vec<i32>,
 }
 
 impl<T: Clone + Eq + Hash> Ragged<T> {
-    /// The different innermost rows, each where it came first.
+    /// Returns the different innermost rows, each at its first occurrence.
     ///
-    /// With two axes, of all rows; with more, within each list of lists. Rows are compared value by
-    /// value (k2 compares a hash, and loses a row now and then).
+    /// With two axes, all rows are compared; with more, the rows within each list of lists. Rows
+    /// are compared value by value (k2 compares a hash, and loses a row now and then).
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -36,7 +36,7 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
     /// ```
     #[doc(alias = "UniqueSequences")]
     pub fn unique(&self) -> Unique<T> {
-        /// Rows between the prefetch of an entry of the table and its use.
+        /// Number of rows between the prefetch of a table entry and its use.
         const DISTANCE: usize = 64;
         let (last, upper) = self.shape().layers().split_last().unwrap_or_else(|| unreachable!("a shape has layers"));
         let all = [0, last.splits.num_rows() as i32];
@@ -46,8 +46,8 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
         let mut hashes: Vec<u64> = memory::with_capacity(last.splits.num_rows());
         let mut rows = self.rows();
         for (group, ends) in groups.windows(2).enumerate() {
-            // The same row in many groups would make one long chain, were it not for the group in
-            // its hash.
+            // The hash includes the group: otherwise the same row in many groups would make one
+            // long chain.
             hashes.extend(rows.by_ref().take((ends[1] - ends[0]) as usize).map(|list| seen.hash(&(group, list))));
         }
         let mut new2old: Vec<i32> = Vec::new();
@@ -89,17 +89,17 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
     }
 }
 
-/// A hash table of the numbers of rows, with open addressing; half of it stays free. It is all of
-/// eight bytes for an entry, since most of the time goes to memory, and its hash has a key of its
-/// own, so that no fixed input makes it slow.
+/// A hash table of the numbers of rows, with open addressing; half of it stays free. An entry has
+/// only eight bytes, since most of the time goes to memory. Its hash has a random key, so that no
+/// fixed input makes it slow.
 struct Table {
-    /// Some bits of a row's hash, and its number plus one; two zeros where there is none.
+    /// Some bits of a row's hash, and its number plus one; two zeros in an empty entry.
     entries: Vec<(u32, u32)>,
     key: u64,
 }
 
 impl Table {
-    /// For so many rows.
+    /// Creates a table for this number of rows.
     fn new(lists: usize) -> Self {
         Self { entries: memory::zeros((2 * lists).next_power_of_two()), key: RandomState::new().hash_one(lists) | 1 }
     }
@@ -110,7 +110,7 @@ impl Table {
         hasher.finish()
     }
 
-    /// Where to look first for a row of this hash.
+    /// Returns the first index to search for a row of this hash.
     fn home(&self, hash: u64) -> usize {
         hash as usize & (self.entries.len() - 1)
     }
@@ -120,8 +120,8 @@ impl Table {
         memory::prefetch_l2(&self.entries, self.home(hash));
     }
 
-    /// The number for which `same` is true, or else none, after adding `number` for the row of this
-    /// hash.
+    /// Returns the number for which `same` is true, or adds `number` for the row of this hash and
+    /// returns `None`.
     fn find_or_add(&mut self, hash: u64, number: usize, same: impl Fn(usize) -> bool) -> Option<usize> {
         let bits = (hash >> 32) as u32;
         let mut at = self.home(hash);
@@ -138,7 +138,7 @@ impl Table {
     }
 }
 
-/// A hash by products of 128 bits, folded: one of the fastest for short rows.
+/// A hash by folded products of 128 bits: one of the fastest for short rows.
 struct Folding {
     state: u64,
     key: u64,

@@ -14,10 +14,10 @@ use crate::dims::Dims;
 ///
 /// | here | in [`ix!`](crate::ix) | in Python | takes | gives |
 /// |---|---|---|---|---|
-/// | [`Ellipsis`](Self::Ellipsis) | `...` | `...` | the axes that no other entry takes | those axes |
+/// | [`Ellipsis`](Self::Ellipsis) | `...` | `...` | the axes left by other entries | those axes |
 /// | [`NewAxis`](Self::NewAxis) | `NewAxis` | `None`, `np.newaxis` | no axis | an axis of size 1 |
 /// | [`Index`](Self::Index) | `-1` | `-1` | an axis | no axis |
-/// | [`Range`](Self::Range) | `1..5`, `1..5;2`, `..`, `..;-1` | `1:5`, `1:5:2`, `:`, `::-1` | an axis | an axis |
+/// | [`Range`](Self::Range) | `1..5`, `1..5;2`, `..` | `1:5`, `1:5:2`, `:` | an axis | an axis |
 ///
 /// ```
 /// use tensor_strided::IndexEntry;
@@ -186,8 +186,8 @@ ranges! {
 ///
 /// | entry | Python | |
 /// |---|---|---|
-/// | `3`, `-1`, `i + 1` | `3`, `-1`, `i + 1` | one element; the axis is gone. Outside of the axis: an error |
-/// | `1..5`, `1..`, `..-1`, `..` | `1:5`, `1:`, `:-1`, `:` | a range, cut to the axis. `..` is one whole axis |
+/// | `3`, `-1`, `i + 1` | `3`, `-1`, `i + 1` | one element; the axis is gone; outside, an error |
+/// | `1..5`, `1..`, `..-1`, `..` | `1:5`, `1:`, `:-1`, `:` | a range, cut to the axis |
 /// | `1..5;2`, `..;-1`, `a..b;-s` | `1:5:2`, `::-1`, `a:b:-s` | every second element; backwards |
 /// | `...` | `...` | all axes that no other entry takes; without it, at the end |
 /// | `NewAxis` | `None` | a new axis of size 1 |

@@ -4,15 +4,16 @@ use kaldera_base::kernel;
 use kaldera_base::math::ln;
 use kaldera_base::simd::{Simd, dispatch};
 
-/// What a reflection leaves of the error at least.
+/// The least part of the error that a reflection leaves.
 const LEAST_ERROR: f32 = 1e-5;
 
-/// The linear predictor that belongs to an autocorrelation at the lags from 0 on: the logarithm of
-/// the energy that it leaves, and a\[1\], a\[2\] ... such that x\[t\] + Σ a\[k\] x\[t-k\] has that
-/// energy. An autocorrelation of nothing gives 0 and no coefficients.
+/// Computes the linear predictor of an autocorrelation at the lags from 0 on: the logarithm of the
+/// energy that it leaves, and a\[1\], a\[2\] ... such that x\[t\] + Σ a\[k\] x\[t-k\] has that
+/// energy. An empty autocorrelation gives 0 and no coefficients.
 ///
-/// That of silence has no predictor: coefficients are not finite, as they are not for an
-/// autocorrelation from 2^127 on. One below 2^-126 has fewer bits than others, and so have they.
+/// Silence has no predictor: the coefficients are not finite, nor are they for an autocorrelation
+/// from 2^127 on. An autocorrelation below 2^-126 has fewer bits than others, and so have its
+/// coefficients.
 ///
 /// ```
 /// let (log_energy, a) = kaldi_feat::compute_lpc(&[1.0, 0.5]);
@@ -31,8 +32,8 @@ pub fn compute_lpc(autocorrelation: &[f32]) -> (f32, Vec<f32>) {
     }))
 }
 
-/// The cepstrum, from c\[1\] on, of the all-pole filter 1 / (1 + Σ a\[k\] z^-k): as many numbers as
-/// there are in `a`.
+/// Computes the cepstrum, from c\[1\] on, of the all-pole filter 1 / (1 + Σ a\[k\] z^-k): as many
+/// numbers as there are in `a`.
 #[doc(alias = "Lpc2Cepstrum")]
 pub fn lpc_to_cepstrum(a: &[f32]) -> Vec<f32> {
     dispatch(kernel!(<'a>(s: S, a: &'a [f32]) -> Vec<f32> {
@@ -43,13 +44,13 @@ pub fn lpc_to_cepstrum(a: &[f32]) -> Vec<f32> {
     }))
 }
 
-/// The linear predictor: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest; how
-/// large that is goes to `error`, if it is given.
+/// Computes the linear predictor: a\[1\] .. a\[p\] such that the energy of x\[t\] + Σ a\[k\]
+/// x\[t-k\] is smallest. Writes that energy to `error`, if it is given.
 ///
-/// Levinson and Durbin's recursion adds up Σ a\[k\] r\[n-k\] for the next coefficient when it knows
-/// the last one. Schur's keeps this sum for all n to come, and what it is with the coefficients
-/// backwards, so that nothing has to wait for a sum. Both have the same coefficients; the
-/// autocorrelation is overwritten.
+/// Levinson and Durbin's recursion adds up Σ a\[k\] r\[n-k\] for the next coefficient once it knows
+/// the last one. Schur's recursion keeps this sum for all n to come, and the same sum with the
+/// coefficients backwards, so that nothing has to wait for a sum. Both have the same coefficients;
+/// the autocorrelation is overwritten.
 #[doc(alias("ComputeLpc", "Durbin"))]
 #[inline(always)]
 pub(crate) fn linear_predictor<S: Simd>(
@@ -70,7 +71,7 @@ pub(crate) fn linear_predictor<S: Simd>(
         *x = s.mul(*x, power);
     }
     backward.copy_from_slice(&autocorrelation[..order]);
-    // Number n of both belongs to the lags n + 1 and n.
+    // Number n of both is for the lags n + 1 and n.
     let forward = &mut autocorrelation[1..];
     for i in 0..order {
         let (mut last_forward, mut last_backward) = (forward[i], backward[i]);
@@ -100,16 +101,16 @@ pub(crate) fn linear_predictor<S: Simd>(
     }
 }
 
-/// What a reflection leaves of the error, as a part of it.
+/// Returns the fraction of the error that a reflection leaves.
 #[inline(always)]
 fn left_by<S: Simd>(s: S, reflection: S::F32) -> S::F32 {
     s.max(s.splat(LEAST_ERROR), s.neg_mul_add(reflection, reflection, s.splat(1.0)))
 }
 
-/// A step of Schur's recursion: x becomes x - f / e y, where e is the error and f the next number
-/// forward. None of the numbers waits for a quotient: with e = m 2^n and m from 1 to 2, they become
-/// m x - f 2^-n y, which is m times that. So they grow a little where nothing is reflected, and
-/// become as small as e where most is; every fourth step, all are multiplied with 2^-n.
+/// A step of Schur's recursion: x becomes x - f / e y, with the error e and the next forward number
+/// f. None of the numbers waits for a quotient: with e = m 2^n and m from 1 to 2, they become m x -
+/// f 2^-n y, which is m times as much. So they grow a little if nothing is reflected, and become as
+/// small as e if most is; every fourth step, all are multiplied with 2^-n.
 struct SchurStep<S: Simd> {
     /// The factor of x.
     kept: S::F32,
@@ -121,7 +122,7 @@ struct SchurStep<S: Simd> {
 const ONE: u32 = 127 << 23;
 const EXPONENT: u32 = 0xFF << 23;
 
-/// The power of 2 that brings x between 1 and 2, if x is a normal number below 2^127.
+/// Returns the power of 2 that brings x between 1 and 2, if x is a normal number below 2^127.
 #[inline(always)]
 fn power_to_one<S: Simd>(s: S, x: S::F32) -> S::F32 {
     let exponent = s.and_u32(s.bits_of(x), s.splat_u32(EXPONENT));
@@ -129,7 +130,7 @@ fn power_to_one<S: Simd>(s: S, x: S::F32) -> S::F32 {
 }
 
 impl<S: Simd> SchurStep<S> {
-    /// Step `i`, from 0.
+    /// Makes step `i`, from 0.
     #[inline(always)]
     fn new(s: S, i: usize, e: S::F32, f: S::F32) -> Self {
         let power = power_to_one(s, e);
@@ -141,15 +142,15 @@ impl<S: Simd> SchurStep<S> {
         Self { kept, taken }
     }
 
-    /// x - f / e y, times what all numbers are multiplied with.
+    /// Returns x - f / e y, times the common factor of all numbers.
     #[inline(always)]
     fn of(&self, s: S, x: S::F32, y: S::F32) -> S::F32 {
         s.neg_mul_add(self.taken, y, s.mul(self.kept, x))
     }
 }
 
-/// n c\[n\] of the cepstrum of 1 / (1 + Σ a\[k\] z^-k): -n a\[n\] - Σ over k below n of k c\[k\]
-/// a\[n-k\]. The largest k comes last: only that has to wait for it.
+/// Computes n c\[n\] of the cepstrum of 1 / (1 + Σ a\[k\] z^-k): -n a\[n\] - Σ over k below n of k
+/// c\[k\] a\[n-k\]. The largest k comes last: only its term has to wait for c\[k\].
 #[doc(alias = "Lpc2Cepstrum")]
 #[inline(always)]
 pub(crate) fn predictor_cepstrum<S: Simd>(s: S, a: &[S::F32], c: &mut [S::F32]) {
@@ -179,7 +180,7 @@ mod tests {
         assert!(compute_lpc(&[0.0, 0.0]).1[0].is_nan());
     }
 
-    /// Levinson and Durbin's recursion as it stands in books, in double precision.
+    /// Levinson and Durbin's recursion as in textbooks, in double precision.
     fn durbin(r: &[f64]) -> (f64, Vec<f64>) {
         let (mut error, mut a) = (r[0], Vec::new());
         for i in 0..r.len() - 1 {
@@ -195,7 +196,7 @@ mod tests {
         (error, a)
     }
 
-    /// Autocorrelations of a hum that fades, as those of speech do.
+    /// Returns autocorrelations of a hum that fades, as the autocorrelations of speech do.
     fn fading(order: i32) -> Vec<f32> {
         (0..=order).map(|k| 0.9_f32.powi(k) * (0.3 * k as f32).cos()).collect()
     }
@@ -219,11 +220,11 @@ mod tests {
         for power in [-120, -60, 0, 60, 126] {
             let scale = 2.0_f32.powi(power);
             assert_is_durbins(&scaled(&fading(12), scale), 1e-5);
-            // A constant signal is known from its last sample: what is left is the least that a
+            // A constant signal is known from its last sample: the rest is the least that a
             // reflection leaves.
             assert_is_durbins(&[scale; 13], 1e-5);
         }
-        // All that the first sample tells of the others is nothing.
+        // The first sample says nothing about the others.
         assert_is_durbins(&[1.0, 0.0, 0.0, 0.0], 1e-6);
     }
 
@@ -231,7 +232,7 @@ mod tests {
     fn the_predictor_of_extreme_numbers_has_limits() {
         // Subnormal numbers have few bits, from which no others come.
         assert_is_durbins(&scaled(&fading(12), 1e-39), 1e-3);
-        // Silence, numbers from 2^127 on, and what is no autocorrelation.
+        // Silence, numbers from 2^127 on, and numbers that are no autocorrelation.
         let huge = 2.0_f32.powi(127);
         for r in [[0.0; 3], [huge, huge / 2.0, 0.0], [f32::INFINITY, 0.0, 0.0], [0.0, 1.0, 0.0], [f32::NAN; 3]] {
             let (_, a) = compute_lpc(&r);

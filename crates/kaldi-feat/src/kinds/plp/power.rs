@@ -1,4 +1,4 @@
-//! Powers with an exponent that is known beforehand.
+//! Powers with a fixed exponent.
 
 use kaldera_base::math::{exp, ln};
 use kaldera_base::simd::{Lines, Simd};
@@ -11,16 +11,16 @@ use kaldera_base::simd::{Lines, Simd};
 ///            table           table    polynomial
 /// ```
 ///
-/// That takes neither a logarithm nor a quotient, and its three factors do not wait for each other.
+/// This takes neither a logarithm nor a quotient, and its three factors do not wait for each other.
 #[derive(Debug)]
 pub(crate) struct Power {
     p: f32,
     fast: bool,
-    /// The polynomial of m - 3/2, the constant first.
+    /// The coefficients of the polynomial of m - 3/2, the constant first.
     coefficients: [f32; NUM_COEFFICIENTS],
     /// The factor of each h, then of each l.
     tables: Lines,
-    /// What subnormal numbers need, which are multiplied with 2^23.
+    /// The factor for subnormal numbers, which are multiplied with 2^23.
     of_subnormal: f32,
     of_zero: f32,
     of_infinity: f32,
@@ -28,7 +28,7 @@ pub(crate) struct Power {
 
 const NUM_COEFFICIENTS: usize = 8;
 
-/// Numbers of a table.
+/// Number of entries in a table.
 const TABLE: usize = 16;
 
 impl Power {
@@ -42,7 +42,7 @@ impl Power {
         }
         Self {
             p,
-            // The polynomial is exact enough there, and no factor too large.
+            // There the polynomial is exact enough, and no factor too large.
             fast: (0.0..=1.0).contains(&p),
             coefficients: interpolation(|t| (1.5 + t).powf(exact)).map(|x| x as f32),
             tables,
@@ -52,7 +52,7 @@ impl Power {
         }
     }
 
-    /// x^p of numbers that are not negative.
+    /// Computes x^p of numbers that are not negative.
     #[inline(always)]
     pub(crate) fn of<S: Simd>(&self, s: S, x: S::F32) -> S::F32 {
         let power = if self.fast { self.of_positive(s, x) } else { exp(s, s.mul(ln(s, x), s.splat(self.p))) };
@@ -85,8 +85,8 @@ impl Power {
     }
 }
 
-/// The polynomial that has the values of `f` at as many points between -1/2 and 1/2, those of
-/// Chebyshev. The constant comes first.
+/// Returns the polynomial that equals `f` at `NUM_COEFFICIENTS` Chebyshev points between -1/2 and
+/// 1/2. The constant comes first.
 fn interpolation(f: impl Fn(f64) -> f64) -> [f64; NUM_COEFFICIENTS] {
     const N: usize = NUM_COEFFICIENTS;
     let places: [f64; N] = std::array::from_fn(|i| 0.5 * (std::f64::consts::PI * (i as f64 + 0.5) / N as f64).cos());
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// A polynomial, a table and two products are off by a few roundings.
+    /// The polynomial, the table and two products are off by a few roundings.
     const TOLERANCE: f64 = 4e-7;
 
     #[test]

@@ -1,4 +1,4 @@
-//! Weights of a few phases, between which is interpolated: for ratios that have too many.
+//! Interpolated weights between a few phases, for ratios that have too many phases.
 
 use kaldera_base::kernel;
 use kaldera_base::simd::{MAX_LANES, Simd, dispatch};
@@ -6,8 +6,8 @@ use kaldera_base::simd::{MAX_LANES, Simd, dispatch};
 use crate::resample::polyphase::kaiser::Prototype;
 use crate::resample::polyphase::ratio::Ratio;
 
-/// Phases between two zeros of the sinc. The error of a straight line between two is pi^2 / 24 of
-/// the square of their distance, 4e-7.
+/// Number of phases between two zeros of the sinc. The error of a straight line between two is pi^2
+/// / 24 of the square of their distance, 4e-7.
 const PHASES: f64 = 1024.0;
 
 /// Rows of weights, from phase 0 to phase 1, which is the first one shifted by a sample.
@@ -16,7 +16,7 @@ pub(super) struct Interpolated {
     ratio: Ratio,
     num_phases: u64,
     num_taps: usize,
-    /// Weights in a row, with zeros at its end.
+    /// Number of weights in a row, with zeros at its end.
     width: usize,
     weights: Vec<f32>,
 }
@@ -37,14 +37,14 @@ impl Interpolated {
         Self { ratio, num_phases, num_taps, width, weights }
     }
 
-    /// How many weights there are.
+    /// Returns the number of weights.
     #[cfg(test)]
     pub(super) fn num_weights(&self) -> usize {
         self.weights.len()
     }
 
-    /// The outputs from number `first` on. `samples[0]` is the sample number `base` of the signal;
-    /// all that they need are there.
+    /// Computes the outputs from number `first` on. `samples[0]` is the sample number `base` of the
+    /// signal; all samples that the outputs need are there.
     pub(super) fn products(&self, samples: &[f32], base: isize, first: usize, out: &mut [f32]) {
         let weights = self;
         dispatch(kernel!(<'a>(
@@ -56,7 +56,7 @@ impl Interpolated {
         }));
     }
 
-    /// Output `n`.
+    /// Computes output `n`.
     #[inline(always)]
     fn product<S: Simd>(&self, s: S, samples: &[f32], base: isize, n: usize) -> f32 {
         let Self { ratio, num_phases, num_taps, width, ref weights } = *self;

@@ -2,9 +2,10 @@
 
 use std::f64::consts::PI;
 
-/// Taps at the lower of the two rates (libswresample's `filter_size`).
+/// Number of taps at the lower of the two rates (libswresample's `filter_size`).
 const FILTER_SIZE: f64 = 32.0;
-/// Where the filter is 6 dB down, of half the lower rate (libswresample's `cutoff`).
+/// The point where the filter is 6 dB down, relative to half the lower rate (libswresample's
+/// `cutoff`).
 const CUTOFF: f64 = 0.97;
 /// The shape of the window (libswresample's `kaiser_beta`): a stop band of 90 dB.
 const KAISER_BETA: f64 = 9.0;
@@ -12,15 +13,15 @@ const KAISER_BETA: f64 = 9.0;
 /// A filter that can be evaluated between input samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Prototype {
-    /// Zeros of the sinc in an input sample: 1 where nothing has to be filtered.
+    /// Zeros of the sinc in an input sample: 1 if nothing has to be filtered.
     factor: f64,
     num_taps: usize,
-    /// What makes the weights of phase 0 add up to 1.
+    /// The factor that makes the weights of phase 0 add up to 1.
     gain: f64,
 }
 
 impl Prototype {
-    /// Of a resampler between these rates, in Hz, of which none is more than
+    /// Creates the filter of a resampler between these rates, in Hz. Neither is more than
     /// [`MAX_FACTOR`](crate::resample::MAX_FACTOR) times the other.
     pub(super) fn new(rate_in: u32, rate_out: u32) -> Self {
         let (rate_in, rate_out) = (f64::from(rate_in), f64::from(rate_out));
@@ -32,18 +33,18 @@ impl Prototype {
         Self { gain: 1.0 / sum, ..unscaled }
     }
 
-    /// Input samples that an output sample depends on: an even number.
+    /// Returns the number of input samples that an output sample depends on: an even number.
     pub(super) fn num_taps(&self) -> usize {
         self.num_taps
     }
 
-    /// Zeros of the sinc in an input sample.
+    /// Returns the zeros of the sinc in an input sample.
     pub(super) fn factor(&self) -> f64 {
         self.factor
     }
 
-    /// The weight of an input sample in an output sample that lies `phase` input samples, 0 to 1,
-    /// after tap `num_taps / 2 - 1`.
+    /// Returns the weight of an input sample in an output sample that lies `phase` input samples, 0
+    /// to 1, after tap `num_taps / 2 - 1`.
     pub(super) fn weight(&self, tap: usize, phase: f64) -> f64 {
         // Fewer taps than a double can count.
         let distance = tap as f64 - (self.num_taps / 2 - 1) as f64 - phase;
@@ -53,7 +54,7 @@ impl Prototype {
     }
 }
 
-/// sin(pi x) / (pi x), exactly 0 at its zeros.
+/// Computes sin(pi x) / (pi x), exactly 0 at its zeros.
 fn sinc(x: f64) -> f64 {
     match x {
         0.0 => 1.0,
@@ -62,8 +63,8 @@ fn sinc(x: f64) -> f64 {
     }
 }
 
-/// The modified Bessel function of the first kind and order 0, by its series: the sum of (x/2)^2k /
-/// (k!)^2.
+/// Computes the modified Bessel function of the first kind and order 0, by its series: the sum of
+/// (x/2)^2k / (k!)^2.
 fn bessel_i0(x: f64) -> f64 {
     let square = x * x / 4.0;
     let (mut sum, mut term, mut k) = (1.0, 1.0, 1.0);
@@ -108,7 +109,7 @@ mod tests {
         for i in 0..45 {
             assert!((weights[45 - i] - weights[45 + i]).abs() < 1e-16);
         }
-        // Without a filter the samples themselves come out.
+        // Without a filter the samples are unchanged.
         let copy = Prototype::new(8000, 16_000);
         assert!((0..32).all(|tap| copy.weight(tap, 0.0) == if tap == 15 { 1.0 } else { 0.0 }));
     }

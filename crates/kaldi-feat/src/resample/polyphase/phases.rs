@@ -9,9 +9,9 @@
 //!          group of 4 outputs: 4 weights for each row, the same in all lanes
 //! ```
 //!
-//! The lanes are periods of the signal: all of them have the same weights, so that a weight is
+//! The lanes are periods of the signal. All of them have the same weights, so that a weight is
 //! broadcast, and a row of samples serves the four outputs of a group. Each output is added up from
-//! its first sample to its last in a lane of its own, whatever the others hold.
+//! its first sample to its last in its own lane, whatever the others hold.
 
 use kaldera_base::kernel;
 use kaldera_base::simd::{Lines, MAX_LANES, Simd, dispatch};
@@ -20,11 +20,11 @@ use crate::resample::gcd;
 use crate::resample::polyphase::kaiser::Prototype;
 use crate::resample::polyphase::ratio::Ratio;
 
-/// Outputs that share the rows of samples that are loaded.
+/// Number of outputs that share the loaded rows of samples.
 pub(super) const GROUP: usize = 4;
 
-/// Groups that a lane computes at least: with fewer, most samples that a run reads are read for the
-/// runs beside it, too.
+/// Least number of groups that a lane computes. With fewer, most samples that a run reads are also
+/// read for the neighbouring runs.
 const MIN_RUN: usize = 16;
 
 /// Four successive outputs.
@@ -32,32 +32,32 @@ const MIN_RUN: usize = 16;
 struct Group {
     /// The first sample that one of them needs, in the first period.
     first: isize,
-    /// Where their weights begin.
+    /// The start of their weights.
     weights: usize,
-    /// From `first` to the last sample that one of them needs.
+    /// Number of rows from `first` to the last sample that one of them needs.
     num_rows: usize,
 }
 
 /// The weights of all phases.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Phases {
-    /// A period of them: whole groups, and whole periods of the ratio.
+    /// A period of groups: whole groups, and whole periods of the ratio.
     groups: Vec<Group>,
-    /// For each row of a group, those of its outputs.
+    /// For each row of a group, the weights of its outputs.
     weights: Vec<[f32; GROUP]>,
-    /// Input samples in a period.
+    /// Number of input samples in a period.
     period: usize,
 }
 
 impl Phases {
-    /// Groups of a period, and its input samples.
+    /// Returns the number of groups in a period, and of its input samples.
     fn period(ratio: Ratio) -> (usize, usize) {
         // A ratio's numbers are rates, which have 24 bits.
         let divisor = gcd(GROUP as u32, ratio.output);
         ((ratio.output / divisor) as usize, ratio.input as usize * (GROUP / divisor as usize))
     }
 
-    /// How many weights there would be.
+    /// Returns the number of weights that the phases would have.
     pub(super) fn num_weights(ratio: Ratio, num_taps: usize) -> usize {
         let more = ratio.position(GROUP - 1).0.cast_unsigned() + 1;
         Self::period(ratio).0.saturating_mul(GROUP * (num_taps + more))
@@ -83,7 +83,7 @@ impl Phases {
         Self { groups, weights, period }
     }
 
-    /// The first sample that group `i` of a signal needs.
+    /// Returns the first sample that group `i` of a signal needs.
     fn first(&self, i: usize) -> isize {
         let (period, group) = (i / self.groups.len(), i % self.groups.len());
         self.groups[group].first + (period * self.period).cast_signed()
@@ -94,8 +94,8 @@ impl Phases {
         &self.weights[weights..weights + num_rows]
     }
 
-    /// The outputs from group `group` on, in whole groups. `samples[0]` is the sample number `base`
-    /// of the signal; all that they need are there.
+    /// Computes the outputs from group `group` on, in whole groups. `samples[0]` is the sample
+    /// number `base` of the signal; all samples that the outputs need are there.
     pub(super) fn products(&self, samples: &[f32], base: isize, group: usize, out: &mut [f32], scratch: &mut Lines) {
         let run = MIN_RUN.next_multiple_of(self.groups.len());
         let job = Job { phases: self, samples, base, group, run };
@@ -112,7 +112,7 @@ struct Job<'a> {
     base: isize,
     /// The first group.
     group: usize,
-    /// Groups that a lane computes, in whole periods.
+    /// Number of groups that a lane computes, in whole periods.
     run: usize,
 }
 
@@ -134,7 +134,7 @@ impl Job<'_> {
         }
     }
 
-    /// The outputs of up to `V` vectors of lanes.
+    /// Computes the outputs of up to `V` vectors of lanes.
     #[inline(always)]
     fn block<S: Simd, const V: usize>(self, s: S, out: &mut [f32], scratch: &mut Lines) {
         let Self { phases, samples, base, group, run } = self;
@@ -144,8 +144,8 @@ impl Job<'_> {
         let num_rows = (phases.first(last) - first).cast_unsigned() + phases.rows_of(last).len();
         let step = run / phases.groups.len() * phases.period;
         let rows = scratch.vectors(s, num_rows.next_multiple_of(S::LANES) * V);
-        // The rows of later runs may not be there, where the outputs end before: zeros stand for
-        // them, in lanes whose outputs are not stored.
+        // If the outputs end before, the rows of later runs may not be there: zeros stand for them,
+        // in lanes whose outputs are not stored.
         let begin = (first - base).cast_unsigned();
         for (i, rows) in rows.chunks_exact_mut(S::LANES * V).enumerate() {
             for v in 0..V {

@@ -1,21 +1,23 @@
-//! Resamplers that are made once.
+//! A cache of resamplers.
 
 use std::sync::{Arc, Mutex};
 
 use crate::error::Error;
 use crate::resample::polyphase::PolyphaseResample;
 
-/// So many pairs of rates are kept, of at most 1 MiB each: recordings have few.
+/// Number of pairs of rates that are kept, of at most 1 MiB each: recordings have few.
 const MAX_KEPT: usize = 8;
 
-/// The rates from and to which each one resamples, and it: the weights take milliseconds.
+/// The input and output rate of each resampler, and the resampler, as the weights take
+/// milliseconds.
 ///
-/// Nobody waits for the lock, nor designs a filter under it: a process that is forked while another
-/// thread holds it keeps it locked for ever. It then designs its own.
+/// No thread waits for the lock, nor designs a filter under it: if a process forks while another
+/// thread holds the lock, it stays locked in the child for ever. The child then designs its own
+/// filters.
 static KEPT: Mutex<Vec<([f32; 2], Arc<PolyphaseResample>)>> = Mutex::new(Vec::new());
 
-/// The resamplers to one rate, each made when the first signal of its rate comes. The process shares
-/// them: to make a list anew costs nothing.
+/// The resamplers to one rate, each made when the first signal of its rate arrives. The process
+/// shares them, so that a new list costs nothing.
 ///
 /// ```
 /// use kaldi_feat::Resamplers;
@@ -32,20 +34,20 @@ pub struct Resamplers {
 }
 
 impl Resamplers {
-    /// To `samp_rate_out` Hz.
+    /// Creates the resamplers to `samp_rate_out` Hz.
     pub fn new(samp_rate_out: f32) -> Self {
         Self { samp_rate_out }
     }
 
-    /// The rate of what comes out, Hz.
+    /// Returns the sample rate of the output, Hz.
     pub fn samp_rate_out(&self) -> f32 {
         self.samp_rate_out
     }
 
-    /// The one from `samp_rate_in` Hz; none where that is the rate already.
+    /// Returns the resampler from `samp_rate_in` Hz; `None` if that is the rate already.
     ///
     /// # Errors
-    /// Those of [`PolyphaseResample::new`].
+    /// As [`PolyphaseResample::new`].
     pub fn get(&self, samp_rate_in: f32) -> Result<Option<Arc<PolyphaseResample>>, Error> {
         if samp_rate_in == self.samp_rate_out {
             return Ok(None);
@@ -58,7 +60,7 @@ impl Resamplers {
         }
         let made = Arc::new(PolyphaseResample::new(samp_rate_in, self.samp_rate_out)?);
         if let Ok(mut kept) = KEPT.try_lock() {
-            // Another thread may have designed the same.
+            // Another thread may have designed the same filter.
             kept.retain(|(of, _)| *of != rates);
             kept.truncate(MAX_KEPT - 1);
             kept.insert(0, (rates, Arc::clone(&made)));
@@ -71,7 +73,7 @@ impl Resamplers {
 mod tests {
     use super::*;
 
-    /// The list belongs to the process: all of this is one test.
+    /// The list belongs to the process, so all of this is one test.
     #[test]
     fn lists_to_one_rate_share_their_resamplers() {
         let get = |from, to| Resamplers::new(to).get(from).unwrap().unwrap();

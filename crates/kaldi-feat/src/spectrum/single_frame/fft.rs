@@ -1,8 +1,8 @@
 //! The power spectrum of one frame, for streams that cannot wait for others.
 //!
-//! Its samples lie in the lanes of vectors, and each value goes through the arithmetic that it
-//! goes through when each frame has a lane of its own ([`LaneFft`](crate::spectrum::fft::LaneFft)):
-//! the results have the same bits.
+//! Its samples lie in the lanes of vectors, and each value goes through the same arithmetic as with
+//! one frame in each lane ([`LaneFft`](crate::spectrum::fft::LaneFft)), so that the results have
+//! the same bits.
 //!
 //! ```text
 //!  first steps: values j, j+1 ... of a part in lanes         then, transposed: each block in a lane, as frames are otherwise
@@ -11,8 +11,8 @@
 //!    block 1 |  ====>  |                                         row 1   second number of all blocks
 //! ```
 //!
-//! Steps sort by one digit of the index each, the lowest first. So the block says which remainder k
-//! has, and the row which quotient: with the blocks taken in the right order, a row has consecutive
+//! Steps sort by one digit of the index each, the lowest first. So the block gives the remainder k,
+//! and the row the quotient: with the blocks taken in the right order, a row has consecutive
 //! frequencies.
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
@@ -20,24 +20,24 @@ use num_complex::Complex;
 
 use crate::spectrum::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, step_of, turn};
 
-/// What the transform of one frame takes beside the plan of many.
+/// Data for the transform of one frame, in addition to the plan for many.
 #[derive(Debug)]
 pub(crate) struct SingleFrameFft {
     /// For 8 and for 16 lanes.
     layouts: [Layout; 2],
-    /// e^(-2πi k/N) for k from 0 to N/4 and on: as many real parts as there are lanes, then as many
-    /// imaginary ones. For 8 and 16 lanes.
+    /// e^(-2πi k/N) for k from 0 to N/4 and beyond: as many real parts as there are lanes, then as
+    /// many imaginary ones. For 8 and 16 lanes.
     pairs: [Lines; 2],
 }
 
-/// Where the values of a frame lie.
+/// The places of the values of a frame.
 #[derive(Debug)]
 struct Layout {
     /// The steps before blocks are put into lanes.
     before: Vec<StepBefore>,
-    /// Values of a block then.
+    /// Number of values in a block then.
     block: usize,
-    /// Blocks.
+    /// Number of blocks.
     num_blocks: usize,
     /// For each remainder, its block; the last ones again up to a multiple of the lanes.
     blocks: Vec<usize>,
@@ -45,17 +45,17 @@ struct Layout {
     rows: Vec<usize>,
 }
 
-/// A step that goes over values in lanes.
+/// A step over values in lanes.
 #[derive(Debug)]
 struct StepBefore {
-    /// Vectors of a part.
+    /// Number of vectors in a part.
     part: usize,
     /// For each of these vectors, the twiddles for values 1, 2 ..: real parts of all lanes, then
     /// imaginary ones.
     twiddles: Lines,
 }
 
-/// Complex values for each lane of vectors: real parts, then imaginary ones.
+/// Splits complex values for each lane of vectors: real parts, then imaginary ones.
 fn split(lanes: usize, numbers: impl Iterator<Item = Complex<f32>>) -> Lines {
     let numbers: Vec<_> = numbers.collect();
     let mut lines = Lines::new();
@@ -71,8 +71,8 @@ fn split(lanes: usize, numbers: impl Iterator<Item = Complex<f32>>) -> Lines {
 impl Layout {
     fn new(plan: &LaneFft, lanes: usize) -> Self {
         let num_blocks = |split: usize| plan.steps[..split].iter().map(|step| step.radix).product::<usize>();
-        // A step before goes over the vectors of all blocks, part empty perhaps; one behind, over
-        // as many vectors of blocks.
+        // A step before goes over the vectors of all blocks, possibly partly empty; a step behind,
+        // over as many vectors of blocks.
         let cost = |split: usize| {
             let blocks = num_blocks(split);
             let block = plan.half / blocks;
@@ -94,11 +94,11 @@ impl Layout {
 }
 
 impl StepBefore {
-    /// The values of a `block` lie in vectors of their own.
+    /// Creates a step for blocks of `block` values, each in its own vectors.
     fn new(step: &Step, block: usize, lanes: usize) -> Self {
         let factors = step.radix - 1;
         let vectors = (0..step.part / block).flat_map(|b| (0..block).step_by(lanes).map(move |i| (b * block, i)));
-        // Lanes past the last number of a block are turned by what there is.
+        // Lanes past the last number of a block are turned by the last twiddle.
         let number = |(first, i): (usize, usize), lane: usize| first + (i + lane).min(block - 1);
         let twiddles = vectors.flat_map(|at| {
             (0..factors).flat_map(move |p| (0..lanes).map(move |lane| step.twiddles[number(at, lane) * factors + p]))
@@ -107,7 +107,7 @@ impl StepBefore {
     }
 }
 
-/// Where value `i` gets to by steps that sort by one digit each.
+/// Returns the position of value `i` after steps that sort by one digit each.
 fn place(steps: &[Step], mut i: usize) -> usize {
     let mut at = 0;
     for step in steps {
@@ -121,7 +121,7 @@ impl SingleFrameFft {
     /// The least N/2: two vectors.
     pub(crate) const LEAST: usize = 2 * MAX_LANES;
 
-    /// Values behind a frame that are read.
+    /// Number of values behind a frame that are read.
     pub(crate) const PADDING: usize = 2 * MAX_LANES;
 
     pub(crate) fn new(plan: &LaneFft) -> Self {
@@ -131,13 +131,14 @@ impl SingleFrameFft {
         Self { layouts: [8, 16].map(|lanes| Layout::new(plan, lanes)), pairs: [8, 16].map(pairs) }
     }
 
-    /// Which of the layouts and pairs are those of `S`.
+    /// Returns the index of the layouts and pairs for `S`.
     #[inline(always)]
     fn lanes<S: Simd>(_: S) -> usize {
         usize::from(S::LANES == MAX_LANES)
     }
 
-    /// |X\[k\]|² of the real values in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`, and
+    /// Writes |X\[k\]|² of the N real values in `frame`, which has [`PADDING`](Self::PADDING) more
+    /// behind, to `power`, and
     /// [`PADDING`](crate::spectrum::single_frame::mel::SingleFrameMel::PADDING) zeros after them.
     #[inline(always)]
     pub(crate) fn power<S: Simd>(
@@ -165,7 +166,7 @@ impl SingleFrameFft {
         for (step, before) in before.iter().zip(&layout.before) {
             step_of(s, &step.roots, before.part, before.twiddles.as_vectors(s).as_chunks::<2>().0, rows);
         }
-        // Real and imaginary parts in their order, each with a vector after them.
+        // Real and imaginary parts in order, each with a vector after them.
         let stride = (half + MAX_LANES).next_multiple_of(MAX_LANES);
         let (sorted_re, sorted_im) = sorted.floats(2 * stride).split_at_mut(stride);
         for (blocks, first) in layout.blocks.chunks_exact(S::LANES).zip((0..).step_by(S::LANES)) {
@@ -185,7 +186,7 @@ impl SingleFrameFft {
             for step in behind {
                 step.apply(s, transposed);
             }
-            // What is too much of one vector of blocks is overwritten by the next row.
+            // The excess of one vector of blocks is overwritten by the next row.
             let whole = first + S::LANES <= num_blocks || first == 0;
             for (&row, at) in layout.rows.iter().zip((first..).step_by(num_blocks)) {
                 let [x, y] = transposed[row];
@@ -202,7 +203,7 @@ impl SingleFrameFft {
         self.power_of_real(s, half, sorted_re, sorted_im, power);
     }
 
-    /// As [`LaneFft`] does it: values k and N/2 - k go together.
+    /// Computes the power as [`LaneFft`] does it: values k and N/2 - k go together.
     #[inline(always)]
     fn power_of_real<S: Simd>(&self, s: S, half: usize, re: &mut [f32], im: &mut [f32], power: &mut [f32]) {
         // Value N/2 is value 0 again.
@@ -220,7 +221,7 @@ impl SingleFrameFft {
             s.store(x, low);
             s.store(s.reverse(y), high);
         }
-        // Those past the middle belong to other pairs.
+        // Values past the middle belong to other pairs.
         let partner = half + 1 - k - S::LANES;
         let [x, y] = power_of_pairs(s, (&re[k..], &im[k..]), (&re[partner..], &im[partner..]), last_w);
         let mut last = [0.0; MAX_LANES];
@@ -234,7 +235,8 @@ impl SingleFrameFft {
     }
 }
 
-/// Every other number of `frame` to the real parts of the rows, the others to the imaginary ones.
+/// Moves every other number of `frame` to the real parts of the rows, the others to the imaginary
+/// ones.
 #[inline(always)]
 fn unzip<S: Simd>(s: S, frame: &[f32], rows: &mut [[S::F32; 2]]) {
     for (row, frame) in rows.iter_mut().zip(frame.chunks_exact(2 * S::LANES)) {
@@ -243,7 +245,8 @@ fn unzip<S: Simd>(s: S, frame: &[f32], rows: &mut [[S::F32; 2]]) {
     }
 }
 
-/// The power of the values of `up`, and in lanes that go the other way those of `down`.
+/// Computes the power of the values of `up`, and of the values of `down`, in lanes of the opposite
+/// order.
 #[inline(always)]
 fn power_of_pairs<S: Simd>(s: S, up: (&[f32], &[f32]), down: (&[f32], &[f32]), w: [S::F32; 2]) -> [S::F32; 2] {
     let b = [s.reverse(s.load(down.0)), s.reverse(s.load(down.1))];

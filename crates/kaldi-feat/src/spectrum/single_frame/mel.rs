@@ -1,6 +1,6 @@
-//! The energies of one frame in mel filters, its frequencies in the lanes.
+//! The energies of one frame in mel filters, with its frequencies in the lanes.
 //!
-//! A filter has sixteen sums, which are added in halves (`mel.rs`): here they are the lanes of one
+//! A filter has sixteen sums, which are added in halves (`mel.rs`). Here they are the lanes of one
 //! vector or of two, and its weights go over the powers in runs of sixteen, with zeros after the
 //! last weight.
 
@@ -20,15 +20,15 @@ pub(crate) struct SingleFrameMel {
 struct Filter {
     /// The first power that it takes.
     first: usize,
-    /// Runs of sixteen powers.
+    /// Number of runs of sixteen powers.
     runs: usize,
 }
 
 impl SingleFrameMel {
-    /// Powers after the last one that are read.
+    /// Number of powers after the last one that are read.
     pub(crate) const PADDING: usize = FILTER_SUMS;
 
-    /// Of filters that are given by their first power and their weights.
+    /// Creates it from filters that are given by their first power and their weights.
     pub(crate) fn new<'a>(filters: impl Iterator<Item = (usize, &'a [f32])> + Clone) -> Self {
         let runs = |weights: &[f32]| weights.len().div_ceil(FILTER_SUMS);
         let mut weights = Lines::new();
@@ -41,7 +41,7 @@ impl SingleFrameMel {
         Self { filters, weights }
     }
 
-    /// Writes all energies. Whether all are finite.
+    /// Writes all energies. Returns `true` if all are finite.
     #[inline(always)]
     pub(crate) fn compute<S: Simd>(&self, s: S, power: &[f32], energies: &mut [f32]) -> bool {
         let zero = s.splat(0.0);
@@ -65,7 +65,7 @@ impl SingleFrameMel {
             all = s.add(all, energy);
             s.store_partial(energy, energies);
         }
-        // What is not finite leaves NaN of itself.
+        // x - x is NaN if x is not finite.
         s.not_equal_u32(s.bits_of(s.sub(all, all)), s.splat_u32(0)) == 0
     }
 }

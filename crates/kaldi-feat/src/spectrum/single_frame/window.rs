@@ -1,4 +1,4 @@
-//! The samples of one frame in the lanes: mean taken off, preemphasis, window.
+//! The samples of one frame in the lanes: mean subtracted, preemphasis, window.
 
 use kaldera_base::simd::{MAX_LANES, Simd};
 
@@ -6,8 +6,8 @@ use crate::spectrum::frames::{EnergyOf, Framing};
 use crate::spectrum::windowing::{MIN_LANES, SUMS, halved, sums_of_frame};
 
 impl Framing {
-    /// As [`window`](Self::window), of one frame whose samples lie in the lanes, with the same
-    /// bits: to `frame`, zeros after it.
+    /// Same as [`window`](Self::window), for one frame whose samples lie in the lanes, with the
+    /// same bits. Writes to `frame`, with zeros after it.
     #[inline(always)]
     pub(crate) fn window_single_frame<S: Simd>(
         &self,
@@ -45,15 +45,15 @@ impl Framing {
     }
 }
 
-/// What goes from vector to vector of a frame whose samples lie in the lanes.
+/// State between vectors of a frame whose samples lie in the lanes.
 struct Windowed<S: Simd> {
     preemphasis: S::F32,
-    /// The samples before.
+    /// The previous samples.
     before: S::F32,
 }
 
 impl<S: Simd> Windowed<S> {
-    /// The next samples, with preemphasis, windowed.
+    /// Computes the next samples, with preemphasis, windowed.
     #[inline(always)]
     fn windowed(&mut self, s: S, centred: S::F32, window: S::F32) -> S::F32 {
         let before = s.shift_in(self.before, centred);
@@ -62,7 +62,8 @@ impl<S: Simd> Windowed<S> {
     }
 }
 
-/// Σ (x - mean)² of one frame whose values lie in the lanes: the bits of [`sum_of_squares`].
+/// Computes Σ (x - mean)² of one frame whose values lie in the lanes: the same bits as
+/// [`sum_of_squares`].
 #[inline(always)]
 fn squares_of_frame<S: Simd>(s: S, frame: &[f32], mean: f32) -> f32 {
     let mut sums = [s.splat(0.0); SUMS / MIN_LANES];
