@@ -30,7 +30,7 @@ pub trait AsMatrix<T: Real>: Sized {
     /// As [`as_matrix`](Self::as_matrix).
     fn into_matrix(self) -> Result<Matrix<T>, Error>;
 
-    /// The rows of a matrix, whose values are moved, and what divides them.
+    /// A tensor with the rows of a matrix, whose values are moved, and with this LoD.
     ///
     /// # Errors
     /// [`Error::Lod`] if the LoD is for another number of rows.
