@@ -1,28 +1,29 @@
-//! Audio files of every width that is found, not only those that Kaldi reads.
+//! Audio files of all usual widths, not only of the ones that Kaldi reads.
 
 use std::io::Read;
 
 use crate::wave::error::WaveError;
 use crate::wave::{Truncated, aiff, au, caf, read_up_to, riff, sphere, tolerant, wave64, whole};
 
-/// A recording from a file of any width, as it is found in the field.
+/// A recording from a file of any supported format and width.
 ///
-/// It is what [`WaveData`](super::WaveData) is for WAV files as Kaldi reads them. This reader takes
-/// more, and tells formats by their contents:
+/// [`WaveData`](super::WaveData) reads WAV files as Kaldi does. This reader accepts more formats,
+/// and detects them by their contents:
 ///
-/// | format | samples |
-/// |---|---|
-/// | WAV (RIFF, RIFX, RF64, BW64), Sony Wave64 | PCM of 8 to 64 bits, floating point of 32 and 64, A-law, mu-law, IMA and Microsoft ADPCM |
-/// | AIFF, AIFF-C | PCM of 8 to 32 bits in both byte orders, floating point of 32 and 64, A-law, mu-law, IMA ADPCM (`ima4`) |
-/// | Core Audio Format (CAF) | the same, and PCM of 64 bits |
-/// | Sun/NeXT AU | PCM of 8 to 32 bits, floating point of 32 and 64, A-law, mu-law |
-/// | NIST SPHERE | PCM of 8 to 32 bits in both byte orders, A-law, mu-law |
+/// - WAV (RIFF, RIFX, RF64, BW64), Sony Wave64: PCM of 8 to 64 bits, floating point of 32 and 64,
+///   A-law, mu-law, IMA and Microsoft ADPCM.
+/// - AIFF, AIFF-C: PCM of 8 to 32 bits in both byte orders, floating point of 32 and 64, A-law,
+///   mu-law, IMA ADPCM (`ima4`).
+/// - Core Audio Format (CAF): the same, and PCM of 64 bits.
+/// - Sun/NeXT AU: PCM of 8 to 32 bits, floating point of 32 and 64, A-law, mu-law.
+/// - NIST SPHERE: PCM of 8 to 32 bits in both byte orders, A-law, mu-law.
 ///
-/// It also takes, of WAV,
+/// For WAV it also accepts:
 ///
 /// - extensible headers;
-/// - sizes that ffmpeg, sox, arecord and others leave in the header of a stream: samples end with it then;
-/// - chunks of odd length, with their pad byte or without it;
+/// - sizes that ffmpeg, sox, arecord and others leave in the header of a stream: the samples then
+///   end with the stream;
+/// - chunks of odd length, with or without their pad byte;
 /// - headers whose bytes per second or per frame are wrong, with a warning.
 ///
 /// ```
@@ -48,18 +49,18 @@ pub struct WaveAudio {
     pub samples: WaveSamples,
 }
 
-/// Samples on the scale of 16-bit integers, -32768 to 32767, whatever the width in the file is.
+/// Samples on the scale of 16-bit integers, -32768 to 32767, for every width in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WaveSamples {
-    /// Of 8 and 16 bits, A-law, mu-law and ADPCM.
+    /// From at most 16 bits, A-law, mu-law and ADPCM.
     I16(Vec<i16>),
-    /// Of 24 bits, exactly; of 32 and 64 bits and floating point, rounded to single precision. What is
-    /// beyond full scale stays so.
+    /// From 24 bits, exactly; from 32 and 64 bits and floating point, rounded to single precision.
+    /// Values beyond full scale are not clipped.
     F32(Vec<f32>),
 }
 
 impl WaveSamples {
-    /// How many samples there are, of all channels.
+    /// Returns the number of samples of all channels.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -68,7 +69,7 @@ impl WaveSamples {
         }
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -76,14 +77,15 @@ impl WaveSamples {
 }
 
 impl WaveAudio {
-    /// Reads a file of one of these formats. One that ends early gives what is there and a warning.
+    /// Reads a file of one of these formats. A truncated file gives the samples before its end and
+    /// a warning.
     ///
-    /// The header is read in small pieces and the samples in large ones: a small buffer in front is
-    /// all that is needed.
+    /// The header is read in small pieces and the samples in large ones, so a small buffer is
+    /// enough.
     ///
     /// # Errors
-    /// [`WaveError`], with what was wrong in the header: [`WaveError::NotPcm`],
-    /// [`WaveError::BitsPerSample`] and [`WaveError::UnreadEncoding`] for other kinds of samples;
+    /// [`WaveError`], with the problem in the header: [`WaveError::NotPcm`],
+    /// [`WaveError::BitsPerSample`] and [`WaveError::UnreadEncoding`] for other encodings;
     /// [`WaveError::Layout`] for numbers of channels and rates that no recording has;
     /// [`WaveError::Empty`] if there is not a single sample in each channel;
     /// [`WaveError::TooLong`]; [`WaveError::NotRiff`] for a file of none of these formats.
@@ -91,7 +93,7 @@ impl WaveAudio {
         Ok(tolerant(Self::read_available(&mut reader)?))
     }
 
-    /// As [`read`](Self::read), for those who would rather have no recording than a part of one.
+    /// Reads like [`read`](Self::read), but a truncated file is an error.
     ///
     /// # Errors
     /// Also [`WaveError::Truncated`], for a file that ends early.
@@ -99,13 +101,13 @@ impl WaveAudio {
         whole(Self::read_available(&mut reader)?)
     }
 
-    /// Samples per channel.
+    /// Returns the number of samples per channel.
     #[must_use]
     pub fn num_samples(&self) -> usize {
         self.samples.len().checked_div(self.num_channels).unwrap_or(0)
     }
 
-    /// Length in seconds.
+    /// Returns the length in seconds.
     #[must_use]
     pub fn duration(&self) -> f32 {
         self.num_samples() as f32 / self.samp_freq
@@ -128,7 +130,7 @@ impl WaveAudio {
 }
 
 impl WaveSamples {
-    /// The first `len` samples.
+    /// Returns the first `len` samples.
     pub(super) fn truncated(mut self, len: usize) -> Self {
         match &mut self {
             Self::I16(samples) => samples.truncate(len),

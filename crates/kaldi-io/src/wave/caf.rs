@@ -28,7 +28,7 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, WaveError> {
                     return Err(reader.contradiction("samples before the desc chunk that describes them".to_owned()));
                 };
                 let _edits = reader.u32(CHUNK)?;
-                // Negative where the writer could not go back to the header.
+                // Negative if the writer could not go back to the header.
                 let data_bytes = if size > u64::MAX / 2 {
                     None
                 } else {

@@ -1,11 +1,11 @@
-//! Samples from bytes, whatever file they stand in.
+//! Encodings of samples, independent of the file format.
 
 use crate::wave::adpcm::Adpcm;
 use crate::wave::audio::WaveSamples;
 use crate::wave::error::WaveError;
 use crate::wave::reserve;
 
-/// How samples are encoded.
+/// Encoding of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     U8,
@@ -22,7 +22,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Signed integers of so many bits, in the upper ones of whole bytes.
+    /// Returns signed integers of `bits` bits, in the upper bits of whole bytes.
     pub(super) fn of_bits(bits: u64) -> Option<Self> {
         match bits {
             1..=8 => Some(Self::I8),
@@ -34,7 +34,7 @@ impl Encoding {
         }
     }
 
-    /// Bytes of a frame, one sample of each channel; `None` if they lie in blocks.
+    /// Returns the bytes of a frame, one sample of each channel; `None` for encodings in blocks.
     pub(super) fn frame_bytes(self, num_channels: usize) -> Option<usize> {
         let bytes = match self {
             Self::U8 | Self::I8 | Self::ALaw | Self::MuLaw => 1,
@@ -47,7 +47,8 @@ impl Encoding {
         Some(bytes * num_channels)
     }
 
-    /// The fewest bytes that can be decoded by themselves and have at least so many samples per channel.
+    /// Returns the minimum number of bytes that can be decoded on their own and have at least
+    /// `num_samples` samples per channel.
     pub(super) fn bytes_of(self, num_samples: usize, num_channels: usize) -> usize {
         match (self, self.frame_bytes(num_channels)) {
             (Self::Adpcm(adpcm), _) => adpcm.bytes_of(num_samples, num_channels),
@@ -55,7 +56,7 @@ impl Encoding {
         }
     }
 
-    /// Samples from bytes; an incomplete one at the end is left out.
+    /// Decodes samples; leaves out an incomplete one at the end.
     pub(super) fn decode(self, bytes: &[u8], big_endian: bool, num_channels: usize) -> Result<WaveSamples, WaveError> {
         /// Full scale is 1 in floating-point files.
         const FULL_SCALE: f64 = 32_768.0;
@@ -71,7 +72,7 @@ impl Encoding {
                 collect(bytes.as_chunks().0.iter().map(|&bytes| of(bytes))).map(WaveSamples::I16)
             }
             Self::I24 => {
-                // In the upper three bytes of 32 bits.
+                // The upper three bytes of 32 bits.
                 let of = |&[a, b, c]: &[u8; 3]| {
                     if big_endian { i32::from_be_bytes([a, b, c, 0]) } else { i32::from_le_bytes([0, a, b, c]) }
                 };
@@ -100,7 +101,7 @@ impl Encoding {
     }
 }
 
-/// Collects, and where there is no memory for that, says so.
+/// Collects samples, or returns an error if there is not enough memory.
 fn collect<T>(samples: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, WaveError> {
     let mut collected = Vec::new();
     reserve(&mut collected, samples.len())?;
@@ -108,7 +109,7 @@ fn collect<T>(samples: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, WaveE
     Ok(collected)
 }
 
-/// G.711: sign, three bits of exponent, four of mantissa, every second bit inverted.
+/// Decodes G.711 A-law: sign, three bits of exponent, four of mantissa, every second bit inverted.
 fn of_a_law(byte: u8) -> i16 {
     let byte = byte ^ 0x55;
     let mantissa = i16::from(byte & 0x0F) << 4;
@@ -119,7 +120,7 @@ fn of_a_law(byte: u8) -> i16 {
     if byte & 0x80 == 0 { -magnitude } else { magnitude }
 }
 
-/// G.711: all bits inverted, sign, three bits of exponent, four of mantissa.
+/// Decodes G.711 mu-law: all bits inverted, sign, three bits of exponent, four of mantissa.
 fn of_mu_law(byte: u8) -> i16 {
     const BIAS: i16 = 0x84;
     let byte = !byte;

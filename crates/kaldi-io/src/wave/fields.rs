@@ -1,4 +1,4 @@
-//! The integers and tags that headers are made of.
+//! Reader for the integers and tags of headers.
 
 use std::io::{self, Read};
 
@@ -10,7 +10,7 @@ pub(super) struct HeaderReader<'a> {
     /// The format of the file, for errors.
     pub(super) container: &'static str,
     pub(super) big_endian: bool,
-    /// Bytes so far, by what the chunks say.
+    /// Bytes read and skipped so far, by the sizes of the chunks.
     pub(super) read: u64,
 }
 
@@ -19,7 +19,7 @@ impl<'a> HeaderReader<'a> {
         Self { reader, container, big_endian: false, read: 0 }
     }
 
-    /// The error of a header that contradicts itself.
+    /// Creates the error of a header that contradicts itself.
     pub(super) fn contradiction(&self, what: String) -> WaveError {
         WaveError::Contradiction { container: self.container, what }
     }
@@ -59,13 +59,13 @@ impl<'a> HeaderReader<'a> {
         Ok(())
     }
 
-    /// Goes to the end of a chunk of `size` bytes of which `read` have been read.
+    /// Skips to the end of a chunk of `size` bytes of which `read` have been read.
     pub(super) fn skip_rest(&mut self, size: u64, read: u64) -> Result<(), WaveError> {
         self.skip(size.saturating_sub(read))
     }
 
-    /// The tag of the chunk that follows one of `size` bytes. A chunk of odd length has a pad byte
-    /// behind it, which is not in its size, and which some writers forget.
+    /// Returns the tag of the chunk after one of `size` bytes. A chunk of odd length has a pad byte
+    /// after it, which its size does not include, and which some writers forget.
     pub(super) fn tag_after(&mut self, size: u32, wanted: &'static str) -> Result<[u8; 4], WaveError> {
         let tag = self.tag(wanted)?;
         if size.is_multiple_of(2) || !begins_with_pad_byte(tag) {
@@ -77,8 +77,8 @@ impl<'a> HeaderReader<'a> {
     }
 }
 
-/// Whether the first of four bytes where a tag should be is a pad byte, which should be 0 and need
-/// not.
+/// Returns `true` if the first of four bytes in place of a tag is a pad byte, which should be 0 but
+/// may be another value.
 fn begins_with_pad_byte(bytes: [u8; 4]) -> bool {
     const KNOWN: [&[u8; 4]; 10] =
         [b"fmt ", b"data", b"fact", b"LIST", b"JUNK", b"junk", b"bext", b"PEAK", b"cue ", b"id3 "];

@@ -1,4 +1,4 @@
-//! The header of a WAV file, in all its varieties.
+//! WAV headers in all variants.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use crate::wave::adpcm::MICROSOFT_COEFFICIENTS;
 use crate::wave::error::WaveError;
 use crate::wave::fields::{HeaderReader, printable};
 
-/// What a WAV header says.
+/// Contents of a WAV header.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct WaveInfo {
@@ -17,18 +17,18 @@ pub struct WaveInfo {
     pub samp_freq: f32,
     /// Number of channels, at least 1.
     pub num_channels: usize,
-    /// Samples per channel; `None` if the header was written while streaming, so that only the end
-    /// of the file tells.
+    /// Samples per channel; `None` for the header of a stream, whose length is known only at its
+    /// end.
     pub num_samples: Option<u32>,
     pub(super) big_endian: bool,
 }
 
 impl WaveInfo {
-    /// Reads the header, up to the first byte of the samples, in many small reads: give it a
-    /// buffered reader.
+    /// Reads the header, up to the first byte of the samples, in many small reads: pass a buffered
+    /// reader.
     ///
     /// # Errors
-    /// Everything but [`WaveError::Empty`] and the write errors.
+    /// All except [`WaveError::Empty`] and the write errors.
     pub fn read(mut reader: impl Read) -> Result<WaveInfo, WaveError> {
         Self::read_from(&mut reader)
     }
@@ -56,17 +56,17 @@ impl WaveInfo {
         })
     }
 
-    /// Length in seconds, or `None` if the header was written while streaming.
+    /// Returns the length in seconds, or `None` for the header of a stream.
     pub fn duration(&self) -> Option<f32> {
         self.num_samples.map(|samples| samples as f32 / self.samp_freq)
     }
 
-    /// Bytes of sample data that the header promises.
+    /// Returns the number of bytes of samples in the header.
     pub(super) fn data_bytes(&self) -> Option<u64> {
         self.num_samples.map(|samples| u64::from(samples) * 2 * self.num_channels as u64)
     }
 
-    /// Goes behind the samples, where an archive goes on.
+    /// Skips the samples, to the next entry of an archive.
     pub(crate) fn skip_data(&self, reader: &mut dyn Skip) -> Result<(), WaveError> {
         reader.skip(self.data_bytes().unwrap_or(u64::MAX)).map_err(WaveError::Read)?;
         Ok(())
@@ -85,16 +85,16 @@ pub(super) const A_LAW: u16 = 6;
 pub(super) const MU_LAW: u16 = 7;
 /// Format tag of IMA's ADPCM.
 pub(super) const IMA_ADPCM: u16 = 0x11;
-/// Format tag that sends the reader to a GUID further on.
+/// Format tag for a GUID later in the chunk.
 pub(super) const EXTENSIBLE: u16 = 0xFFFE;
-/// That GUID for PCM, as the four integers that it is stored as. The first is the format tag, the
-/// others are the same for all.
+/// GUID of PCM, as the four integers in the file. The first is the format tag, the others are the
+/// same for all formats.
 pub(super) const PCM_GUID: [u32; 4] = [0x0000_0001, 0x0010_0000, 0xAA00_0080, 0x719B_3800];
-/// The others of the GUIDs of ambisonic B-format, SUBTYPE_AMBISONIC_B_FORMAT_PCM and its sibling of
-/// floating point.
+/// Last three integers of the GUIDs of ambisonic B-format, SUBTYPE_AMBISONIC_B_FORMAT_PCM and its
+/// floating-point variant.
 const REST_OF_AMBISONIC: [u32; 3] = [0x11D3_0721, 0xC1C8_4486, 0x0000_00CA];
 
-/// What all headers have, whatever is read of them.
+/// Fields of a RIFF header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub(super) big_endian: bool,
@@ -103,32 +103,31 @@ pub(super) struct Header {
     /// Bytes of the RIFF chunk before the samples.
     pub(super) before_data: u64,
     pub(super) data_size: u32,
-    /// The size of the samples in RF64 and BW64 files, where 32 bits are too few.
+    /// Size of the samples in RF64 and BW64 files, for which 32 bits are too few.
     pub(super) long_data_size: Option<u64>,
 }
 
 /// A `fmt ` chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Format {
-    /// Of an extensible chunk the tag in its GUID; [`EXTENSIBLE`] if the GUID is none of a format
-    /// tag.
+    /// In an extensible chunk the tag in its GUID; [`EXTENSIBLE`] if the GUID has no format tag.
     pub(super) tag: u16,
     pub(super) is_extensible: bool,
-    /// Whether the GUID is that of sound fields, B-format, in channels of any meaning.
+    /// `true` if the GUID is for ambisonic B-format, whose channels may have any meaning.
     pub(super) is_ambisonic: bool,
     pub(super) channels: u16,
     pub(super) sample_rate: u32,
     pub(super) byte_rate: u32,
     pub(super) block_align: u16,
     pub(super) bits: u16,
-    /// Samples per channel in a block of ADPCM; 0 where the chunk does not say.
+    /// Samples per channel in a block of ADPCM; 0 if the chunk does not state it.
     pub(super) block_samples: u16,
-    /// Whether Microsoft's ADPCM has coefficients of its own.
+    /// `true` if Microsoft ADPCM has non-standard coefficients.
     pub(super) has_own_coefficients: bool,
 }
 
 impl Format {
-    /// Kaldi reads 16-bit PCM, and nothing that contradicts itself.
+    /// Checks for 16-bit PCM without contradictions, as Kaldi does.
     fn check_as_kaldi(&self) -> Result<(), WaveError> {
         let Self { tag, is_extensible, is_ambisonic, channels, sample_rate, byte_rate, block_align, bits, .. } = *self;
         if tag != PCM || is_ambisonic {
@@ -151,13 +150,13 @@ impl Format {
 }
 
 impl Header {
-    /// Reads a RIFF or RIFX file up to the first byte of its samples. `check` looks at the format
-    /// before anything behind it is read.
+    /// Reads a RIFF or RIFX file up to the first byte of its samples. `check` runs on the format
+    /// before anything after it is read.
     fn read(reader: &mut dyn Read, check: fn(&Format) -> Result<(), WaveError>) -> Result<Header, WaveError> {
         Self::read_of(reader, &[*b"RIFF", *b"RIFX"], check)
     }
 
-    /// As [`read`](Self::read), and also RF64 and BW64 files.
+    /// Like [`read`](Self::read), but also accepts RF64 and BW64 files.
     pub(super) fn read_any(
         reader: &mut dyn Read,
         check: fn(&Format) -> Result<(), WaveError>,
@@ -247,8 +246,8 @@ impl HeaderReader<'_> {
         Ok(format)
     }
 
-    /// What the two kinds of ADPCM have behind the 16 bytes of all `fmt ` chunks; returns how many
-    /// bytes it has read.
+    /// Reads the fields of the two kinds of ADPCM after the 16 bytes of all `fmt ` chunks; returns
+    /// the number of bytes read.
     fn adpcm(&mut self, size: u32, format: &mut Format) -> Result<u32, WaveError> {
         const FIELDS: &str = "the end of the fmt chunk of ADPCM";
         const COEFFICIENTS: u32 = 4 * MICROSOFT_COEFFICIENTS.len() as u32;
@@ -261,7 +260,7 @@ impl HeaderReader<'_> {
             return Ok(4);
         }
         let count = self.u16(FIELDS)?;
-        // Blocks of more pairs than all encoders use are refused one by one.
+        // Blocks that use additional pairs are refused one by one.
         format.has_own_coefficients = usize::from(count) < MICROSOFT_COEFFICIENTS.len();
         for expected in MICROSOFT_COEFFICIENTS.as_flattened() {
             let found = i32::from(self.u16(FIELDS)?.cast_signed());
@@ -270,8 +269,8 @@ impl HeaderReader<'_> {
         Ok(6 + COEFFICIENTS)
     }
 
-    /// The rest of a WAVE_FORMAT_EXTENSIBLE chunk: the format tag in its GUID, and whether that is of
-    /// sound fields.
+    /// Reads the rest of a WAVE_FORMAT_EXTENSIBLE chunk. Returns the format tag in its GUID, and
+    /// `true` for ambisonic B-format.
     fn extension(&mut self, size: u32) -> Result<(u16, bool), WaveError> {
         const FIELDS: &str = "the end of the extensible fmt chunk";
         let extra = self.u16(FIELDS)?;

@@ -1,5 +1,5 @@
-//! What WAV headers say about samples of every width, for [`WaveAudio`](super::WaveAudio); Wave64
-//! has the same `fmt ` chunk.
+//! WAV headers for samples of every width, for [`WaveAudio`](super::WaveAudio); Wave64 has the same
+//! `fmt ` chunk.
 
 use std::io::Read;
 
@@ -17,7 +17,7 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, WaveError> {
     let Header { big_endian, format, data_size, .. } = header;
     let layout = format.layout("WAV", big_endian)?;
     let layout = match header.long_data_size {
-        // 0 and negative numbers are those of streams.
+        // 0 and negative numbers mean a stream.
         Some(size) if data_size == u32::MAX => {
             Layout { data_bytes: Some(size).filter(|size| (1..1 << 63).contains(size)), ..layout }
         }
@@ -30,7 +30,7 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, WaveError> {
 }
 
 impl Format {
-    /// The layout of samples that go to the end of the file.
+    /// Returns the layout of samples that extend to the end of the file.
     pub(super) fn layout(&self, container: &'static str, big_endian: bool) -> Result<Layout, WaveError> {
         let (channels, samp_freq) = (u64::from(self.channels), f64::from(self.sample_rate));
         // Before the bytes of a frame are computed.
@@ -38,7 +38,7 @@ impl Format {
         Layout::new(container, Encoding::of(self, container)?, big_endian, channels, samp_freq)
     }
 
-    /// The kind of ADPCM.
+    /// Returns the kind of ADPCM.
     fn adpcm(&self, container: &'static str) -> Result<Adpcm, WaveError> {
         let (block_bytes, channels) = (usize::from(self.block_align), usize::from(self.channels));
         let adpcm = if self.tag == IMA_ADPCM { Adpcm::Ima { block_bytes } } else { Adpcm::Microsoft { block_bytes } };
@@ -50,7 +50,7 @@ impl Format {
             return unread("Microsoft ADPCM with coefficients of its own".to_owned());
         }
         let held = adpcm.frames_in(block_bytes, channels);
-        // 0 where the chunk does not say.
+        // 0 if the chunk does not state it.
         let frames = match usize::from(self.block_samples) {
             0 => held.max(1),
             frames => frames,
@@ -65,11 +65,11 @@ impl Format {
         Ok(adpcm)
     }
 
-    /// Checks the bytes per second and per frame; `frame` is how many bytes a frame has by the bits
-    /// of a sample.
+    /// Checks the bytes per second and per frame, given the bytes `frame` of a frame by the bits of
+    /// a sample.
     ///
-    /// One of the two that differs is a warning. Two that differ and agree with each other are an
-    /// error, as the bits may be what is wrong, unless the bits are the usual 16.
+    /// If only one of the two differs, it is a warning. If both differ but agree with each other,
+    /// it is an error, as the bits may be wrong, unless the bits are the usual 16.
     pub(super) fn check_frame(&self, container: &'static str, frame: usize) -> Result<(), WaveError> {
         let Self { channels, sample_rate, byte_rate, block_align, bits, .. } = *self;
         let is_rate = |frame: u64| u64::from(byte_rate) == u64::from(sample_rate) * frame;
@@ -94,11 +94,11 @@ impl Format {
 }
 
 impl Encoding {
-    /// How the samples behind a `fmt ` chunk are encoded.
+    /// Returns the encoding of the samples by a `fmt ` chunk.
     pub(super) fn of(format: &Format, container: &'static str) -> Result<Self, WaveError> {
         let Format { tag, channels, sample_rate, byte_rate, block_align, bits, .. } = *format;
         let frames = |bytes: u16| u32::from(channels) * u32::from(bytes);
-        // Samples of fewer bits lie in the upper ones of their bytes. Of 24 there are such with a
+        // Samples of fewer bits use the upper bits of their bytes. Some files of 24 bits have a
         // fourth byte.
         let in_four_bytes = u32::from(block_align) == frames(4)
             && u64::from(byte_rate) == u64::from(sample_rate) * u64::from(block_align);
