@@ -8,7 +8,7 @@ use crate::wave::reserve;
 pub(super) enum Adpcm {
     /// IMA ADPCM of WAV files.
     Ima {
-        /// Bytes of all channels together; at least [`head_bytes`](Self::head_bytes).
+        /// Bytes of all channels together; at least the head of a block.
         block_bytes: usize,
     },
     /// IMA ADPCM of QuickTime: each channel has its own packets.

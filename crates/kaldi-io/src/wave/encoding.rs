@@ -22,7 +22,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Returns signed integers of `bits` bits, in the upper bits of whole bytes.
+    /// Returns the encoding of signed integers of `bits` bits, in the upper bits of whole bytes.
     pub(super) fn of_bits(bits: u64) -> Option<Self> {
         match bits {
             1..=8 => Some(Self::I8),
