@@ -217,8 +217,8 @@ impl<W: Weight> LatticeFst<W> {
         })
     }
 
-    /// Multiplies the pair of costs of each weight by a matrix. The new graph cost is `scale[0][0]
-    /// * graph + scale[0][1] * acoustic`; the new acoustic cost uses `scale[1]`.
+    /// Multiplies the pair of costs of each weight by a matrix. The new graph cost is
+    /// `scale[0][0] * graph + scale[0][1] * acoustic`; the new acoustic cost uses `scale[1]`.
     #[doc(alias = "ScaleLattice")]
     pub fn scale(&mut self, scale: [[f64; 2]; 2]) {
         if scale == [[1.0, 0.0], [0.0, 1.0]] {

@@ -60,7 +60,7 @@ impl Dropout {
         Ok(y)
     }
 
-    /// Like [`apply`](Self::apply), with a probability that was checked, on the values of all rows.
+    /// Works like [`apply`](Self::apply), with a checked probability, on the values of all rows.
     pub(crate) fn apply_in_place<T: Real>(self, name: &str, values: &mut [T]) {
         /// Number of values of a task; a multiple of the four values that a block of random words
         /// serves.

@@ -45,7 +45,7 @@ pub trait Parameters<T: Real> {
     /// present, always in the same order.
     fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>);
 
-    /// Like [`visit`](Self::visit), in the same order, with mutable elements.
+    /// Visits like [`visit`](Self::visit), in the same order, with mutable elements.
     fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>);
 
     /// Returns all tensors, in the order of [`visit`](Self::visit).
@@ -81,7 +81,7 @@ pub fn visit_part<'a, T: Real>(name: &str, part: &'a (impl Parameters<T> + ?Size
     part.visit(&mut |below, shape, values| f(&joined(name, below), shape, values));
 }
 
-/// Like [`visit_part`], with mutable elements.
+/// Visits like [`visit_part`], with mutable elements.
 pub fn visit_part_mut<'a, T: Real>(name: &str, part: &'a mut (impl Parameters<T> + ?Sized), f: VisitorMut<'_, 'a, T>) {
     part.visit_mut(&mut |below, shape, values| f(&joined(name, below), shape, values));
 }

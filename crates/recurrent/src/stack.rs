@@ -385,7 +385,7 @@ fn side_by_side<T: Real>(a: &LodTensor<T>, b: &LodTensor<T>) -> Result<LodTensor
     Ok(LodTensor::from_vec([rows, width], values, a.lod().clone())?)
 }
 
-/// The inverse of [`side_by_side`].
+/// Inverts [`side_by_side`].
 fn apart<T: Real>(
     y: &LodTensor<T>,
     rows: usize,

@@ -6,8 +6,8 @@ use lod::LodTensor;
 use crate::error::Error;
 use crate::state::zeros;
 
-/// Returns `[x | s]`: each row of `x`, `[rows, width]`, followed by the row of `s`, `[sequences,
-/// more]`, that belongs to its sequence (of the last level).
+/// Returns `[x | s]`: each row of `x`, `[rows, width]`, followed by the row of `s`,
+/// `[sequences, more]`, that belongs to its sequence (of the last level).
 ///
 /// ```
 /// use lod::{Lod, LodTensor};

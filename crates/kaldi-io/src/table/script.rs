@@ -182,7 +182,7 @@ impl<L, T> ScriptItems<L, T> {
         ScriptItems { lines, loader, wanted: None }
     }
 
-    /// From now on, skips lines whose keys are not wanted.
+    /// Skips lines whose keys are not wanted from now on.
     pub(super) fn only(&mut self, mut wanted: KeyFilter) {
         self.wanted = Some(match self.wanted.take() {
             Some(mut before) => Box::new(move |key| before(key) && wanted(key)),
@@ -190,17 +190,17 @@ impl<L, T> ScriptItems<L, T> {
         });
     }
 
-    /// From now on, a failed command is an error, whatever its output.
+    /// Makes a failed command an error from now on, whatever its output.
     pub(super) fn checking_pipes(&mut self) {
         self.loader.checks_pipes = true;
     }
 
-    /// From now on, commands are not run.
+    /// Disables commands from now on.
     pub(super) fn without_pipes(&mut self) {
         self.loader.pipes = false;
     }
 
-    /// From now on, objects that cannot be read are left out.
+    /// Leaves out objects that cannot be read from now on.
     pub(super) fn permissive(&mut self) {
         self.loader.permissive = true;
     }

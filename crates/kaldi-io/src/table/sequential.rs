@@ -498,7 +498,7 @@ mod tests {
         }
     }
 
-    /// Each case writes files; `PROPTEST_CASES` still scales their number.
+    /// Reduces the number of cases, as each writes files; `PROPTEST_CASES` still scales it.
     fn fewer_cases() -> ProptestConfig {
         let default = ProptestConfig::default();
         ProptestConfig { cases: default.cases / 4, ..default }

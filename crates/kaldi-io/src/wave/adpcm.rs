@@ -15,7 +15,7 @@ pub(super) enum Adpcm {
     QuickTime,
     /// Microsoft ADPCM.
     Microsoft {
-        /// As for `Ima`.
+        /// Bytes of all channels together; at least the head of a block.
         block_bytes: usize,
     },
 }

@@ -156,7 +156,7 @@ impl Header {
         Self::read_of(reader, &[*b"RIFF", *b"RIFX"], check)
     }
 
-    /// Like [`read`](Self::read), but also accepts RF64 and BW64 files.
+    /// Reads like [`read`](Self::read), but also accepts RF64 and BW64 files.
     pub(super) fn read_any(
         reader: &mut dyn Read,
         check: fn(&Format) -> Result<(), WaveError>,

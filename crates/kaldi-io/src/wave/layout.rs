@@ -67,7 +67,7 @@ impl Layout {
         self.encoding.frame_bytes(self.num_channels)
     }
 
-    /// Reads the samples; also returns the difference if there are fewer than the header promises.
+    /// Reads the samples; also returns both sizes if there are fewer than the header promises.
     pub(super) fn read(self, reader: &mut dyn Read) -> Result<(WaveAudio, Option<Truncated>), WaveError> {
         let Self { container, num_channels, samp_freq, .. } = self;
         let frame = self.frame_bytes();

@@ -108,7 +108,7 @@ pub(crate) fn cut<'a, T>(mut data: &'a [T], table: &RankTable, width: usize) -> 
     pieces.collect()
 }
 
-/// Like [`cut`], for a mutable buffer.
+/// Cuts like [`cut`], for a mutable buffer.
 pub(crate) fn cut_mut<'a, T>(mut data: &'a mut [T], table: &RankTable, width: usize) -> Vec<&'a mut [T]> {
     let pieces = table.splits().rows().map(|rows| {
         let piece;

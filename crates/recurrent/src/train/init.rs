@@ -43,9 +43,10 @@ impl<T: Real> Named<&mut [T]> {
         self.values.iter_mut().for_each(|x| *x = T::from_f64(standard_deviation * random.gauss()));
     }
 
-    /// Fills the tensor with uniform random numbers between -b and b, with `b = gain √(6 / (rows +
-    /// columns))`, which keeps the variance from layer to layer (X. Glorot, Y. Bengio,
-    /// *Understanding the difficulty of training deep feedforward neural networks*, AISTATS 2010).
+    /// Fills the tensor with uniform random numbers between -b and b, with
+    /// `b = gain √(6 / (rows + columns))`, which keeps the variance from layer to layer (X. Glorot,
+    /// Y. Bengio, *Understanding the difficulty of training deep feedforward neural networks*,
+    /// AISTATS 2010).
     ///
     /// # Errors
     /// [`Error::NoMatrix`] for a tensor that does not have two axes.
@@ -57,8 +58,8 @@ impl<T: Real> Named<&mut [T]> {
         Ok(())
     }
 
-    /// Fills the tensor with normally distributed numbers with mean 0 and standard deviation `gain
-    /// √(2 / (rows + columns))`; see [`fill_xavier_uniform`](Self::fill_xavier_uniform).
+    /// Fills the tensor with normally distributed numbers with mean 0 and standard deviation
+    /// `gain √(2 / (rows + columns))`; see [`fill_xavier_uniform`](Self::fill_xavier_uniform).
     ///
     /// # Errors
     /// [`Error::NoMatrix`] for a tensor that does not have two axes.

@@ -76,9 +76,9 @@ impl<T: Real> LayerNorm<T> {
     /// Returns the gradients by x and by the layer, given the gradient `grad` by the result of
     /// [`forward`](Self::forward).
     ///
-    /// With z for the normalised row and h for `weight grad`, the gradient by x is `(h - mean(h) -
-    /// z mean(h z)) / √(variance + 1e-5)`. The gradient by weight is the sum of `grad z` over the
-    /// rows, the gradient by bias the sum of grad.
+    /// With z for the normalised row and h for `weight grad`, the gradient by x is
+    /// `(h - mean(h) - z mean(h z)) / √(variance + 1e-5)`. The gradient by weight is the sum of
+    /// `grad z` over the rows, the gradient by bias the sum of grad.
     ///
     /// # Errors
     /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD that differs

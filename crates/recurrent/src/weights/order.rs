@@ -28,8 +28,8 @@ impl Gates {
 }
 
 /// Reorders blocks from Paddle's order of gates to ours, which is PyTorch's. `block` is the number
-/// of adjacent values of a gate: `hidden` for a bias and for the columns of `[rows, gates ·
-/// hidden]`, `hidden · columns` for the rows of `[gates · hidden, columns]`.
+/// of adjacent values of a gate: `hidden` for a bias and for the columns of
+/// `[rows, gates · hidden]`, `hidden · columns` for the rows of `[gates · hidden, columns]`.
 ///
 /// ```
 /// use recurrent::weights::{Gates, from_paddle_order, to_paddle_order};
