@@ -135,7 +135,7 @@ pub struct AdamOptions {
     pub beta1: f64,
     /// Factor of the mean of their squares at each step; 0.999.
     pub beta2: f64,
-    /// Number that is added to the square root of the mean of the squares, corrected for bias; 1e-8.
+    /// Number that is added to the root of the mean of squares, corrected for bias; 1e-8.
     pub epsilon: f64,
     /// Share of the parameters that is added to their gradients; with `decoupled`, it is multiplied
     /// by the learning rate and taken off the parameters; 0.
