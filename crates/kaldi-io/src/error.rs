@@ -1,4 +1,4 @@
-//! The one error type of this crate.
+//! The error type of this crate.
 
 use std::io;
 
@@ -6,43 +6,42 @@ use kaldi_matrix::codec::CodecError;
 
 use crate::wave::error::WaveError;
 
-/// What can go wrong with a specifier, a file, a pipe, a table or an object in one.
+/// An error of a specifier, a file, a pipe, a table or an object in one.
 ///
-/// Every message is one line that names the file, the line or the key, and says what to do about
-/// it.
+/// Every message is one line. It names the file, the line or the key, and suggests a remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Not of the form `ark[,options]:FILE` or `scp[,options]:FILE`.
     #[error("'{text}' does not say how to read a table: {hint}")]
     InvalidRspecifier {
-        /// What was given.
+        /// The given text.
         text: String,
-        /// What to write instead.
+        /// Suggestion of a valid specifier.
         hint: String,
     },
     /// Not of the form `ark[,options]:FILE`, `scp:FILE` or `ark,scp:FILE,FILE`.
     #[error("'{text}' does not say how to write a table: {hint}")]
     InvalidWspecifier {
-        /// What was given.
+        /// The given text.
         text: String,
-        /// What to write instead.
+        /// Suggestion of a valid specifier.
         hint: String,
     },
     /// Not a file, offset, pipe or `-` that can be read from.
     #[error("cannot read from '{name}': {hint}")]
     InvalidRxfilename {
-        /// What was given.
+        /// The given name.
         name: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         hint: &'static str,
     },
     /// Not a file, pipe or `-` that can be written to.
     #[error("cannot write to '{name}': {hint}")]
     InvalidWxfilename {
-        /// What was given.
+        /// The given name.
         name: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         hint: &'static str,
     },
     /// A file could not be opened, or the shell of a pipe could not be started.
@@ -67,12 +66,12 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// An output is one of the inputs, by its name or by a link.
+    /// An output that is also an input, by its name or by a link.
     #[error("'{output}' would overwrite the input '{input}': write to another file, and rename that afterwards")]
     Overwrite {
         /// The output.
         output: String,
-        /// The input, as it is named where it is listed.
+        /// The input, as named in its list.
         input: String,
     },
     /// The system failed while reading.
@@ -91,18 +90,18 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// Whoever was reading our output has gone: usually a reason to stop quietly.
+    /// The reader of our output has gone: usually a reason to stop quietly.
     #[error("the reader of '{name}' has gone (broken pipe)")]
     BrokenPipe {
         /// The file or command.
         name: String,
     },
-    /// A command that we read from ended with a failure.
+    /// A command that we read from has failed.
     #[error("the command '{command}' failed with {status}; run it by itself to see why")]
     Command {
         /// The command, as given to the shell.
         command: String,
-        /// How it ended.
+        /// Exit status of the command.
         status: std::process::ExitStatus,
     },
     /// A line of a script file that is not `key rxfilename`.
@@ -113,27 +112,27 @@ pub enum Error {
     Script {
         /// The script file.
         name: String,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: u64,
         /// The start of the line.
         found: String,
-        /// True if the line looks like that of an archive.
+        /// `true` if the line looks like a line of an archive.
         archive: bool,
     },
-    /// A command that a list has in place of a file, where commands are not run.
+    /// A command in place of a file, in a list whose commands are not run.
     #[error("the command '{command}' is not run, as pipes are switched off for this list; name a file")]
     PipeRefused {
         /// The command.
         command: String,
     },
-    /// A line of a list that is longer than lines may be.
+    /// A line of a list that is too long.
     #[error("{name}, line {line}: it has more than {limit} bytes, which is the limit")]
     LongLine {
         /// The list.
         name: String,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: u64,
-        /// The most bytes.
+        /// Maximum number of bytes.
         limit: usize,
     },
     /// A line of a segments file that does not name a part of a recording.
@@ -141,9 +140,9 @@ pub enum Error {
     Segment {
         /// The segments file.
         name: String,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What would be right.
+        /// Description of the expected form.
         expected: &'static str,
         /// The start of the line.
         found: String,
@@ -153,21 +152,21 @@ pub enum Error {
     Archive {
         /// The archive.
         name: String,
-        /// Where the key should have begun.
+        /// Offset at which the key should have begun.
         offset: u64,
-        /// What stood there.
+        /// The bytes found there.
         found: String,
     },
     /// An object in a table could not be read or written.
     #[error("{table}: key '{key}': {source}{hint}")]
     Object {
-        /// The archive, with the byte offset where the object begins, or the script file.
+        /// The archive, with the byte offset of the object, or the script file.
         table: String,
         /// The object's key.
         key: String,
         /// The reason.
         source: Box<Error>,
-        /// What may help, or nothing.
+        /// A hint for the user, or empty.
         hint: &'static str,
     },
     /// An object in a file of its own, or one that a script file points to, could not be read or
@@ -185,7 +184,7 @@ pub enum Error {
         /// The key.
         key: String,
     },
-    /// Random access needs different keys.
+    /// A key that occurs twice, which random access does not allow.
     #[error("{name}: the key '{key}' occurs twice; remove one of the two")]
     DuplicateKey {
         /// The archive or script file.
@@ -193,7 +192,7 @@ pub enum Error {
         /// The key.
         key: String,
     },
-    /// The `s` option promised sorted keys.
+    /// Keys that are not sorted, despite the `s` option.
     #[error(
         "{name}: key '{key}' follows '{previous}', so the keys are not sorted; drop the option 's' or sort with LC_ALL=C sort"
     )]
@@ -202,22 +201,22 @@ pub enum Error {
         name: String,
         /// The key before.
         previous: String,
-        /// The key that should not follow it.
+        /// The key that breaks the order.
         key: String,
     },
-    /// The `cs` option promised sorted requests.
+    /// Requests that are not sorted, despite the `cs` option.
     #[error(
         "{name}: key '{key}' was asked for after '{previous}', which the option 'cs' rules out; drop it or sort the requests"
     )]
     NotCalledSorted {
         /// The archive.
         name: String,
-        /// The key asked for before.
+        /// The key of the request before.
         previous: String,
-        /// The key asked for now.
+        /// The key of this request.
         key: String,
     },
-    /// No object under this key.
+    /// There is no object with this key.
     #[error("{name}: no entry for the key '{key}'")]
     MissingKey {
         /// The archive or script file.
@@ -233,10 +232,10 @@ pub enum Error {
     Range {
         /// The text between the brackets.
         range: String,
-        /// What it was applied to, with its size.
+        /// Description of the object, with its size.
         object: String,
     },
-    /// A `[range]` on an object that has no rows.
+    /// A `[range]` on an object without rows.
     #[error("ranges such as [{range}] are for matrices and vectors, not for {what}")]
     RangeUnsupported {
         /// The text between the brackets.
@@ -244,20 +243,20 @@ pub enum Error {
         /// The kind of object.
         what: &'static str,
     },
-    /// This kind of object has no text form, or cannot be written at all.
+    /// A kind of object that has no text form, or that cannot be written at all.
     #[error("{what} cannot be written {how}")]
     Unwritable {
         /// The kind of object.
         what: &'static str,
-        /// In what way.
+        /// The form, such as "as text".
         how: &'static str,
     },
-    /// Bytes that are not the object that was expected.
+    /// Bytes that are not the expected object.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What should have been there.
+        /// The expected object.
         expected: &'static str,
-        /// What was there.
+        /// The bytes found.
         found: String,
     },
     /// The stream under an object failed.
@@ -276,8 +275,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// True if our output's reader has gone, as after `| head`: a program should then stop without
-    /// a word.
+    /// Returns `true` if the reader of our output has gone, as after `| head`: a program should
+    /// then stop without a message.
     pub fn is_broken_pipe(&self) -> bool {
         match self {
             Error::BrokenPipe { .. } => true,
@@ -286,7 +285,7 @@ impl Error {
         }
     }
 
-    /// True if a `[range]` was wrong: Kaldi throws then even in permissive mode.
+    /// Returns `true` if a `[range]` was wrong: Kaldi throws then even in permissive mode.
     pub(crate) fn is_range(&self) -> bool {
         match self {
             Error::Range { .. } | Error::RangeUnsupported { .. } => true,
@@ -295,7 +294,7 @@ impl Error {
         }
     }
 
-    /// An error of a write to `name`; a broken pipe becomes a kind of its own.
+    /// Creates the error of a write to `name`; a broken pipe becomes a kind of its own.
     pub(crate) fn write(name: &str, source: io::Error) -> Error {
         if source.kind() == io::ErrorKind::BrokenPipe {
             Error::BrokenPipe { name: name.to_owned() }
@@ -315,7 +314,7 @@ impl Error {
     }
 }
 
-/// What stands where an archive should.
+/// Describes the bytes found in place of an archive.
 fn what_is_no_archive(found: &str) -> &'static str {
     if ["RIFF", "RIFX", "fLaC", "OggS", "FORM", "NIST_1A", "ID3"].iter().any(|begin| found.starts_with(begin)) {
         "audio, of which features must be made first (compute-mfcc-feats, kaldera features)"
@@ -324,7 +323,7 @@ fn what_is_no_archive(found: &str) -> &'static str {
     }
 }
 
-/// What a person can do about an error of the system, to be appended to it.
+/// Returns a remedy for a system error, to be appended to the message.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => "; check the path and that its folder exists",
@@ -336,7 +335,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// The start of some bytes as one printable line, for messages.
+/// Returns the start of some bytes as one printable line, for messages.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const LONGEST: usize = 40;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]);

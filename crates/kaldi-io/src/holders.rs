@@ -1,4 +1,4 @@
-//! The objects that tables hold, and how each is spelled in a file.
+//! Object types of tables, and their form in a file.
 
 use std::io::{BufRead, Write};
 
@@ -21,18 +21,18 @@ pub use lists::IntegerVector;
 use lists::{push_count, read_counted, write_list};
 pub use words::is_token;
 
-/// An object that can stand in a table, with Kaldi's bytes and text for it.
+/// An object type of tables, with Kaldi's binary and text forms.
 pub trait Holder: Sized + Send + 'static {
-    /// What this is, in the plural, for messages.
+    /// Plural name of the type, for messages.
     const WHAT: &'static str;
 
-    /// Reads one object, header (`\0B`) included; text or binary is seen from the bytes.
+    /// Reads one object including the header (`\0B`); detects text or binary from the bytes.
     ///
     /// # Errors
     /// [`Error`] without file and key, which the caller adds.
     fn read(reader: &mut dyn BufRead) -> Result<Self, Error>;
 
-    /// Reads one object of many, so that the stream stands behind it.
+    /// Reads one object of an archive and leaves the stream after it.
     ///
     /// # Errors
     /// As [`read`](Holder::read).
@@ -40,21 +40,21 @@ pub trait Holder: Sized + Send + 'static {
         Self::read(reader)
     }
 
-    /// Goes behind one object of many, with as little reading as its kind allows.
+    /// Skips one object of an archive, with as little reading as its type allows.
     ///
     /// # Errors
-    /// As [`read`](Holder::read), as far as they can be seen on the way.
+    /// As [`read`](Holder::read), as far as the skipped bytes show them.
     fn skip_in_archive(reader: &mut dyn Skip) -> Result<(), Error> {
         Self::read_in_archive(reader).map(drop)
     }
 
-    /// Writes one object, header included.
+    /// Writes one object including the header.
     ///
     /// # Errors
     /// [`Error::Stream`] if the stream fails, [`Error::Unwritable`] if there is no such form.
     fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error>;
 
-    /// The part of the object that a `[range]` in a script file names.
+    /// Returns the part of the object for a `[range]` of a script file.
     ///
     /// # Errors
     /// [`Error::Range`], or [`Error::RangeUnsupported`] for objects without rows.
@@ -63,7 +63,7 @@ pub trait Holder: Sized + Send + 'static {
     }
 }
 
-/// Takes the rest of the line and its end; a last line may lack the end, but not everything.
+/// Reads the rest of the line and its end. A last line may lack the end, but must not be empty.
 fn read_line(reader: &mut ByteReader<'_>) -> Result<Vec<u8>, CodecError> {
     if reader.peek()?.is_none() {
         return Err(reader.end("a line"));
@@ -76,7 +76,7 @@ fn read_line(reader: &mut ByteReader<'_>) -> Result<Vec<u8>, CodecError> {
     Ok(line)
 }
 
-/// Takes spaces, then the end of the line, which must be there.
+/// Reads spaces, then the end of the line, which must be there.
 fn expect_line_end(reader: &mut ByteReader<'_>) -> Result<(), CodecError> {
     skip_spaces(reader)?;
     match reader.peek()? {
@@ -88,7 +88,7 @@ fn expect_line_end(reader: &mut ByteReader<'_>) -> Result<(), CodecError> {
     }
 }
 
-/// Takes white space within the line.
+/// Skips white space within the line.
 fn skip_spaces(reader: &mut ByteReader<'_>) -> Result<(), CodecError> {
     while reader.peek()?.is_some_and(|byte| byte != b'\n' && (byte.is_ascii_whitespace() || byte == 0x0B)) {
         reader.bump();
@@ -328,8 +328,7 @@ mod tests {
             let part = header.extract_range("0:4,1:2").unwrap();
             assert_eq!((part.rows, part.cols), (5, 2));
             assert!(header.extract_range("0:30").unwrap_err().is_range());
-            // The object alone is read up to its elements, and in an archive these have to be
-            // there.
+            // A single object is read up to its elements; in an archive the elements must be there.
             let whole = matches!(storage, MatrixStorage::Text | MatrixStorage::Sparse);
             assert_eq!(<MatrixHeader as Holder>::read(&mut &bytes[..26]).is_ok(), !whole, "{storage:?}");
             assert!(MatrixHeader::read_in_archive(&mut &bytes[..bytes.len() - 4]).is_err(), "{storage:?}");

@@ -1,9 +1,9 @@
-//! Kaldi's lattices, as its archives hold them (feature `lattice`).
+//! Kaldi's lattices in archives (feature `lattice`).
 //!
-//! [`Lattice`] has a transition identifier (input label) and a word (output label) on each arc;
-//! [`CompactLattice`] has a word, and the identifiers as part of its weight. Either archive is read
-//! as either type. States and arcs keep their numbers and order, so that what is copied has the
-//! same bytes. Algorithms are those of [`fsa::lattice::Lattice`], from and to which both convert:
+//! [`Lattice`] has a transition identifier (input label) and a word (output label) on each arc.
+//! [`CompactLattice`] has a word on each arc, and the identifiers in its weight. Either archive can
+//! be read as either type. States and arcs keep their numbers and order, so that a copy has the
+//! same bytes. For algorithms convert from and to [`fsa::lattice::Lattice`]:
 //!
 //! ```
 //! use kaldi_io::{Holder, lattice::CompactLattice};
@@ -42,16 +42,16 @@ pub use graph_fst::GraphFst;
 /// A weight of a [`Lattice`]: two costs, negated natural logarithms.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LatticeWeight {
-    /// Of language model, lexicon and transitions.
+    /// Cost of language model, lexicon and transitions.
     #[doc(alias = "Value1")]
     pub graph: f32,
-    /// Of the acoustic model.
+    /// Cost of the acoustic model.
     #[doc(alias = "Value2")]
     pub acoustic: f32,
 }
 
 impl LatticeWeight {
-    /// Both costs.
+    /// Creates a weight of both costs.
     pub const fn new(graph: f32, acoustic: f32) -> Self {
         Self { graph, acoustic }
     }
@@ -62,17 +62,17 @@ impl LatticeWeight {
 pub struct CompactLatticeWeight {
     /// The costs.
     pub weight: LatticeWeight,
-    /// The transition identifiers, one a frame.
+    /// The transition identifiers, one for each frame.
     #[doc(alias = "String")]
     pub alignment: Vec<i32>,
 }
 
 /// The two kinds of weights.
 pub trait Weight: Clone + Debug + PartialEq + Default + Send + Sync + 'static + sealed::Sealed {
-    /// The costs.
+    /// Returns the costs.
     fn costs(&self) -> LatticeWeight;
 
-    /// The costs, to be changed.
+    /// Returns the costs for modification.
     fn costs_mut(&mut self) -> &mut LatticeWeight;
 }
 
@@ -99,16 +99,16 @@ impl Weight for CompactLatticeWeight {
 pub(crate) mod sealed {
     use super::*;
 
-    /// How a weight is spelled in files.
+    /// Form of a weight in files.
     pub trait Sealed: Sized {
-        /// OpenFst's name of the type of arcs, without the sizes of numbers.
+        /// OpenFst's name of the arc type, without the sizes of numbers.
         const ARC_TYPE: &'static str;
-        /// The sizes of numbers that are written.
+        /// Sizes of numbers in written files.
         const SIZES: &'static str;
-        /// In text, an arc has one label.
+        /// `true` if an arc has one label in text.
         const ACCEPTOR: bool;
 
-        /// `double` costs have eight bytes.
+        /// Reads a weight; `double` costs have eight bytes.
         fn read(reader: &mut ByteReader<'_>, double: bool) -> Result<Self, CodecError>;
         fn push(&self, out: &mut Vec<u8>);
         fn parse(text: &str) -> Option<Self>;
@@ -132,13 +132,13 @@ pub struct LatticeArc<W> {
 /// A state.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LatticeState<W> {
-    /// What paths that end here cost, `None` where none may end.
+    /// Weight of paths that end here; `None` if the state is not final.
     pub final_weight: Option<W>,
     /// The arcs that leave it.
     pub arcs: Vec<LatticeArc<W>>,
 }
 
-/// States and arcs as OpenFst's `VectorFst` holds them: any order, any start, any final states.
+/// States and arcs like OpenFst's `VectorFst`: any order, any start, any final states.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[doc(alias = "VectorFst")]
 pub struct LatticeFst<W> {
@@ -152,18 +152,18 @@ pub type Lattice = LatticeFst<LatticeWeight>;
 /// A lattice with words on its arcs and transition identifiers in its weights.
 pub type CompactLattice = LatticeFst<CompactLatticeWeight>;
 
-/// A start, or an arc, to a state that does not exist.
+/// A start state, or the destination of an arc, that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no state {state} among the {num_states} states of the lattice")]
 pub struct NoState {
     /// The state.
     pub state: usize,
-    /// How many there are.
+    /// Number of states.
     pub num_states: usize,
 }
 
 impl<W: Weight> LatticeFst<W> {
-    /// Checks the states and takes them.
+    /// Creates a lattice from the states, after a check.
     ///
     /// # Errors
     /// [`NoState`].
@@ -176,22 +176,22 @@ impl<W: Weight> LatticeFst<W> {
         }
     }
 
-    /// The start, `None` if there is none, and so no path.
+    /// Returns the start state; `None` if there is none, and so no path.
     pub fn start(&self) -> Option<usize> {
         self.start
     }
 
-    /// The states.
+    /// Returns the states.
     pub fn states(&self) -> &[LatticeState<W>] {
         &self.states
     }
 
-    /// How many arcs there are.
+    /// Returns the number of arcs.
     pub fn num_arcs(&self) -> usize {
         self.states.iter().map(|state| state.arcs.len()).sum()
     }
 
-    /// Puts other words in place of those on arcs; 0 is none.
+    /// Renames the words on arcs; 0 is no word.
     pub fn rename_words(&mut self, name: impl Fn(i32) -> i32) {
         for arc in self.states.iter_mut().flat_map(|state| &mut state.arcs) {
             let is_acceptor = W::ACCEPTOR;
@@ -202,7 +202,7 @@ impl<W: Weight> LatticeFst<W> {
         }
     }
 
-    /// Adds to the graph cost of each arc with a word.
+    /// Adds `cost` to the graph cost of each arc with a word.
     #[doc(alias = "AddWordInsPenToCompactLattice")]
     pub fn add_to_words(&mut self, cost: f32) {
         for arc in self.states.iter_mut().flat_map(|state| &mut state.arcs).filter(|arc| arc.olabel != 0) {
@@ -210,7 +210,7 @@ impl<W: Weight> LatticeFst<W> {
         }
     }
 
-    /// All weights, final ones included, to be changed.
+    /// Iterates over all weights, including final ones, for modification.
     pub fn weights_mut(&mut self) -> impl Iterator<Item = &mut W> {
         self.states.iter_mut().flat_map(|LatticeState { final_weight, arcs }| {
             final_weight.iter_mut().chain(arcs.iter_mut().map(|arc| &mut arc.weight))
@@ -218,8 +218,7 @@ impl<W: Weight> LatticeFst<W> {
     }
 
     /// Multiplies the pair of costs of each weight by a matrix. The new graph cost is
-    /// `scale[0][0] * graph + scale[0][1] * acoustic`, the new acoustic cost the same of
-    /// `scale[1]`.
+    /// `scale[0][0] * graph + scale[0][1] * acoustic`; the new acoustic cost uses `scale[1]`.
     #[doc(alias = "ScaleLattice")]
     pub fn scale(&mut self, scale: [[f64; 2]; 2]) {
         if scale == [[1.0, 0.0], [0.0, 1.0]] {
@@ -228,7 +227,7 @@ impl<W: Weight> LatticeFst<W> {
         for weight in self.weights_mut() {
             let costs = weight.costs_mut();
             let (graph, acoustic) = (f64::from(costs.graph), f64::from(costs.acoustic));
-            // An infinite cost times 0 is none.
+            // An infinite cost times 0 is 0.
             let times = |scale: f64, cost: f64| if scale == 0.0 { 0.0 } else { scale * cost };
             let row = |row: [f64; 2]| narrow(times(row[0], graph) + times(row[1], acoustic));
             *costs = LatticeWeight::new(row(scale[0]), row(scale[1]));
@@ -236,7 +235,7 @@ impl<W: Weight> LatticeFst<W> {
     }
 }
 
-/// The nearest f32.
+/// Rounds to the nearest f32.
 #[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is wanted")]
 fn narrow(cost: f64) -> f32 {
     cost as f32

@@ -2,8 +2,8 @@
 //!
 //! A table is a sequence of keys, usually names of utterances, each with an object: a matrix of
 //! features, a recording, a word. Programs name tables in one line of text, so that the same
-//! program reads a file, a part of an archive or the output of another program. An archive is as
-//! simple as it can be, and a script file says where objects are:
+//! program reads a file, a part of an archive or the output of another program. An archive has a
+//! simple format, and a script file gives the locations of objects:
 //!
 //! ```text
 //! feats.ark                                                  feats.scp
@@ -35,90 +35,107 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nobody has to write specifiers: what they say can be said with paths and methods, too.
+//! Paths and methods can replace specifiers:
 //!
-//! | specifier | the same |
-//! |---|---|
-//! | `ark:FILE`, `scp:FILE` | [`SequentialReader::from_archive`](table::SequentialReader::from_archive), [`from_script`](table::SequentialReader::from_script), likewise for [`RandomAccessReader`] |
-//! | options `p`, `bg` | [`.permissive()`](table::SequentialReader::permissive), [`.in_background()`](table::SequentialReader::in_background) |
-//! | options `s`, `cs`, `o` | [`.sorted()`](table::RandomAccessReader::sorted), [`.called_sorted()`](table::RandomAccessReader::called_sorted), [`.once()`](table::RandomAccessReader::once) |
-//! | `ark:FILE`, `ark,scp:FILE,FILE` to write | [`TableWriter::to_archive`](table::TableWriter::to_archive), [`to_archive_and_script`](table::TableWriter::to_archive_and_script) |
-//! | options `t`, `nf` | [`.text()`](table::TableWriter::text), [`.unflushed()`](table::TableWriter::unflushed) |
-//! | | some keys of a table: [`.only()`](table::SequentialReader::only) |
-//! | | any `BufRead` or `Write`: [`Input::from_reader`](rxfilename::Input::from_reader), [`Output::from_writer`](wxfilename::Output::from_writer) |
-//! | | an archive that is mapped into memory: [`IndexedArchive`] |
+//! - `ark:FILE`, `scp:FILE`:
+//!   [`SequentialReader::from_archive`](table::SequentialReader::from_archive),
+//!   [`from_script`](table::SequentialReader::from_script), likewise for [`RandomAccessReader`].
+//! - Options `p`, `bg`: [`.permissive()`](table::SequentialReader::permissive),
+//!   [`.in_background()`](table::SequentialReader::in_background).
+//! - Options `s`, `cs`, `o`: [`.sorted()`](table::RandomAccessReader::sorted),
+//!   [`.called_sorted()`](table::RandomAccessReader::called_sorted),
+//!   [`.once()`](table::RandomAccessReader::once).
+//! - `ark:FILE`, `ark,scp:FILE,FILE` to write:
+//!   [`TableWriter::to_archive`](table::TableWriter::to_archive),
+//!   [`to_archive_and_script`](table::TableWriter::to_archive_and_script).
+//! - Options `t`, `nf`: [`.text()`](table::TableWriter::text),
+//!   [`.unflushed()`](table::TableWriter::unflushed).
+//!
+//! Without a specifier there are also:
+//!
+//! - some keys of a table: [`.only()`](table::SequentialReader::only);
+//! - any `BufRead` or `Write`: [`Input::from_reader`](rxfilename::Input::from_reader),
+//!   [`Output::from_writer`](wxfilename::Output::from_writer);
+//! - an archive that is mapped into memory: [`IndexedArchive`].
 //!
 //! # Objects
 //!
-//! | Rust | Kaldi |
-//! |---|---|
-//! | `Matrix<f32>`, `Vector<f32>`, and of `f64` | `Matrix`, `Vector`; either precision and compressed ones are read, and converted |
-//! | `CompressedMatrix`, `GeneralMatrix` | as they are, byte for byte; a general one is whichever the file has |
-//! | `SpMatrix`, `TpMatrix`, `SparseMatrix`, `SparseVector` | the same |
-//! | [`MatrixHeader`] | the shape of a matrix of any kind, without its elements |
-//! | `i32` and the other integers, `f32`, `f64`, `bool` | `BasicHolder` |
-//! | `Vec<i32>`, `Vec<Vec<i32>>`, `Vec<(i32, i32)>`, and of the others | `BasicVectorHolder`, `BasicVectorVectorHolder`, `BasicPairVectorHolder` |
-//! | `Vec<Vec<(i32, f32)>>` | `PosteriorHolder` |
-//! | `String`, `Vec<String>` | `TokenHolder`, `TokenVectorHolder` |
-//! | [`WaveData`], [`WaveInfo`] | `WaveHolder`, `WaveInfoHolder` |
-//! | [`HtkMatrix`], [`SphinxMatrix`] | `HtkMatrixHolder`, `SphinxMatrixHolder` |
-//! | [`lattice::CompactLattice`], [`lattice::Lattice`] | `CompactLattice`, `Lattice` (feature `lattice`) |
-//! | [`IntegerVector`] | what `ReadIntegerVector` reads, for files of their own |
+//! - `Matrix<f32>`, `Vector<f32>`, and of `f64`: Kaldi's `Matrix`, `Vector`. Either precision and
+//!   compressed ones are read, and converted.
+//! - `CompressedMatrix`, `GeneralMatrix`: as they are, byte for byte. A general one has the kind of
+//!   the file.
+//! - `SpMatrix`, `TpMatrix`, `SparseMatrix`, `SparseVector`: the same.
+//! - [`MatrixHeader`]: the shape of a matrix of any kind, without its elements.
+//! - `i32` and the other integers, `f32`, `f64`, `bool`: `BasicHolder`.
+//! - `Vec<i32>`, `Vec<Vec<i32>>`, `Vec<(i32, i32)>`, and of the others: `BasicVectorHolder`,
+//!   `BasicVectorVectorHolder`, `BasicPairVectorHolder`.
+//! - `Vec<Vec<(i32, f32)>>`: `PosteriorHolder`.
+//! - `String`, `Vec<String>`: `TokenHolder`, `TokenVectorHolder`.
+//! - [`WaveData`], [`WaveInfo`]: `WaveHolder`, `WaveInfoHolder`.
+//! - [`HtkMatrix`], [`SphinxMatrix`]: `HtkMatrixHolder`, `SphinxMatrixHolder`.
+//! - [`lattice::CompactLattice`], [`lattice::Lattice`]: `CompactLattice`, `Lattice` (feature
+//!   `lattice`).
+//! - [`IntegerVector`]: the vectors of `ReadIntegerVector`, for files of their own.
 //!
 //! # Specifiers
 //!
-//! | to read | means |
-//! |---|---|
-//! | `ark:FILE` | an archive |
-//! | `scp:FILE` | a script file: lines of `key FILE`, where FILE may be `a.ark:123`, a command, and end with a range `[0:9]` or `[0:9,2:5]` (rows, columns; last one included) |
-//! | option `p` | leave out what cannot be read, with a warning; of an archive, all that follows. A wrong range is always an error |
-//! | options `s`, `cs` | random access: the keys are sorted; they are asked for in sorted order. Together they keep one object in memory |
-//! | option `o` | random access: each key is asked for once |
-//! | option `bg` | one pass: read ahead in another thread |
+//! To read:
 //!
-//! | to write | means |
-//! |---|---|
-//! | `ark:FILE` | an archive |
-//! | `ark,scp:FILE,FILE` | an archive and a script file that points into it |
-//! | `scp:FILE` | each object into the file that the script file, which exists, names for its key |
-//! | options `t`, `b` | text; binary (without either) |
-//! | options `nf`, `f` | write when the buffer is full; after each object (without either) |
-//! | option `p` | with `scp:`, leave out keys that the script file does not have |
+//! - `ark:FILE`: an archive.
+//! - `scp:FILE`: a script file, with lines of `key FILE`. FILE may be `a.ark:123` or a command, and
+//!   may end with a range `[0:9]` or `[0:9,2:5]` (rows, columns; last one included).
+//! - Option `p`: leave out objects that cannot be read, with a warning; in an archive, also all
+//!   objects after them. A wrong range is always an error.
+//! - Options `s`, `cs`, for random access: the keys are sorted; they are requested in sorted order.
+//!   Together they keep one object in memory.
+//! - Option `o`, for random access: each key is requested once.
+//! - Option `bg`, for one pass: read ahead in another thread.
+//!
+//! To write:
+//!
+//! - `ark:FILE`: an archive.
+//! - `ark,scp:FILE,FILE`: an archive and a script file that points into it.
+//! - `scp:FILE`: each object into the file of its key in the script file, which must exist.
+//! - Options `t`, `b`: text; binary (the default).
+//! - Options `nf`, `f`: flush when the buffer is full; after each object (the default).
+//! - Option `p`: with `scp:`, leave out keys that are not in the script file.
 //!
 //! FILE is a path, `-` for standard input or output, or a command: `gunzip -c a.gz |` to read, `|
 //! gzip -c > a.gz` to write.
 //!
 //! # Coming from Kaldi
 //!
-//! | Kaldi | here |
-//! |---|---|
-//! | `SequentialTableReader<H>` | [`table::SequentialReader`], an iterator; where Kaldi throws, its last item is an error |
-//! | `RandomAccessTableReader<H>`, `...Mapped<H>` | [`table::RandomAccessReader`], [`table::MappedReader`] |
-//! | `TableWriter<H>` | [`table::TableWriter`] |
-//! | `KaldiObjectHolder<T>`, `BasicHolder<T>`, `TokenHolder`, `WaveHolder`, ... | [`Holder`], implemented for the objects themselves |
-//! | `Input`, `Output` | [`rxfilename::Input`], [`wxfilename::Output`] |
-//! | `segments` files, which each program reads for itself | [`segments::Segments`] |
-//! | `ReadKaldiObject`, `WriteKaldiObject` | [`read_object`], [`write_object`] |
-//! | `WaveData`, `WaveInfo` | [`wave::WaveData`], [`wave::WaveInfo`] |
+//! - `SequentialTableReader<H>`: [`table::SequentialReader`], an iterator. Its last item is an
+//!   error if Kaldi would throw.
+//! - `RandomAccessTableReader<H>`, `...Mapped<H>`: [`table::RandomAccessReader`],
+//!   [`table::MappedReader`].
+//! - `TableWriter<H>`: [`table::TableWriter`].
+//! - `KaldiObjectHolder<T>`, `BasicHolder<T>`, `TokenHolder`, `WaveHolder`, ...: [`Holder`],
+//!   implemented for the objects themselves.
+//! - `Input`, `Output`: [`rxfilename::Input`], [`wxfilename::Output`].
+//! - `segments` files, which each program of Kaldi reads for itself: [`segments::Segments`].
+//! - `ReadKaldiObject`, `WriteKaldiObject`: [`read_object`], [`write_object`].
+//! - `WaveData`, `WaveInfo`: [`wave::WaveData`], [`wave::WaveInfo`].
 //!
-//! Two differences are meant. A damaged archive that is read by key is an error when the damage is
-//! met, not when the reader is closed. `ark,scp` into a pipe is refused when it is opened, not at
-//! the first object.
+//! Two differences are intended. Damage in an archive that is read by key is an error when it is
+//! reached, not when the reader is closed. `ark,scp` into a pipe is refused when it is opened, not
+//! at the first object.
 //!
-//! # When not to use this
+//! # Limitations
 //!
 //! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts
-//! of large matrices or other people's tools take a format with an index, such as `.npz` or
-//! safetensors. [`WaveData`] reads WAV as Kaldi does, 16-bit PCM and nothing else; the crate
-//! `kaldera-audio` reads other widths and formats.
+//! of large matrices or other people's tools, use a format with an index, such as `.npz` or
+//! safetensors. [`WaveData`] reads WAV as Kaldi does, only 16-bit PCM. [`WaveAudio`] reads the
+//! other widths, and AIFF, AU, CAF, Wave64 and NIST SPHERE. For compressed formats see the
+//! `symphonia` crate.
 //!
 //! # Damaged input
 //!
-//! Byte order marks and carriage returns, which editors on Windows leave in texts, are no part of
-//! keys and words. Whatever the bytes are, reading gives an error and nothing worse: no panic, and
-//! no memory that the file does not have the bytes for. Fuzz tests (`tests/it/fuzz.rs`) look after
-//! that. The only unsafe code is the call that maps a file into memory, whose danger is the
-//! caller's: see [`IndexedArchive::map`](table::IndexedArchive::map).
+//! Byte order marks and carriage returns, which editors on Windows leave in texts, are not part of
+//! keys and words. Invalid input gives an error: no panic, and no allocation out of proportion to
+//! the bytes of the file. Fuzz tests (`tests/it/fuzz.rs`) check that. The only unsafe code is the
+//! call that maps a file into memory; the caller is responsible for it: see
+//! [`IndexedArchive::map`](table::IndexedArchive::map).
 #![deny(unsafe_code)]
 
 mod error;
@@ -154,7 +171,7 @@ pub use wave::{WaveData, WaveError, WaveInfo};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// What threads may share, and what they may hand on.
+/// Types that threads may share, and types that they may pass on.
 const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
     const fn is_send<T: Send>() {}

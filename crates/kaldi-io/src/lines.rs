@@ -1,38 +1,38 @@
-//! Lines of texts that people and their editors wrote.
+//! Line reader for texts that people edit.
 //!
-//! A byte order mark in front of the text and carriage returns at the ends of lines are no part of
-//! them, and no line is longer than it may be: what is no text, and has no lines, would otherwise
-//! be read into memory as a whole.
+//! Byte order marks in front of the text and carriage returns at the ends of lines are dropped.
+//! Lines have a maximum length: otherwise a binary file without lines would be read into memory as
+//! a whole.
 
 use std::io::{self, BufRead, Read};
 
 use kaldera_base::text::{BYTE_ORDER_MARK, NotUtf8, is_utf_16};
 
-/// The most bytes of a line of a script file, of `segments` and of other lists of Kaldi's.
+/// Maximum number of bytes of a line of a script file, of `segments` and of Kaldi's other lists.
 pub const LONGEST: usize = 1 << 20;
 
-/// Why there is no line.
+/// An error of [`Lines`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineError {
-    /// A line that is longer than lines may be. The next one can be read.
+    /// A line that is too long. The next line can be read.
     #[error("the line has more than {limit} bytes, which is the limit")]
     TooLong {
-        /// The most bytes.
+        /// Maximum number of bytes.
         limit: usize,
     },
-    /// A line that is not UTF-8. The next one can be read.
+    /// A line that is not UTF-8. The next line can be read.
     #[error("the line is not UTF-8: '{found}'")]
     NotUtf8 {
         /// Its beginning; bytes that are not UTF-8 are replaced.
         found: String,
     },
-    /// The text cannot be read on.
+    /// The text cannot be read any further.
     #[error(transparent)]
     Read(io::Error),
 }
 
-/// The lines of a text, one by one, without their ends.
+/// Iterator over the lines of a text, without their ends.
 ///
 /// ```
 /// use kaldi_io::lines::Lines;
@@ -52,18 +52,18 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines of up to [`LONGEST`] bytes.
+    /// Reads lines of up to [`LONGEST`] bytes.
     pub fn new(reader: R) -> Self {
         Self { reader, longest: LONGEST, number: 0, ended: false }
     }
 
-    /// With another limit, in bytes.
+    /// Sets another limit, in bytes.
     #[must_use]
     pub fn with_longest(self, longest: usize) -> Self {
         Self { longest, ..self }
     }
 
-    /// The number of the line that was read last, from 1.
+    /// Returns the number of the last line read, from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -84,7 +84,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// After [`LineError::Read`] there is nothing more.
+/// Ends after [`LineError::Read`].
 impl<R: BufRead> Iterator for Lines<R> {
     type Item = Result<String, LineError>;
 
@@ -98,19 +98,19 @@ impl<R: BufRead> Iterator for Lines<R> {
     }
 }
 
-/// What [`read_line`] has found.
+/// Result of [`read_line`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// Nothing more.
+    /// The end of the text.
     End,
     /// A line, without its end.
     Whole,
-    /// More than a line may have. It has been passed over; the beginning of it was read.
+    /// A line above the limit. It has been skipped; its beginning was read.
     TooLong,
 }
 
-/// Replaces `line` by the next line, of up to `longest` bytes. In front of the first line of a text
-/// there may be a byte order mark.
+/// Replaces `line` by the next line, of up to `longest` bytes. The first line of a text may start
+/// with a byte order mark.
 pub(crate) fn read_line(
     reader: &mut dyn BufRead,
     is_first: bool,

@@ -5,11 +5,10 @@ use crate::holders::Holder;
 use crate::rxfilename::Input;
 use crate::wxfilename::Output;
 
-/// Reads the object that an rxfilename names, such as `global.mat`, `feats.ark:17` or
-/// `feats.ark:17[0:9]`.
+/// Reads the object at an rxfilename, such as `global.mat`, `feats.ark:17` or `feats.ark:17[0:9]`.
 ///
 /// # Errors
-/// Whatever keeps the file from being opened; [`Error::File`] for its contents.
+/// The errors of opening the file; [`Error::File`] for its contents.
 #[doc(alias = "ReadKaldiObject")]
 pub fn read_object<T: Holder>(rxfilename: &str) -> Result<T, Error> {
     let (name, range) = match rxfilename.strip_suffix(']').and_then(|text| text.rsplit_once('[')) {
@@ -28,8 +27,7 @@ pub fn read_object<T: Holder>(rxfilename: &str) -> Result<T, Error> {
 /// Writes one object to a wxfilename, with Kaldi's header and nothing else.
 ///
 /// # Errors
-/// Whatever keeps the file from being created or written; [`Error::File`] for an object that has no
-/// such form.
+/// The errors of creating or writing the file; [`Error::File`] for an object that has no such form.
 #[doc(alias = "WriteKaldiObject")]
 pub fn write_object<T: Holder>(wxfilename: &str, object: &T, binary: bool) -> Result<(), Error> {
     let mut output = Output::create(wxfilename)?;

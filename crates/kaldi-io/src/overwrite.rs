@@ -1,4 +1,4 @@
-//! Whether an output is an input: opening it for writing would destroy what is still to be read.
+//! Detection of outputs that are inputs: opening one for writing would destroy unread data.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -10,10 +10,10 @@ use crate::specifier::{Rspecifier, TableKind, WriteTo, Wspecifier};
 use crate::table::ScriptLines;
 use crate::wxfilename::{self, Wxfilename};
 
-/// Those of some outputs that exist as regular files, known by device and inode, so that every link
-/// to a file is that file. On systems without inodes they are known by their canonical paths.
+/// The outputs that exist as regular files. Files are identified by device and inode, so that every
+/// link to a file counts as that file; on systems without inodes by their canonical paths.
 ///
-/// Devices and FIFOs are not among them: writing to those destroys nothing.
+/// Devices and FIFOs are not included: writing to them destroys nothing.
 ///
 /// ```
 /// use kaldi_io::overwrite::ExistingFiles;
@@ -35,18 +35,18 @@ type FileId = (u64, u64);
 type FileId = PathBuf;
 
 impl ExistingFiles {
-    /// Those of `outputs` that exist.
+    /// Collects the files of `outputs` that exist.
     pub fn of<P: AsRef<Path>>(outputs: impl IntoIterator<Item = P>) -> Self {
         let existing = |output: P| Some((file_id(output.as_ref())?, output.as_ref().to_owned()));
         Self(outputs.into_iter().filter_map(existing).collect())
     }
 
-    /// Whether none of them exists, so that no input can be one of them.
+    /// Returns `true` if none of them exists, so that no input can be one of them.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The output that `input` is, by the name that it was given as an output.
+    /// Returns the output that is the same file as `input`, by its name as an output.
     pub fn find(&self, input: impl AsRef<Path>) -> Option<&Path> {
         if self.is_empty() {
             return None;
@@ -72,12 +72,13 @@ fn file_id(path: &Path) -> Option<FileId> {
 /// Refuses outputs that are inputs, before anything is opened for writing. Each text is a specifier
 /// of a table or a single file.
 ///
-/// The files that a script file lists are inputs, too; the list is read only if an output exists.
-/// Not known are the files that commands read, and what comes from a pipe.
+/// The files in a script file are inputs too; the script file is read only if an output exists.
+/// Files that commands read, and the contents of pipes, are not known.
 ///
-/// With `scp:` as the output, objects go to files of their own, and one may replace the object that
-/// it was made of: only the tables themselves are compared with these files. A single file that
-/// replaces the only, single, input is accepted as well, as the input has been read by then.
+/// With `scp:` as the output, objects go to files of their own, and an object may replace the
+/// object that it was made from: only the tables themselves are compared with these files. Nothing
+/// is refused if all inputs and outputs are single files, as the inputs have been read before the
+/// outputs are opened.
 ///
 /// ```
 /// use kaldi_io::overwrite::refuse_overwriting;
@@ -121,7 +122,7 @@ pub fn refuse_overwriting(inputs: &[&str], outputs: &[&str]) -> Result<(), Error
         if specifier.as_ref().is_some_and(|specifier| specifier.kind == TableKind::Script) && !whole.is_empty() {
             let mut last = PathBuf::new();
             for path in files_of_script(table) {
-                // Neighbours are often in one archive.
+                // Adjacent lines often point into one archive.
                 if path != last {
                     refuse(whole.find(&path), &path.display().to_string())?;
                     last = path;
@@ -132,7 +133,7 @@ pub fn refuse_overwriting(inputs: &[&str], outputs: &[&str]) -> Result<(), Error
     Ok(())
 }
 
-/// The file that is read, if it is one.
+/// Returns the path of the file that is read, or `None` for a pipe.
 fn path_of(rxfilename: &str) -> Option<PathBuf> {
     let name = match rxfilename.strip_suffix(']').and_then(|text| text.rsplit_once('[')) {
         Some((name, _range)) => name,
@@ -140,13 +141,13 @@ fn path_of(rxfilename: &str) -> Option<PathBuf> {
     };
     match rxfilename::classify(name).ok()? {
         Rxfilename::File { path } | Rxfilename::Offset { path, .. } => Some(path.into()),
-        // What a shell redirects is a file that has this name too.
+        // A redirected standard input is a file that has this name too.
         Rxfilename::Stdin => Some("/dev/stdin".into()),
         Rxfilename::Pipe { .. } => None,
     }
 }
 
-/// The files that a script file lists. Whoever reads it tells what is wrong with it.
+/// Returns the files that a script file lists. Errors in the file are left to its reader.
 fn files_of_script(script: &str) -> impl Iterator<Item = PathBuf> + use<> {
     let regular = match rxfilename::classify(script) {
         Ok(Rxfilename::File { path }) => Path::new(path).is_file(),
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
 
     /// A folder with `a.ark`, `a.scp`, which points into it and at `one.mat`, and `one.scp`, which
-    /// names `one.mat` alone; `@` is the folder.
+    /// lists only `one.mat`; `@` is the folder.
     fn refused(inputs: &[&str], outputs: &[&str]) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         let at = |text: &str| text.replace('@', folder.path().to_str().unwrap());

@@ -1,15 +1,16 @@
-//! The `[first:last,first:last]` that may follow an entry of a script file.
+//! Ranges `[first:last,first:last]` after an entry of a script file.
 
 use tracing::warn;
 
-/// Rows that a range may go beyond the end: two for the frames that windows of 25 ms lose at the
-/// edges, one for rounding of times to two decimals. They are cut off with a warning.
+/// Number of rows by which a range may exceed the end: two for the frames that windows of 25 ms
+/// lose at the edges, one for the rounding of times to two decimals. They are cut off with a
+/// warning.
 const TOLERANCE: usize = 3;
 
 /// Start and length of a part.
 pub(crate) type Part = (usize, usize);
 
-/// The rows and columns that `range` names in a matrix; `None` if it is malformed or outside.
+/// Returns the rows and columns of `range` in a matrix; `None` if it is malformed or outside.
 pub(crate) fn of_matrix(range: &str, rows: usize, cols: usize) -> Option<(Part, Part)> {
     let (row_range, col_range) = range.split_once(',').unwrap_or((range, ":"));
     let (first, last) = bounds(row_range, rows, TOLERANCE)?;
@@ -20,7 +21,7 @@ pub(crate) fn of_matrix(range: &str, rows: usize, cols: usize) -> Option<(Part, 
     Some((part((first, last), rows)?, columns))
 }
 
-/// The elements that `range` names in a vector; `None` if it is malformed or outside.
+/// Returns the elements of `range` in a vector; `None` if it is malformed or outside.
 pub(crate) fn of_vector(range: &str, dim: usize) -> Option<Part> {
     let (first, last) = bounds(range, dim, TOLERANCE)?;
     if last >= dim {
@@ -29,7 +30,7 @@ pub(crate) fn of_vector(range: &str, dim: usize) -> Option<Part> {
     part((first, last), dim)
 }
 
-/// First and last index of `first:last` or `:`.
+/// Parses the first and last index of `first:last` or `:`.
 fn bounds(range: &str, size: usize, tolerance: usize) -> Option<(usize, usize)> {
     if range == ":" {
         return Some((0, size.checked_sub(1)?));
@@ -39,7 +40,7 @@ fn bounds(range: &str, size: usize, tolerance: usize) -> Option<(usize, usize)> 
     (first <= last && last < size + tolerance).then_some((first, last))
 }
 
-/// Cuts the last index to the size; nothing must not remain.
+/// Cuts the last index to the size; `None` if nothing remains.
 fn part((first, last): (usize, usize), size: usize) -> Option<Part> {
     let len = (last + 1).min(size).checked_sub(first)?;
     (len > 0).then_some((first, len))

@@ -1,4 +1,4 @@
-//! Where to read from: a file, a place in a file, the standard input or a command.
+//! Rxfilenames: a file, an offset in a file, the standard input or a command.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,21 +13,21 @@ use tracing::warn;
 use crate::error::Error;
 use crate::specifier::looks_like_specifier;
 
-/// What the text of an rxfilename means.
+/// Parsed rxfilename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rxfilename<'a> {
-    /// `-` or nothing.
+    /// `-` or an empty text.
     Stdin,
     /// `command |`
     Pipe {
-        /// For `sh -c`.
+        /// Command for `sh -c`.
         command: &'a str,
     },
     /// `file:123`
     Offset {
         /// The part before the last colon.
         path: &'a str,
-        /// In bytes from the start of the file.
+        /// Bytes from the start of the file.
         offset: u64,
     },
     /// Anything else that is not an error.
@@ -37,7 +37,7 @@ pub enum Rxfilename<'a> {
     },
 }
 
-/// Says what an rxfilename means, by Kaldi's rules.
+/// Parses an rxfilename by Kaldi's rules.
 ///
 /// ```
 /// use kaldi_io::rxfilename::{Rxfilename, classify};
@@ -84,12 +84,12 @@ pub fn classify(text: &str) -> Result<Rxfilename<'_>, Error> {
     Ok(Rxfilename::File { path: text })
 }
 
-/// Input that can go on behind bytes that nobody wants.
+/// Input that can skip bytes.
 pub trait Skip: BufRead {
-    /// Passes over `count` bytes, or to the end if it comes first; returns how many there were.
+    /// Skips `count` bytes, or to the end if it comes first; returns the number of bytes skipped.
     ///
     /// # Errors
-    /// Those of reading.
+    /// The errors of reading.
     fn skip(&mut self, count: u64) -> io::Result<u64> {
         io::copy(&mut Read::take(&mut *self, count), &mut io::sink())
     }
@@ -103,7 +103,7 @@ impl Skip for &[u8] {
     }
 }
 
-/// Something opened for reading. It counts the bytes, so that messages can say where.
+/// An open input. It counts the bytes, so that messages can give the offset.
 pub struct Input {
     name: String,
     position: u64,
@@ -119,16 +119,16 @@ impl fmt::Debug for Input {
 enum Stream {
     File(BufReader<File>),
     Stdin(BufReader<Stdin>),
-    // In this order: the command is waited for when nobody reads it any more.
+    // In this order: the output closes before the wait for the command.
     Pipe { output: BufReader<ChildStdout>, shell: Shell },
     Reader(Box<dyn BufRead + Send>),
 }
 
-/// Large objects bypass the buffer; this is for keys, headers and text.
+/// Large objects bypass the buffer; it serves keys, headers and text.
 const BUFFER: usize = 1 << 14;
 
 impl Input {
-    /// Opens what an rxfilename names; `file:123` stands at byte 123.
+    /// Opens an rxfilename; `file:123` starts at byte 123.
     ///
     /// # Errors
     /// [`Error::InvalidRxfilename`], [`Error::Open`], [`Error::Read`] if the offset cannot be
@@ -158,7 +158,7 @@ impl Input {
         Ok(Input { name: name.to_owned(), position, stream })
     }
 
-    /// Opens a file; nothing in its name has a meaning.
+    /// Opens a file; its name is taken literally.
     ///
     /// # Errors
     /// [`Error::Open`].
@@ -167,27 +167,28 @@ impl Input {
         Ok(Input { stream: Stream::file(path.as_ref(), &name)?, name, position: 0 })
     }
 
-    /// Takes input from anywhere, such as a decoder of a compressed file. The name serves messages.
+    /// Wraps any reader, such as a decoder of a compressed file. The name appears in messages.
     pub fn from_reader(name: impl Into<String>, reader: impl BufRead + Send + 'static) -> Input {
         Input { name: name.into(), position: 0, stream: Stream::Reader(Box::new(reader)) }
     }
 
-    /// The file without its offset, the command with its `|`, or "standard input".
+    /// Returns the file without its offset, the command with its `|`, or "standard input".
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes from the start of the file, or read so far.
+    /// Returns the number of bytes from the start of the file, or read so far.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// True if this is the ordinary file `path`.
+    /// Returns `true` if this is the regular file `path`.
     pub(crate) fn is_file(&self, path: &str) -> bool {
         matches!(self.stream, Stream::File(_)) && self.name == path
     }
 
-    /// Goes to another place of the same file, within the buffer if it is near.
+    /// Seeks to another offset of the same file, within the buffer if it is near. No effect on
+    /// other inputs.
     pub(crate) fn seek(&mut self, offset: u64) -> Result<(), Error> {
         if let Stream::File(file) = &mut self.stream {
             let moved = match i64::try_from(i128::from(offset) - i128::from(self.position)) {
@@ -200,16 +201,16 @@ impl Input {
         Ok(())
     }
 
-    /// Names this input in an error of reading it.
+    /// Creates an error of reading this input.
     pub(crate) fn read_error(&self, source: io::Error) -> Error {
         Error::Read { name: self.name.clone(), source }
     }
 
-    /// Ends the input. For a command this waits, and warns if its exit status is not 0, as Kaldi
+    /// Closes the input. For a command this waits, and warns if its exit status is not 0, as Kaldi
     /// does.
     ///
-    /// A command that still had something to say is cut off, which may well be why it failed: only
-    /// a reader that came to the end should take [`InputStatus::Failed`] as an error.
+    /// A command that is still writing is cut off, which may be the reason for its failure: only a
+    /// reader that came to the end should take [`InputStatus::Failed`] as an error.
     #[doc(alias = "Close")]
     pub fn close(self) -> InputStatus {
         match self.stream {
@@ -221,11 +222,11 @@ impl Input {
         }
     }
 
-    /// Ends the input after all that is wanted of it: what a command wrote is no good if the
+    /// Closes the input after everything needed was read. The output of a command is invalid if the
     /// command failed.
     ///
-    /// What the command still has to say is read, so that it ends by itself. One that goes on for
-    /// more than 64 MiB is cut off, and how it ends then is no error.
+    /// The rest of the command's output is read, so that it ends by itself. After 64 MiB it is cut
+    /// off, and its exit status is then no error.
     ///
     /// ```
     /// use std::io::Read;
@@ -238,8 +239,8 @@ impl Input {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Command`] for a command that failed, [`Error::Read`] where its output cannot be
-    /// read. Never for other inputs.
+    /// [`Error::Command`] for a command that failed, [`Error::Read`] if its output cannot be read.
+    /// Never for other inputs.
     pub fn finish(mut self) -> Result<(), Error> {
         const MOST: u64 = 1 << 26;
         if !matches!(self.stream, Stream::Pipe { .. }) {
@@ -258,7 +259,7 @@ impl Input {
     }
 }
 
-/// How an [`Input`] ended.
+/// Exit status of an [`Input`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputStatus {
     /// A file, or a command with exit status 0.
@@ -267,7 +268,7 @@ pub enum InputStatus {
     Failed {
         /// The command.
         command: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
     },
 }
@@ -276,8 +277,8 @@ impl Stream {
     fn file(path: &Path, name: &str) -> Result<Stream, Error> {
         let open_error = |source| Error::Open { name: name.to_owned(), source };
         let file = File::open(path).map_err(open_error)?;
-        // Opening a folder succeeds and only reading fails; say so now, as opening is what tools
-        // report.
+        // Opening a folder succeeds and only reading fails. Fail now, as tools report errors of
+        // opening.
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(open_error(io::ErrorKind::IsADirectory.into()));
         }
@@ -303,32 +304,32 @@ impl Stream {
     }
 }
 
-/// The process ids of the commands that are read from.
+/// Returns the process ids of the running commands that are read from.
 fn running() -> MutexGuard<'static, BTreeSet<u32>> {
     static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends SIGTERM to the commands that are read from, for a program that is about to exit because it
-/// was asked to. Programs of a pipeline (`a | b |`) end when they next write.
+/// Sends SIGTERM to the commands that are read from, for a program that is about to exit on
+/// request. Programs of a pipeline (`a | b |`) end at their next write.
 pub fn end_commands() {
     let running: Vec<String> = running().iter().map(u32::to_string).collect();
     if !running.is_empty() {
-        // The shell that ran them knows `kill`. A command that has ended meanwhile is no matter.
+        // The shell that ran them has `kill`. A command may have ended in the meantime.
         let _ = Command::new("sh").arg("-c").arg(format!("kill {}", running.join(" "))).stderr(Stdio::null()).status();
     }
 }
 
-/// A command that is waited for.
+/// A command whose exit is waited for.
 #[derive(Debug)]
 struct Shell {
     command: String,
-    // `None` once waited for.
+    // `None` after the wait.
     child: Option<Child>,
 }
 
 impl Shell {
-    /// Waits, unless that has been done.
+    /// Waits for the command; `None` after the first call.
     fn status(&mut self) -> Option<io::Result<ExitStatus>> {
         self.child.take().map(|mut child| {
             let status = child.wait();
@@ -380,14 +381,14 @@ impl BufRead for Input {
 }
 
 impl Skip for Input {
-    /// In a file this goes to the place, without reading what lies between.
+    /// Seeks in a file, without reading the bytes in between.
     fn skip(&mut self, count: u64) -> io::Result<u64> {
         if let Stream::File(file) = &mut self.stream
             && count > file.buffer().len() as u64
             && let Ok(distance) = i64::try_from(count)
         {
             let metadata = file.get_ref().metadata()?;
-            // A file that ends before is read to its end, so that the count is right.
+            // A file that ends earlier is read to its end, so that the count is right.
             if metadata.is_file() && self.position.checked_add(count).is_some_and(|end| end <= metadata.len()) {
                 file.seek_relative(distance)?;
                 self.position += count;

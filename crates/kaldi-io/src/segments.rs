@@ -1,4 +1,4 @@
-//! Kaldi's `segments` files: which parts of which recordings the utterances are.
+//! Kaldi's `segments` files: the utterances as parts of recordings.
 //!
 //! ```text
 //! utt1-0001 recording1 0.50 3.25            from 0.5 s to 3.25 s
@@ -10,24 +10,24 @@ use crate::error::{Error, excerpt};
 use crate::lines::{self, LONGEST, Line};
 use crate::rxfilename::Input;
 
-/// One utterance: a part of a recording.
+/// An utterance: a part of a recording.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Segment {
-    /// The utterance.
+    /// The key of the utterance.
     pub key: String,
     /// The key of the recording.
     pub recording: String,
-    /// In seconds, not negative.
+    /// Start in seconds, not negative.
     pub start: f64,
-    /// In seconds, after the start; `None` (-1 in the file) is the end of the recording.
+    /// End in seconds, after the start; `None` (-1 in the file) is the end of the recording.
     pub end: Option<f64>,
-    /// Counted from 0; `None` if the line does not say.
+    /// Channel, counted from 0; `None` if the line has none.
     pub channel: Option<usize>,
 }
 
 impl Segment {
-    /// Reads a line; if it is none of a segments file, tells what would be.
+    /// Parses a line of a segments file. The error is the expected form.
     fn parse(line: &str) -> Result<Segment, &'static str> {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let (&[key, recording, start, end], channel) = match fields.split_first_chunk() {
@@ -42,7 +42,7 @@ impl Segment {
         if end.is_some_and(|end| end <= start) {
             return Err("an end after the start");
         }
-        // The programs count with 32 bits.
+        // Kaldi's programs count with 32 bits.
         let channel = channel.map(|text| text.parse().ok().filter(|&channel: &i32| channel >= 0));
         let channel = channel.map(|channel| channel.and_then(|channel| usize::try_from(channel).ok()));
         let channel = channel.map(|channel| channel.ok_or("a channel counted from 0")).transpose()?;
@@ -50,10 +50,10 @@ impl Segment {
     }
 }
 
-/// The lines of a segments file in order.
+/// Iterator over the lines of a segments file.
 ///
 /// After an [`Error::Segment`] or [`Error::LongLine`] the next line follows, as Kaldi's programs
-/// leave such lines out; any other error is the last item.
+/// skip such lines; any other error is the last item.
 ///
 /// ```
 /// use kaldi_io::rxfilename::Input;
@@ -77,10 +77,10 @@ impl Segments {
         Segments { input, line: 0, ended: false }
     }
 
-    /// Opens what an rxfilename names.
+    /// Opens the segments file at an rxfilename.
     ///
     /// # Errors
-    /// Those of [`Input::open`].
+    /// The errors of [`Input::open`].
     pub fn open(rxfilename: &str) -> Result<Self, Error> {
         Ok(Self::new(Input::open(rxfilename)?))
     }

@@ -1,39 +1,38 @@
-//! Kaldi's one-line language for tables: `ark:feats.ark`, `scp,p:wav.scp`,
-//! `ark,scp:feats.ark,feats.scp`.
+//! Kaldi's specifiers of tables: `ark:feats.ark`, `scp,p:wav.scp`, `ark,scp:feats.ark,feats.scp`.
 
 use crate::error::Error;
 
-/// Which kind of table an rspecifier reads.
+/// Kind of table that an rspecifier reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableKind {
     /// `ark`: keys and objects in one stream.
     Archive,
-    /// `scp`: lines of a key and where its object is.
+    /// `scp`: lines of a key and the location of its object.
     Script,
 }
 
-/// How to read a table.
+/// Parsed rspecifier: source and options for reading a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rspecifier {
     /// `ark` or `scp`.
     pub kind: TableKind,
-    /// The archive or script file, anything that [`rxfilename`](crate::rxfilename) knows.
+    /// The archive or script file, any [`rxfilename`](crate::rxfilename).
     pub rxfilename: String,
-    /// `o`: each object is asked for once, and may be forgotten then.
+    /// `o`: each object is requested once, and may be dropped then.
     pub once: bool,
     /// `s`: the keys in the table are sorted, as by `LC_ALL=C sort`.
     pub sorted: bool,
-    /// `cs`: keys are asked for in sorted order.
+    /// `cs`: keys are requested in sorted order.
     pub called_sorted: bool,
-    /// `p`: what cannot be read is left out, with a warning.
+    /// `p`: objects that cannot be read are left out, with a warning.
     pub permissive: bool,
     /// `bg`: read ahead in another thread.
     pub background: bool,
 }
 
 impl Rspecifier {
-    /// Takes an rspecifier apart.
+    /// Parses an rspecifier.
     ///
     /// ```
     /// use kaldi_io::specifier::{Rspecifier, TableKind};
@@ -44,14 +43,14 @@ impl Rspecifier {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidRspecifier`], which tells what to write instead.
+    /// [`Error::InvalidRspecifier`], which suggests a valid one.
     #[doc(alias = "ClassifyRspecifier")]
     pub fn parse(text: &str) -> Result<Rspecifier, Error> {
         parse_rspecifier(text).map_err(|hint| Error::InvalidRspecifier { text: text.to_owned(), hint })
     }
 }
 
-/// Where a table is written to.
+/// Destination of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteTo {
     /// `ark:archive`
@@ -59,8 +58,7 @@ pub enum WriteTo {
         /// The archive's wxfilename.
         archive: String,
     },
-    /// `scp:script`: every object goes to the file that the script, which exists, names for its
-    /// key.
+    /// `scp:script`: every object goes to the file of its key in the script, which must exist.
     Script {
         /// The script's rxfilename.
         script: String,
@@ -74,7 +72,7 @@ pub enum WriteTo {
     },
 }
 
-/// How to write a table.
+/// Parsed wspecifier: destination and options for writing a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wspecifier {
@@ -84,12 +82,12 @@ pub struct Wspecifier {
     pub binary: bool,
     /// Flush after each object (`f`, the default) or only when the buffer is full (`nf`).
     pub flush: bool,
-    /// `p`: with `scp:`, objects whose key the script does not have are left out silently.
+    /// `p`: with `scp:`, objects whose key is not in the script are left out silently.
     pub permissive: bool,
 }
 
 impl Wspecifier {
-    /// Takes a wspecifier apart.
+    /// Parses a wspecifier.
     ///
     /// ```
     /// use kaldi_io::specifier::{Wspecifier, WriteTo};
@@ -100,16 +98,17 @@ impl Wspecifier {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidWspecifier`], which tells what to write instead.
+    /// [`Error::InvalidWspecifier`], which suggests a valid one.
     #[doc(alias = "ClassifyWspecifier")]
     pub fn parse(text: &str) -> Result<Wspecifier, Error> {
         parse_wspecifier(text).map_err(|hint| Error::InvalidWspecifier { text: text.to_owned(), hint })
     }
 }
 
-/// True for texts such as `ark:a.ark` where one file is expected, almost certainly a slip.
+/// Returns `true` for texts such as `ark:a.ark` in place of a single file, which is almost
+/// certainly a mistake.
 pub(crate) fn looks_like_specifier(text: &str) -> bool {
-    // The first two tests are all that most file names cost.
+    // The first two tests decide for most file names.
     text.starts_with(['a', 's'])
         && text.contains(':')
         && (parse_rspecifier(text).is_ok() || parse_wspecifier(text).is_ok())
@@ -159,7 +158,7 @@ fn parse_rspecifier(text: &str) -> Result<Rspecifier, String> {
             "p" => specifier.permissive = true,
             "np" => specifier.permissive = false,
             "bg" => specifier.background = true,
-            // Allowed so that one text can serve for reading and writing.
+            // Allowed so that the same text can serve for reading and writing.
             "b" | "t" => {}
             _ => return Err(unknown_option(option, "o, s, cs, p (or no, ns, ncs, np), bg, b and t", kind.is_some())),
         }
@@ -200,8 +199,8 @@ fn parse_wspecifier(text: &str) -> Result<Wspecifier, String> {
     Ok(Wspecifier { to, binary, flush, permissive })
 }
 
-/// An unknown option is a slip; without `ark` or `scp` before it, the text is rather a file name
-/// with a colon.
+/// Returns the hint for an unknown option. Without `ark` or `scp` before it, the text is probably a
+/// file name with a colon.
 fn unknown_option(option: &str, known: &str, kind_seen: bool) -> String {
     if kind_seen {
         format!("unknown option '{option}'; there are {known}")

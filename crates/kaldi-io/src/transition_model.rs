@@ -1,9 +1,9 @@
-//! Kaldi's transition model: which phone and which column of the network's output a transition
-//! identifier stands for.
+//! Kaldi's transition model: the phone and the column of the network's output of each transition
+//! identifier.
 //!
-//! It is the first part of a model such as `final.mdl`; what follows it, the acoustic model, is not
-//! read. Both forms are, with the topologies of one pdf for a state (`<PdfClass>`) and of two
-//! (`<ForwardPdfClass>`, `<SelfLoopPdfClass>`):
+//! It is the first part of a model such as `final.mdl`. The acoustic model after it is not read.
+//! The binary and the text form are supported, with topologies of one pdf for a state
+//! (`<PdfClass>`) and of two (`<ForwardPdfClass>`, `<SelfLoopPdfClass>`):
 //!
 //! ```text
 //! <TransitionModel> <Topology> entries: for each state its pdf classes and transitions </Topology>
@@ -11,7 +11,7 @@
 //! <LogProbs> a vector, by transition identifier </LogProbs> </TransitionModel>
 //! ```
 //!
-//! Transition identifiers count from 1 the transitions of all triples, one triple after the other.
+//! Transition identifiers number the transitions of all triples from 1, one triple after the other.
 
 use std::io::BufRead;
 
@@ -21,54 +21,55 @@ use kaldi_matrix::codec::{ByteReader, CodecError, KaldiRead, Word, read_header};
 use crate::error::Error;
 use crate::rxfilename::Input;
 
-/// What a transition identifier stands for.
+/// Transition of an identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transition {
     /// The phone.
     pub phone: i32,
-    /// The state of the phone's topology that it leaves.
+    /// State of the phone's topology that it leaves.
     pub state: i32,
-    /// The column of the network's output, from 0 on.
+    /// Column of the network's output, from 0.
     pub pdf: i32,
-    /// Whether it stays in its state.
+    /// `true` if it stays in its state.
     pub is_self_loop: bool,
-    /// Whether the phone ends with it.
+    /// `true` if the phone ends with it.
     pub is_final: bool,
 }
 
-/// What Kaldi's transition identifiers stand for.
+/// Map from Kaldi's transition identifiers to transitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransitionModel {
     transitions: Vec<Transition>,
 }
 
-/// The transitions of each state of a phone: where they lead.
+/// Destination states of the transitions of each state of a phone.
 type Entry = Vec<Vec<i32>>;
 
 /// The topologies of phones.
 struct Topology {
-    /// For each phone its entry, -1 where it has none.
+    /// Entry of each phone, -1 for none.
     entry_of: Vec<i32>,
     entries: Vec<Entry>,
-    /// Self-loops have no pdf of their own.
+    /// `true` if self-loops have no pdf of their own.
     is_hmm: bool,
 }
 
 impl TransitionModel {
-    /// Reads the model that an rxfilename names.
+    /// Reads the model at an rxfilename.
     ///
     /// # Errors
-    /// Whatever keeps the file from being opened; [`Error::File`] for its contents.
+    /// The errors of opening the file; [`Error::File`] for its contents.
     pub fn open(rxfilename: &str) -> Result<Self, Error> {
         let mut input = Input::open(rxfilename)?;
-        // What follows is not read, and so a command that writes it may be cut off.
+        // The rest of the file is not read, so a command that writes it may be cut off.
         Self::read(&mut input).map_err(|error| Error::from(error).in_file(rxfilename))
     }
 
     /// Reads a model, up to the end of its part of the file.
     ///
     /// # Errors
-    /// [`CodecError`], with the place of what is wrong. Memory is in proportion to what is there.
+    /// [`CodecError`], with the offset of the problem. Memory is in proportion to the input, apart
+    /// from a table of at most 2^24 phones.
     pub fn read(input: &mut dyn BufRead) -> Result<Self, CodecError> {
         let binary = read_header(input)?;
         let (topology, tuples, at) = {
@@ -83,7 +84,7 @@ impl TransitionModel {
         let mut reader = Reader { bytes: ByteReader::new(input), binary };
         reader.expect(b"</LogProbs>")?;
         reader.expect(b"</TransitionModel>")?;
-        // Place 0 is of no identifier.
+        // Index 0 belongs to no identifier.
         let most = log_probs.dim().saturating_sub(1);
         let mut transitions = Vec::new();
         for &(phone, state, pdf, loop_pdf) in &tuples {
@@ -109,18 +110,18 @@ impl TransitionModel {
         Ok(Self { transitions })
     }
 
-    /// How many transition identifiers there are: they are 1, 2 and so on.
+    /// Returns the number of transition identifiers: they are 1, 2 and so on.
     pub fn num_transition_ids(&self) -> usize {
         self.transitions.len()
     }
 
-    /// How many columns the network's output must have.
+    /// Returns the number of columns that the network's output must have.
     pub fn num_pdfs(&self) -> usize {
         let most = self.transitions.iter().map(|transition| transition.pdf).max();
         most.and_then(|most| usize::try_from(most).ok()).map_or(0, |most| most + 1)
     }
 
-    /// What an identifier stands for, `None` if there is none such.
+    /// Returns the transition of an identifier, or `None` for an unknown one.
     #[doc(alias = "TransitionIdToPhone")]
     #[doc(alias = "TransitionIdToPdf")]
     pub fn get(&self, transition_id: i32) -> Option<Transition> {
@@ -157,7 +158,7 @@ impl Reader<'_> {
         parse(&word).ok_or_else(|| word.unexpected(expected))
     }
 
-    /// So many integers follow; there are none below 0.
+    /// Reads a count, which must not be negative.
     fn count(&mut self, expected: &'static str) -> Result<i32, CodecError> {
         let at = self.bytes.offset();
         let count = self.int(expected)?;
@@ -173,7 +174,7 @@ impl Reader<'_> {
         self.integers()?;
         let entry_of = self.integers()?;
         let mut count = self.int("the number of topologies")?;
-        // A sign that self-loops have pdfs of their own.
+        // -1 marks self-loops with pdfs of their own.
         let is_hmm = count != -1;
         if !is_hmm {
             count = self.int("the number of topologies")?;
@@ -208,7 +209,7 @@ impl Reader<'_> {
                 b"</Topology>" => return Ok(made),
                 b"<TopologyEntry>" => made.entries.push(Entry::new()),
                 b"<ForPhones>" => loop {
-                    /// No phone has a higher number, so that damaged files take no memory.
+                    /// Bound of phones, so that damaged files do not allocate much memory.
                     const MOST_PHONES: usize = 1 << 24;
                     let word = self.bytes.word("a phone or </ForPhones>")?;
                     if word.bytes == b"</ForPhones>" {
@@ -244,7 +245,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A vector of integers of the binary form.
+    /// Reads a vector of integers in the binary form.
     fn integers(&mut self) -> Result<Vec<i32>, CodecError> {
         match self.bytes.peek()? {
             Some(4) => self.bytes.bump(),
@@ -259,7 +260,7 @@ impl Reader<'_> {
         (0..count).map(|_| number(self)).collect()
     }
 
-    /// Phone, state, pdf, and the pdf of self-loops.
+    /// Reads phone, state, pdf, and the pdf of self-loops.
     fn tuples(&mut self) -> Result<Vec<(i32, i32, i32, i32)>, CodecError> {
         let word = self.token("<Triples> or <Tuples>")?;
         let end: &[u8] = match &*word.bytes {
@@ -286,7 +287,7 @@ fn parse(word: &Word) -> Option<i32> {
 mod tests {
     use super::*;
 
-    /// Two phones with three emitting states each, of which phone 2 has one state.
+    /// Two phones: phone 1 with two emitting states, phone 2 with one.
     const TEXT: &str = "<TransitionModel> \n<Topology> \n<TopologyEntry> \n<ForPhones> \n1 \n</ForPhones> \n\
         <State> 0 <PdfClass> 0 <Transition> 0 0.5 <Transition> 1 0.5 </State> \n\
         <State> 1 <PdfClass> 1 <Transition> 1 0.5 <Transition> 2 0.5 </State> \n<State> 2 </State> \n</TopologyEntry> \n\

@@ -1,13 +1,11 @@
-//! WAV files as Kaldi reads them: 16-bit PCM in a RIFF or RIFX file, whatever its header looks
-//! like.
+//! WAV reader and writer compatible with Kaldi: 16-bit PCM in a RIFF or RIFX file.
 //!
 //! Real headers are messy: recorders leave sizes empty or absurd when they stream, tools put chunks
-//! of their own before and after `fmt `, downloads stop half-way. [`WaveData`] takes what Kaldi's
-//! reader takes, refuses what Kaldi's refuses, and never believes a size before it has seen the
-//! bytes. The one thing it takes beyond that is the pad byte behind a chunk of odd length.
+//! of their own before and after `fmt `, downloads stop half-way. [`WaveData`] accepts and refuses
+//! the same files as Kaldi's reader, and never trusts a size before it has read the bytes. The only
+//! extension is the pad byte after a chunk of odd length.
 //!
-//! The crate `kaldera-audio` reads other widths and formats, on the [`header`] and the readers of bytes
-//! of this module.
+//! [`WaveAudio`] also reads other widths, and other uncompressed formats.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -59,7 +57,7 @@ pub struct WaveData {
 }
 
 impl WaveData {
-    /// Reads the WAV file at a path, as [`read`](Self::read) does.
+    /// Reads the WAV file at a path, like [`read`](Self::read).
     ///
     /// ```
     /// use kaldi_io::WaveData;
@@ -73,13 +71,13 @@ impl WaveData {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Open`]; [`Error::File`] for what is wrong with the contents.
+    /// [`Error::Open`]; [`Error::File`] for invalid contents.
     pub fn open(path: impl AsRef<Path>) -> Result<WaveData, Error> {
         let mut input = Input::open_path(path)?;
         Self::read(&mut input).map_err(|error| Error::from(error).in_file(input.name()))
     }
 
-    /// Writes a WAV file to a path, as [`write`](Self::write) does.
+    /// Writes a WAV file to a path, like [`write`](Self::write).
     ///
     /// # Errors
     /// [`Error::Create`], [`Error::Write`]; [`Error::Wave`] for a recording that has no such form.
@@ -95,17 +93,17 @@ impl WaveData {
     /// Reads a whole WAV file from bytes or a file; from an archive, up to the last byte that its
     /// header promises.
     ///
-    /// The header is read in small pieces and the samples in large ones: a small buffer in front is
-    /// all that is needed. A file that ends early gives what is there and a warning, as in Kaldi.
+    /// The header is read in small pieces and the samples in large ones, so a small buffer is
+    /// enough. A file that ends early gives the samples before its end and a warning, as in Kaldi.
     ///
     /// # Errors
-    /// [`WaveError`], with what was wrong in the header; [`WaveError::Empty`] if there is not a
-    /// single byte of samples.
+    /// [`WaveError`], with the problem in the header; [`WaveError::Empty`] if there is not a single
+    /// byte of samples.
     pub fn read(mut reader: impl Read) -> Result<WaveData, WaveError> {
         Ok(tolerant(Self::read_available(&mut reader)?))
     }
 
-    /// As [`read`](Self::read), for those who would rather have no recording than a part of one.
+    /// Reads like [`read`](Self::read), but a truncated file is an error.
     ///
     /// # Errors
     /// Also [`WaveError::Truncated`], for a file that ends early.
@@ -133,12 +131,12 @@ impl WaveData {
         Ok((WaveData { samp_freq: info.samp_freq, num_channels: info.num_channels, samples }, truncated))
     }
 
-    /// Writes a RIFF file: 44 bytes of header and little-endian samples, byte for byte as Kaldi
-    /// does.
+    /// Writes a RIFF file: 44 bytes of header and little-endian samples, with the same bytes as
+    /// Kaldi.
     ///
     /// # Errors
-    /// [`WaveError::Unwritable`] without channels, at rates that are not positive or above 4 GiB;
-    /// [`WaveError::Write`].
+    /// [`WaveError::Unwritable`] unless there are 1 to 32767 channels and whole frames, the rate is
+    /// at least 1 and fits the header, and the file is smaller than 4 GiB; [`WaveError::Write`].
     pub fn write(&self, mut writer: impl Write) -> Result<(), WaveError> {
         writer.write_all(&self.header()?).map_err(WaveError::Write)?;
         if cfg!(target_endian = "big") {
@@ -150,7 +148,7 @@ impl WaveData {
         .map_err(WaveError::Write)
     }
 
-    /// The 44 bytes in front of the samples.
+    /// Returns the 44 bytes in front of the samples.
     fn header(&self) -> Result<[u8; 44], WaveError> {
         let unwritable = |reason| WaveError::Unwritable {
             samples: self.samples.len(),
@@ -192,17 +190,17 @@ impl WaveData {
         Ok(header)
     }
 
-    /// Samples per channel.
+    /// Returns the number of samples per channel.
     pub fn num_samples(&self) -> usize {
         self.samples.len().checked_div(self.num_channels).unwrap_or(0)
     }
 
-    /// Length in seconds.
+    /// Returns the length in seconds.
     pub fn duration(&self) -> f32 {
         self.num_samples() as f32 / self.samp_freq
     }
 
-    /// The samples of one channel, counted from 0; borrowed if it is the only one.
+    /// Returns the samples of one channel, counted from 0; borrowed if it is the only one.
     ///
     /// # Panics
     /// If there is no such channel.
@@ -216,14 +214,14 @@ impl WaveData {
     }
 }
 
-/// Bytes of samples that a header promises and that there are.
+/// Bytes of samples: the number in the header, and the number found.
 struct Truncated {
     container: &'static str,
     expected: u64,
     found: u64,
 }
 
-/// A recording, with a warning if its file ends early.
+/// Returns a recording, with a warning if its file ends early.
 fn tolerant<T>((recording, truncated): (T, Option<Truncated>)) -> T {
     if let Some(Truncated { expected, found, .. }) = truncated {
         warn!(
@@ -233,7 +231,7 @@ fn tolerant<T>((recording, truncated): (T, Option<Truncated>)) -> T {
     recording
 }
 
-/// A recording whose file must not end early.
+/// Returns a recording, or an error if its file ends early.
 fn whole<T>((recording, truncated): (T, Option<Truncated>)) -> Result<T, WaveError> {
     match truncated {
         None => Ok(recording),
@@ -247,7 +245,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A WAV file piece by piece, so that each can be spoilt.
+    /// A WAV file in pieces, so that each can be damaged.
     #[derive(Clone)]
     struct Pieces {
         big_endian: bool,

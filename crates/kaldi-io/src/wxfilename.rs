@@ -1,4 +1,4 @@
-//! Where to write to: a file, the standard output or a command.
+//! Wxfilenames: a file, the standard output or a command.
 
 use std::fmt;
 use std::fs::File;
@@ -11,14 +11,14 @@ use tracing::warn;
 use crate::error::Error;
 use crate::specifier::looks_like_specifier;
 
-/// What the text of a wxfilename means.
+/// Parsed wxfilename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wxfilename<'a> {
-    /// `-` or nothing.
+    /// `-` or an empty text.
     Stdout,
     /// `| command`
     Pipe {
-        /// For `sh -c`.
+        /// Command for `sh -c`.
         command: &'a str,
     },
     /// Anything else that is not an error.
@@ -28,7 +28,7 @@ pub enum Wxfilename<'a> {
     },
 }
 
-/// Says what a wxfilename means, by Kaldi's rules.
+/// Parses a wxfilename by Kaldi's rules.
 ///
 /// ```
 /// use kaldi_io::wxfilename::{Wxfilename, classify};
@@ -68,9 +68,9 @@ pub fn classify(text: &str) -> Result<Wxfilename<'_>, Error> {
     Ok(Wxfilename::File { path: text })
 }
 
-/// Something opened for writing, behind a buffer that large writes bypass. It counts the bytes.
+/// An open output, with a buffer that large writes bypass. It counts the bytes.
 ///
-/// [`close`](Output::close) reports what [`Drop`] can only try.
+/// [`close`](Output::close) returns errors that [`Drop`] can only log.
 pub struct Output {
     name: String,
     position: u64,
@@ -100,7 +100,7 @@ fn buffered(sink: Sink) -> BufWriter<Sink> {
 }
 
 impl Output {
-    /// Creates what a wxfilename names; a file that exists is emptied.
+    /// Creates the output of a wxfilename; an existing file is truncated.
     ///
     /// # Errors
     /// [`Error::InvalidWxfilename`], [`Error::Create`].
@@ -126,7 +126,7 @@ impl Output {
         Ok(Output { name: name.to_owned(), position: 0, stream: Some(buffered(sink)), child })
     }
 
-    /// Creates a file; nothing in its name has a meaning.
+    /// Creates a file; its name is taken literally.
     ///
     /// # Errors
     /// [`Error::Create`].
@@ -136,28 +136,28 @@ impl Output {
         Ok(Output { name, position: 0, stream: Some(buffered(Sink::File(file))), child: None })
     }
 
-    /// Sends output anywhere. The name serves messages.
+    /// Wraps any writer. The name appears in messages.
     pub fn from_writer(name: impl Into<String>, writer: impl Write + Send + 'static) -> Output {
         let stream = Some(buffered(Sink::Writer(Box::new(writer))));
         Output { name: name.into(), position: 0, stream, child: None }
     }
 
-    /// The file, the command with its `|`, or "standard output".
+    /// Returns the file, the command with its `|`, or "standard output".
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Names this output in an error of writing to it.
+    /// Creates an error of writing to this output.
     pub(crate) fn write_error(&self, source: io::Error) -> Error {
         Error::write(&self.name, source)
     }
 
-    /// Writes all of `bytes`, as [`write_all`](Write::write_all) does.
+    /// Writes all of `bytes`, like [`write_all`](Write::write_all).
     ///
     /// # Errors
     /// [`Error::Write`] or [`Error::BrokenPipe`], which name this output.
@@ -165,8 +165,8 @@ impl Output {
         self.write_all(bytes).map_err(|error| self.write_error(error))
     }
 
-    /// Writes out the buffer and lets go; waits for a command, and warns if its exit status is not
-    /// 0, as Kaldi does.
+    /// Flushes the buffer and closes the output. Waits for a command, and warns if its exit status
+    /// is not 0, as Kaldi does.
     ///
     /// # Errors
     /// [`Error::Write`] or [`Error::BrokenPipe`] if the last bytes cannot be written.
@@ -179,7 +179,7 @@ impl Output {
         let flushed = match self.stream.take() {
             Some(mut stream) => {
                 let flushed = stream.flush();
-                // Not to be tried again by the buffer's own drop.
+                // So that the buffer's own drop does not try again.
                 drop(stream.into_parts());
                 flushed
             }
@@ -199,8 +199,7 @@ impl Output {
         self.stream.as_mut().ok_or_else(|| io::Error::other("an earlier write has failed"))
     }
 
-    /// After an error the rest of the buffer is forgotten: closing would only find the same error
-    /// again.
+    /// Drops the rest of the buffer after an error: closing would only meet the same error again.
     fn giving_up<T>(&mut self, written: io::Result<T>) -> io::Result<T> {
         if written.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
             drop(self.stream.take().map(BufWriter::into_parts));
@@ -241,7 +240,8 @@ impl Write for Output {
 }
 
 impl Sink {
-    /// The descriptor itself: the standard library's own buffer looks for line ends in every byte.
+    /// Duplicates the descriptor: the standard library's own buffer looks for line ends in every
+    /// byte.
     #[cfg(unix)]
     fn stdout() -> io::Result<Sink> {
         use std::os::fd::AsFd;

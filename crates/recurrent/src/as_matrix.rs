@@ -18,19 +18,19 @@ use crate::error::Error;
 /// # Ok::<(), recurrent::Error>(())
 /// ```
 pub trait AsMatrix<T: Real>: Sized {
-    /// The rows as a view: `[rows, width]`, all axes after the first as one.
+    /// Returns the rows as a view: `[rows, width]`, all axes after the first as one.
     ///
     /// # Errors
     /// [`Error::Matrix`] for more elements than a matrix counts.
     fn as_matrix(&self) -> Result<SubMatrix<'_, T>, Error>;
 
-    /// The rows as a matrix; the values are moved if nothing else shares them, else copied.
+    /// Returns the rows as a matrix; the values are moved if nothing else shares them, else copied.
     ///
     /// # Errors
     /// As [`as_matrix`](Self::as_matrix).
     fn into_matrix(self) -> Result<Matrix<T>, Error>;
 
-    /// The rows of a matrix, whose values are moved, and what divides them.
+    /// Creates a tensor from the rows of a matrix, whose values are moved, and a LoD.
     ///
     /// # Errors
     /// [`Error::Lod`] if the LoD is for another number of rows.

@@ -1,4 +1,4 @@
-//! What the cells have in common.
+//! The interface that the cells share.
 
 use kaldera_base::Real;
 use lod::LodTensor;
@@ -13,35 +13,35 @@ use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 ///
 /// For a step of your own, see [`Recurrent`](crate::Recurrent).
 pub trait Cell<T: Real>: Clone + Send + Sync {
-    /// Its weights, and gradients by them.
+    /// Type of the weights, and of the gradients by them.
     type Weights: Parameters<T> + Clone + Send;
-    /// What [`backward`](Saved::backward) needs of a forward pass. It borrows the cell, which thus
-    /// cannot change in between.
+    /// Values of a forward pass that [`backward`](Saved::backward) needs. Borrows the cell, which
+    /// therefore cannot change in between.
     type Saved<'a>: Saved<T, Weights = Self::Weights> + Send
     where
         Self: 'a;
 
-    /// The width of the input.
+    /// Returns the width of the input.
     fn input_size(&self) -> usize;
-    /// The width of the output, and of [`State::h`].
+    /// Returns the width of the output, and of [`State::h`].
     fn output_size(&self) -> usize;
-    /// The width of [`State::c`]; 0 for cells without.
+    /// Returns the width of [`State::c`]; 0 for cells without it.
     fn cell_size(&self) -> usize;
-    /// The weights.
+    /// Returns the weights.
     fn weights(&self) -> &Self::Weights;
-    /// The weights, to be changed.
+    /// Returns the weights for modification.
     fn weights_mut(&mut self) -> &mut Self::Weights;
 
-    /// The cell ready to run, for many calls with few steps each.
+    /// Prepares the cell to run, for many calls with few steps each.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Zero`], [`Error::NotFinite`], [`Error::Unused`] for weights or
     /// options that do not fit.
     fn prepare(&self) -> Result<Prepared<T>, Error>;
 
-    /// A forward pass that keeps nothing for a backward pass: for recognition, not for training.
-    /// `x` is `[rows, input_size]` with at least one level; its last level are the sequences.
-    /// Without `initial`, all states are zeros.
+    /// Runs a forward pass that keeps nothing for a backward pass: for recognition, not for
+    /// training. `x` is `[rows, input_size]` with at least one level; its last level gives the
+    /// sequences. Without `initial`, all states are zeros.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare) and [`Prepared::run`].
@@ -49,7 +49,7 @@ pub trait Cell<T: Real>: Clone + Send + Sync {
         self.prepare()?.run(x, direction, initial)
     }
 
-    /// As [`run`](Self::run), keeping what [`Saved::backward`] needs.
+    /// Runs like [`run`](Self::run), but keeps the values that [`Saved::backward`] needs.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -61,13 +61,13 @@ pub trait Cell<T: Real>: Clone + Send + Sync {
     ) -> Result<(Output<T>, Self::Saved<'a>), Error>;
 }
 
-/// What the backward pass needs of a forward pass.
+/// Values of a forward pass that the backward pass needs.
 pub trait Saved<T: Real> {
     /// The weights of the cell.
     type Weights;
 
-    /// The gradients by all that went in, from those by what came out. Takes the pass with it,
-    /// whose memory it uses.
+    /// Returns the gradients by all inputs, given the gradients by the outputs. Consumes the saved
+    /// pass, whose memory it reuses.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::OtherLod`] for gradients of another shape than the outputs.

@@ -1,4 +1,4 @@
-//! Networks whose step is the user's own.
+//! Networks with a user-defined step.
 
 use kaldera_base::Real;
 use lod::{
@@ -9,20 +9,19 @@ use lod::{
 use crate::error::Error;
 use crate::state::Direction;
 
-/// What goes into one step, or the gradients by it. The rows (or sequences, where a tensor has a
-/// LoD) are those of the sequences that have such a step, longest first; they are the same ones in
-/// all tensors.
+/// Inputs of one step, or the gradients by them. Each row (or sequence, if a tensor has a LoD)
+/// belongs to a sequence that has such a step, longest first. All tensors have the same sequences.
 #[derive(Clone, Debug)]
 pub struct StepInputs<T: Real> {
     /// This step of each input.
     pub inputs: Vec<LodTensor<T>>,
-    /// What is the same at all steps.
+    /// Inputs that are the same at all steps.
     pub statics: Vec<LodTensor<T>>,
     /// The memories of the step before: `[sequences with such a step, ..]`.
     pub memories: Vec<LodTensor<T>>,
 }
 
-/// What comes out of one step, or the gradients by it.
+/// Outputs of one step, or the gradients by them.
 #[derive(Clone, Debug)]
 pub struct StepOutputs<T: Real> {
     /// This step of each output.
@@ -35,24 +34,24 @@ pub struct StepOutputs<T: Real> {
 #[doc(alias = "step_net")]
 #[doc(alias = "StepNet")]
 pub trait Step<T: Real> {
-    /// What the backward pass of a step needs of its forward pass.
+    /// Values of a step's forward pass that its backward pass needs.
     type Saved;
 
-    /// The shape of a row of each output, for mini-batches without any step.
+    /// Returns the shape of a row of each output, for mini-batches without any step.
     fn output_shapes(&self) -> Vec<Vec<usize>>;
 
-    /// The forward pass.
+    /// Runs the forward pass.
     ///
     /// # Errors
-    /// Whatever the step refuses.
+    /// Any error of the step.
     fn forward(&self, step: StepInputs<T>) -> Result<(StepOutputs<T>, Self::Saved), Error>;
 
-    /// The backward pass: from gradients by all outputs and new memories those by all inputs,
-    /// statics and old memories, in the shapes that these had. Gradients by parameters are added up
-    /// in `self`. Called for the last step first.
+    /// Runs the backward pass. Takes the gradients by all outputs and new memories. Returns the
+    /// gradients by all inputs, statics and old memories, in the shapes of these. Adds up gradients
+    /// by parameters in `self`. Called for the last step first.
     ///
     /// # Errors
-    /// Whatever the step refuses.
+    /// Any error of the step.
     fn backward(&mut self, saved: Self::Saved, grads: StepOutputs<T>) -> Result<StepInputs<T>, Error>;
 }
 
@@ -103,17 +102,17 @@ pub struct Recurrent {
     direction: Direction,
 }
 
-/// What a [`Recurrent`] network gives.
+/// Result of a [`Recurrent`] network.
 #[derive(Clone, Debug)]
 pub struct RecurrentOutput<T: Real> {
     /// Each output, its sequences in the order of the inputs'.
     pub outputs: Vec<LodTensor<T>>,
-    /// Each memory after the last step of each sequence, in the caller's order; that of `boots` for
-    /// sequences of length 0.
+    /// Each memory after the last step of each sequence, in the caller's order; the row of `boots`
+    /// for sequences of length 0.
     pub last: Vec<LodTensor<T>>,
 }
 
-/// The gradients by all that went into a [`Recurrent`] network.
+/// Gradients by all inputs of a [`Recurrent`] network.
 #[derive(Clone, Debug)]
 pub struct RecurrentGradients<T: Real> {
     /// By each input.
@@ -124,31 +123,31 @@ pub struct RecurrentGradients<T: Real> {
     pub boots: Vec<LodTensor<T>>,
 }
 
-/// What the backward pass of a [`Recurrent`] network needs.
+/// Values that the backward pass of a [`Recurrent`] network needs.
 #[derive(Debug)]
 #[doc(alias = "RecurrentGradientOp")]
 pub struct RecurrentSaved<T: Real, S: Step<T>> {
     table: RankTable,
     steps: Vec<S::Saved>,
-    /// For shapes and levels alone.
+    /// Only for shapes and levels.
     inputs: Vec<LodTensor<T>>,
     statics: Vec<LodTensor<T>>,
     boots: Vec<LodTensor<T>>,
 }
 
 impl Recurrent {
-    /// Begins with the first or with the last entry of each sequence.
+    /// Creates a network that begins with the first or with the last entry of each sequence.
     pub fn new(direction: Direction) -> Self {
         Self { direction }
     }
 
-    /// Takes all steps. The sequences are those of the coarsest level of `inputs`, of which there
-    /// must be one at least, all with the same lengths; `statics` and `boots` have a row for each
-    /// of them, statics perhaps a sequence.
+    /// Runs all steps. The coarsest level of `inputs` gives the sequences. There must be at least
+    /// one input, and all inputs must have the same lengths. `statics` and `boots` have a row for
+    /// each sequence; `statics` may have a sequence for each.
     ///
     /// # Errors
     /// [`Error::Count`] without inputs or if a step gives another number of outputs or memories
-    /// than there should be; [`Error::Lod`] for tensors of other sequences; what the step returns.
+    /// than expected; [`Error::Lod`] for tensors of other sequences; any error of the step.
     pub fn forward<T: Real, S: Step<T>>(
         &self,
         net: &S,
@@ -169,8 +168,7 @@ impl Recurrent {
             }
             memories.push(init_states(boot, &table)?);
         }
-        // Rows of sequences that are over stay as they are; those of the others are overwritten at
-        // each step.
+        // Rows of sequences that are over keep their values; each step overwrites the other rows.
         let mut last = memories.clone();
         let shapes = net.output_shapes();
         let mut outputs: Vec<Vec<LodTensor<T>>> = shapes.iter().map(|_| Vec::new()).collect();
@@ -204,13 +202,12 @@ impl Recurrent {
 }
 
 impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
-    /// The gradients by inputs, statics and initial memories, from those by outputs and last
-    /// memories; what is `None` has no part in the loss.
+    /// Returns the gradients by inputs, statics and initial memories, given the gradients by
+    /// outputs and last memories. `None` means that the tensor has no part in the loss.
     ///
     /// # Errors
-    /// [`Error::Count`] unless there is something for each output and each memory;
-    /// [`Error::Shape`], [`Error::Lod`] for gradients of other shapes than what they belong to;
-    /// what the step returns.
+    /// [`Error::Count`] unless there is an entry for each output and each memory; [`Error::Shape`],
+    /// [`Error::Lod`] for gradients of other shapes than their tensors; any error of the step.
     pub fn backward(
         self,
         net: &mut S,
@@ -228,7 +225,7 @@ impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
                 None => Segments::zeros(&table, shape)?,
             });
         }
-        // By the memories of the sequences so far: at first those after the last steps.
+        // By the memories of the active sequences: at first the memories after the last steps.
         let mut by_memories = Vec::with_capacity(boots.len());
         for (grad, boot) in last.iter().zip(&boots) {
             by_memories.push(match grad {
@@ -276,7 +273,7 @@ impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
     }
 }
 
-/// The steps as sequences; without steps, no rows of this shape.
+/// Joins the steps to sequences; without steps, a tensor of no rows of this shape.
 fn join<T: Real>(table: &RankTable, steps: &[LodTensor<T>], shape: &[usize]) -> Result<LodTensor<T>, Error> {
     let segments = match steps.is_empty() {
         true => Segments::zeros(table, shape)?,
@@ -289,7 +286,7 @@ fn check_count(what: &'static str, expected: usize, found: usize) -> Result<(), 
     if expected == found { Ok(()) } else { Err(Error::Count { what, expected, found }) }
 }
 
-/// That `found` has `rows` rows like those of `whole`, and no levels.
+/// Checks that `found` has `rows` rows like the rows of `whole`, and no levels.
 fn check_rows<T: Real>(
     tensor: &'static str,
     rows: usize,

@@ -1,4 +1,4 @@
-//! Units that are left out at random.
+//! Dropout: units left out at random.
 
 use kaldera_base::random::Philox;
 use kaldera_base::{Real, par};
@@ -6,25 +6,26 @@ use lod::LodTensor;
 
 use crate::error::Error;
 
-/// Leaves out units between the layers of a [`Stack`](crate::Stack), or elsewhere
-/// ([`apply`](Dropout::apply)), while it learns, and makes up for them by what is left (N. Srivastava et al., *Dropout: a simple way to prevent neural
-/// networks from overfitting*, JMLR 2014).
+/// Dropout between the layers of a [`Stack`](crate::Stack), or elsewhere
+/// ([`apply`](Dropout::apply)), in training. The units that are left are scaled up to make up for
+/// it (N. Srivastava et al., *Dropout: a simple way to prevent neural networks from overfitting*,
+/// JMLR 2014).
 ///
-/// What is left out is a function of seed, layer or name, row and column, and of nothing else: neither of
-/// the machine nor of the number of threads. The same seed leaves out the same units, so take
-/// another one for each pass.
+/// The mask is a function of seed, layer or name, row and column only. It depends neither on the
+/// machine nor on the number of threads. The same seed leaves out the same units, so take another
+/// one for each pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Dropout {
-    /// How likely a unit is left out: 0 or more, and below 1.
+    /// Probability that a unit is left out: at least 0, below 1.
     pub probability: f64,
-    /// Which ones.
+    /// Seed of the mask.
     pub seed: u64,
 }
 
 impl Dropout {
-    /// That the probability is one.
+    /// Checks that the probability is at least 0 and below 1.
     pub(crate) fn check(self) -> Result<(), Error> {
         match (0.0..1.0).contains(&self.probability) {
             true => Ok(()),
@@ -34,9 +35,9 @@ impl Dropout {
         }
     }
 
-    /// The tensor with each value multiplied by 0 or by 1 / (1 - probability), for a place in a
-    /// network that has this name: before an output layer, say. The backward pass is the same call
-    /// on the gradient.
+    /// Returns the tensor with each value multiplied by 0 or by 1 / (1 - probability). `name` is
+    /// the name of the place in the network, for example before an output layer. The backward pass
+    /// is the same call on the gradient.
     ///
     /// ```
     /// use lod::{Lod, LodTensor};
@@ -51,7 +52,7 @@ impl Dropout {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Range`] for a probability outside of 0..1.
+    /// [`Error::Range`] for a probability below 0, or of 1 or more.
     pub fn apply<T: Real>(self, name: &str, x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         self.check()?;
         let mut y = x.clone();
@@ -59,10 +60,10 @@ impl Dropout {
         Ok(y)
     }
 
-    /// As [`apply`](Self::apply) with a probability that was checked, on the values of all rows.
+    /// Works like [`apply`](Self::apply), with a checked probability, on the values of all rows.
     pub(crate) fn apply_in_place<T: Real>(self, name: &str, values: &mut [T]) {
-        /// Values that are worth a task of their own; a multiple of the four that a block of random
-        /// words serves.
+        /// Number of values of a task; a multiple of the four values that a block of random words
+        /// serves.
         const PART: usize = 1 << 14;
         let stream = Philox::for_name(self.seed, name);
         let part = |(part, values): (usize, &mut [T])| {
@@ -83,7 +84,7 @@ impl Dropout {
     }
 }
 
-/// The lower 32 bits.
+/// Returns the lower 32 bits.
 fn low_word(x: u64) -> u32 {
     u32::try_from(x & u64::from(u32::MAX)).unwrap_or_else(|_| unreachable!("32 bits"))
 }

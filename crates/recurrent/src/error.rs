@@ -1,10 +1,10 @@
-//! What can be wrong with a network or with what is given to it.
+//! The error type.
 
-/// Everything that this crate refuses, with the numbers that were wrong.
+/// An error of this crate, with the numbers that were wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A tensor of another shape than the others ask for.
+    /// A tensor whose shape does not fit the other tensors.
     #[error("{tensor} must have the shape {expected:?}, but it has {found:?}")]
     Shape {
         /// The name of the tensor, such as `weight_hh`.
@@ -17,7 +17,7 @@ pub enum Error {
     /// A size that must not be 0, such as the number of hidden units.
     #[error("{what} must not be 0")]
     Zero {
-        /// What is 0.
+        /// Name of the size.
         what: &'static str,
     },
     /// A weight, an option or an initial state that is no finite number.
@@ -25,19 +25,19 @@ pub enum Error {
     NotFinite {
         /// The name of the tensor.
         tensor: &'static str,
-        /// Where in it, counted row by row.
+        /// Position in the tensor, counted row by row.
         position: usize,
         /// The number found.
         found: f64,
     },
-    /// A number that is outside of what makes sense.
+    /// A number outside its valid range.
     #[error("{what} must be in {low}..{high}, but it is {found}")]
     Range {
         /// The name of the option.
         what: &'static str,
-        /// The lowest that is allowed.
+        /// Lowest valid value.
         low: f64,
-        /// What it must be below.
+        /// Upper bound, itself not valid.
         high: f64,
         /// The number found.
         found: f64,
@@ -53,14 +53,14 @@ pub enum Error {
     /// A wrong number, such as states for the layers of a stack.
     #[error("{what} must be {expected}, but it is {found}")]
     Count {
-        /// What was counted.
+        /// Name of the count.
         what: &'static str,
         /// The right number.
         expected: usize,
         /// The number found.
         found: usize,
     },
-    /// A tensor of another mini-batch: its sequences are not those of the input.
+    /// A tensor of another mini-batch: its sequences differ from the sequences of the input.
     #[error("{tensor} must have the LoD of the input, {expected}, but it has {found}")]
     OtherLod {
         /// The name of the tensor.
@@ -96,7 +96,7 @@ pub enum Error {
         /// The shape found.
         found: Vec<usize>,
     },
-    /// A named tensor that has not two axes.
+    /// A named tensor that is not a matrix.
     #[error("{tensor} must be a matrix, but it has the shape {found:?}")]
     NoMatrix {
         /// Its name.
@@ -119,27 +119,27 @@ pub enum Error {
     TensorNotFinite {
         /// Its name.
         tensor: String,
-        /// Where in it, counted in C order.
+        /// Position in the tensor, counted in C order.
         position: usize,
         /// The number found.
         found: f64,
     },
-    /// A right class that there is no score for.
+    /// A right class without a score.
     #[error("row {row} has the class {class}, but there are scores for {classes} classes")]
     Class {
         /// The row.
         row: usize,
         /// Its class.
         class: usize,
-        /// How many classes have scores.
+        /// Number of classes that have scores.
         classes: usize,
     },
     /// A file of tensors that cannot be read or written.
     #[error("{}: {problem}", path.display())]
     File {
-        /// The file, or what stands for one.
+        /// The path of the file, or a stand-in for it.
         path: std::path::PathBuf,
-        /// What went wrong.
+        /// Description of the problem.
         problem: String,
     },
     /// Sequences that `lod` refuses.
@@ -151,7 +151,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// That a tensor has the shape that the others ask for.
+    /// Checks that a tensor has the expected shape.
     pub(crate) fn check_shape(tensor: &'static str, expected: &[usize], found: &[usize]) -> Result<(), Self> {
         if expected == found {
             return Ok(());
@@ -160,7 +160,7 @@ impl Error {
     }
 }
 
-/// The names that a message lists.
+/// Maximum number of names that a message lists.
 const MAX_LISTED: usize = 20;
 
 fn suggestion(nearest: Option<&str>, present: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! A pass forward of any cell: its buffers, distributed over the sequences.
+//! Forward pass of any cell: its buffers, distributed over the sequences.
 
 use kaldera_base::Real;
 use kaldera_base::memory;
@@ -11,20 +11,20 @@ use crate::kernels::steps::{Forward, Widths};
 use crate::pass::Batch;
 use crate::state::{Direction, Output, State};
 
-/// What there is after a pass.
+/// Result of a pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Pass<T: Real> {
     pub(crate) batch: Batch,
     pub(crate) x: LodTensor<T>,
     pub(crate) initial: State<T>,
     pub(crate) output: Output<T>,
-    /// A row for each step if they were to be kept; else they are of no use.
+    /// One row for each step if the rows were kept; otherwise unused.
     pub(crate) gates: Vec<T>,
     pub(crate) c: Vec<T>,
     pub(crate) m: Vec<T>,
 }
 
-/// A pass; with `keep`, it keeps what the backward pass needs of all steps.
+/// Runs a pass; with `keep`, it keeps the values of all steps that the backward pass needs.
 pub(crate) fn pass<T: Real>(
     cell: &impl Forward<T>,
     x: &LodTensor<T>,
@@ -36,7 +36,7 @@ pub(crate) fn pass<T: Real>(
     let batch = Batch::new(x, direction, [inputs, outputs, cells])?;
     let initial = batch.initial(initial)?;
     let (rows, num_sequences, table) = (batch.num_rows(), batch.num_sequences(), &batch.table);
-    // Without a backward pass, each sequence has one row that all its steps use in turn.
+    // Without a backward pass, each sequence has one row that all its steps reuse.
     let states = if keep { rows } else { num_sequences };
     let mut y = memory::zeros(rows * outputs);
     let mut gates = memory::zeros(if keep { rows * width } else { 0 });

@@ -62,12 +62,12 @@ impl<T: Real> Cell<T> for Gru<T> {
     }
 }
 
-/// What the backward pass of a [`Gru`] needs of the forward pass.
+/// Values of the forward pass that the backward pass of a [`Gru`] needs.
 #[derive(Clone, Debug)]
 pub struct GruSaved<'a, T: Real> {
     gru: &'a Gru<T>,
-    /// The gates have the widths that [`Layout`] says; what is between are hidden states that were
-    /// reset, if that is before the product.
+    /// The gates have the widths of [`Layout`]. `m` holds the reset hidden states if the reset gate
+    /// is before the product.
     pass: Pass<T>,
 }
 

@@ -1,9 +1,10 @@
 //! Recurrent networks on mini-batches of sequences without padding: RNN, LSTM and GRU, forward and
-//! backward, and what is needed to train them.
+//! backward, and the layers, losses and optimizers to train them.
 //!
-//! Utterances differ in length, so that of a mini-batch padded to the longest more than half is
-//! padding, which is multiplied like the rest. Here the sequences of a [`LodTensor`] go through
-//! time together, longest first, and at each step only those take part that are not over yet:
+//! Utterances differ in length. In a mini-batch padded to the longest one, more than half of the
+//! rows are padding, which is multiplied like the rest. Here the sequences of a [`LodTensor`]
+//! advance in time together, longest first, and each step takes only the sequences that are not
+//! over yet:
 //!
 //! ```text
 //!   rows      a0 a1 a2 a3 | b0 b1 | c0 c1 c2          step 0       step 1       step 2    step 3
@@ -33,60 +34,63 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What there is
-//! | for | see |
-//! |---|---|
-//! | one layer in one direction | [`Rnn`], [`Lstm`] (peepholes, projection, limits), [`Gru`] (both kinds); what they share: [`Cell`] |
-//! | layers upon layers, both directions, dropout | [`Stack`] |
-//! | steps of your own | [`Recurrent`], [`Step`] |
-//! | streams | [`Prepared`], [`PreparedStack`], with [`State`] carried on |
-//! | gradients through a limited number of steps | [`time_window`], with [`State`] carried on |
-//! | an input that is the same at all steps | [`with_static_input`] |
-//! | learning | [`train`] |
-//! | weights of PyTorch and Paddle, files | [`weights`] |
+//! # Contents
+//! - One layer in one direction: [`Rnn`], [`Lstm`] (peepholes, projection, limits), [`Gru`] (both
+//!   kinds), and their trait [`Cell`].
+//! - Several layers, both directions, dropout: [`Stack`].
+//! - A step of your own: [`Recurrent`], [`Step`].
+//! - Streams: [`Prepared`], [`PreparedStack`], with [`State`] carried on.
+//! - Gradients through a limited number of steps: [`time_window`], with [`State`] carried on.
+//! - An input that is the same at all steps: [`with_static_input`].
+//! - Training: [`train`].
+//! - Weights of PyTorch and Paddle, files: [`weights`].
 //!
 //! # Coming from PyTorch
-//! | there | here |
-//! |---|---|
-//! | `nn.RNN`, `nn.LSTM`, `nn.GRU` with `num_layers`, `bidirectional`, `dropout` | [`Stack`] of [`Rnn`], [`Lstm`], [`Gru`] |
-//! | a `PackedSequence` in and out | a [`LodTensor`] in and out; lengths may be 0, and nothing has to be sorted |
-//! | `h_0`, `c_0`, `h_n`, `c_n` | a [`State`] for each layer and direction, in the same order |
-//! | `proj_size` | [`LstmWeights::weight_hr`] |
-//! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart; in training the sum [makes half the step](train#one-bias-where-pytorch-has-two) |
-//! | an `nn.Module` of several parts | a struct, with [`parameters!`] for its [`Parameters`] |
-//! | `state_dict`, a `.safetensors` file | [`Stack::from_torch`], [`Stack::to_torch`], [`train::ParameterStore`] |
-//! | `loss.backward()` | [`StackSaved::backward`], [`Saved::backward`]: the backward pass is called explicitly |
+//! - `nn.RNN`, `nn.LSTM`, `nn.GRU` with `num_layers`, `bidirectional`, `dropout`: [`Stack`] of
+//!   [`Rnn`], [`Lstm`], [`Gru`].
+//! - A `PackedSequence` as input and output: a [`LodTensor`]. Lengths may be 0, and no sorting is
+//!   needed.
+//! - `h_0`, `c_0`, `h_n`, `c_n`: a [`State`] for each layer and direction, in the same order.
+//! - `proj_size`: [`LstmWeights::weight_hr`].
+//! - `bias_ih`, `bias_hh`: their sum, `bias`. A GRU keeps [`GruWeights::bias_hn`] apart. In
+//!   training the sum [makes half the step](train#one-bias-where-pytorch-has-two).
+//! - An `nn.Module` of several parts: a struct, with [`parameters!`] for its [`Parameters`].
+//! - `state_dict`, a `.safetensors` file: [`Stack::from_torch`], [`Stack::to_torch`],
+//!   [`train::ParameterStore`].
+//! - `loss.backward()`: [`StackSaved::backward`], [`Saved::backward`]. The caller calls the
+//!   backward pass explicitly.
 //!
 //! # Coming from Paddle
-//! | there | here |
-//! |---|---|
-//! | `dynamic_lstm`, `dynamic_lstmp` | [`Lstm`] with [`LstmWeights::from_paddle`]; without `weight_ih` the input is projected already, as Paddle has it |
-//! | `dynamic_gru`, `origin_mode` | [`Gru`] with [`GruWeights::from_paddle`], [`Reset::Before`], [`Update`] |
-//! | `is_reverse` | [`Direction::Reverse`] |
-//! | `DynamicRNN`, `recurrent` | [`Recurrent`] |
-//! | `static_input`, `memory` | [`with_static_input`] or [`StepInputs::statics`]; [`State`] or [`StepInputs::memories`] |
+//! - `dynamic_lstm`, `dynamic_lstmp`: [`Lstm`] with [`LstmWeights::from_paddle`]. Without
+//!   `weight_ih` the input is projected already, as in Paddle.
+//! - `dynamic_gru`, `origin_mode`: [`Gru`] with [`GruWeights::from_paddle`], [`Reset::Before`],
+//!   [`Update`].
+//! - `is_reverse`: [`Direction::Reverse`].
+//! - `DynamicRNN`, `recurrent`: [`Recurrent`].
+//! - `static_input`, `memory`: [`with_static_input`] or [`StepInputs::statics`]; [`State`] or
+//!   [`StepInputs::memories`].
 //!
 //! Paddle drops the gradient of the cell states; here it counts ([`OutputGradients::cells`]).
 //!
-//! # What always holds
-//! - A mini-batch gives what its sequences give one at a time, and pieces of time, with the state
-//!   carried on, what the whole gives: the outputs to the last bit, and likewise the gradients by
-//!   initial states.
+//! # Guarantees
+//! - A mini-batch gives the same outputs as its sequences one at a time, to the last bit. So do
+//!   pieces of time with the state carried on. The same holds for gradients by initial states.
 //! - Results do not depend on the number of threads.
-//! - Sequences may be empty, and so may the mini-batch: the last state of an empty sequence is its
-//!   initial one.
-//! - Weights and states that are infinite or NaN are refused by name. No input makes this crate
-//!   panic.
+//! - Sequences and the mini-batch may be empty. The last state of an empty sequence is its initial
+//!   state.
+//! - Weights and states that are infinite or NaN are errors that name the tensor. No input makes
+//!   this crate panic.
 //!
 //! # Features
-//! `rayon` (on): sequences and directions are divided over threads, with the same results. `serde`:
-//! options, such as [`LstmOptions`] and [`AdamOptions`](train::AdamOptions). `openblas` (a system
-//! library), `pure` (Rust: `faer`): what multiplies the large matrices of the backward pass;
-//! without either it is the product of `kaldera-base`, which is slower for wide layers.
+//! - `rayon` (on by default): divides sequences and directions over threads, with the same results.
+//! - `serde`: serialization of options, such as [`LstmOptions`] and
+//!   [`AdamOptions`](train::AdamOptions).
+//! - `openblas` (a system library), `pure` (Rust: `faer`): multiply the large matrices of the
+//!   backward pass. Without either, `kaldera-base` does, which is slower for wide layers.
 //!
-//! # When not to use it
-//! For networks that are not recurrent, or on graphics processors: there is no autograd and no
-//! device here.
+//! # Limitations
+//! Networks that are not recurrent and graphics processors are out of scope: there is no autograd
+//! and no device here.
 
 #![forbid(unsafe_code)]
 

@@ -62,20 +62,20 @@ impl<T: Real> Cell<T> for Lstm<T> {
     }
 }
 
-/// What the backward pass of an [`Lstm`] needs of the forward pass.
+/// Values of the forward pass that the backward pass of an [`Lstm`] needs.
 #[derive(Clone, Debug)]
 pub struct LstmSaved<'a, T: Real> {
     lstm: &'a Lstm<T>,
-    /// The gates are i, f, g, o; what is between is what is projected.
+    /// The gates are i, f, g, o; `m` holds the values before the projection.
     pass: Pass<T>,
 }
 
 impl<T: Real> LstmSaved<'_, T> {
-    /// The cell state after each step, `[rows, hidden]` with the LoD of the input: Paddle's output
-    /// `Cell`.
+    /// Returns the cell state after each step, `[rows, hidden]` with the LoD of the input: Paddle's
+    /// output `Cell`.
     ///
     /// # Errors
-    /// None that can be met: the rows are those of the input.
+    /// None in practice: the rows are the rows of the input.
     pub fn cells(&self) -> Result<LodTensor<T>, Error> {
         let Pass { batch, x, c, .. } = &self.pass;
         Ok(LodTensor::from_vec([batch.num_rows(), batch.cells], c.clone(), x.lod().clone())?)
@@ -145,7 +145,7 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
     }
 }
 
-/// The gradient by the peepholes: i and f have seen the old cell state, o the new one.
+/// Returns the gradient by the peepholes: i and f have seen the old cell state, o the new one.
 fn by_peepholes<T: Real>(gates: GateGradients<'_, T>, c: &[T], old: &[T], hidden: usize) -> Result<Matrix<T>, Error> {
     let sums = sum_rows(3 * hidden, gates.data.len() / gates.width, |sums, row| {
         let (c, old) = (&c[row * hidden..][..hidden], &old[row * hidden..][..hidden]);

@@ -1,4 +1,4 @@
-//! What training changes: tensors under names.
+//! Parameters of a model: named tensors.
 
 use std::borrow::Cow;
 
@@ -19,56 +19,55 @@ pub struct Named<V> {
 }
 
 impl<V> Named<V> {
-    /// Values in C order, with their name and shape.
+    /// Creates a named tensor from values in C order.
     pub fn new(name: impl Into<String>, shape: impl Into<Vec<usize>>, values: V) -> Self {
         Self { name: name.into(), shape: shape.into(), values }
     }
 }
 
-/// What [`Parameters::visit`] calls with the name, the shape and the elements in C order of a
+/// Callback of [`Parameters::visit`]: takes the name, the shape and the elements in C order of a
 /// tensor.
 pub type Visitor<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a [T]) + 'f);
 
-/// As [`Visitor`], with elements to be changed.
+/// Like [`Visitor`], with mutable elements.
 pub type VisitorMut<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a mut [T]) + 'f);
 
-/// What has parameters: the weights of a cell, a network, a whole model. Gradients are of the same
-/// type as what they are the gradients of, so that one trait serves optimizers, clipping,
-/// initializers and files.
+/// A set of parameters: the weights of a cell, a network, a whole model. Gradients have the type of
+/// their parameters, so that one trait serves optimizers, clipping, initializers and files.
 ///
-/// [`parameters!`](crate::parameters) implements it for a struct. Matrices and vectors have it,
-/// with an empty name, and so do `Option` and `Vec` of what has it; the parts of a `Vec` are named
-/// by their number.
+/// [`parameters!`](crate::parameters) implements it for a struct. Matrices and vectors implement it
+/// with an empty name, and so do `Option` and `Vec` of types that implement it; the parts of a
+/// `Vec` are named by their index.
 #[doc(alias = "state_dict")]
 #[doc(alias = "named_parameters")]
 pub trait Parameters<T: Real> {
-    /// Calls `f` with the name, the shape and the elements in C order of each tensor that is there,
-    /// always in the same order.
+    /// Calls `f` with the name, the shape and the elements in C order of each tensor that is
+    /// present, always in the same order.
     fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>);
 
-    /// As [`visit`](Self::visit), in the same order, with elements to be changed.
+    /// Visits like [`visit`](Self::visit), in the same order, with mutable elements.
     fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>);
 
-    /// All tensors, in the order of [`visit`](Self::visit).
+    /// Returns all tensors, in the order of [`visit`](Self::visit).
     fn named(&self) -> Vec<Named<&[T]>> {
         let mut tensors = Vec::new();
         self.visit(&mut |name, shape, values| tensors.push(Named::new(name, shape, values)));
         tensors
     }
 
-    /// All tensors, to be changed.
+    /// Returns all tensors, with mutable values.
     fn named_mut(&mut self) -> Vec<Named<&mut [T]>> {
         let mut tensors = Vec::new();
         self.visit_mut(&mut |name, shape, values| tensors.push(Named::new(name, shape, values)));
         tensors
     }
 
-    /// How many numbers there are in all tensors together.
+    /// Returns the number of values in all tensors together.
     fn num_values(&self) -> usize {
         self.named().iter().map(|tensor| tensor.values.len()).sum()
     }
 
-    /// That all numbers are finite.
+    /// Checks that all numbers are finite.
     ///
     /// # Errors
     /// [`Error::TensorNotFinite`] for the first that is infinite or NaN.
@@ -77,12 +76,12 @@ pub trait Parameters<T: Real> {
     }
 }
 
-/// Visits a part of something larger: `name` and a dot come before each of its names.
+/// Visits a part of a larger object: prefixes each of its names with `name` and a dot.
 pub fn visit_part<'a, T: Real>(name: &str, part: &'a (impl Parameters<T> + ?Sized), f: Visitor<'_, 'a, T>) {
     part.visit(&mut |below, shape, values| f(&joined(name, below), shape, values));
 }
 
-/// As [`visit_part`], with elements to be changed.
+/// Visits like [`visit_part`], with mutable elements.
 pub fn visit_part_mut<'a, T: Real>(name: &str, part: &'a mut (impl Parameters<T> + ?Sized), f: VisitorMut<'_, 'a, T>) {
     part.visit_mut(&mut |below, shape, values| f(&joined(name, below), shape, values));
 }
@@ -98,8 +97,8 @@ fn joined<'n>(name: &'n str, below: &'n str) -> Cow<'n, str> {
 /// visited.
 ///
 /// A field gives its tensors its own name, a dot and their names: `output.weight`. `as` gives
-/// another name, `as ""` none. A struct that has other fields, too, such as options, says so with
-/// `..` at the end; without it, a field that is forgotten does not compile.
+/// another name, `as ""` none. If a struct has other fields, such as options, write `..` at the
+/// end; without it, a forgotten field is a compile error.
 ///
 /// ```
 /// use recurrent::train::Linear;
@@ -155,7 +154,7 @@ macro_rules! parameters {
 }
 
 impl<T: Real> Named<&[T]> {
-    /// That all numbers are finite.
+    /// Checks that all numbers are finite.
     ///
     /// # Errors
     /// [`Error::TensorNotFinite`] for the first that is infinite or NaN.
@@ -192,7 +191,7 @@ impl<T: Real> Parameters<T> for Vector<T> {
     }
 }
 
-/// Those of what is there.
+/// The tensors of the value, if there is one.
 impl<T: Real, P: Parameters<T>> Parameters<T> for Option<P> {
     fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         self.iter().for_each(|part| part.visit(f));
@@ -203,8 +202,8 @@ impl<T: Real, P: Parameters<T>> Parameters<T> for Option<P> {
     }
 }
 
-/// Those of part 0 as `0.name`, then those of part 1, and so on, as PyTorch's `ModuleList` names
-/// them.
+/// The tensors of part 0 as `0.name`, then of part 1, and so on, named as in PyTorch's
+/// `ModuleList`.
 impl<T: Real, P: Parameters<T>> Parameters<T> for Vec<P> {
     fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         self.iter().enumerate().for_each(|(i, part)| visit_part(&i.to_string(), part, f));

@@ -1,4 +1,4 @@
-//! What a pass of any cell begins and ends with: checks, initial and final states.
+//! Begin and end of a pass of any cell: checks, initial and final states.
 
 use kaldera_base::{Real, par};
 use kaldi_matrix::Matrix;
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::kernels::sequence_buffers::{SequenceBuffers, cut, cut_mut};
 use crate::state::{Direction, OutputGradients, State};
 
-/// The sequences of a mini-batch, and what a cell makes of them.
+/// The sequences of a mini-batch, with the widths of a cell.
 #[derive(Debug, Clone)]
 pub(crate) struct Batch {
     pub(crate) table: RankTable,
@@ -20,7 +20,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// For an input of width `inputs`, of which the sequences of the last level are gone through.
+    /// Creates a batch for an input of width `inputs`; the last level gives the sequences.
     pub(crate) fn new<T: Real>(
         x: &LodTensor<T>,
         direction: Direction,
@@ -40,7 +40,7 @@ impl Batch {
         self.table.num_sequences()
     }
 
-    /// The initial states: those given, if they fit, or zeros.
+    /// Returns the initial states: the given ones, if they fit, or zeros.
     pub(crate) fn initial<T: Real>(&self, given: Option<&State<T>>) -> Result<State<T>, Error> {
         let Some(given) = given else { return Ok(State::zeros(self.num_sequences(), self.outputs, self.cells)) };
         self.check_state(["the hidden state", "the cell state"], given)?;
@@ -54,7 +54,8 @@ impl Batch {
         Error::check_shape(c, &[self.num_sequences(), self.cells], state.c.shape())
     }
 
-    /// That gradients are of the shape of the outputs; those by the last states, or zeros.
+    /// Checks that gradients have the shape of the outputs. Returns the gradients by the last
+    /// states, or zeros.
     pub(crate) fn check_gradients<T: Real>(
         &self,
         x: &LodTensor<T>,
@@ -83,12 +84,12 @@ impl Batch {
         }
     }
 
-    /// The buffers of each sequence, empty.
+    /// Returns the buffers of each sequence, empty.
     pub(crate) fn sequences<'a, T>(&self) -> Vec<SequenceBuffers<'a, T>> {
         self.table.splits().rows().map(|rows| SequenceBuffers::new(rows.len(), self.reverse)).collect()
     }
 
-    /// The row of each sequence's last step; `None` for sequences of length 0.
+    /// Returns the row of each sequence's last step; `None` for sequences of length 0.
     fn last_rows(&self) -> impl Iterator<Item = Option<usize>> {
         self.table.splits().rows().map(|rows| match (rows.is_empty(), self.reverse) {
             (true, _) => None,
@@ -97,8 +98,8 @@ impl Batch {
         })
     }
 
-    /// Overwrites the state of each sequence, the initial one, with the row of its last step in
-    /// `values`.
+    /// Overwrites each sequence's state, initially its initial state, with the row of its last step
+    /// in `values`.
     pub(crate) fn keep_last<T: Real>(&self, values: &[T], states: &mut LodTensor<T>) {
         let width = states.width();
         for (state, row) in states.rows_mut().zip(self.last_rows()) {
@@ -108,7 +109,7 @@ impl Batch {
         }
     }
 
-    /// For each row the state before it: the row of the step before, or the initial one.
+    /// Returns for each row the state before it: the row of the step before, or the initial one.
     pub(crate) fn before<T: Real>(&self, values: &[T], initial: &LodTensor<T>) -> Vec<T> {
         let width = initial.width();
         let mut before = kaldera_base::memory::zeros(values.len());
@@ -129,7 +130,7 @@ impl Batch {
     }
 }
 
-/// That a matrix has this shape.
+/// Checks that a matrix has this shape.
 pub(crate) fn check_matrix<T: Real>(
     tensor: &'static str,
     expected: [usize; 2],
@@ -138,7 +139,7 @@ pub(crate) fn check_matrix<T: Real>(
     Error::check_shape(tensor, &expected, &[found.num_rows(), found.num_cols()])
 }
 
-/// That weights have this shape and are finite.
+/// Checks that weights have this shape and are finite.
 pub(crate) fn check_weights<T: Real>(
     tensor: &'static str,
     expected: [usize; 2],
@@ -148,7 +149,7 @@ pub(crate) fn check_weights<T: Real>(
     check_finite(tensor, found.data())
 }
 
-/// That a bias has this length and is finite.
+/// Checks that a bias has this length and is finite.
 pub(crate) fn check_bias<T: Real>(
     tensor: &'static str,
     expected: usize,
@@ -159,9 +160,9 @@ pub(crate) fn check_bias<T: Real>(
     check_finite(tensor, found.data())
 }
 
-/// That all numbers are finite.
+/// Checks that all numbers are finite.
 pub(crate) fn check_finite<T: Real>(tensor: &'static str, values: &[T]) -> Result<(), Error> {
-    /// As many as are looked at before asking whether one of them was not finite: 0 x is 0 or NaN.
+    /// Number of values in one check: 0 x is 0, or NaN if x is not finite.
     const BLOCK: usize = 64;
     for (block, part) in values.chunks(BLOCK).enumerate() {
         let sum: T = part.iter().map(|&x| x * T::ZERO).sum();
@@ -174,7 +175,7 @@ pub(crate) fn check_finite<T: Real>(tensor: &'static str, values: &[T]) -> Resul
     Ok(())
 }
 
-/// That a limit is a positive number.
+/// Checks that a limit is a positive number.
 pub(crate) fn check_clip(what: &'static str, clip: Option<f64>) -> Result<(), Error> {
     match clip {
         Some(found) if !(found > 0.0 && found < f64::INFINITY) => {

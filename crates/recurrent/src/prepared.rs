@@ -1,4 +1,4 @@
-//! Cells whose weights are packed already.
+//! Cells with packed weights.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::forward::pass;
 use crate::kernels::steps::Forward;
 use crate::state::{Direction, Output, State};
 
-/// A cell ready to run, its weights checked and packed as the products of a step take them: what a
-/// stream holds on to.
+/// A cell ready to run, its weights checked and packed for the products of a step. Meant for
+/// streams.
 ///
-/// [`Cell::run`](crate::Cell::run) prepares the cell each time, which goes through all weights, as
-/// much work as some steps. For calls of few steps, prepare it once. What is prepared is a copy: it
-/// does not follow if the cell's weights change, and needs the cell no more. Clones share it, also
-/// between threads.
+/// [`Cell::run`](crate::Cell::run) prepares the cell on each call. That reads all weights, as much
+/// work as some steps. For calls of few steps, prepare the cell once. A `Prepared` is a copy: it
+/// does not follow changes of the cell's weights and does not borrow the cell. Clones share it,
+/// also between threads.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -47,19 +47,20 @@ pub struct Prepared<T: Real> {
 type Run<T> = dyn Fn(&LodTensor<T>, Direction, Option<&State<T>>) -> Result<Output<T>, Error> + Send + Sync;
 
 impl<T: Real> Prepared<T> {
-    /// For a [`Cell`](crate::Cell) of one's own: `run` is what [`run`](Self::run) does.
+    /// Creates a prepared cell for a user-defined [`Cell`](crate::Cell). [`run`](Self::run) calls
+    /// `run`.
     pub fn new(
         run: impl Fn(&LodTensor<T>, Direction, Option<&State<T>>) -> Result<Output<T>, Error> + Send + Sync + 'static,
     ) -> Self {
         Self { run: Arc::new(run) }
     }
 
-    /// For packed weights.
+    /// Creates a prepared cell from packed weights.
     pub(crate) fn from_packed(packed: impl Forward<T> + 'static) -> Self {
         Self::new(move |x, direction, initial| Ok(pass(&packed, x, direction, initial, false)?.output))
     }
 
-    /// What [`Cell::run`](crate::Cell::run) gives, to the last bit.
+    /// Runs a forward pass, with the results of [`Cell::run`](crate::Cell::run) to the last bit.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::NotFinite`] for an input or states that do not fit;

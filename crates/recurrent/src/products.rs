@@ -1,8 +1,7 @@
 //! The large products of the backward pass, over all rows at once: gradients by weights and by
 //! inputs.
 //!
-//! They are cut into blocks of fixed size, whatever the number of threads, so that the results do
-//! not depend on it.
+//! The blocks have a fixed size, so that the results do not depend on the number of threads.
 
 use std::ops::Range;
 
@@ -11,12 +10,12 @@ use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
 
 use crate::error::Error;
 
-/// Columns of gates whose weights' gradients are one product: few enough that the three gates of a
-/// GRU are no odd number of blocks.
+/// Number of columns of gates in one product of gradients by weights: few enough that the three
+/// gates of a GRU are no odd number of blocks.
 const COLUMNS: usize = 256;
-/// Rows whose inputs' gradients are one product.
+/// Number of rows in one product of gradients by inputs.
 const ROWS: usize = 1024;
-/// Rows that are summed up before their sum is added to the whole, so that sums of many stay exact.
+/// Number of rows in a partial sum, so that sums of many rows stay exact.
 const SUMMED: usize = 256;
 
 /// Gradients by gates, row after row: `width` numbers each.
@@ -31,14 +30,14 @@ impl<T: Real> GateGradients<'_, T> {
         self.data.len() / self.width
     }
 
-    /// The columns of some gates.
+    /// Returns the columns of some gates.
     fn columns(&self, columns: Range<usize>) -> Result<SubMatrix<'_, T>, Error> {
         let (rows, first) = (self.rows(), columns.start.min(self.data.len()));
         Ok(SubMatrix::new(&self.data[first..], rows, columns.len(), self.width)?)
     }
 
-    /// The gradient by weights that were multiplied with `operand`, `[rows, width]`: for each of
-    /// these columns a row.
+    /// Returns the gradient by the weights that were multiplied with `operand`, `[rows, width]`:
+    /// one row for each of these columns.
     pub(crate) fn by_weights(&self, columns: &[Range<usize>], operand: &[T], width: usize) -> Result<Matrix<T>, Error> {
         let total: usize = columns.iter().map(ExactSizeIterator::len).sum();
         let mut out = Matrix::zeros(total, width);
@@ -64,9 +63,9 @@ impl<T: Real> GateGradients<'_, T> {
         Ok(out)
     }
 
-    /// The gradient by what was multiplied with `weights`, which have a row for each of these
-    /// columns: `[rows, width of the weights]`. It takes the place of `used`, if that is large
-    /// enough: fresh memory costs more than what is written there.
+    /// Returns the gradient by the operand of `weights`, which have a row for each of these
+    /// columns: `[rows, width of the weights]`. Reuses the memory of `used` if it is large enough:
+    /// fresh memory costs more than the writes to it.
     pub(crate) fn by_operand(
         &self,
         columns: &[Range<usize>],
@@ -94,13 +93,13 @@ impl<T: Real> GateGradients<'_, T> {
         Ok(out)
     }
 
-    /// These columns alone, row after row.
+    /// Returns only these columns, row after row.
     pub(crate) fn only(&self, columns: &[Range<usize>]) -> Vec<T> {
         let rows = self.data.chunks_exact(self.width);
         rows.flat_map(|row| columns.iter().flat_map(|columns| row[columns.clone()].iter().copied())).collect()
     }
 
-    /// The sums of all columns: gradients by biases.
+    /// Returns the sums of all columns: gradients by biases.
     pub(crate) fn sums(&self) -> Vec<T> {
         sum_rows(self.width, self.rows(), |sums, row| {
             let row = &self.data[row * self.width..][..self.width];
@@ -109,7 +108,7 @@ impl<T: Real> GateGradients<'_, T> {
     }
 }
 
-/// What `add` adds up of the rows `0..rows`, `width` numbers; some rows at a time.
+/// Returns the `width` sums that `add` accumulates over the rows `0..rows`, some rows at a time.
 pub(crate) fn sum_rows<T: Real>(width: usize, rows: usize, add: impl Fn(&mut [T], usize) + Sync) -> Vec<T> {
     let part = |block: usize| {
         let mut sums = vec![T::ZERO; width];

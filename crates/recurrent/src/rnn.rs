@@ -63,7 +63,7 @@ impl<T: Real> Cell<T> for Rnn<T> {
     }
 }
 
-/// What the backward pass of an [`Rnn`] needs of the forward pass.
+/// Values of the forward pass that the backward pass of an [`Rnn`] needs.
 #[derive(Clone, Debug)]
 pub struct RnnSaved<'a, T: Real> {
     rnn: &'a Rnn<T>,

@@ -1,4 +1,4 @@
-//! Layers upon layers, in one direction or both.
+//! Stacked layers, in one direction or both.
 
 use std::ops::Range;
 
@@ -12,32 +12,31 @@ use crate::parameters::{Parameters, Visitor, VisitorMut};
 use crate::prepared::Prepared;
 use crate::state::{Direction, OutputGradients, State};
 
-/// Rows that are copied at once: by one thread, while others copy others.
+/// Number of rows that a thread copies at once.
 const ROWS_AT_ONCE: usize = 256;
 
-/// A cell that goes through the sequences from their beginning, and perhaps one that goes from
-/// their end; or what belongs to such cells.
+/// A cell that runs from the begin of the sequences, and optionally one that runs from their end;
+/// or values that belong to such cells.
 ///
-/// With both, a row of the output is that of the one beside that of the other: `[forward |
-/// reverse]`.
+/// With both, a row of the output is `[forward | reverse]`.
 #[derive(Debug, Clone)]
 pub struct Layer<C> {
-    /// From the first row to the last.
+    /// Cell from the first row to the last.
     pub forward: C,
-    /// From the last row to the first.
+    /// Cell from the last row to the first.
     pub reverse: Option<C>,
 }
 
-/// Layers, each of which takes the output of the one before: PyTorch's `nn.RNN`, `nn.LSTM` and
+/// Layers that each take the output of the layer before: PyTorch's `nn.RNN`, `nn.LSTM` and
 /// `nn.GRU`.
 ///
 /// ```text
 ///   x [rows, input] -> layer 0 -> (dropout) -> layer 1 -> ... -> y [rows, output]
 /// ```
 ///
-/// States are slices with one for each layer and direction: those of layer 0, forward and reverse,
-/// then those of layer 1 and so on, which is the order of PyTorch's. The gradient by a `Stack<C>`
-/// is a `Stack` of the cells' weights.
+/// States are slices with one state for each layer and direction: layer 0 forward and reverse, then
+/// layer 1 and so on, which is PyTorch's order. The gradient by a `Stack<C>` is a `Stack` of the
+/// cells' weights.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -63,14 +62,14 @@ pub struct Stack<C> {
     pub layers: Vec<Layer<C>>,
 }
 
-/// A [`Stack`] ready to run, the weights of all its cells checked and packed: what a stream holds
-/// on to. See [`Prepared`].
+/// A [`Stack`] ready to run, the weights of all its cells checked and packed. Meant for streams.
+/// See [`Prepared`].
 #[derive(Debug, Clone)]
 pub struct PreparedStack<T: Real> {
     stack: Stack<Prepared<T>>,
 }
 
-/// What comes out of a [`Stack`].
+/// Output of a [`Stack`].
 #[derive(Debug, Clone)]
 pub struct StackOutput<T: Real> {
     /// The output of the last layer, with the LoD of the input.
@@ -81,18 +80,18 @@ pub struct StackOutput<T: Real> {
     pub last: Vec<State<T>>,
 }
 
-/// The gradients by what goes into a [`Stack`] of cells with weights `W`.
+/// Gradients by the inputs of a [`Stack`] of cells with weights `W`.
 #[derive(Debug, Clone)]
 pub struct StackGradients<T: Real, W> {
     /// By the input.
     pub x: LodTensor<T>,
-    /// By the initial state of each layer and direction, also if none were given.
+    /// By the initial state of each layer and direction, even if none were given.
     pub initial: Vec<State<T>>,
     /// By the weights.
     pub weights: Stack<W>,
 }
 
-/// What the backward pass of a [`Stack`] needs of the forward pass.
+/// Values of the forward pass that the backward pass of a [`Stack`] needs.
 #[derive(Debug)]
 pub struct StackSaved<S> {
     layers: Vec<Layer<SavedCell<S>>>,
@@ -106,18 +105,18 @@ struct SavedCell<S> {
     output_size: usize,
 }
 
-/// The name of the dropout's mask before a layer.
+/// Returns the name of the dropout mask before a layer.
 fn mask_name(layer: usize) -> String {
     format!("dropout before layer {layer}")
 }
 
 impl<C> Layer<C> {
-    /// How many cells there are: one or two.
+    /// Returns the number of cells: one or two.
     fn len(&self) -> usize {
         1 + usize::from(self.reverse.is_some())
     }
 
-    /// The cells with what PyTorch puts behind the names of their weights.
+    /// Returns the cells with PyTorch's suffix for the names of their weights.
     pub(crate) fn cells(&self) -> impl Iterator<Item = (&C, &'static str)> {
         std::iter::once((&self.forward, "")).chain(self.reverse.iter().map(|cell| (cell, "_reverse")))
     }
@@ -128,8 +127,8 @@ impl<C> Layer<C> {
 }
 
 impl<C> Stack<C> {
-    /// So many layers in one direction or both, of which the first takes rows of `inputs` values.
-    /// `cell` makes each cell for the width of what it takes.
+    /// Creates `layers` layers in one direction or both. The first takes rows of `inputs` values.
+    /// `cell` makes a cell, given the width of its input.
     pub fn new<T: Real>(layers: usize, both_directions: bool, inputs: usize, cell: impl Fn(usize) -> C) -> Self
     where
         C: Cell<T>,
@@ -144,17 +143,17 @@ impl<C> Stack<C> {
         stack
     }
 
-    /// How many states there are: one for each layer and direction.
+    /// Returns the number of states: one for each layer and direction.
     pub fn num_states(&self) -> usize {
         self.layers.iter().map(Layer::len).sum()
     }
 
-    /// A forward pass that keeps nothing for a backward pass: for recognition, not for training.
-    /// `initial` has a state for each layer and direction, or nothing for zeros.
+    /// Runs a forward pass that keeps nothing for a backward pass: for recognition, not for
+    /// training. `initial` has a state for each layer and direction, or is empty for zeros.
     ///
     /// # Errors
-    /// [`Error::Zero`] without layers; [`Error::Count`] for another number of states; what
-    /// [`Cell::run`] refuses.
+    /// [`Error::Zero`] without layers; [`Error::Count`] for another number of states; the errors of
+    /// [`Cell::run`].
     pub fn run<T: Real>(&self, x: &LodTensor<T>, initial: &[State<T>]) -> Result<StackOutput<T>, Error>
     where
         C: Cell<T>,
@@ -162,10 +161,10 @@ impl<C> Stack<C> {
         self.prepare()?.run(x, initial)
     }
 
-    /// The stack ready to run, for many calls with few steps each: see [`Prepared`].
+    /// Prepares the stack to run, for many calls with few steps each: see [`Prepared`].
     ///
     /// # Errors
-    /// [`Error::Zero`] without layers; what [`Cell::prepare`] refuses.
+    /// [`Error::Zero`] without layers; the errors of [`Cell::prepare`].
     pub fn prepare<T: Real>(&self) -> Result<PreparedStack<T>, Error>
     where
         C: Cell<T>,
@@ -182,8 +181,8 @@ impl<C> Stack<C> {
         Ok(PreparedStack { stack })
     }
 
-    /// As [`run`](Self::run), keeping what [`StackSaved::backward`] needs. Between the layers there
-    /// is `dropout`; take another seed for each pass.
+    /// Runs like [`run`](Self::run), but keeps the values that [`StackSaved::backward`] needs.
+    /// Applies `dropout` between the layers; take another seed for each pass.
     ///
     /// # Errors
     /// As [`run`](Self::run); [`Error::Range`] for the probability of the dropout.
@@ -237,11 +236,11 @@ impl<C> Stack<C> {
 }
 
 impl<T: Real> PreparedStack<T> {
-    /// What [`Stack::run`] gives, to the last bit. `initial` has a state for each layer and
-    /// direction, or nothing for zeros.
+    /// Runs a forward pass, with the results of [`Stack::run`] to the last bit. `initial` has a
+    /// state for each layer and direction, or is empty for zeros.
     ///
     /// # Errors
-    /// [`Error::Count`] for another number of states; what [`Prepared::run`] refuses.
+    /// [`Error::Count`] for another number of states; the errors of [`Prepared::run`].
     pub fn run(&self, x: &LodTensor<T>, initial: &[State<T>]) -> Result<StackOutput<T>, Error> {
         let mut initial = self.stack.states("the number of initial states", initial)?;
         let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.stack.num_states()) };
@@ -266,11 +265,11 @@ impl<T: Real> PreparedStack<T> {
 }
 
 impl<S> StackSaved<S> {
-    /// The gradients by all that went in, from those by what came out: by [`StackOutput::y`], and
-    /// by [`StackOutput::last`], where an empty slice stands for zeros.
+    /// Returns the gradients by all inputs, given the gradients by the outputs: by
+    /// [`StackOutput::y`], and by [`StackOutput::last`], for which an empty slice stands for zeros.
     ///
     /// # Errors
-    /// [`Error::Count`] for another number of states; what [`Saved::backward`] refuses.
+    /// [`Error::Count`] for another number of states; the errors of [`Saved::backward`].
     pub fn backward<T: Real>(
         self,
         y: Option<&LodTensor<T>>,
@@ -308,7 +307,7 @@ impl<S> StackSaved<S> {
                 initial.push(b.initial);
                 b.weights
             });
-            // From the end, to be turned round.
+            // From the last layer; reversed below.
             initial.push(a.initial);
             layers.push(Layer { forward: a.weights, reverse });
             if let Some(dropout) = self.dropout.filter(|_| i > 0) {
@@ -323,8 +322,8 @@ impl<S> StackSaved<S> {
     }
 }
 
-/// `weight_ih_l0`, `weight_hh_l0_reverse`, `bias_l1` and so on: the cells' names and what PyTorch
-/// puts behind.
+/// `weight_ih_l0`, `weight_hh_l0_reverse`, `bias_l1` and so on: the cells' names with PyTorch's
+/// suffixes.
 impl<T: Real, P: Parameters<T>> Parameters<T> for Stack<P> {
     fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         for (i, layer) in self.layers.iter().enumerate() {
@@ -357,14 +356,14 @@ impl<'s, T: Real> States<'s, T> {
         }
     }
 
-    /// Those of the next layer.
+    /// Takes the states of the next layer.
     fn of<C>(&mut self, layer: &Layer<C>) -> [Option<&'s State<T>>; 2] {
         let (states, left) = self.left.split_at(layer.len().min(self.left.len()));
         self.left = left;
         [states.first(), states.get(1)]
     }
 
-    /// Those of the last layer that is left.
+    /// Takes the states of the last remaining layer.
     fn of_last<C>(&mut self, layer: &Layer<C>) -> [Option<&'s State<T>>; 2] {
         let (left, states) = self.left.split_at(self.left.len().saturating_sub(layer.len()));
         self.left = left;
@@ -372,7 +371,7 @@ impl<'s, T: Real> States<'s, T> {
     }
 }
 
-/// Rows of the one with those of the other behind.
+/// Concatenates the rows of `a` and `b`.
 fn side_by_side<T: Real>(a: &LodTensor<T>, b: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
     let (rows, left, width) = (a.num_rows(), a.width(), a.width() + b.width());
     let mut values = kaldera_base::memory::zeros(rows * width);
@@ -386,7 +385,7 @@ fn side_by_side<T: Real>(a: &LodTensor<T>, b: &LodTensor<T>) -> Result<LodTensor
     Ok(LodTensor::from_vec([rows, width], values, a.lod().clone())?)
 }
 
-/// The inverse of [`side_by_side`].
+/// Inverts [`side_by_side`].
 fn apart<T: Real>(
     y: &LodTensor<T>,
     rows: usize,
@@ -407,9 +406,9 @@ fn apart<T: Real>(
     Ok((columns(0..left)?, columns(left..left + right)?))
 }
 
-/// Adds the values of the one to those of the other.
+/// Adds the values of `more` to `to`.
 fn add<T: Real>(to: &mut [T], more: &[T]) {
-    /// Values that are worth handing to a thread.
+    /// Number of values of a task.
     const AT_ONCE: usize = 1 << 16;
     let parts = to.chunks_mut(AT_ONCE).zip(more.chunks(AT_ONCE)).collect();
     par::for_each(parts, |(to, more): (&mut [T], &[T])| to.iter_mut().zip(more).for_each(|(to, &more)| *to += more));

@@ -1,11 +1,11 @@
-//! What goes into and comes out of a pass besides weights.
+//! Inputs and outputs of a pass, except for weights.
 
 use kaldera_base::Real;
 use kaldera_base::memory;
 use lod::{Lod, LodTensor};
 
-/// Which end of each sequence a cell begins with. Outputs stay at the rows of their inputs either
-/// way.
+/// End of each sequence that a cell begins with. Either way, outputs stay at the rows of their
+/// inputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[doc(alias = "is_reverse")]
@@ -17,9 +17,8 @@ pub enum Direction {
     Reverse,
 }
 
-/// What a cell remembers of each sequence: a row each, in the order of the sequences in the
-/// mini-batch (not by length). A clone shares the values; the rows have no LoD, and if they have,
-/// it is not looked at.
+/// Memory of a cell: one row for each sequence, in the order of the sequences in the mini-batch
+/// (not by length). A clone shares the values. The rows have no LoD; a LoD is ignored.
 #[derive(Clone, Debug)]
 #[doc(alias = "h0")]
 #[doc(alias = "boot_memories")]
@@ -40,7 +39,8 @@ pub struct Output<T: Real> {
     pub last: State<T>,
 }
 
-/// The gradients of the loss by what a forward pass gave; what is `None` has no part in the loss.
+/// Gradients of the loss by the results of a forward pass; `None` for a result that has no part in
+/// the loss.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutputGradients<'a, T: Real> {
     /// By [`Output::y`].
@@ -52,30 +52,30 @@ pub struct OutputGradients<'a, T: Real> {
     pub cells: Option<&'a LodTensor<T>>,
 }
 
-/// The gradients of the loss by what went into a forward pass of a cell with weights `W`.
+/// Gradients of the loss by the inputs of a forward pass of a cell with weights `W`.
 #[derive(Clone, Debug)]
 pub struct Gradients<T: Real, W> {
     /// By the input.
     pub x: LodTensor<T>,
-    /// By the initial state, also if none was given.
+    /// By the initial state, even if none was given.
     pub initial: State<T>,
-    /// By the weights: a tensor for each that the cell has.
+    /// By the weights: one tensor for each tensor that the cell has.
     pub weights: W,
 }
 
 impl<T: Real> State<T> {
-    /// All zeros.
+    /// Creates a state of zeros.
     pub fn zeros(sequences: usize, output_size: usize, cell_size: usize) -> Self {
         Self { h: zeros(sequences, output_size), c: zeros(sequences, cell_size) }
     }
 
-    /// A hidden state, and a cell state of zeros.
+    /// Creates a state from a hidden state, with a cell state of zeros.
     pub fn from_hidden(h: LodTensor<T>, cell_size: usize) -> Self {
         Self { c: zeros(h.num_rows(), cell_size), h }
     }
 }
 
-/// `[rows, width]` without LoD, all zeros.
+/// Returns a tensor `[rows, width]` of zeros without LoD.
 pub(crate) fn zeros<T: Real>(rows: usize, width: usize) -> LodTensor<T> {
     let tensor = LodTensor::from_vec([rows, width], memory::zeros(rows * width), Lod::none());
     tensor.unwrap_or_else(|error| unreachable!("a value for each element: {error}"))

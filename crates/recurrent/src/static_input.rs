@@ -6,8 +6,8 @@ use lod::LodTensor;
 use crate::error::Error;
 use crate::state::zeros;
 
-/// `[x | s]`: each row of `x`, `[rows, width]`, followed by the row of `s`, `[sequences, more]`,
-/// that belongs to its sequence (of the last level).
+/// Returns `[x | s]`: each row of `x`, `[rows, width]`, followed by the row of `s`,
+/// `[sequences, more]`, that belongs to its sequence (of the last level).
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -20,7 +20,7 @@ use crate::state::zeros;
 /// ```
 ///
 /// # Errors
-/// [`Error::Lod`] without a level; [`Error::Shape`] if `s` has not a row for each sequence.
+/// [`Error::Lod`] without a level; [`Error::Shape`] unless `s` has one row for each sequence.
 #[doc(alias = "static_input")]
 pub fn with_static_input<T: Real>(x: &LodTensor<T>, s: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
     let last = x.lod().last().ok_or(lod::Error::NoLevel { level: 0, levels: 0 })?;
@@ -36,8 +36,8 @@ pub fn with_static_input<T: Real>(x: &LodTensor<T>, s: &LodTensor<T>) -> Result<
     Ok(LodTensor::from_vec([x.num_rows(), width], values, x.lod().clone())?)
 }
 
-/// The gradients of [`with_static_input`] by `x` and by `s`, which has `more` columns, from that by
-/// its result.
+/// Returns the gradients of [`with_static_input`] by `x` and by `s`, which has `more` columns,
+/// given the gradient by its result.
 ///
 /// # Errors
 /// [`Error::Lod`] without a level; [`Error::Shape`] if the rows of `grad` are shorter than `more`.

@@ -1,9 +1,9 @@
-//! What a network needs to learn: a linear layer, layer normalisation, a loss, optimizers with their
-//! schedules, clipping, initializers, and a store of parameters that files keep.
+//! Training: a linear layer, layer normalisation, losses, optimizers with their schedules,
+//! clipping, initializers, and a store of parameters for files.
 //!
-//! There is no autograd: a forward pass returns what its backward pass needs, and the gradients of
-//! a layer are the same type as the layer, so that [`Parameters`](crate::Parameters) holds for
-//! both.
+//! There is no autograd. A forward pass returns the values that its backward pass needs. The
+//! gradients of a layer have the type of the layer, so that [`Parameters`](crate::Parameters)
+//! serves both.
 //!
 //! ```text
 //!   x --forward--> y --Linear--> scores --cross_entropy--> loss
@@ -11,40 +11,39 @@
 //!   clip_grad_norm <--backward-- <--Linear::backward-- <----'   then Adam::step
 //! ```
 //!
-//! | for | see | PyTorch's |
-//! |---|---|---|
-//! | scores of rows | [`Linear`] | `nn.Linear` |
-//! | how wrong they are | [`log_softmax`], [`nll_loss`], [`cross_entropy`] | `nn.LogSoftmax`, `nn.NLLLoss`, `nn.CrossEntropyLoss` |
-//! | rows of mean 0 and variance 1 | [`LayerNorm`] | `nn.LayerNorm` |
-//! | how to become better | [`Sgd`], [`Adam`], [`clip_grad_norm`] | `torch.optim`, `clip_grad_norm_` |
-//! | how fast | [`WarmUpDecay`] | `torch.optim.lr_scheduler` |
-//! | no reliance on single units | [`Dropout`](crate::Dropout) | `nn.Dropout` |
-//! | where to begin | [`uniform`], `fill_*` of [`Named`](crate::Named) | `nn.init` |
-//! | keeping what was learnt | [`ParameterStore`] | `state_dict`, `safetensors` |
+//! - Scores of rows: [`Linear`] (PyTorch's `nn.Linear`).
+//! - Losses: [`log_softmax`], [`nll_loss`], [`cross_entropy`] (`nn.LogSoftmax`, `nn.NLLLoss`,
+//!   `nn.CrossEntropyLoss`).
+//! - Rows of mean 0 and variance 1: [`LayerNorm`] (`nn.LayerNorm`).
+//! - Optimizers: [`Sgd`], [`Adam`], [`clip_grad_norm`] (`torch.optim`, `clip_grad_norm_`).
+//! - Learning rates: [`WarmUpDecay`] (`torch.optim.lr_scheduler`).
+//! - Regularisation: [`Dropout`](crate::Dropout) (`nn.Dropout`).
+//! - Initial values: [`uniform`], `fill_*` of [`Named`](crate::Named) (`nn.init`).
+//! - Files: [`ParameterStore`] (`state_dict`, `safetensors`).
 //!
-//! A checkpoint is a store with the parameters and [the optimizer's state](Adam::save_moments);
-//! training then resumes to the bit.
+//! A checkpoint is a store with the parameters and [the optimizer's state](Adam::save_moments).
+//! Training then resumes to the bit.
 //!
-//! `examples/examples/recurrent_memory.rs` is a whole program; `examples/digits` trains a
-//! speech recogniser.
+//! `examples/examples/recurrent_memory.rs` is a whole program; `examples/digits` trains a speech
+//! recogniser.
 //!
 //! # One bias where PyTorch has two
-//! PyTorch trains `bias_ih` and `bias_hh`, which a network only ever adds up; here their sum is
-//! trained. (Of a GRU's candidate, which has the two apart, so has this crate: `bias` and
-//! `bias_hn`.) Both of PyTorch's have the gradient that the sum has here, and so both make the same
-//! step: their sum goes twice as far as `bias` does. The networks are the same, the way to them is
-//! not:
+//! PyTorch trains `bias_ih` and `bias_hh`, although a network uses only their sum. Here the sum is
+//! trained. (The candidate of a GRU needs both, so this crate has both: `bias` and `bias_hn`.) Each
+//! of PyTorch's biases has the gradient of the sum here, so both make the same step, and their sum
+//! moves twice as far as `bias` does. The networks are equal; their training is not:
 //!
-//! | step | the sum in PyTorch | `bias` here | to go as far |
+//! | step | the sum in PyTorch | `bias` here | for the same step |
 //! |---|---|---|---|
-//! | [`Sgd`], also with momentum | -2 rate g | -rate g | the gradient by `bias` twice |
-//! | [`Adam`] | -2 rate m/√v | -rate m/√v | twice the rate: gradients twice as large do not lengthen its steps |
-//! | weight decay of [`Sgd`] or decoupled | -rate decay b | -rate decay b | with twice the rate: half the decay |
+//! | [`Sgd`], also with momentum | -2 rate g | -rate g | double the gradient by `bias` |
+//! | [`Adam`] | -2 rate m/√v | -rate m/√v | double the rate (a larger g has no effect) |
+//! | decay ([`Sgd`], decoupled) | -rate decay b | -rate decay b | halve it if the rate is doubled |
 //! | [`clip_grad_norm`] | counts g² twice | counts g² once | |
 //!
 //! A rate of its own takes an optimizer of its own, over a type whose
-//! [`Parameters`](crate::Parameters) are the biases alone. Other settings equal, the shorter steps
-//! of biases rarely show in what is learnt; only a comparison step by step has to heed them.
+//! [`Parameters`](crate::Parameters) are only the biases. With the same other settings, the shorter
+//! steps of biases rarely affect the trained network; they matter only in a comparison step by
+//! step.
 
 mod clip;
 mod init;

@@ -1,4 +1,4 @@
-//! Weights from elsewhere: PyTorch's and Paddle's layouts, and safetensors files.
+//! Conversion of weights: PyTorch's and Paddle's layouts, and safetensors files.
 //!
 //! ```text
 //!   file.safetensors --ParameterStore::load--> names, shapes, values --Stack::from_torch--> Stack<Lstm>

@@ -7,12 +7,12 @@ use lod::{Lod, LodTensor};
 
 use crate::error::Error;
 
-/// The steps `steps` of each sequence (of the last level): those that end before have fewer rows,
-/// or none.
+/// Returns the steps `steps` of each sequence (of the last level). Sequences that end before have
+/// fewer rows, or none.
 ///
-/// A network that begins each window with the state that the window before ended with gives, to the
-/// last bit, what it gives in one pass. The backward pass does so too if the gradient by the
-/// initial state of a window is that by the last state of the window before; leaving it out is
+/// A network that begins each window with the last state of the window before gives, to the last
+/// bit, the outputs of one pass. So does the backward pass if the gradient by the last state of a
+/// window is the gradient by the initial state of the window after it. Leaving that gradient out is
 /// *truncated* back-propagation through time. The gradients by weights of all windows are added.
 ///
 /// ```

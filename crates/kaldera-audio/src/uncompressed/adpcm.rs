@@ -1,4 +1,4 @@
-//! ADPCM: samples as differences of four bits, in blocks that each begin anew.
+//! ADPCM: samples as differences of four bits, in independent blocks.
 
 use kaldi_io::wave::header::MICROSOFT_COEFFICIENTS;
 
@@ -7,27 +7,27 @@ use crate::error::Error;
 /// A kind of ADPCM, and the size of its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Adpcm {
-    /// IMA's, as WAV files have it.
+    /// IMA ADPCM of WAV files.
     Ima {
-        /// Of all channels together; at least those of what a block begins with.
+        /// Bytes of all channels together; at least the head of a block.
         block_bytes: usize,
     },
-    /// IMA's, as QuickTime has it: each channel has packets of its own.
+    /// IMA ADPCM of QuickTime: each channel has its own packets.
     QuickTime,
-    /// Microsoft's.
+    /// Microsoft ADPCM.
     Microsoft {
-        /// As of IMA's.
+        /// Bytes of all channels together; at least the head of a block.
         block_bytes: usize,
     },
 }
 
 /// Bytes of one of QuickTime's packets.
 pub(super) const PACKET_BYTES: usize = 34;
-/// Samples in it.
+/// Samples of a packet.
 const PACKET_FRAMES: usize = 64;
 
 impl Adpcm {
-    /// Bytes that a block begins with, and at least has.
+    /// Returns the number of bytes of a block's head, which is also the minimum of a block.
     pub(super) fn head_bytes(self, num_channels: usize) -> usize {
         num_channels
             * match self {
@@ -37,7 +37,7 @@ impl Adpcm {
             }
     }
 
-    /// Samples per channel that a block, or what there is of it, can have.
+    /// Returns the number of samples per channel in a block, or in the first `block_bytes` of one.
     pub(super) fn frames_in(self, block_bytes: usize, num_channels: usize) -> usize {
         let Some(rest) = block_bytes.checked_sub(self.head_bytes(num_channels)) else { return 0 };
         match self {
@@ -54,13 +54,15 @@ impl Adpcm {
         }
     }
 
-    /// Bytes of the fewest blocks that have at least so many samples per channel.
+    /// Returns the number of bytes of the fewest blocks with at least `num_samples` samples per
+    /// channel.
     pub(super) fn bytes_of(self, num_samples: usize, num_channels: usize) -> usize {
         let block = self.block_bytes(num_channels);
         num_samples.div_ceil(self.frames_in(block, num_channels).max(1)).saturating_mul(block)
     }
 
-    /// Samples of all channels, side by side. A block that is cut short gives what is there.
+    /// Decodes the samples of all channels, side by side. A truncated block gives its samples
+    /// before the end.
     pub(super) fn decode(self, bytes: &[u8], num_channels: usize) -> Result<Vec<i16>, Error> {
         let block_bytes = self.block_bytes(num_channels);
         let frames_of = |block: &[u8]| self.frames_in(block.len(), num_channels);
@@ -75,7 +77,7 @@ impl Adpcm {
                 continue;
             }
             let begin = samples.len();
-            // Only that many are reserved.
+            // Within the reserved capacity.
             samples.resize(begin + frames * num_channels, 0);
             let rows = &mut samples[begin..];
             match self {
@@ -89,8 +91,8 @@ impl Adpcm {
     }
 }
 
-/// Decodes a block: of each channel its first sample and the index of its step, then eight samples
-/// of each channel in turn.
+/// Decodes a block: first sample and step index of each channel, then eight samples of each channel
+/// in turn.
 fn decode_ima(block: &[u8], num_channels: usize, samples: &mut [i16]) -> Result<(), String> {
     let (heads, body) = block.split_at(4 * num_channels);
     for (channel, &[low, high, index, _]) in heads.as_chunks::<4>().0.iter().enumerate() {
@@ -106,8 +108,7 @@ fn decode_ima(block: &[u8], num_channels: usize, samples: &mut [i16]) -> Result<
 
 /// Decodes a packet of each channel: nine bits of predictor, seven of the step's index, 64 samples.
 ///
-/// The predictor is continued where it is within what those nine bits leave open, as by Apple's
-/// decoder.
+/// The previous predictor is kept if those nine bits do not contradict it, as in Apple's decoder.
 fn decode_quick_time(block: &[u8], states: &mut [Ima], samples: &mut [i16]) -> Result<(), String> {
     let num_channels = states.len();
     for (channel, (&[high, low, ref codes @ ..], state)) in
@@ -128,12 +129,12 @@ fn decode_quick_time(block: &[u8], states: &mut [Ima], samples: &mut [i16]) -> R
     Ok(())
 }
 
-/// The two codes of a byte, the lower one first.
+/// Returns the two codes of a byte, the lower one first.
 fn low_first(byte: &u8) -> [u8; 2] {
     [byte & 0x0F, byte >> 4]
 }
 
-/// A decoder of IMA's codes.
+/// Decoder of IMA's codes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ima {
     predictor: i32,
@@ -149,8 +150,8 @@ impl Ima {
         Ok(Self { predictor: i32::from(predictor), index })
     }
 
-    /// The next sample; `difference` is how much it differs from the last one, by the step and the
-    /// three lower bits of the code.
+    /// Returns the next sample. `difference` computes its difference from the last one, given the
+    /// step and the three lower bits of the code.
     fn next(&mut self, code: u8, difference: fn(i32, u8) -> i32) -> i16 {
         let difference = difference(i32::from(STEPS[self.index]), code & 7);
         let change = if code & 8 == 0 { difference } else { -difference };
@@ -161,24 +162,25 @@ impl Ima {
     }
 }
 
-/// An odd number of eighths of the step, rounded down. Encoders of WAV files differ in how they round;
-/// this is how ffmpeg, and what is built on it, decodes them. sox and libsndfile decode them as
+/// Multiplies the step by an odd number of eighths, rounded down. Encoders of WAV files differ in
+/// their rounding. ffmpeg and tools based on it decode this way; sox and libsndfile use
 /// [`rounded_by_parts`].
 fn rounded_once(step: i32, code: u8) -> i32 {
     ((2 * i32::from(code) + 1) * step) >> 3
 }
 
-/// The sum of parts of the step, each rounded down, as in IMA's recommendation of 1992. Packets
-/// that continue each other need the encoder's rounding, and all decoders of QuickTime's have it.
+/// Adds parts of the step, each rounded down, as in IMA's recommendation of 1992. Packets that
+/// continue each other need the encoder's rounding, and all decoders of QuickTime's packets use
+/// this one.
 fn rounded_by_parts(step: i32, code: u8) -> i32 {
     let part = |bit: u8, shift: u32| if code & bit == 0 { 0 } else { step >> shift };
     (step >> 3) + part(4, 0) + part(2, 1) + part(1, 2)
 }
 
-/// By how much the index of the step changes after a code.
+/// Changes of the step index after a code.
 const INDEX_CHANGES: [isize; 8] = [-1, -1, -1, -1, 2, 4, 6, 8];
 
-/// IMA's steps; each is about a tenth more than the one before.
+/// IMA's steps; each is about a tenth larger than the one before.
 const STEPS: [i16; 89] = [
     7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 19, 21, 23, 25, 28, 31, 34, 37, 41, 45, 50, 55, 60, 66, 73, 80, 88, 97, 107,
     118, 130, 143, 157, 173, 190, 209, 230, 253, 279, 307, 337, 371, 408, 449, 494, 544, 598, 658, 724, 796, 876, 963,
@@ -187,8 +189,8 @@ const STEPS: [i16; 89] = [
     32767,
 ];
 
-/// Decodes a block: of each channel which coefficients, the step and two samples; then the channels
-/// in turn.
+/// Decodes a block: coefficient index, step and two samples of each channel; then the channels in
+/// turn.
 fn decode_microsoft(block: &[u8], num_channels: usize, samples: &mut [i16]) -> Result<(), String> {
     let (head, codes) = block.split_at(7 * num_channels);
     let (which, words) = head.split_at(num_channels);
@@ -209,7 +211,7 @@ fn decode_microsoft(block: &[u8], num_channels: usize, samples: &mut [i16]) -> R
     Ok(())
 }
 
-/// A decoder of Microsoft's codes.
+/// Decoder of Microsoft's codes.
 struct Microsoft {
     coefficients: [i32; 2],
     step: i32,
@@ -219,15 +221,15 @@ struct Microsoft {
 
 impl Microsoft {
     fn next(&mut self, code: u8) -> i16 {
-        /// Factors of the step, of 256.
+        /// Factors of the step, in units of 1/256.
         const FACTORS: [i32; 8] = [230, 230, 230, 230, 307, 409, 512, 614];
-        /// Factors of the step after negative codes, from -8 on.
+        /// Factors of the step after negative codes, from -8.
         const NEGATIVE_FACTORS: [i32; 8] = [768, 614, 512, 409, 307, 230, 230, 230];
         const LEAST_STEP: i32 = 16;
-        /// No factor makes more of it than 32 bits have.
+        /// Largest step whose product with a factor fits 32 bits.
         const MOST_STEP: i32 = i32::MAX / 768;
         let [of_last, of_before] = self.coefficients;
-        // Towards 0, as Microsoft's definition and ffmpeg; sox and libsndfile round down.
+        // Rounds towards 0, as in Microsoft's definition and ffmpeg; sox and libsndfile round down.
         let predicted = (self.last * of_last + self.before * of_before) / 256;
         let (signed, factor) = if code < 8 {
             (i32::from(code), FACTORS[usize::from(code)])
@@ -241,7 +243,7 @@ impl Microsoft {
     }
 }
 
-/// Cut off at full scale.
+/// Clips at full scale.
 fn saturated(sample: i32) -> i16 {
     i16::try_from(sample).unwrap_or(if sample < 0 { i16::MIN } else { i16::MAX })
 }
@@ -294,7 +296,7 @@ mod tests {
         ]);
     }
 
-    /// `block` and the same with other codes, as two channels of a block; and each alone.
+    /// Returns another block with the codes of `block` inverted, and the samples of both blocks.
     fn both_channels(block: &[u8], adpcm: fn(usize) -> Adpcm) -> (Vec<u8>, [Vec<i16>; 2]) {
         let head = adpcm(0).head_bytes(1).min(block.len());
         let other: Vec<u8> = block.iter().enumerate().map(|(i, &byte)| if i < head { byte } else { !byte }).collect();
@@ -312,7 +314,7 @@ mod tests {
         let block: Vec<u8> = words.flat_map(|(&left, &right)| [left, right].concat()).collect();
         let expected: Vec<i16> = interleaved(alone);
         assert_eq!(ima(block.len()).decode(&block, 2).unwrap(), expected);
-        // Two blocks, and what is there of a third: its first sample and eight others.
+        // Two blocks, and the beginning of a third: its first sample and eight others.
         let three = [&block[..], &block, &block[..16]].concat();
         let decoded = ima(block.len()).decode(&three, 2).unwrap();
         assert_eq!(decoded, [&expected[..], &expected, &expected[..18]].concat());

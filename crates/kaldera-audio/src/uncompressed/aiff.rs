@@ -40,10 +40,10 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, Error> {
     }
 }
 
-/// What the `COMM` chunk says.
+/// Contents of the `COMM` chunk.
 struct Common {
     layout: Layout,
-    /// Samples per channel; packets, of ADPCM.
+    /// Samples per channel; for ADPCM, packets.
     num_frames: u32,
 }
 
@@ -65,7 +65,7 @@ impl Common {
         Ok(Self { layout, num_frames })
     }
 
-    /// Goes to the first sample in a `SSND` chunk of `size` bytes.
+    /// Advances to the first sample in a `SSND` chunk of `size` bytes.
     fn samples(self, reader: &mut HeaderReader<'_>, size: u32) -> Result<Layout, Error> {
         const FIELDS: &str = "the offset of the samples";
         let offset = reader.u32(FIELDS)?;
@@ -80,13 +80,13 @@ impl Common {
             reader
                 .contradiction(format!("{frames} frames, {bytes} bytes, in a SSND chunk of {size}, {offset} left out"))
         })?;
-        // 0 where the writer could not go back to the header. Of packets some writers count half.
+        // 0 if the writer could not go back to the header. For packets, some writers count half.
         let is_counted = frames > 0 && layout.frame_bytes().is_some();
         Ok(Layout { data_bytes: Some(if is_counted { bytes } else { size }), ..layout })
     }
 }
 
-/// The encoding of samples of a type of compression, and whether big-endian.
+/// Returns the encoding of a compression type, and `true` if it is big-endian.
 fn encoding(kind: [u8; 4], bits: u16) -> Result<(Encoding, bool), Error> {
     let integers = || Encoding::of_bits(u64::from(bits)).filter(|_| bits <= 32);
     let (encoding, big_endian) = match &kind {
@@ -95,7 +95,7 @@ fn encoding(kind: [u8; 4], bits: u16) -> Result<(Encoding, bool), Error> {
         b"raw " if bits == 8 => (Some(Encoding::U8), true),
         b"in24" => (Some(Encoding::I24), true),
         b"in32" => (Some(Encoding::I32), true),
-        // The same from the other end; libsndfile spells one of them in its own way.
+        // The same in reverse byte order; libsndfile has its own spelling of one.
         b"42ni" | b"42n1" => (Some(Encoding::I24), false),
         b"23ni" => (Some(Encoding::I32), false),
         b"fl32" | b"FL32" => (Some(Encoding::F32), true),
@@ -110,7 +110,7 @@ fn encoding(kind: [u8; 4], bits: u16) -> Result<(Encoding, bool), Error> {
     Ok((encoding, big_endian))
 }
 
-/// A number of 80 bits: sign, 15 bits of exponent, 64 of mantissa, none of them implied.
+/// Decodes a number of 80 bits: sign, 15 bits of exponent, 64 of mantissa without an implied bit.
 fn extended([a, b, mantissa @ ..]: [u8; 10]) -> f64 {
     let exponent = i32::from(u16::from_be_bytes([a & 0x7F, b]));
     let [high, low] =

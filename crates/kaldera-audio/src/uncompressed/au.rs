@@ -16,7 +16,7 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, Error> {
     const FIELDS: &str = "its 24 bytes";
     const HEADER: u32 = 24;
     let mut reader = HeaderReader::new(reader, NAME);
-    // Little-endian machines wrote it the other way around, or with a tag of their own.
+    // Little-endian machines wrote the tag in reverse, or another tag.
     reader.big_endian = &reader.tag(FIELDS)? == b".snd";
     let offset = reader.u32(FIELDS)?;
     let size = reader.u32(FIELDS)?;
@@ -40,7 +40,7 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, Error> {
         }
     };
     let layout = Layout::new(NAME, encoding, reader.big_endian, u64::from(channels), f64::from(samp_freq))?;
-    // A text.
+    // Skips a text.
     reader.skip(u64::from(offset - HEADER))?;
     Ok(layout.with_size(size))
 }

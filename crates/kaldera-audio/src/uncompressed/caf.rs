@@ -32,7 +32,7 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, Error> {
                         .into());
                 };
                 let _edits = reader.u32(CHUNK)?;
-                // Negative where the writer could not go back to the header.
+                // Negative if the writer could not go back to the header.
                 let data_bytes = if size > u64::MAX / 2 {
                     None
                 } else {

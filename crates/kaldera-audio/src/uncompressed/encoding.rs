@@ -1,10 +1,10 @@
-//! Samples from bytes, whatever file they stand in.
+//! Encodings of samples, independent of the file format.
 
 use crate::error::Error;
 use crate::samples::WaveSamples;
 use crate::uncompressed::adpcm::Adpcm;
 
-/// How samples are encoded.
+/// Encoding of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     U8,
@@ -21,7 +21,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Signed integers of so many bits, in the upper ones of whole bytes.
+    /// Returns the encoding of signed integers of `bits` bits, in the upper bits of whole bytes.
     pub(super) fn of_bits(bits: u64) -> Option<Self> {
         match bits {
             1..=8 => Some(Self::I8),
@@ -33,7 +33,7 @@ impl Encoding {
         }
     }
 
-    /// Bytes of a frame, one sample of each channel; `None` if they lie in blocks.
+    /// Returns the bytes of a frame, one sample of each channel; `None` for encodings in blocks.
     pub(super) fn frame_bytes(self, num_channels: usize) -> Option<usize> {
         let bytes = match self {
             Self::U8 | Self::I8 | Self::ALaw | Self::MuLaw => 1,
@@ -46,7 +46,8 @@ impl Encoding {
         Some(bytes * num_channels)
     }
 
-    /// The fewest bytes that can be decoded by themselves and have at least so many samples per channel.
+    /// Returns the minimum number of bytes that can be decoded on their own and have at least
+    /// `num_samples` samples per channel.
     pub(super) fn bytes_of(self, num_samples: usize, num_channels: usize) -> usize {
         match (self, self.frame_bytes(num_channels)) {
             (Self::Adpcm(adpcm), _) => adpcm.bytes_of(num_samples, num_channels),
@@ -54,7 +55,7 @@ impl Encoding {
         }
     }
 
-    /// Samples from bytes; an incomplete one at the end is left out.
+    /// Decodes samples; leaves out an incomplete one at the end.
     pub(super) fn decode(self, bytes: &[u8], big_endian: bool, num_channels: usize) -> Result<WaveSamples, Error> {
         /// Full scale is 1 in floating-point files.
         const FULL_SCALE: f64 = crate::recording::FULL_SCALE as f64;
@@ -70,7 +71,7 @@ impl Encoding {
                 collect(bytes.as_chunks().0.iter().map(|&bytes| of(bytes))).map(WaveSamples::I16)
             }
             Self::I24 => {
-                // In the upper three bytes of 32 bits.
+                // The upper three bytes of 32 bits.
                 let of = |&[a, b, c]: &[u8; 3]| {
                     if big_endian { i32::from_be_bytes([a, b, c, 0]) } else { i32::from_le_bytes([0, a, b, c]) }
                 };
@@ -99,7 +100,7 @@ impl Encoding {
     }
 }
 
-/// Collects, unless there is no memory.
+/// Collects samples, or returns an error if there is not enough memory.
 fn collect<T>(samples: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, Error> {
     let mut collected = Vec::new();
     collected.try_reserve_exact(samples.len()).map_err(|_| Error::NoMemory { samples: samples.len() })?;
@@ -107,7 +108,7 @@ fn collect<T>(samples: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, Error
     Ok(collected)
 }
 
-/// G.711: sign, three bits of exponent, four of mantissa, every second bit inverted.
+/// Decodes G.711 A-law: sign, three bits of exponent, four of mantissa, every second bit inverted.
 fn of_a_law(byte: u8) -> i16 {
     let byte = byte ^ 0x55;
     let mantissa = i16::from(byte & 0x0F) << 4;
@@ -118,7 +119,7 @@ fn of_a_law(byte: u8) -> i16 {
     if byte & 0x80 == 0 { -magnitude } else { magnitude }
 }
 
-/// G.711: all bits inverted, sign, three bits of exponent, four of mantissa.
+/// Decodes G.711 mu-law: all bits inverted, sign, three bits of exponent, four of mantissa.
 fn of_mu_law(byte: u8) -> i16 {
     const BIAS: i16 = 0x84;
     let byte = !byte;

@@ -1,4 +1,4 @@
-//! The layout of samples by the header of a file, and reading by it.
+//! Layout of the samples by the header of an audio file, and their reader.
 
 use std::io::Read;
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::samples::WaveSamples;
 use crate::uncompressed::encoding::Encoding;
 
-/// The layout of samples, in any format.
+/// Contents of a header of any file format.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     pub(super) container: &'static str,
@@ -18,19 +18,19 @@ pub(super) struct Layout {
     pub(super) big_endian: bool,
     pub(super) num_channels: usize,
     pub(super) samp_freq: f32,
-    /// Bytes of samples; `None` if they go to the end of the stream.
+    /// Bytes of samples; `None` if they extend to the end of the stream.
     pub(super) data_bytes: Option<u64>,
-    /// The size of the samples in the header if it is not trusted. Chunks may follow behind it.
+    /// Size of the samples in the header, if it is not trusted. Chunks may follow after it.
     pub(super) untrusted_size: Option<u32>,
 }
 
-/// A header with more channels is damaged.
+/// Maximum number of channels; a header with more is damaged.
 const MOST_CHANNELS: u64 = 256;
-/// Samples per second of recordings from vibrations to ultrasound; a header with others is damaged.
+/// Valid sample rates, from vibrations to ultrasound; a header with another rate is damaged.
 const SAMP_FREQS: std::ops::RangeInclusive<f64> = 100.0..=2.0e6;
 
 impl Layout {
-    /// The layout of samples that go to the end of the file.
+    /// Creates the layout of samples that extend to the end of the file.
     ///
     /// # Errors
     /// [`Error::Layout`], for numbers that no recording has.
@@ -53,7 +53,7 @@ impl Layout {
         })
     }
 
-    /// Sets the size of the samples to one that a header of 32 bits states.
+    /// Sets the size of the samples to the value in a header of 32 bits.
     pub(super) fn with_size(self, size: u32) -> Self {
         let frame = self.frame_bytes().unwrap_or(0);
         if is_of_a_stream(size, frame) {
@@ -63,13 +63,12 @@ impl Layout {
         }
     }
 
-    /// Bytes of a frame, one sample of each channel; `None` if they lie in blocks.
+    /// Returns the bytes of a frame, one sample of each channel; `None` for encodings in blocks.
     pub(super) fn frame_bytes(&self) -> Option<usize> {
         self.encoding.frame_bytes(self.num_channels)
     }
 
-    /// Reads the samples. If there are fewer than the header promises, this is an error, or a
-    /// warning if `allow_truncated` is true.
+    /// Reads the samples; also returns both sizes if there are fewer than the header promises.
     pub(super) fn read(&self, reader: &mut dyn Read, allow_truncated: bool) -> Result<WaveSamples, Error> {
         let Self { container, num_channels, .. } = *self;
         let frame = self.frame_bytes();
@@ -108,9 +107,9 @@ impl Layout {
         Ok(samples.truncated(frames * num_channels))
     }
 
-    /// Number of bytes of samples among the `len` bytes that were read to the end of a stream: all,
-    /// unless chunks follow the bytes that the header counts. Complete files, too, may have the
-    /// sizes that writers of streams leave, above all 0.
+    /// Returns how many of `len` bytes, read to the end of a stream, are samples: all, unless only
+    /// chunks follow after the size in the header. The size in a complete file may look like the
+    /// size of a stream, most often 0.
     fn without_chunks(&self, bytes: &[u8], len: usize) -> usize {
         let size = self.untrusted_size.filter(|&size| size != u32::MAX && self.data_bytes.is_none());
         let Some(size) = size.and_then(|size| usize::try_from(size).ok()).filter(|&size| size < len) else {
@@ -120,8 +119,8 @@ impl Layout {
     }
 }
 
-/// Refuses numbers of channels and rates that no recording has: more than 256 channels, less than
-/// 100 Hz or more than 2 MHz. `container` is the format of the file.
+/// Refuses numbers of channels and rates that no recording has: 0 or more than 256 channels, less
+/// than 100 Hz or more than 2 MHz. `container` is the format of the file.
 ///
 /// # Errors
 /// [`Error::Layout`].
@@ -132,35 +131,35 @@ pub(crate) fn check_layout(container: &'static str, channels: u64, samp_freq: f6
     Err(Error::Layout { container, channels, samp_freq })
 }
 
-/// Warns of an incomplete frame behind the last one.
+/// Warns of an incomplete frame at the end.
 fn warn_of_rest(found: usize, frame: usize) {
     let rest = found % frame;
-    // Behind a stream of an odd number of bytes sox writes a pad byte.
+    // sox writes a pad byte after a stream of an odd number of bytes.
     let is_pad_byte = (found - rest) % 2 == 1 && rest == 1;
     if rest > 0 && !is_pad_byte {
         warn!("the last frame of the recording has {rest} bytes of {frame}: leaving it out");
     }
 }
 
-/// Returns `true` for sizes of samples that are not trusted: writers of streams leave them in
-/// headers, as the length is not known at the beginning. Whole frames and the bytes of the header
-/// may have been subtracted.
+/// Returns `true` for sizes of samples that are not trusted: headers of streams, whose length was
+/// unknown at the beginning, have them. They may be reduced to whole frames or by the bytes of the
+/// header.
 ///
 /// | writer | size of the samples |
 /// |---|---|
 /// | ffmpeg | 0xffffffff |
-/// | sox | 0x7ffff000, in AIFF 0x7f000000, less what is no whole frame |
+/// | sox | 0x7ffff000, in AIFF 0x7f000000, reduced to whole frames |
 /// | arecord | 0x80000000, or 0x7fffff00 |
 /// | others | 0, 0x7fffffff, 0xffffffff, less the header |
 pub(super) fn is_of_a_stream(size: u32, frame: usize) -> bool {
-    /// Headers are no longer.
+    /// Maximum length of headers.
     const HEADER: u64 = 0x1000;
     let less = HEADER + frame as u64;
     let is_below = |marker: u64| (marker - less..=marker).contains(&u64::from(size));
     size == 0 || [0x7F00_0000, 0x7FFF_F000, 0x8000_0000, 0xFFFF_FFFF].into_iter().any(is_below)
 }
 
-/// Returns `true` if the bytes are one or more whole chunks.
+/// Returns `true` if the bytes are a sequence of chunks, at least one.
 fn is_chunks(mut bytes: &[u8], big_endian: bool) -> bool {
     let mut any = false;
     while let Some((&[a, b, c, d, size @ ..], rest)) = bytes.split_first_chunk::<8>() {

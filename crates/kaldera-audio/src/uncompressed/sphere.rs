@@ -16,7 +16,7 @@ const NAME: &str = "NIST SPHERE";
 /// Reads a header up to the first byte of the samples.
 pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, Error> {
     const PREFIX: usize = 16;
-    /// Headers have 1024 bytes.
+    /// Upper bound; usual headers have 1024 bytes.
     const MOST_BYTES: usize = 1 << 20;
     let mut reader = HeaderReader::new(reader, NAME);
     let prefix: [u8; PREFIX] = reader.bytes("its size")?;
@@ -32,11 +32,11 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, Error> {
     Fields::of(&String::from_utf8_lossy(&text)).layout()
 }
 
-/// The fields of a header by their names.
+/// Fields of a header by name.
 struct Fields<'a>(HashMap<&'a str, &'a str>);
 
 impl<'a> Fields<'a> {
-    /// Of lines `NAME -TYPE VALUE`; others are comments.
+    /// Parses lines `NAME -TYPE VALUE`; other lines are comments.
     fn of(text: &'a str) -> Self {
         let lines = text.lines().take_while(|line| line.trim() != "end_head");
         let field = |line: &'a str| {
@@ -86,7 +86,7 @@ impl<'a> Fields<'a> {
             return Err(contradiction("there is no sample_rate that is a number".to_owned()));
         };
         let layout = Layout::new(NAME, encoding, big_endian, channels, samp_freq)?;
-        // 0, or none, where the writer could not go back to the header.
+        // 0 or missing if the writer could not go back to the header.
         let frames = self.number("sample_count")?.filter(|&frames| frames > 0);
         let data_bytes = frames.zip(layout.frame_bytes()).map(|(frames, frame)| frames.saturating_mul(frame as u64));
         Ok(Layout { data_bytes, ..layout })

@@ -1,4 +1,4 @@
-//! Samples of WAV files that come piece by piece.
+//! Streams of samples of WAV files.
 
 use std::io::Read;
 
@@ -8,9 +8,9 @@ use crate::uncompressed::encoding::Encoding;
 use crate::uncompressed::layout::Layout;
 use crate::uncompressed::riff;
 
-/// The format of samples that come piece by piece, as a WAV header describes it.
+/// Format of a stream of samples, from a WAV header.
 ///
-/// It takes the WAV files that [`Recording`](crate::Recording) takes.
+/// Accepts the same WAV files as [`WaveAudio`](super::WaveAudio).
 ///
 /// ```
 /// use kaldera_audio::{WaveFormat, WaveSamples};
@@ -31,12 +31,12 @@ impl WaveFormat {
     /// Reads a header, up to the first byte of the samples, in many small reads.
     ///
     /// # Errors
-    /// [`Error::Wave`], [`Error::Layout`], [`Error::UnreadFormat`].
+    /// As [`WaveAudio::read`](super::WaveAudio::read), except for [`WaveError::Empty`].
     pub fn read(mut reader: impl Read) -> Result<Self, Error> {
         Ok(Self { layout: riff::read(&mut reader)? })
     }
 
-    /// Samples without a header: 16 bits, little-endian.
+    /// Creates the format of samples without a header: 16 bits, little-endian.
     pub fn raw(num_channels: usize, samp_freq: f32) -> Self {
         let layout = Layout {
             container: "raw",
@@ -50,31 +50,30 @@ impl WaveFormat {
         Self { layout }
     }
 
-    /// Samples per second.
+    /// Returns the number of samples per second.
     pub fn samp_freq(&self) -> f32 {
         self.layout.samp_freq
     }
 
-    /// Number of channels.
+    /// Returns the number of channels.
     pub fn num_channels(&self) -> usize {
         self.layout.num_channels
     }
 
-    /// Bytes of samples by the header, which are all there should be; `None` if the header was written
-    /// while streaming, so that only the end tells.
+    /// Returns the number of bytes of samples in the header; `None` for the header of a stream,
+    /// whose length is known only at its end.
     pub fn data_bytes(&self) -> Option<u64> {
         let frame = self.layout.frame_bytes().unwrap_or(1) as u64;
         self.layout.data_bytes.map(|bytes| bytes - bytes % frame.max(1))
     }
 
-    /// The fewest bytes that can be decoded by themselves and have at least so many samples per channel:
-    /// whole frames, or whole blocks of ADPCM.
+    /// Returns the minimum number of bytes that can be decoded on their own and have at least
+    /// `num_samples` samples per channel: whole frames, or whole blocks of ADPCM.
     pub fn bytes_of(&self, num_samples: usize) -> usize {
         self.layout.encoding.bytes_of(num_samples, self.layout.num_channels)
     }
 
-    /// The samples of bytes that begin a frame or a block. What is left of a frame at the end is no
-    /// sample.
+    /// Decodes bytes that begin with a frame or a block. An incomplete frame at the end is dropped.
     ///
     /// # Errors
     /// [`Error::AdpcmBlock`], [`Error::NoMemory`].
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
     use crate::{ReadOptions, Recording};
 
-    /// A header of this format tag, of two channels at 8 kHz.
+    /// Returns a header with this format tag, two channels and 8 kHz.
     fn header(tag: u16, bits: u16, block: u16, more: &[u8]) -> Vec<u8> {
         let mut bytes = b"RIFF\xff\xff\xff\xffWAVEfmt ".to_vec();
         bytes.extend((16 + more.len() as u32).to_le_bytes());
@@ -118,7 +117,7 @@ mod tests {
         ];
         for (tag, bits, block, more) in formats {
             let head = header(tag, bits, block, more);
-            // Indices of steps that IMA has, and finite floats.
+            // Valid step indexes of IMA, and finite floats.
             let body: Vec<u8> = (0..1600_u32).map(|i| (i * 7 % 61) as u8).collect();
             let whole = Recording::read(&[&head[..], &body].concat()[..], &ReadOptions::default()).unwrap();
             let mut rest = &head[..];

@@ -13,11 +13,11 @@ use crate::uncompressed::riff;
 
 const NAME: &str = "Sony Wave64";
 
-/// The GUID of the file, in the order of its bytes.
+/// GUID of the file, in the order of its bytes.
 const RIFF: [u8; 16] = *b"riff\x2E\x91\xCF\x11\xA5\xD6\x28\xDB\x04\xC1\x00\x00";
-/// What the GUIDs of all chunks end in; the first four bytes are the tag of WAV files.
+/// Last bytes of the GUIDs of all chunks; the first four bytes are the tag of WAV files.
 const REST: [u8; 12] = *b"\xF3\xAC\xD3\x11\x8C\xD1\x00\xC0\x4F\x8E\xDB\x8A";
-/// Bytes of a chunk's GUID and size, which its size counts.
+/// Bytes of a chunk's GUID and size, which its size includes.
 const CHUNK_HEAD: u64 = 24;
 
 /// Reads a header up to the first byte of the samples.
@@ -39,7 +39,7 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<Layout, Error> {
             let Some(layout) = layout else {
                 return Err(reader.contradiction("samples before the fmt chunk that describes them".to_owned()).into());
             };
-            // Very long, or empty, where the writer could not go back to the header.
+            // Very long or empty if the writer could not go back to the header.
             let data_bytes = size.checked_sub(CHUNK_HEAD).filter(|bytes| (1..1 << 62).contains(bytes));
             return Ok(Layout { data_bytes, ..layout });
         }

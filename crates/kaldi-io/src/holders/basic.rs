@@ -6,7 +6,7 @@ use crate::holders::*;
 
 /// A number or truth value: Kaldi's basic types.
 pub trait Basic: Sized + Send + 'static {
-    /// What this is, in the plural, for messages.
+    /// Plural name of the type, for messages.
     const PLURAL: &'static str;
 
     /// Reads a value; in text, the next word.
@@ -16,12 +16,12 @@ pub trait Basic: Sized + Send + 'static {
     #[doc(alias = "ReadBasicType")]
     fn read_value(reader: &mut ByteReader<'_>, binary: bool) -> Result<Self, CodecError>;
 
-    /// Appends a value; in text, with the space that follows it.
+    /// Appends a value; in text, followed by a space.
     #[doc(alias = "WriteBasicType")]
     fn push_value(&self, out: &mut Vec<u8>, binary: bool);
 }
 
-/// Integers: a byte with their size, negative if they have no sign, and their bytes.
+/// Implements `Basic` for integers: a byte with the size, negative if unsigned, and the bytes.
 macro_rules! basic_integer {
     ($($integer:ty, $signed:literal, $expected:literal;)*) => {$(
         impl Basic for $integer {
@@ -62,7 +62,7 @@ basic_integer! {
     u64, false, "an unsigned 64-bit integer";
 }
 
-/// What stands in front of the bytes of an integer.
+/// Returns the byte in front of the bytes of an integer.
 fn size_byte<T>(signed: bool) -> u8 {
     // 1, 2, 4 or 8.
     let size = size_of::<T>() as u8;
@@ -118,7 +118,7 @@ impl Basic for bool {
     }
 }
 
-/// The next word, which ends before a space, a semicolon or a bracket.
+/// Parses the next word, which ends before white space, a semicolon or a closing bracket.
 fn parse<T: std::str::FromStr>(reader: &mut ByteReader<'_>, expected: &'static str) -> Result<T, CodecError> {
     reader.skip_whitespace()?;
     let mut word = Word { offset: reader.offset(), bytes: Vec::new() };
@@ -131,7 +131,7 @@ fn parse<T: std::str::FromStr>(reader: &mut ByteReader<'_>, expected: &'static s
     std::str::from_utf8(&word.bytes).ok().and_then(|text| text.parse().ok()).ok_or_else(|| word.unexpected(expected))
 }
 
-/// One value; in text, alone on its line.
+/// One value; in text, the only one on its line.
 impl<T: Basic> Holder for T {
     const WHAT: &'static str = T::PLURAL;
 

@@ -37,8 +37,8 @@ impl Holder for HtkMatrix {
 }
 
 /// A matrix in the file format of CMU Sphinx: the number of all elements, then the elements,
-/// big-endian. The file does not say how many there are in a frame; as in Kaldi it is 13, for
-/// reading.
+/// big-endian. The file does not give the number of elements in a frame; reading takes 13, as in
+/// Kaldi.
 #[derive(Debug, Clone, PartialEq)]
 #[doc(alias = "SphinxMatrixHolder")]
 pub struct SphinxMatrix {
@@ -47,7 +47,7 @@ pub struct SphinxMatrix {
 }
 
 impl SphinxMatrix {
-    /// Columns of what is read.
+    /// Number of columns when reading.
     pub const DIM: usize = 13;
 }
 
@@ -64,7 +64,7 @@ impl Holder for SphinxMatrix {
             let expected = "a number of elements that is a multiple of 13";
             return Err(Error::Unexpected { expected, found: count.to_string() });
         };
-        // Frames are added as they come: the number may be anything.
+        // Frames are added one by one, as the count may be wrong.
         let mut values = Vec::new();
         let mut frame = [0; 4 * Self::DIM];
         while values.len() < elements {

@@ -7,7 +7,7 @@
 //! of pairs     1 2 ; 3 4 ⏎               the number of pairs, then the values      (a `;` stands between pairs)
 //! ```
 //!
-//! Each number has its size in front, the count of the values too: `04 03 00 00 00`.
+//! Each number follows its size, and so does the count of the values: `04 03 00 00 00`.
 
 use crate::holders::*;
 
@@ -114,8 +114,8 @@ impl<T: Basic> Holder for Vec<(T, T)> {
     }
 }
 
-/// A list as Kaldi writes it inside other objects and into files of their own: `[ 1 2 3 ]` in text,
-/// the numbers without their sizes in binary. In tables a list is a `Vec`.
+/// A list in the form that Kaldi uses inside other objects and in files of their own: `[ 1 2 3 ]`
+/// in text, the numbers without their sizes in binary. In tables a list is a `Vec`.
 ///
 /// ```
 /// use kaldi_io::{IntegerVector, read_object, write_object};
@@ -171,7 +171,7 @@ impl Holder for IntegerVector {
         let mut out = Vec::new();
         codec::write_header(&mut out, binary)?;
         if binary {
-            // The size of each number, and how many there are, without a size of its own.
+            // The size of each number, and the count, without a size of its own.
             push_count::<Self>(&mut out, self.0.len(), true)?;
             self.0.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
         } else {
@@ -183,8 +183,8 @@ impl Holder for IntegerVector {
     }
 }
 
-/// A count and as many things, which are added as they come: the count may be anything. A negative
-/// one is none, as in Kaldi.
+/// Reads a count and as many values. They are added one by one, as the count may be wrong. A
+/// negative count means none, as in Kaldi.
 pub(super) fn read_counted<V>(
     reader: &mut ByteReader<'_>,
     mut read: impl FnMut(&mut ByteReader<'_>) -> Result<V, CodecError>,
@@ -193,7 +193,7 @@ pub(super) fn read_counted<V>(
     (0..count).map(|_| read(reader)).collect()
 }
 
-/// The values of a line: those before each semicolon, and those behind the last one.
+/// Reads the values of a line: the groups before each semicolon, and the group after the last one.
 fn read_groups<T: Basic>(reader: &mut ByteReader<'_>) -> Result<(Vec<Vec<T>>, Vec<T>), CodecError> {
     let (mut groups, mut group) = (Vec::new(), Vec::new());
     loop {
@@ -213,7 +213,7 @@ fn read_groups<T: Basic>(reader: &mut ByteReader<'_>) -> Result<(Vec<Vec<T>>, Ve
     }
 }
 
-/// In binary, how many there are.
+/// Appends the count, only in binary.
 pub(super) fn push_count<T: Holder>(out: &mut Vec<u8>, count: usize, binary: bool) -> Result<(), Error> {
     if binary {
         let too_many = |_| Error::Unwritable { what: T::WHAT, how: "with more than 2147483647 values" };
@@ -222,7 +222,7 @@ pub(super) fn push_count<T: Holder>(out: &mut Vec<u8>, count: usize, binary: boo
     Ok(())
 }
 
-/// Writes what `push` appends, with a header in front in binary and the end of the line behind in
+/// Writes the bytes that `push` appends, after a header in binary, before the end of the line in
 /// text.
 pub(super) fn write_list(
     writer: &mut dyn Write,

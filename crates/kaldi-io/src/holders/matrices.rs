@@ -1,4 +1,4 @@
-//! Vectors and matrices of every kind; their bytes and text are `kaldi-matrix`'s.
+//! Vectors and matrices of every kind; `kaldi-matrix` defines their bytes and text.
 
 use kaldi_matrix::codec::MatrixHeader;
 use kaldi_matrix::packed::{LowerTriangular, Symmetric};
@@ -7,8 +7,8 @@ use kaldi_matrix::{CompressedMatrix, GeneralMatrix, Matrix, PackedMatrix, Sparse
 use crate::holders::*;
 use crate::range::{self, Part};
 
-/// A holder for an object that [`codec`] reads and writes, with what it is and what of a `Holder`'s
-/// other methods it has.
+/// Implements `Holder` for an object that [`codec`] reads and writes, given its name and overrides
+/// of other methods.
 macro_rules! coded_holder {
     ($object:ty, $what:literal $(, $method:item)*) => {
         impl Holder for $object {
@@ -78,7 +78,7 @@ coded_holder!(
     },
     fn extract_range(&self, range: &str) -> Result<Self, Error> {
         let ((row, rows), (col, cols)) = part_of_matrix(range, self.num_rows(), self.num_cols())?;
-        // A few rows are compressed anew, which numbers that are not finite rule out.
+        // A few rows are compressed anew, which fails for numbers that are not finite.
         self.range(row, rows, col, cols).map_err(|error| Error::Unexpected {
             expected: "a compressed matrix that a part can be taken of",
             found: error.to_string(),
@@ -92,8 +92,8 @@ coded_holder!(
     fn skip_in_archive(reader: &mut dyn Skip) -> Result<(), Error> {
         MatrixHeader::read_in_archive(reader).map(drop)
     },
-    // As in Kaldi, a part of a compressed matrix is a full one; here that of a sparse one is
-    // sparse.
+    // As in Kaldi, a part of a compressed matrix is a full matrix; here, a part of a sparse matrix
+    // is sparse.
     fn extract_range(&self, range: &str) -> Result<Self, Error> {
         Ok(match self {
             Self::Full(matrix) => matrix.extract_range(range)?.into(),
@@ -103,10 +103,9 @@ coded_holder!(
     }
 );
 
-/// The shape of a matrix, whichever kind it is of, without its elements.
+/// The shape of a matrix of any kind, without its elements.
 ///
-/// In an archive that is a file the elements are not even read: the shapes of a whole corpus cost a
-/// look at each header.
+/// In an archive that is a file the elements are not even read: only the headers of a corpus are.
 ///
 /// ```
 /// use kaldi_io::table::{SequentialReader, TableWriter};
@@ -152,7 +151,7 @@ impl Holder for MatrixHeader {
     }
 }
 
-/// The rows and the columns that a range names.
+/// Returns the rows and the columns of a range.
 fn part_of_matrix(range: &str, rows: usize, cols: usize) -> Result<(Part, Part), Error> {
     range::of_matrix(range, rows, cols)
         .ok_or_else(|| Error::Range { range: range.to_owned(), object: format!("a matrix of {rows} x {cols}") })

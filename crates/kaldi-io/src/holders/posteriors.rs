@@ -1,4 +1,4 @@
-//! Posteriors: for each frame some numbers of states or Gaussians, each with its probability or
+//! Posteriors: for each frame a list of states or Gaussians by number, each with its probability or
 //! another weight.
 //!
 //! ```text

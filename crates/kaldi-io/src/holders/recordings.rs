@@ -3,7 +3,7 @@
 use crate::holders::*;
 use crate::wave::{WaveData, WaveError, WaveInfo};
 
-/// A RIFF file as it is, without `\0B`.
+/// A RIFF file without `\0B`.
 impl Holder for WaveData {
     const WHAT: &'static str = "recordings";
 
@@ -26,7 +26,7 @@ impl Holder for WaveData {
     }
 }
 
-/// Only the header; in an archive the samples are read over.
+/// Only the header; in an archive the samples are skipped.
 impl Holder for WaveInfo {
     const WHAT: &'static str = "headers of recordings";
 

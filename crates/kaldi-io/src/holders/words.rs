@@ -1,4 +1,4 @@
-//! Words, alone and in lists: text in either mode.
+//! Words and lists of words: text in either mode.
 
 use crate::holders::*;
 
@@ -40,7 +40,8 @@ impl Holder for Vec<String> {
     }
 }
 
-/// True for what can be a key or a word: not empty, no white space, no control characters.
+/// Returns `true` for a valid key or word: not empty, without ASCII white space and control
+/// characters.
 #[doc(alias = "IsToken")]
 pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| !byte.is_ascii() || byte.is_ascii_graphic())

@@ -4,11 +4,11 @@ use super::*;
 use crate::lattice::sealed::Sealed;
 
 pub(super) const MAGIC: [u8; 4] = 2_125_659_606_i32.to_le_bytes();
-/// The version of files of the type `vector`.
+/// Version of files of the type `vector`.
 const VERSION: i32 = 2;
-/// Bits of the flags: tables of symbols follow.
+/// Bits of the flags for symbol tables.
 const SYMBOLS: i32 = 3;
-/// So much is believed of a count before there are bytes for it.
+/// Maximum capacity reserved for a count that may be wrong.
 const MOST_RESERVED: usize = 1 << 12;
 
 impl Sealed for LatticeWeight {
@@ -64,7 +64,7 @@ impl Sealed for CompactLatticeWeight {
 
     fn push(&self, out: &mut Vec<u8>) {
         Sealed::push(&self.weight, out);
-        // Longer lists have been refused by `write`.
+        // `write` has refused longer lists.
         out.extend(i32::try_from(self.alignment.len()).unwrap_or(i32::MAX).to_le_bytes());
         self.alignment.iter().for_each(|label| out.extend(label.to_le_bytes()));
     }
@@ -86,12 +86,12 @@ impl Sealed for CompactLatticeWeight {
     }
 }
 
-/// What a header says.
+/// Contents of a header.
 pub(super) struct Header {
     pub(super) arc_type: String,
     start: i64,
     num_states: i64,
-    /// Where `num_states` stands.
+    /// Offset of `num_states`.
     at: u64,
 }
 
@@ -160,7 +160,7 @@ pub(super) fn read_states<W: Weight>(
     LatticeFst::new(start, states).map_err(|error| unexpected(header.at, STATES, error.state))
 }
 
-/// The bytes of a lattice. `None` if something is too large for the file.
+/// Returns the bytes of a lattice; `None` if a number is too large for the file.
 pub(super) fn write<W: Weight>(lattice: &LatticeFst<W>) -> Option<Vec<u8>> {
     let mut out = MAGIC.to_vec();
     for name in ["vector".to_owned(), format!("{}{}", W::ARC_TYPE, W::SIZES)] {
@@ -191,21 +191,20 @@ pub(super) fn write<W: Weight>(lattice: &LatticeFst<W>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The weight of no path.
+/// Returns the weight of no path.
 pub(super) fn zero<W: Weight>() -> W {
     let mut zero = W::default();
     *zero.costs_mut() = LatticeWeight::new(f32::INFINITY, f32::INFINITY);
     zero
 }
 
-/// The properties that OpenFst knows of a machine after adding its states and arcs one after
-/// another.
+/// Returns the properties that OpenFst knows of an FST after adding its states and arcs one by one.
 fn properties<W: Weight>(lattice: &LatticeFst<W>) -> u64 {
-    /// Expanded and mutable.
+    /// The properties expanded and mutable.
     const VECTOR: u64 = 3;
     let (one, zero) = (W::default(), zero::<W>());
     let weighs = |weight: &W| *weight != one && *weight != zero;
-    // As bits of the first property of a pair.
+    // Bit numbers are of the first property of a pair.
     let mut properties = VECTOR;
     let mut pair = |bit: u32, first: bool| properties |= 1 << (bit + u32::from(!first));
     let arcs = || lattice.states.iter().flat_map(|state| &state.arcs);
@@ -235,9 +234,9 @@ fn bytes<const N: usize>(reader: &mut ByteReader<'_>, expected: &'static str) ->
     Ok(bytes)
 }
 
-/// A length and so many bytes.
+/// Reads a length and as many bytes.
 fn string(reader: &mut ByteReader<'_>, expected: &'static str) -> Result<String, CodecError> {
-    /// No name is longer.
+    /// Maximum length of a name.
     const LONGEST: usize = 64;
     let at = reader.offset();
     let len = i32::from_le_bytes(bytes(reader, expected)?);

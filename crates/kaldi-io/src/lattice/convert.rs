@@ -1,8 +1,8 @@
-//! From one kind of lattice to the other.
+//! Conversion between the two kinds of lattices.
 
 use super::*;
 
-/// Identifiers go onto arcs of their own: the first onto the arc of the word, which has the costs.
+/// Each identifier gets an arc: the first one is on the arc of the word, which has the costs.
 impl From<&CompactLattice> for Lattice {
     #[doc(alias = "ConvertLattice")]
     fn from(compact: &CompactLattice) -> Self {
@@ -25,7 +25,7 @@ impl From<&CompactLattice> for Lattice {
     }
 }
 
-/// Adds a chain of arcs with these labels to state `to`, or to a new one; returns where it ends.
+/// Adds a chain of arcs with these labels to state `to`, or to a new state; returns its last state.
 fn spell(
     states: &mut Vec<LatticeState<LatticeWeight>>,
     from: usize,
@@ -51,7 +51,8 @@ fn spell(
     state
 }
 
-/// Chains of arcs become one: a state goes if one arc enters it and one without a word leaves it.
+/// Merges chains of arcs: a state is removed if one arc enters it and its only arc has no word. The
+/// start and final states are kept.
 impl From<&Lattice> for CompactLattice {
     #[doc(alias = "ConvertLattice")]
     fn from(lattice: &Lattice) -> Self {
@@ -80,8 +81,8 @@ impl From<&Lattice> for CompactLattice {
                 let mut weight = CompactLatticeWeight { weight: arc.weight, alignment: Vec::new() };
                 weight.alignment.extend(Some(arc.ilabel).filter(|&label| label != 0));
                 let mut next = arc.next_state;
-                // A chain that began at a state that stays ends at one: a cycle of inner states is
-                // entered by none.
+                // A chain from a kept state ends at a kept state: no arc enters a cycle of inner
+                // states.
                 while numbers[next].is_none() {
                     let step = &lattice.states[next].arcs[0];
                     weight.weight.graph += step.weight.graph;

@@ -1,11 +1,11 @@
-//! Kaldi's lattices as those that algorithms take, and back.
+//! Conversion between Kaldi's lattices and `fsa` lattices.
 
 use fsa::lattice::LatticeBuilder;
 
 use super::*;
 
-/// A batch of one. Its arcs are in the same order; the states are renumbered if the start is not
-/// the first or they are in no topological order.
+/// A batch of one lattice. Its arcs have the same order. The states are renumbered if the start is
+/// not the first, or if they are not in topological order.
 ///
 /// # Errors
 /// [`fsa::Error::Score`] for costs that are NaN or minus infinity, [`fsa::Error::Label`] for words
@@ -17,7 +17,7 @@ impl TryFrom<&CompactLattice> for fsa::lattice::Lattice {
         let mut builder = LatticeBuilder::new();
         let Some(start) = compact.start else { return builder.build() };
         let numbers: Vec<_> = compact.states.iter().map(|_| builder.add_state()).collect();
-        // The start becomes 0, and those before it move up.
+        // The start becomes 0, and the states before it move up.
         let number = |state: usize| match state {
             _ if state == start => numbers[0],
             _ if state < start => numbers[state + 1],
@@ -36,7 +36,7 @@ impl TryFrom<&CompactLattice> for fsa::lattice::Lattice {
     }
 }
 
-/// As the compact lattice of the same paths.
+/// Converts through the compact lattice of the same paths.
 impl TryFrom<&Lattice> for fsa::lattice::Lattice {
     type Error = fsa::Error;
 
@@ -46,8 +46,8 @@ impl TryFrom<&Lattice> for fsa::lattice::Lattice {
 }
 
 impl CompactLattice {
-    /// Lattice `i` of a batch: arcs into the final state become final weights. `None` if there is
-    /// no such lattice.
+    /// Converts lattice `i` of a batch: arcs into the final state become final weights. `None` if
+    /// there is no such lattice.
     pub fn from_fsa(lattices: &fsa::lattice::Lattice, i: usize) -> Option<Self> {
         if i >= lattices.num_lattices() {
             return None;
@@ -58,7 +58,7 @@ impl CompactLattice {
         for (at, arc) in fsa.arcs().iter().enumerate() {
             let at = fsa.first_arc() + at;
             let weight = CompactLatticeWeight {
-                // No cost is 0 and not -0.
+                // So that no cost is 0, not -0.
                 weight: LatticeWeight::new(0.0 - lattices.graph_scores()[at], 0.0 - lattices.acoustic_scores()[at]),
                 alignment: lattices.alignment().values()[lattices.alignment().shape().row_splits(1).row(at)].to_vec(),
             };
@@ -67,7 +67,7 @@ impl CompactLattice {
                 state.final_weight = Some(weight);
                 continue;
             }
-            // A second arc into the final state stays an arc, without a word.
+            // A second arc into the final state remains an arc, without a word.
             needs_end |= arc.label == fsa::FINAL;
             let (word, next_state) = (arc.label.max(0), usize::try_from(arc.dest_state).ok()?);
             state.arcs.push(LatticeArc { ilabel: word, olabel: word, weight, next_state });

@@ -1,4 +1,4 @@
-//! Decoding graphs in tables: Kaldi's archives of OpenFst's transducers.
+//! Decoding graphs in tables: Kaldi's archives of OpenFst transducers.
 
 use std::io::{BufRead, Write};
 
@@ -10,11 +10,11 @@ use crate::error::Error;
 use crate::holders::Holder;
 use crate::lattice::binary::{MAGIC, unexpected};
 
-/// A transducer with costs in the tropical semiring, one of many in a table; in binary OpenFst's
-/// file of the type `vector`, in text its lines, between the line end after the key and an empty
-/// line.
+/// A transducer with costs in the tropical semiring, one of many in a table. The binary form is
+/// OpenFst's file of the type `vector`; the text form is its lines, between the line end after the
+/// key and an empty line.
 ///
-/// The labels are those of the file, which `fsa::dense` reads as
+/// The labels are the labels of the file, which `fsa::dense` reads as
 /// [`GraphLabels::ClassPlusOne`](fsa::GraphLabels).
 #[derive(Debug, Clone, PartialEq)]
 #[doc(alias = "VectorFstHolder")]
@@ -53,7 +53,7 @@ impl Holder for GraphFst {
     }
 }
 
-/// The lines up to an empty one, without the one that ends the key.
+/// Reads lines up to an empty one. The first line, the rest of the key's line, may be empty.
 fn read_lines(reader: &mut ByteReader<'_>) -> Result<String, CodecError> {
     let mut text = Vec::new();
     for number in 0.. {
@@ -73,12 +73,12 @@ fn read_lines(reader: &mut ByteReader<'_>) -> Result<String, CodecError> {
     String::from_utf8(text).map_err(|_| unexpected(at, "a decoding graph in text", "bytes that are not UTF-8"))
 }
 
-/// The bytes of a file of the type `vector` with arcs of one cost, without tables of symbols.
+/// Reads the bytes of a `vector` file with arcs of one cost, without symbol tables.
 fn read_vector(reader: &mut ByteReader<'_>) -> Result<Vec<u8>, CodecError> {
-    /// No name of a type is longer.
+    /// Maximum length of a type name.
     const LONGEST: usize = 64;
     const COUNT: &str = "a number of states or arcs";
-    /// Two labels, a cost and a state.
+    /// Bytes of an arc: two labels, a cost and a state.
     const ARC: usize = 16;
     let mut taken = Vec::new();
     let number = |taken: &mut Vec<u8>, reader: &mut ByteReader<'_>| {

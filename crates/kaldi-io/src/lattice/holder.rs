@@ -8,7 +8,7 @@ use crate::holders::Holder;
 use crate::lattice::binary::{Header, read_header, read_states, unexpected};
 use crate::lattice::text::Either;
 
-/// Reads either kind; text is seen from the white space behind the key.
+/// Reads either kind; white space after the key means text.
 fn read(reader: &mut dyn BufRead) -> Result<Either, Error> {
     let mut reader = ByteReader::new(reader);
     match reader.peek()? {
@@ -60,7 +60,7 @@ fn write<W: Weight>(lattice: &LatticeFst<W>, writer: &mut dyn Write, binary: boo
     Ok(writer.write_all(&out)?)
 }
 
-/// Both kinds of archives are read.
+/// Reads both kinds of archives.
 impl Holder for CompactLattice {
     const WHAT: &'static str = "compact lattices";
 
@@ -78,7 +78,7 @@ impl Holder for CompactLattice {
     }
 }
 
-/// Both kinds of archives are read.
+/// Reads both kinds of archives.
 impl Holder for Lattice {
     const WHAT: &'static str = "lattices";
 

@@ -1,4 +1,4 @@
-//! Word boundaries by phones that know their place in a word.
+//! Word boundaries from position-dependent phones.
 
 use std::collections::HashMap;
 
@@ -6,23 +6,23 @@ use fsa::lattice::{Stretch, Unit, WordBoundaries, WordTokens};
 
 use crate::transition_model::{Transition, TransitionModel};
 
-/// Where in words a phone stands, by the names of Kaldi's `word_boundary.int`.
+/// Position of a phone in a word, with the names of Kaldi's `word_boundary.int`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhoneType {
-    /// Silence, and the like: `nonword`.
+    /// Silence and similar phones: `nonword`.
     Nonword,
     /// The first phone of several: `begin`.
     Begin,
     /// The last phone of several: `end`.
     End,
-    /// One between others: `internal`.
+    /// A phone between others: `internal`.
     Internal,
     /// A whole word: `singleton`.
     Singleton,
 }
 
 impl PhoneType {
-    /// By its name.
+    /// Returns the type with this name.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "nonword" => Self::Nonword,
@@ -35,7 +35,7 @@ impl PhoneType {
     }
 }
 
-/// The phones of a model, as they are seen in transition identifiers.
+/// Phones of a model, seen through transition identifiers.
 #[derive(Debug, Clone)]
 struct Phones {
     model: TransitionModel,
@@ -43,8 +43,8 @@ struct Phones {
 }
 
 impl Phones {
-    /// The phone that begins with the first label, and how many labels it has; `None` if it has not
-    /// ended yet or the label is none of the model.
+    /// Returns the phone that begins with the first label, and its number of labels; `None` if it
+    /// has not ended yet or if the label is not in the model.
     fn first(&self, labels: &[i32], is_end: bool) -> Option<(i32, usize)> {
         let phone = self.model.get(*labels.first()?)?.phone;
         let is = |label: i32, what: fn(Transition) -> bool| {
@@ -63,8 +63,8 @@ impl Phones {
     }
 }
 
-/// Word boundaries of lattices whose input labels are transition identifiers, of a model whose
-/// phones know their place in a word. A gap is one phone of silence.
+/// Word boundaries of lattices with transition identifiers as input labels, for a model with
+/// position-dependent phones. A gap is one phone of silence.
 #[derive(Debug, Clone)]
 #[doc(alias = "WordBoundaryInfo")]
 pub struct PhoneBoundaries {
@@ -73,8 +73,9 @@ pub struct PhoneBoundaries {
 }
 
 impl PhoneBoundaries {
-    /// The model, the types of its phones, and whether self-loops stand behind the transition that
-    /// leaves their state, as in graphs that were made with `--reorder=true`.
+    /// Creates boundaries from the model and the types of its phones. `reorder` is `true` if
+    /// self-loops come after the transition that leaves their state, as in graphs made with
+    /// `--reorder=true`.
     pub fn new(model: TransitionModel, types: HashMap<i32, PhoneType>, reorder: bool) -> Self {
         Self { phones: Phones { model, reorder }, types }
     }
@@ -93,7 +94,7 @@ impl WordBoundaries for PhoneBoundaries {
             _ if words.is_empty() => return Stretch::Open,
             PhoneType::Singleton => return Stretch::Word(end),
             PhoneType::Begin => {}
-            // A word that did not begin.
+            // A word without a beginning.
             PhoneType::End | PhoneType::Internal => return Stretch::Open,
         }
         while let Some((phone, length)) = self.first(&labels[end..], is_end) {
@@ -108,8 +109,7 @@ impl WordBoundaries for PhoneBoundaries {
     }
 }
 
-/// Word boundaries of lattices whose input labels are transition identifiers, by the phones of
-/// words.
+/// Word boundaries of lattices with transition identifiers as input labels, by the phones of words.
 #[derive(Debug, Clone)]
 #[doc(alias = "WordAlignLatticeLexiconInfo")]
 pub struct PhoneTokens {
@@ -118,8 +118,8 @@ pub struct PhoneTokens {
 }
 
 impl PhoneTokens {
-    /// The model, the phones of the words, and whether self-loops come last, as
-    /// [`PhoneBoundaries::new`] has it.
+    /// Creates boundaries from the model and the phones of the words, with `reorder` as in
+    /// [`PhoneBoundaries::new`].
     pub fn new(model: TransitionModel, words: WordTokens, reorder: bool) -> Self {
         Self { phones: Phones { model, reorder }, words }
     }
@@ -132,7 +132,7 @@ impl WordBoundaries for PhoneTokens {
             end += length;
             units.push(Unit { token, end, is_open: false });
         }
-        // What has begun tells what the words before it cannot be.
+        // An unfinished phone rules out some of the words before it.
         if let Some(transition) = labels.get(end).and_then(|&label| self.phones.model.get(label)) {
             units.push(Unit { token: transition.phone, end: labels.len(), is_open: true });
         }

@@ -6,13 +6,13 @@ use super::*;
 use crate::error::{Error, excerpt};
 use crate::lattice::binary::unexpected;
 
-/// A lattice of either kind: which one is seen from its lines.
+/// A lattice of the kind that its lines show.
 pub(super) enum Either {
     Plain(Lattice),
     Compact(CompactLattice),
 }
 
-/// Reads the rest of the line of the key, which is empty, and the lines up to an empty one.
+/// Reads the rest of the key's line, which is empty, and the lines up to an empty one.
 pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Either, Error> {
     let (mut plain, mut compact) = (Lines::<LatticeWeight>::default(), Lines::<CompactLatticeWeight>::default());
     let mut line = Vec::new();
@@ -49,13 +49,13 @@ pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Either, Error> {
         }
     }
     let at = reader.offset();
-    // Where nothing tells which it is, it is compact.
+    // If its lines fit both kinds, it is compact.
     if compact.wrong { Ok(Either::Plain(plain.finish(at)?)) } else { Ok(Either::Compact(compact.finish(at)?)) }
 }
 
-/// What the lines so far say if weights are of this kind.
+/// The lines so far, parsed with weights of this kind.
 struct Lines<W> {
-    /// A line was not of this kind.
+    /// `true` if a line was not of this kind.
     wrong: bool,
     arcs: Vec<(usize, LatticeArc<W>)>,
     finals: Vec<(usize, W)>,
@@ -70,7 +70,7 @@ impl<W> Default for Lines<W> {
 }
 
 impl<W: Weight> Lines<W> {
-    /// Takes a line; false if it, or one before, is not of this kind.
+    /// Adds a line; returns `false` if it, or one before, is not of this kind.
     fn add(&mut self, columns: &[&str]) -> bool {
         self.wrong = self.wrong || self.try_add(columns).is_none();
         if self.wrong {
@@ -102,7 +102,8 @@ impl<W: Weight> Lines<W> {
     }
 
     fn finish(self, at: u64) -> Result<LatticeFst<W>, CodecError> {
-        /// Each line names two states; as many again may have no line.
+        /// Number of states beyond two for each line, the most that lines can name, that is
+        /// accepted.
         const MOST_WITHOUT: usize = 1 << 16;
         let Self { arcs, finals, start, num_states, .. } = self;
         if num_states > 2 * (arcs.len() + finals.len()) + MOST_WITHOUT {
@@ -115,8 +116,8 @@ impl<W: Weight> Lines<W> {
     }
 }
 
-/// Adds the text, first the line end after the key. The start comes first, as the reader takes the
-/// first state for it.
+/// Writes the text, first the line end after the key. The start comes first, as the reader takes
+/// the first state for it.
 pub(super) fn write<W: Weight>(lattice: &LatticeFst<W>, out: &mut Vec<u8>) {
     out.push(b'\n');
     let start = lattice.start.into_iter();
@@ -140,7 +141,7 @@ pub(super) fn write<W: Weight>(lattice: &LatticeFst<W>, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// A weight of no cost and no identifier is left out.
+/// Writes a weight, unless it has zero costs and no identifiers.
 fn push_weight<W: Weight>(out: &mut Vec<u8>, weight: &W) {
     if *weight != W::default() {
         out.push(b'\t');

@@ -1,4 +1,4 @@
-//! Reading an archive: key, space, object, and again.
+//! Archive reader: key, space, object, and again.
 
 use std::io::BufRead;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use crate::holders::Holder;
 use crate::rxfilename::Input;
 use crate::table::until_end::UntilEnd;
 
-/// Keys and objects of an archive in order. An error is the last item.
+/// Iterator over the keys and objects of an archive. An error is the last item.
 pub(super) struct ArchiveItems<T> {
     input: UntilEnd,
     holder: PhantomData<fn() -> T>,
@@ -47,14 +47,14 @@ impl<T: Holder> Iterator for ArchiveItems<T> {
     }
 }
 
-/// Takes white space, a key and the space or tab behind it; `None` at the end.
+/// Reads white space, a key and the space or tab after it; `None` at the end.
 ///
-/// Like Kaldi, this leaves a line end for the object to see, and takes a key that nothing follows
-/// for the end.
+/// Like Kaldi, this leaves a line end for the object, and takes a key without anything after it for
+/// the end.
 ///
-/// `start` is where the input stands.
+/// `start` is the position of the input.
 pub(super) fn read_key(input: &mut dyn BufRead, start: u64) -> Result<Option<String>, KeyError> {
-    /// No key is that long; something that is not an archive may be.
+    /// Bound on the length of a key, for files that are not archives.
     const LONGEST: usize = 1 << 16;
 
     let mut reader = ByteReader::new(input);
@@ -79,7 +79,7 @@ pub(super) fn read_key(input: &mut dyn BufRead, start: u64) -> Result<Option<Str
     String::from_utf8(key).map(Some).map_err(|error| malformed(error.as_bytes()))
 }
 
-/// What stands in the place of a key.
+/// Error of [`read_key`].
 pub(super) enum KeyError {
     Input(CodecError),
     Malformed { offset: u64, found: String },

@@ -1,4 +1,4 @@
-//! An archive that lies in memory, such as a file that is mapped into it.
+//! Archives in memory, such as mapped files.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -14,12 +14,12 @@ use crate::table::archive::read_key;
 
 /// An archive in memory, with an index by key: any object at any time, from several threads.
 ///
-/// `B` is what holds the bytes: a file that is [mapped](IndexedArchive::map), or a `Vec<u8>`, or
-/// anything else that is bytes.
+/// `B` holds the bytes: a file that is [mapped](IndexedArchive::map), a `Vec<u8>`, or any other
+/// bytes.
 ///
-/// The index is made by going from object to object. Matrices and recordings tell their size at
-/// their beginning, so that of a large archive only a small part is read for it, and afterwards
-/// only what is asked for.
+/// Building the index skips from object to object. Matrices and recordings begin with their size,
+/// so only a small part of a large archive is read for it, and afterwards only the requested
+/// objects.
 ///
 /// ```
 /// use kaldi_io::table::{IndexedArchive, TableWriter};
@@ -44,59 +44,59 @@ pub struct IndexedArchive<T, B = Mmap> {
     bytes: B,
     // In the order of the archive.
     entries: Vec<Entry>,
-    // Places in `entries`, in the order of their keys.
+    // Indexes into `entries`, in the order of their keys.
     by_key: Vec<usize>,
     holder: PhantomData<fn() -> T>,
 }
 
-/// Where a key and its object lie.
+/// Ranges of a key and its object.
 struct Entry {
     key: Range<usize>,
     object: Range<usize>,
 }
 
 impl<T: Holder, B: AsRef<[u8]>> IndexedArchive<T, B> {
-    /// Makes the index of an archive. The name serves messages.
+    /// Builds the index of an archive. The name appears in messages.
     ///
     /// # Errors
     /// [`Error::Archive`] and [`Error::Object`] for bytes that are not such an archive, as far as
-    /// its index shows it; [`Error::DuplicateKey`].
+    /// the index shows it; [`Error::DuplicateKey`].
     pub fn new(name: impl Into<String>, bytes: B) -> Result<Self, Error> {
         let name = name.into();
         let (entries, by_key) = index::<T>(&name, bytes.as_ref())?;
         Ok(IndexedArchive { name, bytes, entries, by_key, holder: PhantomData })
     }
 
-    /// Number of objects.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// True if there is no object.
+    /// Returns `true` if there is no object.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The keys in the order of the archive.
+    /// Returns the keys in the order of the archive.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
         self.entries.iter().map(|entry| self.key(entry))
     }
 
-    /// True if there is an object under this key.
+    /// Returns `true` if there is an object with this key.
     pub fn contains_key(&self, key: &str) -> bool {
         self.find(key).is_some()
     }
 
-    /// The object under this key, if there is one.
+    /// Returns the object with this key, if there is one.
     ///
     /// # Errors
-    /// [`Error::Object`], with what is wrong with it.
+    /// [`Error::Object`] for a damaged object.
     pub fn get(&self, key: &str) -> Result<Option<T>, Error> {
         self.get_as(key)
     }
 
-    /// The object under this key, read as something else: only its [header](MatrixHeader), or in
-    /// another precision.
+    /// Returns the object with this key, read as another type: only its [header](MatrixHeader), or
+    /// in another precision.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -104,13 +104,13 @@ impl<T: Holder, B: AsRef<[u8]>> IndexedArchive<T, B> {
         self.find(key).map(|entry| self.read(entry)).transpose()
     }
 
-    /// The bytes of the object under this key, if there is one.
+    /// Returns the bytes of the object with this key, if there is one.
     pub fn object_bytes(&self, key: &str) -> Option<&[u8]> {
         self.find(key).map(|entry| self.object(entry))
     }
 
-    /// All keys and objects in the order of the archive, each read when its turn comes. Others
-    /// follow a damaged one.
+    /// Iterates over all keys and objects in the order of the archive, and reads each object in
+    /// turn. The iteration continues after a damaged object.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Result<(&str, T), Error>> {
         self.entries.iter().map(|entry| Ok((self.key(entry), self.read(entry)?)))
     }
@@ -124,7 +124,7 @@ impl<T: Holder, B: AsRef<[u8]>> IndexedArchive<T, B> {
         key_of(self.bytes.as_ref(), entry)
     }
 
-    /// If the memory has become shorter, which it should not, there is less of the object.
+    /// Returns the bytes of an object; none if the memory has become shorter, which it should not.
     fn object(&self, entry: &Entry) -> &[u8] {
         self.bytes.as_ref().get(entry.object.clone()).unwrap_or_default()
     }
@@ -138,9 +138,9 @@ impl<T: Holder, B: AsRef<[u8]>> IndexedArchive<T, B> {
 }
 
 impl<B: AsRef<[u8]>> IndexedArchive<Matrix<f32>, B> {
-    /// The elements of the matrix under this key, row by row; [`get_as`](Self::get_as) gives the
-    /// shape. They are borrowed where they lie in memory as `f32` do, which a fourth of all
-    /// matrices happen to, and copied otherwise.
+    /// Returns the elements of the matrix with this key, row by row; [`get_as`](Self::get_as) gives
+    /// the shape. They are borrowed if they lie in memory as aligned `f32`, as about a fourth of
+    /// all matrices do, and copied otherwise.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -169,7 +169,7 @@ impl<T, B> std::fmt::Debug for IndexedArchive<T, B> {
     }
 }
 
-/// The entries in their order, and their places in the order of their keys.
+/// Returns the entries in their order, and their indexes in the order of their keys.
 fn index<T: Holder>(name: &str, bytes: &[u8]) -> Result<(Vec<Entry>, Vec<usize>), Error> {
     let mut entries = Vec::new();
     let mut rest = bytes;
@@ -179,7 +179,7 @@ fn index<T: Holder>(name: &str, bytes: &[u8]) -> Result<(Vec<Entry>, Vec<usize>)
         let Some(key) = key else { break };
         let object = bytes.len() - rest.len();
         T::skip_in_archive(&mut rest).map_err(|error| error.in_table(format!("{name}, byte {object}"), &key, ""))?;
-        // The key stands right before the object, but for the space or tab between them.
+        // The key is right before the object, except for the space or tab between them.
         let between = usize::from(object > 0 && matches!(bytes[object - 1], b' ' | b'\t'));
         let end = object - between;
         entries.push(Entry { key: end - key.len()..end, object: object..bytes.len() - rest.len() });
@@ -195,8 +195,8 @@ fn index<T: Holder>(name: &str, bytes: &[u8]) -> Result<(Vec<Entry>, Vec<usize>)
     }
 }
 
-/// The index holds what has been seen to be UTF-8; if the memory has changed since, which it should
-/// not, the key is empty.
+/// Returns the key of an entry. The index holds only keys in UTF-8; if the memory has changed
+/// since, which it should not, the key is empty.
 fn key_of<'a>(bytes: &'a [u8], entry: &Entry) -> &'a str {
     bytes.get(entry.key.clone()).and_then(|key| std::str::from_utf8(key).ok()).unwrap_or_default()
 }

@@ -1,11 +1,11 @@
-//! Objects of speakers, by utterance.
+//! Per-speaker objects, by utterance.
 
 use crate::error::Error;
 use crate::holders::Holder;
 use crate::table::random::RandomAccessReader;
 
-/// Looks objects up under what a map, usually `utt2spk`, gives for the key: normalisation or warp
-/// factors per speaker are read this way, utterance by utterance.
+/// Reader that maps each key through another table, usually `utt2spk`, before the lookup: for
+/// normalisation or warp factors per speaker, utterance by utterance.
 #[doc(alias = "RandomAccessTableReaderMapped")]
 #[derive(Debug)]
 pub struct MappedReader<T> {
@@ -14,26 +14,26 @@ pub struct MappedReader<T> {
 }
 
 impl<T: Holder> MappedReader<T> {
-    /// Opens a table and the map, also a table (such as `ark:utt2spk`); an empty text for the map
-    /// means that keys are looked up as they are.
+    /// Opens a table and the map, also a table (such as `ark:utt2spk`). With an empty text for the
+    /// map, keys are looked up unchanged.
     ///
     /// # Errors
-    /// Those of [`RandomAccessReader::open`] for either.
+    /// The errors of [`RandomAccessReader::open`] for either.
     pub fn open(rspecifier: &str, utt2spk_rspecifier: &str) -> Result<Self, Error> {
         let map =
             if utt2spk_rspecifier.is_empty() { None } else { Some(RandomAccessReader::open(utt2spk_rspecifier)?) };
         Ok(MappedReader { objects: RandomAccessReader::open(rspecifier)?, map })
     }
 
-    /// Looks `objects` up under what `map` gives.
+    /// Creates a reader of `objects` under the keys that `map` gives.
     pub fn new(objects: RandomAccessReader<T>, map: RandomAccessReader<String>) -> Self {
         MappedReader { objects, map: Some(map) }
     }
 
-    /// True if there is an object for this utterance.
+    /// Returns `true` if there is an object for this utterance.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] if the map does not have the utterance; those of
+    /// [`Error::MissingKey`] if the map does not have the utterance; the errors of
     /// [`RandomAccessReader::has_key`].
     #[doc(alias = "HasKey")]
     pub fn has_key(&mut self, utterance: &str) -> Result<bool, Error> {
@@ -43,11 +43,11 @@ impl<T: Holder> MappedReader<T> {
         }
     }
 
-    /// The object for this utterance.
+    /// Returns the object for this utterance.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] if the map does not have the utterance or the table does not have what
-    /// the map gives; those of [`RandomAccessReader::value`].
+    /// [`Error::MissingKey`] if the map does not have the utterance, or if the table does not have
+    /// the mapped key; the errors of [`RandomAccessReader::value`].
     #[doc(alias = "Value")]
     pub fn value(&mut self, utterance: &str) -> Result<&T, Error> {
         match &mut self.map {

@@ -1,4 +1,4 @@
-//! Files as memory.
+//! Memory-mapped archives.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,17 +10,17 @@ use crate::holders::Holder;
 use crate::table::indexed::IndexedArchive;
 
 impl<T: Holder> IndexedArchive<T, Mmap> {
-    /// Maps an archive into memory and makes its index. The system loads what is looked at, and may
-    /// drop it again: an archive can be larger than the memory of the machine.
+    /// Maps an archive into memory and builds its index. The system loads accessed pages, and may
+    /// drop them again: an archive can be larger than the memory of the machine.
     ///
     /// # Errors
-    /// [`Error::Open`], also for what cannot be mapped, such as a pipe; those of
+    /// [`Error::Open`], also for files that cannot be mapped, such as a pipe; the errors of
     /// [`new`](Self::new).
     ///
     /// # Safety
-    /// Nobody may change the file or cut it short as long as it is mapped: the bytes would change
-    /// under slices of them, and what has been cut off ends the process. Replacing the file by
-    /// another one, as most programs do that rewrite files, is no harm.
+    /// The file must not change or be truncated while it is mapped: the bytes would change under
+    /// slices of them, and access to a truncated part ends the process. It is safe to replace the
+    /// file by another one, as most programs do that rewrite files.
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self, Error> {
         let name = path.as_ref().display().to_string();
         let open_error = |source| Error::Open { name: name.clone(), source };

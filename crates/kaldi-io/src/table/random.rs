@@ -1,4 +1,4 @@
-//! Objects by their keys.
+//! Random access to tables by key.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,12 +13,12 @@ use crate::specifier::{Rspecifier, TableKind};
 use crate::table::archive::ArchiveItems;
 use crate::table::script::{Loader, ScriptLine, ScriptLines};
 
-/// Looks objects up in a table.
+/// Random access to a table by key.
 ///
-/// An archive is read as far as the key that was asked for, and what was passed on the way is kept:
-/// all of it, unless options of the rspecifier promise something. With `s` the search stops where
-/// the key should have been; with `s,cs` only one object is kept; with `o` an object is forgotten
-/// once the next one is asked for. Of a script file the lines are kept, and the last object.
+/// An archive is read up to the requested key, and all objects on the way are kept, unless options
+/// of the rspecifier allow less. With `s` the search stops at the place of the key. With `s,cs`
+/// only one object is kept. With `o` an object is dropped at the next request. For a script file
+/// the lines are kept, and the last object.
 ///
 /// ```
 /// use kaldi_io::table::RandomAccessReader;
@@ -43,12 +43,12 @@ enum Source<T> {
 }
 
 impl<T: Holder> RandomAccessReader<T> {
-    /// Opens what an rspecifier names. A script file is read completely; of an archive nothing is
+    /// Opens the table of an rspecifier. A script file is read completely; of an archive nothing is
     /// read yet.
     ///
     /// # Errors
-    /// [`Error::InvalidRspecifier`]; whatever keeps the file from being opened; for a script file
-    /// also its contents, [`Error::DuplicateKey`] and [`Error::NotSorted`].
+    /// [`Error::InvalidRspecifier`]; the errors of opening the file; for a script file also errors
+    /// of its contents, [`Error::DuplicateKey`] and [`Error::NotSorted`].
     pub fn open(rspecifier: &str) -> Result<Self, Error> {
         let specifier = Rspecifier::parse(rspecifier)?;
         let input = Input::open(&specifier.rxfilename)?;
@@ -62,7 +62,7 @@ impl<T: Holder> RandomAccessReader<T> {
         Ok(RandomAccessReader { name, source })
     }
 
-    /// Opens the archive in a file, as `ark:` does.
+    /// Opens the archive in a file, like `ark:`.
     ///
     /// # Errors
     /// [`Error::Open`].
@@ -70,15 +70,15 @@ impl<T: Holder> RandomAccessReader<T> {
         Ok(Self::from_archive_input(Input::open_path(path)?))
     }
 
-    /// Opens the objects that a script file lists, as `scp:` does, and reads its lines.
+    /// Opens the objects that a script file lists, like `scp:`, and reads its lines.
     ///
     /// # Errors
-    /// [`Error::Open`]; whatever is wrong with its lines; [`Error::DuplicateKey`].
+    /// [`Error::Open`]; errors of its lines; [`Error::DuplicateKey`].
     pub fn from_script(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::from_script_input(Input::open_path(path)?)
     }
 
-    /// Reads an archive from any input, as far as what is asked for.
+    /// Reads an archive from any input, as far as the requests need.
     pub fn from_archive_input(input: Input) -> Self {
         let name = input.name().to_owned();
         RandomAccessReader { source: Source::Archive(Archive::new(name.clone(), input, Options::default())), name }
@@ -87,15 +87,14 @@ impl<T: Holder> RandomAccessReader<T> {
     /// Reads the lines of a script file from any input.
     ///
     /// # Errors
-    /// Whatever is wrong with the lines; [`Error::DuplicateKey`].
+    /// Errors of the lines; [`Error::DuplicateKey`].
     pub fn from_script_input(input: Input) -> Result<Self, Error> {
         let name = input.name().to_owned();
         Ok(RandomAccessReader { source: Source::Script(Script::read(&name, input, Options::default())?), name })
     }
 
-    /// Promises that the keys of the archive are sorted, as the option `s` does: a key that is not
-    /// there costs no reading to the end. For script files, whose lines are all known, it changes
-    /// nothing.
+    /// Promises that the keys of the archive are sorted, like the option `s`: a request for a
+    /// missing key does not read to the end. No effect on script files, whose lines are all known.
     #[must_use]
     pub fn sorted(mut self) -> Self {
         if let Source::Archive(archive) = &mut self.source {
@@ -104,8 +103,8 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
-    /// Promises that keys will be asked for in sorted order, as the option `cs` does: of an archive
-    /// that is [`sorted`](Self::sorted) too, one object is kept.
+    /// Promises that keys are requested in sorted order, like the option `cs`: of an archive that
+    /// is [`sorted`](Self::sorted) too, one object is kept.
     #[must_use]
     pub fn called_sorted(mut self) -> Self {
         if let Source::Archive(archive) = &mut self.source {
@@ -114,8 +113,7 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
-    /// Promises that each key will be asked for once, as the option `o` does: its object is
-    /// forgotten then.
+    /// Promises that each key is requested once, like the option `o`: its object is dropped then.
     #[must_use]
     pub fn once(mut self) -> Self {
         if let Source::Archive(archive) = &mut self.source {
@@ -124,7 +122,7 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
-    /// Takes what cannot be read for missing, as the option `p` does.
+    /// Treats objects that cannot be read as missing, like the option `p`.
     #[must_use]
     pub fn permissive(mut self) -> Self {
         match &mut self.source {
@@ -134,8 +132,8 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
-    /// Runs no command that a script file has in place of a file, for lists that are not to be
-    /// trusted: its object is an error, [`Error::PipeRefused`].
+    /// Disables commands in place of files in a script file, for lists from untrusted sources:
+    /// access to such an object is an error, [`Error::PipeRefused`].
     #[must_use]
     pub fn without_pipes(mut self) -> Self {
         if let Source::Script(script) = &mut self.source {
@@ -144,12 +142,12 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
-    /// True if there is an object under this key. An archive may have to be read for this; with
-    /// `scp,p` the object is loaded, and one that cannot be counts as missing.
+    /// Returns `true` if there is an object with this key. An archive may have to be read for this;
+    /// with `scp,p` the object is loaded, and counts as missing if it cannot be.
     ///
     /// # Errors
     /// [`Error::DuplicateKey`], [`Error::NotSorted`], [`Error::NotCalledSorted`]; a damaged
-    /// archive, unless the option `p` says that it ends there.
+    /// archive, which counts as the end with the option `p`.
     #[doc(alias = "HasKey")]
     pub fn has_key(&mut self, key: &str) -> Result<bool, Error> {
         match &mut self.source {
@@ -158,11 +156,10 @@ impl<T: Holder> RandomAccessReader<T> {
         }
     }
 
-    /// The object under this key.
+    /// Returns the object with this key.
     ///
     /// # Errors
-    /// [`Error::MissingKey`], those of [`has_key`](Self::has_key), and whatever is wrong with the
-    /// object.
+    /// [`Error::MissingKey`], the errors of [`has_key`](Self::has_key), and errors of the object.
     #[doc(alias = "Value")]
     pub fn value(&mut self, key: &str) -> Result<&T, Error> {
         let object = match &mut self.source {
@@ -179,7 +176,7 @@ impl<T> std::fmt::Debug for RandomAccessReader<T> {
     }
 }
 
-/// What the options of an rspecifier promise and allow.
+/// Options of an rspecifier.
 #[derive(Clone, Copy, Default)]
 struct Options {
     once: bool,
@@ -188,7 +185,7 @@ struct Options {
     permissive: bool,
 }
 
-/// An archive and what has been read of it.
+/// An archive and the objects read so far.
 struct Archive<T> {
     name: String,
     options: Options,
@@ -197,7 +194,7 @@ struct Archive<T> {
     kept: HashMap<String, T>,
     last_read: Option<String>,
     last_asked: Option<String>,
-    // With `o`: the key whose object goes when the next one is asked for.
+    // With `o`: the key whose object is dropped at the next request.
     spent: Option<String>,
 }
 
@@ -214,7 +211,7 @@ impl<T: Holder> Archive<T> {
         }
     }
 
-    /// True if `key` is among the kept objects, after reading on as far as need be.
+    /// Reads on as far as necessary. Returns `true` if `key` is among the kept objects.
     fn find(&mut self, key: &str) -> Result<bool, Error> {
         let Options { sorted, called_sorted, .. } = self.options;
         if sorted && called_sorted {
@@ -293,7 +290,7 @@ impl<T: Holder> Archive<T> {
     }
 }
 
-/// The lines of a script file by key, and the object that was loaded last.
+/// The lines of a script file by key, and the last loaded object.
 struct Script<T> {
     lines: HashMap<String, ScriptLine>,
     loader: Loader<T>,

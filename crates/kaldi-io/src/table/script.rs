@@ -1,4 +1,4 @@
-//! Reading a script file: lines of a key and where its object is.
+//! Script file reader: lines of a key and the location of its object.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,13 +26,13 @@ impl ScriptLine {
             Some(rest) => rest.rsplit_once('[').map(|(name, range)| (name, Some(range.to_owned())))?,
             None => (rest, None),
         };
-        // A bracket alone is the beginning of a matrix.
+        // A single bracket is the beginning of a matrix.
         let is_file = !key.is_empty() && !matches!(rest, "" | "[") && !rest.contains('\0');
         is_file.then(|| ScriptLine { key: key.to_owned(), rxfilename: rxfilename.to_owned(), range })
     }
 }
 
-/// The lines of a script file in order. An error is the last item.
+/// Iterator over the lines of a script file. An error is the last item.
 pub(crate) struct ScriptLines {
     input: UntilEnd,
     line: u64,
@@ -75,41 +75,40 @@ impl Iterator for ScriptLines {
 
 static PIPES_REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// From now on, no command of a script file is run in this process: all tables that are opened later
-/// are as [`without_pipes`](super::SequentialReader::without_pipes). For a program that is given lists
-/// from elsewhere.
+/// Disables the commands of script files in this process from now on: all tables that are opened
+/// later behave like [`without_pipes`](super::SequentialReader::without_pipes). For a program that
+/// reads lists from elsewhere.
 pub fn refuse_pipes() {
     PIPES_REFUSED.store(true, Ordering::Relaxed);
 }
 
-/// Loads the objects that lines point to; neighbours in one archive are read without opening it
-/// again.
+/// Loads the objects that lines point to. Adjacent lines into one archive do not open it again.
 pub(super) struct Loader<T> {
     script: String,
-    /// Objects that cannot be read are missing.
+    /// `true` if objects that cannot be read are missing, not errors.
     pub(super) permissive: bool,
-    /// Commands are run.
+    /// `true` if commands are run.
     pub(super) pipes: bool,
-    /// What a command wrote is an object only if it ended with status 0.
+    /// `true` if the output of a command is an object only after exit status 0.
     pub(super) checks_pipes: bool,
-    // The archive that the last line pointed into.
+    // The archive of the last line.
     input: Option<Input>,
-    // The object that the last range was taken from, and its rxfilename.
+    // The object of the last range, and its rxfilename.
     whole: Option<(String, T)>,
 }
 
 impl<T: Holder> Loader<T> {
-    /// For lines of `script`, which only serves messages.
+    /// Creates a loader for lines of `script`, a name for messages.
     pub(super) fn new(script: &str, permissive: bool) -> Self {
         let pipes = !PIPES_REFUSED.load(Ordering::Relaxed);
         Loader { script: script.to_owned(), permissive, pipes, checks_pipes: false, input: None, whole: None }
     }
 
-    /// The object of a line; with `p` it may be missing, which gives a warning.
+    /// Loads the object of a line; with `p` it may be missing, which gives a warning.
     ///
     /// A wrong range is an error even then.
     pub(super) fn load(&mut self, line: &ScriptLine) -> Result<Option<T>, Error> {
-        // Warnings from the depths then say what they are about.
+        // Gives context to warnings from inner functions.
         let _span = tracing::error_span!("reading", key = line.key, file = line.rxfilename).entered();
         let object = self.read_line(line);
         let in_table = |error: Error, hint| Err(error.in_table(self.script.clone(), &line.key, hint));
@@ -160,7 +159,7 @@ impl<T: Holder> Loader<T> {
             Ok(object) if self.checks_pipes => input.finish().map(|()| object),
             Ok(object) => Ok(object),
             Err(error) => Err(match input.finish() {
-                // That is why.
+                // The command's failure is the cause.
                 Err(failed @ Error::Command { .. }) => failed,
                 _ => error.in_file(rxfilename),
             }),
@@ -168,14 +167,14 @@ impl<T: Holder> Loader<T> {
     }
 }
 
-/// Keys and objects of a script file in order. An error is the last item.
+/// Iterator over the keys and objects of a script file. An error is the last item.
 pub(super) struct ScriptItems<L, T> {
     lines: L,
     loader: Loader<T>,
     wanted: Option<KeyFilter>,
 }
 
-/// Says of a key whether its object is wanted.
+/// Predicate that selects the keys whose objects are read.
 pub(super) type KeyFilter = Box<dyn FnMut(&str) -> bool + Send>;
 
 impl<L, T> ScriptItems<L, T> {
@@ -183,7 +182,7 @@ impl<L, T> ScriptItems<L, T> {
         ScriptItems { lines, loader, wanted: None }
     }
 
-    /// From now on, lines whose keys are not wanted are passed over.
+    /// Skips lines whose keys are not wanted from now on.
     pub(super) fn only(&mut self, mut wanted: KeyFilter) {
         self.wanted = Some(match self.wanted.take() {
             Some(mut before) => Box::new(move |key| before(key) && wanted(key)),
@@ -191,17 +190,17 @@ impl<L, T> ScriptItems<L, T> {
         });
     }
 
-    /// From now on, a command that failed is an error, whatever it wrote.
+    /// Makes a failed command an error from now on, whatever its output.
     pub(super) fn checking_pipes(&mut self) {
         self.loader.checks_pipes = true;
     }
 
-    /// From now on, commands are not run.
+    /// Disables commands from now on.
     pub(super) fn without_pipes(&mut self) {
         self.loader.pipes = false;
     }
 
-    /// From now on, objects that cannot be read are left out.
+    /// Leaves out objects that cannot be read from now on.
     pub(super) fn permissive(&mut self) {
         self.loader.permissive = true;
     }

@@ -1,4 +1,4 @@
-//! One pass over a table.
+//! Sequential access to tables.
 
 use std::collections::VecDeque;
 use std::iter::{FusedIterator, Peekable};
@@ -16,11 +16,11 @@ use crate::specifier::{Rspecifier, TableKind};
 use crate::table::archive::ArchiveItems;
 use crate::table::script::{Loader, ScriptItems, ScriptLines};
 
-/// Reads a table from its first object to its last: an iterator of keys and objects.
+/// Reads a table from its first object to its last: an iterator over keys and objects.
 ///
-/// An error is the last item, as Kaldi throws. With the option `p` what cannot be read is left out
-/// with a warning instead: of a script file single objects, of an archive all that follows. A wrong
-/// `[range]` is always an error.
+/// An error is the last item, as Kaldi throws. With the option `p`, objects that cannot be read are
+/// left out with a warning instead: single objects of a script file, but in an archive also all
+/// objects after them. A wrong `[range]` is always an error.
 ///
 /// ```
 /// use kaldi_io::table::SequentialReader;
@@ -41,8 +41,8 @@ use crate::table::script::{Loader, ScriptItems, ScriptLines};
 pub struct SequentialReader<T> {
     source: Source<T>,
     permissive: bool,
-    /// Whether a thread is to read, which starts with the first object that is wanted: until then the
-    /// reader can be told more.
+    /// `true` if a thread is to read. It starts with the first request, as options may be set until
+    /// then.
     background: bool,
 }
 
@@ -52,17 +52,17 @@ enum Source<T> {
     Archive(Box<dyn Iterator<Item = Item<T>> + Send>),
     Script(Box<ScriptItems<Peekable<ScriptLines>, T>>),
     Background(Background<T>),
-    /// After the end or an error.
+    /// The state after the end or an error.
     Ended,
 }
 
 impl<T: Holder> SequentialReader<T> {
-    /// Opens what an rspecifier names. The first key and object of an archive, or the first line of
-    /// a script file, is read at once.
+    /// Opens the table of an rspecifier. Reads the first key and object of an archive, or the first
+    /// line of a script file, at once.
     ///
     /// # Errors
-    /// [`Error::InvalidRspecifier`]; whatever keeps the file from being opened; whatever is wrong
-    /// with its beginning, even with the option `p`.
+    /// [`Error::InvalidRspecifier`]; the errors of opening the file; errors of its beginning, even
+    /// with the option `p`.
     pub fn open(rspecifier: &str) -> Result<Self, Error> {
         let specifier = Rspecifier::parse(rspecifier)?;
         let input = Input::open(&specifier.rxfilename)?;
@@ -74,18 +74,18 @@ impl<T: Holder> SequentialReader<T> {
         Ok(if specifier.background { reader.in_background() } else { reader })
     }
 
-    /// Opens the archive in a file, as `ark:` does.
+    /// Opens the archive in a file, like `ark:`.
     ///
     /// # Errors
-    /// [`Error::Open`]; whatever is wrong with the first key and object.
+    /// [`Error::Open`]; errors of the first key and object.
     pub fn from_archive(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::from_archive_input(Input::open_path(path)?)
     }
 
-    /// Opens the objects that a script file lists, as `scp:` does.
+    /// Opens the objects that a script file lists, like `scp:`.
     ///
     /// # Errors
-    /// [`Error::Open`]; whatever is wrong with the first line.
+    /// [`Error::Open`]; errors of the first line.
     pub fn from_script(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::from_script_input(Input::open_path(path)?)
     }
@@ -93,16 +93,16 @@ impl<T: Holder> SequentialReader<T> {
     /// Reads an archive from any input.
     ///
     /// # Errors
-    /// Whatever is wrong with the first key and object.
+    /// Errors of the first key and object.
     pub fn from_archive_input(input: Input) -> Result<Self, Error> {
         let items = started(ArchiveItems::new(input))?;
         Ok(SequentialReader { source: Source::Archive(Box::new(items)), permissive: false, background: false })
     }
 
-    /// Reads the objects that a script file lists, which may come from any input.
+    /// Reads the objects of a script file from any input.
     ///
     /// # Errors
-    /// Whatever is wrong with the first line.
+    /// Errors of the first line.
     pub fn from_script_input(input: Input) -> Result<Self, Error> {
         let loader = Loader::new(input.name(), false);
         let lines = started(ScriptLines::new(input))?;
@@ -110,7 +110,7 @@ impl<T: Holder> SequentialReader<T> {
         Ok(SequentialReader { source: Source::Script(items), permissive: false, background: false })
     }
 
-    /// Leaves out what cannot be read, as the option `p` does.
+    /// Leaves out objects that cannot be read, like the option `p`.
     #[must_use]
     pub fn permissive(mut self) -> Self {
         self.permissive = true;
@@ -120,8 +120,8 @@ impl<T: Holder> SequentialReader<T> {
         self
     }
 
-    /// Runs no command that a script file has in place of a file, for lists that are not to be
-    /// trusted: its key is an error, [`Error::PipeRefused`].
+    /// Disables commands in place of files in a script file, for lists from untrusted sources: such
+    /// a key is an error, [`Error::PipeRefused`].
     ///
     /// ```
     /// use kaldi_io::table::SequentialReader;
@@ -141,8 +141,8 @@ impl<T: Holder> SequentialReader<T> {
         self
     }
 
-    /// Takes a command of a script file that failed for an error, whatever it wrote: what it wrote may
-    /// be a part of an object. Kaldi's programs warn, and so does a reader without this.
+    /// Makes a failed command of a script file an error even if it wrote an object, which may be
+    /// incomplete. Kaldi's programs warn, and so does a reader without this option.
     ///
     /// ```
     /// use kaldi_io::table::SequentialReader;
@@ -162,8 +162,8 @@ impl<T: Holder> SequentialReader<T> {
         self
     }
 
-    /// Reads only the objects whose keys are `wanted`. What else a script file lists is not even
-    /// opened; what else is in an archive has to be read on the way.
+    /// Reads only the objects whose keys are `wanted`. Other files of a script file are not even
+    /// opened; other objects of an archive have to be read on the way.
     ///
     /// ```
     /// use kaldi_io::table::SequentialReader;
@@ -188,9 +188,9 @@ impl<T: Holder> SequentialReader<T> {
         SequentialReader { source, ..self }
     }
 
-    /// Reads one object ahead in another thread, as the option `bg` does, from the first object on that
-    /// is asked for. What is not read by then stays unread when the reader is dropped. Where no thread
-    /// can be started, it reads as without, and warns.
+    /// Reads one object ahead in another thread, like the option `bg`, from the first request on.
+    /// Objects that are unread when the reader is dropped stay unread. If no thread can be started,
+    /// warns and reads without one.
     #[must_use]
     pub fn in_background(self) -> Self {
         SequentialReader { background: true, ..self }
@@ -198,9 +198,9 @@ impl<T: Holder> SequentialReader<T> {
 }
 
 impl<T: Holder> Source<T> {
-    /// This, read by a thread.
+    /// Moves the source to a thread.
     fn in_background(self) -> Self {
-        // It holds nothing: one object is read, waiting to be taken.
+        // Without capacity: one object is read ahead and waits.
         let (sender, ready) = sync_channel(0);
         let items = Arc::new(Mutex::new(VecDeque::new()));
         let source = Arc::new(Mutex::new(Some(self)));
@@ -235,12 +235,12 @@ impl<T: Holder> Source<T> {
     }
 }
 
-/// What another thread reads. Items pass beside the channel, so that it is compiled once, and not
-/// for each kind of object.
+/// Items that another thread reads. They bypass the channel, so that it is compiled once, not for
+/// each type of object.
 struct Background<T> {
     ready: Receiver<()>,
     items: Arc<Mutex<VecDeque<Item<T>>>>,
-    /// Until it has ended.
+    /// `None` after its end.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -289,13 +289,13 @@ impl<T> std::fmt::Debug for SequentialReader<T> {
     }
 }
 
-/// Whether an item is an error or its key is wanted.
+/// Accepts errors, and items whose keys are wanted.
 fn read_and<T>(mut wanted: impl FnMut(&str) -> bool) -> impl FnMut(&Item<T>) -> bool {
     move |item| item.as_ref().map_or(true, |(key, _)| wanted(key))
 }
 
-/// Reads the first item now: if it is an error, opening fails. That of a command comes after all
-/// items, even of none.
+/// Reads the first item now: an error makes opening fail. The error of a failed command comes after
+/// all items, even if there are none.
 fn started<I, V>(items: I) -> Result<Peekable<I>, Error>
 where
     I: Iterator<Item = Result<V, Error>>,
@@ -339,7 +339,7 @@ mod tests {
         }
     }
 
-    /// What was read before the end or an error, and that error.
+    /// Returns the items before the end or an error, and that error.
     fn read<T: Holder>(rspecifier: &str) -> (Vec<(String, T)>, Option<Error>) {
         let mut items = Vec::new();
         let mut reader = SequentialReader::open(rspecifier).unwrap();
@@ -460,7 +460,7 @@ mod tests {
         };
         let wanted = ["a", "c"].map(|key| Ok(key.to_owned()));
         assert_eq!(only(&format!("scp:{script}")), wanted);
-        // These read what they do not hand out, and tell what is wrong with it.
+        // Archives read skipped objects too, and report their errors.
         for rspecifier in [format!("ark:{}", folder.path("ark")), format!("ark,bg:{}", folder.path("ark"))] {
             assert_eq!(only(&rspecifier), [&wanted[..], &[Err(())]].concat());
         }
@@ -498,7 +498,7 @@ mod tests {
         }
     }
 
-    /// Each case writes files; `PROPTEST_CASES` still says how many there are to be.
+    /// Reduces the number of cases, as each writes files; `PROPTEST_CASES` still scales it.
     fn fewer_cases() -> ProptestConfig {
         let default = ProptestConfig::default();
         ProptestConfig { cases: default.cases / 4, ..default }

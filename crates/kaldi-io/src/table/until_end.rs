@@ -1,10 +1,10 @@
-//! What an input holds, one thing after the other.
+//! Iteration over the items of an input.
 
 use crate::error::Error;
 use crate::rxfilename::{Input, InputStatus};
 
-/// An input up to its end, or to an error, which is the last item. That a command has failed is
-/// known, and told, at its end.
+/// An input up to its end or to an error, which is the last item. The failure of a command is
+/// reported at its end.
 pub(super) struct UntilEnd {
     // `None` after the last item.
     input: Option<Input>,
@@ -15,7 +15,7 @@ impl UntilEnd {
         UntilEnd { input: Some(input) }
     }
 
-    /// What `read` takes from the input; it returns `None` at the end.
+    /// Reads the next item with `read`, which returns `None` at the end.
     pub(super) fn next<V>(
         &mut self,
         read: impl FnOnce(&mut Input) -> Result<Option<V>, Error>,

@@ -1,4 +1,4 @@
-//! Writing a table.
+//! Table writer.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ use crate::specifier::{WriteTo, Wspecifier};
 use crate::table::script::{ScriptLine, ScriptLines};
 use crate::wxfilename::{Output, Wxfilename, classify};
 
-/// Writes keys and objects into an archive, an archive with a script file, or the files that a
-/// script file names.
+/// Writes keys and objects into an archive, an archive with a script file, or the files of a script
+/// file.
 ///
 /// ```
 /// use kaldi_io::table::TableWriter;
@@ -38,7 +38,7 @@ pub struct TableWriter<T> {
     target: Target,
     binary: bool,
     flush: bool,
-    // Set for good by a failed write.
+    // `true` forever after a failed write.
     failed: bool,
     holder: PhantomData<fn(&T)>,
 }
@@ -50,11 +50,11 @@ enum Target {
 }
 
 impl<T: Holder> TableWriter<T> {
-    /// Creates the file or files. For `scp:` the script file is read instead.
+    /// Creates the file or files. For `scp:` it reads the script file instead.
     ///
     /// # Errors
     /// [`Error::InvalidWspecifier`], also for `ark,scp` with an archive that is not a file, as
-    /// offsets into a pipe lead nowhere; whatever keeps the files from being created.
+    /// offsets into a pipe are useless; the errors of creating the files.
     pub fn open(wspecifier: &str) -> Result<Self, Error> {
         let specifier = Wspecifier::parse(wspecifier)?;
         let target = match specifier.to {
@@ -77,7 +77,7 @@ impl<T: Holder> TableWriter<T> {
         Ok(TableWriter { target, binary: specifier.binary, flush: specifier.flush, failed: false, holder: PhantomData })
     }
 
-    /// Creates an archive in a file, binary and as `ark:` does.
+    /// Creates an archive in a file, binary, like `ark:`.
     ///
     /// # Errors
     /// [`Error::Create`].
@@ -85,13 +85,13 @@ impl<T: Holder> TableWriter<T> {
         Ok(Self::to_output(Output::create_path(path)?))
     }
 
-    /// Creates an archive in a file, and a script file that points into it, as `ark,scp:` does.
-    /// Script files are text: the archive's path has to be, too, and it is found again from the
-    /// folder that it was named from.
+    /// Creates an archive in a file, and a script file that points into it, like `ark,scp:`. A
+    /// script file is text, so the archive's path must be text too. A relative path stays relative
+    /// to the present working directory.
     ///
     /// # Errors
-    /// [`Error::Create`]; [`Error::InvalidWxfilename`] for an archive whose name a line of a script
-    /// file cannot have.
+    /// [`Error::Create`]; [`Error::InvalidWxfilename`] for an archive whose name is not possible in
+    /// a script file.
     pub fn to_archive_and_script(archive: impl AsRef<Path>, script: impl AsRef<Path>) -> Result<Self, Error> {
         let name = archive.as_ref().to_str().filter(|name| matches!(classify(name), Ok(Wxfilename::File { .. })));
         if name.is_none() {
@@ -105,30 +105,30 @@ impl<T: Holder> TableWriter<T> {
         Ok(writer)
     }
 
-    /// Writes an archive to any output, binary.
+    /// Writes a binary archive to any output.
     pub fn to_output(output: Output) -> Self {
         let target = Target::Archive { archive: output, script: None };
         TableWriter { target, binary: true, flush: true, failed: false, holder: PhantomData }
     }
 
-    /// Writes text, as the option `t` does.
+    /// Writes text, like the option `t`.
     #[must_use]
     pub fn text(mut self) -> Self {
         self.binary = false;
         self
     }
 
-    /// Writes to the file when the buffer is full, as the option `nf` does, not after each object.
+    /// Flushes only when the buffer is full, like the option `nf`, not after each object.
     #[must_use]
     pub fn unflushed(mut self) -> Self {
         self.flush = false;
         self
     }
 
-    /// Writes objects under their keys: those of a map, for example.
+    /// Writes all objects with their keys, for example a map.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write), at the first.
+    /// The errors of [`write`](Self::write); stops at the first.
     pub fn write_all<K: AsRef<str>, O: Borrow<T>>(
         &mut self,
         objects: impl IntoIterator<Item = (K, O)>,
@@ -161,7 +161,7 @@ impl<T: Holder> TableWriter<T> {
         written
     }
 
-    /// Writes out what is still in a buffer, and waits for a command at the other end.
+    /// Flushes the buffers, and waits for a command at the other end.
     ///
     /// # Errors
     /// [`Error::Write`] or [`Error::BrokenPipe`]; also if an earlier write has failed.
@@ -182,8 +182,8 @@ impl<T: Holder> TableWriter<T> {
     }
 }
 
-/// Appends an entry to an archive, and before that the line that points to it, which helps to find
-/// out what went wrong.
+/// Appends an entry to an archive. The line that points to it is written before the object, which
+/// helps to find the cause of an error.
 fn write_entry<T: Holder>(
     archive: &mut Output,
     script: Option<&mut Output>,

@@ -1,17 +1,18 @@
-//! What can be wrong with an audio file.
+//! Errors of audio files.
 
 use std::io;
 
-/// Why an audio file could not be read, or a WAV file not be written. The file's name is added by whoever opened it.
+/// An error of reading an audio file, or of writing a WAV file. The caller that opened the file
+/// adds its name.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaveError {
-    /// The first four bytes are not those of a WAV file.
+    /// The first four bytes are not from a WAV file.
     #[error(
         "not a WAV file: it begins with '{found}' instead of RIFF or RIFX; convert it, e.g. with 'sox IN -b 16 OUT.wav'"
     )]
     NotRiff {
-        /// What stood there.
+        /// The bytes found there.
         found: String,
     },
     /// A RIFF file of another kind.
@@ -19,7 +20,7 @@ pub enum WaveError {
         "not a WAV file: a RIFF file of the kind '{found}' instead of WAVE; convert it, e.g. with 'ffmpeg -i IN OUT.wav'"
     )]
     NotWave {
-        /// What stood there.
+        /// The kind found there.
         found: String,
     },
     /// The file ends inside its header.
@@ -27,7 +28,7 @@ pub enum WaveError {
     UnexpectedEnd {
         /// The format of the file.
         container: &'static str,
-        /// What was to be read.
+        /// The part that was to be read.
         wanted: &'static str,
     },
     /// A `fmt ` chunk too short for its format.
@@ -59,10 +60,10 @@ pub enum WaveError {
         /// The format tag.
         format: u16,
     },
-    /// Zero channels.
+    /// A header with zero channels.
     #[error("a WAV header with no channels; copy or record it again")]
     NoChannels,
-    /// A header whose parts cannot all be right.
+    /// A header with contradictory parts.
     #[error("the {container} header contradicts itself: {what}; copy or record it again")]
     Contradiction {
         /// The format of the file.
@@ -70,13 +71,13 @@ pub enum WaveError {
         /// The parts.
         what: String,
     },
-    /// 8, 24 or 32 bits, which Kaldi's reader refuses.
+    /// A sample width other than 16 bits, which Kaldi's reader refuses.
     #[error("samples of {bits} bits, where only 16 can be read; convert it, e.g. with 'sox IN -b 16 OUT.wav'")]
     BitsPerSample {
         /// Bits per sample in the header.
         bits: u16,
     },
-    /// The header contradicts itself.
+    /// A header whose bytes per second contradict its rate and channels.
     #[error(
         "the WAV header contradicts itself: {found} bytes a second for {channels} channels at {sample_rate} Hz; \
          copy or record it again"
@@ -89,7 +90,7 @@ pub enum WaveError {
         /// Channels in the header.
         channels: u16,
     },
-    /// The header contradicts itself.
+    /// A header whose bytes per frame contradict its channels.
     #[error(
         "the WAV header contradicts itself: {found} bytes a frame for {channels} channels of 16 bits; copy or record it again"
     )]
@@ -117,36 +118,36 @@ pub enum WaveError {
         /// Bytes of samples in the file.
         found: u64,
     },
-    /// More samples than a recording may have, or a header that says so.
+    /// More samples than a recording may have, in the file or by its header.
     #[error(
         "more than {limit} bytes of samples, which is the limit: cut it into parts, or copy it again if it is shorter"
     )]
     TooLong {
-        /// The most bytes.
+        /// Maximum number of bytes.
         limit: u64,
     },
     /// The system has no memory for the samples.
     #[error("there is no memory for {bytes} bytes of samples")]
     NoMemory {
-        /// How many bytes were asked for.
+        /// Number of bytes requested.
         bytes: usize,
     },
-    /// What is to be written does not fit a WAV file.
+    /// A recording that does not fit a WAV file.
     #[error("cannot write {samples} samples in {channels} channels at {samp_freq} Hz as WAV: {reason}")]
     Unwritable {
-        /// All samples, of all channels.
+        /// Number of samples of all channels.
         samples: usize,
         /// Number of channels.
         channels: usize,
         /// Samples per second.
         samp_freq: f32,
-        /// What is wrong.
+        /// Description of the problem.
         reason: &'static str,
     },
-    /// The stream failed.
+    /// Reading from the stream failed.
     #[error("reading samples failed: {0}")]
     Read(io::Error),
-    /// The stream failed.
+    /// Writing to the stream failed.
     #[error("writing samples failed: {0}")]
     Write(io::Error),
 }

@@ -1,5 +1,4 @@
-//! The backward pass of a GRU: the gradients by the gates of all steps, and by the states that it
-//! began with.
+//! The backward pass of a GRU: the gradients by the gates of all steps and by the initial states.
 
 use kaldera_base::Real;
 use kaldera_base::simd::{Lanes, Simd};
@@ -16,9 +15,9 @@ use crate::kernels::steps::Backward;
 pub(super) struct Packed<T> {
     options: GruOptions,
     layout: Layout,
-    /// Those that are multiplied with h'.
+    /// Weights that are multiplied with h'.
     recurrent: ToHidden<T>,
-    /// Those that are multiplied with r h', if the reset gate is before the product.
+    /// Weights that are multiplied with r h', if the reset gate is before the product.
     candidate: Option<Panels<T, 4>>,
 }
 
@@ -50,8 +49,9 @@ impl<T: Real> Backward<T> for Packed<T> {
 }
 
 impl<T: Real> Packed<T> {
-    /// From the gradient by the output to those by z, n and, with the reset gate after the product,
-    /// r; dh becomes what goes directly to the hidden state before.
+    /// Computes the gradients by z, n and, with the reset gate after the product, r, given the
+    /// gradient by the output. dh becomes the gradient that passes directly to the hidden state
+    /// before.
     #[inline(always)]
     fn gates<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let Self { options, layout, .. } = self;
@@ -92,7 +92,7 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// The hidden state before step `step`, of the outputs of the forward pass.
+/// Returns the hidden state before step `step`, from the outputs of the forward pass.
 #[inline(always)]
 fn hidden_before<'a, T>(sequence: &SequenceBuffers<'a, T>, step: usize, width: usize) -> &'a [T] {
     match step.checked_sub(1) {
@@ -101,7 +101,7 @@ fn hidden_before<'a, T>(sequence: &SequenceBuffers<'a, T>, step: usize, width: u
     }
 }
 
-/// dn U_n: the gradient by r h', and from it those by r and by h'.
+/// dn U_n: the gradient by r h', and from it the gradients by r and by h'.
 struct ResetHidden<'a, T> {
     packed: &'a Packed<T>,
     panels: &'a Panels<T, 4>,

@@ -22,9 +22,9 @@ pub(super) struct Packed<T> {
 
 #[derive(Debug)]
 enum Recurrent<T> {
-    /// Those of r and z, then those of n.
+    /// Weights of r and z, then weights of n.
     Before(Panels<T, 4>, Panels<T, 4>),
-    /// Those of r, z and n; and b_hn, or nothing.
+    /// Weights of r, z and n; then b_hn, empty without it.
     After(Panels<T, 3>, Vec<T>),
 }
 
@@ -55,8 +55,8 @@ impl<T: Real> Packed<T> {
         Self { options: gru.options, layout, inputs, recurrent }
     }
 
-    /// r or z of some units: `gate` holds what it has of the input and is overwritten; `sum` is
-    /// what it has of h'.
+    /// Computes r or z of some units. `gate` holds the part of the input and is overwritten; `sum`
+    /// is the part of h'.
     #[inline(always)]
     fn gate<S: Simd>(&self, s: T::Lanes<S>, gate: &mut [T], sum: Vector<T, S>) -> Vector<T, S> {
         let v = activate::<T, S>(s, self.options.gate_activation, s.add(sum, load::<T, S>(s, gate)));
@@ -64,11 +64,11 @@ impl<T: Real> Packed<T> {
         v
     }
 
-    /// What z makes of the old state and of n.
+    /// Mixes the old state and n by z.
     #[inline(always)]
     fn mixed<S: Simd>(&self, s: T::Lanes<S>, z: Vector<T, S>, old: Vector<T, S>, n: Vector<T, S>) -> Vector<T, S> {
         match self.options.update {
-            // z h' + (1 - z) n and (1 - z) h' + z n, each with one product.
+            // z h' + (1 - z) n and (1 - z) h' + z n, each with one multiplication.
             Update::Old => s.mul_add(z, s.sub(old, n), n),
             Update::New => s.mul_add(z, s.sub(n, old), old),
         }
@@ -99,7 +99,7 @@ impl<T: Real> Forward<T> for Packed<T> {
     }
 }
 
-/// U h', and all that follows from it for the units of a panel.
+/// U h', and all values that follow from it for the units of a panel.
 struct ResetAfter<'a, T> {
     packed: &'a Packed<T>,
     panels: &'a Panels<T, 3>,
@@ -141,7 +141,7 @@ impl<T: Real> Product<T, 3> for ResetAfter<'_, T> {
     }
 }
 
-/// U_r h' and U_z h': the gates, and the hidden state that was reset.
+/// U_r h' and U_z h': the gates, and the reset hidden state.
 struct Gates<'a, T> {
     packed: &'a Packed<T>,
     panels: &'a Panels<T, 4>,

@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::parameters;
 use crate::pass::{check_bias, check_weights};
 
-/// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one
-/// the other.
+/// Position of the reset gate. The two kinds of GRU are different networks: no choice of weights
+/// turns one into the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reset {
@@ -21,7 +21,7 @@ pub enum Reset {
     After,
 }
 
-/// What the update gate z is a share of.
+/// Term that the update gate z scales: the old or the new state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Update {
@@ -32,18 +32,18 @@ pub enum Update {
     New,
 }
 
-/// What kind of GRU it is. The default is PyTorch's.
+/// Options of a [`Gru`]. The default is PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct GruOptions {
-    /// Of the reset and update gates.
+    /// Activation of the reset and update gates.
     pub gate_activation: Activation,
-    /// Of the candidate n.
+    /// Activation of the candidate n.
     pub candidate_activation: Activation,
-    /// Where the reset gate stands.
+    /// Position of the reset gate.
     pub reset: Reset,
-    /// What the update gate is a share of.
+    /// Term that the update gate scales.
     pub update: Update,
 }
 
@@ -67,7 +67,7 @@ pub struct GruWeights<T: Real> {
     pub weight_ih: Option<Matrix<T>>,
     /// `[3 hidden, hidden]`
     pub weight_hh: Matrix<T>,
-    /// `[3 hidden]`; PyTorch's two added for r and z, that of the input for n.
+    /// `[3 hidden]`; the sum of PyTorch's two biases for r and z, the input's bias for n.
     pub bias: Option<Vector<T>>,
     /// `[hidden]`: b_hn, only with [`Reset::After`].
     pub bias_hn: Option<Vector<T>>,
@@ -82,14 +82,14 @@ pub struct GruWeights<T: Real> {
 #[derive(Clone, Debug)]
 #[doc(alias = "dynamic_gru")]
 pub struct Gru<T: Real> {
-    /// What kind it is.
+    /// Options.
     pub options: GruOptions,
     /// W, U and the biases.
     pub weights: GruWeights<T>,
 }
 
 impl<T: Real> GruWeights<T> {
-    /// Zeros for PyTorch's cell with biases.
+    /// Creates zeros for PyTorch's cell with biases.
     pub fn zeros(inputs: usize, hidden: usize) -> Self {
         Self {
             weight_ih: Some(Matrix::zeros(3 * hidden, inputs)),
@@ -108,10 +108,10 @@ parameters! {
     impl<T: Real> Parameters<T> for Gru<T> { weights as "", .. }
 }
 
-/// How the gates of a step lie in a row.
+/// Layout of the gates of a step in a row.
 ///
-/// With the reset gate after the product, what it scales is kept too, between those that are
-/// multiplied with h' and n:
+/// With the reset gate after the product, a row also holds the values that the gate scales, between
+/// z and n:
 ///
 /// ```text
 ///   before   r  z  n
@@ -124,7 +124,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The length of a row.
+    /// Returns the length of a row.
     pub(super) fn width(self) -> usize {
         match self.reset {
             Reset::Before => 3 * self.hidden,
@@ -132,29 +132,29 @@ impl Layout {
         }
     }
 
-    /// Where n begins.
+    /// Returns the offset of n.
     pub(super) fn candidate(self) -> usize {
         self.width() - self.hidden
     }
 
-    /// Where r, z and n begin.
+    /// Returns the offsets of r, z and n.
     pub(super) fn offsets(self) -> Vec<usize> {
         vec![0, self.hidden, self.candidate()]
     }
 
-    /// The columns of gradients by W x + b.
+    /// Returns the columns of gradients by W x + b.
     pub(super) fn of_inputs(self) -> [Range<usize>; 2] {
         [0..2 * self.hidden, self.candidate()..self.width()]
     }
 }
 
 impl<T: Real> Gru<T> {
-    /// PyTorch's GRU, all weights zero.
+    /// Creates PyTorch's GRU with all weights zero.
     pub fn zeros(inputs: usize, hidden: usize) -> Self {
         Self { options: GruOptions::default(), weights: GruWeights::zeros(inputs, hidden) }
     }
 
-    /// The number of hidden units.
+    /// Returns the number of hidden units.
     pub fn hidden_size(&self) -> usize {
         self.weights.weight_hh.num_cols()
     }

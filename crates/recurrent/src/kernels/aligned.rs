@@ -1,12 +1,11 @@
-//! Numbers whose first lies at the begin of a cache line, so that no vector of them is split
-//! between two lines.
+//! Buffers that start at a cache line, so that no vector in them is split between two lines.
 
 use kaldera_base::Real;
 
 /// Bytes of a cache line, and of the widest vector.
 const LINE: usize = 64;
 
-/// A run of numbers that begins with a cache line.
+/// A buffer of numbers that starts at a cache line.
 #[derive(Debug)]
 pub(crate) struct Aligned<T> {
     data: Vec<T>,
@@ -15,11 +14,11 @@ pub(crate) struct Aligned<T> {
 }
 
 impl<T: Real> Aligned<T> {
-    /// `len` zeros.
+    /// Allocates `len` zeros.
     pub(crate) fn zeros(len: usize) -> Self {
         let slack = LINE / size_of::<T>();
         let data: Vec<T> = kaldera_base::memory::zeros(len + slack);
-        // Where the platform cannot tell, alignment is a matter of speed alone.
+        // If the platform cannot align at run time, only speed suffers.
         let start = data.as_ptr().align_offset(LINE).min(slack);
         Self { data, start, len }
     }

@@ -1,4 +1,4 @@
-//! Vectors that may stick out of what they are loaded from, and activations of whole vectors.
+//! Loads and stores of partial vectors, and activations of whole vectors.
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
@@ -6,19 +6,19 @@ use kaldera_base::simd::{Lanes, Simd};
 
 use crate::activation::Activation;
 
-/// The elements of `from`, which are as many as a vector holds or fewer.
+/// Loads the elements of `from`, at most as many as a vector holds.
 #[inline(always)]
 pub(crate) fn load<T: Real, S: Simd>(s: T::Lanes<S>, from: &[T]) -> Vector<T, S> {
     if from.len() == T::Lanes::<S>::LANES { s.load(from) } else { s.load_partial(from, s.splat(T::ZERO)) }
 }
 
-/// Writes the elements of `to`, which are as many as a vector holds or fewer.
+/// Stores the elements of `to`, at most as many as a vector holds.
 #[inline(always)]
 pub(crate) fn store<T: Real, S: Simd>(s: T::Lanes<S>, v: Vector<T, S>, to: &mut [T]) {
     if to.len() == T::Lanes::<S>::LANES { s.store(v, to) } else { s.store_partial(v, to) }
 }
 
-/// The activation of each lane.
+/// Applies the activation to each lane.
 #[inline(always)]
 pub(crate) fn activate<T: Real, S: Simd>(s: T::Lanes<S>, f: Activation, x: Vector<T, S>) -> Vector<T, S> {
     match f {
@@ -30,7 +30,7 @@ pub(crate) fn activate<T: Real, S: Simd>(s: T::Lanes<S>, f: Activation, x: Vecto
     }
 }
 
-/// `grad` times the derivative of the activation, where `y` is what the activation gave.
+/// Returns `grad` times the derivative of the activation, given the result `y` of the activation.
 #[inline(always)]
 pub(crate) fn slope<T: Real, S: Simd>(
     s: T::Lanes<S>,
@@ -46,7 +46,7 @@ pub(crate) fn slope<T: Real, S: Simd>(
     }
 }
 
-/// Each lane limited to -limit..=limit; a NaN stays.
+/// Limits each lane to -limit..=limit; a NaN stays.
 #[inline(always)]
 pub(crate) fn clip<T: Real, S: Simd>(s: T::Lanes<S>, limit: Option<T>, x: Vector<T, S>) -> Vector<T, S> {
     match limit {
@@ -55,7 +55,7 @@ pub(crate) fn clip<T: Real, S: Simd>(s: T::Lanes<S>, limit: Option<T>, x: Vector
     }
 }
 
-/// `grad` where `y`, which [`clip`] gave, was not cut; else 0.
+/// Returns `grad` in each lane in which `y`, the result of [`clip`], was not cut; else 0.
 #[inline(always)]
 pub(crate) fn uncut<T: Real, S: Simd>(
     s: T::Lanes<S>,

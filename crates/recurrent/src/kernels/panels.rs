@@ -1,5 +1,4 @@
-//! Weights packed for products with few rows: what a step of a recurrence multiplies its states
-//! with.
+//! Packed weights for products with few rows: the states of a recurrence's step.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -10,11 +9,11 @@ use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
 use crate::kernels::aligned::Aligned;
 
-/// Rows that are multiplied at once, at most: with 4 vectors of sums each they fill the 32
+/// Maximum number of rows that are multiplied at once: with 4 vectors of sums each they fill the 32
 /// registers of AVX-512.
 pub(crate) const MAX_ROWS: usize = 6;
 
-/// How many lanes [`dispatch`] chooses for a type.
+/// Number of lanes that [`dispatch`] chooses for a type.
 struct LanesOf<T>(PhantomData<T>);
 
 impl<T: Real> Kernel for LanesOf<T> {
@@ -26,7 +25,7 @@ impl<T: Real> Kernel for LanesOf<T> {
     }
 }
 
-/// Rows that are multiplied at once with the registers of `S`.
+/// Returns the number of rows that are multiplied at once with the registers of `S`.
 const fn rows_at_once<S: Simd>() -> usize {
     if S::LANES == 16 { MAX_ROWS } else { 3 }
 }
@@ -44,9 +43,9 @@ pub(crate) type Sums<T, S> = [[Vector<T, S>; 4]; MAX_ROWS];
 ///   panel 1   e f 0 0 E F 0 0
 /// ```
 ///
-/// A panel has the same units of each gate, so that who has its sums has all that these units need;
-/// where there are fewer gates than vectors, each has several vectors. A sum is taken in the order
-/// of the rows, however many others are taken beside it.
+/// A panel has the same units of each gate, so its sums are complete for these units. With fewer
+/// gates than vectors, each gate has several vectors. A sum adds in the order of the rows,
+/// independent of the number of rows that are multiplied at once.
 #[derive(Debug)]
 pub(crate) struct Panels<T, const VECTORS: usize> {
     data: Aligned<T>,
@@ -58,15 +57,15 @@ pub(crate) struct Panels<T, const VECTORS: usize> {
 }
 
 impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
-    /// Zeros, for the lanes that [`dispatch`] chooses.
+    /// Allocates zeros, for the lanes that [`dispatch`] chooses.
     pub(crate) fn zeros(depth: usize, gates: usize, units: usize) -> Self {
         let (lanes, per_gate) = (dispatch(LanesOf(PhantomData::<T>)), VECTORS / gates);
         let count = units.div_ceil(per_gate * lanes);
         Self { data: Aligned::zeros(count * depth * VECTORS * lanes), depth, units, lanes, per_gate }
     }
 
-    /// The transpose of `weights`, which has `depth` columns, and for each gate a row for each
-    /// unit.
+    /// Packs the transpose of `weights`, which has `depth` columns, and for each gate a row for
+    /// each unit.
     pub(crate) fn transposed(weights: &[T], depth: usize, gates: usize) -> Self {
         let units = weights.len() / (depth * gates).max(1);
         let mut panels = Self::zeros(depth, gates, units);
@@ -79,7 +78,7 @@ impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
         panels
     }
 
-    /// `weights` as they are: `depth` rows, and a column for each unit of a single gate.
+    /// Packs `weights` as they are: `depth` rows, and a column for each unit of a single gate.
     pub(crate) fn plain(weights: &[T], depth: usize) -> Self {
         let units = weights.len() / depth.max(1);
         let mut panels = Self::zeros(depth, 1, units);
@@ -92,27 +91,27 @@ impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
         panels
     }
 
-    /// Where the column of a unit of a gate begins.
+    /// Returns the offset of the column of a unit of a gate.
     fn offset(&self, gate: usize, unit: usize) -> usize {
         let per_panel = self.per_gate * self.lanes;
         let (panel, within) = (unit / per_panel, unit % per_panel);
         panel * self.depth * VECTORS * self.lanes + gate * per_panel + within
     }
 
-    /// The units of vector `vector` of a gate in panel `panel`.
+    /// Returns the units of vector `vector` of a gate in panel `panel`.
     #[inline(always)]
     pub(crate) fn units_of(&self, panel: usize, vector: usize) -> Range<usize> {
         let begin = (panel * self.per_gate + vector) * self.lanes;
         begin.min(self.units)..(begin + self.lanes).min(self.units)
     }
 
-    /// How many panels there are.
+    /// Returns the number of panels.
     #[inline(always)]
     pub(crate) fn count(&self) -> usize {
         self.units.div_ceil(self.per_gate * self.lanes)
     }
 
-    /// The sums of panel `panel` for `rows`, of which there are [`MAX_ROWS`] at most.
+    /// Computes the sums of panel `panel` for `rows`, at most [`MAX_ROWS`].
     #[inline(always)]
     pub(crate) fn multiply<S: Simd>(&self, s: S, panel: usize, rows: &[&[T]], sums: &mut Sums<T, S>) {
         let size = self.depth * VECTORS * self.lanes;
@@ -130,10 +129,10 @@ impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
     }
 }
 
-/// The first `ROWS` of `rows` times a panel of `VECTORS` vectors, 4 at most.
+/// Multiplies the first `ROWS` of `rows` by a panel of `VECTORS` vectors, at most 4.
 ///
-/// All indexes of sums are written out: of arrays that loops go through, the compiler keeps only a
-/// part in registers.
+/// All indexes of sums are written out: the compiler keeps only a part of an array in registers if
+/// a loop indexes it.
 #[inline(always)]
 fn multiply<T: Real, S: Simd, const VECTORS: usize, const ROWS: usize>(
     s: T::Lanes<S>,
@@ -188,8 +187,7 @@ fn multiply<T: Real, S: Simd, const VECTORS: usize, const ROWS: usize>(
     keep!(0 1 2 3 4 5);
 }
 
-/// Cuts `rows` rows into blocks of nearly equal size, each of which the registers of `S` take at
-/// once.
+/// Cuts `rows` rows into blocks of nearly equal size. The registers of `S` hold a block at once.
 #[inline(always)]
 pub(crate) fn blocks<S: Simd>(_: S, rows: usize) -> impl Iterator<Item = Range<usize>> + Clone {
     let count = rows.div_ceil(rows_at_once::<S>());

@@ -1,4 +1,4 @@
-//! Products of rows of several sequences with packed weights, and what becomes of each sum at once.
+//! Products of rows of several sequences with packed weights. Each sum is used at once.
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
@@ -11,20 +11,20 @@ use crate::kernels::sequence_buffers::SequenceBuffers;
 /// A sequence, and one of its steps.
 pub(crate) type Row<'r, 'b, T> = (&'r mut SequenceBuffers<'b, T>, usize);
 
-/// The sums of a panel, as many as it has vectors.
+/// Sums of a panel, one for each of its vectors.
 pub(crate) type Sums<T, S> = [Vector<T, S>; 4];
 
 /// A product whose operands and results are rows of sequences.
 pub(crate) trait Product<T: Real, const VECTORS: usize> {
-    /// The weights.
+    /// Returns the weights.
     fn panels(&self) -> &Panels<T, VECTORS>;
-    /// What of the sequence is multiplied at step `step`.
+    /// Returns the operand of the sequence at step `step`.
     fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T];
     /// Takes the sums of a panel. Mark it `#[inline(always)]`.
     fn take<S: Simd>(&self, s: S, row: Row<'_, '_, T>, panel: usize, sums: &Sums<T, S>);
 }
 
-/// The product for the sequences and steps of `rows`.
+/// Computes the product for the sequences and steps of `rows`.
 #[inline(always)]
 pub(crate) fn multiply<T: Real, S: Simd, const VECTORS: usize>(
     s: S,
@@ -53,19 +53,19 @@ pub(crate) fn multiply<T: Real, S: Simd, const VECTORS: usize>(
 /// The gates before their activation, as far as the inputs go: W x + b.
 #[derive(Debug)]
 pub(crate) struct Projection<T, const VECTORS: usize> {
-    /// W, or nothing if the input is projected already.
+    /// W, or `None` if the input is projected already.
     panels: Option<Panels<T, VECTORS>>,
-    /// A number for each unit of each gate, or empty.
+    /// One number for each unit of each gate, or empty.
     bias: Vec<T>,
     inputs: usize,
     units: usize,
-    /// Where in a row of gates those of each gate begin, and the width of the row.
+    /// Offset of each gate in a row of gates, and the width of the row.
     offsets: Vec<usize>,
     width: usize,
 }
 
 impl<T: Real, const VECTORS: usize> Projection<T, VECTORS> {
-    /// For `offsets.len()` gates of `units` units each.
+    /// Creates a projection for `offsets.len()` gates of `units` units each.
     pub(crate) fn new(
         weights: Option<&[T]>,
         bias: Option<&[T]>,
@@ -74,7 +74,7 @@ impl<T: Real, const VECTORS: usize> Projection<T, VECTORS> {
         offsets: Vec<usize>,
         width: usize,
     ) -> Self {
-        // Inputs without values leave the bias; how many units there are such weights do not tell.
+        // Inputs of width 0 leave only the bias; such weights do not give the number of units.
         let panels = weights.map(|weights| match inputs {
             0 => Panels::zeros(0, offsets.len(), units),
             _ => Panels::transposed(weights, inputs, offsets.len()),
@@ -82,7 +82,7 @@ impl<T: Real, const VECTORS: usize> Projection<T, VECTORS> {
         Self { panels, bias: bias.unwrap_or_default().to_vec(), inputs, units, offsets, width }
     }
 
-    /// The width of the inputs.
+    /// Returns the width of the inputs.
     pub(crate) fn inputs(&self) -> usize {
         self.inputs
     }
@@ -100,7 +100,7 @@ impl<T: Real, const VECTORS: usize> Projection<T, VECTORS> {
         }
     }
 
-    /// An input that is projected already.
+    /// Copies an input that is projected already.
     fn copy(&self, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let input = sequence.input(step, self.inputs);
         let offset = sequence.offset(sequence.gates, step, self.width);
@@ -147,15 +147,15 @@ impl<T: Real, const VECTORS: usize> Product<T, VECTORS> for Projected<'_, T, VEC
     }
 }
 
-/// Gradients by gates times their weights: what a step gives to the hidden state of the step
-/// before.
+/// Gradients by gates times their weights: the part of a step in the gradient by the hidden state
+/// of the step before.
 #[derive(Debug)]
 pub(crate) struct ToHidden<T> {
     pub(crate) panels: Panels<T, 4>,
-    /// The width of a row of gates, and which of it are multiplied: the first ones.
+    /// Width of a row of gates, and the number of its first elements that are multiplied.
     pub(crate) width: usize,
     pub(crate) depth: usize,
-    /// Whether dh has something already.
+    /// `true` if the product is added to dh; otherwise it overwrites dh.
     pub(crate) add: bool,
 }
 

@@ -1,19 +1,19 @@
 //! The sequences of a mini-batch, longest first, each with its part of every buffer.
 //!
-//! Nothing is reordered in memory. All buffers hold their rows as the caller has them, sequence
-//! after sequence, so that each sequence has one piece of each; a step of the recurrence is a row
-//! of the pieces of those sequences that are long enough.
+//! Nothing is reordered in memory. All buffers hold their rows in the caller's order, sequence
+//! after sequence, so that each sequence has one piece of each buffer. A step of the recurrence is
+//! one row of the piece of each sequence that is long enough.
 
 use std::ops::Range;
 
 use kaldera_base::{Real, par};
 use lod::RankTable;
 
-/// Rows from which on a product is at its full speed: as many are projected at once, while they
-/// still lie in the cache afterwards.
+/// Number of rows that are projected at once: enough for the full speed of a product, few enough to
+/// stay in the cache afterwards.
 const ROWS_OF_A_CHUNK: usize = 192;
 
-/// One sequence, and its rows of all buffers; those that a pass has no use for are empty.
+/// A sequence, and its rows of all buffers; buffers that a pass does not use are empty.
 #[derive(Debug)]
 pub(crate) struct SequenceBuffers<'a, T> {
     pub(crate) len: usize,
@@ -26,12 +26,12 @@ pub(crate) struct SequenceBuffers<'a, T> {
     /// The outputs: written in the forward pass, read in the backward pass.
     pub(crate) y: &'a mut [T],
     pub(crate) out: &'a [T],
-    /// The gates, before their activation or after it, or gradients by them: a row for each step,
-    /// or for each step of a chunk.
+    /// The gates, before or after their activation, or gradients by them: a row for each step, or
+    /// for each step of a chunk.
     pub(crate) gates: &'a mut [T],
     /// The cell states: a row for each step, or a single one that each step overwrites.
     pub(crate) c: &'a mut [T],
-    /// What is projected to outputs, or hidden states that were reset: likewise.
+    /// Values before the projection to outputs, or hidden states after the reset: likewise.
     pub(crate) m: &'a mut [T],
     /// Gradients by the outputs and by the cell states of all steps, if they are in the loss.
     pub(crate) grad_y: &'a [T],
@@ -39,14 +39,14 @@ pub(crate) struct SequenceBuffers<'a, T> {
     /// Gradients by the hidden and the cell state, one row each, passed from step to step.
     pub(crate) dh: &'a mut [T],
     pub(crate) dc: &'a mut [T],
-    /// Gradients by what is projected, one row, and by its product with the weights, before the
-    /// activation, a row for each step.
+    /// Gradients by the values before the projection, one row, and by their product with the
+    /// weights, before the activation, a row for each step.
     pub(crate) dm: &'a mut [T],
     pub(crate) dr: &'a mut [T],
 }
 
 impl<'a, T> SequenceBuffers<'a, T> {
-    /// A sequence of this length, without buffers.
+    /// Creates a sequence of this length, without buffers.
     pub(crate) fn new(len: usize, reverse: bool) -> Self {
         Self {
             len,
@@ -68,27 +68,27 @@ impl<'a, T> SequenceBuffers<'a, T> {
         }
     }
 
-    /// The row of step `step`.
+    /// Returns the row of step `step`.
     #[inline(always)]
     pub(crate) fn row(&self, step: usize) -> usize {
         if self.reverse { self.len - 1 - step } else { step }
     }
 
-    /// The input of step `step`.
+    /// Returns the input of step `step`.
     #[inline(always)]
     pub(crate) fn input(&self, step: usize, width: usize) -> &'a [T] {
         &self.x[self.row(step) * width..][..width]
     }
 
-    /// Where the row of step `step` is in a buffer that has one for each step, or fewer, which are
-    /// used in turn.
+    /// Returns the offset of the row of step `step` in a buffer that has a row for each step, or
+    /// fewer rows that are reused in turn.
     #[inline(always)]
     pub(crate) fn offset(&self, buffer: &[T], step: usize, width: usize) -> usize {
         let rows = buffer.len() / width;
         if rows == self.len { self.row(step) * width } else { step % rows * width }
     }
 
-    /// The hidden state before step `step`.
+    /// Returns the hidden state before step `step`.
     #[inline(always)]
     pub(crate) fn hidden_before(&self, step: usize, width: usize) -> &[T] {
         match step.checked_sub(1) {
@@ -98,7 +98,7 @@ impl<'a, T> SequenceBuffers<'a, T> {
     }
 }
 
-/// A buffer of rows of `width`, cut where the sequences of the table end.
+/// Cuts a buffer of rows of `width` into the sequences of the table.
 pub(crate) fn cut<'a, T>(mut data: &'a [T], table: &RankTable, width: usize) -> Vec<&'a [T]> {
     let pieces = table.splits().rows().map(|rows| {
         let piece;
@@ -108,7 +108,7 @@ pub(crate) fn cut<'a, T>(mut data: &'a [T], table: &RankTable, width: usize) -> 
     pieces.collect()
 }
 
-/// As [`cut`], to be written.
+/// Cuts like [`cut`], for a mutable buffer.
 pub(crate) fn cut_mut<'a, T>(mut data: &'a mut [T], table: &RankTable, width: usize) -> Vec<&'a mut [T]> {
     let pieces = table.splits().rows().map(|rows| {
         let piece;
@@ -118,7 +118,7 @@ pub(crate) fn cut_mut<'a, T>(mut data: &'a mut [T], table: &RankTable, width: us
     pieces.collect()
 }
 
-/// One row for each sequence.
+/// Cuts a buffer into one row for each sequence.
 pub(crate) fn rows_mut<T>(data: &mut [T], sequences: usize, width: usize) -> Vec<&mut [T]> {
     if width == 0 {
         return (0..sequences).map(|_| Default::default()).collect();
@@ -126,9 +126,9 @@ pub(crate) fn rows_mut<T>(data: &mut [T], sequences: usize, width: usize) -> Vec
     data.chunks_exact_mut(width).collect()
 }
 
-/// Distributes `items`, one for each sequence, over `count` parts, by rank and back and forth,
-/// without those of sequences of length 0. So each part has its longest sequence first, and all
-/// have about as much work.
+/// Distributes `items`, one for each sequence, over `count` parts, by rank and back and forth.
+/// Items of sequences of length 0 are dropped. Each part has its longest sequence first, and all
+/// parts have about the same work.
 pub(crate) fn distribute<U>(items: Vec<U>, table: &RankTable, count: usize) -> Vec<Vec<U>> {
     let mut items: Vec<Option<U>> = items.into_iter().map(Some).collect();
     let mut parts: Vec<Vec<U>> = (0..count).map(|_| Vec::new()).collect();
@@ -139,18 +139,18 @@ pub(crate) fn distribute<U>(items: Vec<U>, table: &RankTable, count: usize) -> V
     parts
 }
 
-/// Some steps, one after the other, whose inputs are projected at once.
+/// Consecutive steps whose inputs are projected at once.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) steps: Range<usize>,
     /// Sequence and step of each row, step after step.
     rows: Vec<(usize, usize)>,
-    /// Where the rows of each step begin, and where the last ones end.
+    /// Offset of the rows of each step, and the end of the last ones.
     offsets: Vec<usize>,
 }
 
 impl Chunk {
-    /// The chunk that begins with step `begin`; `None` after the last step.
+    /// Returns the chunk that begins with step `begin`; `None` after the last step.
     pub(crate) fn next<T>(sequences: &[SequenceBuffers<'_, T>], begin: usize) -> Option<Self> {
         let (mut rows, mut offsets, mut end) = (Vec::new(), vec![0], begin);
         while rows.len() < ROWS_OF_A_CHUNK {
@@ -165,32 +165,33 @@ impl Chunk {
         (!rows.is_empty()).then_some(Self { steps: begin..end, rows, offsets })
     }
 
-    /// Sequence and step of all rows.
+    /// Returns the sequence and step of all rows.
     pub(crate) fn rows(&self) -> &[(usize, usize)] {
         &self.rows
     }
 
-    /// Sequence and step of the rows of a step.
+    /// Returns the sequence and step of the rows of a step.
     pub(crate) fn rows_of(&self, step: usize) -> &[(usize, usize)] {
         let i = step - self.steps.start;
         &self.rows[self.offsets[i]..self.offsets[i + 1]]
     }
 
-    /// The most steps of a chunk that the sequence of rank `rank` can be in: at each, the sequences
-    /// before it are in it too.
+    /// Returns the maximum number of steps of a chunk for the sequence of rank `rank`: the
+    /// sequences before it take part in each of these steps too.
     pub(crate) fn max_steps(rank: usize) -> usize {
         ROWS_OF_A_CHUNK.div_ceil(rank + 1)
     }
 }
 
-/// Over how many parts the sequences are distributed: one for each thread if that is worth it.
+/// Returns the number of parts for the sequences: at most one for each thread, fewer for little
+/// work.
 pub(crate) fn parts(table: &RankTable, weights: usize) -> usize {
-    /// Products of a pass that are worth a thread: some tenths of a millisecond.
+    /// Number of products of a pass that justifies a thread: some tenths of a millisecond.
     const WORTH: usize = 1 << 26;
     par::num_parts(table.num_entries().saturating_mul(weights), WORTH).min(table.num_sequences()).max(1)
 }
 
-/// Sequence and step of the rows of a step.
+/// Collects the sequence and step of the rows of a step.
 pub(crate) fn rows_of_step<T>(sequences: &[SequenceBuffers<'_, T>], step: usize, rows: &mut Vec<(usize, usize)>) {
     rows.clear();
     rows.extend(sequences.iter().take_while(|sequence| sequence.len > step).enumerate().map(|(i, _)| (i, step)));

@@ -1,5 +1,4 @@
-//! The steps of a pass, one after the other: what all cells go through, whatever a step of theirs
-//! is.
+//! The loop over the steps of a pass, the same for all cells.
 
 use kaldera_base::kernel;
 use kaldera_base::simd::{Simd, dispatch};
@@ -15,27 +14,27 @@ pub(crate) struct Widths {
     pub(crate) outputs: usize,
     pub(crate) cells: usize,
     pub(crate) gates: usize,
-    /// What is between gates and outputs: [`SequenceBuffers::m`]. Without it, 0.
+    /// Width of [`SequenceBuffers::m`]; 0 without it.
     pub(crate) between: usize,
 }
 
-/// The forward pass of a cell, its weights packed. Mark the methods `#[inline(always)]`.
+/// Forward pass of a cell with packed weights. Mark the methods `#[inline(always)]`.
 pub(crate) trait Forward<T: Real>: Send + Sync {
-    /// The widths of its buffers.
+    /// Returns the widths of its buffers.
     fn widths(&self) -> Widths;
     /// Projects the inputs of `rows` (sequence and step of each) into their gates.
     fn project<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]);
-    /// A step of the sequences of `rows`.
+    /// Computes a step of the sequences of `rows`.
     fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]);
 }
 
-/// The backward pass of a cell, its weights packed. Mark the method `#[inline(always)]`.
+/// Backward pass of a cell with packed weights. Mark the method `#[inline(always)]`.
 pub(crate) trait Backward<T: Real>: Sync {
-    /// A step of the sequences of `rows` (sequence and step of each, the same step).
+    /// Computes a step of the sequences of `rows` (sequence and step of each, the same step).
     fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]);
 }
 
-/// All steps of all sequences. Sequences without memory for their gates have some lent.
+/// Runs all steps of all sequences. Allocates gates for the sequences if they have none.
 pub(crate) fn forward<T: Real>(cell: &impl Forward<T>, sequences: Vec<SequenceBuffers<'_, T>>, table: &RankTable) {
     let Widths { inputs, outputs, gates, .. } = cell.widths();
     let parts = distribute(sequences, table, parts(table, gates * (outputs + inputs)));
@@ -62,7 +61,7 @@ pub(crate) fn forward<T: Real>(cell: &impl Forward<T>, sequences: Vec<SequenceBu
     });
 }
 
-/// All steps of all sequences, the last first, of a cell with `weights` recurrent weights.
+/// Runs all steps of all sequences, the last first, of a cell with `weights` recurrent weights.
 pub(crate) fn backward<T: Real>(
     cell: &impl Backward<T>,
     sequences: Vec<SequenceBuffers<'_, T>>,

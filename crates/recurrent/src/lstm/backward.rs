@@ -1,5 +1,4 @@
-//! The backward pass of an LSTM: the gradients by the gates of all steps, and by the states that it
-//! began with.
+//! The backward pass of an LSTM: the gradients by the gates of all steps and by the initial states.
 
 use kaldera_base::Real;
 use kaldera_base::simd::{Lanes, Simd};
@@ -59,8 +58,8 @@ impl<T: Real> Backward<T> for Packed<T> {
 }
 
 impl<T: Real> Packed<T> {
-    /// Adds what the loss has of the outputs of a step to dh; with a projection, goes through its
-    /// activation to dr.
+    /// Adds the gradient of the loss by the outputs of a step to dh. With a projection, passes it
+    /// through the activation to dr.
     #[inline(always)]
     fn outputs<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let s = T::lanes(s);
@@ -83,8 +82,8 @@ impl<T: Real> Packed<T> {
         }
     }
 
-    /// From gradients by the output and the cell state to those by the gates, which overwrite the
-    /// gates, and by the cell state before.
+    /// Computes the gradients by the gates, which overwrite the gates, and by the cell state
+    /// before, given the gradients by the output and the cell state.
     #[inline(always)]
     fn gates<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let Self { options, hidden, peepholes, cell_clip, .. } = self;
@@ -134,7 +133,7 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// dr W_hr: the gradient by what is projected.
+/// dr W_hr: the gradient by the values before the projection.
 struct Projected<'a, T> {
     packed: &'a Packed<T>,
     panels: &'a Panels<T, 4>,

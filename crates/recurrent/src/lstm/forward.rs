@@ -18,7 +18,7 @@ pub(super) struct Packed<T> {
     outputs: usize,
     inputs: Projection<T, 4>,
     recurrent: Panels<T, 4>,
-    /// Those of the gates i, f, o; or empty.
+    /// Peepholes of the gates i, f, o; or empty.
     peepholes: Vec<T>,
     projection: Option<Panels<T, 4>>,
     cell_clip: Option<T>,
@@ -74,7 +74,7 @@ impl<T: Real> Forward<T> for Packed<T> {
     }
 }
 
-/// U h', and all that follows from it for the units of a panel.
+/// U h', and all values that follow from it for the units of a panel.
 struct Units<'a, T>(&'a Packed<T>);
 
 impl<T: Real> Product<T, 4> for Units<'_, T> {

@@ -9,23 +9,23 @@ use crate::error::Error;
 use crate::parameters;
 use crate::pass::{check_bias, check_clip, check_weights};
 
-/// What kind of LSTM it is. The default is PyTorch's.
+/// Options of an [`Lstm`]. The default is PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct LstmOptions {
-    /// Of the input, forget and output gates.
+    /// Activation of the input, forget and output gates.
     pub gate_activation: Activation,
-    /// Of the candidate g.
+    /// Activation of the candidate g.
     pub candidate_activation: Activation,
-    /// Of the cell state where the output is computed from it.
+    /// Activation of the cell state in the output.
     pub cell_activation: Activation,
-    /// Of the projection; without a projection it is not used.
+    /// Activation of the projection; unused without a projection.
     #[doc(alias = "proj_activation")]
     pub projection_activation: Activation,
-    /// The cell state is limited to -clip..=clip; the gradient is 0 where it was cut.
+    /// Limit of the cell state, -clip..=clip; the gradient is 0 where it was cut.
     pub cell_clip: Option<f64>,
-    /// The projection is limited likewise.
+    /// Limit of the projection, likewise.
     #[doc(alias = "proj_clip")]
     pub projection_clip: Option<f64>,
 }
@@ -52,9 +52,9 @@ pub struct LstmWeights<T: Real> {
     pub weight_ih: Option<Matrix<T>>,
     /// `[4 hidden, output]`, where output is hidden, or the rows of `weight_hr`.
     pub weight_hh: Matrix<T>,
-    /// `[4 hidden]`; PyTorch's two added.
+    /// `[4 hidden]`; the sum of PyTorch's two biases.
     pub bias: Option<Vector<T>>,
-    /// `[3, hidden]`: the rows are those of the gates i, f and o. i and f see the old cell state, o
+    /// `[3, hidden]`: one row for each of the gates i, f and o. i and f see the old cell state, o
     /// the new one.
     pub peepholes: Option<Matrix<T>>,
     /// `[output, hidden]`: the projection of the output.
@@ -76,14 +76,14 @@ pub struct LstmWeights<T: Real> {
 #[doc(alias = "dynamic_lstm")]
 #[doc(alias = "dynamic_lstmp")]
 pub struct Lstm<T: Real> {
-    /// What kind it is.
+    /// Options.
     pub options: LstmOptions,
     /// W, U, b, p and W_hr.
     pub weights: LstmWeights<T>,
 }
 
 impl<T: Real> LstmWeights<T> {
-    /// Zeros for a cell with biases, without peepholes and projection.
+    /// Creates zeros for a cell with biases, without peepholes and projection.
     pub fn zeros(inputs: usize, hidden: usize) -> Self {
         Self {
             weight_ih: Some(Matrix::zeros(4 * hidden, inputs)),
@@ -94,7 +94,7 @@ impl<T: Real> LstmWeights<T> {
         }
     }
 
-    /// Zeros for a cell with biases and a projection of its outputs.
+    /// Creates zeros for a cell with biases and a projection of its outputs.
     pub fn zeros_projected(inputs: usize, hidden: usize, outputs: usize) -> Self {
         Self {
             weight_hh: Matrix::zeros(4 * hidden, outputs),
@@ -113,12 +113,12 @@ parameters! {
 }
 
 impl<T: Real> Lstm<T> {
-    /// PyTorch's LSTM, all weights zero.
+    /// Creates PyTorch's LSTM with all weights zero.
     pub fn zeros(inputs: usize, hidden: usize) -> Self {
         Self { options: LstmOptions::default(), weights: LstmWeights::zeros(inputs, hidden) }
     }
 
-    /// The number of hidden units.
+    /// Returns the number of hidden units.
     pub fn hidden_size(&self) -> usize {
         self.weights.weight_hh.num_rows() / 4
     }

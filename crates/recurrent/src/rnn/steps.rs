@@ -103,7 +103,7 @@ impl<T: Real> Backward<T> for PackedBackward<T> {
 }
 
 impl<T: Real> PackedBackward<T> {
-    /// The gradient by what is activated.
+    /// Computes the gradient by the argument of the activation.
     #[inline(always)]
     fn gates<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let s = T::lanes(s);

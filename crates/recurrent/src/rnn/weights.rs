@@ -15,7 +15,7 @@ pub struct RnnWeights<T: Real> {
     pub weight_ih: Option<Matrix<T>>,
     /// `[hidden, hidden]`
     pub weight_hh: Matrix<T>,
-    /// `[hidden]`; PyTorch's two added.
+    /// `[hidden]`; the sum of PyTorch's two biases.
     pub bias: Option<Vector<T>>,
 }
 
@@ -30,7 +30,7 @@ pub struct Rnn<T: Real> {
 }
 
 impl<T: Real> RnnWeights<T> {
-    /// Zeros for a cell with biases.
+    /// Creates zeros for a cell with biases.
     pub fn zeros(inputs: usize, hidden: usize) -> Self {
         Self {
             weight_ih: Some(Matrix::zeros(hidden, inputs)),
@@ -49,12 +49,12 @@ parameters! {
 }
 
 impl<T: Real> Rnn<T> {
-    /// PyTorch's network with tanh, all weights zero.
+    /// Creates PyTorch's network with tanh and all weights zero.
     pub fn zeros(inputs: usize, hidden: usize) -> Self {
         Self { activation: Activation::Tanh, weights: RnnWeights::zeros(inputs, hidden) }
     }
 
-    /// The number of hidden units.
+    /// Returns the number of hidden units.
     pub fn hidden_size(&self) -> usize {
         self.weights.weight_hh.num_rows()
     }

@@ -1,15 +1,15 @@
-//! Gradients that are too long are made shorter.
+//! Gradient clipping.
 
 use kaldera_base::Real;
 
 use crate::error::Error;
 use crate::parameters::Parameters;
 
-/// Scales all gradients, if they are together longer than `max_norm` (in the Euclidean norm), to
-/// just that length. Returns how long they were.
+/// Scales all gradients to the length `max_norm` if they are longer together, in the Euclidean
+/// norm. Returns their length before.
 ///
-/// What keeps recurrent networks from leaping off a cliff of their loss (R. Pascanu, T. Mikolov, Y.
-/// Bengio, *On the difficulty of training recurrent neural networks*, ICML 2013). As PyTorch, it
+/// This keeps recurrent networks from leaping off a cliff of their loss (R. Pascanu, T. Mikolov, Y.
+/// Bengio, *On the difficulty of training recurrent neural networks*, ICML 2013). Like PyTorch, it
 /// scales by `max_norm / (norm + 1e-6)`.
 ///
 /// ```
@@ -26,8 +26,8 @@ use crate::parameters::Parameters;
 /// ```
 ///
 /// # Errors
-/// [`Error::TensorNotFinite`] for an infinite or NaN gradient: no scale would make it good; nothing
-/// has changed then. [`Error::Range`] for a `max_norm` that is negative or NaN.
+/// [`Error::TensorNotFinite`] for an infinite or NaN gradient; [`Error::Range`] for a `max_norm`
+/// that is negative or NaN. In both cases nothing has changed.
 #[doc(alias = "clip_grad_norm_")]
 pub fn clip_grad_norm<T: Real>(gradients: &mut (impl Parameters<T> + ?Sized), max_norm: f64) -> Result<f64, Error> {
     if max_norm.is_nan() || max_norm < 0.0 {
@@ -45,7 +45,7 @@ pub fn clip_grad_norm<T: Real>(gradients: &mut (impl Parameters<T> + ?Sized), ma
     Ok(norm)
 }
 
-/// The square root of the sum of all squares, in double precision.
+/// Returns the square root of the sum of all squares, in double precision.
 fn norm<T: Real>(gradients: &(impl Parameters<T> + ?Sized)) -> f64 {
     let square = |values: &[T]| values.iter().map(|g| g.to_f64() * g.to_f64()).sum::<f64>();
     gradients.named().iter().map(|tensor| square(tensor.values)).sum::<f64>().sqrt()
@@ -67,7 +67,7 @@ mod tests {
     fn clip_shortens_only_long_gradients() {
         let mut long = gradients([3.0, 4.0, 12.0]);
         assert_eq!(clip_grad_norm(&mut long, 2.0).unwrap(), 13.0);
-        // As PyTorch 2.5.1 gives them.
+        // Values of PyTorch 2.5.1.
         let values: Vec<f32> = long.named().iter().flat_map(|tensor| tensor.values).copied().collect();
         let expected = [0.46153842603550577_f64, 0.615384568047341, 1.846153704142023];
         assert!(values.iter().zip(expected).all(|(&a, b)| (f64::from(a) - b).abs() < 1e-6), "{values:?}");

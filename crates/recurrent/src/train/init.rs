@@ -1,5 +1,4 @@
-//! What training begins with: random numbers that are a function of a seed and the parameter's
-//! name.
+//! Initial parameters: random numbers that depend on a seed and the parameter's name.
 
 use kaldera_base::Real;
 use kaldera_base::random::Philox;
@@ -8,11 +7,11 @@ use kaldi_matrix::{Matrix, RandomState};
 use crate::error::Error;
 use crate::parameters::{Named, Parameters};
 
-/// Fills all tensors with numbers evenly between `-bound` and `bound`.
+/// Fills all tensors with uniform random numbers between `-bound` and `bound`.
 ///
-/// PyTorch's default for recurrent layers is a bound of `1 / √hidden_size`, for linear ones of `1 /
-/// √inputs`; for weights and biases alike. What a tensor gets depends on its name and on the seed
-/// alone, not on what else the model has.
+/// PyTorch's default bound is `1 / √hidden_size` for recurrent layers and `1 / √inputs` for linear
+/// ones, for weights and biases. The values of a tensor depend only on its name and on the seed,
+/// not on the other tensors of the model.
 ///
 /// ```
 /// use recurrent::Parameters;
@@ -30,24 +29,27 @@ pub fn uniform<T: Real>(parameters: &mut (impl Parameters<T> + ?Sized), bound: f
 }
 
 impl<T: Real> Named<&mut [T]> {
-    /// Numbers evenly between `-bound` and `bound`, a function of the seed and the name.
+    /// Fills the tensor with uniform random numbers between `-bound` and `bound`, a function of the
+    /// seed and the name.
     pub fn fill_uniform(&mut self, bound: f64, seed: u64) {
         let mut random = self.random(seed);
         self.values.iter_mut().for_each(|x| *x = T::from_f64(bound * (2.0 * random.uniform() - 1.0)));
     }
 
-    /// Normally distributed numbers with mean 0, a function of the seed and the name.
+    /// Fills the tensor with normally distributed numbers with mean 0, a function of the seed and
+    /// the name.
     pub fn fill_normal(&mut self, standard_deviation: f64, seed: u64) {
         let mut random = self.random(seed);
         self.values.iter_mut().for_each(|x| *x = T::from_f64(standard_deviation * random.gauss()));
     }
 
-    /// Numbers evenly between -b and b, where `b = gain √(6 / (rows + columns))`, which keeps the
-    /// variance from layer to layer (X. Glorot, Y. Bengio, *Understanding the difficulty of
-    /// training deep feedforward neural networks*, AISTATS 2010).
+    /// Fills the tensor with uniform random numbers between -b and b, with
+    /// `b = gain √(6 / (rows + columns))`, which keeps the variance from layer to layer (X. Glorot,
+    /// Y. Bengio, *Understanding the difficulty of training deep feedforward neural networks*,
+    /// AISTATS 2010).
     ///
     /// # Errors
-    /// [`Error::NoMatrix`] for a tensor that has not two axes.
+    /// [`Error::NoMatrix`] for a tensor that does not have two axes.
     #[doc(alias = "xavier_uniform_")]
     #[doc(alias = "glorot_uniform")]
     pub fn fill_xavier_uniform(&mut self, gain: f64, seed: u64) -> Result<(), Error> {
@@ -56,11 +58,11 @@ impl<T: Real> Named<&mut [T]> {
         Ok(())
     }
 
-    /// Normally distributed numbers with mean 0 and standard deviation `gain √(2 / (rows +
-    /// columns))`; see [`fill_xavier_uniform`](Self::fill_xavier_uniform).
+    /// Fills the tensor with normally distributed numbers with mean 0 and standard deviation
+    /// `gain √(2 / (rows + columns))`; see [`fill_xavier_uniform`](Self::fill_xavier_uniform).
     ///
     /// # Errors
-    /// [`Error::NoMatrix`] for a tensor that has not two axes.
+    /// [`Error::NoMatrix`] for a tensor that does not have two axes.
     #[doc(alias = "xavier_normal_")]
     #[doc(alias = "glorot_normal")]
     pub fn fill_xavier_normal(&mut self, gain: f64, seed: u64) -> Result<(), Error> {
@@ -69,16 +71,16 @@ impl<T: Real> Named<&mut [T]> {
         Ok(())
     }
 
-    /// A random matrix whose rows, or columns if they are fewer, are orthogonal and of length
-    /// `gain`: what is multiplied with it over and over neither grows nor shrinks (A. Saxe, J.
-    /// McClelland, S. Ganguli, *Exact solutions to the nonlinear dynamics of learning in deep
-    /// linear neural networks*, ICLR 2014). The gates of a recurrent layer lie one below the other,
-    /// so orthogonalise them each with `blocks` of their number; 1 takes the matrix as a whole, as
-    /// PyTorch does.
+    /// Fills the tensor with a random matrix whose rows, or columns if they are fewer, are
+    /// orthogonal and of length `gain`. Repeated multiplication by it neither grows nor shrinks a
+    /// vector (A. Saxe, J. McClelland, S. Ganguli, *Exact solutions to the nonlinear dynamics of
+    /// learning in deep linear neural networks*, ICLR 2014). The matrix is cut into `blocks` blocks
+    /// of rows, each orthogonal: for a recurrent layer give the number of its gates. 1 takes the
+    /// matrix as a whole, like PyTorch.
     ///
     /// # Errors
-    /// [`Error::NoMatrix`] for a tensor that has not two axes; [`Error::Count`] if the rows are not
-    /// a multiple of `blocks`.
+    /// [`Error::NoMatrix`] for a tensor that does not have two axes; [`Error::Count`] if the number
+    /// of rows is not a multiple of `blocks`.
     #[doc(alias = "orthogonal_")]
     pub fn fill_orthogonal(&mut self, gain: f64, blocks: usize, seed: u64) -> Result<(), Error> {
         let [rows, cols] = self.matrix()?;
@@ -95,7 +97,7 @@ impl<T: Real> Named<&mut [T]> {
         }
         let mut random = self.random(seed);
         for values in self.values.chunks_exact_mut(block * cols) {
-            // Random directions, made orthogonal one after the other, are evenly distributed over
+            // Random directions, orthogonalized one after the other, are evenly distributed over
             // all orthogonal matrices.
             let mut directions = Matrix::<f64>::zeros(block.min(cols), block.max(cols));
             directions.set_randn(&mut random);
@@ -134,8 +136,8 @@ mod tests {
         (values.iter().sum::<f64>() / n, values.iter().map(|x| x * x).sum::<f64>() / n)
     }
 
-    /// Means and variances are those of the distributions, within five standard deviations of
-    /// 60,000 numbers, and bounds hold.
+    /// Means and variances equal the values of the distributions, within five standard deviations
+    /// of 60,000 numbers, and bounds hold.
     #[test]
     fn numbers_are_distributed_as_documented() {
         let bound = (6.0_f64 / 500.0).sqrt();

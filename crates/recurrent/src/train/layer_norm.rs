@@ -1,4 +1,4 @@
-//! Rows of mean 0 and variance 1.
+//! Layer normalisation: rows of mean 0 and variance 1.
 
 use kaldera_base::Real;
 use kaldera_base::math::mean_and_scale;
@@ -12,15 +12,15 @@ use crate::train::linear::check_gradient;
 /// PyTorch's `eps`.
 const EPSILON: f64 = 1e-5;
 
-/// Layer normalisation, as PyTorch's `nn.LayerNorm` over the last axis (J. Ba, J. Kiros, G. Hinton,
-/// *Layer normalization*, arXiv:1607.06450):
+/// Layer normalisation, like PyTorch's `nn.LayerNorm` over the last axis (J. Ba, J. Kiros, G.
+/// Hinton, *Layer normalization*, arXiv:1607.06450):
 ///
 /// ```text
 /// y = weight (x - mean) / √(variance + 1e-5) + bias      of each row; the variance divides by its length
 /// ```
 ///
-/// Rows are all it sees: sequences keep their LoD. Its gradient is another `LayerNorm`. Means and
-/// variances are in double precision.
+/// It works row by row: sequences keep their LoD. Its gradient is another `LayerNorm`. Means and
+/// variances are computed in double precision.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -38,26 +38,26 @@ pub struct LayerNorm<T: Real> {
 }
 
 impl<T: Real> LayerNorm<T> {
-    /// A layer for rows of `width` values, with weights of 1 and biases of 0.
+    /// Creates a layer for rows of `width` values, with weights of 1 and biases of 0.
     pub fn new(width: usize) -> Self {
         Self { weight: Vector::from(vec![T::ONE; width]), bias: Vector::zeros(width) }
     }
 
-    /// A layer of these weights and biases.
+    /// Creates a layer of these weights and biases.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are not as many.
+    /// [`Error::Shape`] if their lengths differ.
     pub fn from_weights(weight: Vector<T>, bias: Vector<T>) -> Result<Self, Error> {
         Error::check_shape("the bias of the layer normalisation", &[weight.dim()], &[bias.dim()])?;
         Ok(Self { weight, bias })
     }
 
-    /// How many values a row has.
+    /// Returns the number of values in a row.
     pub fn width(&self) -> usize {
         self.weight.dim()
     }
 
-    /// The rows normalised, with the same LoD.
+    /// Returns the normalised rows, with the same LoD.
     ///
     /// # Errors
     /// [`Error::Shape`] for rows of another length.
@@ -73,16 +73,16 @@ impl<T: Real> LayerNorm<T> {
         Ok(x.like(x.num_rows(), y, x.lod().clone())?)
     }
 
-    /// The gradients by x and by the layer, of which `grad` has that of the result of
+    /// Returns the gradients by x and by the layer, given the gradient `grad` by the result of
     /// [`forward`](Self::forward).
     ///
-    /// With z for the normalised row and h for `weight grad`, that by x is
-    /// `(h - mean(h) - z mean(h z)) / √(variance + 1e-5)`, that by weight the sum of `grad z` over
-    /// the rows, that by bias the sum of grad.
+    /// With z for the normalised row and h for `weight grad`, the gradient by x is
+    /// `(h - mean(h) - z mean(h z)) / √(variance + 1e-5)`. The gradient by weight is the sum of
+    /// `grad z` over the rows, the gradient by bias the sum of grad.
     ///
     /// # Errors
-    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD and it is
-    /// another one than that of x.
+    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD that differs
+    /// from the LoD of x.
     pub fn backward(&self, x: &LodTensor<T>, grad: &LodTensor<T>) -> Result<(LodTensor<T>, Self), Error> {
         let width = self.check_input(x)?;
         check_gradient("the gradient by the layer normalisation's output", grad, x, width)?;
@@ -121,7 +121,7 @@ parameters! {
     impl<T: Real> Parameters<T> for LayerNorm<T> { weight, bias }
 }
 
-/// The mean of a row, and 1 / √(variance + ε).
+/// Returns the mean of a row, and 1 / √(variance + ε).
 fn moments<T: Real>(row: &[T]) -> (T, T) {
     let (mean, scale) = mean_and_scale(row.iter().map(|x| x.to_f64()), EPSILON);
     (T::from_f64(mean), T::from_f64(scale))
@@ -136,7 +136,7 @@ mod tests {
     use crate::train::init::uniform;
 
     const WIDTH: usize = 5;
-    /// The width of a difference; its error is of the order of the square.
+    /// Step of the finite difference, whose error is of the order of its square.
     const STEP: f64 = 1e-5;
     const TOLERANCE: f64 = 2e-9;
 

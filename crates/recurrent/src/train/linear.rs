@@ -1,4 +1,4 @@
-//! Rows times a matrix: what turns a network's states into scores.
+//! Linear layers: rows times a matrix, for example scores from a network's states.
 
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans, Vector};
@@ -8,10 +8,10 @@ use crate::as_matrix::AsMatrix;
 use crate::error::Error;
 use crate::parameters;
 
-/// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b
-/// `[outputs]`.
+/// A linear layer, `y = x Wᵀ + b` row by row, like PyTorch's `nn.Linear`: W is `[outputs, inputs]`,
+/// b `[outputs]`.
 ///
-/// Rows are all it sees: sequences keep their LoD. Its gradient is another `Linear`.
+/// It works row by row: sequences keep their LoD. Its gradient is another `Linear`.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -33,20 +33,20 @@ pub struct Linear<T: Real> {
 }
 
 impl<T: Real> Linear<T> {
-    /// A layer of zeros. (Outputs differ only where weights do: initialise it.)
+    /// Creates a layer of zeros. Initialise it: with equal weights all outputs are equal.
     pub fn zeros(inputs: usize, outputs: usize) -> Self {
         Self { bias: Some(Vector::zeros(outputs)), ..Self::without_bias(inputs, outputs) }
     }
 
-    /// A layer of zeros that has no b.
+    /// Creates a layer of zeros without b.
     pub fn without_bias(inputs: usize, outputs: usize) -> Self {
         Self { weight: Matrix::zeros(outputs, inputs), bias: None }
     }
 
-    /// A layer of these weights, W and b.
+    /// Creates a layer of these weights, W and b.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a b that has not one value for each row of W.
+    /// [`Error::Shape`] unless b has one value for each row of W.
     pub fn new(weight: Matrix<T>, bias: Option<Vector<T>>) -> Result<Self, Error> {
         if let Some(bias) = &bias {
             Error::check_shape("the bias of the linear layer", &[weight.num_rows()], &[bias.dim()])?;
@@ -54,17 +54,17 @@ impl<T: Real> Linear<T> {
         Ok(Self { weight, bias })
     }
 
-    /// How many values a row has that goes in.
+    /// Returns the number of values in an input row.
     pub fn inputs(&self) -> usize {
         self.weight.num_cols()
     }
 
-    /// How many values a row has that comes out.
+    /// Returns the number of values in an output row.
     pub fn outputs(&self) -> usize {
         self.weight.num_rows()
     }
 
-    /// `[rows, outputs]` of `[rows, inputs]`, with the same LoD.
+    /// Maps `[rows, inputs]` to `[rows, outputs]`, with the same LoD.
     ///
     /// # Errors
     /// [`Error::Shape`] for rows of another length.
@@ -80,14 +80,14 @@ impl<T: Real> Linear<T> {
         Ok(LodTensor::from_vec([x.num_rows(), outputs], y, x.lod().clone())?)
     }
 
-    /// The gradients by x and by the layer, of which `grad` has that of the result of
+    /// Returns the gradients by x and by the layer, given the gradient `grad` by the result of
     /// [`forward`](Self::forward).
     ///
-    /// By x it is `g W`, by W `gᵀ x`, by b the sum of the rows of g.
+    /// The gradient by x is `g W`, by W `gᵀ x`, by b the sum of the rows of g.
     ///
     /// # Errors
-    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD and it is
-    /// another one than that of x.
+    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD that differs
+    /// from the LoD of x.
     pub fn backward(&self, x: &LodTensor<T>, grad: &LodTensor<T>) -> Result<(LodTensor<T>, Self), Error> {
         let x_rows = matrix("the input of the linear layer", x, self.inputs())?;
         let what = "the gradient by the linear layer's output";
@@ -113,18 +113,18 @@ parameters! {
     impl<T: Real> Parameters<T> for Linear<T> { weight, bias }
 }
 
-/// The rows of a tensor, each of `cols` values.
+/// Returns the rows of a tensor, each of `cols` values.
 fn matrix<'a, T: Real>(what: &'static str, tensor: &'a LodTensor<T>, cols: usize) -> Result<SubMatrix<'a, T>, Error> {
     check_rows(what, tensor, tensor.num_rows(), cols)?;
     tensor.as_matrix()
 }
 
-/// That a tensor has so many rows of so many values.
+/// Checks that a tensor has `rows` rows of `cols` values.
 fn check_rows<T: Real>(what: &'static str, tensor: &LodTensor<T>, rows: usize, cols: usize) -> Result<(), Error> {
     Error::check_shape(what, &[rows, cols], &[tensor.num_rows(), tensor.width()])
 }
 
-/// That a gradient has the shape of what it is the gradient of, and, if it has a LoD, the same.
+/// Checks that a gradient has `cols` columns, the rows of `of`, and no LoD or the same LoD.
 pub(super) fn check_gradient<T: Real>(
     what: &'static str,
     gradient: &LodTensor<T>,
@@ -191,7 +191,7 @@ mod tests {
         assert!(matches!(layer.backward(&numbers(2, 3, 0), &numbers(2, 3, 0)), Err(Error::Shape { .. })));
         let other = numbers(2, 2, 0).with_lod(Lod::from_lengths(&[[1, 1]]).unwrap()).unwrap();
         assert!(matches!(layer.backward(&numbers(2, 3, 0), &other), Err(Error::OtherLod { .. })));
-        // A gradient that has no LoD, because what made it knows rows only, is fine.
+        // A gradient may lack a LoD, for example if its source knows only rows.
         assert!(layer.backward(&numbers(2, 3, 0), &other.with_lod(Lod::none()).unwrap()).is_ok());
     }
 }

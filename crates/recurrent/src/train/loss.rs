@@ -1,4 +1,4 @@
-//! How wrong scores are: log-softmax, and the negative log-likelihood of the right classes.
+//! Losses: log-softmax, and the negative log-likelihood of the right classes.
 
 use kaldera_base::Real;
 use kaldi_matrix::SubMatrixMut;
@@ -7,7 +7,7 @@ use lod::LodTensor;
 use crate::error::Error;
 use crate::train::linear::check_gradient;
 
-/// Log-probabilities of classes: `y = x - ln Σ e^x` of each row, with the same LoD.
+/// Returns log-probabilities of classes: `y = x - ln Σ e^x` of each row, with the same LoD.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -19,7 +19,7 @@ use crate::train::linear::check_gradient;
 /// ```
 ///
 /// # Errors
-/// Never for good tensors: what the libraries underneath refuse.
+/// Only errors of the libraries underneath; none for valid tensors.
 #[doc(alias = "LogSoftmax")]
 pub fn log_softmax<T: Real>(x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
     let mut y = x.values().to_vec();
@@ -29,11 +29,11 @@ pub fn log_softmax<T: Real>(x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
     Ok(x.like(x.num_rows(), y, x.lod().clone())?)
 }
 
-/// The gradient of [`log_softmax`] by its input: `g - e^y Σ g` of each row, of which `y` is its
-/// result and `grad` the result's gradient.
+/// Returns the gradient of [`log_softmax`] by its input: `g - e^y Σ g` of each row. `y` is the
+/// result of [`log_softmax`] and `grad` its gradient.
 ///
 /// # Errors
-/// [`Error::Shape`], and [`Error::OtherLod`] if `grad` has a LoD and it is another one.
+/// [`Error::Shape`]; [`Error::OtherLod`] if `grad` has a LoD that differs from the LoD of `y`.
 pub fn log_softmax_backward<T: Real>(y: &LodTensor<T>, grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
     let width = y.width();
     check_gradient("the gradient by the log-probabilities", grad, y, width)?;
@@ -46,7 +46,7 @@ pub fn log_softmax_backward<T: Real>(y: &LodTensor<T>, grad: &LodTensor<T>) -> R
     Ok(y.like(y.num_rows(), by_x, y.lod().clone())?)
 }
 
-/// A loss, and its gradient by what it is the loss of.
+/// A loss and its gradient by its input.
 #[derive(Debug, Clone)]
 pub struct Loss<T: Real> {
     /// The loss, a mean over rows; 0 without rows.
@@ -55,11 +55,11 @@ pub struct Loss<T: Real> {
     pub grad: LodTensor<T>,
 }
 
-/// The mean over all rows of `-y[class]`, where y are log-probabilities and `classes` has the right
-/// class of each row.
+/// Returns the mean over all rows of `-y[class]`, with log-probabilities y and the right class of
+/// each row in `classes`.
 ///
 /// # Errors
-/// [`Error::Count`] if there is not one class for each row; [`Error::Class`] for a class beyond the
+/// [`Error::Count`] unless there is one class for each row; [`Error::Class`] for a class beyond the
 /// columns.
 #[doc(alias = "NLLLoss")]
 pub fn nll_loss<T: Real>(y: &LodTensor<T>, classes: &[usize]) -> Result<Loss<T>, Error> {
@@ -76,7 +76,7 @@ pub fn nll_loss<T: Real>(y: &LodTensor<T>, classes: &[usize]) -> Result<Loss<T>,
     Ok(Loss { value: sum / rows, grad: y.like(y.num_rows(), grad, y.lod().clone())? })
 }
 
-/// The mean negative log-likelihood of the right classes, straight from scores: [`nll_loss`] of
+/// Returns the mean negative log-likelihood of the right classes, from scores: [`nll_loss`] of
 /// [`log_softmax`], and its gradient by the scores, `(softmax - 1[class]) / rows`.
 ///
 /// ```
@@ -101,7 +101,8 @@ pub fn cross_entropy<T: Real>(scores: &LodTensor<T>, classes: &[usize]) -> Resul
     Ok(Loss { value: loss.value, grad })
 }
 
-/// How many rows have their highest score at the right class; of equal ones the first counts.
+/// Returns the number of rows with the highest score at the right class; of equal scores the first
+/// counts.
 ///
 /// # Errors
 /// As [`nll_loss`].
@@ -176,7 +177,7 @@ mod tests {
     }
 
     proptest! {
-        /// The gradient of a sum of the log-probabilities with any weights is the slope.
+        /// The gradient of any weighted sum of the log-probabilities is the slope.
         #[test]
         fn log_softmax_backward_is_the_slope(
             x in prop::collection::vec(-4.0_f64..4.0, 6), g in prop::collection::vec(-2.0_f64..2.0, 6),

@@ -7,12 +7,14 @@ use crate::parameters::Parameters;
 use crate::train::optimizer::Adam;
 use crate::weights::ParameterStore;
 
-/// The number of steps is kept as two numbers below this, which single precision holds exactly.
+/// Bound of each of the two numbers that store the number of steps; single precision holds them
+/// exactly.
 const HALF: u32 = 1 << 16;
 
 impl<T: Real> Adam<T> {
-    /// Adds to a store what the next steps depend on beside the options: `{prefix}steps`, and, once
-    /// there was a step, `{prefix}mean.NAME` and `{prefix}square.NAME` for each parameter.
+    /// Adds the state that the next steps depend on, in addition to the options, to a store:
+    /// `{prefix}steps`, and, once there was a step, `{prefix}mean.NAME` and `{prefix}square.NAME`
+    /// for each parameter.
     ///
     /// ```
     /// use recurrent::train::{Adam, AdamOptions, Linear, ParameterStore};
@@ -30,8 +32,7 @@ impl<T: Real> Adam<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::MissingTensor`], [`Error::TensorShape`] for parameters other than those of the
-    /// steps.
+    /// [`Error::MissingTensor`], [`Error::TensorShape`] for other parameters than in the steps.
     pub fn save_moments(
         &self,
         prefix: &str,
@@ -50,12 +51,12 @@ impl<T: Real> Adam<T> {
         Ok(())
     }
 
-    /// Takes over what [`save_moments`](Self::save_moments) added. The next step is then, to the
-    /// bit, the one that the saved optimizer would have made with the same options.
+    /// Loads the state that [`save_moments`](Self::save_moments) added. The next step is then, to
+    /// the bit, the step that the saved optimizer would have made with the same options.
     ///
     /// # Errors
-    /// As [`ParameterStore::get_shaped`]; [`Error::Range`] for a number of steps that is not one,
-    /// and for a mean of squares below 0. Nothing has changed then.
+    /// As [`ParameterStore::get_shaped`]; [`Error::Range`] for an invalid number of steps, and for
+    /// a mean of squares below 0. After an error nothing has changed.
     pub fn load_moments(
         &mut self,
         prefix: &str,
@@ -83,7 +84,7 @@ impl<T: Real> Adam<T> {
     }
 }
 
-/// A half of the number of steps.
+/// Returns a half of the number of steps.
 fn whole(found: f64) -> Result<u32, Error> {
     let half = found as u32; // saturates; what is lost shows in the comparison
     match half < HALF && f64::from(half) == found {

@@ -1,26 +1,25 @@
-//! How parameters follow their gradients: stochastic gradient descent and Adam, with PyTorch's
-//! formulas and defaults.
+//! Optimizers: stochastic gradient descent and Adam, with PyTorch's formulas and defaults.
 
 use kaldera_base::Real;
 
 use crate::error::Error;
 use crate::parameters::{Named, Parameters};
 
-/// What [`Sgd`] does.
+/// Options of [`Sgd`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct SgdOptions {
-    /// The size of a step; 0.001.
+    /// Step size; 0.001.
     pub learning_rate: f64,
-    /// What is left of the last direction at each step; 0.
+    /// Factor of the last direction at each step; 0.
     pub momentum: f64,
-    /// What of a new gradient does not go into the direction; 0.
+    /// Share of a new gradient that does not go into the direction; 0.
     pub dampening: f64,
-    /// How much of the parameters is added to their gradients (L2 regularisation); 0.
+    /// Share of the parameters that is added to their gradients (L2 regularisation); 0.
     pub weight_decay: f64,
-    /// Whether the step looks ahead along the direction (Y. Nesterov, 1983); no. Needs momentum
-    /// without dampening.
+    /// `true` if the step looks ahead along the direction (Y. Nesterov, 1983); `false`. Needs
+    /// momentum without dampening.
     pub nesterov: bool,
 }
 
@@ -30,7 +29,7 @@ impl Default for SgdOptions {
     }
 }
 
-/// Stochastic gradient descent with momentum, as `torch.optim.SGD`.
+/// Stochastic gradient descent with momentum, like `torch.optim.SGD`.
 ///
 /// ```text
 /// g = gradient + weight_decay p
@@ -58,7 +57,7 @@ pub struct Sgd<T> {
 }
 
 impl<T: Real> Sgd<T> {
-    /// An optimizer that has not seen any gradient.
+    /// Creates an optimizer that has not seen any gradient.
     ///
     /// # Errors
     /// [`Error::Range`] for a negative number, and for a momentum or dampening of 1 or more;
@@ -77,12 +76,12 @@ impl<T: Real> Sgd<T> {
         Ok(Self { options, directions: None })
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &SgdOptions {
         &self.options
     }
 
-    /// Other steps from now on.
+    /// Changes the learning rate of the following steps.
     ///
     /// # Errors
     /// [`Error::Range`] if it is negative.
@@ -92,11 +91,11 @@ impl<T: Real> Sgd<T> {
         Ok(())
     }
 
-    /// One step of all parameters.
+    /// Makes one step of all parameters.
     ///
     /// # Errors
-    /// [`Error::MissingTensor`], [`Error::TensorShape`] if the gradients are not those of the
-    /// parameters, or the parameters not those of the step before; nothing has changed then.
+    /// [`Error::MissingTensor`], [`Error::TensorShape`] if the gradients do not belong to the
+    /// parameters, or if the parameters differ from the step before; nothing has changed then.
     pub fn step(
         &mut self,
         parameters: &mut (impl Parameters<T> + ?Sized),
@@ -125,24 +124,24 @@ impl<T: Real> Sgd<T> {
     }
 }
 
-/// What [`Adam`] does.
+/// Options of [`Adam`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct AdamOptions {
-    /// The size of a step; 0.001.
+    /// Step size; 0.001.
     pub learning_rate: f64,
-    /// What is left of the mean of the gradients at each step; 0.9.
+    /// Factor of the mean of the gradients at each step; 0.9.
     pub beta1: f64,
-    /// What is left of the mean of their squares; 0.999.
+    /// Factor of the mean of their squares at each step; 0.999.
     pub beta2: f64,
-    /// What is added to the square root of the latter; 1e-8.
+    /// Number that is added to the root of the mean of squares, corrected for bias; 1e-8.
     pub epsilon: f64,
-    /// How much of the parameters is added to their gradients, or, if `decoupled`, is taken off
-    /// them; 0.
+    /// Share of the parameters that is added to their gradients; with `decoupled`, it is multiplied
+    /// by the learning rate and taken off the parameters; 0.
     pub weight_decay: f64,
-    /// Whether the decay is apart from the gradients, as in AdamW (I. Loshchilov, F. Hutter,
-    /// *Decoupled weight decay regularization*, ICLR 2019); no. PyTorch's AdamW has a decay of
+    /// `true` if the decay is separate from the gradients, as in AdamW (I. Loshchilov, F. Hutter,
+    /// *Decoupled weight decay regularization*, ICLR 2019); `false`. PyTorch's AdamW has a decay of
     /// 0.01.
     #[doc(alias = "AdamW")]
     pub decoupled: bool,
@@ -154,9 +153,9 @@ impl Default for AdamOptions {
     }
 }
 
-/// Steps that adapt to each parameter, as `torch.optim.Adam` (D. P. Kingma, J. Ba, *Adam: a method
-/// for stochastic optimization*, ICLR 2015). Biases of recurrent cells make [half the
-/// step](crate::train#one-bias-where-pytorch-has-two) of PyTorch's two.
+/// Adam, with a step size for each parameter, like `torch.optim.Adam` (D. P. Kingma, J. Ba, *Adam:
+/// a method for stochastic optimization*, ICLR 2015). Biases of recurrent cells make [half the
+/// step](crate::train#one-bias-where-pytorch-has-two) of PyTorch's two biases.
 ///
 /// ```text
 /// g = gradient + weight_decay p           decoupled: g = gradient, p = p - learning_rate weight_decay p
@@ -181,14 +180,14 @@ impl Default for AdamOptions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adam<T> {
     options: AdamOptions,
-    /// How many steps were made.
+    /// Number of steps so far.
     pub(super) steps: u32,
     /// The means of the gradients, and of their squares.
     pub(super) moments: Option<[Vec<Vec<T>>; 2]>,
 }
 
 impl<T: Real> Adam<T> {
-    /// An optimizer that has not seen any gradient.
+    /// Creates an optimizer that has not seen any gradient.
     ///
     /// # Errors
     /// [`Error::Range`] for a negative number, and a beta of 1 or more.
@@ -201,12 +200,12 @@ impl<T: Real> Adam<T> {
         Ok(Self { options, steps: 0, moments: None })
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &AdamOptions {
         &self.options
     }
 
-    /// Other steps from now on.
+    /// Changes the learning rate of the following steps.
     ///
     /// # Errors
     /// [`Error::Range`] if it is negative.
@@ -216,7 +215,7 @@ impl<T: Real> Adam<T> {
         Ok(())
     }
 
-    /// One step of all parameters.
+    /// Makes one step of all parameters.
     ///
     /// # Errors
     /// As [`Sgd::step`].
@@ -251,7 +250,7 @@ impl<T: Real> Adam<T> {
     }
 }
 
-/// That an option is 0 or more, and below `high`.
+/// Checks that an option is 0 or more, and below `high`.
 fn check(what: &'static str, found: f64, high: f64) -> Result<(), Error> {
     match (0.0..high).contains(&found) {
         true => Ok(()),
@@ -265,7 +264,7 @@ fn zeros_like<T: Real>(pairs: &[Pair<'_, T>]) -> Vec<Vec<T>> {
     pairs.iter().map(|(parameter, _)| vec![T::ZERO; parameter.values.len()]).collect()
 }
 
-/// That an optimizer's state is for these parameters.
+/// Checks that an optimizer's state belongs to these parameters.
 fn check_state<T: Real>(state: &[Vec<T>], pairs: &[Pair<'_, T>]) -> Result<(), Error> {
     for (i, (parameter, _)) in pairs.iter().enumerate() {
         let found = state.get(i).ok_or_else(|| Error::MissingTensor { tensor: parameter.name.clone() })?.len();
@@ -277,7 +276,7 @@ fn check_state<T: Real>(state: &[Vec<T>], pairs: &[Pair<'_, T>]) -> Result<(), E
     Ok(())
 }
 
-/// Each tensor of the parameters with that of the gradients, which has the same name and shape.
+/// Pairs each tensor of the parameters with its gradient, which has the same name and shape.
 fn paired<'a, T: Real>(
     parameters: &'a mut (impl Parameters<T> + ?Sized),
     gradients: &'a (impl Parameters<T> + ?Sized),
@@ -314,7 +313,7 @@ mod tests {
         store
     }
 
-    /// What becomes of three parameters in four steps, divided over two tensors.
+    /// Returns three parameters, divided over two tensors, after four steps.
     fn after_four_steps(mut step: impl FnMut(&mut ParameterStore<f64>, &ParameterStore<f64>)) -> Vec<f64> {
         let mut parameters = store(&[("a", &[0.5]), ("b", &[-1.25, 2.0])]);
         for [a, b, c] in [[0.1, -0.2, 0.3], [-0.4, 0.25, 0.0], [1.5, -0.5, 0.125], [0.0, 0.75, -2.0]] {
@@ -329,7 +328,7 @@ mod tests {
         assert!(came.len() == 3 && close, "expected {expected:?}, came {came:?}");
     }
 
-    /// The answers are those of PyTorch 2.5.1 in double precision.
+    /// The expected values come from PyTorch 2.5.1 in double precision.
     #[test]
     fn sgd_equals_pytorch() {
         let run = |options| {
@@ -389,7 +388,7 @@ mod tests {
         assert_eq!(refused(&store(&[("a", &[1.0]), ("b", &[2.0, 3.0]), ("c", &[])])), missing("c"));
         let wrong = Error::TensorShape { tensor: "b".into(), expected: vec![2], found: vec![1] };
         assert_eq!(refused(&store(&[("a", &[1.0]), ("b", &[2.0])])), wrong);
-        // Nor does an optimizer go on with other parameters.
+        // Nor does an optimizer continue with other parameters.
         let mut parameters = whole.clone();
         adam.step(&mut parameters, &whole).unwrap();
         sgd.step(&mut parameters, &whole).unwrap();

@@ -1,4 +1,4 @@
-//! How the learning rate changes while a network learns.
+//! Learning rate schedules.
 
 use crate::error::Error;
 
@@ -23,18 +23,19 @@ use crate::error::Error;
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[doc(alias = "get_linear_schedule_with_warmup")]
 pub struct WarmUpDecay {
-    /// The highest rate.
+    /// Highest rate.
     pub peak: f64,
-    /// The rate from step `total` on.
+    /// Rate from step `total` on.
     pub last: f64,
-    /// In how many steps the rate rises.
+    /// Number of steps in which the rate rises.
     pub warm_up: u64,
-    /// After how many steps, those of the warm-up included, it falls no further.
+    /// Number of steps, including the warm-up, after which the rate is constant.
     pub total: u64,
 }
 
 impl WarmUpDecay {
-    /// That rates are finite and not negative, and that it can rise before it falls.
+    /// Checks that rates are finite and not negative, and that the warm-up is not longer than
+    /// `total`.
     ///
     /// # Errors
     /// [`Error::Range`].
@@ -51,7 +52,7 @@ impl WarmUpDecay {
         Ok(())
     }
 
-    /// The rate of step `step`, of which the first is 0.
+    /// Returns the rate of step `step`; the first step is 0.
     pub fn rate(&self, step: u64) -> f64 {
         if step < self.warm_up {
             return self.peak * (step + 1) as f64 / self.warm_up as f64;

@@ -1,8 +1,8 @@
-//! The gates of Paddle's cells and of PyTorch's, which stand in another order.
+//! Orders of gates: Paddle's and PyTorch's.
 
 use crate::error::Error;
 
-/// Which cell's gates.
+/// Set of gates of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gates {
     /// Four: Paddle's candidate, input, forget, output; ours and PyTorch's input, forget,
@@ -13,7 +13,7 @@ pub enum Gates {
 }
 
 impl Gates {
-    /// Where in Paddle's order each of our gates stands.
+    /// Returns the position of each of our gates in Paddle's order.
     const fn in_paddle(self) -> &'static [usize] {
         match self {
             Self::Lstm => &[1, 2, 0, 3],
@@ -21,15 +21,15 @@ impl Gates {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of gates.
     pub const fn count(self) -> usize {
         self.in_paddle().len()
     }
 }
 
-/// Blocks in Paddle's order of gates, put into ours, which is PyTorch's. `block` is how many values
-/// of a gate lie together: `hidden` for a bias and for the columns of `[rows, gates · hidden]`,
-/// `hidden · columns` for the rows of `[gates · hidden, columns]`.
+/// Reorders blocks from Paddle's order of gates to ours, which is PyTorch's. `block` is the number
+/// of adjacent values of a gate: `hidden` for a bias and for the columns of
+/// `[rows, gates · hidden]`, `hidden · columns` for the rows of `[gates · hidden, columns]`.
 ///
 /// ```
 /// use recurrent::weights::{Gates, from_paddle_order, to_paddle_order};
@@ -49,7 +49,7 @@ pub fn from_paddle_order<V: Clone>(gates: Gates, block: usize, values: &[V]) -> 
     permute(order, block, values)
 }
 
-/// The inverse of [`from_paddle_order`].
+/// Reorders blocks from our order of gates to Paddle's: the inverse of [`from_paddle_order`].
 ///
 /// # Errors
 /// As [`from_paddle_order`].
@@ -60,7 +60,7 @@ pub fn to_paddle_order<V: Clone>(gates: Gates, block: usize, values: &[V]) -> Re
     permute(&inverse, block, values)
 }
 
-/// Each group of blocks in another order: block i of the result is block `order[i]`.
+/// Permutes each group of blocks: block i of the result is block `order[i]`.
 fn permute<V: Clone>(order: &[usize], block: usize, values: &[V]) -> Result<Vec<V>, Error> {
     if block == 0 {
         return Err(Error::Zero { what: "the hidden size" });

@@ -1,5 +1,5 @@
-//! What Paddle's operators take: columns of gates in its own order, and one tensor for what are
-//! several.
+//! Weights in the layout of Paddle's operators: columns of gates in Paddle's order, and several of
+//! our tensors in one.
 
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
@@ -9,22 +9,21 @@ use crate::gru::GruWeights;
 use crate::lstm::LstmWeights;
 use crate::weights::order::{Gates, from_paddle_order, to_paddle_order};
 
-/// The inputs of Paddle's `lstm` and `lstmp` (`dynamic_lstm`, `dynamic_lstmp`) that are weights.
-/// Their `Input` is projected already, and its columns are in Paddle's order too: see
-/// [`from_paddle_order`].
+/// Weight inputs of Paddle's `lstm` and `lstmp` (`dynamic_lstm`, `dynamic_lstmp`). Their `Input` is
+/// projected already, and its columns are in Paddle's order too: see [`from_paddle_order`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaddleLstm<T: Real> {
     /// `Weight`, `[output, 4 hidden]`.
     pub weight: Matrix<T>,
     /// `Bias`, `[4 hidden]`, or `[7 hidden]` with the peepholes of the input, forget and output
-    /// gate behind.
+    /// gate at the end.
     pub bias: Option<Vector<T>>,
     /// `ProjWeight`, `[hidden, output]`, of `lstmp`.
     pub proj_weight: Option<Matrix<T>>,
 }
 
 impl<T: Real> LstmWeights<T> {
-    /// The weights of Paddle's operator, for projected inputs.
+    /// Converts the weights of Paddle's operator, for projected inputs.
     ///
     /// # Errors
     /// [`Error::Zero`] for a hidden size of 0, [`Error::Shape`] for tensors that do not fit each
@@ -54,12 +53,12 @@ impl<T: Real> LstmWeights<T> {
         Ok(Self { weight_ih: None, weight_hh, bias: gates, peepholes, weight_hr })
     }
 
-    /// The same as Paddle's operator takes them: peepholes behind the bias, which there is whenever
-    /// there are peepholes.
+    /// Converts to the layout of Paddle's operator: peepholes follow the bias. With peepholes there
+    /// is always a bias.
     ///
     /// # Errors
-    /// [`Error::Unused`] for a `weight_ih`, which Paddle has in another operator; else as
-    /// [`from_paddle`](Self::from_paddle).
+    /// [`Error::Unused`] for a `weight_ih`, which belongs to another operator in Paddle; otherwise
+    /// as [`from_paddle`](Self::from_paddle).
     pub fn to_paddle(&self) -> Result<PaddleLstm<T>, Error> {
         let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
         projected(weight_ih.as_ref())?;
@@ -79,20 +78,20 @@ impl<T: Real> LstmWeights<T> {
     }
 }
 
-/// The inputs of Paddle's `gru` and `gru_unit` (`dynamic_gru`) that are weights. Their `Input` is
-/// projected already, and its columns are in Paddle's order too: see [`from_paddle_order`]. The
-/// cell resets before the product ([`Reset::Before`](crate::Reset::Before)).
+/// Weight inputs of Paddle's `gru` and `gru_unit` (`dynamic_gru`). Their `Input` is projected
+/// already, and its columns are in Paddle's order too: see [`from_paddle_order`]. The cell resets
+/// before the product ([`Reset::Before`](crate::Reset::Before)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaddleGru<T: Real> {
-    /// `Weight`, which Paddle calls `[hidden, 3 hidden]`, but whose numbers are those of `[hidden,
-    /// 2 hidden]` (update, reset), and then those of `[hidden, hidden]` (candidate).
+    /// `Weight`: Paddle's shape is `[hidden, 3 hidden]`, but the numbers are a `[hidden, 2 hidden]`
+    /// matrix (update, reset) followed by a `[hidden, hidden]` matrix (candidate).
     pub weight: Vec<T>,
     /// `Bias`, `[3 hidden]`.
     pub bias: Option<Vector<T>>,
 }
 
 impl<T: Real> GruWeights<T> {
-    /// The weights of Paddle's operator, for projected inputs.
+    /// Converts the weights of Paddle's operator, for projected inputs.
     ///
     /// # Errors
     /// [`Error::Zero`] for a hidden size of 0, [`Error::Shape`] for tensors that do not fit.
@@ -115,11 +114,11 @@ impl<T: Real> GruWeights<T> {
         Ok(Self { weight_ih: None, weight_hh, bias, bias_hn: None })
     }
 
-    /// The same as Paddle's operator takes them.
+    /// Converts to the layout of Paddle's operator.
     ///
     /// # Errors
-    /// [`Error::Unused`] for a `weight_ih`, which Paddle has in another operator, and for a
-    /// `bias_hn`; else as [`from_paddle`](Self::from_paddle).
+    /// [`Error::Unused`] for a `weight_ih`, which belongs to another operator in Paddle, and for a
+    /// `bias_hn`; otherwise as [`from_paddle`](Self::from_paddle).
     pub fn to_paddle(&self) -> Result<PaddleGru<T>, Error> {
         let Self { weight_ih, weight_hh, bias, bias_hn } = self;
         projected(weight_ih.as_ref())?;
@@ -144,21 +143,21 @@ impl<T: Real> GruWeights<T> {
     }
 }
 
-/// `[gates · hidden, rows]` in our order, of `[rows, gates · hidden]` in Paddle's.
+/// Converts `[rows, gates · hidden]` in Paddle's order to `[gates · hidden, rows]` in ours.
 fn gate_rows<T: Real>(gates: Gates, hidden: usize, values: &[T]) -> Result<Matrix<T>, Error> {
     let ours = from_paddle_order(gates, hidden, values)?;
     let cols = gates.count() * hidden;
     Ok(Matrix::from_vec(ours.len() / cols, cols, ours)?.transposed())
 }
 
-/// The inverse of [`gate_rows`].
+/// Inverts [`gate_rows`].
 fn gate_columns<T: Real>(gates: Gates, hidden: usize, weight: &Matrix<T>) -> Result<Matrix<T>, Error> {
     let columns = weight.transposed();
     let shape = (columns.num_rows(), columns.num_cols());
     Ok(Matrix::from_vec(shape.0, shape.1, to_paddle_order(gates, hidden, columns.data())?)?)
 }
 
-/// The transpose of a matrix with so many rows.
+/// Transposes a matrix with `rows` rows.
 fn transposed<T: Copy>(rows: usize, values: &[T]) -> Vec<T> {
     let cols = values.len() / rows.max(1);
     (0..cols).flat_map(|col| (0..rows).map(move |row| values[row * cols + col])).collect()
@@ -190,8 +189,8 @@ mod tests {
                 proj_weight: projected.then(|| Matrix::from_vec(hidden, output, numbers(hidden * output)).unwrap()),
             };
             let ours = LstmWeights::from_paddle(&paddle).unwrap();
-            // Row 0 of ours is the input gate of unit 0: column `hidden` of Paddle's, which begins
-            // with the candidate.
+            // Row 0 of ours is the input gate of unit 0: column `hidden` of Paddle's weights, which
+            // begin with the candidate.
             assert_eq!(ours.weight_hh[(0, 1)], paddle.weight[(1, hidden)]);
             assert_eq!(ours.weight_hh[(2 * hidden, 0)], paddle.weight[(0, 0)]);
             if bias == Some(7 * hidden) {

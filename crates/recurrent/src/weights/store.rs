@@ -1,4 +1,4 @@
-//! Tensors under names that belong to nobody else, and the files that keep them.
+//! Owned tensors by name, and their files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -12,10 +12,10 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use crate::error::Error;
 use crate::parameters::{Named, Parameters, Visitor, VisitorMut};
 
-/// What errors about bytes call their file.
+/// Name of the file in errors about bytes.
 const MEMORY: &str = "safetensors in memory";
 
-/// Tensors under their names: what a safetensors file holds, or a copy of a model's parameters.
+/// Tensors by name: the contents of a safetensors file, or a copy of a model's parameters.
 ///
 /// ```
 /// use recurrent::Parameters;
@@ -34,8 +34,7 @@ const MEMORY: &str = "safetensors in memory";
 #[doc(alias = "state_dict")]
 pub struct ParameterStore<T> {
     tensors: BTreeMap<String, Tensor<T>>,
-    /// Tensors of a file whose numbers are of another type, and that type: they matter only if
-    /// somebody asks for them.
+    /// Tensors of a file with another type, and that type: an error only on access.
     others: BTreeMap<String, String>,
 }
 
@@ -52,21 +51,21 @@ impl<T> Default for ParameterStore<T> {
 }
 
 impl<T: Real> ParameterStore<T> {
-    /// No tensors.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A copy of all parameters.
+    /// Copies all parameters.
     pub fn of(parameters: &(impl Parameters<T> + ?Sized)) -> Self {
         let tensor = |Named { name, shape, values }: Named<&[T]>| (name, Tensor { shape, values: values.to_vec() });
         Self { tensors: parameters.named().into_iter().map(tensor).collect(), others: BTreeMap::new() }
     }
 
-    /// Adds a tensor, or replaces the one of that name; values in C order.
+    /// Adds a tensor, or replaces the tensor of that name; values in C order.
     ///
     /// # Errors
-    /// [`Error::TensorShape`] if there is not one value for each element.
+    /// [`Error::TensorShape`] unless there is one value for each element.
     pub fn insert(&mut self, name: &str, shape: &[usize], values: Vec<T>) -> Result<(), Error> {
         if shape.iter().try_fold(1, |product: usize, &n| product.checked_mul(n)) != Some(values.len()) {
             let (expected, found) = (shape.to_vec(), vec![values.len()]);
@@ -77,17 +76,17 @@ impl<T: Real> ParameterStore<T> {
         Ok(())
     }
 
-    /// Whether there is a tensor of that name, of whatever type.
+    /// Returns `true` if there is a tensor of that name, of any type.
     pub fn contains(&self, name: &str) -> bool {
         self.tensors.contains_key(name) || self.others.contains_key(name)
     }
 
-    /// The names of all tensors, sorted, but for those of other types.
+    /// Returns the names of all tensors of type `T`, sorted.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
     }
 
-    /// The shape and the values of a tensor, all of which are finite.
+    /// Returns the shape and the values of a tensor; all values are finite.
     ///
     /// # Errors
     /// [`Error::NotInStore`], [`Error::TensorType`], [`Error::TensorNotFinite`].
@@ -113,7 +112,7 @@ impl<T: Real> ParameterStore<T> {
         Error::NotInStore { tensor: name.into(), nearest, present }
     }
 
-    /// The values of a tensor of a known shape.
+    /// Returns the values of a tensor of a known shape.
     ///
     /// # Errors
     /// As [`get`](Self::get); [`Error::TensorShape`].
@@ -126,7 +125,7 @@ impl<T: Real> ParameterStore<T> {
         Ok(values)
     }
 
-    /// A copy of a tensor with two axes.
+    /// Copies a tensor with two axes.
     ///
     /// # Errors
     /// As [`get`](Self::get); [`Error::NoMatrix`].
@@ -138,7 +137,7 @@ impl<T: Real> ParameterStore<T> {
         }
     }
 
-    /// A copy of a tensor with one axis of a known length.
+    /// Copies a tensor with one axis of a known length.
     ///
     /// # Errors
     /// As [`get_shaped`](Self::get_shaped).
@@ -146,11 +145,11 @@ impl<T: Real> ParameterStore<T> {
         Ok(Vector::from(self.get_shaped(name, &[len])?.to_vec()))
     }
 
-    /// Gives all parameters the values of the tensors of their names with `prefix` before them. The
-    /// store may have more.
+    /// Copies to each parameter the tensor with the parameter's name after `prefix`. The store may
+    /// have more tensors.
     ///
     /// # Errors
-    /// As [`get_shaped`](Self::get_shaped), for any of them; the parameters are then as before.
+    /// As [`get_shaped`](Self::get_shaped), for any of them; the parameters are then unchanged.
     #[doc(alias = "load_state_dict")]
     pub fn copy_to(&self, prefix: &str, parameters: &mut (impl Parameters<T> + ?Sized)) -> Result<(), Error> {
         let tensors = parameters.named_mut().into_iter();
@@ -161,10 +160,10 @@ impl<T: Real> ParameterStore<T> {
         Ok(())
     }
 
-    /// The bytes of a safetensors file.
+    /// Returns the bytes of a safetensors file.
     ///
     /// # Errors
-    /// [`Error::File`] if the format cannot hold the tensors: a header beyond 100 MB.
+    /// [`Error::File`] if the format cannot hold the tensors, for example a header above 100 MB.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let bytes: Vec<Vec<u8>> = self.tensors.values().map(|tensor| encode(&tensor.values)).collect();
         let views =
@@ -178,8 +177,8 @@ impl<T: Real> ParameterStore<T> {
         bytes.map_err(|error| file_error(Path::new(MEMORY), &error))
     }
 
-    /// Tensors from the bytes of a safetensors file. Tensors of other types may be there; to ask
-    /// for one is an error.
+    /// Reads tensors from the bytes of a safetensors file. The file may have tensors of other
+    /// types; access to one is an error.
     ///
     /// # Errors
     /// [`Error::File`] for damaged bytes.
@@ -241,7 +240,7 @@ fn file_error(path: &Path, problem: &dyn std::fmt::Display) -> Error {
     Error::File { path: path.to_owned(), problem: problem.to_string() }
 }
 
-/// What is wrong with the bytes of a file.
+/// Describes the error in the bytes of a file.
 fn in_words(error: &SafeTensorError, bytes: &[u8]) -> String {
     const REMEDY: &str = "it is cut short or damaged, or no safetensors file: copy it again";
     let what = match error {
@@ -275,7 +274,7 @@ fn type_name<T: Real>() -> &'static str {
     if T::as_f32(&[]).is_some() { "F32" } else { "F64" }
 }
 
-/// Little-endian, as the format wants them.
+/// Encodes values in little-endian order, as the format requires.
 fn encode<T: Real>(values: &[T]) -> Vec<u8> {
     match (T::as_f32(values), T::as_f64(values)) {
         (Some(values), _) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),

@@ -1,4 +1,4 @@
-//! PyTorch's names and shapes.
+//! Weights with PyTorch's names and shapes.
 
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
@@ -12,11 +12,11 @@ use crate::rnn::{Rnn, RnnWeights};
 use crate::stack::{Layer, Stack};
 use crate::weights::store::ParameterStore;
 
-/// The weights of one layer in one direction as `nn.RNN`, `nn.LSTM` and `nn.GRU` have them, with G
-/// gates one below the other: input, forget, candidate, output, or reset, update, candidate.
+/// Weights of one layer in one direction in the layout of `nn.RNN`, `nn.LSTM` and `nn.GRU`. The G
+/// gates are stacked: input, forget, candidate, output, or reset, update, candidate.
 ///
-/// PyTorch's two biases are always added, but for the candidate of a GRU. So our cells have one,
-/// the sum, and back again it is all in `bias_ih`.
+/// PyTorch always adds its two biases, except for the candidate of a GRU. So our cells have one
+/// bias, the sum. The conversion back puts all of it in `bias_ih`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TorchWeights<T: Real> {
     /// `[G hidden, input]`
@@ -29,24 +29,24 @@ pub struct TorchWeights<T: Real> {
     pub weight_hr: Option<Matrix<T>>,
 }
 
-/// A cell that PyTorch has, too.
+/// A cell that PyTorch has too.
 pub trait TorchCell<T: Real>: Cell<T> {
-    /// How many gates it has.
+    /// Number of gates.
     const GATES: usize;
-    /// What PyTorch does not keep with the weights.
+    /// Options that PyTorch does not store with the weights.
     type Options: Copy;
 
-    /// The cell with these weights.
+    /// Creates the cell with these weights.
     ///
     /// # Errors
     /// [`Error::Unused`] for a projection that the cell cannot have.
     fn from_torch(options: Self::Options, weights: TorchWeights<T>) -> Result<Self, Error>;
 
-    /// The weights as PyTorch has them.
+    /// Returns the weights in PyTorch's layout.
     ///
     /// # Errors
-    /// [`Error::MissingTensor`] for a cell without `weight_ih`; [`Error::Unused`] for what
-    /// PyTorch's cell does not have.
+    /// [`Error::MissingTensor`] for a cell without `weight_ih`; [`Error::Unused`] for weights or
+    /// options that PyTorch's cell does not have.
     fn to_torch(&self) -> Result<TorchWeights<T>, Error>;
 }
 
@@ -105,8 +105,8 @@ impl<T: Real> TorchCell<T> for Gru<T> {
         let TorchWeights { weight_ih, weight_hh, biases, .. } = weights;
         let (mut bias, mut bias_hn) = (None, None);
         if let Some([mut by_input, by_state]) = biases {
-            // Reset after the product: the candidate's second bias is multiplied with the reset
-            // gate, and stays apart.
+            // Reset after the product: the candidate's second bias is multiplied by the reset gate
+            // and stays separate.
             let together = match options.reset {
                 Reset::After => by_state.dim() / 3 * 2,
                 Reset::Before => by_state.dim(),
@@ -138,9 +138,9 @@ impl<T: Real> TorchCell<T> for Gru<T> {
 }
 
 impl<C> Stack<C> {
-    /// The layers that a file of PyTorch's holds: `{prefix}weight_ih_l0`,
-    /// `{prefix}weight_hh_l0_reverse`, `{prefix}bias_ih_l1` and so on. How many layers there are,
-    /// whether there are two directions, biases and projections, the names tell.
+    /// Reads the layers of a PyTorch file: `{prefix}weight_ih_l0`, `{prefix}weight_hh_l0_reverse`,
+    /// `{prefix}bias_ih_l1` and so on. The names give the number of layers and directions, and the
+    /// presence of biases and projections.
     ///
     /// ```
     /// use recurrent::train::ParameterStore;
@@ -156,7 +156,7 @@ impl<C> Stack<C> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotInStore`], which lists the tensors that there are; [`Error::TensorShape`],
+    /// [`Error::NotInStore`], which lists the present tensors; [`Error::TensorShape`],
     /// [`Error::TensorType`], [`Error::TensorNotFinite`], [`Error::NoMatrix`] with the name of the
     /// tensor; [`Error::Zero`] for hidden states of width 0.
     pub fn from_torch<T: Real>(store: &ParameterStore<T>, prefix: &str, options: C::Options) -> Result<Self, Error>
@@ -179,7 +179,7 @@ impl<C> Stack<C> {
         Ok(Self { layers })
     }
 
-    /// All weights under PyTorch's names, to be saved.
+    /// Returns all weights under PyTorch's names, ready to save.
     ///
     /// # Errors
     /// As [`TorchCell::to_torch`].
@@ -208,7 +208,7 @@ impl<C> Stack<C> {
     }
 }
 
-/// The tensors of one layer in one direction.
+/// Reader for the tensors of one layer in one direction.
 #[derive(Clone, Copy)]
 struct Reader<'a, T> {
     store: &'a ParameterStore<T>,
@@ -234,7 +234,7 @@ impl<T: Real> Reader<'_, T> {
         Reader { reverse: true, ..*self }.is_there()
     }
 
-    /// The weights, which must fit each other. `inputs` is the width of the layer below.
+    /// Returns the weights, checked against each other. `inputs` is the width of the layer below.
     fn weights(
         &self,
         gates: usize,
