@@ -14,8 +14,8 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Runtime {
-    /// [RTen](https://docs.rs/rten), which is a part of this crate. Each utterance runs on one
-    /// thread.
+    /// [RTen](https://docs.rs/rten), which is a part of this crate. Each utterance runs on a
+    /// thread of its own.
     #[default]
     Rten,
     /// ONNX Runtime, with the feature `ort`: for files that RTen cannot read, such as files of
@@ -69,7 +69,7 @@ pub(crate) fn narrow(values: Vec<i64>) -> Result<Vec<i32>, String> {
     values.into_iter().map(narrow).collect()
 }
 
-/// Returns an element, or an error if the file has no `kind`, "input" or "output", at this position.
+/// Returns an element, or an error if the file has no `kind`, "input" or "output", there.
 pub(crate) fn at<'t, T>(kind: &str, all: &'t [T], at: usize) -> Result<&'t T, String> {
     all.get(at).ok_or_else(|| format!("the file has no {kind} {at}"))
 }

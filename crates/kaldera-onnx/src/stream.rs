@@ -98,7 +98,7 @@ impl NetworkStream for ChunkStream<'_> {
             let (width, tail) = (self.network.width(), self.network.tail());
             self.rows.extend_from_slice(tail);
             // The next chunk starts with the remaining rows and the tail: run chunks until one
-            // contains the last remaining row.
+            // contains the last of these rows.
             let left = self.rows.len() / width;
             let chunks = left.div_ceil(self.chunk.shift);
             let rows = (chunks - 1) * self.chunk.shift + self.chunk.rows;

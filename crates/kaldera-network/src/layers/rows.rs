@@ -1,4 +1,4 @@
-//! Layers that see one row at a time.
+//! Layers that use one row at a time.
 
 use kaldera_base::math;
 use lod::LodTensor;
@@ -8,7 +8,7 @@ use super::product::Product;
 use super::{Function, Layer, LayerStream};
 use crate::error::Error;
 
-/// A layer whose result of a row depends on that row alone: a stream needs no state.
+/// A layer whose result for a row depends only on that row: a stream needs no state.
 pub(super) struct Rows<F> {
     name: &'static str,
     num_outputs: usize,
