@@ -73,7 +73,7 @@
 //! |---|---|
 //! | `ctc_loss`, `output_beam`, `delay_penalty` | [`ctc_loss_graph`], [`CtcGraphOptions`] |
 //! | `rnnt_loss`, `rnnt_loss_simple` | [`rnnt_loss`], [`rnnt`] |
-//! | `rnnt_loss_smoothed`, `rnnt_loss_pruned` | [`rnnt`] ||
+//! | `rnnt_loss_smoothed`, `rnnt_loss_pruned` | [`rnnt`] |
 //! | `termination_symbol`, `boundary` | [`RnntOptions::blank`], the lengths of the batch |
 //! | `return_grad` | `occupations()` of the saved value |
 //! | `get_rnnt_prune_ranges`, `do_rnnt_pruning`, `mutual_information_recursion` | [`rnnt`] |
