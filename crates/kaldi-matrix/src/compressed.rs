@@ -234,7 +234,8 @@ impl CompressedMatrix {
         self.part((row..row + num_rows).collect(), col, num_cols)
     }
 
-    /// As [`range`](Self::range), but rows before the first and after the last are copies of it.
+    /// As [`range`](Self::range), but rows before the first and after the last are copies of the
+    /// first or the last row.
     ///
     /// # Errors
     /// As [`range`](Self::range) for the columns; [`Error::OutOfRange`] for rows of a matrix
