@@ -46,8 +46,8 @@
 //! |---|---|---|
 //! | [`Vector`], [`SubVector`], [`SubVectorMut`] | numbers in a row | `Vector`, `SubVector` |
 //! | [`Matrix`], [`SubMatrix`], [`SubMatrixMut`] | rows of numbers | `Matrix`, `SubMatrix` |
-//! | [`SpMatrix`], [`TpMatrix`] | the lower triangle of a symmetric or triangular matrix, packed | the same |
-//! | [`SparseVector`], [`SparseMatrix`] | the elements that are not zero, with their indexes | the same |
+//! | [`SpMatrix`], [`TpMatrix`] | packed triangle of a symmetric or triangular matrix | the same |
+//! | [`SparseVector`], [`SparseMatrix`] | nonzero elements with their indexes | the same |
 //! | [`CompressedMatrix`] | one or two bytes for each element | the same |
 //! | [`GeneralMatrix`] | a full, compressed or sparse matrix | the same |
 //! | [`NumpyArray`] | the contents of a `.npy` file | the same |
@@ -64,9 +64,9 @@
 //!
 //! | Kaldi | here |
 //! |---|---|
-//! | `C.AddMatMat(1, A, kTrans, B, kNoTrans, 0)` | `c.add_mat_mat(1.0, &a, Trans::Yes, &b, Trans::No, 0.0)?` |
+//! | `y.AddMatVec(1.0, M, kTrans, x, 0.0)` | `y.add_mat_vec(1.0, &m, Trans::Yes, &x, 0.0)?` |
 //! | `m(r, c) += v(i)`, `m.Row(r).Scale(2.0)` | `m[(r, c)] += v[i]`, `m.row_mut(r).scale(2.0)` |
-//! | `SubMatrix<float> part(m, 0, 2, 1, 3)` | `let part = m.range(0, 2, 1, 3)?` (mutable: `range_mut`) |
+//! | `SubMatrix<float> part(m, 0, 2, 1, 3)` | `let part = m.range(0, 2, 1, 3)?`, or `range_mut` |
 //! | `m.Resize(r, c, kCopyData)` | `m.resize(r, c, ResizeType::CopyData)` |
 //! | `m.Read(is, binary)`, `os << m` | `codec::read(&mut is)?`, `write!(os, "{m}")` |
 //!

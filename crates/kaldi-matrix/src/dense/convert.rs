@@ -3,9 +3,9 @@
 //! | from | to | |
 //! |---|---|---|
 //! | `Matrix`, `Vector` | `Array2`, `Array1` | `From`: moves the allocation |
-//! | `Array2`, `Array1` | `Matrix`, `Vector` | `From`: moves if the layout is row-major, else copies |
+//! | `Array2`, `Array1` | `Matrix`, `Vector` | `From`: moves if row-major, else copies |
 //! | `SubMatrix`, `SubVector` (and `Mut`) | `ArrayView2`, `ArrayView1` | `From`: any row stride |
-//! | `ArrayView2`, `ArrayView1` (and `Mut`) | `SubMatrix`, `SubVector` | `TryFrom`: rows without gaps |
+//! | `ArrayView2`, `ArrayView1` (and `Mut`) | `SubMatrix`, `SubVector` | `TryFrom`: no gaps |
 //!
 //! A view with gaps between its rows cannot become a `SubMatrix`: a `SubMatrix` borrows the gaps
 //! too, and with ndarray others may change them at the same time. Convert the whole array, and then
