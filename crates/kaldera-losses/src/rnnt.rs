@@ -95,7 +95,7 @@ impl RnntOptions {
 
     /// Returns the term that is added to the score of a symbol in a frame.
     fn emission_bonus(&self, frame: usize, num_frames: usize) -> f64 {
-        // Without a penalty the term is 0, and so is its rounding.
+        // Without a penalty the term is 0, and its addition does not round.
         self.delay_penalty * ((num_frames as f64 - 1.0) / 2.0 - frame as f64)
     }
 }

@@ -56,7 +56,7 @@ impl Merged {
     }
 }
 
-/// ln(sum of exp), scaled so that the largest term is 1.
+/// Computes ln(sum of exp), scaled so that the largest term is 1.
 fn log_sum(values: impl Iterator<Item = f32> + Clone) -> f32 {
     let most = values.clone().fold(f32::NEG_INFINITY, f32::max);
     match most == f32::NEG_INFINITY {

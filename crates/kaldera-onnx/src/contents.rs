@@ -505,7 +505,7 @@ mod tests {
 
     use super::*;
 
-    /// A field with bytes.
+    /// Returns a field with bytes.
     fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
         // Two bytes of length, as fields of 128 bytes and more have.
         let size = [bytes.len() % 128 + 128, bytes.len() / 128].map(|byte| u8::try_from(byte).unwrap());

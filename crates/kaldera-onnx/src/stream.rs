@@ -15,8 +15,8 @@ const TAIL_SAMPLES: usize = 4800;
 /// filterbank, 2^-23.
 const SILENCE: f32 = -15.942_385;
 
-/// The default rows after an utterance. Networks with little right context emit a token late, and
-/// icefall's `onnx_pretrained-streaming.py` adds 0.3 s of silence.
+/// Returns the default rows after an utterance. Networks with little right context emit a token
+/// late, and icefall's `onnx_pretrained-streaming.py` adds 0.3 s of silence.
 pub(crate) fn usual_tail(layout: Layout, width: usize) -> Vec<f32> {
     match layout.takes_samples() {
         true => vec![0.0; TAIL_SAMPLES],

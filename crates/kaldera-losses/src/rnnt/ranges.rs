@@ -27,7 +27,7 @@ impl PruneRanges {
         Ok(Self { s_range, begins })
     }
 
-    /// Returns the number of numbers of symbols per frame.
+    /// Returns the size of the range of each frame.
     pub fn s_range(&self) -> usize {
         self.s_range
     }
@@ -58,10 +58,10 @@ impl PruneRanges {
 /// [`rnnt_loss_simple`](super::rnnt_loss_simple), such that a path leads through all ranges.
 ///
 /// The value of a range is the occupation of its blanks minus the occupation of the symbols that
-/// enter it. The start of a range is at first 0, its end is at last the last symbol. It never
-/// falls, and rises slowly enough that a path can follow: by less than `s_range` per frame, or by
-/// at most 1 in the types where a frame emits one symbol. As in k2, an `s_range` above the number
-/// of symbols of all sequences is reduced to it. In the regular type, an `s_range` that no path can
+/// enter it. The first range starts at 0, and the last one ends at the last symbol. The starts
+/// never fall, and rise slowly enough that a path can follow: by less than `s_range` per frame, or
+/// by at most 1 in the types where a frame emits one symbol. As in k2, an `s_range` above S + 1 for
+/// the longest sequence is reduced to that. In the regular type, an `s_range` that no path can
 /// follow is raised to S / T + 1 for T frames and S symbols, rounded up.
 ///
 /// # Errors

@@ -26,7 +26,7 @@ impl Affine {
     }
 }
 
-/// A mean and a variance for each column, as in `nn.BatchNorm1d` in `eval()`.
+/// Normalizes with a mean and a variance for each column, as `nn.BatchNorm1d` does in `eval()`.
 pub(super) fn batch(
     name: &str,
     epsilon: f32,
@@ -58,7 +58,7 @@ pub(super) fn batch(
     }))
 }
 
-/// Mean and variance of each row, as in `nn.LayerNorm`.
+/// Normalizes with the mean and variance of each row, as `nn.LayerNorm` does.
 pub(super) fn layer(
     name: &str,
     epsilon: f32,

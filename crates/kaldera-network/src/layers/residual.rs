@@ -8,7 +8,7 @@ use super::{Layer, LayerStream, one_sequence};
 use crate::error::Error;
 use crate::options::LayerOptions;
 
-/// Number of rows of an utterance that is much longer than the rows that convolutions remove at its
+/// Number of rows of an utterance that is longer than the rows that convolutions remove at its
 /// ends.
 const LONG: usize = 1_000_000;
 

@@ -68,7 +68,7 @@ pub(super) fn linear(name: &str, inputs: usize, weights: &ParameterStore<f32>) -
     Ok(Rows::new("Linear", product.num_outputs(), move |x| product.apply(x)))
 }
 
-/// A function of each value.
+/// Applies a function to each value.
 pub(super) fn activation(function: Function, inputs: usize) -> impl Layer {
     Rows::new("Activation", inputs, move |x| {
         let mut y = x.clone();
@@ -88,7 +88,7 @@ pub(super) fn activation(function: Function, inputs: usize) -> impl Layer {
     })
 }
 
-/// The logarithm of the softmax of each row.
+/// Computes the logarithm of the softmax of each row.
 pub(super) fn log_softmax(inputs: usize) -> impl Layer {
     Rows::new("LogSoftmax", inputs, |x| Ok(train::log_softmax(x)?))
 }

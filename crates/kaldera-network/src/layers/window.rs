@@ -121,7 +121,7 @@ pub(super) struct ConvShape {
     pub(super) padding: [usize; 2],
 }
 
-/// A convolution over time, as in `nn.Conv1d`.
+/// Creates a convolution over time, as in `nn.Conv1d`.
 pub(super) fn conv(
     name: &str,
     shape: &ConvShape,

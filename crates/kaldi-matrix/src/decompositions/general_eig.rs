@@ -28,8 +28,8 @@ pub struct GeneralEig<T: Real> {
 }
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// P and D with `self P = P D`: eigenvalues and eigenvectors of any square matrix. Computed in
-    /// double precision.
+    /// Computes P and D with `self P = P D`: the eigenvalues and eigenvectors of any square matrix.
+    /// Computed in double precision.
     ///
     /// Order and scale, which Kaldi does not define, are described at [`GeneralEig`]. A matrix
     /// without a full set of eigenvectors, such as (1 1; 0 1), has a P without an inverse.

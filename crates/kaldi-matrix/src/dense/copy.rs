@@ -185,7 +185,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// Column `col` = `v`, in either precision.
+    /// Sets column `col` to `v`, in either precision.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if there is no such column, [`Error::DimMismatch`] if its length
@@ -200,7 +200,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// Row `row` = `v`, in either precision.
+    /// Sets row `row` to `v`, in either precision.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] if its length differs

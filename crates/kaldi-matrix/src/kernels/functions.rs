@@ -8,7 +8,7 @@ use crate::kernels::{self, map};
 /// precisions.
 const SOFT_HINGE_IS_LINEAR: f64 = 10.0;
 
-/// x^power.
+/// Computes x^power.
 pub(crate) fn pow<T: Real>(x: &mut [T], power: T) {
     map_power(x, power, |x| x, |_, y| y);
 }
@@ -31,12 +31,12 @@ fn map_power<T: Real>(x: &mut [T], power: T, before: impl Fn(T) -> T, after: imp
     }
 }
 
-/// 1 above 0, else 0.
+/// Sets each element to 1 if it is above 0, else to 0.
 pub(crate) fn heaviside<T: Real>(x: &mut [T]) {
     map(x, |x| if x > T::ZERO { T::ONE } else { T::ZERO });
 }
 
-/// ln(1 + e^x), or x above 10.
+/// Computes ln(1 + e^x), or x above 10.
 pub(crate) fn soft_hinge<T: Real>(x: &mut [T]) {
     kernels::soft_hinge(x, T::from_f64(SOFT_HINGE_IS_LINEAR));
 }

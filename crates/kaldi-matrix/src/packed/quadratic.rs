@@ -304,7 +304,7 @@ impl Axes {
     }
 }
 
-/// tr(a' b).
+/// Computes tr(a' b).
 fn inner(a: &Matrix<f64>, b: &Matrix<f64>) -> f64 {
     kernels::dot(a.data(), b.data())
 }

@@ -132,7 +132,7 @@ impl<T: Real> SparseMatrix<T> {
         &self.rows
     }
 
-    /// Row `r` `= row`.
+    /// Sets row `r` to `row`.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless `row` has as
@@ -250,8 +250,8 @@ impl<T: Real> SparseMatrix<T> {
         };
     }
 
-    /// Row r of `self =` row `row_indexes[r]` of `other`: any number of rows, in any order, perhaps
-    /// with duplicates.
+    /// Sets each row r to row `row_indexes[r]` of `other`: any number of rows, in any order,
+    /// perhaps with duplicates.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for a row that does not exist.
