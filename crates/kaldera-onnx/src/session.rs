@@ -14,8 +14,8 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Runtime {
-    /// [RTen](https://docs.rs/rten), which is a part of this crate. Each utterance runs on a
-    /// thread of its own.
+    /// [RTen](https://docs.rs/rten), which is a part of this crate. Each utterance runs on a thread
+    /// of its own.
     #[default]
     Rten,
     /// ONNX Runtime, with the feature `ort`: for files that RTen cannot read, such as files of

@@ -52,7 +52,6 @@ impl Trellis {
     ///
     /// # Panics
     /// If these are more than memory can hold, as [`Vec::with_capacity`] does.
-    /// If these are more than memory can hold, as [`Vec::with_capacity`] does.
     pub fn new(rnnt_type: RnntType, num_symbols: usize, num_frames: usize) -> Self {
         let frames = usize::from(rnnt_type != RnntType::Regular);
         let moves = vec![Move { symbols: 1, frames }, Move { symbols: 0, frames: 1 }];
