@@ -7,37 +7,37 @@ use lod::LodTensor;
 
 use crate::error::Error;
 
-/// What a network outputs for a batch of sequences: a [`LodTensor`] without padding, or a
-/// [`Padded`] one. A gradient is of the same type and has the same layout.
+/// A network's output for a batch of sequences: a [`LodTensor`] without padding, or a [`Padded`]
+/// one. A gradient has the same type and layout.
 ///
-/// Sealed: the losses know just these two.
+/// Sealed: the losses support only these two types.
 pub trait Batch<T: Real>: sealed::Sealed + Clone + Send + Sync {
-    /// All values in C order.
+    /// Returns all values in C order.
     fn values(&self) -> &[T];
 
-    /// The length of each axis.
+    /// Returns the length of each axis.
     fn shape(&self) -> &[usize];
 
-    /// The rows of each sequence, where a row is one of the last axis.
+    /// Returns the rows of each sequence; a row is a slice along the last axis.
     ///
     /// # Errors
-    /// [`Error::Axes`] for a tensor without an axis of classes behind that of the frames;
+    /// [`Error::Axes`] for a tensor without an axis of classes after the axis of frames;
     /// [`Error::Lod`] for one without sequences.
     fn rows(&self) -> Result<Vec<Range<usize>>, Error>;
 
-    /// The same layout with other values.
+    /// Creates a batch of the same layout with other values.
     ///
     /// # Errors
-    /// Never for as many values as there are.
+    /// None if the number of values is the same.
     fn with_values(&self, values: Vec<T>) -> Result<Self, Error>;
 
-    /// A batch of the same frames with `rows` rows of `width` values for each.
+    /// Creates a batch of the same frames, with `rows` rows of `width` values for each frame.
     ///
     /// # Errors
-    /// Never for as many values as that are.
+    /// None if the number of values fits this shape.
     fn with_rows(&self, rows: usize, width: usize, values: Vec<T>) -> Result<Self, Error>;
 
-    /// How many rows a frame has, if there are axes between frames and classes.
+    /// Returns the number of rows of a frame, if there are axes between frames and classes.
     fn rows_per_frame(&self) -> Option<usize>;
 }
 
@@ -76,8 +76,8 @@ impl<T: Real> Batch<T> for LodTensor<T> {
     }
 }
 
-/// A padded batch, `[N, T, ..]` in C order, and the number of frames of each sequence: PyTorch's
-/// layout of a batch. Rows behind the end of a sequence are not read, and have a gradient of 0.
+/// A padded batch, `[N, T, ..]` in C order, and the number of frames of each sequence, as in
+/// PyTorch. Rows after the end of a sequence are not read, and have a gradient of 0.
 ///
 /// ```
 /// use kaldera_losses::Padded;
@@ -95,17 +95,17 @@ pub struct Padded<T> {
 }
 
 impl<T: Real> Padded<T> {
-    /// Values of the shape `[N, T, ..]`, and the length of each sequence.
+    /// Creates a batch from values of the shape `[N, T, ..]` and the length of each sequence.
     ///
     /// # Errors
-    /// [`Error::Axes`] for less than two axes; [`Error::Count`] if there are not as many values or
-    /// lengths as the shape says; [`Error::TooLarge`]; [`Error::Length`] for a length above T.
+    /// [`Error::Axes`] for less than two axes; [`Error::Count`] if the number of values or of
+    /// lengths does not fit the shape; [`Error::TooLarge`]; [`Error::Length`] for a length above T.
     pub fn new(values: impl Into<Buffer<T>>, shape: impl AsRef<[usize]>, lengths: Vec<usize>) -> Result<Self, Error> {
         let (values, shape) = (values.into(), shape.as_ref().to_vec());
         let [num_sequences, frames, ..] = shape[..] else {
             return Err(Error::Axes { what: "a padded batch", expected: 2, found: shape.len() });
         };
-        // As NumPy: axes of length 0 do not make the others any shorter.
+        // As in NumPy, axes of length 0 do not reduce the limit for the others.
         let addressable = shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length.max(1)));
         if addressable.is_none() {
             return Err(Error::TooLarge { shape });
@@ -118,22 +118,22 @@ impl<T: Real> Padded<T> {
         }
     }
 
-    /// All values, padding included.
+    /// Returns all values, padding included.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The length of each axis.
+    /// Returns the length of each axis.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The number of frames of each sequence.
+    /// Returns the number of frames of each sequence.
     pub fn lengths(&self) -> &[usize] {
         &self.lengths
     }
 
-    /// The values as memory that can be shared.
+    /// Converts the values into a buffer that can be shared.
     pub fn into_buffer(self) -> Buffer<T> {
         self.values
     }
@@ -171,7 +171,7 @@ impl<T: Real> Batch<T> for Padded<T> {
     }
 }
 
-/// Refuses a batch whose last axis is that of the frames.
+/// Rejects a batch whose last axis is the axis of frames.
 fn check_axes(shape: &[usize], expected: usize) -> Result<(), Error> {
     if shape.len() >= expected {
         return Ok(());
@@ -179,13 +179,13 @@ fn check_axes(shape: &[usize], expected: usize) -> Result<(), Error> {
     Err(Error::Axes { what: "a batch of logits", expected, found: shape.len() })
 }
 
-/// The product of the axes behind the first `outer` ones, but for the last.
+/// Returns the product of the axes after the first `outer` ones, without the last.
 fn inner_rows(shape: &[usize], outer: usize) -> Option<usize> {
     let inner = shape.get(outer..shape.len().saturating_sub(1)).filter(|inner| !inner.is_empty())?;
     Some(inner.iter().product())
 }
 
-/// How many classes a row has.
+/// Returns the number of classes of a row.
 pub(crate) fn num_classes<T: Real>(batch: &impl Batch<T>) -> usize {
     batch.shape().last().copied().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! LF-MMI as Kaldi's chain models have it: a denominator with a leaky HMM.
+//! LF-MMI as in Kaldi's chain models: a denominator with a leaky HMM.
 
 mod denominator;
 mod numerator;
@@ -21,14 +21,14 @@ pub use denominator::ChainDenominator;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ChainOptions {
-    /// How probable it is, in each frame, that the HMM jumps to a state drawn from the initial
-    /// ones.
+    /// Probability, in each frame, that the HMM jumps to a state drawn from the initial
+    /// probabilities.
     pub leaky_hmm_coefficient: f64,
-    /// How much half the sum of the squares of the network's output is added to the loss.
+    /// Factor of half the sum of the squares of the network's output, which is added to the loss.
     pub l2_regularize: f64,
-    /// What becomes of the losses.
+    /// Reduction of the losses.
     pub reduction: Reduction,
-    /// What an utterance without a path in its numerator, or in the denominator, has.
+    /// Loss of an utterance without a path in its numerator, or in the denominator.
     pub impossible: Impossible,
 }
 
@@ -51,19 +51,19 @@ setters! {
     impossible, with_impossible: Impossible, "With this for utterances without path.";
 }
 
-/// Kaldi's chain objective, negated: minus the logarithm of the sum over all paths of an
-/// utterance's numerator, plus that over the denominator. `output` has unnormalized log-likelihoods
-/// of classes (pdf-ids) for each frame.
+/// Computes Kaldi's chain objective, negated: the logarithm of the sum over all paths of the
+/// denominator, minus the same for an utterance's numerator. `output` has unnormalized
+/// log-likelihoods of classes (pdf-ids) for each frame.
 ///
-/// `numerators` has one FSA for each utterance; its labels are classes, counted from 0 (Kaldi's
-/// supervision has them plus 1), and each of its paths takes one in each frame. The denominator's
-/// paths may end in any state. As in Kaldi, the denominator sees outputs cut to -30..=30.
-/// Utterances are divided among threads, with the same result.
+/// `numerators` has one FSA for each utterance. Its labels are classes, counted from 0 (Kaldi's
+/// supervision counts from 1), and each of its paths takes one class in each frame. The
+/// denominator's paths may end in any state. As in Kaldi, the denominator limits outputs to
+/// -30..=30. Utterances are divided among threads, with the same result.
 ///
 /// # Errors
-/// [`Error::Count`] if there is not a numerator for each utterance, or for a denominator of other
-/// classes; [`Error::Label`]; [`Error::Logit`] for outputs that are not finite; [`Error::Option`];
-/// [`Error::Loss`]; [`Error::TooShort`] if asked for.
+/// [`Error::Count`] unless there is one numerator for each utterance, and if the denominator has
+/// another number of classes; [`Error::Label`]; [`Error::Logit`] for outputs that are not finite;
+/// [`Error::Option`]; [`Error::Loss`]; [`Error::TooShort`] with [`Impossible::Error`].
 #[doc(alias = "ComputeChainObjfAndDeriv")]
 pub fn chain_loss<'a, T: Real, B: Batch<T>>(
     output: &B,
@@ -109,12 +109,12 @@ pub fn chain_loss<'a, T: Real, B: Batch<T>>(
     Ok((loss, saved))
 }
 
-/// The number of an FSA's state, which is never negative.
+/// Converts the number of an FSA's state, which is never negative.
 fn state(number: i32) -> usize {
     number.cast_unsigned() as usize
 }
 
-/// The outputs in double precision.
+/// Converts the outputs to double precision.
 fn finite<T: Real>(sequence: usize, values: &[T], classes: usize) -> Result<Vec<f64>, Error> {
     match values.iter().position(|x| !x.is_finite()) {
         Some(at) => Err(Error::Logit { sequence, row: at / classes, class: at % classes, logit: values[at].to_f64() }),
@@ -122,7 +122,7 @@ fn finite<T: Real>(sequence: usize, values: &[T], classes: usize) -> Result<Vec<
     }
 }
 
-/// What the gradient of [`chain_loss`] needs.
+/// Values that the gradient of [`chain_loss`] needs.
 #[derive(Debug, Clone)]
 pub struct ChainSaved<'a, B> {
     output: B,
@@ -134,11 +134,11 @@ pub struct ChainSaved<'a, B> {
 }
 
 impl<B> ChainSaved<'_, B> {
-    /// The derivative by the network's output, from that by each loss: the denominator's posteriors
-    /// less the numerator's.
+    /// Returns the derivative by the network's output, given the derivative by each loss: the
+    /// denominator's posteriors minus the numerator's.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward<T: Real>(&self, grad: &[f64]) -> Result<B, Error>
     where
         B: Batch<T>,

@@ -23,12 +23,13 @@ pub use projected::{ProjectedCtcSaved, Projection, ProjectionGradient, ctc_loss_
 pub struct CtcOptions {
     /// The class of the blank.
     pub blank: usize,
-    /// What becomes of the losses.
+    /// Reduction of the losses.
     pub reduction: Reduction,
-    /// What a sequence without alignment has. PyTorch: `zero_infinity`.
+    /// Loss of a sequence without an alignment. PyTorch: `zero_infinity`.
     pub impossible: Impossible,
-    /// Whether NaN and plus infinity among the logits of a sequence make its loss and its gradient
-    /// NaN, as in PyTorch, and leave the others as they are. Else they are [`Error::Logit`].
+    /// `true` if NaN and plus infinity among the logits of a sequence make its loss and its
+    /// gradient NaN, as in PyTorch, and leave the other sequences unchanged. Otherwise they are
+    /// [`Error::Logit`].
     pub allow_nan: bool,
 }
 
@@ -40,17 +41,17 @@ setters! {
     allow_nan, with_allow_nan: bool, "With losses of NaN instead of an error.";
 }
 
-/// The CTC loss of logits, of which log-softmax is taken first: minus the log-probability of all
-/// alignments of the labels with the frames.
+/// Computes the CTC loss of logits: minus the log-probability of all alignments of the labels with
+/// the frames. Log-softmax of the logits is part of the loss.
 ///
 /// `logits` have a row for each frame, `labels` a list for each sequence. An alignment gives each
-/// frame a label or the blank; without repetitions, and then without blanks, it is the labels. The
-/// result has a loss for each sequence, or one after reduction.
+/// frame a label or the blank; without repetitions, and then without blanks, it equals the labels.
+/// The result has a loss for each sequence, or one after reduction.
 ///
-/// The sums go over probabilities, scaled in each frame (Graves et al. 2006), and over their
-/// logarithms where scaling would lose something. O(frames × (classes + labels)) time; beside the
-/// gradient there is one sequence's trellis for each thread. Sequences are divided among threads,
-/// with the same result.
+/// The sums are over probabilities, scaled in each frame (Graves et al. 2006), and over their
+/// logarithms if scaling would lose precision. O(frames × (classes + labels)) time. In addition to
+/// the gradient, each thread needs memory for the trellis of one sequence. Sequences are divided
+/// among threads, with the same result.
 ///
 /// ```
 /// use kaldera_losses::{CtcOptions, ctc_loss};
@@ -70,8 +71,9 @@ setters! {
 /// ```
 ///
 /// # Errors
-/// [`Error::Count`] if there is not a list of labels for each sequence; [`Error::Label`],
-/// [`Error::BlankLabel`], [`Error::Blank`]; [`Error::Logit`]; [`Error::TooShort`] if asked for.
+/// [`Error::Count`] unless there is one list of labels for each sequence; [`Error::Label`],
+/// [`Error::BlankLabel`], [`Error::Blank`]; [`Error::Logit`]; [`Error::TooShort`] with
+/// [`Impossible::Error`].
 #[doc(alias = "CTCLoss")]
 pub fn ctc_loss<T: Real, B: Batch<T>>(
     logits: &B,
@@ -103,8 +105,8 @@ pub fn ctc_loss<T: Real, B: Batch<T>>(
     Ok((loss, CtcSaved { logits: logits.clone(), targets, rows, norms, totals, reduced }))
 }
 
-/// What the gradient of [`ctc_loss`] needs: the logits, which are shared, and a normalizer for each
-/// frame.
+/// Values that the gradient of [`ctc_loss`] needs: the logits, which are shared, and a normalizer
+/// for each frame.
 #[derive(Debug, Clone)]
 pub struct CtcSaved<T, B> {
     logits: B,
@@ -117,22 +119,22 @@ pub struct CtcSaved<T, B> {
 }
 
 impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
-    /// The derivative by the logits, from that by each loss; 0 in the padding and where there is no
-    /// alignment, NaN where the loss is.
+    /// Returns the derivative by the logits, given the derivative by each loss. It is 0 in the
+    /// padding and for sequences without an alignment, and NaN if the loss is.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<B, Error> {
         let mut values: Vec<T> = memory::zeros(self.logits.values().len());
         self.backward_into(grad, &mut values)?;
         self.logits.with_values(values)
     }
 
-    /// As [`backward`](Self::backward), over what is in `to`, which has the layout of the logits. To
-    /// reuse the memory of the last step spares the first touch of its pages.
+    /// As [`backward`](Self::backward), but overwrites `to`, which has the layout of the logits.
+    /// Reusing the buffer of the last step saves the first access to its pages.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not a derivative for each loss, and a place for each logit.
+    /// [`Error::Count`] unless `grad` has one value for each loss, and `to` one for each logit.
     pub fn backward_into(&self, grad: &[f64], to: &mut [T]) -> Result<(), Error> {
         let grads = self.reduced.backward(grad)?;
         let classes = num_classes(&self.logits);
@@ -165,12 +167,12 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
         Ok(())
     }
 
-    /// How probable it is that a frame of a sequence has the blank, its first label, its second ..:
-    /// rows of `1 + labels` numbers that add up to 1. Without alignment they are 0, with a loss of
-    /// NaN they are NaN.
+    /// Returns the probability that a frame of a sequence has the blank, its first label, its
+    /// second ..: rows of `1 + labels` numbers that add up to 1. They are 0 without an alignment,
+    /// and NaN if the loss is.
     ///
     /// # Panics
-    /// If there is no such sequence, as indexing a slice does.
+    /// If `sequence` is out of range.
     pub fn posteriors(&self, sequence: usize) -> Vec<f64> {
         match self.totals[sequence] {
             total if total.is_finite() => self.posteriors_of(sequence),
@@ -192,15 +194,15 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
     }
 }
 
-/// Rows of logits that are worked on while they are in the cache.
+/// Splits rows of logits into blocks that fit in the cache.
 fn blocks(rows: usize, classes: usize) -> impl Iterator<Item = Range<usize>> {
     const LOGITS: usize = 1 << 14;
     let each = LOGITS.checked_div(classes).unwrap_or(0).max(1);
     (0..rows).step_by(each).map(move |begin| begin..rows.min(begin + each))
 }
 
-/// The parts of `values` that are the rows of each sequence, which follow each other; all others,
-/// the padding, become 0.
+/// Returns the parts of `values` with the rows of each sequence, in order. All other values, the
+/// padding, are set to 0.
 pub(crate) fn split_rows<'a, T: Real>(values: &'a mut [T], rows: &[Range<usize>], width: usize) -> Vec<&'a mut [T]> {
     let (mut rest, mut end) = (values, 0);
     let part = |rows: &Range<usize>| {
@@ -215,7 +217,7 @@ pub(crate) fn split_rows<'a, T: Real>(values: &'a mut [T], rows: &[Range<usize>]
     parts
 }
 
-/// The labels of a batch, of which each is a class and none the blank.
+/// The labels of a batch. Each is a class, and none is the blank.
 #[derive(Debug, Clone)]
 pub(crate) struct Targets {
     labels: Ragged<i32>,
@@ -232,19 +234,20 @@ impl Targets {
         self.labels.row(sequence)
     }
 
-    /// Room for the log-probabilities of the blank and of each label in each frame.
+    /// Allocates a buffer for the log-probabilities of the blank and of each label in each frame.
     fn emissions_of(&self, frames: usize, sequence: usize) -> Vec<f64> {
         memory::with_capacity(frames * (self.of(sequence).len() + 1))
     }
 
-    /// Log-probabilities of the blank and of each label in each frame, `[frame][1 + label]`.
+    /// Returns the log-probabilities of the blank and of each label in each frame, `[frame][1 +
+    /// label]`.
     fn all_emissions<T: Real>(&self, sequence: usize, values: &[T], norms: &[Norm<T>]) -> Vec<f64> {
         let mut emissions = self.emissions_of(norms.len(), sequence);
         self.emissions(sequence, values, norms, &mut emissions);
         emissions
     }
 
-    /// Those of some frames, behind what is there.
+    /// Appends the log-probabilities of some frames.
     fn emissions<T: Real>(&self, sequence: usize, values: &[T], norms: &[Norm<T>], emissions: &mut Vec<f64>) {
         let labels = self.of(sequence);
         for (row, norm) in values.chunks_exact(values.len().checked_div(norms.len()).unwrap_or(1)).zip(norms) {
@@ -256,7 +259,7 @@ impl Targets {
         }
     }
 
-    /// The losses as they are reported, from the log-probability of each sequence's labels.
+    /// Returns the losses to report, given the log-probability of each sequence's labels.
     fn reduce(&self, totals: &[f64], frames: &[usize], options: &CtcOptions) -> Result<(Vec<f64>, Reduced), Error> {
         let loss = |(sequence, (&total, &frames)): (usize, (&f64, &usize))| {
             options.impossible.loss(sequence, -total, options.allow_nan, || {
@@ -270,7 +273,8 @@ impl Targets {
     }
 }
 
-/// Refuses labels that are no classes, the blank among them, and another number of lists.
+/// Rejects labels that are not classes or are the blank, and a number of lists that is not
+/// `num_sequences`.
 pub(crate) fn check_labels(
     labels: &Ragged<i32>,
     num_sequences: usize,
@@ -294,7 +298,7 @@ pub(crate) fn check_labels(
     Ok(())
 }
 
-/// A label that was checked, as an index.
+/// Converts a label that was checked into an index.
 #[inline]
 pub(crate) fn class(label: i32) -> usize {
     label.cast_unsigned() as usize

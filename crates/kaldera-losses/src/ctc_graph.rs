@@ -1,4 +1,4 @@
-//! CTC over any graph of transcripts, as k2 has it.
+//! CTC over any graph of transcripts, as in k2.
 
 use fsa::dense::{DenseFsaVec, DenseLattices, intersect_dense};
 use fsa::{FINAL, FsaVec, Fsas, Graph};
@@ -14,16 +14,16 @@ use crate::reduction::{Impossible, Reduced, Reduction};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct CtcGraphOptions {
-    /// Paths that are worse than the best one by more than this do not count. Infinity: all count.
+    /// Paths that are worse than the best one by more than this are ignored. Infinity: none is.
     pub output_beam: f32,
-    /// How much less an arc that outputs a label scores for each frame that it comes later:
-    /// `delay_penalty (frame - frames / 2)` is taken from its score, where half the frames are
-    /// rounded down. Such an arc has an output label above 0. Where the graphs have k2's attribute
-    /// `_is_repeat_token_`, it has instead a label above 0 and a 0 there.
+    /// Penalty on the score of an arc that outputs a label, per frame of delay: `delay_penalty
+    /// (frame - frames / 2)` is subtracted, with half the number of frames rounded down. Such an
+    /// arc has an output label above 0. If the graphs have k2's attribute `_is_repeat_token_`, it
+    /// is instead an arc with a label above 0 and a 0 in that attribute.
     pub delay_penalty: f64,
-    /// What becomes of the losses.
+    /// Reduction of the losses.
     pub reduction: Reduction,
-    /// What an utterance without path has.
+    /// Loss of an utterance without a path.
     pub impossible: Impossible,
 }
 
@@ -41,10 +41,10 @@ setters! {
     impossible, with_impossible: Impossible, "With this for utterances without path.";
 }
 
-/// Minus the logarithm of the sum over all paths of each utterance's graph: of
-/// [`ctc_graph`](fsa::graphs::ctc_graph) of its labels it is [`ctc_loss`](crate::ctc_loss), and any
-/// topology with any weights will do. `dense` has log-probabilities, `target_lengths` are what a
-/// mean divides each loss by.
+/// Computes minus the logarithm of the sum over all paths of each utterance's graph. With
+/// [`ctc_graph`](fsa::graphs::ctc_graph) of the labels it equals [`ctc_loss`](crate::ctc_loss), but
+/// any topology with any weights is possible. `dense` has log-probabilities. A mean divides each
+/// loss by its entry of `target_lengths`.
 ///
 /// ```
 /// use fsa::dense::DenseFsaVec;
@@ -62,9 +62,10 @@ setters! {
 /// ```
 ///
 /// # Errors
-/// As [`intersect_dense`]; [`Error::Utterance`] for scores that are NaN; [`Error::Count`] if there
-/// is not a length for each utterance; [`Error::Option`] for a delay penalty and graphs that do not
-/// say which arcs output a label; [`Error::Loss`]; [`Error::TooShort`] if asked for.
+/// As [`intersect_dense`]; [`Error::Utterance`] for scores that are NaN; [`Error::Count`] unless
+/// there is one length for each utterance; [`Error::Option`] for a delay penalty if the graphs do
+/// not say which arcs output a label; [`Error::Loss`]; [`Error::TooShort`] with
+/// [`Impossible::Error`].
 #[doc(alias = "ctc_loss")]
 pub fn ctc_loss_graph<'a, F: Fsas>(
     graphs: &Graph<F>,
@@ -91,11 +92,11 @@ pub fn ctc_loss_graph<'a, F: Fsas>(
     Ok((loss, CtcGraphSaved { sums, dense: dense.clone(), reduced }))
 }
 
-/// k2's name of the attribute that is not 0 where an arc repeats the token of the frame before:
-/// output labels of phones do not tell.
+/// k2's name of the attribute that is not 0 if an arc repeats the token of the frame before: output
+/// labels of phones do not show it.
 const IS_REPEAT: &str = "_is_repeat_token_";
 
-/// The lattices with a penalty for each frame that an output label comes later.
+/// Returns the lattices with a penalty for each frame of delay of an output label.
 fn penalized(lattices: &DenseLattices, dense: &DenseFsaVec<'_>, penalty: f64) -> Result<FsaVec, Error> {
     let (graph, fsas) = (lattices.graph(), lattices.graph().fsas());
     let outputs_label: Vec<bool> = match (graph.attributes().ints(IS_REPEAT), graph.aux_labels()) {
@@ -122,13 +123,13 @@ fn penalized(lattices: &DenseLattices, dense: &DenseFsaVec<'_>, penalty: f64) ->
     Ok(fsas.with_scores(&scores)?)
 }
 
-/// Scores of FSAs are in single precision.
+/// Converts to single precision, the type of an FSA's scores.
 #[expect(clippy::cast_possible_truncation, reason = "rounding to the type of scores is meant")]
 fn to_single(score: f64) -> f32 {
     score as f32
 }
 
-/// What the gradient of [`ctc_loss_graph`] needs.
+/// Values that the gradient of [`ctc_loss_graph`] needs.
 #[derive(Debug, Clone)]
 pub struct CtcGraphSaved<'a> {
     sums: GraphTotals,
@@ -137,15 +138,15 @@ pub struct CtcGraphSaved<'a> {
 }
 
 impl CtcGraphSaved<'_> {
-    /// The derivative by each of the values of `dense`, from that by each loss.
+    /// Returns the derivative by each value of `dense`, given the derivative by each loss.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
         self.sums.by_scores(&self.negated(grad)?, &self.dense)
     }
 
-    /// The derivative by the score of each of the graphs' arcs, of which there are `num_arcs`.
+    /// Returns the derivative by the score of each of the graphs' `num_arcs` arcs.
     ///
     /// # Errors
     /// As [`backward`](Self::backward); [`Error::Fsa`] if there are fewer arcs.

@@ -1,13 +1,13 @@
-//! What the losses refuse.
+//! Errors of the losses.
 
-/// Everything that this crate refuses, with the numbers that were wrong.
+/// The errors of this crate, with the values that were wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// More or fewer of something than there should be.
+    /// A number of items that is not the expected one.
     #[error("{what} must be {expected}, but there are {found}")]
     Count {
-        /// What is counted, such as "the sequences of labels".
+        /// The items, such as "the sequences of labels".
         what: &'static str,
         /// The right number.
         expected: usize,
@@ -17,9 +17,9 @@ pub enum Error {
     /// A tensor with too few axes.
     #[error("{what} must have at least {expected} axes, but has {found}")]
     Axes {
-        /// Which tensor.
+        /// The tensor.
         what: &'static str,
-        /// The least number.
+        /// The smallest valid number.
         expected: usize,
         /// The number found.
         found: usize,
@@ -31,7 +31,7 @@ pub enum Error {
         sequence: usize,
         /// Its length.
         length: usize,
-        /// How many frames there are.
+        /// Number of frames of the padded batch.
         frames: usize,
     },
     /// Rows that do not fit the labels or frames of their sequence.
@@ -39,23 +39,23 @@ pub enum Error {
     Rows {
         /// The sequence.
         sequence: usize,
-        /// Which tensor.
+        /// The tensor.
         what: &'static str,
         /// The right number.
         expected: usize,
         /// The number found.
         found: usize,
     },
-    /// A label that is no class.
+    /// A label that is not a class.
     #[error("sequence {sequence}: label {label} at position {position} is not in 0..{classes}")]
     Label {
         /// The sequence.
         sequence: usize,
-        /// Where the label stands.
+        /// Position of the label.
         position: usize,
         /// The label.
         label: i32,
-        /// How many classes there are.
+        /// Number of classes.
         classes: usize,
     },
     /// The blank among the labels.
@@ -65,21 +65,21 @@ pub enum Error {
     BlankLabel {
         /// The sequence.
         sequence: usize,
-        /// Where it stands.
+        /// Its position.
         position: usize,
         /// The blank.
         blank: usize,
     },
-    /// A blank that is no class.
+    /// A blank that is not a class.
     #[error("the blank {blank} is not in 0..{classes}")]
     Blank {
         /// The blank.
         blank: usize,
-        /// How many classes there are.
+        /// Number of classes.
         classes: usize,
     },
-    /// Logits with NaN or plus infinity, or, where a frame has one label, a row of minus infinity
-    /// alone.
+    /// Logits with NaN or plus infinity, or, if a frame has one label, a row with only minus
+    /// infinity.
     #[error(
         "sequence {sequence}, row {row}: the logit of class {class} is {logit}: the network has diverged, lower its learning rate or clip its gradient"
     )]
@@ -98,7 +98,7 @@ pub enum Error {
     Score {
         /// The sequence.
         sequence: usize,
-        /// How many symbols were emitted before.
+        /// Number of symbols that were emitted before.
         symbol: usize,
         /// The frame.
         frame: usize,
@@ -121,35 +121,35 @@ pub enum Error {
         /// The loss.
         loss: f64,
     },
-    /// A sequence whose labels have no alignment, where [`Impossible::Error`](crate::Impossible) is
+    /// A sequence whose labels have no alignment, if [`Impossible::Error`](crate::Impossible) is
     /// set.
     #[error("sequence {sequence}: {labels} labels have no alignment with {frames} frames, of which they need {needed}")]
     TooShort {
         /// The sequence.
         sequence: usize,
-        /// How many labels there are.
+        /// Number of labels.
         labels: usize,
-        /// How many frames there are.
+        /// Number of frames.
         frames: usize,
-        /// How many frames an alignment needs; as many as there are if the probabilities are 0.
+        /// Number of frames that an alignment needs; equal to `frames` if the probabilities are 0.
         needed: usize,
     },
-    /// A padded batch of more elements than memory has addresses.
+    /// A padded batch with more elements than memory can address.
     #[error("the shape {shape:?} has more elements than memory has addresses")]
     TooLarge {
         /// The shape.
         shape: Vec<usize>,
     },
-    /// A boundary that is not within its trellis.
+    /// A boundary outside of its trellis.
     #[error("sequence {sequence}: the boundary {found:?} is not within {symbols} symbols and {frames} frames")]
     Boundary {
         /// The sequence.
         sequence: usize,
         /// First symbol, first frame, last symbol, last frame.
         found: [usize; 4],
-        /// How many symbols there are.
+        /// Number of symbols.
         symbols: usize,
-        /// How many frames there are.
+        /// Number of frames.
         frames: usize,
     },
     /// A row of a pruned joiner outside the trellis.
@@ -159,19 +159,19 @@ pub enum Error {
         sequence: usize,
         /// The frame.
         frame: usize,
-        /// Where the range begins.
+        /// Start of the range.
         found: usize,
-        /// How many symbols there are.
+        /// Number of symbols.
         symbols: usize,
     },
-    /// An option with a value that it cannot have.
+    /// An option with an invalid value.
     #[error("`{option}` is {found}, but it must be {expected}")]
     Option {
         /// Its name.
         option: &'static str,
         /// Its value.
         found: f64,
-        /// What it can be.
+        /// Its valid values.
         expected: &'static str,
     },
     /// An utterance that could not be intersected with its graph.
@@ -179,32 +179,33 @@ pub enum Error {
     Utterance {
         /// The utterance.
         utterance: usize,
-        /// Why.
+        /// The cause.
         source: fsa::Error,
     },
-    /// What `fsa` refuses.
+    /// An error of `fsa`.
     #[error(transparent)]
     Fsa(#[from] fsa::Error),
-    /// What `lod` refuses.
+    /// An error of `lod`.
     #[error(transparent)]
     Lod(#[from] lod::Error),
-    /// What `ragged-core` refuses.
+    /// An error of `ragged-core`.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
 }
 
 impl Error {
-    /// Refuses another count than `expected`.
+    /// Rejects a count that is not `expected`.
     pub(crate) fn check(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
         if expected == found { Ok(()) } else { Err(Self::Count { what, expected, found }) }
     }
 
-    /// An error about rows of a sequence of which the first is row `rows`.
+    /// Adds `rows` to the row of an error about a part of a sequence.
     pub(crate) fn behind(self, rows: usize) -> Self {
         self.within(rows, 0)
     }
 
-    /// An error about a part of a sequence's logits that begins at row `rows` and class `classes`.
+    /// Adds `rows` to the row and `classes` to the class of an error about a part of a sequence's
+    /// logits.
     pub(crate) fn within(self, rows: usize, classes: usize) -> Self {
         match self {
             Self::Logit { sequence, row, class, logit } => {
@@ -214,13 +215,13 @@ impl Error {
         }
     }
 
-    /// Refuses an option that is NaN or beyond the range of `f32`, so that sums of it stay finite.
+    /// Rejects an option that is NaN or outside the range of `f32`, so that sums of it stay finite.
     pub(crate) fn check_range(option: &'static str, found: f64) -> Result<(), Self> {
         let is_good = found.abs() <= f64::from(f32::MAX);
         Self::check_option(option, found, is_good, "a number within the range of `f32`")
     }
 
-    /// Refuses an option outside of what it can be; NaN is outside of everything.
+    /// Rejects an option with an invalid value; NaN is always invalid.
     pub(crate) fn check_option(
         option: &'static str,
         found: f64,

@@ -6,7 +6,7 @@ use fsa::{FsaVec, Semiring};
 
 use crate::error::Error;
 
-/// Lattices and the logarithm of the sum over all of their paths.
+/// Lattices and the logarithm of the sum over all their paths.
 #[derive(Debug, Clone)]
 pub(crate) struct GraphTotals {
     pub(crate) lattices: DenseLattices,
@@ -15,7 +15,7 @@ pub(crate) struct GraphTotals {
 }
 
 impl GraphTotals {
-    /// Of lattices whose scores are replaced by those of `rescore`.
+    /// Computes the totals of lattices. The scores are the ones that `rescore` returns.
     pub(crate) fn new(
         lattices: DenseLattices,
         rescore: impl FnOnce(&DenseLattices) -> Result<FsaVec, Error>,
@@ -29,14 +29,14 @@ impl GraphTotals {
         Ok(Self { lattices, totals, saved })
     }
 
-    /// The derivative by the score of each of the lattices' arcs, from that by each total; a total
-    /// of minus infinity has none.
+    /// Returns the derivative by the score of each of the lattices' arcs, given the derivative by
+    /// each total. It is 0 for a total of minus infinity.
     pub(crate) fn by_arcs(&self, grads: &[f64]) -> Result<Vec<f64>, Error> {
         let finite = |(&grad, &total): (&f64, &f64)| if total > f64::NEG_INFINITY { grad } else { 0.0 };
         Ok(self.saved.backward(&grads.iter().zip(&self.totals).map(finite).collect::<Vec<_>>())?)
     }
 
-    /// The derivative by the network's scores.
+    /// Returns the derivative by the network's scores.
     pub(crate) fn by_scores(&self, grads: &[f64], dense: &DenseFsaVec<'_>) -> Result<Vec<f64>, Error> {
         Ok(self.lattices.score_gradient(&self.by_arcs(grads)?, dense)?)
     }

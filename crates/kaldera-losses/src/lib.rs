@@ -1,11 +1,11 @@
-//! The losses of speech recognition with their gradients: CTC, the RNN-T family, LF-MMI, minimum
-//! Bayes risk and minimum word error rate.
+//! Losses of speech recognition and their gradients: CTC, the RNN-T family, LF-MMI, minimum Bayes
+//! risk and minimum word error rate.
 //!
 //! Each is a function `loss(inputs, labels, &options) -> (losses, saved)`, and
-//! `saved.backward(grad)` gives the derivatives by the inputs from those by the losses. Inputs are
-//! [`LodTensor`]s, whose sequences follow each other without padding, or [`Padded`] batches as
-//! PyTorch has them; gradients are of the same type and layout. Log-softmax is part of the loss, so
-//! that a gradient is by logits.
+//! `saved.backward(grad)` computes the derivatives by the inputs from the derivatives by the
+//! losses. Inputs are [`LodTensor`]s, whose sequences follow each other without padding, or
+//! [`Padded`] batches in PyTorch's layout. Gradients have the type and the layout of the inputs.
+//! Log-softmax is part of the loss: the gradients are by logits.
 //!
 //! ```text
 //!   a network's output      loss                                      over
@@ -32,8 +32,8 @@
 //! ```
 //!
 //! # Training
-//! A gradient is what the backward pass of a network begins with. Of logits `[frame][class]` and of
-//! their log-probabilities, with the crate `recurrent`:
+//! A gradient is the input of a network's backward pass. The example takes one by logits
+//! `[frame][class]` and one by their log-probabilities, with the crate `recurrent`:
 //!
 //! ```
 //! use fsa::dense::DenseFsaVec;
@@ -63,18 +63,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/training.rs` trains a network by each loss. `backward_into` of [`CtcSaved`] and
-//! [`RnntSaved`] writes over memory of the caller, which a training loop can reuse.
+//! `examples/training.rs` trains a network with each loss. `backward_into` of [`CtcSaved`] and
+//! [`RnntSaved`] writes to a buffer of the caller, which a training loop can reuse.
 //!
 //! # Coming from k2, PyTorch or Kaldi
-//! All their names lead here in the search of this page.
+//! The search of this page finds all of their names.
 //!
 //! | k2 | here |
 //! |---|---|
 //! | `ctc_loss`, `output_beam`, `delay_penalty` | [`ctc_loss_graph`], [`CtcGraphOptions`] |
-//! | `rnnt_loss`, `rnnt_loss_simple`, `rnnt_loss_smoothed`, `rnnt_loss_pruned` | [`rnnt_loss`], [`rnnt`] |
+//! | `rnnt_loss`, `rnnt_loss_simple` | [`rnnt_loss`], [`rnnt`] |
+//! | `rnnt_loss_smoothed`, `rnnt_loss_pruned` | [`rnnt`] |
 //! | `termination_symbol`, `boundary` | [`RnntOptions::blank`], the lengths of the batch |
-//! | `return_grad` | `occupations()` of what is saved |
+//! | `return_grad` | `occupations()` of the saved value |
 //! | `get_rnnt_prune_ranges`, `do_rnnt_pruning`, `mutual_information_recursion` | [`rnnt`] |
 //! | `MWERLoss` | [`mwer_loss`], [`mwer_loss_lattice`] |
 //! | `swoosh_l`, `swoosh_r` | [`swoosh_l`], [`swoosh_r`] |
@@ -92,24 +93,24 @@
 //! | `ComputeChainObjfAndDeriv`, `DenominatorGraph` | [`chain_loss`], [`ChainDenominator`] |
 //! | `LatticeForwardBackwardMpeVariants` | [`smbr_loss`], [`mbr_loss`], [`expected_values`] |
 //!
-//! # What always holds
-//! - A padded batch, the same without padding, and its sequences one at a time have the same losses
-//!   and gradients, to the last bit (but for [`rnnt_loss_smoothed`](rnnt::rnnt_loss_smoothed), which
-//!   takes a mean over the batch).
+//! # Guarantees
+//! - A padded batch, the same batch without padding, and its sequences one at a time have the same
+//!   losses and gradients, to the last bit (except
+//!   [`rnnt_loss_smoothed`](rnnt::rnnt_loss_smoothed), which takes a mean over the batch).
 //! - Results do not depend on the number of threads.
-//! - Sums are in double precision, whatever the type of the logits.
-//! - No buffer is larger than the logits, but for trellises: those of the RNN-T family have a few
-//!   numbers for each frame and symbol, that of [`chain_loss`] one for each frame and state.
-//! - A loss that is NaN is an error that names its sequence, whatever [`Impossible`] says, unless
-//!   `allow_nan` asks for it.
-//! - No input makes this crate panic, but for a sequence or cell out of range in the queries that say
-//!   so.
+//! - Sums are in double precision, for any type of the logits.
+//! - No buffer is larger than the logits, except trellises: the RNN-T family needs a few numbers
+//!   for each frame and symbol, [`chain_loss`] one for each frame and state.
+//! - A loss that is NaN is an error with its sequence, for any [`Impossible`], unless `allow_nan`
+//!   is set.
+//! - No input makes this crate panic, except a sequence or cell out of range in the queries that
+//!   document it.
 //!
 //! # Features
 //! `rayon` (on): sequences on several threads, with the same result. `serde`: options.
 //!
-//! # When not to use it
-//! On a GPU. For losses of single frames, [`label_smoothing_loss`] is all there is here; the crate
+//! # Limits
+//! There is no GPU support. [`label_smoothing_loss`] is the only loss of single frames; the crate
 //! `recurrent` has cross-entropy over classes.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Minimum Bayes risk over lattices: what all paths get wrong, on average.
+//! Minimum Bayes risk over lattices: the expected error of all paths.
 
 use fsa::dense::DenseLattices;
 use fsa::paths::{ArcPosteriorsSaved, arc_posteriors_saved};
@@ -9,12 +9,12 @@ use ragged_core::Ragged;
 use crate::error::Error;
 use crate::reduction::{Reduced, Reduction};
 
-/// The mean over all paths of each FSA of the sum of `values` along it, where each path counts by
-/// its probability. An FSA without paths has 0.
+/// Computes the expected sum of `values` along the paths of each FSA, weighted by the probability
+/// of each path. It is 0 for an FSA without paths.
 ///
 /// # Errors
-/// As [`arc_posteriors_saved`]; [`Error::Count`] if there is not a value for each arc;
-/// [`Error::Loss`] for a mean that is not finite, as of values that are not.
+/// As [`arc_posteriors_saved`]; [`Error::Count`] unless there is one value for each arc;
+/// [`Error::Loss`] for a mean that is not finite, for example if a value is not.
 pub fn expected_values(fsas: &FsaVec, values: &[f64]) -> Result<(Vec<f64>, ExpectedValuesSaved), Error> {
     Error::check("the values", fsas.num_arcs(), values.len())?;
     let (mut posteriors, saved) = arc_posteriors_saved::<f64, _>(fsas, Semiring::Log)?;
@@ -33,22 +33,22 @@ pub fn expected_values(fsas: &FsaVec, values: &[f64]) -> Result<(Vec<f64>, Expec
     Ok((means, ExpectedValuesSaved { posteriors, values: values.to_vec(), lengths, saved }))
 }
 
-/// What the gradient of [`expected_values`] needs.
+/// Values that the gradient of [`expected_values`] needs.
 #[derive(Debug, Clone)]
 pub struct ExpectedValuesSaved {
     posteriors: Vec<f64>,
     values: Vec<f64>,
-    /// How many arcs each FSA has.
+    /// Number of arcs of each FSA.
     lengths: Vec<usize>,
     saved: ArcPosteriorsSaved<f64>,
 }
 
 impl ExpectedValuesSaved {
-    /// The derivative by the score of each arc, from that by each mean: the arc's posterior times
-    /// what paths over it have more than all paths.
+    /// Returns the derivative by the score of each arc, given the derivative by each mean: the
+    /// arc's posterior times the mean over the paths with the arc minus the mean over all paths.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each FSA.
+    /// [`Error::Count`] unless `grad` has one value for each FSA.
     pub fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
         Error::check("the derivatives by the means", self.lengths.len(), grad.len())?;
         let grads = self.lengths.iter().zip(grad).flat_map(|(&length, &grad)| std::iter::repeat_n(grad, length));
@@ -59,12 +59,12 @@ impl ExpectedValuesSaved {
     }
 }
 
-/// The risk of lattices: the mean over all paths of the sum over their frames of `risk`, which is
-/// given the utterance, the frame and the class that a path takes there.
+/// Computes the risk of lattices: the expected sum of `risk` over the frames of a path. `risk`
+/// takes the utterance, the frame, and the class of the path in it.
 ///
-/// With a risk of 1 for classes of another phone than the reference has, this is MPFE; see
+/// With a risk of 1 for classes of another phone than the reference's, this is MPFE; see
 /// [`smbr_loss`]. The gradient is by the scores of the lattices' arcs;
-/// [`DenseLattices::score_gradient`] brings it to the network's.
+/// [`DenseLattices::score_gradient`] converts it to one by the network's scores.
 ///
 /// # Errors
 /// As [`expected_values`].
@@ -79,7 +79,7 @@ pub fn mbr_loss(
     let mut values = Vec::with_capacity(fsas.num_arcs());
     for (utterance, fsa) in fsas.iter().enumerate() {
         for (&frame, &class) in taken.by_ref().take(fsa.arcs().len()) {
-            // Epsilon arcs and those into the final state take no class.
+            // Epsilon arcs and arcs into the final state take no class.
             let frame = usize::try_from(frame).ok().filter(|_| class >= 0);
             values.push(frame.map_or(0.0, |frame| risk(utterance, frame, class)));
         }
@@ -89,12 +89,12 @@ pub fn mbr_loss(
     Ok((loss, MbrSaved { saved, reduced }))
 }
 
-/// State-level minimum Bayes risk: the expected number of frames whose class is not that of
-/// `references`, `[utterance][frame]`. Kaldi maximizes the number of the other frames.
+/// Computes state-level minimum Bayes risk: the expected number of frames whose class differs from
+/// the one in `references`, `[utterance][frame]`. Kaldi maximizes the number of the other frames.
 ///
 /// # Errors
-/// [`Error::Count`] if there is not a reference for each utterance; [`Error::Rows`] for a reference
-/// with fewer frames than its lattice; as [`mbr_loss`].
+/// [`Error::Count`] unless there is one reference for each utterance; [`Error::Rows`] for a
+/// reference with fewer frames than its lattice; as [`mbr_loss`].
 pub fn smbr_loss(
     lattices: &DenseLattices,
     references: &Ragged<i32>,
@@ -106,7 +106,7 @@ pub fn smbr_loss(
     for (sequence, (fsa, reference)) in fsas.iter().zip(references.rows()).enumerate() {
         let frames = &lattices.frames()[arc..arc + fsa.arcs().len()];
         arc += fsa.arcs().len();
-        // The final arcs have the frame behind the last one.
+        // The final arcs have the frame after the last one.
         let expected = frames.iter().copied().max().and_then(|last| usize::try_from(last).ok()).unwrap_or(0);
         if reference.len() < expected {
             return Err(Error::Rows { sequence, what: "the reference", expected, found: reference.len() });
@@ -117,7 +117,7 @@ pub fn smbr_loss(
     mbr_loss(lattices, differs, reduction)
 }
 
-/// What the gradient of [`mbr_loss`] and [`smbr_loss`] needs.
+/// Values that the gradient of [`mbr_loss`] and [`smbr_loss`] needs.
 #[derive(Debug, Clone)]
 pub struct MbrSaved {
     saved: ExpectedValuesSaved,
@@ -125,10 +125,11 @@ pub struct MbrSaved {
 }
 
 impl MbrSaved {
-    /// The derivative by the score of each of the lattices' arcs, from that by each loss.
+    /// Returns the derivative by the score of each of the lattices' arcs, given the derivative by
+    /// each loss.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
         self.saved.backward(&self.reduced.backward(grad)?)
     }

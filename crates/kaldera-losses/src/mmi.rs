@@ -1,4 +1,4 @@
-//! LF-MMI over graphs, as k2 has it.
+//! LF-MMI over graphs, as in k2.
 
 use fsa::dense::{DenseFsaVec, DenseOptions, intersect_dense, intersect_dense_pruned};
 use fsa::{Fsas, Graph};
@@ -14,15 +14,15 @@ use crate::reduction::{Impossible, Reduced, Reduction};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct MmiOptions {
-    /// How much the denominator counts.
+    /// Factor of the denominator's total.
     pub den_scale: f64,
-    /// Paths of the numerator that are worse than its best one by more than this do not count.
+    /// Paths of the numerator that are worse than its best one by more than this are ignored.
     pub num_beam: f32,
-    /// How the denominator is searched.
+    /// Options of the search over the denominator.
     pub den: DenseOptions,
-    /// What becomes of the losses.
+    /// Reduction of the losses.
     pub reduction: Reduction,
-    /// What an utterance without a path in its numerator, or in the denominator, has.
+    /// Loss of an utterance without a path in its numerator, or in the denominator.
     pub impossible: Impossible,
 }
 
@@ -47,15 +47,15 @@ setters! {
     impossible, with_impossible: Impossible, "With this for utterances without path.";
 }
 
-/// Lattice-free MMI: minus how much more the paths of an utterance's numerator have than those of
-/// the denominator, `-(total(num) - den_scale total(den))`. `numerators` are one graph for each
+/// Computes lattice-free MMI, negated: the total of an utterance's numerator minus the scaled total
+/// of the denominator, `-(total(num) - den_scale total(den))`. `numerators` has one graph for each
 /// utterance, its transcript; `denominator` is one graph of all word sequences.
 ///
 /// For Kaldi's objective, with a leaky HMM, see [`chain_loss`](crate::chain_loss).
 ///
 /// # Errors
 /// As [`intersect_dense`]; [`Error::Utterance`]; [`Error::Option`]; [`Error::Loss`];
-/// [`Error::TooShort`] if asked for.
+/// [`Error::TooShort`] with [`Impossible::Error`].
 pub fn mmi_loss<'a, F: Fsas, G: Fsas>(
     numerators: &Graph<F>,
     denominator: &Graph<G>,
@@ -81,7 +81,7 @@ pub fn mmi_loss<'a, F: Fsas, G: Fsas>(
     Ok((loss, MmiSaved { num, den, den_scale: options.den_scale, is_possible, dense: dense.clone(), reduced }))
 }
 
-/// What the gradient of [`mmi_loss`] needs.
+/// Values that the gradient of [`mmi_loss`] needs.
 #[derive(Debug, Clone)]
 pub struct MmiSaved<'a> {
     num: GraphTotals,
@@ -93,10 +93,10 @@ pub struct MmiSaved<'a> {
 }
 
 impl MmiSaved<'_> {
-    /// The derivative by each of the values of `dense`, from that by each loss.
+    /// Returns the derivative by each value of `dense`, given the derivative by each loss.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
         let grads = self.reduced.backward(grad)?;
         let scaled = |scale: f64| {

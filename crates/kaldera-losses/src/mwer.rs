@@ -16,9 +16,9 @@ use crate::reduction::{Reduced, Reduction};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct MwerOptions {
-    /// What scores are divided by before they become probabilities.
+    /// Divisor of the scores, before they become probabilities.
     pub temperature: f64,
-    /// What becomes of the terms, of which each path has one; as in k2, a mean is over paths.
+    /// Reduction of the terms, one for each path; as in k2, a mean is over paths.
     pub reduction: Reduction,
 }
 
@@ -34,8 +34,9 @@ setters! {
     reduction, with_reduction: Reduction, "With a reduction.";
 }
 
-/// The expected number of word errors: for each path of an utterance its probability among them
-/// times its edit distance from the reference. `references` are `[utterance][word]`.
+/// Computes the expected number of word errors: for each path of an utterance, its probability
+/// among these paths times its edit distance from the reference. `references` are
+/// `[utterance][word]`.
 ///
 /// ```
 /// use fsa::paths::Nbest;
@@ -51,9 +52,9 @@ setters! {
 /// ```
 ///
 /// # Errors
-/// [`Error::Count`] if there is not a reference for each utterance; [`Error::Option`] unless the
-/// temperature is above 0; [`Error::Fsa`] for words below 1; [`Error::Loss`] for a temperature by
-/// which scores become infinite.
+/// [`Error::Count`] unless there is one reference for each utterance; [`Error::Option`] unless the
+/// temperature is above 0; [`Error::Fsa`] for words below 1; [`Error::Loss`] for a temperature that
+/// makes scores infinite.
 #[doc(alias = "MWERLoss")]
 pub fn mwer_loss(
     nbest: &Nbest,
@@ -90,7 +91,7 @@ pub fn mwer_loss(
     Ok((loss, saved))
 }
 
-/// What the gradient of [`mwer_loss`] needs.
+/// Values that the gradient of [`mwer_loss`] needs.
 #[derive(Debug, Clone)]
 pub struct MwerSaved {
     probs: Vec<f64>,
@@ -102,16 +103,16 @@ pub struct MwerSaved {
 }
 
 impl MwerSaved {
-    /// The number of word errors of each path.
+    /// Returns the number of word errors of each path.
     pub fn errors(&self) -> &[f64] {
         &self.errors
     }
 
-    /// The derivative by the total score of each path, which is that by the score of each of its
-    /// arcs, from that by each loss.
+    /// Returns the derivative by the total score of each path, given the derivative by each loss.
+    /// It equals the derivative by the score of each arc of the path.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
         let mut grads = self.reduced.backward(grad)?;
         for paths in &self.paths {
@@ -127,9 +128,8 @@ impl MwerSaved {
     }
 }
 
-/// [`mwer_loss`] over paths of lattices, `num_paths` of each, chosen as [`Nbest::from_lattice`]
-/// does with `nbest_scale`; without a scale they are the best ones. The gradient is by the
-/// lattices' arcs.
+/// Computes [`mwer_loss`] over `num_paths` paths of each lattice, chosen by [`Nbest::from_lattice`]
+/// with `nbest_scale`, or the best ones without a scale. The gradient is by the lattices' arcs.
 ///
 /// # Errors
 /// As [`mwer_loss`], [`Nbest::from_lattice`] and [`Nbest::best`].
@@ -141,7 +141,7 @@ pub fn mwer_loss_lattice<F: Fsas>(
     options: &MwerOptions,
 ) -> Result<(Vec<f64>, MwerLatticeSaved), Error> {
     let fsas: &FsaVec = lattice.fsas().as_fsa_vec();
-    // Each arc has its number with it, so that paths know where they come from.
+    // Each arc carries its number, so that arcs of the paths refer to arcs of the lattice.
     let numbers: Vec<i32> = (0..).take(fsas.num_arcs()).collect();
     let numbered = Graph::from_parts(fsas.clone(), lattice.attributes().clone())?.with(ARCS, numbers)?;
     let nbest = match nbest_scale {
@@ -160,22 +160,23 @@ pub fn mwer_loss_lattice<F: Fsas>(
 /// The attribute with the number of the lattice's arc.
 const ARCS: &str = "mwer_lattice_arcs";
 
-/// What the gradient of [`mwer_loss_lattice`] needs.
+/// Values that the gradient of [`mwer_loss_lattice`] needs.
 #[derive(Debug, Clone)]
 pub struct MwerLatticeSaved {
     saved: MwerSaved,
-    /// For each arc of the paths that of the lattice.
+    /// The lattice's arc for each arc of the paths.
     numbers: Vec<i32>,
-    /// How many arcs each path has.
+    /// Number of arcs of each path.
     lengths: Vec<usize>,
     num_arcs: usize,
 }
 
 impl MwerLatticeSaved {
-    /// The derivative by the score of each of the lattice's arcs, from that by each loss.
+    /// Returns the derivative by the score of each of the lattice's arcs, given the derivative by
+    /// each loss.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
         let by_paths = self.saved.backward(grad)?;
         let mut by_arcs = vec![0.0; self.num_arcs];

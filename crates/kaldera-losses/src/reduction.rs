@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// What becomes of the losses of a batch; PyTorch's and k2's `reduction`.
+/// Reduction of the losses of a batch; PyTorch's and k2's `reduction`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reduction {
@@ -16,9 +16,9 @@ pub enum Reduction {
     Sum,
 }
 
-/// What a sequence without any alignment has: one with fewer frames than its labels need, or with a
-/// probability of 0 on each alignment, such as with a frame of minus infinity everywhere. Its
-/// gradient is 0 in any case.
+/// Loss of a sequence without any alignment: one with fewer frames than its labels need, or with a
+/// probability of 0 for each alignment, such as with a frame that is minus infinity everywhere. Its
+/// gradient is always 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Impossible {
@@ -31,16 +31,17 @@ pub enum Impossible {
     Error,
 }
 
-/// How the losses of a batch were reduced.
+/// Reduction of the losses of a batch, and its weights.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduced {
-    /// How much each sequence's loss counts in the result.
+    /// Weight of each sequence's loss in the result.
     weights: Vec<f64>,
     reduction: Reduction,
 }
 
 impl Reduced {
-    /// The result for these losses; `lengths` are what a mean divides each of them by, 1 if empty.
+    /// Reduces losses. A mean divides each of them by its entry of `lengths`, or by 1 if `lengths`
+    /// is empty.
     pub(crate) fn new(losses: Vec<f64>, reduction: Reduction, lengths: &[usize]) -> (Vec<f64>, Self) {
         let divisor = |i: usize| lengths.get(i).copied().unwrap_or(1).max(1) as f64;
         let count = losses.len().max(1) as f64;
@@ -55,7 +56,7 @@ impl Reduced {
         (result, Self { weights, reduction })
     }
 
-    /// The derivative by each sequence's loss, from that by each result.
+    /// Returns the derivative by each sequence's loss, given the derivative by each result.
     pub(crate) fn backward(&self, grad: &[f64]) -> Result<Vec<f64>, Error> {
         let expected = if self.reduction == Reduction::None { self.weights.len() } else { 1 };
         Error::check("the derivatives by the loss", expected, grad.len())?;
@@ -65,7 +66,8 @@ impl Reduced {
 }
 
 impl Impossible {
-    /// The loss that is reported for a sequence whose loss is `loss`, infinite without alignment.
+    /// Returns the loss to report for a sequence, given `loss`, which is infinite without an
+    /// alignment.
     pub(crate) fn loss(
         self,
         sequence: usize,

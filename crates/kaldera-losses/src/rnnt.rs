@@ -1,4 +1,4 @@
-//! The family of RNN-T: one recursion over a trellis, and what scores its arcs.
+//! The RNN-T family: one recursion over a trellis, for several sources of its scores.
 //!
 //! ```text
 //!            frame 0     1     2     3          px: emits the next symbol
@@ -9,14 +9,14 @@
 //!   symbol 2   o---->o---->o---->o  end                   frame emits one symbol at most
 //! ```
 //!
-//! | loss | where the scores come from |
+//! | loss | source of the scores |
 //! |---|---|
 //! | [`rnnt_loss`] | a joiner's logits for each frame and symbol |
 //! | [`rnnt_loss_pruned`] | a joiner's logits for each frame and a few symbols, [`PruneRanges`] |
-//! | [`rnnt_loss_simple`] | the sum of an encoder's and a decoder's logits, which is never in memory |
-//! | [`rnnt_loss_smoothed`] | the same, mixed with what either says alone |
+//! | [`rnnt_loss_simple`] | the sum of an encoder's and a decoder's logits, which is not stored |
+//! | [`rnnt_loss_smoothed`] | the same, mixed with the scores of each of the two |
 //! | [`tdt_loss`] | a joiner's logits for each frame and symbol, and for durations |
-//! | [`mutual_information_recursion`] | scores as they are |
+//! | [`mutual_information_recursion`] | given scores |
 
 mod joiner;
 mod logits;
@@ -48,27 +48,28 @@ use crate::reduction::{Impossible, Reduced, Reduction};
 pub struct RnntOptions {
     /// The class of the blank. k2: `termination_symbol`.
     pub blank: usize,
-    /// Which arcs there are.
+    /// Arcs of the trellis.
     pub rnnt_type: RnntType,
-    /// How much less a symbol scores for each frame that it comes later; k2's `delay_penalty`. The
-    /// score of a symbol in frame t of T becomes higher by `delay_penalty ((T - 1) / 2 - t)`.
+    /// Penalty on the score of a symbol per frame of delay; k2's `delay_penalty`. It adds
+    /// `delay_penalty ((T - 1) / 2 - t)` to the score of a symbol in frame t of T.
     pub delay_penalty: f64,
-    /// How much larger the gradient of symbols is than it would be, FastEmit's lambda (Yu et al.
-    /// 2021). The loss is the same.
+    /// Relative increase of the gradient of symbols, FastEmit's lambda (Yu et al. 2021). The loss
+    /// does not change.
     pub fastemit_lambda: f64,
-    /// Entries of the gradient of each sequence's loss are cut to -clamp..=clamp; torchaudio's
-    /// `clamp`, which has -1 for none.
+    /// Limit of the gradient of each sequence's loss: entries are limited to -clamp..=clamp;
+    /// torchaudio's `clamp`, where -1 means none.
     pub clamp: Option<f64>,
-    /// Whether the blank has a sigmoid of its own and the softmax goes over the other classes: the
-    /// hybrid autoregressive transducer, k2's `use_hat_loss`. Of a joiner's logits only.
+    /// `true` if the blank has its own sigmoid, and the softmax is over the other classes: the
+    /// hybrid autoregressive transducer, k2's `use_hat_loss`. Only for a joiner's logits.
     pub use_hat_loss: bool,
-    /// What becomes of the losses.
+    /// Reduction of the losses.
     pub reduction: Reduction,
-    /// What a sequence without alignment has: without frames, or with more symbols than frames
-    /// where a frame emits one at most.
+    /// Loss of a sequence without an alignment: one without frames, or with more symbols than
+    /// frames if a frame emits at most one.
     pub impossible: Impossible,
-    /// Whether NaN and plus infinity among the logits of a sequence make its loss and its gradient
-    /// NaN, as in PyTorch, and leave the others as they are. Else they are [`Error::Logit`].
+    /// `true` if NaN and plus infinity among the logits of a sequence make its loss and its
+    /// gradient NaN, as in PyTorch, and leave the other sequences unchanged. Otherwise they are
+    /// [`Error::Logit`].
     pub allow_nan: bool,
 }
 
@@ -92,9 +93,9 @@ impl RnntOptions {
         check_clamp(self.clamp)
     }
 
-    /// What is added to the score of a symbol in a frame.
+    /// Returns the term that is added to the score of a symbol in a frame.
     fn emission_bonus(&self, frame: usize, num_frames: usize) -> f64 {
-        // Without a penalty also without the rounding of a sum with 0.
+        // Without a penalty the term is 0, and its addition does not round.
         self.delay_penalty * ((num_frames as f64 - 1.0) / 2.0 - frame as f64)
     }
 }
@@ -104,15 +105,15 @@ fn check_clamp(clamp: Option<f64>) -> Result<(), Error> {
     Error::check_option("clamp", clamp, clamp >= 0.0, "0 or more, or None")
 }
 
-/// What the recursion has found for a batch.
+/// Result of the recursion for a batch.
 #[derive(Debug, Clone)]
 struct Summed {
-    /// The occupation of each arc, how probable it is that a path has it.
+    /// The occupation of each arc: the probability that a path has it.
     occupations: Vec<Trellis>,
     reduced: Reduced,
 }
 
-/// The losses of trellises, and the occupation of their arcs.
+/// Computes the losses of trellises, and the occupation of their arcs.
 fn sum_up(
     trellises: Vec<Trellis>,
     reduction: Reduction,

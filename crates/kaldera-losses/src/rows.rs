@@ -5,7 +5,7 @@ use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
 use crate::error::Error;
 
-/// What normalizes a row of logits x: `ln Σ e^x = max + ln sum`, where `sum` is `Σ e^(x - max)`.
+/// Normalizer of a row of logits x: `ln Σ e^x = max + ln sum`, with `sum = Σ e^(x - max)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Norm<T> {
     pub(crate) max: T,
@@ -13,30 +13,31 @@ pub(crate) struct Norm<T> {
 }
 
 impl<T: Real> Norm<T> {
-    /// Of a row of minus infinity alone: all log-probabilities are minus infinity.
+    /// Normalizer of a row with only minus infinity: all log-probabilities are minus infinity.
     pub(crate) const IMPOSSIBLE: Self = Self { max: T::ZERO, sum: 1.0 };
 
-    /// Of a row with NaN or plus infinity: all log-probabilities are NaN.
+    /// Returns the normalizer of a row with NaN or plus infinity: all log-probabilities are NaN.
     fn nan() -> Self {
         Self { max: T::from_f64(f64::NAN), sum: f64::NAN }
     }
 
-    /// Whether all log-probabilities are NaN.
+    /// Returns `true` if all log-probabilities are NaN.
     pub(crate) fn is_nan(&self) -> bool {
         self.sum.is_nan()
     }
 
-    /// The log-probability of a logit.
+    /// Returns the log-probability of a logit.
     #[inline]
     pub(crate) fn log_prob(&self, logit: T) -> f64 {
         (logit - self.max).to_f64() - self.sum.ln()
     }
 }
 
-/// The normalizers of rows of `width` logits; [`Norm::IMPOSSIBLE`] for one of minus infinity alone.
+/// Returns the normalizers of rows of `width` logits; [`Norm::IMPOSSIBLE`] for a row with only
+/// minus infinity.
 ///
 /// # Errors
-/// [`Error::Logit`] for NaN and plus infinity; with `allow_nan` they have a normalizer that is NaN.
+/// [`Error::Logit`] for NaN and plus infinity; with `allow_nan` their normalizer is NaN.
 pub(crate) fn norms<T: Real>(
     sequence: usize,
     values: &[T],
@@ -56,8 +57,8 @@ pub(crate) fn norms<T: Real>(
     Ok(norms)
 }
 
-/// `to = weight e^x / Σ e^x` for each row: what log-softmax adds to a gradient whose sum over the
-/// row is `-weight`.
+/// Computes `to = weight e^x / Σ e^x` for each row: the term of log-softmax in a gradient whose sum
+/// over the row is `-weight`.
 pub(crate) fn softmax<T: Real>(values: &[T], width: usize, norms: &[Norm<T>], weights: &[f64], to: &mut [T]) {
     dispatch(Softmax { values, width, norms, weights, to });
 }
@@ -68,7 +69,7 @@ struct Norms<'a, T> {
     norms: &'a mut [Norm<T>],
 }
 
-/// How many vectors of a row are maximized side by side.
+/// Number of vectors of a row whose maxima are computed at the same time.
 const SIDE_BY_SIDE: usize = 4;
 
 impl<T: Real> Kernel for Norms<'_, T> {

@@ -7,15 +7,16 @@ use crate::error::Error;
 use crate::reduction::Reduction;
 use crate::rows::{Norm, norms, softmax};
 
-/// Cross-entropy of logits with the distribution that has `1 - smoothing` at a row's label and
-/// `smoothing / classes` everywhere; PyTorch's `CrossEntropyLoss(label_smoothing=..)`. Rows whose
-/// label is negative do not count (PyTorch: `ignore_index`). With [`Reduction::None`] there is a
-/// loss for each row, 0 for those; a mean is over the others.
+/// Computes the cross-entropy of logits with the distribution that has `1 - smoothing` at a row's
+/// label and, in addition, `smoothing / classes` everywhere; PyTorch's
+/// `CrossEntropyLoss(label_smoothing=..)`. Rows whose label is negative are ignored (PyTorch:
+/// `ignore_index`). With [`Reduction::None`] there is a loss for each row, 0 for ignored rows; a
+/// mean is over the other rows.
 ///
 /// `labels` has an entry for each row of `logits`, padding included.
 ///
 /// # Errors
-/// [`Error::Count`] if there is not a label for each row; [`Error::Label`]; [`Error::Logit`];
+/// [`Error::Count`] unless there is one label for each row; [`Error::Label`]; [`Error::Logit`];
 /// [`Error::Option`] unless `smoothing` is in 0..=1.
 pub fn label_smoothing_loss<T: Real, B: Batch<T>>(
     logits: &B,
@@ -38,7 +39,7 @@ pub fn label_smoothing_loss<T: Real, B: Batch<T>>(
         let norm = norms(0, x, classes, false).map_err(|error| error.behind(row))?[0];
         let spread = |x: &T| norm.log_prob(*x);
         let mean = if smoothing > 0.0 { x.iter().map(spread).sum::<f64>() / classes as f64 } else { 0.0 };
-        // A weight of 0 leaves out what may be minus infinity.
+        // With a weight of 0, a term that may be minus infinity is left out.
         let own = if smoothing < 1.0 { (1.0 - smoothing) * norm.log_prob(x[class]) } else { 0.0 };
         losses[row] = -own - smoothing * mean;
         targets.push((row, class));
@@ -52,11 +53,11 @@ pub fn label_smoothing_loss<T: Real, B: Batch<T>>(
     Ok((loss, saved))
 }
 
-/// What the gradient of [`label_smoothing_loss`] needs.
+/// Values that the gradient of [`label_smoothing_loss`] needs.
 #[derive(Debug, Clone)]
 pub struct LabelSmoothingSaved<T, B> {
     logits: B,
-    /// Rows that count, and their classes.
+    /// Rows that are not ignored, and their classes.
     targets: Vec<(usize, usize)>,
     norms: Vec<Norm<T>>,
     smoothing: f64,
@@ -66,10 +67,10 @@ pub struct LabelSmoothingSaved<T, B> {
 }
 
 impl<T: Real, B: Batch<T>> LabelSmoothingSaved<T, B> {
-    /// The derivative by the logits, from that by each loss.
+    /// Returns the derivative by the logits, given the derivative by each loss.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<B, Error> {
         let is_single = self.reduction != Reduction::None;
         Error::check("the derivatives by the loss", if is_single { 1 } else { self.rows }, grad.len())?;

@@ -4,7 +4,7 @@ use kaldera_base::Real;
 
 use crate::error::Error;
 
-/// `ln(1 + e^(x - 4)) - 0.08 x - 0.035`, of each element (Yao et al. 2023, Zipformer).
+/// Computes `ln(1 + e^(x - 4)) - 0.08 x - 0.035` of each element (Yao et al. 2023, Zipformer).
 ///
 /// ```
 /// use kaldera_losses::swoosh_l;
@@ -15,15 +15,16 @@ pub fn swoosh_l<T: Real>(x: &[T]) -> Vec<T> {
     x.iter().map(|&x| SWOOSH_L.value(x)).collect()
 }
 
-/// The derivative of [`swoosh_l`] by each element of `x`, from that by each result.
+/// Returns the derivative of [`swoosh_l`] by each element of `x`, given the derivative by each
+/// result.
 ///
 /// # Errors
-/// [`Error::Count`] if there is not one for each.
+/// [`Error::Count`] unless `grad` has one value for each element.
 pub fn swoosh_l_backward<T: Real>(x: &[T], grad: &[T]) -> Result<Vec<T>, Error> {
     SWOOSH_L.backward(x, grad)
 }
 
-/// `ln(1 + e^(x - 1)) - 0.08 x - 0.313261687`, of each element, which is 0 at 0.
+/// Computes `ln(1 + e^(x - 1)) - 0.08 x - 0.313261687` of each element, which is 0 at 0.
 ///
 /// ```
 /// assert!(kaldera_losses::swoosh_r(&[0.0_f64])[0].abs() < 1e-9);
@@ -32,10 +33,11 @@ pub fn swoosh_r<T: Real>(x: &[T]) -> Vec<T> {
     x.iter().map(|&x| SWOOSH_R.value(x)).collect()
 }
 
-/// The derivative of [`swoosh_r`] by each element of `x`, from that by each result.
+/// Returns the derivative of [`swoosh_r`] by each element of `x`, given the derivative by each
+/// result.
 ///
 /// # Errors
-/// [`Error::Count`] if there is not one for each.
+/// [`Error::Count`] unless `grad` has one value for each element.
 pub fn swoosh_r_backward<T: Real>(x: &[T], grad: &[T]) -> Result<Vec<T>, Error> {
     SWOOSH_R.backward(x, grad)
 }

@@ -1,61 +1,61 @@
-//! What can be wrong with a network or with what is given to it.
+//! Errors of networks and of their inputs.
 
-/// Everything that this crate refuses, with the numbers that were wrong.
+/// The errors of this crate, with the values that were wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A layer that cannot be made or run.
+    /// A layer that cannot be created or run.
     #[error("layer {number} ({kind}): {source}")]
     Layer {
         /// Its number, counted from 0.
         number: usize,
         /// Its kind, as the description spells it.
         kind: &'static str,
-        /// What is wrong with it.
+        /// The defect.
         source: Box<Error>,
     },
     /// A network without layers.
     #[error("a network needs at least one layer")]
     NoLayers,
-    /// An option that makes no sense.
+    /// An invalid option.
     #[error("{key} = {found}: {expected}")]
     Option {
         /// The key in the description.
         key: &'static str,
-        /// What it is set to.
+        /// Its value.
         found: String,
-        /// What it must be.
+        /// The values that are valid.
         expected: &'static str,
     },
-    /// A tensor that does not fit what the layer before it gives.
+    /// A tensor that does not fit the output of the layer before it.
     #[error("{tensor} takes rows of {found} values, but there are rows of {expected}")]
     Width {
         /// The tensor.
         tensor: String,
-        /// How many values a row has.
+        /// Number of values of a row.
         expected: usize,
-        /// How many the tensor is made for.
+        /// Number of values that the tensor takes.
         found: usize,
     },
     /// A layer whose rows have no values.
     #[error("its rows would have no values")]
     NoColumns,
-    /// Layers whose result has another shape than what it is added to.
+    /// Layers whose result has another shape than their input, to which it is added.
     #[error("{found} {what} cannot be added to {expected}")]
     Residual {
         /// Rows, values of a row, or rows that become one.
         what: &'static str,
-        /// How many there are in what the layers are given.
+        /// Their number in the input of the layers.
         expected: usize,
-        /// How many there are in their result.
+        /// Their number in the result.
         found: usize,
     },
-    /// A tensor of another number of axes than the layer's.
+    /// A tensor of another number of axes than the layer needs.
     #[error("{tensor} must have {expected} axes, but its shape is {found:?}")]
     Axes {
         /// The tensor.
         tensor: String,
-        /// How many axes it must have.
+        /// Number of axes that it must have.
         expected: usize,
         /// Its shape.
         found: Vec<usize>,
@@ -65,7 +65,7 @@ pub enum Error {
     Variance {
         /// The tensor.
         tensor: String,
-        /// Which of its values.
+        /// The position of the value.
         position: usize,
         /// The value.
         found: f32,
@@ -73,47 +73,47 @@ pub enum Error {
     /// Rows of another width than the network's.
     #[error("the network takes rows of {expected} values, but these have {found}")]
     Rows {
-        /// How many values the network's rows have.
+        /// Number of values of the network's rows.
         expected: usize,
-        /// How many there are; of a stream, values that are not whole rows.
+        /// Number of values of a row; for a stream, number of values that are not whole rows.
         found: usize,
     },
     /// A batch with another number of names than utterances.
     #[error("{names} names for {utterances} utterances")]
     Names {
-        /// How many names there are.
+        /// Number of names.
         names: usize,
-        /// How many utterances the rows have.
+        /// Number of utterances of the rows.
         utterances: usize,
     },
     /// A network that needs the whole utterance.
     #[error("it needs whole utterances, a stream has chunks: {because}")]
     NoStream {
-        /// Why it needs them.
+        /// The reason.
         because: &'static str,
     },
-    /// An utterance of which nothing has been recorded.
+    /// An utterance without recorded log-probabilities.
     #[error("there are no log-probabilities of utterance {utterance}")]
     NotRecorded {
         /// The utterance.
         utterance: String,
     },
-    /// Recorded log-probabilities that are not rows of all tokens.
+    /// Recorded log-probabilities that are not whole rows.
     #[error("{utterance}: {values} log-probabilities are no rows of {num_tokens} tokens each")]
     NotRows {
         /// The utterance.
         utterance: String,
-        /// How many values there are.
+        /// Number of values.
         values: usize,
-        /// How many a row has.
+        /// Number of values of a row.
         num_tokens: usize,
     },
-    /// What a runtime from elsewhere refuses; of a stream, without the utterance.
+    /// A failure of another runtime; in a stream, without the utterance.
     #[error("{utterance}: the network cannot be run: {reason}")]
     Runtime {
         /// The utterance.
         utterance: String,
-        /// What the runtime says.
+        /// The runtime's message.
         reason: String,
     },
     /// A part of a transducer that cannot be run.
@@ -121,43 +121,43 @@ pub enum Error {
     Part {
         /// The predictor or the joiner.
         part: &'static str,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// Tokens for another number of outputs than the network has.
+    /// A list of tokens whose length differs from the number of outputs.
     #[error("tokens for {found} outputs, and the network has {expected}")]
     Outputs {
-        /// How many outputs the network has.
+        /// Number of outputs of the network.
         expected: usize,
-        /// How many have a token, or none by intent.
+        /// Length of the list.
         found: usize,
     },
-    /// A token that no output is, or that there is not.
+    /// A token without an output, or one out of range.
     #[error("token {token} of {num_tokens}: no output of the network is it")]
     Token {
         /// Its number, counted from 0.
         token: usize,
-        /// How many tokens there are.
+        /// Number of tokens.
         num_tokens: usize,
     },
-    /// A frame in which all outputs that are tokens are impossible.
+    /// A frame in which all outputs with a token are impossible.
     #[error("{utterance}: frame {frame}: no token has a probability")]
     NoToken {
-        /// The utterance; of a stream, nothing.
+        /// The utterance; empty in a stream.
         utterance: String,
-        /// The frame, counted from 0; of a stream, from the last chunk on.
+        /// The frame, counted from 0; in a stream, from the start of the last chunk.
         frame: usize,
     },
-    /// Tensors that `recurrent` refuses.
+    /// An error of `recurrent`.
     #[error(transparent)]
     Recurrent(#[from] recurrent::Error),
-    /// Sequences that `lod` refuses.
+    /// An error of `lod`.
     #[error(transparent)]
     Lod(#[from] lod::Error),
 }
 
 impl Error {
-    /// With the name of the utterance, where there is none: a stream does not know it.
+    /// Sets the name of the utterance if the error has none: a stream does not know it.
     #[must_use]
     pub fn of_utterance(mut self, name: &str) -> Self {
         if let Self::Runtime { utterance, .. } | Self::NoToken { utterance, .. } = &mut self

@@ -1,4 +1,4 @@
-//! The layers, each for batches and for streams.
+//! The layers, for batches and for streams.
 
 mod normalize;
 pub(crate) mod product;
@@ -19,33 +19,33 @@ use ::recurrent::train::ParameterStore;
 
 /// A layer that is ready to run.
 pub(crate) trait Layer: fmt::Debug + Send + Sync {
-    /// How many values a row of the result has.
+    /// Returns the number of values of a row of the result.
     fn num_outputs(&self) -> usize;
 
-    /// How many rows of the input there are for a row of the output.
+    /// Returns the number of input rows per output row.
     fn subsampling(&self) -> usize {
         1
     }
 
-    /// How many rows of the result an utterance of this many rows has.
+    /// Returns the number of rows of the result for an utterance of `rows` rows.
     fn num_rows(&self, rows: usize) -> usize {
         rows
     }
 
-    /// The rows of a batch, which have the width that the layer was made for.
+    /// Runs the layer on the rows of a batch, which have the width that the layer was created for.
     fn run(&self, x: &LodTensor<f32>) -> Result<LodTensor<f32>, Error>;
 
-    /// The layer in an utterance that comes in chunks.
+    /// Returns a stream of the layer, for an utterance that comes in chunks.
     fn stream(&self) -> Result<Box<dyn LayerStream + '_>, Error>;
 }
 
-/// The state of a layer in an utterance.
+/// The state of a layer within an utterance.
 pub(crate) trait LayerStream: fmt::Debug + Send {
-    /// The result of more rows, which are one sequence; `last` if none will follow.
+    /// Returns the result for more rows, which are one sequence; `last` if no rows will follow.
     fn accept(&mut self, x: &LodTensor<f32>, last: bool) -> Result<LodTensor<f32>, Error>;
 }
 
-/// The layer of these options for rows of `inputs` values.
+/// Creates the layer of these options for rows of `inputs` values.
 pub(crate) fn build(
     options: &LayerOptions,
     inputs: usize,
@@ -72,12 +72,12 @@ pub(crate) fn build(
     })
 }
 
-/// An option that makes no sense.
+/// Returns the error of an invalid option.
 fn refuse(key: &'static str, found: impl ToString, expected: &'static str) -> Error {
     Error::Option { key, found: found.to_string(), expected }
 }
 
-/// That `epsilon` can be added to a variance.
+/// Checks that `epsilon` can be added to a variance.
 fn check_epsilon(epsilon: f32) -> Result<(), Error> {
     if epsilon >= 0.0 && epsilon.is_finite() {
         return Ok(());
@@ -85,7 +85,7 @@ fn check_epsilon(epsilon: f32) -> Result<(), Error> {
     Err(refuse("epsilon", epsilon, "it must be a number from 0 on"))
 }
 
-/// The one sequence of these rows.
+/// Returns one sequence of these rows.
 fn one_sequence(rows: usize, width: usize, values: Vec<f32>) -> Result<LodTensor<f32>, Error> {
     Ok(LodTensor::from_lengths(&[rows], width, values)?)
 }

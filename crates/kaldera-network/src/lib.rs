@@ -1,5 +1,5 @@
-//! Acoustic networks, forward only: from features of a batch, or of a stream, to log-probabilities, or to the
-//! rows of a transducer's encoder.
+//! Acoustic networks, forward only: they map features of a batch, or of a stream, to
+//! log-probabilities or to the rows of a transducer's encoder.
 //!
 //! ```text
 //!   LodTensor [frames, D] --Network::log_probs--> LodTensor [frames / subsampling, tokens]     a batch, without padding
@@ -11,14 +11,14 @@
 //!   a network and a token for each output       --> Merged          several outputs that are one token
 //! ```
 //!
-//! The README has an example, the layout of the files and what each layer computes.
+//! The README has an example, the layout of the files and the formula of each layer.
 //!
-//! # What always holds
-//! - An utterance of a batch has the result that it has alone.
-//! - A stream gives what the whole gives, whatever its chunks are.
+//! # Guarantees
+//! - The result of an utterance does not depend on the rest of its batch.
+//! - A stream gives the result of the whole utterance, for any chunks.
 //! - A layer that does not fit the one before it, a tensor of another shape and an option out of
-//!   range are errors that name layer and tensor; they appear when the network is made, not when it
-//!   runs. No input makes this crate panic.
+//!   range are errors with the names of the layer and the tensor. They occur when the network is
+//!   created, not when it runs. No input makes this crate panic.
 //!
 //! # Features
 //! `rayon` (on): sequences are divided over threads, with the same results.

@@ -1,12 +1,12 @@
-//! Several outputs that are one token.
+//! Several outputs for one token.
 
 use lod::LodTensor;
 
 use crate::error::Error;
 use crate::network::{Batch, Network, NetworkStream};
 
-/// A network whose outputs are merged: the probability of a token is the sum of those of its outputs,
-/// divided by what all tokens have, as outputs without a token are left out.
+/// A network whose outputs are merged. The probability of a token is the sum over its outputs,
+/// divided by the sum over all tokens, because outputs without a token are left out.
 ///
 /// ```
 /// use kaldera_network::{Batch, LodTensor, Merged, Network, Recorded};
@@ -26,7 +26,7 @@ pub struct Merged {
     merge: Merge,
 }
 
-/// The outputs of each token, which has one at least.
+/// The outputs of each token, at least one each.
 #[derive(Debug)]
 struct Merge {
     num_outputs: usize,
@@ -34,11 +34,11 @@ struct Merge {
 }
 
 impl Merged {
-    /// A network, the token of each of its outputs, and the number of tokens.
+    /// Merges the outputs of a network, given the token of each output, and the number of tokens.
     ///
     /// # Errors
-    /// [`Error::Outputs`] unless there is an entry for each output, and [`Error::Token`] for a token
-    /// that no output is.
+    /// [`Error::Outputs`] unless there is an entry for each output, and [`Error::Token`] for a
+    /// token without an output, or one out of range.
     pub fn new(network: Box<dyn Network>, tokens: Vec<Option<usize>>, num_tokens: usize) -> Result<Self, Error> {
         let num_outputs = network.num_outputs();
         if tokens.len() != num_outputs {
@@ -56,7 +56,7 @@ impl Merged {
     }
 }
 
-/// ln(sum of exp), of which the largest is not far from 1.
+/// Computes ln(sum of exp), scaled so that the largest term is 1.
 fn log_sum(values: impl Iterator<Item = f32> + Clone) -> f32 {
     let most = values.clone().fold(f32::NEG_INFINITY, f32::max);
     match most == f32::NEG_INFINITY {

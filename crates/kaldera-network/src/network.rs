@@ -1,4 +1,4 @@
-//! What a network is.
+//! Traits of a network and of its streams.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use lod::LodTensor;
 
 use crate::error::Error;
 
-/// Utterances by their names, with their rows: features of frames, or samples.
+/// Names of utterances and their rows: features of frames, or samples.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
     names: &'a [&'a str],
@@ -14,10 +14,11 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// Utterances of these names; the last level of the rows are the utterances.
+    /// Creates a batch of utterances with these names. The last level of the rows has the
+    /// utterances.
     ///
     /// # Errors
-    /// [`Error::Names`] if there is not a name for each utterance.
+    /// [`Error::Names`] if the number of names differs from the number of utterances.
     pub fn new(names: &'a [&'a str], rows: &'a LodTensor<f32>) -> Result<Self, Error> {
         if names.len() != rows.num_sequences() || rows.lod().is_none() {
             return Err(Error::Names { names: names.len(), utterances: rows.num_sequences() });
@@ -25,19 +26,19 @@ impl<'a> Batch<'a> {
         Ok(Self { names, rows })
     }
 
-    /// The names of the utterances.
+    /// Returns the names of the utterances.
     pub fn names(&self) -> &'a [&'a str] {
         self.names
     }
 
-    /// The rows of all utterances.
+    /// Returns the rows of all utterances.
     pub fn rows(&self) -> &'a LodTensor<f32> {
         self.rows
     }
 }
 
-/// A network that gives log-probabilities of tokens; or the encoder of a transducer, which gives rows
-/// for a [`Predictor`](crate::Predictor) in their place.
+/// A network that gives log-probabilities of tokens, or the encoder of a transducer, which gives
+/// rows for a [`Predictor`](crate::Predictor) instead.
 ///
 /// Implement it for another runtime; `Recognizer::new` of the facade takes it.
 ///
@@ -62,31 +63,31 @@ impl<'a> Batch<'a> {
 /// }
 /// ```
 pub trait Network: fmt::Debug + Send + Sync {
-    /// How many values a row of the input has: 1 for samples; `None` for a network that looks at
-    /// the names alone, as [`Recorded`](crate::Recorded) does.
+    /// Returns the number of values of an input row: 1 for samples; `None` for a network that uses
+    /// only the names, such as [`Recorded`](crate::Recorded).
     fn num_inputs(&self) -> Option<usize>;
 
-    /// How many tokens there are; of an encoder, values of a row.
+    /// Returns the number of tokens; for an encoder, the number of values of a row.
     fn num_outputs(&self) -> usize;
 
-    /// The names of all utterances that there are, in order, of a network that looks at names alone.
+    /// Returns the names of all utterances in order, for a network that uses only names.
     fn utterances(&self) -> &[String] {
         &[]
     }
 
-    /// How many rows of the input there are for a row of the output.
+    /// Returns the number of input rows per output row.
     fn subsampling(&self) -> usize {
         1
     }
 
-    /// The log-probabilities, or the encoder's rows, of each utterance: `[rows, num_outputs]`, with as
-    /// many sequences as the batch has.
+    /// Computes the log-probabilities, or the encoder's rows, of each utterance: `[rows,
+    /// num_outputs]`, with as many sequences as the batch has.
     ///
     /// # Errors
-    /// [`Error::Rows`] for rows of another width, and what the network refuses.
+    /// [`Error::Rows`] for rows of another width, and the errors of the network.
     fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, Error>;
 
-    /// A stream for one utterance.
+    /// Creates a stream for one utterance.
     ///
     /// # Errors
     /// [`Error::NoStream`] for a network that needs whole utterances.
@@ -95,16 +96,17 @@ pub trait Network: fmt::Debug + Send + Sync {
     }
 }
 
-/// An utterance whose rows come in chunks, and the state of a network in it.
+/// An utterance whose rows come in chunks, and the state of a network within it.
 pub trait NetworkStream: fmt::Debug + Send {
-    /// The rows of the result that more rows allow to compute, row by row; perhaps none.
+    /// Takes more rows, and returns the rows of the result that are complete, row by row; perhaps
+    /// none.
     ///
     /// # Errors
-    /// [`Error::Rows`] for values that are no whole rows, and what the network refuses.
+    /// [`Error::Rows`] for values that are not whole rows, and the errors of the network.
     fn accept(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error>;
 
-    /// The rows of the result for the last rows and for what is left. The stream is then before its
-    /// first row again.
+    /// Takes the last rows, and returns the remaining rows of the result. It resets the stream to
+    /// its start.
     ///
     /// # Errors
     /// As [`accept`](Self::accept).

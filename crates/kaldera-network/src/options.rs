@@ -1,4 +1,4 @@
-//! What a network's layers are.
+//! Options of a network's layers.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +22,8 @@ pub enum Function {
     Ln,
 }
 
-/// A layer: its kind, its options and the name that comes before those of its tensors. The README
-/// has what each computes and what its tensors are.
+/// A layer: its kind, its options and the prefix of the names of its tensors. The README has the
+/// formula and the tensors of each kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub enum LayerOptions {
     /// A mean and a variance for each column.
     #[doc(alias = "BatchNorm1d")]
     BatchNorm {
-        /// Before the names of its tensors.
+        /// Prefix of the names of its tensors.
         name: String,
         /// Added to the variance.
         #[serde(default = "epsilon")]
@@ -39,7 +39,7 @@ pub enum LayerOptions {
     },
     /// Mean and variance of each row.
     LayerNorm {
-        /// Before the names of its tensors.
+        /// Prefix of the names of its tensors.
         name: String,
         /// Added to the variance.
         #[serde(default = "epsilon")]
@@ -48,39 +48,39 @@ pub enum LayerOptions {
     /// Mean and variance of each column over an utterance.
     #[doc(alias = "InstanceNorm1d")]
     UtteranceNorm {
-        /// Whether the variance becomes 1; the mean alone becomes 0 otherwise.
+        /// `true` if the variance becomes 1; otherwise only the mean becomes 0.
         #[serde(default = "yes")]
         variance: bool,
         /// Added to the variance.
         #[serde(default = "epsilon")]
         epsilon: f32,
     },
-    /// Rows concatenated with those after them.
+    /// Rows concatenated with the rows after them.
     #[doc(alias = "splice")]
     #[doc(alias = "LFR")]
     Stack {
-        /// How many rows become one.
+        /// Number of rows that become one.
         frames: usize,
-        /// From the first row of one to that of the next.
+        /// Number of rows from the start of one window to the start of the next.
         stride: usize,
     },
     /// A matrix and a bias.
     Linear {
-        /// Before the names of its tensors.
+        /// Prefix of the names of its tensors.
         name: String,
     },
     /// A convolution over time.
     #[doc(alias = "Conv1d")]
     Conv {
-        /// Before the names of its tensors.
+        /// Prefix of the names of its tensors.
         name: String,
-        /// From the first row of a window to that of the next.
+        /// Number of rows from the start of one window to the start of the next.
         #[serde(default = "one")]
         stride: usize,
-        /// From one row of a window to the next.
+        /// Number of rows from one row of a window to the next.
         #[serde(default = "one")]
         dilation: usize,
-        /// Groups of columns that are convolved apart.
+        /// Groups of columns with separate convolutions.
         #[serde(default = "one")]
         groups: usize,
         /// Rows of zeros before and after the utterance.
@@ -89,17 +89,17 @@ pub enum LayerOptions {
     },
     /// Gated recurrent units.
     Gru {
-        /// Before the names of its tensors.
+        /// Prefix of the names of its tensors.
         name: String,
     },
     /// Long short-term memory.
     Lstm {
-        /// Before the names of its tensors.
+        /// Prefix of the names of its tensors.
         name: String,
     },
     /// Recurrent units without gates.
     Rnn {
-        /// Before the names of its tensors.
+        /// Prefix of the names of its tensors.
         name: String,
         /// [`Function::Tanh`] or [`Function::Relu`].
         #[serde(default = "tanh")]
@@ -107,13 +107,14 @@ pub enum LayerOptions {
     },
     /// A function of each value.
     Activation {
-        /// Which one.
+        /// The function.
         function: Function,
     },
-    /// Layers whose result is added to what they were given: rows of the same number and width.
+    /// Layers whose result is added to their input; both have the same number of rows and the same
+    /// width.
     #[doc(alias = "skip connection")]
     Residual {
-        /// One after another, as those of a network.
+        /// The layers, in order, as in a network.
         layers: Vec<LayerOptions>,
     },
     /// The logarithm of the softmax of each row.
@@ -137,52 +138,52 @@ fn tanh() -> Function {
 }
 
 impl LayerOptions {
-    /// [`BatchNorm`](Self::BatchNorm) with PyTorch's epsilon.
+    /// Creates a [`BatchNorm`](Self::BatchNorm) with PyTorch's epsilon.
     pub fn batch_norm(name: impl Into<String>) -> Self {
         Self::BatchNorm { name: name.into(), epsilon: epsilon() }
     }
 
-    /// [`LayerNorm`](Self::LayerNorm) with PyTorch's epsilon.
+    /// Creates a [`LayerNorm`](Self::LayerNorm) with PyTorch's epsilon.
     pub fn layer_norm(name: impl Into<String>) -> Self {
         Self::LayerNorm { name: name.into(), epsilon: epsilon() }
     }
 
-    /// [`UtteranceNorm`](Self::UtteranceNorm) of mean and variance.
+    /// Creates a [`UtteranceNorm`](Self::UtteranceNorm) of mean and variance.
     pub fn utterance_norm() -> Self {
         Self::UtteranceNorm { variance: true, epsilon: epsilon() }
     }
 
-    /// [`Stack`](Self::Stack).
+    /// Creates a [`Stack`](Self::Stack).
     pub fn stack(frames: usize, stride: usize) -> Self {
         Self::Stack { frames, stride }
     }
 
-    /// [`Linear`](Self::Linear).
+    /// Creates a [`Linear`](Self::Linear).
     pub fn linear(name: impl Into<String>) -> Self {
         Self::Linear { name: name.into() }
     }
 
-    /// [`Conv`](Self::Conv) with stride, dilation and groups 1 and these rows of zeros.
+    /// Creates a [`Conv`](Self::Conv) with stride, dilation and groups 1 and these rows of zeros.
     pub fn conv(name: impl Into<String>, padding: [usize; 2]) -> Self {
         Self::Conv { name: name.into(), stride: 1, dilation: 1, groups: 1, padding }
     }
 
-    /// [`Gru`](Self::Gru).
+    /// Creates a [`Gru`](Self::Gru).
     pub fn gru(name: impl Into<String>) -> Self {
         Self::Gru { name: name.into() }
     }
 
-    /// [`Lstm`](Self::Lstm).
+    /// Creates a [`Lstm`](Self::Lstm).
     pub fn lstm(name: impl Into<String>) -> Self {
         Self::Lstm { name: name.into() }
     }
 
-    /// [`Residual`](Self::Residual).
+    /// Creates a [`Residual`](Self::Residual).
     pub fn residual(layers: impl Into<Vec<Self>>) -> Self {
         Self::Residual { layers: layers.into() }
     }
 
-    /// The kind, as the description spells it.
+    /// Returns the kind, as the description spells it.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::BatchNorm { .. } => "batch-norm",

@@ -1,4 +1,4 @@
-//! What of a transducer is not its encoder.
+//! Predictors and joiners of transducers.
 
 use std::fmt;
 
@@ -7,31 +7,31 @@ use recurrent::train::ParameterStore;
 use crate::error::Error;
 use crate::layers::product::Product;
 
-/// What a predictor remembers of the tokens so far.
+/// The state of a predictor after the tokens so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct PredictorState {
-    /// The last tokens, the earliest first; -1 where there was none yet.
+    /// The last tokens, the earliest first; -1 for a position before the start.
     pub tokens: Vec<i32>,
     /// The states of its recurrent layers.
     pub memory: Vec<Vec<f32>>,
-    /// Its output, which the joiner takes.
+    /// Its output, the input of the joiner.
     pub output: Vec<f32>,
 }
 
 impl PredictorState {
-    /// After these tokens, with this memory and this output.
+    /// Creates the state after these tokens, with this memory and this output.
     pub fn new(tokens: Vec<i32>, memory: Vec<Vec<f32>>, output: Vec<f32>) -> Self {
         Self { tokens, memory, output }
     }
 
-    /// The tokens after one more, of which the earliest is dropped.
+    /// Returns the tokens after one more. The earliest one is dropped.
     pub fn tokens_and(&self, token: i32) -> Vec<i32> {
         self.tokens.iter().skip(1).copied().chain((!self.tokens.is_empty()).then_some(token)).collect()
     }
 
-    /// The tokens of a context of this size before the first one: the blank, and none before it, as
-    /// icefall has them.
+    /// Returns the tokens before the first one, for a context of this size: the blank, and -1
+    /// before it, as in icefall.
     pub fn first_tokens(context: usize, blank: i32) -> Vec<i32> {
         let mut tokens = vec![-1; context];
         if let Some(last) = tokens.last_mut() {
@@ -45,19 +45,20 @@ impl PredictorState {
 ///
 /// Implement it for another runtime; `Recognizer::new` of the facade takes it.
 pub trait Predictor: fmt::Debug + Send + Sync {
-    /// How many values a row of the encoder has.
+    /// Returns the number of values of a row of the encoder.
     fn encoder_dim(&self) -> usize;
 
-    /// How many scores the joiner gives for a row: of all tokens, and then of all durations (TDT).
+    /// Returns the number of scores that the joiner gives for a row: all tokens, then all durations
+    /// (TDT).
     fn num_scores(&self) -> usize;
 
-    /// Before the first token.
+    /// Returns the state before the first token.
     ///
     /// # Errors
     /// [`Error::Part`] if it cannot be run.
     fn start(&self) -> Result<PredictorState, Error>;
 
-    /// After one token more.
+    /// Returns the state after one more token.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -78,12 +79,12 @@ pub trait Predictor: fmt::Debug + Send + Sync {
 ///   joiner:    output_linear(tanh(row + decoder_proj(predictor)))
 /// ```
 ///
-/// `joiner.encoder_proj` is the last layer of the encoder: `linear` of that name.
+/// `joiner.encoder_proj` is the last layer of the encoder: a `linear` of that name.
 ///
 /// | tensor | shape |
 /// |---|---|
 /// | `decoder.embedding.weight` | `[tokens, D]` |
-/// | `decoder.conv.weight` | `[D, D / groups, n]`: n tokens are looked back at; without it one, and there is no relu |
+/// | `decoder.conv.weight` | `[D, D / groups, n]`: context of n tokens; without it 1, and no relu |
 /// | `joiner.decoder_proj.weight`, `.bias` | `[J, D]`, `[J]` |
 /// | `joiner.output_linear.weight`, `.bias` | `[tokens, J]`, `[tokens]` |
 ///
@@ -124,11 +125,11 @@ struct Conv {
 }
 
 impl StatelessPredictor {
-    /// The predictor and the joiner of these tensors.
+    /// Creates the predictor and the joiner from these tensors.
     ///
     /// # Errors
-    /// [`Error::Recurrent`] for a tensor that is missing or of another shape, [`Error::Option`] for a
-    /// blank that is no token, [`Error::Axes`] and [`Error::Width`].
+    /// [`Error::Recurrent`] for a tensor that is missing or of another shape, [`Error::Option`] for
+    /// a blank that is not a token, [`Error::Axes`] and [`Error::Width`].
     pub fn new(weights: &ParameterStore<f32>, blank: usize) -> Result<Self, Error> {
         let embedding = weights.matrix("decoder.embedding.weight")?;
         let (num_tokens, dim) = (embedding.num_rows(), embedding.num_cols());
@@ -157,7 +158,7 @@ impl StatelessPredictor {
     }
 }
 
-/// x Wᵀ + b, of so many outputs if that is known.
+/// x Wᵀ + b, with a number of outputs that is checked if it is given.
 fn linear(weights: &ParameterStore<f32>, name: &str, outputs: Option<usize>, inputs: usize) -> Result<Product, Error> {
     let weight_name = format!("{name}.weight");
     let outputs = outputs.map_or_else(|| Ok(weights.matrix(&weight_name)?.num_rows()), Ok::<usize, Error>)?;
@@ -185,7 +186,7 @@ impl Conv {
 
     fn apply(&self, rows: &[Option<&[f32]>], dim: usize) -> Vec<f32> {
         let of_output = |(output, weight): (usize, &[f32])| {
-            // As many outputs as inputs: those of a group are the columns that it looks at.
+            // There are as many outputs as inputs: an output sees the columns of its own group.
             let first = output / self.group * self.group;
             let terms = rows.iter().enumerate().filter_map(|(place, row)| Some((place, (*row)?)));
             let sums = terms.map(|(place, row)| {
@@ -237,7 +238,7 @@ impl Predictor for StatelessPredictor {
 mod tests {
     use super::*;
 
-    /// Values that no two places share.
+    /// Values that differ from place to place.
     fn values(count: u8) -> Vec<f32> {
         (0..count).map(|i| f32::from(i * 7 % 11) / 5.0 - 1.0).collect()
     }

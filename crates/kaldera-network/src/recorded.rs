@@ -7,7 +7,7 @@ use lod::{Lod, LodTensor};
 use crate::error::Error;
 use crate::network::{Batch, Network};
 
-/// Log-probabilities by utterance, in place of a network: an archive that another program wrote.
+/// Log-probabilities by utterance, instead of a network: an archive of another program.
 ///
 /// ```
 /// use kaldera_network::{Batch, LodTensor, Network, Recorded};
@@ -26,7 +26,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Log-probabilities of this many tokens, row by row for each utterance.
+    /// Takes log-probabilities of `num_tokens` tokens, row by row for each utterance.
     ///
     /// # Errors
     /// [`Error::NotRows`] for values that are not whole rows.

@@ -1,4 +1,4 @@
-//! A network of layers, one after another.
+//! A sequence of layers as a network.
 
 use lod::LodTensor;
 use recurrent::train::ParameterStore;
@@ -8,8 +8,8 @@ use crate::layers::{Layer as _, LayerStream, Sequence};
 use crate::network::{Batch, Network, NetworkStream};
 use crate::options::LayerOptions;
 
-/// A network of layers, each of which takes the result of the one before: PyTorch's `nn.Sequential`
-/// in `eval()`. The README has an example and what each layer computes.
+/// A network of layers. Each takes the result of the one before, as in PyTorch's `nn.Sequential` in
+/// `eval()`. The README has an example and the formula of each layer.
 #[derive(Debug)]
 #[doc(alias = "Sequential")]
 pub struct LayerStack {
@@ -17,12 +17,13 @@ pub struct LayerStack {
 }
 
 impl LayerStack {
-    /// The network of these layers for rows of `num_inputs` values, with the weights of a
+    /// Creates the network of these layers for rows of `num_inputs` values, with the weights of a
     /// safetensors file.
     ///
     /// # Errors
     /// [`Error::NoLayers`]; [`Error::Layer`] with the number and the kind of a layer for an option
-    /// out of range, for rows of no values, and for a tensor that is missing, of another shape or type, or not finite.
+    /// out of range, for rows of no values, and for a tensor that is missing, of another shape or
+    /// type, or not finite.
     pub fn new(num_inputs: usize, layers: &[LayerOptions], weights: &ParameterStore<f32>) -> Result<Self, Error> {
         Ok(Self { layers: Sequence::new(num_inputs, layers, weights)? })
     }

@@ -1,9 +1,10 @@
-//! What is in an ONNX file, looked through before a runtime reads it: runtimes believe the lengths
-//! that stand in a file, and damaged files make them allocate or compute without end.
+//! The contents of an ONNX file, checked before a runtime reads it. Runtimes trust the lengths in a
+//! file, and damaged files make them allocate or compute without end.
 //!
-//! The messages are those of `onnx.proto`. Checked are the lengths of all fields, how deep and how many
-//! messages are, and that each tensor has the values that its shape asks for, in the file or in a file
-//! of weights beside it (`external_data`). Weights are skipped, and not loaded.
+//! The messages are the ones of `onnx.proto`. The checks cover the lengths of all fields, the depth
+//! and the number of messages, and the number of values of each tensor: it must fit its shape, in
+//! the file or in a file of weights in its folder (`external_data`). Weights are skipped, not
+//! loaded.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -12,31 +13,31 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::Error;
 
-/// The longest text of which something is read here.
+/// Largest size in bytes of a text that is read.
 const MAX_NAME: u64 = 1 << 12;
 
-/// How deep messages may be in each other: protocol buffers' own limit.
+/// Largest depth of nested messages: the limit of protocol buffers.
 const MAX_DEPTH: usize = 100;
 
-/// Each message takes memory, and a few bytes of a file are one.
+/// Largest number of messages. Each one takes memory, and needs only a few bytes of the file.
 const MAX_MESSAGES: usize = 1 << 22;
 
-/// Nodes, of which large speech models have some ten thousand.
+/// Largest number of nodes. Large speech models have some ten thousand.
 const MAX_NODES: usize = 1 << 18;
 
-/// The most values of a tensor that operators make of a constant shape: 256 MB.
+/// Largest number of values of a tensor that an operator makes from a constant shape: 256 MB.
 const MAX_FILLED: i64 = 1 << 26;
 
 /// The largest padding, stride or size of a kernel.
 const MAX_EXTENT: i64 = 1 << 16;
 
-/// Constants of so few bytes are shapes.
+/// Largest size in bytes of constants that are taken for shapes.
 const SHAPE_BYTES: u64 = 8 * 16;
 
 /// Attributes with numbers of rows.
 const EXTENTS: [&str; 6] = ["dilations", "kernel_shape", "output_padding", "output_shape", "pads", "strides"];
 
-/// The messages that are looked through.
+/// The messages that are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Message {
     Model,
@@ -59,7 +60,7 @@ enum Message {
 }
 
 impl Message {
-    /// The message in a field of this one, by the numbers of `onnx.proto`.
+    /// Returns the message in a field of this one, by the numbers of `onnx.proto`.
     fn inner(self, field: u64) -> Option<Self> {
         match (self, field) {
             (Self::Model, 7) | (Self::Attribute, 6 | 11) => Some(Self::Graph),
@@ -80,36 +81,37 @@ impl Message {
         }
     }
 
-    /// Whether the field has packed integers.
+    /// Returns `true` if the field has packed integers.
     fn is_packed(self, field: u64) -> bool {
         matches!((self, field), (Self::Tensor, 1 | 5 | 7 | 11) | (Self::Attribute, 8))
     }
 }
 
-/// What was found in a file.
+/// The result of the checks of a file.
 #[derive(Debug)]
 pub(crate) struct Contents {
-    /// The files beside it in which it has weights.
+    /// The files with its weights, in its folder or below.
     pub(crate) weights: Vec<PathBuf>,
-    /// How many nodes its graphs have.
+    /// Number of nodes of its graphs.
     pub(crate) num_nodes: usize,
 }
 
-/// The files beside an ONNX file in which it has weights, such as `model.onnx.data` or
-/// `encoder.weights`; none if all weights are in it. It is not loaded: its own weights are skipped.
+/// Returns the files of weights of an ONNX file, such as `model.onnx.data` or `encoder.weights` in
+/// its folder; none if all weights are in the file itself. The file is not loaded: its own weights
+/// are skipped.
 ///
 /// # Errors
-/// [`Error::Load`] if it cannot be read, is no ONNX file or a damaged one, or has weights in files that
-/// are too short, or in other folders than its own and those below.
+/// [`Error::Load`] if the file cannot be read, is not an ONNX file or is damaged, or if its weights
+/// are in files that are too short, or outside its own folder and the folders below.
 pub fn weight_files(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
     Contents::of(path.as_ref()).map(|contents| contents.weights)
 }
 
 impl Contents {
-    /// Looks through a file.
+    /// Checks a file.
     ///
     /// # Errors
-    /// Those of [`weight_files`].
+    /// The errors of [`weight_files`].
     pub(crate) fn of(path: &Path) -> Result<Self, Error> {
         let failed = |reason: String| Error::Load { path: path.to_owned(), reason };
         let walk = File::open(path).and_then(|file| {
@@ -140,7 +142,7 @@ impl Contents {
     }
 }
 
-/// Looks through a model of so many bytes.
+/// Checks a model of `end` bytes.
 fn walk<R: BufRead + Seek>(reader: R, end: u64) -> io::Result<Walk<R>> {
     let mut walk = Walk {
         reader,
@@ -166,23 +168,23 @@ fn invalid(reason: String) -> io::Error {
 
 struct Walk<R> {
     reader: R,
-    /// How many bytes have been read or skipped.
+    /// Number of bytes that have been read or skipped.
     at: u64,
-    /// How many bytes must be in the files of weights.
+    /// Number of bytes that each file of weights must have, by name.
     files: BTreeMap<String, u64>,
     num_messages: usize,
     num_nodes: usize,
     has_graph: bool,
     /// The values of small constants of integers, by name.
     shapes: HashMap<String, Vec<i64>>,
-    /// Operators that fill a tensor, and the constants that say how large it is.
+    /// Operators that fill a tensor, and the names of the constants with its size.
     filled: Vec<(String, String)>,
 }
 
-/// What is kept of the fields of a message.
+/// The fields of a message that are kept.
 #[derive(Debug, Default)]
 struct Fields {
-    /// Of a tensor, an attribute, or an entry: its key.
+    /// Of a tensor or an attribute; of an entry, its key.
     name: String,
     /// Of an entry.
     value: String,
@@ -213,7 +215,8 @@ struct TensorFields {
     length: Option<u64>,
 }
 
-/// The bits of a value of `TensorProto.DataType`; none of texts and of what is not known.
+/// Returns the number of bits of a value of `TensorProto.DataType`; none for texts and unknown
+/// types.
 fn bits_of(data_type: u64) -> Option<u64> {
     match data_type {
         1 | 6 | 12 => Some(32),
@@ -242,7 +245,7 @@ impl Fields {
 }
 
 impl TensorFields {
-    /// One of its values.
+    /// Adds one of its values.
     fn add(&mut self, number: u64) {
         self.count += 1;
         if self.count <= SHAPE_BYTES / 8 {
@@ -252,15 +255,15 @@ impl TensorFields {
         }
     }
 
-    /// Its values if it is small and of integers of 64 bits, as shapes are.
+    /// Returns its values if it is small and has integers of 64 bits, as shapes have.
     fn shape(self) -> Vec<i64> {
         /// `TensorProto.DataType.INT64`.
         const INT64: u64 = 7;
         if self.data_type == INT64 { self.integers } else { vec![] }
     }
 
-    /// Checks that the values are there which the shape asks for, and returns how many bytes the file
-    /// of weights needs, if they are in one.
+    /// Checks that the tensor has the values that its shape needs. Returns the number of bytes that
+    /// its file of weights must have, if it has one.
     fn check(&self, name: &str) -> io::Result<Option<u64>> {
         let wrong = |what: String| invalid(format!("the tensor '{}' {what}: the file is damaged", name.escape_debug()));
         let len = self.dims.iter().try_fold(1_u64, |len, &dim| len.checked_mul(u64::try_from(dim).ok()?));
@@ -283,7 +286,7 @@ impl TensorFields {
             }
             (false, Some(raw)) if differs(raw) => Err(states(raw)),
             (false, Some(_)) => Ok(None),
-            // Values of several in one, as those of 4 bits.
+            // One stored value can have several, as with 4 bits.
             (false, None) if len > self.count.saturating_mul(16) => {
                 Err(wrong(format!("of shape {:?} has {} values", self.dims, self.count)))
             }
@@ -293,7 +296,7 @@ impl TensorFields {
 }
 
 impl<R: BufRead + Seek> Walk<R> {
-    /// Goes through the fields of a message that ends there.
+    /// Reads the fields of a message that ends at `end`.
     fn message(&mut self, message: Message, end: u64, depth: usize, fields: &mut Fields) -> io::Result<()> {
         self.num_messages += 1;
         if depth > MAX_DEPTH {
@@ -338,7 +341,7 @@ impl<R: BufRead + Seek> Walk<R> {
         Ok(())
     }
 
-    /// A field of bytes, a text or a message.
+    /// Reads a field of bytes: a text or a message.
     fn bytes(&mut self, message: Message, field: u64, size: u64, depth: usize, fields: &mut Fields) -> io::Result<()> {
         let (begin, end) = (self.at, self.at + size);
         if let Some(inner) = message.inner(field) {
@@ -376,14 +379,14 @@ impl<R: BufRead + Seek> Walk<R> {
             }
             _ => {}
         }
-        // What was not read of it.
+        // The bytes that were not read.
         match end.checked_sub(self.at) {
             Some(rest) => self.skip(rest),
             None => Err(invalid(format!("byte {begin}: a field ends early"))),
         }
     }
 
-    /// Takes what was `found` in a message into the one that it stands in.
+    /// Moves the fields `found` in an inner message into the outer one.
     fn take(&mut self, message: Message, inner: Message, found: Fields, fields: &mut Fields) -> io::Result<()> {
         match inner {
             Message::Graph => self.has_graph = true,
@@ -437,7 +440,7 @@ impl<R: BufRead + Seek> Walk<R> {
         Ok(())
     }
 
-    /// Checks the sizes of what operators fill, where they are constants.
+    /// Checks the sizes of tensors that operators fill, if the sizes are constants.
     fn check_filled(&self) -> io::Result<()> {
         for (operator, name) in &self.filled {
             let Some(sizes) = self.shapes.get(name) else { continue };
@@ -502,7 +505,7 @@ mod tests {
 
     use super::*;
 
-    /// A field with bytes.
+    /// Returns a field with bytes.
     fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
         // Two bytes of length, as fields of 128 bytes and more have.
         let size = [bytes.len() % 128 + 128, bytes.len() / 128].map(|byte| u8::try_from(byte).unwrap());
@@ -550,7 +553,7 @@ mod tests {
         assert!(names(&[]).unwrap_err().to_string().contains("no graph"));
         let whole = model(&field(5, &tensor("a.data")));
         for end in 1..whole.len() {
-            // Whole fields are a network of less.
+            // Whole fields are a smaller network.
             if let Ok(names) = names(&whole[..end]) {
                 assert!(names.len() <= 1);
             }
@@ -583,7 +586,7 @@ mod tests {
                 continue;
             }
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            // 128 values of 4 bytes behind 8.
+            // 128 values of 4 bytes, at an offset of 8.
             std::fs::write(&file, [0; 519]).unwrap();
             let error = weight_files(&path).unwrap_err().to_string();
             assert!(error.contains("need 520 bytes of") && error.contains("which has 519"), "{error}");

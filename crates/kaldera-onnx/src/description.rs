@@ -1,4 +1,4 @@
-//! What a file says of its network.
+//! The description that a file gives of its network.
 
 use std::fmt;
 use std::path::Path;
@@ -24,26 +24,26 @@ pub struct Description {
 pub struct TensorInfo {
     /// Its name.
     pub name: String,
-    /// Its axes, unless the file does not tell.
+    /// Its axes, if the file gives them.
     pub axes: Option<Vec<Axis>>,
-    /// Its elements, unless the file does not tell.
+    /// Its elements, if the file gives their type.
     pub element: Option<Element>,
 }
 
 /// The size of an axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Axis {
-    /// Always this one.
+    /// A constant size.
     Fixed(usize),
-    /// Any, under a name.
+    /// Any size, under a name.
     Symbolic(String),
 }
 
-/// The type of elements, as the runtime computes with it.
+/// The type of the elements in the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Element {
-    /// Floating point, whatever its width in the file is.
+    /// Floating point, of any width in the file.
     Float,
     /// Integers of 32 or 64 bits.
     Integer,
@@ -52,7 +52,7 @@ pub enum Element {
 }
 
 impl Description {
-    /// Reads a file, of which the runtime must know all operators.
+    /// Reads a file. The runtime must support all of its operators.
     ///
     /// # Errors
     /// [`Error::Load`], [`Error::NoRuntime`] and [`Error::Library`].
@@ -65,7 +65,7 @@ impl Description {
         Self { inputs, outputs, metadata }
     }
 
-    /// The value of a key of the metadata.
+    /// Returns the value of a key of the metadata.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }

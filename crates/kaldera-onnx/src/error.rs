@@ -1,10 +1,10 @@
-//! What can be wrong with an ONNX file.
+//! Errors of ONNX files.
 
 use std::path::PathBuf;
 
 use crate::session::Runtime;
 
-/// Why a file is no network that can be used here.
+/// The reason why a file cannot be used as a network.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,16 +13,16 @@ pub enum Error {
     Load {
         /// The file.
         path: PathBuf,
-        /// What the runtime says.
+        /// The runtime's message.
         reason: String,
     },
     /// A name that no runtime has.
     #[error("'{name}' is not one of {}", Runtime::ALL.map(Runtime::name).join(", "))]
     UnknownRuntime {
-        /// What was given.
+        /// The given name.
         name: String,
     },
-    /// This build has RTen alone.
+    /// This build has only RTen.
     #[error(
         "this build has no ONNX Runtime: build with the feature `ort`, as in 'cargo install --path crates/kaldera-cli --features ort'"
     )]
@@ -35,7 +35,7 @@ pub enum Error {
     Library {
         /// The file or name that was tried.
         library: PathBuf,
-        /// What the system says.
+        /// The system's message.
         reason: String,
     },
     /// An input that is neither features, nor samples, nor lengths.
@@ -51,10 +51,10 @@ pub enum Error {
     State {
         /// Its name and shape.
         input: String,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
-    /// A network with states whose metadata do not say how long chunks are.
+    /// A network with states whose metadata do not give the length of a chunk.
     #[error(
         "input {input} is a state, and the metadata do not say how long chunks are: T and decode_chunk_len (icefall), or window_size and chunk_shift (NeMo)"
     )]
@@ -62,16 +62,16 @@ pub enum Error {
         /// The name and shape of the first state.
         input: String,
     },
-    /// What comes after an utterance's rows is no rows.
+    /// The values after an utterance's rows are not rows.
     #[error(
         "{found} values come after the rows of an utterance, of which {finite} are finite: rows of {width} finite values are needed, one at least"
     )]
     Tail {
-        /// How many values a row has.
+        /// Number of values per row.
         width: usize,
-        /// How many values there are.
+        /// Number of values.
         found: usize,
-        /// How many of them are finite.
+        /// Number of finite values.
         finite: usize,
     },
     /// Chunks of no length, or of too many rows.
@@ -79,11 +79,11 @@ pub enum Error {
         "a chunk of {rows} rows and a shift of {shift}: a chunk has from 1 to {most} rows, and the shift is from 1 to as many"
     )]
     Chunk {
-        /// How many rows a chunk has.
+        /// Number of rows of a chunk.
         rows: usize,
-        /// From the first row of one to that of the next.
+        /// Number of rows from the start of a chunk to the start of the next one.
         shift: usize,
-        /// How many rows it may have.
+        /// Largest number of rows of a chunk.
         most: usize,
     },
     /// A file that is not the part of a transducer that it should be.
@@ -93,7 +93,7 @@ pub enum Error {
         path: PathBuf,
         /// The predictor or the joiner.
         part: &'static str,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
     /// No input has features or samples.
@@ -109,33 +109,33 @@ pub enum Error {
         /// The size.
         size: usize,
     },
-    /// Rows of features of another width than those that there are.
+    /// Rows whose width differs from the width of the features.
     #[error("input {input}: rows of {found} values, and the features have {expected}")]
     Width {
         /// Its name and shape.
         input: String,
-        /// How many values a row of features has.
+        /// Number of values of a row of features.
         expected: usize,
-        /// How many the network takes.
+        /// Number of values that the network takes.
         found: usize,
     },
-    /// A file that does not say how many values a row has.
+    /// A file that does not give the number of values per row.
     #[error("input {input}: the file does not say how many values a row of features has: set `inputs`")]
     UnknownWidth {
         /// Its name and shape.
         input: String,
     },
-    /// Rows of more values than any features have.
+    /// Rows of more values than features can have.
     #[error("input {input}: rows of {found} values, and at most {most} are read")]
     TooWide {
         /// Its name and shape.
         input: String,
-        /// How many values a row has.
+        /// Number of values per row.
         found: usize,
-        /// How many it may have.
+        /// Largest number of values per row.
         most: usize,
     },
-    /// A subsampling of 0 was asked for.
+    /// A given subsampling of 0.
     #[error("a subsampling of 0: rows of the input for a row of the output are 1 or more")]
     NoSubsampling,
     /// No output has scores of tokens.
@@ -147,9 +147,9 @@ pub enum Error {
     /// The network could not be run.
     #[error("a trial run over {rows} rows: {reason}")]
     Trial {
-        /// How many rows the trial had.
+        /// Number of rows of the trial.
         rows: usize,
-        /// What went wrong.
+        /// The runtime's error, or the defect of the result.
         reason: String,
     },
 }

@@ -5,31 +5,32 @@ use std::thread;
 
 use kaldera_base::panics::catch_with_workers;
 
-/// How RTen names the threads of its pools, which resume panics in the thread that waits.
+/// Prefix of the names of RTen's pool threads. A panic there is resumed in the thread that waits.
 const WORKERS: &str = "rten-";
 
-/// Calls the runtime; a panic is an error with its message.
+/// Calls the runtime. A panic becomes an error with its message.
 pub(crate) fn guarded<T, E: Display>(call: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
-    // What the panic may have left half done is dropped with the closure, but for the runtime's pools
-    // of buffers, which hold no values.
+    // State that a panic left half done is dropped with the closure, except for the runtime's
+    // buffer pools, which hold no values.
     match catch_with_workers(WORKERS, call) {
         Ok(result) => result.map_err(|error| error.to_string()),
         Err(message) => Err(format!("the runtime panicked: {message}")),
     }
 }
 
-/// Runs what goes from node to node by recursion. A graph of many nodes gets a thread of its own, whose
-/// stack holds as many calls.
+/// Runs a call that recurses from node to node. For a graph of many nodes it runs on its own
+/// thread, with a stack for that many calls.
 ///
 /// # Errors
-/// Those of `call`, and where no thread can be started.
+/// The errors of `call`, and an error if no thread can be started.
 pub(crate) fn with_stack<T: Send>(
     num_nodes: usize,
     call: impl FnOnce() -> Result<T, String> + Send,
 ) -> Result<T, String> {
-    /// More than a call takes without optimisation. It is memory only where it is written to.
+    /// More bytes than a call takes without optimisation. Memory is used only for the part that is
+    /// written.
     const OF_NODE: usize = 1 << 13;
-    /// Nodes that the smallest stack of a thread has room for.
+    /// Number of nodes that fit on the smallest stack of a thread.
     const FEW: usize = 1 << 7;
     if num_nodes <= FEW {
         return call();

@@ -1,4 +1,4 @@
-//! How an input has the rows of an utterance.
+//! Layouts of the input that has the rows of an utterance.
 
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
@@ -30,10 +30,10 @@ pub(crate) struct Inputs {
     pub(crate) layout: Layout,
     pub(crate) rows: usize,
     pub(crate) lengths: Option<usize>,
-    /// Takes how many frames of the result there have been: of icefall's conformer.
+    /// Takes the number of frames of the result so far: for icefall's conformer.
     pub(crate) processed: Option<usize>,
     pub(crate) states: Vec<State>,
-    /// Of a network with states alone.
+    /// Only for a network with states.
     pub(crate) chunk: Option<Chunk>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Outputs {
 }
 
 impl Layout {
-    /// The layout of a file's input with the utterance.
+    /// Returns the layout of a file's input that has the utterance.
     ///
     /// # Errors
     /// [`Error::NoInput`], [`Error::Input`] and [`Error::Fixed`].
@@ -53,7 +53,7 @@ impl Layout {
         Inputs::of(description).map(|inputs| inputs.layout)
     }
 
-    /// Values of a row, where the file tells.
+    /// Returns the number of values per row, if the file gives it.
     pub fn width(self) -> Option<usize> {
         match self {
             Self::Rows { width } | Self::Columns { width } => width,
@@ -61,7 +61,7 @@ impl Layout {
         }
     }
 
-    /// Whether a row is a sample.
+    /// Returns `true` if a row is a sample.
     pub fn takes_samples(self) -> bool {
         matches!(self, Self::Samples | Self::Channel)
     }
@@ -77,7 +77,7 @@ impl Layout {
             [_, Some(1), None] => (Self::Channel, 2),
             [_, _, Some(width)] => (Self::Rows { width: Some(width) }, 1),
             [_, Some(width), None] => (Self::Columns { width: Some(width) }, 2),
-            // NeMo's name of it.
+            // NeMo's name for it.
             [_, None, None] if input.name.starts_with("audio_signal") => (Self::Columns { width: None }, 2),
             [_, None, None] => (Self::Rows { width: None }, 1),
             _ => return Err(Error::Input { input: input.to_string() }),
@@ -121,8 +121,8 @@ impl Inputs {
 }
 
 impl Outputs {
-    /// The scores are the output that is called so, or else the first of floating point, which are the
-    /// rows of an encoder, too; states are neither.
+    /// Finds the scores: the output with a name for scores, or else the first one of floating
+    /// point, which is also the output of an encoder. States are skipped.
     pub(crate) fn of(description: &Description, states: &[State]) -> Result<Self, Error> {
         let outputs = &description.outputs;
         let is_length = |output: &TensorInfo| output.name.contains("len");

@@ -1,5 +1,5 @@
-//! Acoustic networks from ONNX files: features or samples of a batch to log-probabilities of tokens, whole or in
-//! chunks; and the parts of transducers.
+//! Acoustic networks from ONNX files: they map the features or samples of a batch to
+//! log-probabilities of tokens, for whole utterances or in chunks. Also the parts of transducers.
 //!
 //! ```text
 //!   file.onnx --OnnxNetwork::open--> OnnxNetwork, a kaldera_network::Network
@@ -9,19 +9,20 @@
 //!   batch (LodTensor) --one utterance at a time--> Runtime --log-softmax of each row--> LodTensor [frames, tokens]
 //! ```
 //!
-//! The runtime is [RTen](https://docs.rs/rten), pure Rust, or with the feature `ort`, where asked for,
-//! the shared library of ONNX Runtime; none of their types is in a public signature.
+//! The runtime is [RTen](https://docs.rs/rten), pure Rust. With the feature `ort` the caller can
+//! choose the shared library of ONNX Runtime instead. None of their types is in a public signature.
 //!
-//! # What always holds
-//! - An utterance of a batch has the result that it has alone: there is no padding.
-//! - Each row of the result sums to 1 as probabilities, whatever the file's last operator is.
-//! - A stream of a network with states gives what the whole gives, whatever its chunks are.
-//! - What the file's network cannot be, such as one of a fixed length without states, is an error
-//!   when the file is opened. A panic of the runtime is an error, too.
-//! - A runtime reads a file after all lengths in it were checked: damage is an error, and neither a hang
-//!   nor the end of the process.
+//! # Guarantees
+//! - The result of an utterance does not depend on the rest of its batch: there is no padding.
+//! - Each row of the result sums to 1 as probabilities, for any last operator of the file.
+//! - A stream of a network with states gives the result of the whole utterance, for any chunks.
+//! - A file whose network is not supported, such as one of a fixed length without states, is an
+//!   error when it is opened. A panic of the runtime is an error, too.
+//! - A runtime reads a file only after all lengths in it were checked: damage is an error, and
+//!   neither a hang nor the end of the process.
 //!
-//! What a good file makes the runtime compute is not limited: open files that you trust as you trust programs.
+//! The computation that a valid file asks for is not limited: trust a file before you open it, as
+//! you do with a program.
 
 #![forbid(unsafe_code)]
 

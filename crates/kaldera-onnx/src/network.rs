@@ -13,17 +13,17 @@ use crate::session::{Runtime, Session, Tensor, load};
 use crate::states::{Chunk, State};
 use crate::stream::{Carried, ChunkStream, usual_tail};
 
-/// What the file of a network may leave open.
+/// Settings that the file of a network may leave open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OnnxOptions {
-    /// Values of a row of the input, to be checked; needed where the file leaves it open.
+    /// Number of values of an input row, which is checked; required if the file does not give it.
     pub inputs: Option<usize>,
-    /// Rows of the input for a row of the output; without it, trial runs tell.
+    /// Number of input rows per output row; found by trial runs if absent.
     pub subsampling: Option<usize>,
-    /// Whether it is the encoder of a transducer, whose rows are left as they are.
+    /// `true` for the encoder of a transducer, whose rows are left as they are.
     pub encoder: bool,
-    /// What computes it.
+    /// The runtime that computes it.
     pub runtime: Runtime,
 }
 
@@ -55,19 +55,19 @@ impl OnnxOptions {
 
 /// The network of an ONNX file that was trained with CTC, or the encoder of a transducer.
 ///
-/// It takes features `[N, T, F]` or `[N, F, T]`, or samples `[N, T]` or `[N, 1, T]`, with or without
-/// lengths `[N]`, and gives scores `[N, T, V]`, with or without lengths. Each utterance is run alone,
-/// as exported networks do different things with padding. Each row of scores is normalised to
-/// log-probabilities: log-softmax leaves rows that are log-probabilities already as they are, but for
-/// rounding.
+/// It takes features `[N, T, F]` or `[N, F, T]`, or samples `[N, T]` or `[N, 1, T]`, with or
+/// without lengths `[N]`, and gives scores `[N, T, V]`, with or without lengths. Each utterance has
+/// its own run, because exported networks treat padding differently. Each row of scores is
+/// normalised to log-probabilities: log-softmax changes rows that already are log-probabilities
+/// only by rounding.
 ///
-/// A network with states, inputs that take what an output gave for the chunk before, runs over chunks
-/// of the length that its metadata say. It has streams; an utterance is one that comes at once. After
-/// the last row come 0.3 s of silence ([`with_tail`](Self::with_tail)) and what fills the last chunk. A
-/// file without a state needs whole utterances.
+/// A network with states (inputs that take an output of the chunk before) runs over chunks of the
+/// length in its metadata. It has streams; an utterance is a stream that is finished at once. After
+/// the last row come 0.3 s of silence ([`with_tail`](Self::with_tail)) and rows that fill the last
+/// chunk. A file without a state needs whole utterances.
 ///
-/// An [encoder](OnnxOptions::encoder) gives rows `[N, T, D]`, or as NeMo's does `[N, D, T]` where
-/// the features are `[N, F, T]`; nothing is normalised.
+/// An [encoder](OnnxOptions::encoder) gives rows `[N, T, D]`, or, if the features are `[N, F, T]`,
+/// `[N, D, T]` as in NeMo. They are not normalised.
 pub struct OnnxNetwork {
     session: Box<dyn Session>,
     description: Description,
@@ -77,7 +77,7 @@ pub struct OnnxNetwork {
     num_outputs: usize,
     subsampling: usize,
     is_encoder: bool,
-    /// Rows after those of an utterance; none without states.
+    /// Rows after the rows of an utterance; none without states.
     tail: Vec<f32>,
 }
 
@@ -90,12 +90,13 @@ impl fmt::Debug for OnnxNetwork {
     }
 }
 
-/// The most values of a row: with it the memory of a trial run is bounded.
+/// Largest number of values per row: it bounds the memory of a trial run.
 const MAX_WIDTH: usize = 1 << 16;
 
 impl OnnxNetwork {
-    /// Opens a file, and runs its network over about a second, so that what the runtime cannot do is
-    /// an error here; without [`subsampling`](OnnxOptions::subsampling) over two seconds, too.
+    /// Opens a file, and runs its network over about a second, so that a network that the runtime
+    /// cannot run is an error here. Without [`subsampling`](OnnxOptions::subsampling) there is a
+    /// second run over two seconds.
     ///
     /// # Errors
     /// All of [`Error`].
@@ -126,13 +127,13 @@ impl OnnxNetwork {
         Ok(network)
     }
 
-    /// The rows that come after those of an utterance, and the last of them as often as the last chunk
-    /// needs it: of a network with states alone. Unless it is called these are 0.3 s of silence of
-    /// Kaldi's filterbank each 10 ms, -15.94, or of samples of 16 kHz, 0. Other features have other
-    /// values of silence, and other times from row to row.
+    /// Sets the rows that come after the rows of an utterance. The last of them is repeated as
+    /// often as the last chunk needs it. Only networks with states use them. The default is 0.3 s
+    /// of silence: -15.94, of Kaldi's filterbank each 10 ms, or 0, of samples of 16 kHz. Other
+    /// features have other values for silence, and other times per row.
     ///
     /// # Errors
-    /// [`Error::Tail`] if these are no rows, or not finite.
+    /// [`Error::Tail`] if the values are not whole rows, or not finite.
     pub fn with_tail(self, rows: Vec<f32>) -> Result<Self, Error> {
         let (width, found) = (self.width, rows.len());
         let finite = rows.iter().filter(|value| value.is_finite()).count();
@@ -142,12 +143,12 @@ impl OnnxNetwork {
         }
     }
 
-    /// What the file says of the network.
+    /// Returns the file's description of the network.
     pub fn description(&self) -> &Description {
         &self.description
     }
 
-    /// How it takes an utterance, if it has states.
+    /// Returns the size and the shift of its chunks, if it has states.
     pub fn chunk(&self) -> Option<Chunk> {
         self.inputs.chunk
     }
@@ -160,12 +161,12 @@ impl OnnxNetwork {
         self.width
     }
 
-    /// The layout of the input.
+    /// Returns the layout of the input.
     pub fn layout(&self) -> Layout {
         self.inputs.layout
     }
 
-    /// Finds the number of tokens and the subsampling by trial.
+    /// Finds the number of tokens and the subsampling by trial runs.
     fn measure(&mut self, subsampling: Option<usize>) -> Result<(), Error> {
         if let Some(Chunk { rows, shift }) = self.inputs.chunk {
             let frames = self.frames_of(rows)?;
@@ -187,14 +188,14 @@ impl OnnxNetwork {
             let reason = format!("{long} rows have no more frames of scores than {short}, {frames}: set `subsampling`");
             return Err(Error::Trial { rows: long, reason });
         }
-        // Rounded: the ends of utterances may cost a frame more or less.
+        // Rounded: the ends of utterances can change the number by a frame.
         self.subsampling = ((long - short) + more / 2) / more;
         Ok(())
     }
 
-    /// How many frames an utterance of so many rows has; sets the number of tokens.
+    /// Returns the number of frames for an utterance of `rows` rows; sets the number of tokens.
     fn frames_of(&mut self, rows: usize) -> Result<usize, Error> {
-        // Not silence, of which logarithms may be infinite.
+        // Not silence, whose logarithms may be infinite.
         let values = (0..rows * self.width).map(|i| [0.1, -0.2, 0.05, 0.15, -0.1][i % 5]).collect();
         let mut carried = self.first_carried();
         let run = self.run(values, rows, Some(&mut carried)).and_then(|(scores, num_outputs)| match num_outputs {
@@ -210,8 +211,8 @@ impl OnnxNetwork {
         Carried { values: self.inputs.states.iter().map(State::first).collect(), frames: 0 }
     }
 
-    /// The rows of the result for an utterance or, with what is carried, for a chunk:
-    /// log-probabilities, or what an encoder gives.
+    /// Returns the rows of the result for an utterance, or for a chunk if `carried` is given:
+    /// log-probabilities, or the rows of an encoder.
     pub(crate) fn rows_of(
         &self,
         values: Vec<f32>,
@@ -233,7 +234,7 @@ impl OnnxNetwork {
         Ok(scores)
     }
 
-    /// The scores of an utterance or chunk, row by row, and how many there are in a row.
+    /// Returns the scores of an utterance or chunk, row by row, and the number of scores per row.
     fn run(&self, values: Vec<f32>, rows: usize, carried: Option<&mut Carried>) -> Result<(Vec<f32>, usize), String> {
         let integer = |value: usize| {
             let value = i64::try_from(value).map_err(|_| format!("{value} rows are too many"))?;
@@ -283,7 +284,8 @@ impl OnnxNetwork {
     }
 }
 
-/// The scores `[1, T, V]` or `[T, V]`, or by column `[1, V, T]`, row by row, and T and V.
+/// Returns T, V, and the scores, row by row, from the shape `[1, T, V]` or `[T, V]`, or by column
+/// `[1, V, T]`.
 fn as_rows(scores: Tensor, by_column: bool) -> Result<(usize, usize, Vec<f32>), String> {
     match scores {
         Tensor::Float(shape, scores) => match shape[..] {
@@ -295,7 +297,7 @@ fn as_rows(scores: Tensor, by_column: bool) -> Result<(usize, usize, Vec<f32>), 
     }
 }
 
-/// Rows of `width` values as columns.
+/// Transposes rows of `width` values.
 fn transposed(values: &[f32], width: usize) -> Vec<f32> {
     (0..width).flat_map(|column| values.iter().skip(column).step_by(width).copied()).collect()
 }

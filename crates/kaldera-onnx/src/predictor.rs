@@ -10,20 +10,21 @@ use crate::error::Error;
 use crate::session::{Runtime, Session, Tensor, load};
 use crate::states::State;
 
-/// The most tokens that a predictor may look back at, and the most values of a row.
+/// Largest number of tokens that a predictor may look back at, and largest number of values per
+/// row.
 const MAX_CONTEXT: usize = 1 << 10;
 const MAX_WIDTH: usize = 1 << 16;
 
 const PREDICTOR: &str = "predictor";
 const JOINER: &str = "joiner";
 
-/// What the files of a predictor and a joiner may leave open.
+/// Settings that the files of a predictor and a joiner may leave open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PredictorOptions {
-    /// The blank, which stands before the first token.
+    /// The blank, which precedes the first token.
     pub blank: usize,
-    /// What computes them.
+    /// The runtime that computes them.
     pub runtime: Runtime,
 }
 
@@ -41,7 +42,7 @@ impl PredictorOptions {
     }
 }
 
-/// The predictor and the joiner of a transducer, a file each.
+/// The predictor and the joiner of a transducer, one file each.
 ///
 /// ```text
 ///   icefall: y [N, context] -> decoder_out [N, D];  encoder_out [N, D], decoder_out [N, D] -> logit [N, V]
@@ -49,8 +50,8 @@ impl PredictorOptions {
 ///            encoder_outputs [N, D, 1], decoder_outputs [N, H, 1] -> outputs [N, 1, 1, V + durations]
 /// ```
 ///
-/// Inputs are told by type and shape, not by name: tokens are integers of two axes, states floating
-/// point, whose outputs are the last ones of the file, in the same order.
+/// Inputs are found by type and shape, not by name: tokens are integers of two axes, states are
+/// floating point. The outputs of the states are the last ones of the file, in the same order.
 pub struct OnnxPredictor {
     predictor: Box<dyn Session>,
     inputs: TokenInputs,
@@ -70,7 +71,7 @@ struct TokenInputs {
     states: Vec<State>,
 }
 
-/// An input of a joiner: its position, how many values a row has, and its shape for one row.
+/// An input of a joiner: its position, the number of values per row, and its shape for one row.
 #[derive(Debug)]
 struct RowInput {
     position: usize,
@@ -87,11 +88,11 @@ impl fmt::Debug for OnnxPredictor {
 }
 
 impl OnnxPredictor {
-    /// Opens the files of a predictor (`decoder.onnx`) and a joiner, and runs both once, so that what
-    /// the runtime cannot do is an error here.
+    /// Opens the files of a predictor (`decoder.onnx`) and a joiner, and runs both once, so that a
+    /// network that the runtime cannot run is an error here.
     ///
     /// # Errors
-    /// [`Error::Load`] and [`Error::Part`]; [`Error::State`]; those of the runtime.
+    /// [`Error::Load`], [`Error::Part`] and [`Error::State`]; the errors of the runtime.
     pub fn open(
         predictor: impl AsRef<Path>,
         joiner: impl AsRef<Path>,
@@ -127,7 +128,7 @@ impl OnnxPredictor {
         }
     }
 
-    /// How many tokens the predictor looks back at; 1 for one that has states.
+    /// Returns the number of tokens that the predictor looks back at; 1 if it has states.
     pub fn context(&self) -> usize {
         self.inputs.context
     }
@@ -137,7 +138,7 @@ impl OnnxPredictor {
         self.predict(PredictorState::first_tokens(self.inputs.context, self.blank), memory)
     }
 
-    /// The state after these tokens.
+    /// Computes the state after these tokens.
     fn predict(&self, tokens: Vec<i32>, memory: Vec<Tensor>) -> Result<PredictorState, String> {
         let TokenInputs { tokens: position, context, lengths, states } = &self.inputs;
         let values = tokens.iter().map(|&token| token.into()).collect();
@@ -184,7 +185,7 @@ fn shown(tensors: &[TensorInfo]) -> String {
 }
 
 impl TokenInputs {
-    /// Those of a file; the inner error is what is wrong with it as a predictor.
+    /// Finds the inputs of a file. The inner error says why it is not a predictor.
     fn of(description: &Description) -> Result<Result<Self, String>, Error> {
         let (mut tokens, mut lengths, mut floats) = (None, None, vec![]);
         for (position, input) in description.inputs.iter().enumerate() {
@@ -198,7 +199,7 @@ impl TokenInputs {
         let Some((tokens, size)) = tokens else {
             return Ok(Err(format!("no input has tokens [N, context]: there are {}", shown(&description.inputs))));
         };
-        // The states are the last outputs, beside one at least.
+        // The states are the last outputs, after at least one other.
         let Some(first) = description.outputs.len().checked_sub(floats.len()).filter(|&first| first > 0) else {
             return Ok(Err(format!("{} states for the outputs {}", floats.len(), shown(&description.outputs))));
         };
@@ -216,7 +217,7 @@ impl TokenInputs {
         Ok(Ok(Self { tokens, context, lengths, states }))
     }
 
-    /// The position of the output: the first of floating point.
+    /// Returns the position of the output: the first one of floating point.
     fn output(&self, description: &Description) -> Result<usize, String> {
         let own = description.outputs.len() - self.states.len();
         let is_float = |output: &TensorInfo| {
@@ -229,14 +230,14 @@ impl TokenInputs {
 }
 
 impl RowInput {
-    /// Those for the rows of the encoder and of the predictor, in this order.
+    /// Returns the inputs for the rows of the encoder and of the predictor, in this order.
     fn both(description: &Description) -> Result<[Self; 2], String> {
         let [first, second] = &description.inputs[..] else {
             return Err(format!("it must have two inputs, and there are {}", shown(&description.inputs)));
         };
         let said = description.metadata("joiner_dim").and_then(|dim| dim.trim().parse().ok());
         let (first, second) = (Self::of(first, 0, said)?, Self::of(second, 1, said)?);
-        // By name where names tell, and else the encoder's comes first.
+        // By name if the names are clear; else the encoder's is the first.
         let is_swapped = description.inputs[0].name.contains("dec") && description.inputs[1].name.contains("enc");
         Ok(if is_swapped { [second, first] } else { [first, second] })
     }

@@ -10,28 +10,28 @@ use std::str::FromStr;
 use crate::description::Description;
 use crate::error::Error;
 
-/// What computes the network of a file.
+/// The runtime that computes the network of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Runtime {
-    /// [RTen](https://docs.rs/rten), which is a part of this crate. Each utterance has one thread
+    /// [RTen](https://docs.rs/rten), which is a part of this crate. Each utterance runs on a thread
     /// of its own.
     #[default]
     Rten,
-    /// ONNX Runtime, with the feature `ort`: for what RTen cannot read, such as files of int4. Its
-    /// library is loaded when the first file is opened, from where the environment variable
-    /// `ORT_DYLIB_PATH` says, else by its usual name. Utterances wait for each other, and each has
-    /// all processors.
+    /// ONNX Runtime, with the feature `ort`: for files that RTen cannot read, such as files of
+    /// int4. Its library is loaded when the first file is opened, from the path in the environment
+    /// variable `ORT_DYLIB_PATH`, else by its usual name. Utterances wait for each other, and each
+    /// uses all processors.
     Ort,
-    /// The same on the first GPU, which needs a library of ONNX Runtime that was built with CUDA.
+    /// ONNX Runtime on the first GPU, which needs a library that was built with CUDA.
     OrtCuda,
 }
 
 impl Runtime {
-    /// All of them.
+    /// All runtimes.
     pub const ALL: [Self; 3] = [Self::Rten, Self::Ort, Self::OrtCuda];
 
-    /// Its name in a model folder and on the command line: `rten`, `ort` or `ort-cuda`.
+    /// Returns its name in a model folder and on the command line: `rten`, `ort` or `ort-cuda`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -60,31 +60,31 @@ pub(crate) enum Tensor {
     Integer(Vec<usize>, Vec<i64>),
 }
 
-/// Integers for an input of 32 bits.
+/// Converts integers for an input of 32 bits.
 ///
 /// # Errors
-/// With the first one that needs more.
+/// An error with the first value that does not fit.
 pub(crate) fn narrow(values: Vec<i64>) -> Result<Vec<i32>, String> {
     let narrow = |value: i64| i32::try_from(value).map_err(|_| format!("{value} needs more than 32 bits"));
     values.into_iter().map(narrow).collect()
 }
 
-/// Where a name or a node of `kind`, "input" or "output", is not in the file.
+/// Returns an element, or an error if the file has no `kind`, "input" or "output", there.
 pub(crate) fn at<'t, T>(kind: &str, all: &'t [T], at: usize) -> Result<&'t T, String> {
     all.get(at).ok_or_else(|| format!("the file has no {kind} {at}"))
 }
 
 /// A file that a runtime has loaded.
 pub(crate) trait Session: Send + Sync {
-    /// What it says of itself.
+    /// Returns the file's description of its network.
     fn description(&self) -> Description;
 
-    /// Computes the outputs at these positions of the description; each input comes with its own
+    /// Computes the outputs at these positions of the description. Each input comes with its
     /// position.
     fn run(&self, inputs: Vec<(usize, Tensor)>, outputs: &[usize]) -> Result<Vec<Tensor>, String>;
 }
 
-/// Loads a file, and the files of weights that it names beside it.
+/// Loads a file, and its files of weights.
 ///
 /// # Errors
 /// [`Error::Load`], [`Error::NoRuntime`] and [`Error::Library`].

@@ -1,13 +1,13 @@
-//! What a network carries from one run to the next.
+//! The states that a network carries from one run to the next.
 
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
 use crate::session::Tensor;
 
-/// The most values of a state.
+/// Largest number of values of a state.
 const MAX_VALUES: usize = 1 << 26;
 
-/// An input that takes what an output gave in the run before, and zeros in the first.
+/// An input that takes an output of the run before, and zeros in the first run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) input: usize,
@@ -17,8 +17,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The input and the output at these positions. Sizes of symbolic axes are in the metadata, as
-    /// `cache_last_channel_dim2` of NeMo's; the first one without is of utterances, of which there is one.
+    /// Creates the state of the input and the output at these positions. Sizes of symbolic axes are
+    /// in the metadata, as `cache_last_channel_dim2` of NeMo. The first symbolic axis without a
+    /// size there counts utterances: its size is 1.
     pub(crate) fn new(description: &Description, input: usize, output: usize) -> Result<Self, Error> {
         let info = &description.inputs[input];
         let refuse = |reason: &str| Error::State { input: info.to_string(), reason: reason.to_owned() };
@@ -48,9 +49,9 @@ impl State {
         Ok(Self { input, output, shape, is_float })
     }
 
-    /// The states of a file: pairs of an input NAME and an output `new_NAME` or `next_NAME`, as
-    /// icefall names them, or `NAME_next`, as NeMo does, whose `cache_last_channel_len` becomes
-    /// `cache_last_channel_next_len`.
+    /// Returns the states of a file: pairs of an input NAME and an output `new_NAME` or
+    /// `next_NAME`, as in icefall, or `NAME_next`, as in NeMo, where `cache_last_channel_len`
+    /// becomes `cache_last_channel_next_len`.
     pub(crate) fn all(description: &Description) -> Result<Vec<Self>, Error> {
         let pairs = description.inputs.iter().enumerate().filter_map(|(input, info)| {
             let is_next = |output: &TensorInfo| {
@@ -63,7 +64,7 @@ impl State {
         pairs.map(|(input, output)| Self::new(description, input, output)).collect()
     }
 
-    /// What it is before the first run.
+    /// Returns its value before the first run.
     pub(crate) fn first(&self) -> Tensor {
         let values: usize = self.shape.iter().product();
         match self.is_float {
@@ -72,12 +73,12 @@ impl State {
         }
     }
 
-    /// A value of floating point.
+    /// Returns a value of floating point.
     pub(crate) fn value(&self, values: Vec<f32>) -> Tensor {
         Tensor::Float(self.shape.clone(), values)
     }
 
-    /// Whether a value is one that the input takes.
+    /// Checks that the input can take a value.
     pub(crate) fn check(&self, value: &Tensor) -> Result<(), String> {
         let (shape, is_float) = match value {
             Tensor::Float(shape, _) => (shape, true),
@@ -90,24 +91,25 @@ impl State {
     }
 }
 
-/// How a network with states takes an utterance.
+/// Chunks of a network with states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunk {
-    /// How many rows a run takes.
+    /// Number of rows of a run.
     pub rows: usize,
-    /// From the first row of a run to that of the next; those beyond are seen again.
+    /// Number of rows from the start of a run to the start of the next one; the rows after them are
+    /// used again.
     pub shift: usize,
 }
 
 impl Chunk {
-    /// The keys of the metadata: icefall's, NeMo's.
+    /// The keys of the metadata of icefall and of NeMo.
     const KEYS: [(&str, &str); 2] = [("T", "decode_chunk_len"), ("window_size", "chunk_shift")];
 
-    /// The most rows of a run: with it the memory of a trial run is bounded.
+    /// Largest number of rows of a run: it bounds the memory of a trial run.
     const MAX_ROWS: usize = 1 << 12;
 
-    /// What the metadata say; none if they say nothing.
+    /// Reads the metadata; none if they do not have the keys.
     pub(crate) fn of(description: &Description) -> Result<Option<Self>, Error> {
         let number = |key: &str| description.metadata(key).map(|text| text.trim().parse::<usize>().unwrap_or(0));
         let both = |&(rows, shift): &(&str, &str)| Some((number(rows)?, number(shift)?));

@@ -7,16 +7,16 @@ use crate::network::OnnxNetwork;
 use crate::session::Tensor;
 use crate::states::Chunk;
 
-/// 0.3 s of rows each 10 ms, and of samples of 16 kHz.
+/// 0.3 s: rows each 10 ms, or samples of 16 kHz.
 const TAIL_ROWS: usize = 30;
 const TAIL_SAMPLES: usize = 4800;
 
-/// A value of features of digital silence: the logarithm of the smallest energy of Kaldi's filterbank,
-/// 2^-23.
+/// The value of features of digital silence: the logarithm of the smallest energy of Kaldi's
+/// filterbank, 2^-23.
 const SILENCE: f32 = -15.942_385;
 
-/// What comes after an utterance unless the caller says: networks that see little of what comes write
-/// a token late, and icefall's `onnx_pretrained-streaming.py` adds 0.3 s of silence.
+/// Returns the default rows after an utterance. Networks with little right context emit a token
+/// late, and icefall's `onnx_pretrained-streaming.py` adds 0.3 s of silence.
 pub(crate) fn usual_tail(layout: Layout, width: usize) -> Vec<f32> {
     match layout.takes_samples() {
         true => vec![0.0; TAIL_SAMPLES],
@@ -24,12 +24,12 @@ pub(crate) fn usual_tail(layout: Layout, width: usize) -> Vec<f32> {
     }
 }
 
-/// What a network carries from one chunk to the next.
+/// The state that a network carries from one chunk to the next.
 #[derive(Debug)]
 pub(crate) struct Carried {
     /// By state.
     pub(crate) values: Vec<Tensor>,
-    /// How many frames of the result there have been.
+    /// Number of frames of the result so far.
     pub(crate) frames: usize,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Carried {
 pub(crate) struct ChunkStream<'n> {
     network: &'n OnnxNetwork,
     chunk: Chunk,
-    /// The rows from the next chunk's first on.
+    /// The rows from the start of the next chunk on.
     rows: Vec<f32>,
-    /// The number of the first of them.
+    /// The number of the first of these rows.
     first: usize,
     carried: Carried,
 }
@@ -50,7 +50,7 @@ impl<'n> ChunkStream<'n> {
         Self { network, chunk, rows: vec![], first: 0, carried: network.first_carried() }
     }
 
-    /// Runs all chunks that are there.
+    /// Runs all complete chunks.
     fn run(&mut self) -> Result<Vec<f32>, String> {
         let width = self.network.width();
         let (size, shift) = (self.chunk.rows * width, self.chunk.shift * width);
@@ -80,7 +80,7 @@ impl<'n> ChunkStream<'n> {
     }
 }
 
-/// A stream's error does not know the utterance.
+/// Returns an error without the name of the utterance, which a stream does not know.
 fn refused(reason: String) -> NetworkError {
     NetworkError::Runtime { utterance: String::new(), reason }
 }
@@ -97,7 +97,8 @@ impl NetworkStream for ChunkStream<'_> {
         if self.first > 0 || !self.rows.is_empty() {
             let (width, tail) = (self.network.width(), self.network.tail());
             self.rows.extend_from_slice(tail);
-            // The next chunk begins in what is left and the tail: chunks up to that which has its end.
+            // The next chunk starts with the remaining rows and the tail: run chunks until one
+            // contains the last of these rows.
             let left = self.rows.len() / width;
             let chunks = left.div_ceil(self.chunk.shift);
             let rows = (chunks - 1) * self.chunk.shift + self.chunk.rows;

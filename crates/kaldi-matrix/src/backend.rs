@@ -1,8 +1,8 @@
-//! Where the products and the decompositions are computed: OpenBLAS, faer or loops of ours.
+//! Backends of the products and the decompositions: OpenBLAS, faer or loops of this crate.
 //!
-//! The operations above have checked that the shapes fit. Here the degenerate cases are taken off
-//! (nothing to compute, or nothing to add), then [`choice`] says which library computes what is
-//! left, each of them a [`Backend`], and the generic element becomes `f32` or `f64`.
+//! The callers have checked that the shapes fit. This module handles the degenerate cases (nothing
+//! to compute, or nothing to add). For the others [`choice`] selects a library, which is a
+//! [`Backend`], and the generic element becomes `f32` or `f64`.
 
 mod choice;
 mod element;
@@ -29,12 +29,13 @@ use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
-/// A matrix as it enters a product: as it is, or transposed.
+/// A matrix operand of a product: unchanged, or transposed.
 type Op<'a, T> = (SubMatrix<'a, T>, Trans);
 
-/// What a library computes with elements of one type. The operations have checked that shapes fit.
+/// The computations of a library with elements of one type. The callers have checked that the
+/// shapes fit.
 ///
-/// Decompositions are `None` where a library has none, or they do not converge.
+/// Decompositions are `None` if the library has none, or if they do not converge.
 trait Backend<T: Real> {
     /// C = alpha op(A) op(B) + beta C.
     fn gemm(&self, alpha: T, a: Op<'_, T>, b: Op<'_, T>, beta: T, c: SubMatrixMut<'_, T>);
@@ -45,7 +46,7 @@ trait Backend<T: Real> {
     /// A += alpha x y'.
     fn ger(&self, alpha: T, x: &[T], y: &[T], a: SubMatrixMut<'_, T>);
 
-    /// The lower triangle of C = alpha op(A) op(A)' + beta C.
+    /// Lower triangle of C = alpha op(A) op(A)' + beta C.
     fn syrk(&self, alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, c: SubMatrixMut<'_, T>);
 
     /// See [`eigh`].
@@ -125,7 +126,7 @@ pub(crate) fn ger<T: Real>(alpha: T, x: &[T], y: &[T], a: SubMatrixMut<'_, T>) {
     by_type!(T is U, library.backend::<U>().ger(scalar(alpha), slice(x), slice(y), mat_mut(a)));
 }
 
-/// The lower triangle of C = alpha op(A) op(A)' + beta C.
+/// Lower triangle of C = alpha op(A) op(A)' + beta C.
 pub(crate) fn syrk<T: Real>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, mut c: SubMatrixMut<'_, T>) {
     let (n, k) = (c.num_rows(), a.shape().seen(trans).cols);
     if n == 0 || k == 0 || alpha == T::ZERO {
@@ -136,10 +137,10 @@ pub(crate) fn syrk<T: Real>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T
     by_type!(T is U, library.backend::<U>().syrk(scalar(alpha), mat(a), trans, scalar(beta), mat_mut(c)));
 }
 
-/// A symmetric matrix as V diag(s) V'. Fills `s` with the eigenvalues, in any order, and `v` with
-/// an eigenvector in each column.
+/// Decomposes a symmetric matrix into V diag(s) V'. Fills `s` with the eigenvalues, in any order,
+/// and `v` with an eigenvector in each column.
 ///
-/// The matrix is finite and not empty, and both its triangles are filled.
+/// The matrix must be finite and not empty, and both its triangles must be filled.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(crate) fn eigh<T: Real>(a: SubMatrix<'_, T>, s: &mut [T], v: SubMatrixMut<'_, T>) -> Result<(), Error> {
     let shape = a.shape();
@@ -148,10 +149,10 @@ pub(crate) fn eigh<T: Real>(a: SubMatrix<'_, T>, s: &mut [T], v: SubMatrixMut<'_
     done.ok_or(Error::NoConvergence { operation: "symmetric_eig", shape })
 }
 
-/// A matrix as U diag(s) V', with as many singular values as its shorter side has elements, in any
-/// order.
+/// Decomposes a matrix into U diag(s) V', with as many singular values as its shorter side has
+/// elements, in any order.
 ///
-/// The matrix is finite and not empty.
+/// The matrix must be finite and not empty.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(crate) fn svd<T: Real>(
     a: SubMatrix<'_, T>,
@@ -165,7 +166,7 @@ pub(crate) fn svd<T: Real>(
     done.ok_or(Error::NoConvergence { operation: "svd", shape })
 }
 
-/// The singular values of a matrix, in any order. The matrix is finite and not empty.
+/// Computes the singular values of a matrix, in any order. The matrix must be finite and not empty.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(crate) fn singular_values<T: Real>(a: SubMatrix<'_, T>, s: &mut [T]) -> Result<(), Error> {
     let shape = a.shape();
@@ -174,8 +175,8 @@ pub(crate) fn singular_values<T: Real>(a: SubMatrix<'_, T>, s: &mut [T]) -> Resu
     done.ok_or(Error::NoConvergence { operation: "singular_values", shape })
 }
 
-/// The determinant of a matrix, and its inverse if that is wanted and there is one. The matrix is
-/// square and finite.
+/// Computes the determinant of a matrix, and its inverse if `inverse` is given and there is one.
+/// The matrix must be square and finite.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(crate) fn invert<T: Real>(
     operation: &'static str,
@@ -191,11 +192,11 @@ pub(crate) fn invert<T: Real>(
     det.ok_or(Error::NoConvergence { operation, shape })
 }
 
-/// The determinant of a symmetric matrix, and the lower triangle of its inverse if that is wanted
-/// and there is one.
+/// Computes the determinant of a symmetric matrix, and the lower triangle of its inverse if
+/// `inverse` is given and there is one.
 ///
-/// The matrix is square and finite, and both its triangles are filled. What the target has above
-/// the diagonal afterwards means nothing.
+/// The matrix must be square and finite, and both its triangles must be filled. The values above
+/// the diagonal of the target are undefined afterwards.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(crate) fn invert_symmetric<T: Real>(
     operation: &'static str,
@@ -212,10 +213,11 @@ pub(crate) fn invert_symmetric<T: Real>(
     det.ok_or(Error::NoConvergence { operation, shape })
 }
 
-/// Eigenvalues `re + i im` and eigenvectors of a matrix, which is square, finite and not empty.
+/// Computes the eigenvalues `re + i im` and the eigenvectors of a matrix, which must be square,
+/// finite and not empty.
 ///
-/// Pairs stand next to each other, the value with the positive imaginary part first; their two
-/// columns of `p` are the real and the imaginary part of its eigenvector, of any length.
+/// Pairs are adjacent, the value with the positive imaginary part first. Their two columns of `p`
+/// are the real and the imaginary part of its eigenvector, of any length.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(crate) fn eig(
     a: SubMatrix<'_, f64>,
@@ -228,8 +230,8 @@ pub(crate) fn eig(
     library.backend::<f64>().eig(a, re, im, p).ok_or(Error::NoConvergence { operation: "eig", shape })
 }
 
-/// The factors of the determinant of a block diagonal matrix with blocks of one or two rows, where
-/// `beside(k)` is the element (k + 1, k) of a block of two that begins at k.
+/// Returns the factors of the determinant of a block diagonal matrix with blocks of one or two
+/// rows. `beside(k)` is the element (k + 1, k) of a block of two that starts at k.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 fn block_factors<'a>(
     diagonal: &'a [f64],
@@ -242,8 +244,7 @@ fn block_factors<'a>(
         }
         let Some(e) = beside(k) else { return [a, 1.0, 1.0] };
         second = true;
-        // a b - e^2 = e (a b / e - e), none of which overflows before the determinant's logarithm
-        // does.
+        // a b - e^2 = e (a b / e - e). No factor overflows before the determinant's logarithm does.
         [e, e, (a / e) * (diagonal[k + 1] / e) - 1.0]
     })
 }

@@ -1,7 +1,6 @@
-//! Kaldi's own bytes and text for vectors and matrices, over any `BufRead` and `Write`.
+//! Kaldi's binary and text formats of vectors and matrices, over any `BufRead` and `Write`.
 //!
-//! An object in a file has two parts: a header, `\0B` before binary and nothing before text, and a
-//! body.
+//! An object in a file has two parts: a header, `\0B` for binary and nothing for text, and a body.
 //!
 //! ```text
 //! binary matrix   \0B  FM␣  04 rows:i32  04 cols:i32  rows * cols little-endian f32      (DM: f64; no padding)
@@ -17,8 +16,8 @@
 //! text packed     [⏎1␣⏎2␣3␣]⏎                                                          (empty: [␣]⏎)
 //! ```
 //!
-//! Text carries seven significant digits, so it does not give every float back. A matrix without
-//! elements is written as 0 x 0, the only empty one that Kaldi has.
+//! Text has seven significant digits, so it does not preserve every float. A matrix without
+//! elements is written as 0 x 0, the only empty one in Kaldi.
 //!
 //! ```
 //! use kaldi_matrix::{Matrix, codec};
@@ -58,9 +57,9 @@ use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 use crate::vector::{Vector, VectorBase};
 
-/// An object that can be read from Kaldi's bytes or text.
+/// An object that can be read from Kaldi's binary or text format.
 pub trait KaldiRead: Sized {
-    /// Reads what follows the header.
+    /// Reads the body, which follows the header.
     ///
     /// # Errors
     /// [`CodecError`] with the offset from the start of the body, for any bytes that are not such
@@ -68,56 +67,57 @@ pub trait KaldiRead: Sized {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError>;
 }
 
-/// An object that can be written as Kaldi's bytes or text.
+/// An object that can be written in Kaldi's binary or text format.
 pub trait KaldiWrite {
-    /// Writes what follows the header.
+    /// Writes the body, which follows the header.
     ///
     /// # Errors
-    /// Those of `w`, and `InvalidInput` for a size beyond `i32`, which the format cannot hold.
+    /// The errors of `w`, and `InvalidInput` for a size beyond `i32`, which the format cannot
+    /// represent.
     fn write_body(&self, w: &mut dyn Write, binary: bool) -> io::Result<()>;
 }
 
-/// Bytes or text that are not the object that was to be read.
+/// Bytes or text that are not the expected object.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CodecError {
     /// The input itself failed.
     #[error("at byte {offset}: {source}")]
     Io {
-        /// Bytes read so far.
+        /// Number of bytes read so far.
         offset: u64,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// Something else stands there.
+    /// Other bytes than the expected ones.
     #[error("at byte {offset}: expected {expected}, found {found}")]
     Unexpected {
-        /// Where it stands.
+        /// Offset of the bytes.
         offset: u64,
-        /// What would be right.
+        /// The expected bytes, in words.
         expected: Cow<'static, str>,
-        /// What stands there.
+        /// The bytes that were found.
         found: String,
     },
     /// The input ends too early.
     #[error("at byte {offset}: expected {expected}, found the end")]
     End {
-        /// Where it ends.
+        /// Offset of the end.
         offset: u64,
-        /// What should have followed.
+        /// The bytes that should have followed, in words.
         expected: Cow<'static, str>,
     },
 }
 
 impl CodecError {
-    /// Where in the input, in bytes.
+    /// Returns the offset in the input, in bytes.
     pub fn offset(&self) -> u64 {
         match self {
             Self::Io { offset, .. } | Self::Unexpected { offset, .. } | Self::End { offset, .. } => *offset,
         }
     }
 
-    /// The same error, for a body that begins at byte `start` of its file.
+    /// Returns the same error, for a body that starts at byte `start` of its file.
     #[must_use]
     pub fn shifted(mut self, start: u64) -> Self {
         match &mut self {
@@ -127,10 +127,10 @@ impl CodecError {
     }
 }
 
-/// Takes the header if there is one: `true` for binary, `false` for text.
+/// Reads the header if there is one: `true` for binary, `false` for text.
 ///
 /// # Errors
-/// [`CodecError::Unexpected`] for a zero byte that no `B` follows; failures of the input.
+/// [`CodecError::Unexpected`] for a zero byte without a `B` after it; errors of the input.
 pub fn read_header(r: &mut dyn BufRead) -> Result<bool, CodecError> {
     let mut r = ByteReader::new(r);
     if r.peek()? != Some(0) {
@@ -149,7 +149,7 @@ pub fn read_header(r: &mut dyn BufRead) -> Result<bool, CodecError> {
 /// Writes the header: `\0B` for binary, nothing for text.
 ///
 /// # Errors
-/// Those of `w`.
+/// The errors of `w`.
 pub fn write_header(w: &mut dyn Write, binary: bool) -> io::Result<()> {
     if binary { w.write_all(b"\0B") } else { Ok(()) }
 }
@@ -174,7 +174,7 @@ pub fn write(w: &mut dyn Write, object: &impl KaldiWrite, binary: bool) -> io::R
     object.write_body(w, binary)
 }
 
-/// Either precision is read, and converted if need be; compressed matrices are decompressed.
+/// Reads either precision, and converts it if necessary; decompresses compressed matrices.
 impl<T: Real> KaldiRead for Matrix<T> {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
@@ -182,7 +182,7 @@ impl<T: Real> KaldiRead for Matrix<T> {
     }
 }
 
-/// Either precision is read, and converted if need be.
+/// Reads either precision, and converts it if necessary.
 impl<T: Real> KaldiRead for Vector<T> {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
@@ -190,7 +190,7 @@ impl<T: Real> KaldiRead for Vector<T> {
     }
 }
 
-/// A matrix of any kind is read: one that is not compressed, and any text, is compressed by
+/// Reads a matrix of any kind. One that is not compressed, and any text, is compressed by
 /// [`CompressionMethod::Automatic`].
 impl KaldiRead for CompressedMatrix {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
@@ -211,7 +211,7 @@ impl KaldiRead for CompressedMatrix {
     }
 }
 
-/// As bytes, the very ones that were read; as text, what it decompresses to.
+/// Writes in binary the same bytes that were read; as text, the decompressed elements.
 impl KaldiWrite for CompressedMatrix {
     fn write_body(&self, w: &mut dyn Write, binary: bool) -> io::Result<()> {
         if binary { compressed::write(w, self) } else { text::write_matrix(w, self.to_matrix::<f32>().view()) }

@@ -1,4 +1,4 @@
-//! Compressed matrices: a byte or two for each element.
+//! Compressed matrices: one or two bytes for each element.
 //!
 //! ```text
 //!            CM: one byte, a scale for each column        CM2: two bytes            CM3: one byte
@@ -9,8 +9,7 @@
 //!           '--- percentiles: u16 of this scale ----'
 //! ```
 //!
-//! The integers and the order of each calculation are Kaldi's, so that the bytes are the same as
-//! well.
+//! The integers and the order of each calculation are Kaldi's, so that the bytes are equal, too.
 
 mod copy;
 mod quantise;
@@ -24,7 +23,7 @@ use crate::storage::Storage;
 
 pub(crate) use quantise::{Percentiles, Scale};
 
-/// How a matrix is compressed; Kaldi's `CompressionMethod`, with its numbers.
+/// Compression of a matrix; Kaldi's `CompressionMethod`, with its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(rename_all = "snake_case"))]
 #[doc(alias = "kAutomaticMethod")]
@@ -34,8 +33,8 @@ pub enum CompressionMethod {
     #[default]
     #[doc(alias = "kAutomaticMethod")]
     Automatic = 1,
-    /// One byte, and 8 for each column: finest where the values of a column are dense, between its
-    /// quartiles.
+    /// One byte, and 8 for each column: most precise where the values of a column are dense,
+    /// between its quartiles.
     #[doc(alias = "kSpeechFeature")]
     SpeechFeature = 2,
     /// Two bytes, from the lowest to the highest element.
@@ -56,7 +55,7 @@ pub enum CompressionMethod {
 }
 
 impl CompressionMethod {
-    /// The method that Kaldi's option `--compression-method` means by a number from 1 to 7.
+    /// Returns the method for a number from 1 to 7 of Kaldi's option `--compression-method`.
     pub fn from_number(number: i32) -> Option<Self> {
         Some(match number {
             1 => Self::Automatic,
@@ -83,8 +82,8 @@ impl CompressionMethod {
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// Compression does not keep numbers exactly, except whole ones under the two methods for whole
-/// numbers. What is read from a file and written again has the same bytes.
+/// Compression is not exact, except for whole numbers under the two methods for them. A matrix that
+/// is read from a file and written again has the same bytes.
 #[derive(Clone, Default, PartialEq)]
 pub struct CompressedMatrix {
     scale: Scale,
@@ -110,12 +109,12 @@ impl Default for Data {
     }
 }
 
-/// Sub-matrices of fewer rows are kept in two bytes: less memory than percentiles for each column,
-/// and hardly an error.
+/// Sub-matrices with fewer rows are stored in two bytes per element: they need less memory than
+/// percentiles for each column, with a very small error.
 const FEW_ROWS: usize = 8;
 
 impl CompressedMatrix {
-    /// How the elements are stored, in words.
+    /// Returns the storage of the elements, in words.
     pub(crate) fn format_name(&self) -> &'static str {
         match self.data {
             Data::Columns { .. } => "one byte an element by column",
@@ -127,11 +126,11 @@ impl CompressedMatrix {
     /// Compresses a matrix; elements of `f64` are rounded to `f32` first. A matrix without elements
     /// becomes 0 x 0.
     ///
-    /// Numbers beyond the range of a method with a fixed one become its ends.
+    /// Numbers outside the range of a method with a fixed one become its ends.
     ///
     /// # Errors
-    /// [`Error::OutOfDomain`] for an element that is NaN or infinite (as an `f32`), and where the
-    /// highest element is further above the lowest than an `f32` can say.
+    /// [`Error::OutOfDomain`] for an element that is NaN or infinite (as an `f32`), and if the
+    /// difference between the highest and the lowest element does not fit in an `f32`.
     pub fn new(m: &MatrixBase<impl Storage>, method: CompressionMethod) -> Result<Self, Error> {
         if m.is_empty() {
             return Ok(Self::default());
@@ -160,7 +159,8 @@ impl CompressedMatrix {
         Ok(Self { scale, rows: m.num_rows(), cols: m.num_cols(), data })
     }
 
-    /// From what a file holds: as many integers as the shape has elements, and it has some.
+    /// Creates a matrix from the contents of a file: as many integers as the shape has elements, at
+    /// least one.
     pub(crate) fn from_parts(scale: Scale, rows: usize, cols: usize, data: Data) -> Self {
         Self { scale, rows, cols, data }
     }
@@ -173,34 +173,34 @@ impl CompressedMatrix {
         &self.data
     }
 
-    /// Compresses another matrix in place of this one; as [`new`](Self::new).
+    /// Compresses another matrix into this one; as [`new`](Self::new).
     ///
     /// # Errors
-    /// As [`new`](Self::new); then this matrix is as before.
+    /// As [`new`](Self::new); this matrix is then unchanged.
     #[doc(alias = "CopyFromMat")]
     pub fn copy_from_mat(&mut self, m: &MatrixBase<impl Storage>, method: CompressionMethod) -> Result<(), Error> {
         *self = Self::new(m, method)?;
         Ok(())
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[doc(alias = "NumRows")]
     pub fn num_rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     #[doc(alias = "NumCols")]
     pub fn num_cols(&self) -> usize {
         self.cols
     }
 
-    /// No elements at all?
+    /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Becomes 0 x 0.
+    /// Resizes to 0 x 0.
     #[doc(alias = "Clear")]
     pub fn clear(&mut self) {
         *self = Self::default();
@@ -212,21 +212,21 @@ impl CompressedMatrix {
         std::mem::swap(self, other);
     }
 
-    /// `self *= alpha`, by changing the scale alone: no further error comes of it.
+    /// `self *= alpha`. It changes only the scale, and adds no further error.
     #[doc(alias = "Scale")]
     pub fn scale(&mut self, alpha: f32) {
         self.scale.min *= alpha;
         self.scale.range *= alpha;
     }
 
-    /// The `num_rows` rows from `row` on and the `num_cols` columns from `col` on, without
+    /// Returns the `num_rows` rows from `row` on and the `num_cols` columns from `col` on, without
     /// decompressing.
     ///
-    /// Only a `CM` matrix of which fewer than 8 rows are left is decompressed and compressed again,
-    /// with [`CompressionMethod::TwoByteAuto`].
+    /// Only a `CM` matrix with fewer than 8 rows left is decompressed and compressed again, with
+    /// [`CompressionMethod::TwoByteAuto`].
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if they are not all there; [`Error::OutOfDomain`] if a matrix to be
+    /// [`Error::OutOfRange`] unless all of them exist; [`Error::OutOfDomain`] if a matrix that is
     /// compressed again has become infinite, by [`scale`](Self::scale) or in a damaged file.
     #[doc(alias = "CompressedMatrix")]
     pub fn range(&self, row: usize, num_rows: usize, col: usize, num_cols: usize) -> Result<Self, Error> {
@@ -234,12 +234,12 @@ impl CompressedMatrix {
         self.part((row..row + num_rows).collect(), col, num_cols)
     }
 
-    /// As [`range`](Self::range), where rows before the first and after the last are copies of
-    /// those.
+    /// As [`range`](Self::range), but rows before the first and after the last are copies of the
+    /// first or the last row.
     ///
     /// # Errors
-    /// As [`range`](Self::range) for the columns; [`Error::OutOfRange`] for rows of a matrix that
-    /// has none.
+    /// As [`range`](Self::range) for the columns; [`Error::OutOfRange`] for rows of a matrix
+    /// without rows.
     #[doc(alias = "CompressedMatrix")]
     pub fn range_with_padding(&self, row: isize, num_rows: usize, col: usize, num_cols: usize) -> Result<Self, Error> {
         let Some(last) = self.rows.checked_sub(1) else {
@@ -249,7 +249,7 @@ impl CompressedMatrix {
         self.part((0..num_rows).map(clamped).collect(), col, num_cols)
     }
 
-    /// The rows of a list, each of which is there, of some columns.
+    /// Returns some columns of the rows of a list. All rows must exist.
     fn part(&self, rows: Vec<usize>, col: usize, num_cols: usize) -> Result<Self, Error> {
         check_range("columns", col, num_cols, self.cols)?;
         if rows.is_empty() || num_cols == 0 {
@@ -279,12 +279,12 @@ fn rectangle<I: Copy>(integers: &[I], cols: usize, rows: &[usize], col: usize, n
     rows.iter().flat_map(|&r| &integers[r * cols + col..][..num_cols]).copied().collect()
 }
 
-/// The nearest `f32`.
+/// Returns the nearest `f32`.
 fn single<T: Real>(x: T) -> f32 {
     f32::from_f64(x.to_f64())
 }
 
-/// The lowest and the highest element; the first of equal ones, as +0 and -0 are.
+/// Returns the lowest and the highest element; the first of equal ones, such as +0 and -0.
 fn extremes<S: Storage>(m: &MatrixBase<S>) -> Result<(f32, f32), Error> {
     let (mut lowest, mut highest) = (S::Elem::INFINITY, -S::Elem::INFINITY);
     for &x in m.rows().flatten() {
@@ -331,12 +331,12 @@ mod tests {
 
     use super::*;
 
-    /// Half a step, with a little for rounding.
+    /// Returns half a step, with a margin for rounding.
     fn error_of(method: CompressionMethod, range: f32) -> f32 {
         match method {
             CompressionMethod::TwoByteAuto => range / 65535.0 * 0.51,
             CompressionMethod::OneByteAuto => range / 255.0 * 0.51,
-            // At worst a quarter of the column in 63 steps.
+            // In the worst case a quarter of the column has 63 steps.
             _ => range / 63.0 * 0.51 + range / 65535.0 * 1.1,
         }
     }

@@ -1,11 +1,11 @@
-//! Decompositions and what is computed by them: eigenvalues, singular values, inverses, powers;
-//! with the features `openblas` or `pure`.
+//! Decompositions and their results: eigenvalues, singular values, inverses, powers; with the
+//! features `openblas` or `pure`.
 //!
 //! Both libraries give the same decomposition up to rounding, because order and signs are fixed
-//! here: values descend (equal ones keep the order that the library gave them), and the signs are
-//! such that the entry of the largest absolute value in each eigenvector, or in each left singular
-//! vector, is positive (the first of equal ones). Vectors of values that are equal, or nearly so,
-//! span the right space but are otherwise arbitrary.
+//! here. Values descend (equal ones keep the order of the library). The entry of the largest
+//! absolute value in each eigenvector, or in each left singular vector, is positive (the first of
+//! equal ones). Vectors of values that are equal, or nearly equal, span the right space but are
+//! otherwise arbitrary.
 
 mod general_eig;
 mod inverse;
@@ -38,7 +38,7 @@ pub struct SymmetricEig<T: Real> {
 }
 
 /// A matrix A = U diag(s) V', where U and V have orthonormal columns, as many as A's shorter side
-/// is long.
+/// has elements.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Svd<T: Real> {
@@ -51,7 +51,7 @@ pub struct Svd<T: Real> {
 }
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// Eigenvalues and eigenvectors of a symmetric matrix, of which only the lower triangle is
+    /// Computes the eigenvalues and eigenvectors of a symmetric matrix. Only the lower triangle is
     /// read.
     ///
     /// ```
@@ -65,8 +65,7 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     ///
     /// # Errors
     /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements;
-    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with OpenBLAS
-    /// alone.
+    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with only OpenBLAS.
     #[doc(alias = "eigh")]
     #[doc(alias = "syev")]
     pub fn symmetric_eig(&self) -> Result<SymmetricEig<T>, Error> {
@@ -89,11 +88,11 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         })
     }
 
-    /// [`symmetric_eig`](Self::symmetric_eig) of a matrix that is positive semi-definite up to
-    /// rounding: eigenvalues below zero become zero.
+    /// Computes [`symmetric_eig`](Self::symmetric_eig) of a matrix that is positive semi-definite
+    /// up to rounding: eigenvalues below zero become zero.
     ///
-    /// `tolerance` is how far below zero the smallest may be, as a part of the largest; Kaldi's
-    /// default is 0.001.
+    /// `tolerance` is the largest absolute value of a negative eigenvalue, relative to the largest
+    /// one; Kaldi's default is 0.001.
     ///
     /// # Errors
     /// As [`symmetric_eig`](Self::symmetric_eig), and [`Error::NotPositiveSemiDefinite`].
@@ -104,11 +103,11 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(eig)
     }
 
-    /// The singular value decomposition, the thin one: U is as tall and V' as wide as this matrix.
+    /// Computes the thin singular value decomposition: U is as tall and V' as wide as this matrix.
     ///
     /// # Errors
     /// [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix
-    /// beyond LAPACK's 32-bit sizes in a build with OpenBLAS alone.
+    /// beyond LAPACK's 32-bit sizes in a build with only OpenBLAS.
     #[doc(alias = "Svd")]
     #[doc(alias = "LapackGesvd")]
     #[doc(alias = "JamaSvd")]
@@ -131,7 +130,7 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// Without this, a library may loop for long or take NaN for an answer.
+/// Rejects elements that are not finite, for which a library may loop for long or return NaN.
 pub(crate) fn check_finite<T: Real>(
     operation: &'static str,
     m: &MatrixBase<impl Storage<Elem = T>>,
@@ -143,14 +142,14 @@ pub(crate) fn check_finite<T: Real>(
     }
 }
 
-/// The indexes of the values from the largest to the smallest.
+/// Returns the indexes of the values from the largest to the smallest.
 fn descending<T: Real>(values: &[T]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&i, &j| values[j].to_f64().total_cmp(&values[i].to_f64()));
     order
 }
 
-/// For each column 1, or -1 if its entry of the largest absolute value is negative.
+/// Returns for each column 1, or -1 if its entry of the largest absolute value is negative.
 fn signs<T: Real>(m: &Matrix<T>) -> Vec<T> {
     let mut largest = vec![T::ZERO; m.num_cols()];
     for row in m.rows() {

@@ -1,7 +1,7 @@
-//! What is done to full vectors and matrices.
+//! Operations on full vectors and matrices.
 //!
 //! The operations are methods of [`VectorBase`](crate::VectorBase) and
-//! [`MatrixBase`](crate::MatrixBase). Here are the functions that are no methods.
+//! [`MatrixBase`](crate::MatrixBase). This module has the functions that are not methods.
 
 mod compare;
 mod convert;

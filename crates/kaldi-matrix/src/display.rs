@@ -1,5 +1,5 @@
-//! Vectors and matrices as text for people: what Kaldi's `<<` prints, without the blank before and
-//! the line end after.
+//! Text of vectors and matrices for users: the output of Kaldi's `<<`, without the space before and
+//! the line end after it.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ impl<T: Real, K> fmt::Display for PackedMatrix<T, K> {
     }
 }
 
-/// The size and the elements, of more than 500 only those at the ends of rows and columns.
+/// Writes the size and the elements. Of more than 500 elements, only the ends of rows and columns.
 impl<T: Real, K> fmt::Debug for PackedMatrix<T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dim = self.dim();
@@ -70,7 +70,7 @@ impl<T: Real, K> fmt::Debug for PackedMatrix<T, K> {
     }
 }
 
-/// The length and the elements, of more than 500 only the first and the last.
+/// Writes the length and the elements. Of more than 500 elements, only the first and the last.
 impl<S: Storage> fmt::Debug for VectorBase<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Vector({}) [ ", self.dim())?;
@@ -79,7 +79,7 @@ impl<S: Storage> fmt::Debug for VectorBase<S> {
     }
 }
 
-/// The shape and the elements, of more than 500 only those at the ends of rows and columns.
+/// Writes the shape and the elements. Of more than 500 elements, only the ends of rows and columns.
 impl<S: Storage> fmt::Debug for MatrixBase<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Matrix({}) ", self.shape())?;
@@ -99,7 +99,7 @@ impl<S: Storage> fmt::Debug for MatrixBase<S> {
     }
 }
 
-/// The shape and how it is stored, without the elements.
+/// Writes the shape and the storage, without the elements.
 impl fmt::Debug for CompressedMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, method) = (self.num_rows(), self.num_cols(), self.format_name());
@@ -107,7 +107,7 @@ impl fmt::Debug for CompressedMatrix {
     }
 }
 
-/// The length, how many elements are stored, and the first of these.
+/// Writes the length, the number of stored elements, and the first ones.
 impl<T: Real> fmt::Debug for SparseVector<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SparseVector({}, {} stored) ", self.dim(), self.num_elements())?;
@@ -117,7 +117,7 @@ impl<T: Real> fmt::Debug for SparseVector<T> {
     }
 }
 
-/// The shape, how many elements are stored, and the first rows.
+/// Writes the shape, the number of stored elements, and the first rows.
 impl<T: Real> fmt::Debug for SparseMatrix<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SparseMatrix({}, {} stored) ", self.shape(), self.num_elements())?;
@@ -127,7 +127,7 @@ impl<T: Real> fmt::Debug for SparseMatrix<T> {
     }
 }
 
-/// The shape and the elements, of more than 500 only the first and the last.
+/// Writes the shape and the elements. Of more than 500 elements, only the first and the last.
 impl<T: Real> fmt::Debug for NumpyArray<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "NumpyArray({:?}) [ ", self.shape())?;
@@ -136,31 +136,31 @@ impl<T: Real> fmt::Debug for NumpyArray<T> {
     }
 }
 
-/// Entries of a sparse vector and rows of a sparse matrix that `Debug` shows.
+/// Number of entries of a sparse vector, and of rows of a sparse matrix, in the output of `Debug`.
 const FEW: usize = 8;
 
-/// How many rows `Debug` shows, and how many elements of each.
+/// Largest number of rows in the output of `Debug`, and of elements of each.
 struct Most {
     rows: usize,
     cols: usize,
 }
 
 impl Most {
-    /// All if there are few elements, else enough for a glance.
+    /// Returns no limit for few elements, else one for a short output.
     fn of(elements: usize) -> Self {
         if elements <= 500 { Self { rows: usize::MAX, cols: usize::MAX } } else { Self { rows: 6, cols: 10 } }
     }
 }
 
-/// The indexes below `len`; if there are more than `most`, those at both ends with `None` between
-/// them.
+/// Returns the indexes below `len`; if there are more than `most`, only the ones at both ends with
+/// `None` between them.
 fn ends(len: usize, most: usize) -> impl Iterator<Item = Option<usize>> {
     let (head, tail) = if len <= most { (len, len) } else { (most / 2, len - most / 2) };
     (0..head).map(Some).chain((head < tail).then_some(None)).chain((tail..len).map(Some))
 }
 
-/// Numbers with a space after each; if there are more than `most`, those at both ends with `...`
-/// between them.
+/// Writes numbers with a space after each; if there are more than `most`, only the ones at both
+/// ends with `...` between them.
 fn write_ends<T: Real>(f: &mut fmt::Formatter<'_>, row: &[T], most: usize) -> fmt::Result {
     if row.len() <= most {
         return write_row(f, row);
@@ -170,7 +170,7 @@ fn write_ends<T: Real>(f: &mut fmt::Formatter<'_>, row: &[T], most: usize) -> fm
     write_row(f, &row[row.len() - most / 2..])
 }
 
-/// Numbers with a space after each.
+/// Writes numbers with a space after each.
 fn write_row<T: Real>(f: &mut fmt::Formatter<'_>, row: &[T]) -> fmt::Result {
     let mut text = Vec::new();
     for x in row {

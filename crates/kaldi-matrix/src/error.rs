@@ -1,4 +1,4 @@
-//! What can go wrong, with the numbers that were wrong.
+//! Errors, with the values that were wrong.
 
 use thiserror::Error;
 
@@ -17,9 +17,9 @@ impl std::fmt::Display for Shape {
     }
 }
 
-/// A call whose numbers do not fit together.
+/// A call with arguments that do not fit together.
 ///
-/// Reading and writing have an error of their own, [`CodecError`](crate::codec::CodecError).
+/// Reading and writing have a separate error, [`CodecError`](crate::codec::CodecError).
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -28,9 +28,9 @@ pub enum Error {
     DimMismatch {
         /// The method called.
         operation: &'static str,
-        /// The length that would fit.
+        /// The right length.
         expected: usize,
-        /// The length given.
+        /// The given length.
         found: usize,
     },
     /// A matrix has the wrong shape for the others in the call.
@@ -38,9 +38,9 @@ pub enum Error {
     ShapeMismatch {
         /// The method called.
         operation: &'static str,
-        /// The shape that would fit.
+        /// The right shape.
         expected: Shape,
-        /// The shape given.
+        /// The given shape.
         found: Shape,
     },
     /// The inner sides of a matrix product differ.
@@ -48,40 +48,40 @@ pub enum Error {
     ProductMismatch {
         /// The method called.
         operation: &'static str,
-        /// Shape of the left operand as it enters the product.
+        /// Shape of the left operand, after transposing.
         left: Shape,
-        /// Shape of the right operand as it enters the product.
+        /// Shape of the right operand, after transposing.
         right: Shape,
     },
-    /// The operation is defined on square matrices only.
+    /// A matrix that is not square, for an operation that needs a square one.
     #[error("{operation}: needs a square matrix, found {found}")]
     NotSquare {
         /// The method called.
         operation: &'static str,
-        /// The shape given.
+        /// The given shape.
         found: Shape,
     },
-    /// A range, row or column lies outside.
+    /// A range, row or column that does not exist.
     #[error("{what} {start}..{} is outside of 0..{size}", .start.saturating_add(*.len))]
     OutOfRange {
-        /// What is counted: `"elements"`, `"rows"` or `"columns"`.
+        /// The items: `"elements"`, `"rows"` or `"columns"`.
         what: &'static str,
-        /// First index asked for.
+        /// First index of the range.
         start: usize,
-        /// How many.
+        /// Number of items of the range.
         len: usize,
-        /// How many there are.
+        /// Number of items that exist.
         size: usize,
     },
     /// A row stride shorter than a row.
     #[error("a stride of {stride} elements is shorter than a row of {cols}")]
     StrideTooShort {
-        /// The stride given.
+        /// The given stride.
         stride: usize,
-        /// Elements of a row.
+        /// Number of elements of a row.
         cols: usize,
     },
-    /// Rows that shall become a matrix have different lengths.
+    /// Rows of different lengths, for a matrix.
     #[error("row {row} has {found} elements, while row 0 has {expected}: all rows of a matrix are of one length")]
     UnequalRows {
         /// The first row whose length differs, counted from 0.
@@ -91,88 +91,88 @@ pub enum Error {
         /// The length of that row.
         found: usize,
     },
-    /// A slice has not as many elements as the shape needs.
+    /// A slice whose length does not fit the shape.
     #[error("a {shape} matrix with a row stride of {stride} takes {expected} elements, found {found}")]
     DataLength {
-        /// The shape asked for.
+        /// The shape.
         shape: Shape,
-        /// Elements from one row's start to the next one's.
+        /// Number of elements from the start of one row to the start of the next one.
         stride: usize,
-        /// Elements needed.
+        /// Number of elements needed.
         expected: usize,
-        /// Elements given.
+        /// Number of elements given.
         found: usize,
     },
-    /// More elements than a machine word counts.
+    /// More elements than a machine word can count.
     #[error("a {shape} matrix with a row stride of {stride} has more elements than can be addressed")]
     TooLarge {
-        /// The shape asked for.
+        /// The shape.
         shape: Shape,
-        /// Elements from one row's start to the next one's.
+        /// Number of elements from the start of one row to the start of the next one.
         stride: usize,
     },
-    /// A number that the operation is not defined for.
+    /// A number for which the operation is not defined.
     #[error("{operation}: element {index} is {value}, which is negative; floor the values first")]
     Negative {
         /// The method called.
         operation: &'static str,
-        /// The first offending position, counted row by row.
+        /// The position of the first such number, counted row by row.
         index: usize,
-        /// What stands there.
+        /// The number.
         value: f64,
     },
-    /// A parameter outside of what the operation is defined for.
+    /// A parameter outside of the operation's domain.
     #[error("{operation}: {parameter} is {value}, expected {expected}")]
     OutOfDomain {
         /// The method called.
         operation: &'static str,
-        /// The parameter's name, or what was computed from the operands.
+        /// The name of the parameter, or of a value that was computed from the operands.
         parameter: &'static str,
-        /// What was given.
+        /// The value.
         value: f64,
-        /// What would be right, in words.
+        /// The valid values, in words.
         expected: &'static str,
     },
-    /// An index in a list of rows or columns that names none.
+    /// An index in a list of rows or columns that is out of range.
     #[error("{operation}: index {index} at position {position} is neither -1 nor in 0..{size}")]
     BadIndex {
         /// The method called.
         operation: &'static str,
-        /// Where in the list it stands.
+        /// Its position in the list.
         position: usize,
-        /// What stands there.
+        /// The index.
         index: i32,
-        /// How many rows or columns there are.
+        /// Number of rows or columns.
         size: usize,
     },
-    /// Columns that cannot be cut into so many groups of one size.
+    /// Columns that cannot be divided into this number of groups of one size.
     #[error("{operation}: {cols} columns cannot be cut into {groups} groups of one size")]
     Groups {
         /// The method called.
         operation: &'static str,
         /// Number of columns.
         cols: usize,
-        /// Number of groups asked for.
+        /// Number of groups.
         groups: usize,
     },
-    /// A matrix without an inverse: the elimination met a zero where it has to divide.
+    /// A matrix without an inverse: the elimination would have to divide by zero.
     #[error("{operation}: the matrix of shape {shape} is singular")]
     Singular {
         /// The method called.
         operation: &'static str,
-        /// The shape given.
+        /// The given shape.
         shape: Shape,
     },
-    /// A symmetric matrix whose quadratic form is not positive for every vector but zero.
+    /// A symmetric matrix whose quadratic form is not positive for every nonzero vector.
     #[error(
         "{operation}: not positive definite, the pivot of row {row} is {pivot}; add to the diagonal or floor the matrix"
     )]
     NotPositiveDefinite {
         /// The method called.
         operation: &'static str,
-        /// The row at which it shows.
+        /// The row at which it was detected.
         row: usize,
-        /// What is left of its diagonal element: not positive, or NaN.
+        /// The rest of its diagonal element: not positive, or NaN.
         pivot: f64,
     },
     /// A symmetric matrix with an eigenvalue that is negative by more than rounding.
@@ -185,7 +185,7 @@ pub enum Error {
         /// The largest eigenvalue.
         largest: f64,
     },
-    /// A matrix that was to be symmetric, and is not by more than rounding.
+    /// A matrix that must be symmetric, and is not by more than rounding.
     #[error("{operation}: not symmetric, its asymmetric part sums to {asymmetric}, its symmetric part to {symmetric}")]
     NotSymmetric {
         /// The method called.
@@ -200,9 +200,9 @@ pub enum Error {
     NoRealPower {
         /// The method called.
         operation: &'static str,
-        /// The exponent asked for.
+        /// The exponent.
         power: f64,
-        /// The eigenvalue, negative, or zero under a negative exponent.
+        /// The eigenvalue: negative, or zero with a negative exponent.
         re: f64,
     },
     /// The operation is not defined for a matrix without elements.
@@ -210,19 +210,19 @@ pub enum Error {
     NoElements {
         /// The method called.
         operation: &'static str,
-        /// The shape given.
+        /// The given shape.
         shape: Shape,
     },
-    /// The elements of an ndarray view do not lie one after the other.
+    /// The elements of an ndarray view are not contiguous.
     #[error(
         "the array's elements do not lie one after the other (strides {strides:?}); copy it, or take a view of the \
          array that owns them and then a range of that"
     )]
     Layout {
-        /// Elements from one index to the next, for each axis.
+        /// Number of elements from one index to the next, for each axis.
         strides: Vec<isize>,
     },
-    /// An iterative decomposition found no answer, as happens with NaN or infinity in the input.
+    /// An iterative decomposition without a result, for example with NaN or infinity in the input.
     #[error("{operation}: no convergence on a {shape} matrix; look for NaN or infinite elements")]
     NoConvergence {
         /// The method called.

@@ -6,12 +6,11 @@
 //!   its spectrum        [ re0  re N/2  re1  im1    ...  re(N/2-1)  im(N/2-1) ]    im0 and im N/2 are zero
 //! ```
 //!
-//! Forward is `X[k] = Σ x[n] exp(-2πi nk/N)`; backward has `+`, and no 1/N: there and back
-//! multiplies by N.
+//! Forward is `X[k] = Σ x[n] exp(-2πi nk/N)`; backward has `+`, and no 1/N: forward and backward
+//! together multiply by N.
 //!
-//! The free functions keep the plans of the sizes they have met, for each thread. The two types
-//! with a plan of their own are Kaldi's twins for powers of two; here all go through the same
-//! transforms.
+//! The free functions cache the plans of all sizes so far, for each thread. The two types with
+//! their own plan correspond to Kaldi's for powers of two; here all use the same transforms.
 
 use std::cell::RefCell;
 use std::f64::consts::TAU;
@@ -29,7 +28,7 @@ use crate::error::Error;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
 
-/// `v =` its transform, of N complex numbers in 2 N elements; any N.
+/// `v =` its transform, for N complex numbers in 2 N elements; any N.
 ///
 /// ```
 /// use kaldi_matrix::Vector;
@@ -51,7 +50,7 @@ pub fn complex_fft<S: StorageMut>(v: &mut VectorBase<S>, forward: bool) -> Resul
     Ok(())
 }
 
-/// `v =` its transform, of N real numbers; any even N. Backward, the spectrum becomes numbers
+/// `v =` its transform, for N real numbers; any even N. Backward converts the spectrum to numbers
 /// again.
 ///
 /// ```
@@ -72,7 +71,7 @@ pub fn real_fft<S: StorageMut>(v: &mut VectorBase<S>, forward: bool) -> Result<(
     real_fft_with(v, forward, &mut FftScratch::default())
 }
 
-/// [`real_fft`] with the memory of the caller.
+/// Computes [`real_fft`] with a buffer of the caller.
 ///
 /// # Errors
 /// As [`real_fft`].
@@ -88,8 +87,8 @@ pub fn real_fft_with<S: StorageMut>(
     Ok(())
 }
 
-/// The same as [`real_fft`], by a complex transform of all N numbers: slower, to test the other
-/// against.
+/// Computes the same as [`real_fft`], by a complex transform of all N numbers. It is slower, and
+/// meant for tests of the other one.
 ///
 /// # Errors
 /// As [`real_fft`].
@@ -120,8 +119,8 @@ pub fn real_fft_inefficient<S: StorageMut>(v: &mut VectorBase<S>, forward: bool)
     Ok(())
 }
 
-/// `out =` the transform of `v`, by the definition: N² steps in double precision, to test the
-/// others against.
+/// `out =` the transform of `v`, by the definition: N² steps in double precision, meant for tests
+/// of the others.
 ///
 /// # Errors
 /// [`Error::OutOfDomain`] for an odd number of elements, [`Error::DimMismatch`] if the lengths
@@ -139,7 +138,7 @@ pub fn complex_ft<S: StorageMut>(
     let roots: Vec<_> = (0..n).map(|i| complex_im_exp(turn * i as f64)).collect();
     for k in 0..n {
         let mut sum = (0.0, 0.0);
-        // The root of n k modulo N, which is that of n k.
+        // The root of n k modulo N, which equals the root of n k.
         let mut root = 0;
         for x in v.data().as_chunks::<2>().0 {
             complex_add_product((x[0].to_f64(), x[1].to_f64()), roots[root], &mut sum);
@@ -173,7 +172,7 @@ pub fn complex_im_exp<T: Real>(x: T) -> (T, T) {
     (T::from_f64(cos), T::from_f64(sin))
 }
 
-/// A transform of N complex numbers, N a power of two: the plan and the memory are kept from call
+/// A transform of N complex numbers, N a power of two. It keeps the plan and the buffer from call
 /// to call.
 #[derive(Clone)]
 pub struct SplitRadixComplexFft<T> {
@@ -184,7 +183,7 @@ pub struct SplitRadixComplexFft<T> {
 }
 
 impl<T: Real> SplitRadixComplexFft<T> {
-    /// For `size` complex numbers.
+    /// Creates a transform of `size` complex numbers.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] unless `size` is a power of two.
@@ -193,10 +192,10 @@ impl<T: Real> SplitRadixComplexFft<T> {
         Ok(Self { plan: ComplexPlan::new::<T>(size), size, scratch: FftScratch::default(), precision: PhantomData })
     }
 
-    /// `v =` its transform, as [`complex_fft`] gives it.
+    /// `v =` its transform, as in [`complex_fft`].
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `v` has twice as many elements as the plan has numbers.
+    /// [`Error::DimMismatch`] unless `v` has two elements for each number of the plan.
     #[doc(alias = "Compute")]
     pub fn compute(&mut self, v: &mut VectorBase<impl StorageMut<Elem = T>>, forward: bool) -> Result<(), Error> {
         check_dim("SplitRadixComplexFft", 2 * self.size, v.dim())?;
@@ -204,7 +203,7 @@ impl<T: Real> SplitRadixComplexFft<T> {
         Ok(())
     }
 
-    /// The same on a plan that threads share, with the memory of the caller.
+    /// Computes the same with a plan that threads share, and a buffer of the caller.
     ///
     /// # Errors
     /// As [`compute`](Self::compute).
@@ -221,7 +220,7 @@ impl<T: Real> SplitRadixComplexFft<T> {
     }
 }
 
-/// A transform of N real numbers, N a power of two and 4 or more: the plan and the memory are kept
+/// A transform of N real numbers, N a power of two and at least 4. It keeps the plan and the buffer
 /// from call to call.
 #[derive(Clone)]
 pub struct SplitRadixRealFft<T> {
@@ -232,16 +231,16 @@ pub struct SplitRadixRealFft<T> {
 }
 
 impl<T: Real> SplitRadixRealFft<T> {
-    /// For `size` real numbers.
+    /// Creates a transform of `size` real numbers.
     ///
     /// # Errors
-    /// [`Error::OutOfDomain`] unless `size` is a power of two and 4 or more.
+    /// [`Error::OutOfDomain`] unless `size` is a power of two and at least 4.
     pub fn new(size: usize) -> Result<Self, Error> {
         check_power_of_two("SplitRadixRealFft", size, 4, "a power of two, 4 or more")?;
         Ok(Self { plan: RealPlan::new::<T>(size), size, scratch: FftScratch::default(), precision: PhantomData })
     }
 
-    /// `v =` its transform, as [`real_fft`] gives it.
+    /// `v =` its transform, as in [`real_fft`].
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless `v` has as many elements as the plan.
@@ -252,7 +251,7 @@ impl<T: Real> SplitRadixRealFft<T> {
         Ok(())
     }
 
-    /// The same on a plan that threads share, with the memory of the caller.
+    /// Computes the same with a plan that threads share, and a buffer of the caller.
     ///
     /// # Errors
     /// As [`compute`](Self::compute).
@@ -281,7 +280,7 @@ impl<T> fmt::Debug for SplitRadixRealFft<T> {
     }
 }
 
-/// Memory of a transform, of any size and precision; it grows as needed.
+/// Buffer of a transform, of any size and precision; it grows as needed.
 #[derive(Clone, Debug, Default)]
 pub struct FftScratch {
     single: Scratch<f32>,
@@ -294,7 +293,7 @@ struct Scratch<F> {
     work: Vec<Complex<F>>,
 }
 
-/// One of two things, by precision: generic code knows `T: Real`, rustfft knows `f32` and `f64`.
+/// One of two values, by precision: generic code has `T: Real`, rustfft has `f32` and `f64`.
 #[derive(Clone)]
 enum Of<S, D> {
     Single(S),
@@ -308,7 +307,7 @@ fn is_single<T: Real>() -> bool {
 type Complexes<F> = [Arc<dyn Fft<F>>; 2];
 type Reals<F> = (Arc<dyn RealToComplex<F>>, Arc<dyn ComplexToReal<F>>);
 
-/// What makes plans and remembers those that it made.
+/// Planners, which cache their plans.
 struct Planners<F: FftNum> {
     complex: FftPlanner<F>,
     real: RealFftPlanner<F>,
@@ -324,7 +323,7 @@ impl<F: FftNum> Planners<F> {
         Self { complex: FftPlanner::new(), real: RealFftPlanner::new() }
     }
 
-    /// Forward and backward.
+    /// Returns the plans forward and backward.
     fn complex(&mut self, size: usize) -> Complexes<F> {
         [FftDirection::Forward, FftDirection::Inverse].map(|direction| self.complex.plan_fft(size, direction))
     }
@@ -334,8 +333,8 @@ impl<F: FftNum> Planners<F> {
     }
 }
 
-// Not generic: so this crate compiles rustfft's planners, and no crate that makes a plan does it
-// again.
+// Not generic, so that rustfft's planners are compiled in this crate, and not again in each crate
+// that makes a plan.
 
 fn single_complex(size: usize) -> Complexes<f32> {
     SINGLE.with_borrow_mut(|planners| planners.complex(size))
@@ -361,7 +360,7 @@ impl ComplexPlan {
         Self(if is_single::<T>() { Of::Single(single_complex(size)) } else { Of::Double(double_complex(size)) })
     }
 
-    /// `x` has the precision and the size of the plan.
+    /// `x` must have the precision and the size of the plan.
     fn transform<T: Real>(&self, x: &mut [T], forward: bool, scratch: &mut FftScratch) {
         let direction = usize::from(!forward);
         match &self.0 {
@@ -394,7 +393,7 @@ impl RealPlan {
         Self(if is_single::<T>() { Of::Single(single_real(size)) } else { Of::Double(double_real(size)) })
     }
 
-    /// `x` has the precision and the size of the plan.
+    /// `x` must have the precision and the size of the plan.
     fn transform<T: Real>(&self, x: &mut [T], forward: bool, scratch: &mut FftScratch) {
         match &self.0 {
             Of::Single(plans) => {

@@ -1,4 +1,4 @@
-//! A matrix in one of three kinds, and rows of such matrices.
+//! A matrix of one of three kinds, and rows of such matrices.
 
 use crate::check::check_dim;
 use crate::check::check_range;
@@ -9,7 +9,7 @@ use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::sparse::{SparseMatrix, SparseVector};
 use crate::storage::{Storage, StorageMut};
 
-/// A matrix of `f32` as it comes from a file: full, compressed or sparse.
+/// A matrix of `f32` from a file: full, compressed or sparse.
 ///
 /// ```
 /// use kaldi_matrix::{CompressionMethod, GeneralMatrix, Matrix};
@@ -21,13 +21,13 @@ use crate::storage::{Storage, StorageMut};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum GeneralMatrix {
-    /// All elements as they are.
+    /// All elements, uncompressed.
     #[doc(alias = "kFullMatrix")]
     Full(Matrix<f32>),
-    /// A byte or two for each element.
+    /// One or two bytes for each element.
     #[doc(alias = "kCompressedMatrix")]
     Compressed(CompressedMatrix),
-    /// Only what is not zero.
+    /// Only the elements that are not zero.
     #[doc(alias = "kSparseMatrix")]
     Sparse(SparseMatrix<f32>),
 }
@@ -69,7 +69,7 @@ impl From<SparseMatrix<f32>> for GeneralMatrix {
 }
 
 impl GeneralMatrix {
-    /// Which kind it is.
+    /// Returns the kind.
     #[doc(alias = "Type")]
     pub fn matrix_type(&self) -> GeneralMatrixType {
         match self {
@@ -79,19 +79,19 @@ impl GeneralMatrix {
         }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[doc(alias = "NumRows")]
     pub fn num_rows(&self) -> usize {
         self.shape().rows
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     #[doc(alias = "NumCols")]
     pub fn num_cols(&self) -> usize {
         self.shape().cols
     }
 
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     pub fn shape(&self) -> Shape {
         match self {
             Self::Full(m) => m.shape(),
@@ -100,10 +100,10 @@ impl GeneralMatrix {
         }
     }
 
-    /// Compresses a full matrix; the others stay as they are.
+    /// Compresses a full matrix; the other kinds do not change.
     ///
     /// # Errors
-    /// As [`CompressedMatrix::new`]; then the matrix is as before.
+    /// As [`CompressedMatrix::new`]; the matrix is then unchanged.
     #[doc(alias = "Compress")]
     pub fn compress(&mut self, method: CompressionMethod) -> Result<(), Error> {
         if let Self::Full(m) = self {
@@ -112,7 +112,7 @@ impl GeneralMatrix {
         Ok(())
     }
 
-    /// Decompresses a compressed matrix; the others stay as they are.
+    /// Decompresses a compressed matrix; the other kinds do not change.
     #[doc(alias = "Uncompress")]
     pub fn uncompress(&mut self) {
         if let Self::Compressed(m) = self {
@@ -120,26 +120,26 @@ impl GeneralMatrix {
         }
     }
 
-    /// The full matrix, if it is one.
+    /// Returns the full matrix, if it is one.
     #[doc(alias = "GetFullMatrix")]
     pub fn get_full_matrix(&self) -> Option<&Matrix<f32>> {
         if let Self::Full(m) = self { Some(m) } else { None }
     }
 
-    /// The compressed matrix, if it is one.
+    /// Returns the compressed matrix, if it is one.
     #[doc(alias = "GetCompressedMatrix")]
     pub fn get_compressed_matrix(&self) -> Option<&CompressedMatrix> {
         if let Self::Compressed(m) = self { Some(m) } else { None }
     }
 
-    /// The sparse matrix, if it is one.
+    /// Returns the sparse matrix, if it is one.
     #[doc(alias = "GetSparseMatrix")]
     pub fn get_sparse_matrix(&self) -> Option<&SparseMatrix<f32>> {
         if let Self::Sparse(m) = self { Some(m) } else { None }
     }
 
-    /// Exchanges the contents with a full matrix; false, and nothing done, for another kind that
-    /// has rows.
+    /// Exchanges the contents with a full matrix. Returns `false`, and does nothing, for another
+    /// kind with rows.
     #[doc(alias = "SwapFullMatrix")]
     pub fn swap_full_matrix(&mut self, other: &mut Matrix<f32>) -> bool {
         if self.num_rows() == 0 && !matches!(self, Self::Full(_)) {
@@ -150,8 +150,8 @@ impl GeneralMatrix {
         true
     }
 
-    /// Exchanges the contents with a compressed matrix; false, and nothing done, for another kind
-    /// that has rows.
+    /// Exchanges the contents with a compressed matrix. Returns `false`, and does nothing, for
+    /// another kind with rows.
     #[doc(alias = "SwapCompressedMatrix")]
     pub fn swap_compressed_matrix(&mut self, other: &mut CompressedMatrix) -> bool {
         if self.num_rows() == 0 && !matches!(self, Self::Compressed(_)) {
@@ -162,8 +162,8 @@ impl GeneralMatrix {
         true
     }
 
-    /// Exchanges the contents with a sparse matrix; false, and nothing done, for another kind that
-    /// has rows.
+    /// Exchanges the contents with a sparse matrix. Returns `false`, and does nothing, for another
+    /// kind with rows.
     #[doc(alias = "SwapSparseMatrix")]
     pub fn swap_sparse_matrix(&mut self, other: &mut SparseMatrix<f32>) -> bool {
         if self.num_rows() == 0 && !matches!(self, Self::Sparse(_)) {
@@ -174,22 +174,22 @@ impl GeneralMatrix {
         true
     }
 
-    /// Exchanges two matrices of whatever kinds.
+    /// Exchanges two matrices of any kinds.
     #[doc(alias = "Swap")]
     pub fn swap(&mut self, other: &mut Self) {
         std::mem::swap(self, other);
     }
 
-    /// Becomes a full matrix, 0 x 0.
+    /// Resets to a full matrix, 0 x 0.
     #[doc(alias = "Clear")]
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// A full matrix of its elements.
+    /// Returns a full matrix of its elements.
     ///
     /// # Panics
-    /// As [`Matrix::zeros`] does, if a sparse matrix with its zeros is more than memory can hold.
+    /// As [`Matrix::zeros`], if a sparse matrix with its zeros is more than memory can hold.
     #[doc(alias = "GetMatrix")]
     pub fn get_matrix(&self) -> Matrix<f32> {
         match self {
@@ -202,7 +202,7 @@ impl GeneralMatrix {
     /// `m = op(self)`.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless `m` has the shape of that.
+    /// [`Error::ShapeMismatch`] unless `m` has this shape.
     #[doc(alias = "CopyToMat")]
     pub fn copy_to_mat(&self, m: &mut MatrixBase<impl StorageMut<Elem = f32>>, trans: Trans) -> Result<(), Error> {
         match self {
@@ -215,7 +215,7 @@ impl GeneralMatrix {
     /// `m += alpha * op(self)`.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless `m` has the shape of that.
+    /// [`Error::ShapeMismatch`] unless `m` has this shape.
     #[doc(alias = "AddToMat")]
     pub fn add_to_mat(
         &self,
@@ -244,11 +244,11 @@ impl GeneralMatrix {
     }
 }
 
-/// All rows of the inputs, one below the other; inputs without rows do not count. Sparse if all
-/// others are, else full.
+/// Concatenates the rows of all inputs; inputs without rows are ignored. The result is sparse if
+/// all other inputs are, else full.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] if they do not have one number of columns.
+/// [`Error::DimMismatch`] if the numbers of columns differ.
 #[doc(alias = "AppendGeneralMatrixRows")]
 pub fn append_general_matrix_rows(inputs: &[&GeneralMatrix]) -> Result<GeneralMatrix, Error> {
     let inputs: Vec<_> = inputs.iter().filter(|m| m.num_rows() > 0).collect();
@@ -268,16 +268,16 @@ pub fn append_general_matrix_rows(inputs: &[&GeneralMatrix]) -> Result<GeneralMa
     Ok(GeneralMatrix::Full(all))
 }
 
-/// The indexes in a list that are true, for a matrix of `rows` rows.
+/// Returns the indexes of the entries that are `true`, for a matrix of `rows` rows.
 fn kept(operation: &'static str, keep_rows: &[bool], rows: usize) -> Result<Vec<usize>, Error> {
     check_dim(operation, rows, keep_rows.len())?;
     Ok(keep_rows.iter().enumerate().filter(|&(_, &keep)| keep).map(|(r, _)| r).collect())
 }
 
-/// The rows for which `keep_rows` is true; there may be none.
+/// Returns the rows whose `keep_rows` is `true`; there may be none.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless there is a `keep_rows` for each row.
+/// [`Error::DimMismatch`] unless there is one `keep_rows` for each row.
 #[doc(alias = "FilterMatrixRows")]
 pub fn filter_matrix_rows<S: Storage>(m: &MatrixBase<S>, keep_rows: &[bool]) -> Result<Matrix<S::Elem>, Error> {
     let rows = kept("filter_matrix_rows", keep_rows, m.num_rows())?;
@@ -285,10 +285,10 @@ pub fn filter_matrix_rows<S: Storage>(m: &MatrixBase<S>, keep_rows: &[bool]) -> 
     Matrix::from_vec(rows.len(), m.num_cols(), data)
 }
 
-/// The rows for which `keep_rows` is true; there may be none.
+/// Returns the rows whose `keep_rows` is `true`; there may be none.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless there is a `keep_rows` for each row.
+/// [`Error::DimMismatch`] unless there is one `keep_rows` for each row.
 #[doc(alias = "FilterSparseMatrixRows")]
 pub fn filter_sparse_matrix_rows<T: kaldera_base::Real>(
     m: &SparseMatrix<T>,
@@ -300,10 +300,10 @@ pub fn filter_sparse_matrix_rows<T: kaldera_base::Real>(
     Ok(filtered)
 }
 
-/// The rows for which `keep_rows` is true, decompressed; there may be none.
+/// Returns the rows whose `keep_rows` is `true`, decompressed; there may be none.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless there is a `keep_rows` for each row.
+/// [`Error::DimMismatch`] unless there is one `keep_rows` for each row.
 #[doc(alias = "FilterCompressedMatrixRows")]
 pub fn filter_compressed_matrix_rows(m: &CompressedMatrix, keep_rows: &[bool]) -> Result<Matrix<f32>, Error> {
     let rows = kept("filter_compressed_matrix_rows", keep_rows, m.num_rows())?;
@@ -314,11 +314,11 @@ pub fn filter_compressed_matrix_rows(m: &CompressedMatrix, keep_rows: &[bool]) -
     Ok(filtered)
 }
 
-/// The rows for which `keep_rows` is true; there may be none. A compressed matrix becomes a full
-/// one, the others keep their kind.
+/// Returns the rows whose `keep_rows` is `true`; there may be none. A compressed matrix becomes a
+/// full one, the others keep their kind.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless there is a `keep_rows` for each row.
+/// [`Error::DimMismatch`] unless there is one `keep_rows` for each row.
 #[doc(alias = "FilterGeneralMatrixRows")]
 pub fn filter_general_matrix_rows(m: &GeneralMatrix, keep_rows: &[bool]) -> Result<GeneralMatrix, Error> {
     Ok(match m {
@@ -328,11 +328,11 @@ pub fn filter_general_matrix_rows(m: &GeneralMatrix, keep_rows: &[bool]) -> Resu
     })
 }
 
-/// `num_rows` rows from `row` on, in the kind of the matrix, where rows before the first and after
-/// the last are copies of those.
+/// Returns `num_rows` rows from `row` on, in the kind of the matrix. Rows before the first and
+/// after the last are copies of the first or the last row.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for rows of a matrix that has none; as
+/// [`Error::OutOfRange`] for rows of a matrix without rows; as
 /// [`CompressedMatrix::range_with_padding`].
 #[doc(alias = "ExtractRowRangeWithPadding")]
 pub fn extract_row_range_with_padding(m: &GeneralMatrix, row: isize, num_rows: usize) -> Result<GeneralMatrix, Error> {
@@ -361,7 +361,7 @@ mod tests {
     use super::*;
 
     fn three_kinds() -> [GeneralMatrix; 3] {
-        // Multiples of 1 from 0 to 255: exact in every kind.
+        // Whole numbers from 0 to 255: exact in every kind.
         let full = Matrix::from_fn(10, 3, |r, c| if (r + c) % 3 == 0 { (8 * r + c) as f32 } else { 0.0 });
         let compressed = CompressedMatrix::new(&full, CompressionMethod::OneByteUnsignedInteger).unwrap();
         let sparse = SparseMatrix::from(&full);

@@ -1,14 +1,14 @@
-//! Loops over slices that the operations are made of, each run with the widest instruction set of
-//! the processor.
+//! Loops over slices, which the operations use. Each runs with the widest instruction set of the
+//! processor.
 //!
 //! - [`elementwise`]: y = f(x), y = f(y, x) and so on, for any function of numbers; axpy, scale,
 //!   floors, conversion.
 //! - [`exp`]: exponentials, logarithms, tanh, sigmoid, soft-max, log-sum-exp.
 //! - [`reduce`]: sums, scalar products, lowest and highest numbers.
-//! - [`functions`]: norms, powers and the like, which vectors and matrices share.
+//! - [`functions`]: norms, powers and others, which vectors and matrices share.
 //!
-//! Sums have a fixed order, which depends on the length alone: not on the address, the machine or
-//! the number of threads.
+//! Sums have a fixed order. It depends only on the length, not on the address, the machine or the
+//! number of threads.
 
 mod elementwise;
 mod exp;

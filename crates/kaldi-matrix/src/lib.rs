@@ -1,6 +1,6 @@
-//! Kaldi's vectors and matrices, with OpenBLAS, faer or nothing underneath.
+//! Kaldi's vectors and matrices, computed by OpenBLAS, by faer or by loops of this crate.
 //!
-//! A vector is a row of numbers; a matrix is rows of numbers at a fixed distance, the stride.
+//! A vector is a slice of numbers; a matrix is rows of numbers at a fixed distance, the stride.
 //! Owned, borrowed and mutably borrowed ones are the same type over another [`Storage`], so each
 //! operation exists once and works on all of them.
 //!
@@ -30,71 +30,71 @@
 //! # Ok::<(), kaldi_matrix::Error>(())
 //! ```
 //!
-//! # What holds everywhere
-//! - Sizes that disagree are an [`Error`] with both in it, and the operands are as before. Only
+//! # Guarantees
+//! - Sizes that disagree are an [`Error`] with both sizes, and the operands are unchanged. Only
 //!   indexing (`m[(r, c)]`, [`row`](MatrixBase::row)) panics, as slices do.
-//! - With `beta` 0 the old values of a target do not count, not even NaN.
-//! - Sums that are not products of matrices have a fixed order: the same numbers on every machine
-//!   and at every address. Exponentials and logarithms are [`kaldera_base::math`]'s, good to a few
-//!   units in the last place, where processors with fused multiply-add may differ from those
-//!   without. Products depend, in their last bits, on the library underneath.
-//! - An operand cannot overlap the target; the compiler sees to that.
+//! - With `beta` 0 the old values of a target are ignored, even NaN.
+//! - Sums other than products of matrices have a fixed order: the same numbers on every machine and
+//!   at every address. Exponentials and logarithms come from [`kaldera_base::math`]. They are
+//!   accurate to a few units in the last place, and may differ between processors with and without
+//!   fused multiply-add. The last bits of products depend on the library.
+//! - An operand cannot overlap the target; the compiler checks that.
 //!
-//! # What there is
+//! # Types
 //!
-//! | type | what it holds | Kaldi's |
+//! | type | contents | Kaldi's |
 //! |---|---|---|
 //! | [`Vector`], [`SubVector`], [`SubVectorMut`] | numbers in a row | `Vector`, `SubVector` |
 //! | [`Matrix`], [`SubMatrix`], [`SubMatrixMut`] | rows of numbers | `Matrix`, `SubMatrix` |
-//! | [`SpMatrix`], [`TpMatrix`] | the lower triangle of a symmetric or triangular matrix, packed | the same |
-//! | [`SparseVector`], [`SparseMatrix`] | what is not zero, with its indexes | the same |
+//! | [`SpMatrix`], [`TpMatrix`] | packed triangle of a symmetric or triangular matrix | the same |
+//! | [`SparseVector`], [`SparseMatrix`] | nonzero elements with their indexes | the same |
 //! | [`CompressedMatrix`] | one or two bytes for each element | the same |
 //! | [`GeneralMatrix`] | a full, compressed or sparse matrix | the same |
-//! | [`NumpyArray`] | what a `.npy` file holds | the same |
+//! | [`NumpyArray`] | the contents of a `.npy` file | the same |
 //!
-//! Beside arithmetic: singular values, eigenvalues, inverses and Cholesky factors ([`SpMatrix`] and
-//! [`MatrixBase`]), quadratic problems, [`optimization`], Fourier transforms in Kaldi's layouts
-//! (`fft`), random numbers from a seed ([`RandomState`]), what neural networks apply to their
-//! rows, and Kaldi's files ([`codec`]).
+//! In addition to arithmetic, there are singular values, eigenvalues, inverses and Cholesky factors
+//! ([`SpMatrix`] and [`MatrixBase`]), quadratic problems, [`optimization`], Fourier transforms in
+//! Kaldi's layouts (`fft`), random numbers from a seed ([`RandomState`]), row operations of neural
+//! networks, and Kaldi's files ([`codec`]).
 //!
 //! # Coming from Kaldi
-//! Names are Kaldi's in snake case, and searching here for Kaldi's name finds ours.
-//! [`coming_from_kaldi`] lists every method of Kaldi's and what is different. The first line of
-//! each method's documentation is its equation:
+//! Names are Kaldi's in snake case, and the search of this page finds the method for Kaldi's name.
+//! [`coming_from_kaldi`] lists every method of Kaldi's and the differences. The first line of a
+//! method's documentation is its equation:
 //!
 //! | Kaldi | here |
 //! |---|---|
-//! | `C.AddMatMat(1.0, A, kTrans, B, kNoTrans, 0.0)` | `c.add_mat_mat(1.0, &a, Trans::Yes, &b, Trans::No, 0.0)?` |
+//! | `y.AddMatVec(1.0, M, kTrans, x, 0.0)` | `y.add_mat_vec(1.0, &m, Trans::Yes, &x, 0.0)?` |
 //! | `m(r, c) += v(i)`, `m.Row(r).Scale(2.0)` | `m[(r, c)] += v[i]`, `m.row_mut(r).scale(2.0)` |
-//! | `SubMatrix<float> part(m, 0, 2, 1, 3)` | `let part = m.range(0, 2, 1, 3)?` (`range_mut` to change it) |
+//! | `SubMatrix<float> part(m, 0, 2, 1, 3)` | `let part = m.range(0, 2, 1, 3)?`, or `range_mut` |
 //! | `m.Resize(r, c, kCopyData)` | `m.resize(r, c, ResizeType::CopyData)` |
 //! | `m.Read(is, binary)`, `os << m` | `codec::read(&mut is)?`, `write!(os, "{m}")` |
 //!
 //! # ndarray, approx and serde
 //! Owned arrays and views convert without copying, by `From` and `TryFrom` (a `SubMatrix` from a
-//! view needs rows without gaps); `AbsDiffEq` and `RelativeEq` compare with tolerance. With the
-//! feature `serde`, vectors, matrices and options are written and read. `Debug` of more than 500
-//! elements shows the shape and the ends of rows and columns; `Display` shows all.
+//! view needs rows without gaps). `AbsDiffEq` and `RelativeEq` compare with a tolerance. The
+//! feature `serde` serializes vectors, matrices and options. `Debug` of more than 500 elements
+//! shows the shape and the ends of rows and columns; `Display` shows all elements.
 //!
 //! # Features
 //!
 //! | features | products | decompositions |
 //! |---|---|---|
-//! | none | loops of ours | not there |
+//! | none | loops of this crate | not available |
 //! | `pure` | faer | faer |
 //! | `openblas` | OpenBLAS | its LAPACK, through ndarray-linalg |
-//! | both (default) | the faster for each operation and shape | likewise |
+//! | both (default) | the faster for each operation and shape | the same |
 //!
-//! With `openblas` and `pure`, the environment variable `KALDERA_BACKEND=openblas` or `=pure` overrides the choice,
-//! and [`backend_info`] tells what is there. All run with one thread: parallelism belongs to the
-//! caller, over utterances. OpenBLAS is a system library (Debian: `libopenblas-dev`). The build
-//! links the one in the folder that the environment variable `OPENBLAS_LIB_DIR` names, else the one
-//! that pkg-config knows, else the one that the linker finds. `OPENBLAS_NUM_THREADS` changes its
-//! number of threads at run time. The feature `fft`, on by default, has the module `fft`.
+//! With `openblas` and `pure`, the environment variable `KALDERA_BACKEND=openblas` or `=pure`
+//! overrides the choice, and [`backend_info`] reports the libraries. All run with one thread: the
+//! caller runs utterances in parallel. OpenBLAS is a system library (Debian: `libopenblas-dev`).
+//! The build links the one in the folder of the environment variable `OPENBLAS_LIB_DIR`, else the
+//! one that pkg-config finds, else the one that the linker finds. `OPENBLAS_NUM_THREADS` changes
+//! its number of threads at run time. The feature `fft`, on by default, has the module `fft`.
 //!
-//! # When not to use it
-//! For arrays of more than two axes, or numbers other than `f32` and `f64`, take `ndarray`. Nothing
-//! here runs on a GPU: of Kaldi's `CuMatrix` only what `Matrix` has too is there.
+//! # Limits
+//! For arrays of more than two axes, or numbers other than `f32` and `f64`, use `ndarray`. There is
+//! no GPU support: of Kaldi's `CuMatrix` only the methods of `Matrix` are here.
 //!
 //! # Unsafe code
 //! Only the calls into OpenBLAS.
@@ -149,7 +149,7 @@ pub use sparse::{SparseMatrix, SparseVector};
 pub use storage::{Storage, StorageMut};
 pub use vector::{ResizeType, SubVector, SubVectorMut, Vector, VectorBase};
 
-/// What threads may share.
+/// Types that threads may share.
 const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Vector<f32>>();

@@ -13,8 +13,8 @@ use crate::vector::{ResizeType, SubVector, SubVectorMut};
 
 /// A matrix over some [`Storage`]; use it through [`Matrix`], [`SubMatrix`] and [`SubMatrixMut`].
 ///
-/// Row by row; element (r, c) is at `data()[r * stride() + c]`, and the slice ends with the last
-/// element.
+/// The elements are stored row by row; element (r, c) is at `data()[r * stride() + c]`, and the
+/// slice ends with the last element.
 #[derive(Clone, Copy, Default)]
 pub struct MatrixBase<S> {
     data: S,
@@ -23,19 +23,19 @@ pub struct MatrixBase<S> {
     stride: usize,
 }
 
-/// A matrix that owns its elements; they lie without gaps, so its stride is its number of columns.
+/// A matrix that owns its elements, without gaps: its stride is its number of columns.
 pub type Matrix<T> = MatrixBase<Vec<T>>;
 
-/// A matrix that looks at someone else's elements: a slice, or a rectangle of another matrix.
+/// A borrowed matrix: a slice, or a rectangle of another matrix.
 pub type SubMatrix<'a, T> = MatrixBase<&'a [T]>;
 
-/// A matrix that changes someone else's elements.
+/// A mutably borrowed matrix.
 pub type SubMatrixMut<'a, T> = MatrixBase<&'a mut [T]>;
 
-/// Is an operand taken as it is or transposed? Kaldi's `MatrixTransposeType`.
+/// Transposition of an operand; Kaldi's `MatrixTransposeType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trans {
-    /// As it is (`kNoTrans`).
+    /// Not transposed (`kNoTrans`).
     #[default]
     No,
     /// Transposed (`kTrans`).
@@ -43,16 +43,16 @@ pub enum Trans {
 }
 
 impl<T: Real> Matrix<T> {
-    /// `rows` by `cols` zeros.
+    /// Creates a matrix of `rows` by `cols` zeros.
     ///
     /// # Panics
-    /// As `vec![0.0; rows * cols]` does, if that is more than memory can hold.
+    /// As `vec![0.0; rows * cols]`, if that is more than memory can hold.
     pub fn zeros(rows: usize, cols: usize) -> Self {
         let data = vec![T::ZERO; num_elements(rows, cols)];
         Self { data, rows, cols, stride: cols }
     }
 
-    /// The elements row by row, without copying.
+    /// Creates a matrix from its elements, row by row, without copying.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -72,7 +72,7 @@ impl<T: Real> Matrix<T> {
         Ok(Self { data, rows, cols, stride: cols })
     }
 
-    /// The element at (r, c) is `f(r, c)`.
+    /// Creates a matrix whose element at (r, c) is `f(r, c)`.
     ///
     /// # Panics
     /// As [`zeros`](Self::zeros), and if `f` does.
@@ -106,18 +106,19 @@ impl<T: Real> Matrix<T> {
         (self.rows, self.cols, self.stride) = (rows, cols, cols);
     }
 
-    /// The elements row by row, without copying.
+    /// Returns the elements row by row, without copying.
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }
 }
 
-/// Elements of an owned matrix; a product beyond `usize` is left to the allocator to refuse.
+/// Returns the number of elements of an owned matrix; the allocator rejects a product beyond
+/// `usize`.
 fn num_elements(rows: usize, cols: usize) -> usize {
     rows.saturating_mul(cols)
 }
 
-/// Elements from the first to the last one of a matrix.
+/// Returns the number of elements from the first to the last one of a matrix.
 fn span(rows: usize, cols: usize, stride: usize) -> Result<usize, Error> {
     if stride < cols {
         return Err(Error::StrideTooShort { stride, cols });
@@ -129,7 +130,7 @@ fn span(rows: usize, cols: usize, stride: usize) -> Result<usize, Error> {
     last_row.and_then(|start| start.checked_add(cols)).ok_or(Error::TooLarge { shape: Shape { rows, cols }, stride })
 }
 
-/// [`span`], if `found` elements are enough for it.
+/// Returns [`span`], if it is at most `found`.
 fn checked_span(rows: usize, cols: usize, stride: usize, found: usize) -> Result<usize, Error> {
     let expected = span(rows, cols, stride)?;
     if found < expected {
@@ -139,103 +140,103 @@ fn checked_span(rows: usize, cols: usize, stride: usize, found: usize) -> Result
 }
 
 impl<'a, T: Real> SubMatrix<'a, T> {
-    /// A matrix in a slice: row r begins at element `r * stride`. The slice may be longer than
-    /// needed.
+    /// Creates a matrix in a slice: row r starts at element `r * stride`. The slice may be longer
+    /// than needed.
     ///
     /// # Errors
-    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a
-    /// slice.
+    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] if the slice is
+    /// too short.
     pub fn new(data: &'a [T], rows: usize, cols: usize, stride: usize) -> Result<Self, Error> {
         let len = checked_span(rows, cols, stride, data.len())?;
         Ok(Self { data: &data[..len], rows, cols, stride })
     }
 
-    /// The elements from the first to the last, for as long as their owner lives.
+    /// Returns the elements from the first to the last, with the lifetime of their owner.
     pub fn into_slice(self) -> &'a [T] {
         self.data
     }
 
-    /// The same shape over what `f` makes of the elements, as many as there are.
+    /// Returns a matrix of the same shape whose elements are `f` of these, which must be as many.
     pub(crate) fn map_data<U: Real>(self, f: impl FnOnce(&'a [T]) -> &'a [U]) -> SubMatrix<'a, U> {
         SubMatrix { data: f(self.data), rows: self.rows, cols: self.cols, stride: self.stride }
     }
 }
 
 impl<'a, T: Real> SubMatrixMut<'a, T> {
-    /// A matrix in a slice: row r begins at element `r * stride`. The slice may be longer than
-    /// needed.
+    /// Creates a matrix in a slice: row r starts at element `r * stride`. The slice may be longer
+    /// than needed.
     ///
     /// # Errors
-    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a
-    /// slice.
+    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] if the slice is
+    /// too short.
     pub fn new(data: &'a mut [T], rows: usize, cols: usize, stride: usize) -> Result<Self, Error> {
         let len = checked_span(rows, cols, stride, data.len())?;
         Ok(Self { data: &mut data[..len], rows, cols, stride })
     }
 
-    /// The elements from the first to the last, for as long as they are lent.
+    /// Returns the elements from the first to the last, with the lifetime of the borrow.
     pub fn into_slice(self) -> &'a mut [T] {
         self.data
     }
 
-    /// The same shape over what `f` makes of the elements, as many as there are.
+    /// Returns a matrix of the same shape whose elements are `f` of these, which must be as many.
     pub(crate) fn map_data<U: Real>(self, f: impl FnOnce(&'a mut [T]) -> &'a mut [U]) -> SubMatrixMut<'a, U> {
         SubMatrixMut { data: f(self.data), rows: self.rows, cols: self.cols, stride: self.stride }
     }
 }
 
 impl<S: Storage> MatrixBase<S> {
-    /// Number of rows.
+    /// Returns the number of rows.
     #[doc(alias = "NumRows")]
     #[inline]
     pub fn num_rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     #[doc(alias = "NumCols")]
     #[inline]
     pub fn num_cols(&self) -> usize {
         self.cols
     }
 
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     #[inline]
     pub fn shape(&self) -> Shape {
         Shape { rows: self.rows, cols: self.cols }
     }
 
-    /// Elements from the start of one row to the start of the next.
+    /// Returns the number of elements from the start of one row to the start of the next.
     #[doc(alias = "Stride")]
     #[inline]
     pub fn stride(&self) -> usize {
         self.stride
     }
 
-    /// The memory from the first element to the last, in bytes, with whatever lies between the
-    /// rows.
+    /// Returns the number of bytes from the first element to the last, including the gaps between
+    /// the rows.
     #[doc(alias = "SizeInBytes")]
     pub fn size_in_bytes(&self) -> usize {
         size_of_val(self.data())
     }
 
-    /// No elements at all?
+    /// Returns `true` if there are no elements.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.rows == 0 || self.cols == 0
     }
 
-    /// The elements from the first to the last, with whatever lies between the rows.
+    /// Returns the elements from the first to the last, including the gaps between the rows.
     #[doc(alias = "Data")]
     #[inline]
     pub fn data(&self) -> &[S::Elem] {
         self.data.as_slice()
     }
 
-    /// The elements of one row.
+    /// Returns the elements of one row.
     ///
     /// # Panics
-    /// If there is no such row, as indexing does.
+    /// If there is no such row.
     #[doc(alias = "RowData")]
     #[inline]
     pub fn row_data(&self, r: usize) -> &[S::Elem] {
@@ -243,29 +244,29 @@ impl<S: Storage> MatrixBase<S> {
         if self.cols == 0 { &[] } else { &self.data()[r * self.stride..][..self.cols] }
     }
 
-    /// One row.
+    /// Returns one row.
     ///
     /// # Panics
-    /// If there is no such row, as indexing does.
+    /// If there is no such row.
     #[doc(alias = "Row")]
     #[inline]
     pub fn row(&self, r: usize) -> SubVector<'_, S::Elem> {
         self.row_data(r).into()
     }
 
-    /// The rows, top to bottom; none if there are no columns.
+    /// Returns the rows, top to bottom; none if there are no columns.
     #[inline]
     pub fn rows(&self) -> Rows<'_, S::Elem> {
         Rows { chunks: self.data().chunks(self.stride.max(1)), cols: self.cols }
     }
 
-    /// A view of everything.
+    /// Returns a view of the whole matrix.
     #[inline]
     pub fn view(&self) -> SubMatrix<'_, S::Elem> {
         SubMatrix { data: self.data(), rows: self.rows, cols: self.cols, stride: self.stride }
     }
 
-    /// A copy that owns its elements.
+    /// Returns a copy that owns its elements.
     pub fn to_owned(&self) -> Matrix<S::Elem> {
         let mut data = Vec::with_capacity(self.rows * self.cols);
         for row in self.rows() {
@@ -274,7 +275,8 @@ impl<S: Storage> MatrixBase<S> {
         Matrix { data, rows: self.rows, cols: self.cols, stride: self.cols }
     }
 
-    /// A view of `num_rows` rows and `num_cols` columns whose first element is at (`row`, `col`).
+    /// Returns a view of `num_rows` rows and `num_cols` columns whose first element is at (`row`,
+    /// `col`).
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -286,7 +288,7 @@ impl<S: Storage> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if it sticks out.
+    /// [`Error::OutOfRange`] if it is not inside of this matrix.
     #[doc(alias = "Range")]
     pub fn range(
         &self,
@@ -299,25 +301,25 @@ impl<S: Storage> MatrixBase<S> {
         Ok(SubMatrix { data: &self.data()[data], rows: num_rows, cols: num_cols, stride: self.stride })
     }
 
-    /// A view of `num_rows` rows from `row` on.
+    /// Returns a view of `num_rows` rows from `row` on.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if they are not all there.
+    /// [`Error::OutOfRange`] unless all of them exist.
     #[doc(alias = "RowRange")]
     pub fn row_range(&self, row: usize, num_rows: usize) -> Result<SubMatrix<'_, S::Elem>, Error> {
         self.range(row, num_rows, 0, self.cols)
     }
 
-    /// A view of `num_cols` columns from `col` on.
+    /// Returns a view of `num_cols` columns from `col` on.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if they are not all there.
+    /// [`Error::OutOfRange`] unless all of them exist.
     #[doc(alias = "ColRange")]
     pub fn col_range(&self, col: usize, num_cols: usize) -> Result<SubMatrix<'_, S::Elem>, Error> {
         self.range(0, self.rows, col, num_cols)
     }
 
-    /// The part of [`data`](Self::data) that a rectangle lies in.
+    /// Returns the part of [`data`](Self::data) that contains a rectangle.
     fn check_rectangle(
         &self,
         row: usize,
@@ -336,16 +338,17 @@ impl<S: Storage> MatrixBase<S> {
 }
 
 impl<S: StorageMut> MatrixBase<S> {
-    /// The elements from the first to the last, with whatever lies between the rows, to be changed.
+    /// Returns the elements from the first to the last, including the gaps between the rows,
+    /// mutably.
     #[inline]
     pub fn data_mut(&mut self) -> &mut [S::Elem] {
         self.data.as_mut_slice()
     }
 
-    /// The elements of one row, to be changed.
+    /// Returns the elements of one row, mutably.
     ///
     /// # Panics
-    /// If there is no such row, as indexing does.
+    /// If there is no such row.
     #[inline]
     pub fn row_data_mut(&mut self, r: usize) -> &mut [S::Elem] {
         assert!(r < self.rows, "row {r} of a matrix with {} rows", self.rows);
@@ -353,34 +356,34 @@ impl<S: StorageMut> MatrixBase<S> {
         if cols == 0 { &mut [] } else { &mut self.data_mut()[r * stride..][..cols] }
     }
 
-    /// One row, to be changed.
+    /// Returns one row, mutably.
     ///
     /// # Panics
-    /// If there is no such row, as indexing does.
+    /// If there is no such row.
     #[inline]
     pub fn row_mut(&mut self, r: usize) -> SubVectorMut<'_, S::Elem> {
         self.row_data_mut(r).into()
     }
 
-    /// The rows, top to bottom, to be changed; none if there are no columns.
+    /// Returns the rows, top to bottom, mutably; none if there are no columns.
     #[inline]
     pub fn rows_mut(&mut self) -> RowsMut<'_, S::Elem> {
         let (cols, stride) = (self.cols, self.stride);
         RowsMut { chunks: self.data_mut().chunks_mut(stride.max(1)), cols }
     }
 
-    /// A mutable view of everything.
+    /// Returns a mutable view of the whole matrix.
     #[inline]
     pub fn view_mut(&mut self) -> SubMatrixMut<'_, S::Elem> {
         let (rows, cols, stride) = (self.rows, self.cols, self.stride);
         SubMatrixMut { data: self.data_mut(), rows, cols, stride }
     }
 
-    /// A mutable view of `num_rows` rows and `num_cols` columns whose first element is at (`row`,
-    /// `col`).
+    /// Returns a mutable view of `num_rows` rows and `num_cols` columns whose first element is at
+    /// (`row`, `col`).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if it sticks out.
+    /// [`Error::OutOfRange`] if it is not inside of this matrix.
     pub fn range_mut(
         &mut self,
         row: usize,
@@ -393,32 +396,33 @@ impl<S: StorageMut> MatrixBase<S> {
         Ok(SubMatrixMut { data: &mut self.data_mut()[data], rows: num_rows, cols: num_cols, stride })
     }
 
-    /// A mutable view of `num_rows` rows from `row` on.
+    /// Returns a mutable view of `num_rows` rows from `row` on.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if they are not all there.
+    /// [`Error::OutOfRange`] unless all of them exist.
     pub fn row_range_mut(&mut self, row: usize, num_rows: usize) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
         self.range_mut(row, num_rows, 0, self.cols)
     }
 
-    /// A mutable view of `num_cols` columns from `col` on.
+    /// Returns a mutable view of `num_cols` columns from `col` on.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if they are not all there.
+    /// [`Error::OutOfRange`] unless all of them exist.
     pub fn col_range_mut(&mut self, col: usize, num_cols: usize) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
         self.range_mut(0, self.rows, col, num_cols)
     }
 }
 
-/// The rows of a matrix, top to bottom, as slices; none if there are no columns.
-/// [`MatrixBase::rows`] makes it.
+/// Iterator over the rows of a matrix, top to bottom, as slices; none if there are no columns.
+/// Created by [`MatrixBase::rows`].
 #[derive(Clone, Debug)]
 pub struct Rows<'a, T> {
     chunks: Chunks<'a, T>,
     cols: usize,
 }
 
-/// The rows of a matrix, top to bottom, as slices to be changed. [`MatrixBase::rows_mut`] makes it.
+/// Iterator over the rows of a matrix, top to bottom, as mutable slices. Created by
+/// [`MatrixBase::rows_mut`].
 #[derive(Debug)]
 pub struct RowsMut<'a, T> {
     chunks: ChunksMut<'a, T>,
@@ -470,7 +474,7 @@ macro_rules! impl_rows {
 impl_rows!(Rows, &'a [T], cols, chunk => &chunk[..cols]);
 impl_rows!(RowsMut, &'a mut [T], cols, chunk => &mut chunk[..cols]);
 
-/// The rows, as slices.
+/// Iterates over the rows, as slices.
 ///
 /// ```
 /// # use kaldi_matrix::Matrix;
@@ -488,7 +492,7 @@ impl<'a, S: Storage> IntoIterator for &'a MatrixBase<S> {
     }
 }
 
-/// The rows, as slices to be changed.
+/// Iterates over the rows, as mutable slices.
 impl<'a, S: StorageMut> IntoIterator for &'a mut MatrixBase<S> {
     type Item = &'a mut [S::Elem];
     type IntoIter = RowsMut<'a, S::Elem>;
@@ -498,14 +502,14 @@ impl<'a, S: StorageMut> IntoIterator for &'a mut MatrixBase<S> {
     }
 }
 
-/// An array of rows.
+/// Creates a matrix from an array of rows.
 impl<T: Real, const R: usize, const C: usize> From<[[T; C]; R]> for Matrix<T> {
     fn from(rows: [[T; C]; R]) -> Self {
         Self { data: rows.into_iter().flatten().collect(), rows: R, cols: C, stride: C }
     }
 }
 
-/// A vector of rows: 0 x 0 if there is none.
+/// Creates a matrix from a vector of rows: 0 x 0 if there is none.
 ///
 /// ```
 /// # use kaldi_matrix::Matrix;
@@ -515,7 +519,7 @@ impl<T: Real, const R: usize, const C: usize> From<[[T; C]; R]> for Matrix<T> {
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// Fails with [`Error::UnequalRows`] unless all rows are of one length.
+/// Fails with [`Error::UnequalRows`] unless all rows have the same length.
 impl<T: Real> TryFrom<Vec<Vec<T>>> for Matrix<T> {
     type Error = Error;
 
@@ -528,7 +532,7 @@ impl<T: Real> TryFrom<Vec<Vec<T>>> for Matrix<T> {
     }
 }
 
-/// (row, column); panics outside of the matrix, as a slice does.
+/// Index (row, column); panics outside of the matrix, as a slice does.
 impl<S: Storage> Index<(usize, usize)> for MatrixBase<S> {
     type Output = S::Elem;
 
@@ -538,7 +542,7 @@ impl<S: Storage> Index<(usize, usize)> for MatrixBase<S> {
     }
 }
 
-/// (row, column); panics outside of the matrix, as a slice does.
+/// Index (row, column); panics outside of the matrix, as a slice does.
 impl<S: StorageMut> IndexMut<(usize, usize)> for MatrixBase<S> {
     #[inline]
     fn index_mut(&mut self, (r, c): (usize, usize)) -> &mut S::Elem {

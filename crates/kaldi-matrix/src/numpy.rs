@@ -1,4 +1,4 @@
-//! Arrays in NumPy's own files, `.npy`.
+//! Arrays in NumPy's files, `.npy`.
 
 use std::io::{self, BufRead, Write};
 
@@ -30,14 +30,14 @@ pub struct NumpyArray<T> {
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The longest header that is read: one of any real array is far below.
+/// Largest size of a header; real arrays have far smaller ones.
 const MOST_HEADER: usize = 1 << 16;
 
 impl<T: Real> NumpyArray<T> {
-    /// Elements in row-major order.
+    /// Creates an array from elements in row-major order.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless there are as many as the shape has.
+    /// [`Error::DimMismatch`] unless their number fits the shape.
     pub fn new(shape: &[usize], data: Vec<T>) -> Result<Self, Error> {
         let (operation, found) = ("NumpyArray", data.len());
         let expected = num_elements(shape).unwrap_or(usize::MAX);
@@ -47,30 +47,30 @@ impl<T: Real> NumpyArray<T> {
         Ok(Self { shape: shape.to_vec(), data })
     }
 
-    /// How many elements along each dimension; empty for a single number.
+    /// Returns the number of elements along each dimension; empty for a single number.
     #[doc(alias = "Shape")]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     #[doc(alias = "NumElements")]
     pub fn num_elements(&self) -> usize {
         self.data.len()
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     #[doc(alias = "Data")]
     pub fn data(&self) -> &[T] {
         &self.data
     }
 
-    /// The elements in row-major order, to be changed.
+    /// Returns the elements in row-major order, mutably.
     pub fn data_mut(&mut self) -> &mut [T] {
         &mut self.data
     }
 
-    /// A view as a vector.
+    /// Returns a view as a vector.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] unless there is one dimension.
@@ -80,7 +80,7 @@ impl<T: Real> NumpyArray<T> {
         Ok(SubVector::from(&self.data[..]))
     }
 
-    /// A view as a matrix.
+    /// Returns a view as a matrix.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] unless there are two dimensions.
@@ -90,7 +90,7 @@ impl<T: Real> NumpyArray<T> {
         SubMatrix::new(&self.data, self.shape[0], self.shape[1], self.shape[1])
     }
 
-    /// A vector, without copying.
+    /// Converts the array into a vector, without copying.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] unless there is one dimension.
@@ -99,7 +99,7 @@ impl<T: Real> NumpyArray<T> {
         Ok(self.data.into())
     }
 
-    /// A matrix, without copying.
+    /// Converts the array into a matrix, without copying.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] unless there are two dimensions.
@@ -116,12 +116,12 @@ impl<T: Real> NumpyArray<T> {
         Err(Error::OutOfDomain { operation, parameter: "the number of dimensions", value: found as f64, expected })
     }
 
-    /// Reads a file of version 1, 2 or 3 that holds `f32` or `f64` in either byte order and either
-    /// order of elements.
+    /// Reads a file of version 1, 2 or 3 with `f32` or `f64`, in either byte order and either order
+    /// of elements.
     ///
     /// # Errors
-    /// [`CodecError`] for any other bytes, and for too early an end. Memory grows with the elements
-    /// that are there.
+    /// [`CodecError`] for any other bytes, and if the file ends too early. Memory grows with the
+    /// elements that were read.
     #[doc(alias = "Read")]
     pub fn read(r: &mut dyn BufRead) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
@@ -167,7 +167,8 @@ impl<T: Real> NumpyArray<T> {
     /// Writes a file of version 1, little-endian, row-major.
     ///
     /// # Errors
-    /// Those of `w`, and `InvalidInput` for more dimensions than a header of that version can name.
+    /// The errors of `w`, and `InvalidInput` for more dimensions than a header of that version can
+    /// hold.
     #[doc(alias = "Write")]
     pub fn write(&self, w: &mut dyn Write) -> io::Result<()> {
         let mut shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
@@ -176,7 +177,7 @@ impl<T: Real> NumpyArray<T> {
         }
         let (size, shape) = (size_of::<T>(), shape.join(", "));
         let mut header = format!("{{'descr': '<f{size}', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
-        // The elements begin at a multiple of 64 bytes, with a line end before them.
+        // The elements start at a multiple of 64 bytes, with a line end before them.
         let begun = MAGIC.len() + 4 + header.len() + 1;
         header.extend(std::iter::repeat_n(' ', begun.next_multiple_of(64) - begun));
         header.push('\n');
@@ -198,21 +199,21 @@ impl<T: Real> NumpyArray<T> {
     }
 }
 
-/// One dimension.
+/// Creates an array with one dimension.
 impl<S: Storage> From<&VectorBase<S>> for NumpyArray<S::Elem> {
     fn from(v: &VectorBase<S>) -> Self {
         Self { shape: vec![v.dim()], data: v.data().to_vec() }
     }
 }
 
-/// Two dimensions.
+/// Creates an array with two dimensions.
 impl<S: Storage> From<&MatrixBase<S>> for NumpyArray<S::Elem> {
     fn from(m: &MatrixBase<S>) -> Self {
         Self { shape: vec![m.num_rows(), m.num_cols()], data: m.to_owned().into_vec() }
     }
 }
 
-/// The product of the sides, if a machine word holds it.
+/// Returns the product of the sides, if it fits in a machine word.
 fn num_elements(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         Some(0)
@@ -221,7 +222,8 @@ fn num_elements(shape: &[usize]) -> Option<usize> {
     }
 }
 
-/// Elements of which the first index runs fastest, in the order in which the last one does.
+/// Converts elements from the order in which the first index is the fastest to the order in which
+/// the last one is.
 fn row_major<T: Real>(shape: &[usize], data: &[T]) -> Vec<T> {
     let mut strides = Vec::with_capacity(shape.len());
     let mut stride = 1;
@@ -246,7 +248,7 @@ fn row_major<T: Real>(shape: &[usize], data: &[T]) -> Vec<T> {
     ordered
 }
 
-/// What the dictionary of a file says.
+/// The dictionary of a file.
 struct Header {
     size: usize,
     big_endian: bool,

@@ -1,4 +1,4 @@
-//! Linear systems and minima by iteration.
+//! Iterative methods for linear systems and minima.
 
 mod lbfgs;
 mod linear_cgd;

@@ -1,4 +1,4 @@
-//! Packed matrices: symmetric and lower triangular ones, of which one triangle is stored.
+//! Packed matrices: symmetric and lower triangular ones, with one stored triangle.
 //!
 //! ```text
 //!        0   1   2
@@ -7,8 +7,8 @@
 //!   2  [ d   e   f ]
 //! ```
 //!
-//! In a symmetric matrix (2, 1) and (1, 2) are the same element e; in a triangular one what lies
-//! above the diagonal is zero.
+//! In a symmetric matrix (2, 1) and (1, 2) are the same element e; in a triangular one the elements
+//! above the diagonal are zero.
 
 mod compare;
 #[cfg(any(feature = "openblas", feature = "pure"))]
@@ -52,13 +52,13 @@ pub use crate::packed::traces::{
     trace_mat_sp_mat, trace_mat_sp_mat_sp, trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
 };
 
-/// A square matrix of which the lower triangle is stored row by row; use it through [`SpMatrix`]
-/// and [`TpMatrix`].
+/// A square matrix whose lower triangle is stored row by row; use it through [`SpMatrix`] and
+/// [`TpMatrix`].
 #[derive(Clone, Default, PartialEq)]
 pub struct PackedMatrix<T, K> {
     data: Vec<T>,
     dim: usize,
-    /// Always zero: what an index above the diagonal of a triangular matrix refers to.
+    /// Always zero: the target of an index above the diagonal of a triangular matrix.
     zero: T,
     kind: PhantomData<K>,
 }
@@ -85,35 +85,36 @@ pub type SpMatrix<T> = PackedMatrix<T, Symmetric>;
 /// ```
 pub type TpMatrix<T> = PackedMatrix<T, LowerTriangular>;
 
-/// What the stored triangle stands for: the kind of an [`SpMatrix`].
+/// Kind of an [`SpMatrix`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Symmetric;
 
-/// What the stored triangle stands for: the kind of a [`TpMatrix`].
+/// Kind of a [`TpMatrix`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LowerTriangular;
 
-/// Elements of the lower triangle; a number beyond `usize` is left to the allocator to refuse.
+/// Returns the number of elements of the lower triangle; the allocator rejects a number beyond
+/// `usize`.
 fn triangle(dim: usize) -> usize {
     checked_triangle(dim).unwrap_or(usize::MAX)
 }
 
-/// dim (dim + 1) / 2, if a machine word holds it.
+/// Returns dim (dim + 1) / 2, if it fits in a machine word.
 pub(crate) fn checked_triangle(dim: usize) -> Option<usize> {
     let next = dim.checked_add(1)?;
     if dim.is_multiple_of(2) { (dim / 2).checked_mul(next) } else { dim.checked_mul(next / 2) }
 }
 
 impl<T: Real, K> PackedMatrix<T, K> {
-    /// `dim` by `dim` zeros.
+    /// Creates a matrix of `dim` by `dim` zeros.
     ///
     /// # Panics
-    /// As `vec!` does, if the triangle is more than memory can hold.
+    /// As `vec!`, if the triangle is more than memory can hold.
     pub fn zeros(dim: usize) -> Self {
         Self { data: vec![T::ZERO; triangle(dim)], dim, zero: T::ZERO, kind: PhantomData }
     }
 
-    /// The unit matrix.
+    /// Creates the unit matrix.
     ///
     /// # Panics
     /// As [`zeros`](Self::zeros).
@@ -123,7 +124,7 @@ impl<T: Real, K> PackedMatrix<T, K> {
         unit
     }
 
-    /// The lower triangle row by row, without copying.
+    /// Creates a matrix from its lower triangle, row by row, without copying.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless there are `dim * (dim + 1) / 2` elements.
@@ -132,7 +133,7 @@ impl<T: Real, K> PackedMatrix<T, K> {
         Ok(Self { data, dim, zero: T::ZERO, kind: PhantomData })
     }
 
-    /// The element at (r, c), c <= r, is `f(r, c)`.
+    /// Creates a matrix whose element at (r, c), c <= r, is `f(r, c)`.
     ///
     /// # Panics
     /// As [`zeros`](Self::zeros), and if `f` does.
@@ -144,71 +145,71 @@ impl<T: Real, K> PackedMatrix<T, K> {
         Self { data, dim, zero: T::ZERO, kind: PhantomData }
     }
 
-    /// The lower triangle row by row, without copying.
+    /// Returns the lower triangle row by row, without copying.
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }
 
-    /// Number of rows, and of columns.
+    /// Returns the number of rows, which is also the number of columns.
     #[inline]
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[doc(alias = "NumRows")]
     #[inline]
     pub fn num_rows(&self) -> usize {
         self.dim
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     #[doc(alias = "NumCols")]
     #[inline]
     pub fn num_cols(&self) -> usize {
         self.dim
     }
 
-    /// Bytes that the stored elements take.
+    /// Returns the size of the stored elements in bytes.
     #[doc(alias = "SizeInBytes")]
     pub fn size_in_bytes(&self) -> usize {
         size_of_val(self.data())
     }
 
-    /// The lower triangle row by row.
+    /// Returns the lower triangle row by row.
     #[doc(alias = "Data")]
     #[inline]
     pub fn data(&self) -> &[T] {
         &self.data
     }
 
-    /// The lower triangle row by row, to be changed.
+    /// Returns the lower triangle row by row, mutably.
     #[inline]
     pub fn data_mut(&mut self) -> &mut [T] {
         &mut self.data
     }
 
-    /// The stored elements of row `r`: `r + 1` of them, the last one on the diagonal.
+    /// Returns the stored elements of row `r`: `r + 1` elements, the last one on the diagonal.
     ///
     /// # Panics
-    /// If there is no such row, as indexing does.
+    /// If there is no such row.
     #[inline]
     pub fn row_data(&self, r: usize) -> &[T] {
         assert!(r < self.dim, "row {r} of a matrix with {} rows", self.dim);
         &self.data[triangle(r)..][..=r]
     }
 
-    /// The stored elements of row `r`, to be changed.
+    /// Returns the stored elements of row `r`, mutably.
     ///
     /// # Panics
-    /// If there is no such row, as indexing does.
+    /// If there is no such row.
     #[inline]
     pub fn row_data_mut(&mut self, r: usize) -> &mut [T] {
         assert!(r < self.dim, "row {r} of a matrix with {} rows", self.dim);
         &mut self.data[triangle(r)..][..=r]
     }
 
-    /// The stored elements of each row, top to bottom.
+    /// Returns the stored elements of each row, top to bottom.
     pub fn rows(&self) -> impl Iterator<Item = &[T]> {
         let mut rest = self.data();
         (1..=self.dim).map(move |len| {
@@ -218,7 +219,7 @@ impl<T: Real, K> PackedMatrix<T, K> {
         })
     }
 
-    /// The stored elements of each row, top to bottom, to be changed.
+    /// Returns the stored elements of each row, top to bottom, mutably.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [T]> {
         let mut rest = &mut self.data[..];
         (1..=self.dim).map(move |len| {
@@ -228,17 +229,17 @@ impl<T: Real, K> PackedMatrix<T, K> {
         })
     }
 
-    /// The elements on the diagonal.
+    /// Returns the elements on the diagonal.
     pub fn diag(&self) -> impl Iterator<Item = T> {
         self.rows().map(|row| row[row.len() - 1])
     }
 
-    /// The elements on the diagonal, to be changed.
+    /// Returns the elements on the diagonal, mutably.
     fn diag_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.rows_mut().filter_map(<[T]>::last_mut)
     }
 
-    /// Refuses NaN and infinity, with which a library may loop for long or take NaN for an answer.
+    /// Rejects NaN and infinity, for which a library may loop for long or return NaN.
     fn check_finite(&self, operation: &'static str) -> Result<(), Error> {
         if self.data.iter().all(|x| x.is_finite()) {
             Ok(())
@@ -247,7 +248,7 @@ impl<T: Real, K> PackedMatrix<T, K> {
         }
     }
 
-    /// The same numbers in another precision, or in the same.
+    /// Returns the same numbers in another precision, or in the same.
     ///
     /// ```
     /// # use kaldi_matrix::SpMatrix;
@@ -274,13 +275,13 @@ impl<T: Real, K> PackedMatrix<T, K> {
         self.dim = dim;
     }
 
-    /// Exchanges two matrices, whatever their sizes, without copying elements.
+    /// Exchanges two matrices of any sizes, without copying elements.
     #[doc(alias = "Swap")]
     pub fn swap(&mut self, other: &mut Self) {
         std::mem::swap(self, other);
     }
 
-    /// All elements become zero.
+    /// Sets all elements to zero.
     #[doc(alias = "SetZero")]
     pub fn set_zero(&mut self) {
         self.data.fill(T::ZERO);
@@ -293,7 +294,7 @@ impl<T: Real, K> PackedMatrix<T, K> {
         self.set_diag(T::ONE);
     }
 
-    /// Each stored element becomes a normally distributed number with mean 0 and variance 1.
+    /// Sets each stored element to a normally distributed number with mean 0 and variance 1.
     #[doc(alias = "SetRandn")]
     pub fn set_randn(&mut self, random: &mut RandomState) {
         self.data.iter_mut().for_each(|x| *x = T::from_f64(random.gauss()));
@@ -317,7 +318,7 @@ impl<T: Real, K> PackedMatrix<T, K> {
         self.diag_mut().for_each(|x| *x *= alpha);
     }
 
-    /// Each element of the diagonal becomes `alpha`.
+    /// Sets each element of the diagonal to `alpha`.
     #[doc(alias = "SetDiag")]
     pub fn set_diag(&mut self, alpha: T) {
         self.diag_mut().for_each(|x| *x = alpha);
@@ -329,17 +330,17 @@ impl<T: Real, K> PackedMatrix<T, K> {
         T::from_f64(self.diag().map(T::to_f64).sum())
     }
 
-    /// The largest stored element that is not NaN; minus infinity if there is none.
+    /// Returns the largest stored element that is not NaN; minus infinity if there is none.
     ///
-    /// Of a triangular matrix, the zeros above the diagonal do not count.
+    /// For a triangular matrix, the zeros above the diagonal are ignored.
     #[doc(alias = "Max")]
     pub fn max(&self) -> T {
         kernels::max(&self.data)
     }
 
-    /// The smallest stored element that is not NaN; infinity if there is none.
+    /// Returns the smallest stored element that is not NaN; infinity if there is none.
     ///
-    /// Of a triangular matrix, the zeros above the diagonal do not count.
+    /// For a triangular matrix, the zeros above the diagonal are ignored.
     #[doc(alias = "Min")]
     pub fn min(&self) -> T {
         kernels::min(&self.data)
@@ -348,7 +349,7 @@ impl<T: Real, K> PackedMatrix<T, K> {
     /// `self = other`: the stored elements of a packed matrix of either kind and precision.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless it has as many rows.
+    /// [`Error::DimMismatch`] unless it has the same number of rows.
     #[doc(alias = "CopyFromPacked")]
     pub fn copy_from_packed<U: Real, L>(&mut self, other: &PackedMatrix<U, L>) -> Result<(), Error> {
         check_dim("copy_from_packed", self.dim, other.dim)?;
@@ -356,10 +357,10 @@ impl<T: Real, K> PackedMatrix<T, K> {
         Ok(())
     }
 
-    /// The stored elements, row by row, become those of a vector of either precision.
+    /// Copies the stored elements, row by row, from a vector of either precision.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless there are as many.
+    /// [`Error::DimMismatch`] unless it has the same number of elements.
     #[doc(alias = "CopyFromVec")]
     pub fn copy_from_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("copy_from_vec", self.data.len(), v.dim())?;

@@ -1,4 +1,4 @@
-//! Random vectors and matrices, the same for one seed on every machine.
+//! Random vectors and matrices, which are the same for one seed on every machine.
 
 use std::f64::consts::TAU;
 
@@ -10,11 +10,11 @@ use crate::matrix::MatrixBase;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::VectorBase;
 
-/// Where random numbers come from: a seed, and how many were taken.
+/// A generator of random numbers: a seed, and the number of draws so far.
 ///
-/// Kaldi draws from the C library's generator, so its numbers differ from machine to machine and
-/// with all that happened before. Here they are a function of the seed and of what was drawn since:
-/// the same on every machine, but not Kaldi's.
+/// Kaldi uses the C library's generator, so its numbers depend on the machine and on all earlier
+/// calls. Here they are a function of the seed and of the earlier draws: the same on every machine,
+/// but not Kaldi's.
 ///
 /// ```
 /// use kaldi_matrix::{Matrix, RandomState};
@@ -29,23 +29,23 @@ use crate::vector::VectorBase;
 #[doc(alias = "RandGauss")]
 pub struct RandomState {
     stream: Philox,
-    /// Numbers taken so far.
+    /// Number of draws so far.
     taken: u64,
 }
 
 impl RandomState {
-    /// The numbers that belong to a seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self { stream: Philox::for_name(seed, "kaldi-matrix"), taken: 0 }
     }
 
-    /// A number from 0 up to but not including 1, each multiple of 2⁻⁵³ equally likely.
+    /// Returns a number from 0 up to but not including 1; each multiple of 2⁻⁵³ is equally likely.
     #[doc(alias = "RandUniform")]
     pub fn uniform(&mut self) -> f64 {
         self.two_uniforms()[0]
     }
 
-    /// A number of the normal distribution with mean 0 and variance 1, by Box and Muller's
+    /// Returns a number of the normal distribution with mean 0 and variance 1, by the Box-Muller
     /// transform in double precision.
     #[doc(alias = "RandGauss")]
     pub fn gauss(&mut self) -> f64 {
@@ -54,7 +54,7 @@ impl RandomState {
         (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
     }
 
-    /// Two independent numbers from the next block of the stream.
+    /// Returns two independent numbers from the next block of the stream.
     fn two_uniforms(&mut self) -> [f64; 2] {
         let (low, high) = (self.taken & 0xFFFF_FFFF, self.taken >> 32);
         self.taken = self.taken.wrapping_add(1);
@@ -79,7 +79,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 }
 
 impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
-    /// An index i with probability `self[i] / Σ self`.
+    /// Returns an index i with probability `self[i] / Σ self`.
     ///
     /// ```
     /// use kaldi_matrix::{RandomState, Vector};
@@ -111,7 +111,7 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
             rest -= x;
             last = i;
         }
-        // Only rounding leads here.
+        // Reached only by rounding.
         Ok(last)
     }
 }

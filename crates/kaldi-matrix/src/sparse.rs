@@ -1,4 +1,4 @@
-//! Sparse vectors and matrices: only what is not zero is stored, with its index.
+//! Sparse vectors and matrices: only the elements that are not zero are stored, with their indexes.
 //!
 //! ```text
 //!   0   1   2   3   4                        rows
@@ -7,7 +7,7 @@
 //! [ c   .   .   d   . ]      row 2: (0, c) (3, d)          dim 5
 //! ```
 //!
-//! The indexes ascend, and none comes twice.
+//! The indexes ascend, without duplicates.
 
 mod matrix;
 mod products;

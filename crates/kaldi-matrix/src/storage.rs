@@ -1,4 +1,4 @@
-//! What the elements of a vector or matrix lie in.
+//! Storage of the elements of a vector or matrix.
 
 use kaldera_base::Real;
 
@@ -8,22 +8,22 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Memory that the elements can be read from: a `Vec<T>`, a `&[T]` or a `&mut [T]`.
+/// Storage for reading: a `Vec<T>`, a `&[T]` or a `&mut [T]`.
 ///
 /// Every reading operation is written once, over any storage, so that an owned matrix, a view and a
-/// mutable view share it. The trait is sealed, as calls of BLAS rely on getting the same slice each
+/// mutable view share it. The trait is sealed, because calls of BLAS rely on the same slice each
 /// time until it is changed through [`StorageMut`].
 pub trait Storage: Sealed {
     /// `f32` or `f64`.
     type Elem: Real;
 
-    /// All the elements.
+    /// Returns all elements.
     fn as_slice(&self) -> &[Self::Elem];
 }
 
-/// Memory that the elements can be changed in: a `Vec<T>` or a `&mut [T]`.
+/// Storage for reading and writing: a `Vec<T>` or a `&mut [T]`.
 pub trait StorageMut: Storage {
-    /// All the elements; as many as [`Storage::as_slice`] gives.
+    /// Returns all elements; as many as [`Storage::as_slice`].
     fn as_mut_slice(&mut self) -> &mut [Self::Elem];
 }
 

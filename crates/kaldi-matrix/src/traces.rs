@@ -1,4 +1,5 @@
-//! Traces of products, without the products' other elements. In double precision and a fixed order.
+//! Traces of products, without the other elements of the product. In double precision and a fixed
+//! order.
 
 use kaldera_base::Real;
 
@@ -9,8 +10,7 @@ use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::Storage;
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// `tr(self)`, the sum of the diagonal; of a matrix that is not square too, unless
-    /// `check_square`.
+    /// `tr(self)`, the sum of the diagonal. With `check_square` the matrix must be square.
     ///
     /// # Errors
     /// [`Error::NotSquare`].
@@ -44,7 +44,7 @@ pub fn trace_mat<T: Real>(a: &MatrixBase<impl Storage<Elem = T>>) -> Result<T, E
 /// ```
 ///
 /// # Errors
-/// [`Error::ProductMismatch`] if the two cannot be multiplied to a square matrix.
+/// [`Error::ProductMismatch`] unless the product of the two is a square matrix.
 #[doc(alias = "TraceMatMat")]
 pub fn trace_mat_mat<T: Real>(
     a: &MatrixBase<impl Storage<Elem = T>>,
@@ -66,10 +66,10 @@ pub fn trace_mat_mat<T: Real>(
     Ok(T::from_f64(a.rows().zip(b.rows()).map(|(a, b)| functions::dot_f64(a, b)).sum()))
 }
 
-/// `tr(op(a) op(b) op(c))`, in the order of fewer multiplications.
+/// `tr(op(a) op(b) op(c))`, in the order with fewer multiplications.
 ///
 /// # Errors
-/// [`Error::ProductMismatch`] if the three cannot be multiplied to a square matrix.
+/// [`Error::ProductMismatch`] unless the product of the three is a square matrix.
 #[doc(alias = "TraceMatMatMat")]
 pub fn trace_mat_mat_mat<T: Real>(
     a: &MatrixBase<impl Storage<Elem = T>>,
@@ -79,8 +79,8 @@ pub fn trace_mat_mat_mat<T: Real>(
     c: &MatrixBase<impl Storage<Elem = T>>,
     trans_c: Trans,
 ) -> Result<T, Error> {
-    // The product of two, then the trace of that with the third; the trace does not change as the
-    // three go round.
+    // The product of two, then the trace of its product with the third; the trace does not change
+    // under a cyclic permutation.
     if left_first(a.shape().seen(trans_a), b.shape().seen(trans_b), c.shape().seen(trans_c)) {
         trace_mat_mat(&product(a, trans_a, b, trans_b)?, c, trans_c)
     } else {
@@ -91,7 +91,7 @@ pub fn trace_mat_mat_mat<T: Real>(
 /// `tr(op(a) op(b) op(c) op(d))`.
 ///
 /// # Errors
-/// [`Error::ProductMismatch`] if the four cannot be multiplied to a square matrix.
+/// [`Error::ProductMismatch`] unless the product of the four is a square matrix.
 #[doc(alias = "TraceMatMatMatMat")]
 #[expect(clippy::too_many_arguments, reason = "four operands, each with its flag, as in Kaldi")]
 pub fn trace_mat_mat_mat_mat<T: Real>(

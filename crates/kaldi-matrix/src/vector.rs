@@ -18,29 +18,28 @@ pub struct VectorBase<S> {
 /// A vector that owns its elements.
 pub type Vector<T> = VectorBase<Vec<T>>;
 
-/// A vector that looks at someone else's elements: a slice, part of a [`Vector`], a row of a
-/// [`Matrix`](crate::Matrix).
+/// A borrowed vector: a slice, part of a [`Vector`], a row of a [`Matrix`](crate::Matrix).
 pub type SubVector<'a, T> = VectorBase<&'a [T]>;
 
-/// A vector that changes someone else's elements.
+/// A mutably borrowed vector.
 pub type SubVectorMut<'a, T> = VectorBase<&'a mut [T]>;
 
-/// What happens to the elements when an owned vector or matrix gets a new size; Kaldi's
+/// Values of the elements when an owned vector or matrix gets a new size; Kaldi's
 /// `MatrixResizeType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResizeType {
-    /// All elements become zero.
+    /// All elements are set to zero.
     #[default]
     SetZero,
-    /// The elements are whatever is cheapest (but never uninitialised memory): for a caller that
-    /// sets them all.
+    /// The values are undefined (but never uninitialised memory): for a caller that sets all of
+    /// them.
     Undefined,
-    /// The part that both sizes share keeps its values, the rest becomes zero.
+    /// Elements inside of both sizes keep their values, the others are set to zero.
     CopyData,
 }
 
 impl<T: Real> Vector<T> {
-    /// `dim` zeros.
+    /// Creates a vector of `dim` zeros.
     ///
     /// ```
     /// # use kaldi_matrix::Vector;
@@ -65,10 +64,10 @@ impl<T: Real> Vector<T> {
         std::mem::swap(self, other);
     }
 
-    /// Takes an element out; those behind move up.
+    /// Removes an element; the elements after it move up.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such an element.
+    /// [`Error::OutOfRange`] if there is no such element.
     #[doc(alias = "RemoveElement")]
     pub fn remove_element(&mut self, i: usize) -> Result<(), Error> {
         check_range("elements", i, 1, self.dim())?;
@@ -76,7 +75,7 @@ impl<T: Real> Vector<T> {
         Ok(())
     }
 
-    /// The elements, without copying.
+    /// Returns the elements, without copying.
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }
@@ -106,14 +105,14 @@ impl<T: Real> From<Vector<T>> for Vec<T> {
     }
 }
 
-/// A copy in the other precision: `Vector::<f64>::from(&v)`, as Kaldi's constructors do.
+/// Copies to the other precision: `Vector::<f64>::from(&v)`, as Kaldi's constructors do.
 impl<S: Storage<Elem = f32>> From<&VectorBase<S>> for Vector<f64> {
     fn from(v: &VectorBase<S>) -> Self {
         v.iter().map(|&x| kernels::convert(x)).collect()
     }
 }
 
-/// A copy rounded to the other precision: `Vector::<f32>::from(&v)`, as Kaldi's constructors do.
+/// Copies and rounds to the other precision: `Vector::<f32>::from(&v)`, as Kaldi's constructors do.
 impl<S: Storage<Elem = f64>> From<&VectorBase<S>> for Vector<f32> {
     fn from(v: &VectorBase<S>) -> Self {
         v.iter().map(|&x| kernels::convert(x)).collect()
@@ -178,66 +177,66 @@ impl<'a, T: Real> From<&'a mut [T]> for SubVectorMut<'a, T> {
 }
 
 impl<'a, T: Real> SubVector<'a, T> {
-    /// The elements, for as long as their owner lives.
+    /// Returns the elements, with the lifetime of their owner.
     pub fn into_slice(self) -> &'a [T] {
         self.data
     }
 }
 
 impl<'a, T: Real> SubVectorMut<'a, T> {
-    /// The elements, for as long as they are lent.
+    /// Returns the elements, with the lifetime of the borrow.
     pub fn into_slice(self) -> &'a mut [T] {
         self.data
     }
 }
 
 impl<S: Storage> VectorBase<S> {
-    /// Number of elements.
+    /// Returns the number of elements.
     #[doc(alias = "Dim")]
     #[inline]
     pub fn dim(&self) -> usize {
         self.data().len()
     }
 
-    /// The memory that the elements take, in bytes.
+    /// Returns the size of the elements in bytes.
     #[doc(alias = "SizeInBytes")]
     pub fn size_in_bytes(&self) -> usize {
         size_of_val(self.data())
     }
 
-    /// No elements at all?
+    /// Returns `true` if there are no elements.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.data().is_empty()
     }
 
-    /// The elements.
+    /// Returns the elements.
     #[doc(alias = "Data")]
     #[inline]
     pub fn data(&self) -> &[S::Elem] {
         self.data.as_slice()
     }
 
-    /// The elements one by one.
+    /// Returns an iterator over the elements.
     pub fn iter(&self) -> std::slice::Iter<'_, S::Elem> {
         self.data().iter()
     }
 
-    /// A view of all elements.
+    /// Returns a view of all elements.
     #[inline]
     pub fn view(&self) -> SubVector<'_, S::Elem> {
         SubVector { data: self.data() }
     }
 
-    /// A copy that owns its elements.
+    /// Returns a copy that owns its elements.
     pub fn to_owned(&self) -> Vector<S::Elem> {
         Vector { data: self.data().to_vec() }
     }
 
-    /// A view of `len` elements from `start` on.
+    /// Returns a view of `len` elements from `start` on.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if they are not all there.
+    /// [`Error::OutOfRange`] unless all of them exist.
     #[doc(alias = "Range")]
     pub fn range(&self, start: usize, len: usize) -> Result<SubVector<'_, S::Elem>, Error> {
         check_range("elements", start, len, self.dim())?;
@@ -246,27 +245,27 @@ impl<S: Storage> VectorBase<S> {
 }
 
 impl<S: StorageMut> VectorBase<S> {
-    /// The elements, to be changed.
+    /// Returns the elements, mutably.
     #[inline]
     pub fn data_mut(&mut self) -> &mut [S::Elem] {
         self.data.as_mut_slice()
     }
 
-    /// The elements one by one, to be changed.
+    /// Returns a mutable iterator over the elements.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, S::Elem> {
         self.data_mut().iter_mut()
     }
 
-    /// A mutable view of all elements.
+    /// Returns a mutable view of all elements.
     #[inline]
     pub fn view_mut(&mut self) -> SubVectorMut<'_, S::Elem> {
         SubVectorMut { data: self.data_mut() }
     }
 
-    /// A mutable view of `len` elements from `start` on.
+    /// Returns a mutable view of `len` elements from `start` on.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if they are not all there.
+    /// [`Error::OutOfRange`] unless all of them exist.
     pub fn range_mut(&mut self, start: usize, len: usize) -> Result<SubVectorMut<'_, S::Elem>, Error> {
         check_range("elements", start, len, self.dim())?;
         Ok(SubVectorMut { data: &mut self.data_mut()[start..start + len] })

@@ -1,7 +1,7 @@
-//! Kaldi's denominator: an HMM over the whole language whose sums are probabilities, scaled in each
-//! frame, and which in each frame may leak into a state drawn by the initial probabilities.
+//! Kaldi's denominator: an HMM over the whole language. Its sums are probabilities, scaled in each
+//! frame. In each frame it may leak into a state drawn by the initial probabilities.
 //!
-//! With the initial probabilities `init`, the coefficient `leaky`, and `sum(t)` for the sum of
+//! With the initial probabilities `init`, the coefficient `leaky`, and `sum(t)`, the sum of
 //! `alpha(t, i)` over all states:
 //!
 //! ```text
@@ -15,9 +15,9 @@ use fsa::{FINAL, Fsa};
 use super::state;
 use crate::error::Error;
 
-/// Between what outputs are cut, as in Kaldi.
+/// Limit of the absolute value of outputs, as in Kaldi.
 const LIMIT: f64 = 30.0;
-/// Over how many frames Kaldi takes the mean of where the HMM is.
+/// Number of frames over which Kaldi averages the distribution of the HMM's states.
 const INITIAL_FRAMES: usize = 100;
 
 /// A denominator graph, ready for [`chain_loss`](crate::chain_loss).
@@ -47,13 +47,13 @@ struct HmmArc {
 }
 
 impl ChainDenominator {
-    /// Of a graph whose labels are classes, counted from 0; arcs into the final state are left out,
-    /// since a path may end anywhere. The initial probabilities are the mean over 100 frames of
-    /// where the HMM is by itself.
+    /// Creates a denominator from a graph whose labels are classes, counted from 0. Arcs into the
+    /// final state are ignored, because a path may end anywhere. The initial probabilities are the
+    /// mean of the HMM's state distribution, without outputs, over 100 frames.
     ///
     /// # Errors
-    /// [`Error::Label`] for a label that is no class; [`Error::ArcScore`] for a score whose
-    /// exponential overflows; [`Error::Option`] without classes.
+    /// [`Error::Label`] for a label that is not a class; [`Error::ArcScore`] for a score whose
+    /// exponential overflows; [`Error::Option`] for 0 classes.
     pub fn new(graph: &Fsa, num_classes: usize) -> Result<Self, Error> {
         Error::check_option("num_classes", 0.0, num_classes > 0, "1 or more")?;
         let mut arcs = Vec::with_capacity(graph.num_arcs());
@@ -71,23 +71,23 @@ impl ChainDenominator {
         Ok(Self { arcs, initial, num_classes })
     }
 
-    /// How many classes the network has.
+    /// Returns the number of classes of the network.
     pub fn num_classes(&self) -> usize {
         self.num_classes
     }
 
-    /// How probable each state is at the beginning, and where the HMM leaks.
+    /// Returns the probability of each state at the start, and after a leak.
     pub fn initial_probs(&self) -> &[f64] {
         &self.initial
     }
 
-    /// The logarithm of the sum over all paths; minus infinity if there is none.
+    /// Returns the logarithm of the sum over all paths; minus infinity if there is none.
     pub(super) fn total(&self, values: &[f64], leaky: f64) -> f64 {
         self.forward(&exponentials(values), leaky).total
     }
 
-    /// Adds `weight` times the posterior of each class in each frame to `to`; `false` if there is
-    /// no path of that length.
+    /// Adds `weight` times the posterior of each class in each frame to `to`. Returns `false` if
+    /// there is no path of that length.
     pub(super) fn add_posteriors(&self, values: &[f64], leaky: f64, weight: f64, to: &mut [f64]) -> bool {
         let probs = exponentials(values);
         let forward = self.forward(&probs, leaky);
@@ -107,7 +107,7 @@ impl ChainDenominator {
             for arc in &self.arcs {
                 let rest = arc.prob * probs[arc.class] * rests[arc.dest] * scale;
                 before[arc.source] += rest;
-                // Where the output is cut it has no influence.
+                // An output beyond the limit has no influence.
                 if values[arc.class].abs() <= LIMIT {
                     to[arc.class] += weight * alphas[arc.source] * rest;
                 }
@@ -133,7 +133,7 @@ impl ChainDenominator {
             let before = &mut before[t * num_states..];
             let sum = leak(before);
             if sum == 0.0 {
-                // No path comes to this frame.
+                // No path reaches this frame.
                 return Forward { total: f64::NEG_INFINITY, end: 0.0, alphas, sums };
             }
             for arc in &self.arcs {
@@ -178,7 +178,7 @@ fn initial_probs(arcs: &[HmmArc], num_states: usize) -> Vec<f64> {
             next[arc.dest] += now[arc.source] * arc.prob / leaving[arc.source];
         }
         let sum: f64 = next.iter().sum();
-        // States without arcs lose what comes to them.
+        // States without arcs lose their probability.
         if sum == 0.0 {
             break;
         }

@@ -6,7 +6,7 @@ use kaldera_base::math::log_add;
 use super::state;
 use crate::error::Error;
 
-/// Refuses labels that are no classes.
+/// Rejects labels of `classes` and above.
 pub(super) fn check(sequence: usize, fsa: FsaView<'_>, classes: usize) -> Result<(), Error> {
     let is_bad = |label: i32| label != FINAL && usize::try_from(label).is_ok_and(|label| label >= classes);
     match fsa.arcs().iter().position(|arc| is_bad(arc.label)) {
@@ -15,7 +15,7 @@ pub(super) fn check(sequence: usize, fsa: FsaView<'_>, classes: usize) -> Result
     }
 }
 
-/// Source, destination, class and score of each arc that takes a frame.
+/// Returns the source, destination, class and score of each arc that takes a frame.
 fn frame_arcs(fsa: FsaView<'_>) -> impl Iterator<Item = (usize, usize, usize, f64)> {
     fsa.arcs().iter().filter_map(|arc| {
         let class = usize::try_from(arc.label).ok()?;
@@ -23,7 +23,7 @@ fn frame_arcs(fsa: FsaView<'_>) -> impl Iterator<Item = (usize, usize, usize, f6
     })
 }
 
-/// The score from each state to the end.
+/// Returns the score from each state to the end.
 fn finals(fsa: FsaView<'_>) -> Vec<f64> {
     let mut finals = vec![f64::NEG_INFINITY; fsa.num_states()];
     for arc in fsa.arcs().iter().filter(|arc| arc.label == FINAL) {
@@ -33,7 +33,7 @@ fn finals(fsa: FsaView<'_>) -> Vec<f64> {
     finals
 }
 
-/// Of each state in each frame, and behind the last, the sum over all paths that lead there.
+/// Returns the sum over all paths that lead to each state, for each frame and after the last one.
 fn forward(fsa: FsaView<'_>, values: &[f64], classes: usize) -> Vec<f64> {
     let num_states = fsa.num_states();
     let num_frames = values.len().checked_div(classes).unwrap_or(0);
@@ -51,7 +51,7 @@ fn forward(fsa: FsaView<'_>, values: &[f64], classes: usize) -> Vec<f64> {
     sums
 }
 
-/// The logarithm of the sum over all paths; -inf if there is none.
+/// Returns the logarithm of the sum over all paths; -inf if there is none.
 pub(super) fn total(fsa: FsaView<'_>, values: &[f64], classes: usize) -> f64 {
     total_of(fsa, &forward(fsa, values, classes))
 }
@@ -61,8 +61,8 @@ fn total_of(fsa: FsaView<'_>, sums: &[f64]) -> f64 {
     last.iter().zip(finals(fsa)).fold(f64::NEG_INFINITY, |total, (sum, score)| log_add(total, sum + score))
 }
 
-/// Adds `weight` times the posterior of each class in each frame to `to`, and tells whether there
-/// are paths.
+/// Adds `weight` times the posterior of each class in each frame to `to`. Returns `false` if there
+/// are no paths.
 pub(super) fn add_posteriors(fsa: FsaView<'_>, values: &[f64], classes: usize, weight: f64, to: &mut [f64]) -> bool {
     let sums = forward(fsa, values, classes);
     let total = total_of(fsa, &sums);

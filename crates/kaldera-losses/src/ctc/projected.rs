@@ -1,5 +1,5 @@
-//! CTC from a network's last hidden states and the projection to classes, for large vocabularies:
-//! the logits of all frames are never in memory at once.
+//! CTC from a network's last hidden states and the projection to classes, for large vocabularies.
+//! The logits of all frames are never in memory at once.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ use crate::error::Error;
 use crate::reduction::Reduced;
 use crate::rows::{Norm, norms, softmax};
 
-/// Logits of how many frames are in memory at once.
+/// Number of frames whose logits are in memory at once.
 const CHUNK: usize = 128;
-/// Multiplications that are worth a task of their own.
+/// Number of multiplications that is worth a separate task.
 const TASK: usize = 1 << 20;
 
 /// A linear layer from hidden states to classes: `logits = weight state + bias`.
 #[derive(Debug, Clone, Copy)]
 pub struct Projection<'a, T> {
-    /// `[classes, dimension]`, as PyTorch's `nn.Linear` has it.
+    /// `[classes, dimension]`, as in PyTorch's `nn.Linear`.
     pub weight: &'a [T],
     /// `[classes]`.
     pub bias: &'a [T],
@@ -36,11 +36,11 @@ pub struct ProjectionGradient<T> {
     pub bias: Vec<T>,
 }
 
-/// [`ctc_loss`](super::ctc_loss) of `projection(states)`, where the logits of 128 frames are in
-/// memory at once, in the forward pass and in the backward pass: with 10,000 classes a batch of
-/// 8,000 frames takes 5 MB instead of twice 320.
+/// Computes [`ctc_loss`](super::ctc_loss) of `projection(states)`, with the logits of only 128
+/// frames in memory at once, in the forward and in the backward pass. With 10,000 classes a batch
+/// of 8,000 frames takes 5 MB instead of twice 320.
 ///
-/// Of each frame, the normalizer and the log-probabilities of its sequence's labels are kept. The
+/// For each frame, the normalizer and the log-probabilities of its sequence's labels are kept. The
 /// products are divided among threads by classes and frames, with the same result.
 ///
 /// # Errors
@@ -91,7 +91,7 @@ pub fn ctc_loss_projected<'a, T: Real, B: Batch<T>>(
     Ok((loss, saved))
 }
 
-/// What the gradient of [`ctc_loss_projected`] needs.
+/// Values that the gradient of [`ctc_loss_projected`] needs.
 #[derive(Debug, Clone)]
 pub struct ProjectedCtcSaved<'a, T, B> {
     states: B,
@@ -105,10 +105,11 @@ pub struct ProjectedCtcSaved<'a, T, B> {
 }
 
 impl<T: Real, B: Batch<T>> ProjectedCtcSaved<'_, T, B> {
-    /// The derivatives by the states and by the projection, from that by each loss.
+    /// Returns the derivatives by the states and by the projection, given the derivative by each
+    /// loss.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<(B, ProjectionGradient<T>), Error> {
         let grads = self.reduced.backward(grad)?;
         let (dim, classes) = (num_classes(&self.states), self.projection.bias.len());
@@ -160,13 +161,13 @@ impl<T: Real, B: Batch<T>> ProjectedCtcSaved<'_, T, B> {
 }
 
 impl<T: Real> Projection<'_, T> {
-    /// The logits of some states, `[frame][class]`.
+    /// Computes the logits of some states, `[frame][class]`.
     fn logits(&self, states: &[T], dim: usize, to: &mut Vec<T>) {
         let classes = self.bias.len();
         let frames = states.len().checked_div(dim).unwrap_or(0);
         to.clear();
         (0..frames).for_each(|_| to.extend(self.bias));
-        // Divided by frames, each of which has its own sums.
+        // Divided by frames, which have separate sums.
         let parts = par::num_parts(frames * classes * dim.max(1), TASK);
         let each = frames.div_ceil(parts).max(1);
         let work = to.chunks_mut((each * classes).max(1)).zip(states.chunks((each * dim).max(1))).collect();
@@ -177,7 +178,7 @@ impl<T: Real> Projection<'_, T> {
         });
     }
 
-    /// The derivative by the states, from that by the logits.
+    /// Computes the derivative by the states, given the derivative by the logits.
     fn states_gradient(&self, by_logits: &[T], to: &mut [T]) {
         let classes = self.bias.len();
         let frames = by_logits.len().checked_div(classes).unwrap_or(0);
@@ -202,7 +203,7 @@ impl<T: Real> Projection<'_, T> {
     }
 }
 
-/// Adds the derivative by the weight, whose rows, the classes, are divided among threads.
+/// Adds the derivative by the weight. Its rows, the classes, are divided among threads.
 fn add_weight_gradient<T: Real>(by_logits: &[T], states: &[T], dim: usize, to: &mut [T]) {
     let frames = states.len().checked_div(dim).unwrap_or(0);
     let classes = by_logits.len().checked_div(frames).unwrap_or(0);
@@ -214,7 +215,7 @@ fn add_weight_gradient<T: Real>(by_logits: &[T], states: &[T], dim: usize, to: &
     });
 }
 
-/// A matrix in C order.
+/// Returns an operand for a matrix in C order.
 fn rows_of<T>(data: &[T], width: usize) -> Operand<'_, T> {
     Operand { data, row_step: width, col_step: 1 }
 }

@@ -1,39 +1,39 @@
 //! Sums over all alignments of labels with frames.
 //!
-//! A state is the k-th blank, before label k, or label k itself. In probabilities p, where
-//! `skip[k]` is 1 if label k differs from the one before it and 0 else:
+//! A state is the k-th blank, before label k, or label k itself. In probabilities p, with `skip[k]`
+//! equal to 1 if label k differs from the label before it, and 0 otherwise:
 //!
 //! ```text
 //!   blank'[k] = (blank[k] + label[k - 1]) p[blank]
 //!   label'[k] = (label[k] + blank[k] + skip[k] label[k - 1]) p[label k]
 //! ```
 //!
-//! Each frame is divided by the sum of the frame before, so that the numbers stay near 1. What is
-//! below 1e-308 of that is lost; `forward` and `backward` know when this can be more than rounding,
-//! and then `in_logs` does it again.
+//! Each frame is divided by the sum of the frame before, so that the numbers stay near 1. Values
+//! below 1e-308 of that sum are lost. `forward` and `backward` detect if this can be more than
+//! rounding, and then `in_logs` computes the result again.
 
 use kaldera_base::math::exp_in_place;
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
-/// In a frame whose smallest sum is above this share of all, nothing underflows.
+/// In a frame whose smallest sum is above this share of the total, nothing underflows.
 const SAFE: f64 = 1e-200;
-/// From log-probabilities below this, it may all the same.
+/// With log-probabilities below this, it still may.
 const LN_SAFE: f64 = -230.0;
-/// What underflows is below 1e-308 of the frame before, and goes on with a probability of 1 at
-/// most: where e^-600 of that frame reaches the end, it is below 1e-16 of the total by far.
+/// A value that underflows is below 1e-308 of the frame before, and continues with a probability of
+/// at most 1. If e^-600 of that frame reaches the end, the value is far below 1e-16 of the total.
 const LN_REACHES: f64 = -600.0;
-/// How far the sums of two frames may be from each other, relative to their logarithm.
+/// Largest difference between the totals of two frames, relative to their logarithm.
 const ROUNDING: f64 = 1e-10;
 
-/// How many frames the labels need at least.
+/// Returns the smallest number of frames that the labels need.
 pub(super) fn frames_needed(labels: &[i32]) -> usize {
     labels.len() + labels.windows(2).filter(|pair| pair[0] == pair[1]).count()
 }
 
-/// The log-probability of the labels, from log-probabilities of blank and labels,
-/// `[frame][1 + label]`; -inf if there is no alignment. `emissions` gives them again where the
-/// first are used up.
+/// Returns the log-probability of the labels, given the log-probabilities of blank and labels,
+/// `[frame][1 + label]`; -inf if there is no alignment. `emissions` computes them again if the
+/// first ones are used up.
 pub(super) fn total(first: Vec<f64>, labels: &[i32], emissions: impl FnOnce() -> Vec<f64>) -> f64 {
     let frames = first.len() / (labels.len() + 1);
     if frames < frames_needed(labels) {
@@ -45,54 +45,55 @@ pub(super) fn total(first: Vec<f64>, labels: &[i32], emissions: impl FnOnce() ->
     }
 }
 
-/// The posteriors of blank and labels in each frame, `[frame][1 + label]`; there is an alignment.
+/// Returns the posteriors of blank and labels in each frame, `[frame][1 + label]`. There must be an
+/// alignment.
 pub(super) fn posteriors(labels: &[i32], total: f64, emissions: impl Fn() -> Vec<f64>) -> Vec<f64> {
     let found = forward(emissions(), labels, Keep::All).and_then(|forward| backward(forward, labels, total));
     found.unwrap_or_else(|| in_logs::Trellis::new(&emissions(), labels).posteriors())
 }
 
-/// Of which frames the sums are kept.
+/// Frames whose sums are kept.
 #[derive(Clone, Copy, PartialEq)]
 enum Keep {
     All,
     Last,
 }
 
-/// The sums from the first frame on.
+/// Sums over the frames from the start on.
 struct Forward {
     /// Probabilities `[frame][1 + label]`.
     probs: Vec<f64>,
     /// `[1 + frame]`, or the last two of them: blanks 0..=n, then a zero and labels 0..n.
     sums: Vec<f64>,
-    /// The logarithm of what the sums of each frame are to be multiplied by.
+    /// Logarithm of the factor for the sums of each frame.
     scales: Vec<f64>,
     total: f64,
 }
 
-/// 1 where a label differs from the one before it; 0 for the first, and behind the last.
+/// Returns 1 for a label that differs from the one before it; 0 for the first, and after the last.
 fn skips(labels: &[i32]) -> Vec<f64> {
     let differs = labels.windows(2).map(|pair| if pair[0] == pair[1] { 0.0 } else { 1.0 });
     [0.0].into_iter().chain(differs).chain((!labels.is_empty()).then_some(0.0)).collect()
 }
 
-/// `None` if something may be lost, or, where all is kept, if everything is.
+/// Returns `None` if a part of the sum may be lost or, with `Keep::All`, only if all of it is.
 fn forward(emissions: Vec<f64>, labels: &[i32], keep: Keep) -> Option<Forward> {
     let width = labels.len() + 1;
-    // Without a short circuit the compiler makes vectors of it.
+    // Without a short circuit the compiler can vectorize it.
     let is_deep = emissions.iter().fold(false, |is_deep, &x| is_deep | ((x < LN_SAFE) & (x > f64::NEG_INFINITY)));
     let mut probs = emissions;
     exp_in_place(&mut probs);
     let frames = probs.len() / width;
     let rows = if keep == Keep::All { frames + 1 } else { 2 };
     let (mut sums, mut scales) = (memory::zeros(rows * 2 * width), vec![0.0; frames]);
-    // Before the first frame, all is in the first blank.
+    // Before the first frame, the first blank has all probability.
     sums[0] = 1.0;
     let kernel = ForwardKernel { probs: &probs, skips: &skips(labels), width, sums: &mut sums, scales: &mut scales };
     let lossy = dispatch(kernel);
     let last = &sums[frames % rows * 2 * width..][..2 * width];
     let total = (last[width - 1] + last[2 * width - 1]).ln() + scales.last().unwrap_or(&0.0);
     let lossy = if is_deep { 0.0 } else { lossy };
-    // Where all is kept, `backward` compares each frame with a total in which nothing is lost.
+    // With `Keep::All`, `backward` compares each frame with a total in which nothing is lost.
     let is_whole = keep == Keep::All || total - lossy > LN_REACHES;
     (total.is_finite() && is_whole).then_some(Forward { probs, sums, scales, total })
 }
@@ -106,7 +107,7 @@ struct ForwardKernel<'a> {
 }
 
 impl Kernel for ForwardKernel<'_> {
-    /// The highest scale of a frame in which something may be lost.
+    /// The highest scale of a frame in which values may be lost.
     type Output = f64;
 
     #[inline(always)]
@@ -151,7 +152,7 @@ impl Kernel for ForwardKernel<'_> {
     }
 }
 
-/// The posteriors, in the memory of the probabilities, or `None` if something was lost.
+/// Computes the posteriors, in the buffer of the probabilities. Returns `None` if values were lost.
 fn backward(mut forward: Forward, labels: &[i32], total: f64) -> Option<Vec<f64>> {
     let width = labels.len() + 1;
     dispatch(BackwardKernel { forward: &mut forward, skips: &skips(labels), width, total }).then_some(forward.probs)
@@ -165,7 +166,7 @@ struct BackwardKernel<'a> {
 }
 
 impl Kernel for BackwardKernel<'_> {
-    /// Whether all frames have the same total.
+    /// `true` if all frames have the same total.
     type Output = bool;
 
     #[inline(always)]
@@ -174,8 +175,8 @@ impl Kernel for BackwardKernel<'_> {
         let s = s.doubles();
         let lanes = <S::Doubles as Lanes<f64>>::LANES;
         let zero = s.splat(0.0);
-        // Sums from each state of the frame behind on, times its probability: blanks, then labels
-        // and a zero.
+        // Sums from each state of the next frame to the end, times its probability: blanks, then
+        // labels and a zero.
         let (mut blanks, mut after) = (vec![0.0; width], vec![0.0; width]);
         blanks[width - 1] = 1.0;
         let (mut scale, mut sum_behind) = (0.0, 1.0_f64);
@@ -207,7 +208,7 @@ impl Kernel for BackwardKernel<'_> {
             row[0] = s.sum(in_blanks);
             let of_frame = row[0] + s.sum(in_labels);
             let found = of_frame.ln() + *forward_scale + scale;
-            // What is lost is missing in the total of its frame.
+            // Lost values are missing in the total of their frame.
             let is_whole = (found - total).abs() <= ROUNDING * total.abs().max(1.0);
             if !is_whole {
                 return false;
@@ -221,7 +222,7 @@ impl Kernel for BackwardKernel<'_> {
     }
 }
 
-/// The same in logarithms, where nothing is lost.
+/// The same recursion in logarithms, which loses nothing.
 mod in_logs {
     use kaldera_base::math::double::{exp, ln};
     use kaldera_base::memory;
@@ -264,11 +265,11 @@ mod in_logs {
         }
     }
 
-    /// The logarithm of a sum of exponentials.
+    /// Computes the logarithm of a sum of exponentials.
     #[inline(always)]
     fn log_sum<D: Doubles, const N: usize>(s: D, terms: [D::Vector; N]) -> D::Vector {
         let none = s.splat(f64::NEG_INFINITY);
-        // Loops, as closures of this size may not become a part of the kernel.
+        // Loops, because closures of this size may not be inlined into the kernel.
         let (mut highest, mut sum) = (none, s.splat(0.0));
         for term in terms {
             highest = s.max(term, highest);
@@ -276,11 +277,11 @@ mod in_logs {
         for term in terms {
             sum = s.add(sum, exp(s, s.sub(term, highest)));
         }
-        // Where all terms are -inf, their differences are NaN, and the sum -inf.
+        // If all terms are -inf, their differences are NaN, and the sum is -inf.
         s.select_lt(none, highest, s.add(highest, ln(s, sum)), none)
     }
 
-    /// The share of all paths that lead through a state.
+    /// Returns the share of all paths that pass through a state.
     #[inline(always)]
     fn posterior<D: Doubles>(s: D, sum: D::Vector, rest: D::Vector, total: D::Vector) -> D::Vector {
         exp(s, s.sub(s.add(sum, rest), total))
@@ -345,8 +346,8 @@ mod in_logs {
             let (s, width) = (s.doubles(), *width);
             let lanes = <S::Doubles as Lanes<f64>>::LANES;
             let (none, total) = (s.splat(f64::NEG_INFINITY), s.splat(total));
-            // From each state of the frame behind on, its emission included: blanks, then labels
-            // and minus infinity.
+            // Sums from each state of the next frame to the end, its emission included: blanks,
+            // then labels and minus infinity.
             let (mut blanks, mut labels) = (vec![f64::NEG_INFINITY; width], vec![f64::NEG_INFINITY; width]);
             blanks[width - 1] = 0.0;
             let frames = sums.chunks_exact(2 * width).zip(emissions.chunks_exact(width));
@@ -385,7 +386,7 @@ mod tests {
 
     use super::*;
 
-    /// As of a network before training: too long for the forward pass to be sure of its sum.
+    /// As in a network before training: too long for the forward pass to be sure of its sum.
     #[test]
     fn posteriors_of_long_sequences_equal_those_in_logarithms() {
         let labels: Vec<i32> = (0..120).map(|i| 1 + i % 7).collect();

@@ -14,15 +14,15 @@ use crate::ctc::{Targets, class, split_rows};
 use crate::error::Error;
 use crate::rows::Norm;
 
-/// The RNN-T loss of a joiner's logits, of which log-softmax is taken first: minus the
-/// log-probability of all paths that emit the labels.
+/// Computes the RNN-T loss of a joiner's logits: minus the log-probability of all paths that emit
+/// the labels. Log-softmax of the logits is part of the loss.
 ///
 /// For a sequence of T frames and S labels, `logits` have a row for each frame and each number of
 /// symbols before, 0 to S. Without padding it is a [`LodTensor`](lod::LodTensor) of the shape
-/// `[rows, C]` with T (S + 1) rows for the sequence, frame by frame; padded it is `[N, T, S + 1,
+/// `[rows, C]` with T (S + 1) rows for the sequence, frame by frame. Padded it is `[N, T, S + 1,
 /// C]` with the numbers of frames as lengths.
 ///
-/// O(T S (C + 1)) time. Beside the logits, a trellis of (T + S) S numbers is kept for each
+/// O(T S (C + 1)) time. In addition to the logits, a trellis of (T + S) S numbers is kept for each
 /// sequence. Sequences are divided among threads, with the same result.
 ///
 /// ```
@@ -43,7 +43,7 @@ use crate::rows::Norm;
 /// # Errors
 /// [`Error::Count`], [`Error::Rows`] if logits and labels do not fit; [`Error::Label`],
 /// [`Error::BlankLabel`], [`Error::Blank`]; [`Error::Logit`]; [`Error::Option`];
-/// [`Error::TooShort`] if asked for.
+/// [`Error::TooShort`] with `Impossible::Error`.
 #[doc(alias = "RNNTLoss")]
 #[doc(alias = "get_rnnt_logprobs_joint")]
 pub fn rnnt_loss<T: Real, B: Batch<T>>(
@@ -54,9 +54,9 @@ pub fn rnnt_loss<T: Real, B: Batch<T>>(
     Joiner::new(logits, labels, None, options)?.sum_up()
 }
 
-/// [`rnnt_loss`] of logits for `ranges` of symbols alone, which [`do_rnnt_pruning`] makes inputs
-/// for: `[frames, s_range, C]` without padding, `[N, T, s_range, C]` padded. All other arcs have
-/// the score minus infinity.
+/// Computes [`rnnt_loss`] of logits for only `ranges` of symbols: `[frames, s_range, C]` without
+/// padding, `[N, T, s_range, C]` padded. [`do_rnnt_pruning`] selects the inputs of such a joiner.
+/// All other arcs have the score minus infinity.
 ///
 /// [`do_rnnt_pruning`]: super::do_rnnt_pruning
 ///
@@ -72,8 +72,8 @@ pub fn rnnt_loss_pruned<T: Real, B: Batch<T>>(
     Joiner::new(logits, labels, Some(ranges.clone()), options)?.sum_up()
 }
 
-/// What the gradient of [`rnnt_loss`] and [`rnnt_loss_pruned`] needs: the logits, which are shared,
-/// a normalizer for each row, and the occupation of each arc.
+/// Values that the gradient of [`rnnt_loss`] and [`rnnt_loss_pruned`] needs: the logits, which are
+/// shared, a normalizer for each row, and the occupation of each arc.
 #[derive(Debug, Clone)]
 pub struct RnntSaved<T, B> {
     joiner: Joiner<B>,
@@ -82,27 +82,27 @@ pub struct RnntSaved<T, B> {
 }
 
 impl<T: Real, B: Batch<T>> RnntSaved<T, B> {
-    /// The occupation of each sequence's arcs: the derivative of minus its loss by their scores;
-    /// k2's `return_grad`.
+    /// Returns the occupation of each sequence's arcs: the derivative of minus its loss by their
+    /// scores; k2's `return_grad`.
     pub fn occupations(&self) -> &[Trellis] {
         &self.summed.occupations
     }
 
-    /// The derivative by the logits, from that by each loss.
+    /// Returns the derivative by the logits, given the derivative by each loss.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<B, Error> {
         let mut values: Vec<T> = memory::zeros(self.joiner.logits.values().len());
         self.backward_into(grad, &mut values)?;
         self.joiner.logits.with_values(values)
     }
 
-    /// As [`backward`](Self::backward), over what is in `to`, which has the layout of the logits. To
-    /// reuse the memory of the last step spares the first touch of its pages.
+    /// As [`backward`](Self::backward), but overwrites `to`, which has the layout of the logits.
+    /// Reusing the buffer of the last step saves the first access to its pages.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not a derivative for each loss, and a place for each logit.
+    /// [`Error::Count`] unless `grad` has one value for each loss, and `to` one for each logit.
     pub fn backward_into(&self, grad: &[f64], to: &mut [T]) -> Result<(), Error> {
         let grads = self.summed.reduced.backward(grad)?;
         let Joiner { logits, rows, classes, options, strides, .. } = &self.joiner;
@@ -132,7 +132,7 @@ impl<T: Real, B: Batch<T>> RnntSaved<T, B> {
     }
 }
 
-/// Cuts a gradient to the clamp, and multiplies it.
+/// Limits a gradient to the clamp, and multiplies it by `grad`.
 pub(super) fn finish<T: Real>(gradient: &mut [T], clamp: Option<f64>, grad: f64) {
     let factor = T::from_f64(grad);
     if let Some(clamp) = clamp {
@@ -146,14 +146,14 @@ pub(super) fn finish<T: Real>(gradient: &mut [T], clamp: Option<f64>, grad: f64)
     }
 }
 
-/// Logits and what they are the logits of.
+/// Logits with their labels and ranges.
 #[derive(Debug, Clone)]
 struct Joiner<B> {
     logits: B,
     targets: Targets,
     rows: Vec<Range<usize>>,
     ranges: Option<PruneRanges>,
-    /// Rows from one frame to the next, for each sequence.
+    /// Number of rows from one frame to the next, for each sequence.
     strides: Vec<usize>,
     classes: Classes,
     options: RnntOptions,
@@ -224,7 +224,7 @@ impl<B> Joiner<B> {
         &self.logits.values()[rows.start * width..rows.end * width]
     }
 
-    /// For each frame the symbols whose rows it has, and these rows within the sequence.
+    /// Returns each frame with the symbols of its rows, and these rows within the sequence.
     fn frames(&self, sequence: usize) -> impl Iterator<Item = (usize, Range<usize>, Range<usize>)> + '_ {
         let (stride, num_symbols) = (self.strides[sequence], self.targets.of(sequence).len());
         let num_frames = self.rows[sequence].len() / stride.max(1);
@@ -235,7 +235,7 @@ impl<B> Joiner<B> {
         })
     }
 
-    /// Normalizers of the rows of all frames that have symbols.
+    /// Computes the normalizers of the rows of all frames that have symbols.
     fn norms<T: Real>(&self, sequence: usize) -> Result<Vec<Norm<T>>, Error>
     where
         B: Batch<T>,
@@ -279,7 +279,7 @@ impl<B> Joiner<B> {
         trellis
     }
 
-    /// What paths take of the row of symbol `s` in frame `t`.
+    /// Returns the occupation of the arcs of symbol `s` in frame `t`.
     fn occupation(&self, sequence: usize, trellis: &Trellis, s: usize, t: usize) -> Occupation {
         let class = self.targets.of(sequence).get(s).map(|&label| class(label));
         let symbol = class.map_or(0.0, |_| trellis.px(s, t) * (1.0 + self.options.fastemit_lambda));

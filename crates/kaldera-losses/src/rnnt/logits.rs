@@ -1,27 +1,27 @@
-//! What a joiner's row of logits says of the symbol and of the blank, and the gradient of that.
+//! Log-probabilities of the symbol and the blank from a joiner's row of logits, and their gradient.
 
 use kaldera_base::Real;
 
 use crate::error::Error;
 use crate::rows::{Norm, norms, softmax};
 
-/// How classes become probabilities.
+/// Conversion of classes to probabilities.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Classes {
     pub(super) width: usize,
     pub(super) blank: usize,
-    /// Whether the blank has a sigmoid of its own.
+    /// `true` if the blank has its own sigmoid.
     pub(super) is_hat: bool,
 }
 
 impl Classes {
-    /// The normalizers of rows, as [`norms`].
+    /// Computes the normalizers of rows, as [`norms`].
     pub(super) fn norms<T: Real>(&self, sequence: usize, values: &[T], allow_nan: bool) -> Result<Vec<Norm<T>>, Error> {
         let all = norms(sequence, values, self.width, allow_nan)?;
         if !self.is_hat {
             return Ok(all);
         }
-        // Without the blank: the classes before it and behind it. There may be none.
+        // Without the blank: the classes before and after it. There may be none.
         let of = |part: &[T]| -> Result<Option<Norm<T>>, Error> {
             match part.iter().all(|&x| x == -T::INFINITY) {
                 true => Ok(None),
@@ -35,7 +35,7 @@ impl Classes {
         values.chunks_exact(self.width).zip(all).map(merged).collect()
     }
 
-    /// The log-probability of the blank.
+    /// Returns the log-probability of the blank.
     pub(super) fn blank<T: Real>(&self, row: &[T], norm: &Norm<T>) -> f64 {
         match self.is_hat {
             true => log_sigmoid(row[self.blank].to_f64()),
@@ -43,7 +43,7 @@ impl Classes {
         }
     }
 
-    /// The log-probability of a symbol.
+    /// Returns the log-probability of a symbol.
     pub(super) fn symbol<T: Real>(&self, row: &[T], norm: &Norm<T>, symbol: usize) -> f64 {
         match self.is_hat {
             true => log_sigmoid(-row[self.blank].to_f64()) + norm.log_prob(row[symbol]),
@@ -51,9 +51,9 @@ impl Classes {
         }
     }
 
-    /// The derivative of a loss by the logits of rows, where `occupations` say for each row how
-    /// much its symbol's and its blank's log-probability count in the loss, negated; a row without
-    /// symbol has `None`.
+    /// Computes the derivative of a loss by the logits of rows. `occupations` has for each row the
+    /// weights of its symbol's and its blank's log-probability in the loss, negated; a row without
+    /// a symbol has `None`.
     pub(super) fn gradient<T: Real>(&self, values: &[T], norms: &[Norm<T>], occupations: &[Occupation], to: &mut [T]) {
         let of_softmax = |o: &Occupation| if self.is_hat { o.symbol } else { o.symbol + o.blank };
         let weights: Vec<f64> = occupations.iter().map(of_softmax).collect();
@@ -73,7 +73,7 @@ impl Classes {
     }
 }
 
-/// How often paths take the symbol and the blank of a row.
+/// Occupation of the symbol and the blank of a row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Occupation {
     /// The class of the symbol.
@@ -87,8 +87,8 @@ fn log_sigmoid(x: f64) -> f64 {
     x.min(0.0) - (-x.abs()).exp().ln_1p()
 }
 
-/// The normalizer of two parts; where neither has a class that is possible, one that leaves all
-/// log-probabilities at minus infinity.
+/// Merges the normalizers of two parts. If no class is possible in either, all log-probabilities
+/// stay minus infinity.
 fn merged<T: Real>(a: Option<Norm<T>>, b: Option<Norm<T>>) -> Norm<T> {
     match (a, b) {
         (None, None) => Norm::IMPOSSIBLE,

@@ -1,12 +1,12 @@
-//! The recursion over scores as they are.
+//! The recursion over given scores.
 
 use kaldera_base::par;
 
 use super::trellis::Trellis;
 use crate::error::Error;
 
-/// The logarithm of the sum over all paths of each trellis: what two sequences tell of each other,
-/// where `px` and `py` are differences of log-probabilities (k2).
+/// Computes the logarithm of the sum over all paths of each trellis. It is the mutual information
+/// of two sequences if `px` and `py` are differences of log-probabilities (k2).
 ///
 /// ```
 /// use kaldera_losses::rnnt::{RnntType, Trellis, mutual_information_recursion};
@@ -35,13 +35,13 @@ pub fn mutual_information_recursion(trellises: Vec<Trellis>) -> Result<(Vec<f64>
     Ok((totals, MutualInformationSaved { occupations }))
 }
 
-/// [`mutual_information_recursion`] of trellises whose scores are sums of several terms, and what
-/// each term contributes: `[term][sequence]`. Term i > 0 has its mean over all paths, the first the
-/// rest, so that a sequence's terms add up to its total.
+/// Computes [`mutual_information_recursion`] of trellises whose scores are sums of several terms,
+/// and the contribution of each term: `[term][sequence]`. Term i > 0 contributes its mean over all
+/// paths, the first term the rest, so that a sequence's terms add up to its total.
 ///
 /// # Errors
-/// As [`mutual_information_recursion`]; [`Error::Count`] if the terms have different numbers of
-/// sequences, or their trellises other symbols or frames.
+/// As [`mutual_information_recursion`]; [`Error::Count`] if the terms differ in the number of
+/// sequences, or their trellises in the number of symbols or frames.
 pub fn joint_mutual_information_recursion(
     terms: &[Vec<Trellis>],
 ) -> Result<(Vec<Vec<f64>>, MutualInformationSaved), Error> {
@@ -80,23 +80,24 @@ pub fn joint_mutual_information_recursion(
     Ok((std::iter::once(of_first.collect()).chain(of_others.iter().cloned()).collect(), saved))
 }
 
-/// What the gradient of [`mutual_information_recursion`] needs.
+/// Values that the gradient of [`mutual_information_recursion`] needs.
 #[derive(Debug, Clone)]
 pub struct MutualInformationSaved {
     occupations: Vec<Trellis>,
 }
 
 impl MutualInformationSaved {
-    /// The derivative of each sequence's total by the scores of its arcs; k2's `return_grad`.
+    /// Returns the derivative of each sequence's total by the scores of its arcs; k2's
+    /// `return_grad`.
     pub fn occupations(&self) -> &[Trellis] {
         &self.occupations
     }
 
-    /// The derivative by the scores of arcs, from that by each total. Of several terms, it is that
-    /// by each of them.
+    /// Returns the derivative by the scores of arcs, given the derivative by each total. For
+    /// several terms, it is the derivative by each of them.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each sequence.
+    /// [`Error::Count`] unless `grad` has one value for each sequence.
     pub fn backward(&self, grad: &[f64]) -> Result<Vec<Trellis>, Error> {
         Error::check("the derivatives by the totals", self.occupations.len(), grad.len())?;
         let scaled = |(occupation, &grad): (&Trellis, &f64)| {
@@ -111,7 +112,7 @@ impl MutualInformationSaved {
     }
 }
 
-/// Calls `f` with whether it emits a symbol and its cell, for each arc.
+/// Calls `f` for each arc, with `true` if it emits a symbol, and with its cell.
 fn each_arc(trellis: &Trellis, mut f: impl FnMut(bool, usize, usize)) {
     for s in 0..=trellis.num_symbols() {
         for t in 0..=trellis.num_frames() {

@@ -1,4 +1,5 @@
-//! Which symbols a joiner computes in each frame: those near the paths that a simple loss found.
+//! Ranges of symbols that a joiner computes in each frame: the symbols near the paths of a simple
+//! loss.
 
 use std::ops::Range;
 
@@ -8,7 +9,8 @@ use super::trellis::{RnntType, Trellis};
 use crate::batch::{Batch, num_classes};
 use crate::error::Error;
 
-/// For each frame of each sequence the first of `s_range` consecutive numbers of symbols.
+/// The start of the range of each frame of each sequence: the first of `s_range` consecutive
+/// numbers of symbols.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PruneRanges {
     s_range: usize,
@@ -16,7 +18,7 @@ pub struct PruneRanges {
 }
 
 impl PruneRanges {
-    /// `begins` are for each frame of each sequence the first number of symbols.
+    /// Creates ranges; `begins` has the first number of symbols for each frame of each sequence.
     ///
     /// # Errors
     /// [`Error::Option`] for an `s_range` of 0.
@@ -25,25 +27,25 @@ impl PruneRanges {
         Ok(Self { s_range, begins })
     }
 
-    /// How many numbers of symbols each frame has.
+    /// Returns the size of the range of each frame.
     pub fn s_range(&self) -> usize {
         self.s_range
     }
 
-    /// How many sequences there are.
+    /// Returns the number of sequences.
     pub fn num_sequences(&self) -> usize {
         self.begins.len()
     }
 
-    /// For each frame of a sequence the first number of symbols.
+    /// Returns the first number of symbols for each frame of a sequence.
     ///
     /// # Panics
-    /// If there is no such sequence, as indexing a slice does.
+    /// If `sequence` is out of range.
     pub fn begins(&self, sequence: usize) -> &[usize] {
         &self.begins[sequence]
     }
 
-    /// Refuses frames without a symbol.
+    /// Rejects frames without a symbol.
     pub(super) fn check(&self, sequence: usize, symbols: usize) -> Result<(), Error> {
         match self.begins[sequence].iter().position(|&begin| begin > symbols) {
             Some(frame) => Err(Error::Range { sequence, frame, found: self.begins[sequence][frame], symbols }),
@@ -52,14 +54,15 @@ impl PruneRanges {
     }
 }
 
-/// In each frame the `s_range` numbers of symbols that paths have most, from the occupations that
-/// [`rnnt_loss_simple`](super::rnnt_loss_simple) found, such that a path leads through all of them.
+/// Returns for each frame the `s_range` numbers of symbols with the highest occupation in
+/// [`rnnt_loss_simple`](super::rnnt_loss_simple), such that a path leads through all ranges.
 ///
-/// A range gains what its blanks occupy and loses what enters it by a symbol. It begins at 0, ends
-/// at the last symbol, never falls, and rises so little from frame to frame that a path can follow:
-/// by less than `s_range`, in the types where a frame emits one symbol by 1 at most. As in k2, an
-/// `s_range` beyond the symbols of all sequences is cut to them, and in the regular type one that
-/// no path could follow is raised: to S / T + 1 for T frames and S symbols, rounded up.
+/// The value of a range is the occupation of its blanks minus the occupation of the symbols that
+/// enter it. The first range starts at 0, and the last one ends at the last symbol. The starts
+/// never fall, and rise slowly enough that a path can follow: by less than `s_range` per frame, or
+/// by at most 1 in the types where a frame emits one symbol. As in k2, an `s_range` above S + 1 for
+/// the longest sequence is reduced to that. In the regular type, an `s_range` that no path can
+/// follow is raised to S / T + 1 for T frames and S symbols, rounded up.
 ///
 /// # Errors
 /// [`Error::Option`] for an `s_range` of 0.
@@ -77,8 +80,8 @@ pub fn get_rnnt_prune_ranges(occupations: &[Trellis], s_range: usize) -> Result<
     PruneRanges::new(s_range, begins.collect())
 }
 
-/// In each frame where the best range begins, which may be behind the last symbol; in the last
-/// frame it holds that.
+/// Returns the start of the best range of each frame, which may be after the last symbol; the range
+/// of the last frame contains the last symbol.
 fn best_windows(trellis: &Trellis, s_range: usize, most: usize) -> Vec<usize> {
     let (symbols, frames) = (trellis.num_symbols(), trellis.num_frames());
     let py = |s: usize, t: usize| if s <= symbols { trellis.py(s, t) } else { 0.0 };
@@ -93,7 +96,7 @@ fn best_windows(trellis: &Trellis, s_range: usize, most: usize) -> Vec<usize> {
     (0..frames).map(|t| if t + 1 < frames { best(t) } else { last }).collect()
 }
 
-/// Lowers the beginnings so that they never fall and begin at 0, then raises or lowers them so that
+/// Lowers the starts so that they never fall and begin at 0, then raises or lowers them so that
 /// none is more than `rise` above the one before.
 fn follow(mut begins: Vec<usize>, rise: usize) -> Vec<usize> {
     let mut next = usize::MAX;
@@ -101,7 +104,7 @@ fn follow(mut begins: Vec<usize>, rise: usize) -> Vec<usize> {
         next = next.min(*begin);
         *begin = next;
     }
-    // How far each is below the line that rises as fast as it may; it must not fall.
+    // Distance of each start below the line of the steepest rise; it must not fall.
     let mut least = usize::MAX;
     for (t, begin) in begins.iter_mut().enumerate().rev() {
         least = least.min((rise * t).saturating_sub(*begin));
@@ -110,9 +113,10 @@ fn follow(mut begins: Vec<usize>, rise: usize) -> Vec<usize> {
     begins
 }
 
-/// The rows of an encoder's and a decoder's output that a joiner combines for the ranges, of which
-/// each frame has `s_range`: `am` repeated, and `lm` of each number of symbols. `am` has a row for
-/// each frame, `lm` for each number of symbols; numbers beyond a sequence's repeat its last row.
+/// Returns the rows of an encoder's and a decoder's output that a joiner combines for the ranges,
+/// `s_range` rows per frame: rows of `am`, repeated, and the row of `lm` for each number of
+/// symbols. `am` has a row for each frame, `lm` for each number of symbols. Numbers above a
+/// sequence's last one repeat its last row.
 ///
 /// # Errors
 /// [`Error::Count`], [`Error::Rows`] for ranges of another batch; [`Error::Range`];
@@ -130,7 +134,7 @@ pub fn do_rnnt_pruning<T: Real, B: Batch<T>>(
     let is_good = s_range <= most || am_rows.is_empty();
     Error::check_option("s_range", s_range as f64, is_good, "at most the rows that `lm` has for the longest sequence")?;
     let all_frames = am.values().len().checked_div(am_width).unwrap_or(0);
-    // Frame of the batch, and the row of `lm` for each place of its range.
+    // Place in the batch, and the row of `lm`, for each place of a frame's range.
     let mut pairs = Vec::new();
     for (sequence, (frames, symbols)) in am_rows.iter().zip(&lm_rows).enumerate() {
         let (expected, found) = (frames.len(), ranges.begins(sequence).len());
@@ -154,7 +158,7 @@ pub fn do_rnnt_pruning<T: Real, B: Batch<T>>(
     Ok((of_am, of_lm, PruningSaved { am: am.clone(), lm: lm.clone(), s_range, pairs }))
 }
 
-/// What the gradient of [`do_rnnt_pruning`] needs.
+/// Values that the gradient of [`do_rnnt_pruning`] needs.
 #[derive(Debug, Clone)]
 pub struct PruningSaved<B> {
     am: B,
@@ -164,10 +168,10 @@ pub struct PruningSaved<B> {
 }
 
 impl<B> PruningSaved<B> {
-    /// The derivatives by `am` and `lm`, from those by what was made of them.
+    /// Returns the derivatives by `am` and `lm`, given the derivatives by the two results.
     ///
     /// # Errors
-    /// [`Error::Count`] if these have not the shapes of the results.
+    /// [`Error::Count`] unless these have the shapes of the results.
     pub fn backward<T: Real>(&self, am_grad: &B, lm_grad: &B) -> Result<(B, B), Error>
     where
         B: Batch<T>,

@@ -1,5 +1,6 @@
 //! RNN-T over the sum of an encoder's and a decoder's logits: a joiner that needs no memory, whose
-//! normalizers are one matrix product. Smoothed, the sum is mixed with what either says alone.
+//! normalizers are one matrix product. The smoothed loss mixes the sum with the scores of each
+//! part.
 
 use std::ops::Range;
 
@@ -15,13 +16,13 @@ use crate::ctc::{Targets, class, split_rows};
 use crate::error::Error;
 use crate::rows::{Norm, norms, softmax};
 
-/// The RNN-T loss of `am + lm`, of which log-softmax is taken: `am` has logits for each frame, `lm`
-/// for each number of symbols before, 0 to S. Without padding these are `[frames, C]` and
-/// `[symbols + 1, C]`, padded `[N, T, C]` and `[N, S + 1, C]`.
+/// Computes the RNN-T loss of `am + lm`, with log-softmax. `am` has logits for each frame, `lm` for
+/// each number of symbols before, 0 to S. Without padding these are `[frames, C]` and `[symbols +
+/// 1, C]`, padded `[N, T, C]` and `[N, S + 1, C]`.
 ///
-/// All sums over classes are one matrix product for a sequence, so that this is much faster than a
-/// joiner; its [occupations](SimpleRnntSaved::occupations) tell [`get_rnnt_prune_ranges`] which
-/// symbols a joiner should look at (Kuang et al. 2022).
+/// All sums over classes are one matrix product per sequence, so that this is much faster than a
+/// joiner. From its [occupations](SimpleRnntSaved::occupations) [`get_rnnt_prune_ranges`] selects
+/// the symbols that a joiner should compute (Kuang et al. 2022).
 ///
 /// [`get_rnnt_prune_ranges`]: super::get_rnnt_prune_ranges
 ///
@@ -43,7 +44,7 @@ use crate::rows::{Norm, norms, softmax};
 ///
 /// # Errors
 /// As [`rnnt_loss`](super::rnnt_loss); [`Error::Option`] with `use_hat_loss`, which sums of logits
-/// cannot have.
+/// do not support.
 pub fn rnnt_loss_simple<T: Real, B: Batch<T>>(
     am: &B,
     lm: &B,
@@ -53,14 +54,14 @@ pub fn rnnt_loss_simple<T: Real, B: Batch<T>>(
     rnnt_loss_smoothed(am, lm, labels, 0.0, 0.0, options)
 }
 
-/// Two scales that sum to 1 as decimals are within this of it: three roundings of up to a quarter
-/// of it each.
+/// Tolerance for two decimal scales that sum to 1: three roundings of up to a quarter of it each.
 const SUM_TOLERANCE: f64 = f64::EPSILON;
 
-/// [`rnnt_loss_simple`] with scores that are `1 - lm_only_scale - am_only_scale` times its own,
-/// plus `lm_only_scale` times those of `lm` alone, plus `am_only_scale` times those of `am` with
-/// the mean of the probabilities that `lm` has in the whole batch, as k2 has it. Of a padded batch
-/// the mean is over the padding too, so that all of it is part of the result, and has a gradient.
+/// Computes [`rnnt_loss_simple`] with smoothed scores: `1 - lm_only_scale - am_only_scale` times
+/// its own, plus `lm_only_scale` times the scores of only `lm`, plus `am_only_scale` times the
+/// scores of `am` with the mean of the probabilities that `lm` has in the whole batch, as in k2.
+/// For a padded batch the mean includes the padding, so that all of it is part of the result, and
+/// has a gradient.
 ///
 /// # Errors
 /// As [`rnnt_loss_simple`]; [`Error::Option`] for scales below 0, or with a sum above 1.
@@ -116,8 +117,9 @@ pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
     Ok((loss, SimpleRnntSaved { inputs, sums, summed }))
 }
 
-/// What the gradient of [`rnnt_loss_simple`] and [`rnnt_loss_smoothed`] needs: the logits, which
-/// are shared, a normalizer for each frame and number of symbols, and the occupation of each arc.
+/// Values that the gradient of [`rnnt_loss_simple`] and [`rnnt_loss_smoothed`] needs: the logits,
+/// which are shared, a normalizer for each frame and number of symbols, and the occupation of each
+/// arc.
 #[derive(Debug, Clone)]
 pub struct SimpleRnntSaved<T, B> {
     inputs: Inputs<T, B>,
@@ -125,7 +127,7 @@ pub struct SimpleRnntSaved<T, B> {
     summed: Summed,
 }
 
-/// How much the scores of either kind count.
+/// Weights of the scores of each kind.
 #[derive(Debug, Clone, Copy)]
 struct Scales {
     both: f64,
@@ -151,9 +153,10 @@ struct Inputs<T, B> {
 struct Sums<T> {
     am: Vec<Norm<T>>,
     lm: Vec<Norm<T>>,
-    /// `[symbols][frames]`: Σ e^(am + lm), less the highest of either.
+    /// `[symbols][frames]`: Σ e^(am + lm), with the highest value of each row subtracted.
     products: Vec<T>,
-    /// For each frame Σ e^am unigram, less the highest of am; empty if `am` alone does not count.
+    /// For each frame Σ e^am unigram, with the highest value of am subtracted; empty if the scores
+    /// of only `am` have no weight.
     unigram: Vec<f64>,
 }
 
@@ -164,7 +167,7 @@ struct Unigram<T> {
     norms: Vec<Norm<T>>,
 }
 
-/// The smallest normal number of a type, which keeps logarithms finite, as in k2.
+/// Returns the smallest normal number of a type, which keeps logarithms finite, as in k2.
 fn tiny<T: Real>() -> f64 {
     T::MIN_POSITIVE.to_f64()
 }
@@ -173,7 +176,7 @@ impl<T: Real> Unigram<T> {
     fn new(values: &[T], width: usize, sequences: &[Range<usize>], allow_nan: bool) -> Result<Self, Error> {
         let norms = norms(0, values, width, allow_nan).map_err(|error| match error {
             Error::Logit { row, class, logit, .. } => {
-                // Padding is that of the sequence before it.
+                // Padding belongs to the sequence before it.
                 let sequence = sequences.iter().rposition(|rows| rows.start <= row).unwrap_or(0);
                 let start = sequences.get(sequence).map_or(0, |rows| rows.start);
                 Error::Logit { sequence, row: row - start, class, logit }
@@ -190,7 +193,7 @@ impl<T: Real> Unigram<T> {
     }
 }
 
-/// e^(x - max) of each row.
+/// Computes e^(x - max) for each row.
 fn exponentials<T: Real>(values: &[T], width: usize, norms: &[Norm<T>]) -> Vec<T> {
     let mut made = vec![T::ZERO; values.len()];
     softmax(values, width, norms, &norms.iter().map(|norm| norm.sum).collect::<Vec<_>>(), &mut made);
@@ -218,7 +221,7 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
         gemm_fused(symbols, frames, width, T::ONE, lm_operand, am_operand, T::ZERO, &mut products, frames.max(1));
         let of_frame = |unigram: &Unigram<T>, row: &[T]| {
             let sum: f64 = row.iter().zip(&unigram.probs).map(|(x, p)| x.to_f64() * p).sum();
-            // As the normalizer of a row of minus infinity alone.
+            // As the normalizer of a row with only minus infinity.
             if sum == 0.0 { 1.0 } else { sum }
         };
         let unigram =
@@ -244,7 +247,7 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
         let log_unigram = |class: usize| self.unigram.as_ref().map_or(0.0, |unigram| unigram.probs[class].ln());
         let of_unigrams: Vec<f64> = sums.unigram.iter().map(|sum| sum.ln()).collect();
         let bonuses: Vec<f64> = (0..num_frames).map(|t| self.options.emission_bonus(t, num_frames)).collect();
-        // What `am` says of a class in each frame.
+        // The scores of a class in `am`, for each frame.
         let column = |class: usize| -> Vec<f64> {
             am.chunks_exact(width).zip(&sums.am).map(|(row, norm)| (row[class] - norm.max).to_f64()).collect()
         };
@@ -255,7 +258,7 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
                 let logit = lm[s * width + class];
                 let of_lm = (logit - lm_norm.max).to_f64();
                 let of_lm_alone = if lm_scale > 0.0 { lm_scale * lm_norm.log_prob(logit) } else { 0.0 };
-                // A scale of 0 leaves out what may be minus infinity.
+                // With a scale of 0, a term that may be minus infinity is left out.
                 let score = |(of_am, norm): (&f64, &f64)| {
                     of_lm_alone + if both > 0.0 { both * (of_am + of_lm - norm) } else { 0.0 }
                 };
@@ -284,26 +287,27 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
 }
 
 impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
-    /// The occupation of each sequence's arcs: the derivative of minus its loss by their scores;
-    /// k2's `return_grad`.
+    /// Returns the occupation of each sequence's arcs: the derivative of minus its loss by their
+    /// scores; k2's `return_grad`.
     pub fn occupations(&self) -> &[Trellis] {
         &self.summed.occupations
     }
 
-    /// The scores of a sequence's arcs; k2's `get_rnnt_logprobs` and `get_rnnt_logprobs_smoothed`.
+    /// Returns the scores of a sequence's arcs; k2's `get_rnnt_logprobs` and
+    /// `get_rnnt_logprobs_smoothed`.
     ///
     /// # Panics
-    /// If there is no such sequence, as indexing a slice does.
+    /// If `sequence` is out of range.
     #[doc(alias = "get_rnnt_logprobs")]
     #[doc(alias = "get_rnnt_logprobs_smoothed")]
     pub fn scores(&self, sequence: usize) -> Trellis {
         self.inputs.trellis(sequence, &self.sums[sequence])
     }
 
-    /// The derivatives by `am` and by `lm`, from that by each loss.
+    /// Returns the derivatives by `am` and by `lm`, given the derivative by each loss.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<(B, B), Error> {
         let grads = self.summed.reduced.backward(grad)?;
         let inputs = &self.inputs;
@@ -323,7 +327,7 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
                 by_unigram
             });
         if let Some(unigram) = &inputs.unigram {
-            // In the order of the sequences, whatever thread they were on.
+            // In the order of the sequences, for any assignment to threads.
             let mut sums = vec![0.0; inputs.width];
             for of_sequence in by_unigrams {
                 sums.iter_mut().zip(of_sequence).for_each(|(sum, x)| *sum += x);
@@ -333,7 +337,8 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
         Ok((inputs.am.with_values(by_am)?, inputs.lm.with_values(by_lm)?))
     }
 
-    /// The derivatives of a sequence's loss, and that by the unigram.
+    /// Computes the derivatives of a sequence's loss by `am` and `lm`, and returns the one by the
+    /// unigram.
     fn backward_of(&self, sequence: usize, by_am: &mut [T], by_lm: &mut [T]) -> Vec<f64> {
         let (inputs, sums, occupation) = (&self.inputs, &self.sums[sequence], &self.summed.occupations[sequence]);
         let (am, lm, width, blank) =
@@ -341,13 +346,13 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
         let (labels, frames, symbols) = (inputs.targets.of(sequence), sums.am.len(), sums.lm.len());
         let Scales { both, lm: lm_scale, am: am_scale } = inputs.scales;
         let emitted = 1.0 + inputs.options.fastemit_lambda;
-        // Of each cell, what leaves it, over the sum over its classes; and sums over rows and
-        // columns, of those of blanks too.
+        // For each cell, the occupation of its outgoing arcs divided by the sum over its classes;
+        // and sums over rows and columns, also for blanks.
         let mut shares = vec![T::ZERO; symbols * frames];
         let (mut of_frames, mut of_symbols) = (vec![0.0; frames], vec![0.0; symbols]);
         let mut blanks_of_frames = vec![0.0; frames];
         let mut by_unigram = if am_scale > 0.0 { vec![0.0; width] } else { Vec::new() };
-        // What the scores of single classes get; by_lm waits for the product.
+        // Derivatives by the scores of single classes; they are added to `by_lm` after the product.
         let mut lm_hits = Vec::with_capacity(2 * symbols);
         for s in 0..symbols {
             let label = labels.get(s).map(|&label| class(label));
@@ -405,7 +410,7 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
 }
 
 impl<T: Real> Unigram<T> {
-    /// Adds the derivative by `lm`, from that by the mean probabilities.
+    /// Adds the derivative by `lm`, given the derivative by the mean probabilities.
     fn backward(&self, grad: &[f64], values: &[T], by_lm: &mut [T]) {
         let width = grad.len();
         let mut row = vec![T::ZERO; width];

@@ -23,19 +23,21 @@ use crate::rows::{Norm, norms, softmax};
 pub struct TdtOptions {
     /// The class of the blank.
     pub blank: usize,
-    /// How many frames an arc may take: one class for each, behind those of the symbols.
+    /// Numbers of frames that an arc may take: one class for each, after the classes of the
+    /// symbols.
     pub durations: Vec<usize>,
-    /// What is subtracted from each log-probability of a symbol or the blank, which makes paths of
-    /// many arcs dearer.
+    /// Value that is subtracted from each log-probability of a symbol or the blank; it penalizes
+    /// paths of many arcs.
     pub sigma: f64,
-    /// Entries of the gradient of each sequence's loss are cut to -clamp..=clamp.
+    /// Limit of the gradient of each sequence's loss: entries are limited to -clamp..=clamp.
     pub clamp: Option<f64>,
-    /// What becomes of the losses.
+    /// Reduction of the losses.
     pub reduction: Reduction,
-    /// What a sequence without alignment has.
+    /// Loss of a sequence without an alignment.
     pub impossible: Impossible,
-    /// Whether NaN and plus infinity among the logits of a sequence make its loss and its gradient
-    /// NaN, as in PyTorch, and leave the others as they are. Else they are [`Error::Logit`].
+    /// `true` if NaN and plus infinity among the logits of a sequence make its loss and its
+    /// gradient NaN, as in PyTorch, and leave the other sequences unchanged. Otherwise they are
+    /// [`Error::Logit`].
     pub allow_nan: bool,
 }
 
@@ -64,13 +66,13 @@ setters! {
     allow_nan, with_allow_nan: bool, "With losses of NaN instead of an error.";
 }
 
-/// The loss of the token-and-duration transducer (Xu et al. 2023): as
-/// [`rnnt_loss`](super::rnnt_loss), but an arc that emits a symbol or the blank goes on by a
-/// duration whose log-probability is added; the blank by 1 frame or more. A symbol stays within the
-/// frames, and so the last arc is a blank.
+/// Computes the loss of the token-and-duration transducer (Xu et al. 2023). It is like
+/// [`rnnt_loss`](super::rnnt_loss), but an arc that emits a symbol or the blank advances by a
+/// duration, whose log-probability is added; the blank advances by at least 1 frame. A symbol stays
+/// within the frames, and so the last arc is a blank.
 ///
 /// A row of `logits` has classes of symbols and the blank, then one for each duration. Each of the
-/// two parts has a softmax of its own.
+/// two parts has its own softmax.
 ///
 /// # Errors
 /// As [`rnnt_loss`](super::rnnt_loss); [`Error::Option`] if there is no duration above 0.
@@ -108,7 +110,7 @@ pub fn tdt_loss<T: Real, B: Batch<T>>(
 /// The normalizers of a row's symbols and of its durations.
 type RowNorms<T> = [Norm<T>; 2];
 
-/// What the gradient of [`tdt_loss`] needs.
+/// Values that the gradient of [`tdt_loss`] needs.
 #[derive(Debug, Clone)]
 pub struct TdtSaved<T, B> {
     joiner: Joiner<B>,
@@ -122,13 +124,13 @@ struct Joiner<B> {
     targets: Targets,
     rows: Vec<Range<usize>>,
     strides: Vec<usize>,
-    /// Of symbols and the blank.
+    /// Number of classes of symbols and the blank.
     width: usize,
     options: TdtOptions,
 }
 
 impl<B> Joiner<B> {
-    /// For each duration the number of the symbol's arc, and of the blank's.
+    /// Returns for each duration the number of the symbol's arc, and of the blank's.
     fn arcs(&self) -> impl Iterator<Item = (usize, usize, Option<usize>)> + '_ {
         let mut next = self.options.durations.len();
         self.options.durations.iter().enumerate().map(move |(symbol, &duration)| {
@@ -149,7 +151,7 @@ impl<B> Joiner<B> {
         self.rows[sequence].len() / self.strides[sequence].max(1)
     }
 
-    /// Each row that a path can come to: symbols before, frame, and its values.
+    /// Returns each row that a path can reach: symbols before, frame, row, and its values.
     fn each_row<T: Real>(&self, sequence: usize) -> impl Iterator<Item = (usize, usize, usize, &[T])>
     where
         B: Batch<T>,
@@ -197,10 +199,10 @@ impl<B> Joiner<B> {
 }
 
 impl<T: Real, B: Batch<T>> TdtSaved<T, B> {
-    /// The derivative by the logits, from that by each loss.
+    /// Returns the derivative by the logits, given the derivative by each loss.
     ///
     /// # Errors
-    /// [`Error::Count`] if there is not one for each loss.
+    /// [`Error::Count`] unless `grad` has one value for each loss.
     pub fn backward(&self, grad: &[f64]) -> Result<B, Error> {
         let grads = self.summed.reduced.backward(grad)?;
         let (joiner, width) = (&self.joiner, self.joiner.width);

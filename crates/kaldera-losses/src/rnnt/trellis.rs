@@ -6,7 +6,7 @@ use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
 
 use crate::error::Error;
 
-/// Which arcs a trellis has; k2's `rnnt_type`.
+/// Arcs of a trellis; k2's `rnnt_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RnntType {
@@ -14,18 +14,18 @@ pub enum RnntType {
     /// a blank.
     #[default]
     Regular,
-    /// A symbol goes on to the next frame: one symbol to a frame at most.
+    /// A symbol goes on to the next frame: at most one symbol per frame.
     Modified,
-    /// As modified, and the symbol is followed by a blank in its frame, whose score is added.
+    /// As modified, and a blank follows the symbol in its frame; its score is added.
     Constrained,
 }
 
-/// Where an arc leads.
+/// Step of an arc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Move {
-    /// How many symbols further: 0 or 1.
+    /// Number of symbols that it advances: 0 or 1.
     pub(super) symbols: usize,
-    /// How many frames further.
+    /// Number of frames that it advances.
     pub(super) frames: usize,
 }
 
@@ -40,15 +40,15 @@ pub struct Trellis {
     moves: Vec<Move>,
     num_symbols: usize,
     num_frames: usize,
-    /// Whether a symbol counts as a step, beside frames: if some arc stays in its frame.
+    /// `true` if a symbol counts as a step, in addition to frames: if some arc stays in its frame.
     is_skewed: bool,
-    /// `[move][step][symbol]`: a step's cells lie beside each other, and depend on earlier steps.
+    /// `[move][step][symbol]`: the cells of a step are adjacent, and depend on earlier steps.
     scores: Vec<Vec<f64>>,
 }
 
 impl Trellis {
-    /// Scores of minus infinity, for (T + S + 1) (S + 1) cells in the regular type and (T + 1) (S +
-    /// 1) else.
+    /// Creates a trellis with scores of minus infinity, for (T + S + 1) (S + 1) cells in the
+    /// regular type and (T + 1) (S + 1) in the others.
     ///
     /// # Panics
     /// If these are more than memory can hold, as [`Vec::with_capacity`] does.
@@ -58,7 +58,7 @@ impl Trellis {
         Self { rnnt_type, ..Self::with_moves(moves, num_symbols, num_frames) }
     }
 
-    /// With any arcs, each of which goes on to another cell.
+    /// Creates a trellis with any arcs, each of which advances to another cell.
     pub(super) fn with_moves(moves: Vec<Move>, num_symbols: usize, num_frames: usize) -> Self {
         let is_skewed = moves.iter().any(|to| to.frames == 0);
         let rnnt_type = if is_skewed { RnntType::Regular } else { RnntType::Modified };
@@ -68,9 +68,9 @@ impl Trellis {
         made
     }
 
-    /// The part of padded arrays within a boundary: `px` is `[S, T + 1]` in the regular type and
-    /// `[S, T]` else, `py` is `[S + 1, T]`; `boundary` is the first symbol, the first frame, the
-    /// last symbol and the last frame.
+    /// Creates a trellis from the part of padded arrays within a boundary: `px` is `[S, T + 1]` in
+    /// the regular type and `[S, T]` in the others, `py` is `[S + 1, T]`; `boundary` is the first
+    /// symbol, the first frame, the last symbol and the last frame.
     ///
     /// # Errors
     /// [`Error::Count`]; [`Error::Boundary`].
@@ -103,22 +103,22 @@ impl Trellis {
         Ok(made)
     }
 
-    /// Which arcs there are.
+    /// Returns the type of the arcs.
     pub fn rnnt_type(&self) -> RnntType {
         self.rnnt_type
     }
 
-    /// How many symbols a path emits.
+    /// Returns the number of symbols that a path emits.
     pub fn num_symbols(&self) -> usize {
         self.num_symbols
     }
 
-    /// How many frames a path goes through.
+    /// Returns the number of frames that a path goes through.
     pub fn num_frames(&self) -> usize {
         self.num_frames
     }
 
-    /// The score, or occupation, of emitting symbol `s` in frame `t`.
+    /// Returns the score, or occupation, of emitting symbol `s` in frame `t`.
     ///
     /// # Panics
     /// If there is no such cell.
@@ -127,7 +127,7 @@ impl Trellis {
         self.scores[0][self.place(s, t)]
     }
 
-    /// The score, or occupation, of leaving frame `t` after `s` symbols.
+    /// Returns the score, or occupation, of leaving frame `t` after `s` symbols.
     ///
     /// # Panics
     /// If there is no such cell.
@@ -156,7 +156,7 @@ impl Trellis {
         self.scores[1][place] = score;
     }
 
-    /// The score, or occupation, of arc number `index` from a cell.
+    /// Returns the score, or occupation, of arc number `index` from a cell.
     #[inline]
     pub(super) fn arc(&self, index: usize, s: usize, t: usize) -> f64 {
         self.scores[index][self.place(s, t)]
@@ -168,7 +168,7 @@ impl Trellis {
         &mut self.scores[index][place]
     }
 
-    /// Makes all scores NaN, and with them the total and the occupations.
+    /// Sets all scores to NaN, and with them the total and the occupations.
     pub(super) fn spoil(&mut self) {
         self.scores.iter_mut().for_each(|scores| scores.fill(f64::NAN));
     }
@@ -185,26 +185,27 @@ impl Trellis {
         }
     }
 
-    /// How often the score of the blank at a cell counts: on its own arc, and in the constrained
-    /// type on the symbol's that leads there.
+    /// Returns the occupation of the blank at a cell: of its own arc and, in the constrained type, of
+    /// the arc of the symbol that it follows.
     #[inline]
     pub(super) fn blank_occupation(&self, s: usize, t: usize) -> f64 {
         let of_symbol = self.rnnt_type == RnntType::Constrained && s > 0;
         self.py(s, t) + if of_symbol { self.px(s - 1, t) } else { 0.0 }
     }
 
-    /// The logarithm of the sum over all paths; NaN if a score is.
+    /// Returns the logarithm of the sum over all paths; NaN if a score is.
     pub fn total(&self) -> f64 {
         if self.has_nan() { f64::NAN } else { self.forward().last().copied().unwrap_or(0.0) }
     }
 
-    /// Whether a score is NaN, which maxima of the recursion can lose.
+    /// Returns `true` if a score is NaN, which the maxima of the recursion can lose.
     fn has_nan(&self) -> bool {
         self.scores.iter().flatten().any(|score| score.is_nan())
     }
 
-    /// The logarithm of the sum over all paths, and the occupation of each arc: the derivative of
-    /// that by the arc's score. It is 0 everywhere if there is no path. All are NaN if a score is.
+    /// Returns the logarithm of the sum over all paths, and the occupation of each arc: the
+    /// derivative of the logarithm by the arc's score. It is 0 everywhere if there is no path. All
+    /// are NaN if a score is.
     pub fn into_occupation(mut self) -> (f64, Self) {
         if self.has_nan() {
             self.spoil();
@@ -222,7 +223,7 @@ impl Trellis {
         (total, self)
     }
 
-    /// Of each cell the sum over all paths that lead there; the last one is the end.
+    /// Returns for each cell the sum over all paths that lead to it; the last cell is the end.
     fn forward(&self) -> Vec<f64> {
         let mut sums = impossible(self.num_steps() * self.width());
         sums[0] = 0.0;
@@ -238,7 +239,7 @@ impl Trellis {
         step * self.width() + s
     }
 
-    /// Cells of a step, whether they are within the trellis or not.
+    /// Returns the number of cells of a step, both inside and outside of the trellis.
     #[inline]
     fn width(&self) -> usize {
         self.num_symbols.saturating_add(1)
@@ -250,13 +251,13 @@ impl Trellis {
         self.num_frames.saturating_add(symbols).saturating_add(1)
     }
 
-    /// How many steps an arc goes on.
+    /// Returns the number of steps that an arc advances.
     #[inline]
     fn steps(&self, to: Move) -> usize {
         to.frames + if self.is_skewed { to.symbols } else { 0 }
     }
 
-    /// The cells of a step that are within the trellis: first, and behind the last.
+    /// Returns the cells of a step that are within the trellis: the first, and one past the last.
     #[inline]
     fn cells(&self, step: usize) -> (usize, usize) {
         if self.is_skewed {
@@ -267,19 +268,19 @@ impl Trellis {
     }
 }
 
-/// Minus infinity for each cell.
+/// Returns minus infinity for each cell.
 fn impossible(cells: usize) -> Vec<f64> {
     let mut sums = memory::with_capacity(cells);
     sums.resize(cells, f64::NEG_INFINITY);
     sums
 }
 
-/// ln (e^a + e^b)
+/// Computes ln (e^a + e^b).
 #[inline(always)]
 fn log_add<D: Doubles>(s: D, a: D::Vector, b: D::Vector) -> D::Vector {
     let (high, low) = (s.max(a, b), s.min(a, b));
     let more = ln(s, s.add(s.splat(1.0), exp(s, s.sub(low, high))));
-    // Of two that are -inf the difference is NaN, and the sum -inf.
+    // If both are -inf, their difference is NaN, and the sum is -inf.
     s.select_lt(s.splat(f64::NEG_INFINITY), high, s.add(high, more), high)
 }
 
@@ -334,7 +335,7 @@ impl Kernel for Backward<'_> {
         let lanes = <S::Doubles as Lanes<f64>>::LANES;
         let (none, total) = (s.splat(f64::NEG_INFINITY), s.splat(total));
         let (width, num_steps) = (trellis.width(), trellis.num_steps());
-        // Of each cell the sum over all paths from there to the end.
+        // For each cell the sum over all paths from it to the end.
         let mut rests = impossible(sums.len());
         if let Some(end) = rests.last_mut() {
             *end = 0.0;
@@ -370,7 +371,7 @@ mod tests {
 
     use super::*;
 
-    /// Minus the sum over all paths, one after the other.
+    /// Returns the sum over all paths, one after the other.
     fn by_paths(trellis: &Trellis, s: usize, t: usize) -> f64 {
         if (s, t) == (trellis.num_symbols, trellis.num_frames) {
             return 1.0;

@@ -1,4 +1,4 @@
-//! Mean and variance: fixed ones, those of a row, those of an utterance.
+//! Mean and variance: fixed, of a row, or of an utterance.
 
 use kaldera_base::math::mean_and_scale;
 use lod::LodTensor;
@@ -8,14 +8,14 @@ use super::rows::Rows;
 use super::{Layer, LayerStream, check_epsilon};
 use crate::error::Error;
 
-/// What a normalised value is multiplied with, and what is added to it.
+/// The weight and the bias that are applied to normalised values.
 struct Affine {
     weight: Vec<f32>,
     bias: Vec<f32>,
 }
 
 impl Affine {
-    /// Those of a layer, if it has them.
+    /// Reads the weight and the bias of a layer, if it has them.
     fn read(name: &str, inputs: usize, weights: &ParameterStore<f32>) -> Result<Option<Self>, Error> {
         let [weight, bias] = ["weight", "bias"].map(|tensor| format!("{name}.{tensor}"));
         if !weights.contains(&weight) && !weights.contains(&bias) {
@@ -26,7 +26,7 @@ impl Affine {
     }
 }
 
-/// A mean and a variance for each column, as `nn.BatchNorm1d` has them in `eval()`.
+/// Normalizes with a mean and a variance for each column, as `nn.BatchNorm1d` does in `eval()`.
 pub(super) fn batch(
     name: &str,
     epsilon: f32,
@@ -58,7 +58,7 @@ pub(super) fn batch(
     }))
 }
 
-/// Mean and variance of each row, as `nn.LayerNorm`.
+/// Normalizes with the mean and variance of each row, as `nn.LayerNorm` does.
 pub(super) fn layer(
     name: &str,
     epsilon: f32,
@@ -80,7 +80,7 @@ pub(super) fn layer(
     }))
 }
 
-/// The mean, and one over the standard deviation, computed in double precision.
+/// Returns the mean and the inverse of the standard deviation, computed in double precision.
 #[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is meant")]
 fn moments<'a>(values: impl Iterator<Item = &'a f32> + Clone, epsilon: f32) -> (f32, f32) {
     let (mean, scale) = mean_and_scale(values.map(|&value| f64::from(value)), epsilon.into());

@@ -6,13 +6,13 @@ use lod::LodTensor;
 
 use crate::error::Error;
 
-/// Rows that a thread multiplies at once.
+/// Number of rows that a thread multiplies at once.
 const ROWS_AT_ONCE: usize = 256;
 
 /// y = x Wᵀ + b, row by row.
 ///
-/// A matrix library may sum in another order where there are other numbers of rows. Here the sum of
-/// an element has one order, so that the rows of a chunk are those of the whole to the last bit.
+/// A matrix library may change the order of a sum with the number of rows. Here the sum of an
+/// element has one order, so that the rows of a chunk equal the rows of the whole to the last bit.
 #[derive(Debug)]
 pub(crate) struct Product {
     /// `[outputs, inputs]`
@@ -22,7 +22,7 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    /// W, row by row, and b, which has a value for each row of W.
+    /// Creates the product of W, given row by row, and b, which has a value for each row of W.
     pub(crate) fn new(weight: Vec<f32>, bias: Vec<f32>, inputs: usize) -> Self {
         Self { weight, bias, inputs }
     }
@@ -31,7 +31,7 @@ impl Product {
         self.bias.len()
     }
 
-    /// One row of `inputs` values.
+    /// Multiplies one row of `inputs` values.
     pub(crate) fn row(&self, x: &[f32]) -> Vec<f32> {
         let mut y = self.bias.clone();
         if self.inputs > 0 {
@@ -42,7 +42,7 @@ impl Product {
         y
     }
 
-    /// Rows of `inputs` values.
+    /// Multiplies rows of `inputs` values.
     pub(super) fn apply(&self, x: &LodTensor<f32>) -> Result<LodTensor<f32>, Error> {
         let (inputs, outputs) = (self.inputs, self.num_outputs());
         let mut y = memory::zeros(x.num_rows() * outputs);

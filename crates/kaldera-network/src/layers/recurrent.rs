@@ -1,4 +1,4 @@
-//! Recurrent layers: `recurrent`'s stacks with the state of a stream.
+//! Recurrent layers: the stacks of `recurrent`, with the state of a stream.
 
 use lod::LodTensor;
 use recurrent::train::ParameterStore;
@@ -79,7 +79,7 @@ impl Layer for Recurrent {
 #[derive(Debug)]
 struct RecurrentStream<'l> {
     layer: &'l Recurrent,
-    /// One for each layer; none at the beginning.
+    /// One state for each layer; none at the start.
     state: Vec<State<f32>>,
 }
 

@@ -1,4 +1,4 @@
-//! Layers whose result is added to what they were given.
+//! Layers whose result is added to their input.
 
 use lod::LodTensor;
 use recurrent::train::ParameterStore;
@@ -8,7 +8,8 @@ use super::{Layer, LayerStream, one_sequence};
 use crate::error::Error;
 use crate::options::LayerOptions;
 
-/// Rows of an utterance that is longer than what convolutions may take off its ends.
+/// Number of rows of an utterance that is longer than the rows that convolutions remove at its
+/// ends.
 const LONG: usize = 1_000_000;
 
 /// x + f(x).
@@ -60,7 +61,7 @@ impl Layer for Residual {
 struct ResidualStream<'l> {
     layers: Box<dyn LayerStream + 'l>,
     width: usize,
-    /// Rows whose results have not come: a convolution waits for rows after them.
+    /// Rows whose results are not complete: a convolution waits for the rows after them.
     waiting: Vec<f32>,
 }
 

@@ -1,4 +1,4 @@
-//! Layers that see one row at a time.
+//! Layers that use one row at a time.
 
 use kaldera_base::math;
 use lod::LodTensor;
@@ -8,7 +8,7 @@ use super::product::Product;
 use super::{Function, Layer, LayerStream};
 use crate::error::Error;
 
-/// A layer whose result of a row depends on that row alone: a stream needs no state.
+/// A layer whose result for a row depends only on that row: a stream needs no state.
 pub(super) struct Rows<F> {
     name: &'static str,
     num_outputs: usize,
@@ -68,7 +68,7 @@ pub(super) fn linear(name: &str, inputs: usize, weights: &ParameterStore<f32>) -
     Ok(Rows::new("Linear", product.num_outputs(), move |x| product.apply(x)))
 }
 
-/// A function of each value.
+/// Applies a function to each value.
 pub(super) fn activation(function: Function, inputs: usize) -> impl Layer {
     Rows::new("Activation", inputs, move |x| {
         let mut y = x.clone();
@@ -88,7 +88,7 @@ pub(super) fn activation(function: Function, inputs: usize) -> impl Layer {
     })
 }
 
-/// The logarithm of the softmax of each row.
+/// Computes the logarithm of the softmax of each row.
 pub(super) fn log_softmax(inputs: usize) -> impl Layer {
     Rows::new("LogSoftmax", inputs, |x| Ok(train::log_softmax(x)?))
 }

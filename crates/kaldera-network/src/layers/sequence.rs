@@ -1,4 +1,4 @@
-//! Layers, each of which takes the result of the one before.
+//! A sequence of layers. Each takes the result of the one before.
 
 use lod::LodTensor;
 use recurrent::train::ParameterStore;
@@ -7,7 +7,7 @@ use super::{Layer, LayerStream, build};
 use crate::error::Error;
 use crate::options::LayerOptions;
 
-/// Layers one after another; an error names the one in which it appeared.
+/// A sequence of layers. An error has the number and the kind of its layer.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     num_inputs: usize,
@@ -21,7 +21,7 @@ struct NamedLayer {
 }
 
 impl Sequence {
-    /// The layers of these options for rows of `num_inputs` values.
+    /// Creates the layers of these options for rows of `num_inputs` values.
     pub(crate) fn new(
         num_inputs: usize,
         layers: &[LayerOptions],
@@ -43,13 +43,13 @@ impl Sequence {
         Ok(Self { num_inputs, layers: made })
     }
 
-    /// How many values a row of the input has.
+    /// Returns the number of values of an input row.
     pub(crate) fn num_inputs(&self) -> usize {
         self.num_inputs
     }
 }
 
-/// An error with the layer in which it appeared.
+/// Adds the layer to an error.
 fn at(number: usize, kind: &'static str, error: Error) -> Error {
     Error::Layer { number, kind, source: Box::new(error) }
 }

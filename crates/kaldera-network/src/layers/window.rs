@@ -1,4 +1,4 @@
-//! Layers that see some rows at a time: rows concatenated, and convolutions.
+//! Layers over several rows at a time: rows concatenated, and convolutions.
 
 use std::ops::Range;
 
@@ -9,26 +9,26 @@ use super::product::Product;
 use super::{Layer, LayerStream, one_sequence, refuse};
 use crate::error::Error;
 
-/// Which rows a row of the result is made of.
+/// The input rows of a row of the result.
 #[derive(Debug, Clone, Copy)]
 struct Window {
-    /// How many rows of the input.
+    /// Number of input rows.
     taps: usize,
-    /// From one of them to the next.
+    /// Number of rows from one of them to the next.
     dilation: usize,
-    /// From the first row of a window to that of the next.
+    /// Number of rows from the start of a window to the start of the next.
     stride: usize,
     /// Rows of zeros before and after an utterance that is not empty.
     padding: [usize; 2],
 }
 
-/// The most rows that a window may span: with it the memory for padding is bounded.
+/// Largest number of rows that a window may span: it bounds the memory for padding.
 const MAX_SPAN: usize = 1 << 16;
 
-/// The widest row of rows concatenated.
+/// Largest width of concatenated rows.
 const MAX_WIDTH: usize = 1 << 20;
 
-/// The most rows that may become one.
+/// Largest number of rows that may become one.
 const MAX_STACKED: usize = 256;
 
 impl Window {
@@ -48,23 +48,23 @@ impl Window {
         }
     }
 
-    /// From the first row of a window to its last, both included.
+    /// Returns the number of rows from the first row of a window to its last, both included.
     fn span(&self) -> usize {
         (self.taps - 1) * self.dilation + 1
     }
 
-    /// How many windows this many rows have, padding included.
+    /// Returns the number of windows of `rows` rows, padding included.
     fn count(&self, rows: usize) -> usize {
         rows.checked_sub(self.span()).map_or(0, |more| more / self.stride + 1)
     }
 
-    /// How many rows of the result an utterance of this many rows has.
+    /// Returns the number of rows of the result for an utterance of `rows` rows.
     fn outputs(&self, rows: usize) -> usize {
         if rows == 0 { 0 } else { self.count(rows + self.padding[0] + self.padding[1]) }
     }
 
-    /// Appends these columns of a window's rows; `first` is the number of its first row, with
-    /// `before` rows of zeros before the first row of `rows`.
+    /// Appends these columns of a window's rows. `first` is the number of its first row, counted
+    /// with the `before` rows of zeros in front of `rows`.
     fn gather(
         &self,
         rows: &[f32],
@@ -84,12 +84,12 @@ impl Window {
     }
 }
 
-/// What becomes of a window's rows.
+/// Operation on the rows of a window.
 #[derive(Debug)]
 enum Combination {
-    /// They are concatenated.
+    /// The rows are concatenated.
     Concatenated,
-    /// The columns of each group times a matrix of its own.
+    /// The columns of each group are multiplied by the group's own matrix.
     Products(Vec<Product>),
 }
 
@@ -102,7 +102,7 @@ struct Windows {
     num_outputs: usize,
 }
 
-/// Rows concatenated with those after them.
+/// Rows concatenated with the rows after them.
 pub(super) fn stack(frames: usize, stride: usize, inputs: usize) -> Result<impl Layer, Error> {
     if frames == 0 || frames > MAX_STACKED {
         return Err(refuse("frames", frames, "it must be from 1 to 256"));
@@ -121,7 +121,7 @@ pub(super) struct ConvShape {
     pub(super) padding: [usize; 2],
 }
 
-/// A convolution over time, as `nn.Conv1d`.
+/// Creates a convolution over time, as in `nn.Conv1d`.
 pub(super) fn conv(
     name: &str,
     shape: &ConvShape,
@@ -146,7 +146,7 @@ pub(super) fn conv(
         true => weights.get_shaped(&bias_name, &[outputs])?.to_vec(),
         false => vec![0.0; outputs],
     };
-    // A gathered window has its rows one after another: [taps, columns of the group].
+    // A gathered window has its rows in order: [taps, columns of the group].
     let own = outputs / groups;
     let group = |group: usize| {
         let rows = group * own..(group + 1) * own;
@@ -162,7 +162,8 @@ pub(super) fn conv(
 }
 
 impl Windows {
-    /// The result of windows: `gather` appends the rows of all of them, of these columns.
+    /// Computes the result of windows. `gather` appends the given columns of the rows of all
+    /// windows.
     fn apply(&self, lod: Lod, gather: impl Fn(&Range<usize>, &mut Vec<f32>)) -> Result<LodTensor<f32>, Error> {
         let rows = lod.num_rows().unwrap_or(0);
         let gathered = |columns: Range<usize>| {
@@ -219,7 +220,7 @@ impl Layer for Windows {
     }
 }
 
-/// The rows that windows to come need.
+/// The rows that the next windows need.
 #[derive(Debug)]
 struct WindowsStream<'l> {
     layer: &'l Windows,

@@ -14,17 +14,17 @@ use crate::error::Error;
 use crate::guard::guarded;
 use crate::session::{Runtime, Session, Tensor, at, narrow};
 
-/// Names the library.
+/// Environment variable with the path of the library.
 const VARIABLE: &str = "ORT_DYLIB_PATH";
 
-/// What to do about floating point that is not of 32 bits.
+/// Hint for floating point that does not have 32 bits.
 const REMEDY: &str = "32 bits are needed; convert the file with keep_io_types=True";
 
 pub(super) struct OrtSession {
-    /// Its `run` is not safe on several threads.
+    /// A `run` on several threads at once is not safe.
     loaded: Mutex<Loaded>,
     description: Description,
-    /// For each input of integers, whether they are of 32 bits.
+    /// For each input: `true` if it has integers of 32 bits.
     narrow: Vec<bool>,
 }
 
@@ -75,7 +75,7 @@ impl Session for OrtSession {
     }
 }
 
-/// Loads the library, once; a failure is tried again.
+/// Loads the library once. After a failure the next call tries again.
 fn load_library() -> Result<(), Error> {
     static LOADED: OnceLock<()> = OnceLock::new();
     if LOADED.get().is_some() {
@@ -94,7 +94,7 @@ fn commit(path: &Path, runtime: Runtime) -> Result<Loaded, String> {
     fn text(error: impl Display) -> String {
         error.to_string()
     }
-    // Threads that wait for the next utterance must not keep their processors.
+    // Threads that wait for the next utterance must not keep their processors busy.
     let mut builder = Loaded::builder().map_err(text)?.with_intra_op_spinning(false).map_err(text)?;
     if runtime == Runtime::OrtCuda {
         builder = builder.with_execution_providers([CUDA::default().build().error_on_failure()]).map_err(text)?;
@@ -104,7 +104,7 @@ fn commit(path: &Path, runtime: Runtime) -> Result<Loaded, String> {
 
 fn describe(loaded: &Loaded) -> Result<Description, String> {
     let all = |tensors: &[Outlet]| tensors.iter().map(info).collect();
-    // Outputs that nobody reads may be of any type.
+    // Outputs that are not read may have any type.
     for input in loaded.inputs() {
         if let Some(ty) = input.dtype().tensor_type().filter(|&ty| is_other_float(ty)) {
             return Err(format!("its input {} is of {ty}: {REMEDY}", input.name()));
@@ -116,7 +116,7 @@ fn describe(loaded: &Loaded) -> Result<Description, String> {
     Ok(Description::new(all(loaded.inputs()), all(loaded.outputs()), metadata.collect()))
 }
 
-/// Floating point of another width than the one that is given and read.
+/// Returns `true` for floating point of another width than 32 bits.
 fn is_other_float(ty: TensorElementType) -> bool {
     matches!(ty, TensorElementType::Float64 | TensorElementType::Float16 | TensorElementType::Bfloat16)
 }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::guard::{guarded, with_stack};
 use crate::session::{Session, Tensor, at, narrow};
 
-/// What to do about weights in files of other names, which RTen refuses.
+/// Hint for weights in files of other names, which RTen rejects.
 const REMEDY: &str = "RTen reads weights from files *.data and *.onnx_data in the network's own folder alone: save \
                       the network with such a name (onnx.save with location=...), or take ONNX Runtime (runtime = \"ort\")";
 
@@ -21,10 +21,10 @@ pub(super) struct RtenSession {
     num_nodes: usize,
 }
 
-/// Pools of one thread that no run uses. Runs of the same pool wait for each other.
+/// Pools of one thread that no run uses. Runs on the same pool wait for each other.
 static IDLE: Mutex<Vec<Arc<ThreadPool>>> = Mutex::new(vec![]);
 
-/// Calls with a pool of one thread, which nobody else uses until the call ends.
+/// Calls with a pool of one thread, which has no other user until the call ends.
 fn with_pool<T>(call: impl FnOnce(&Arc<ThreadPool>) -> T) -> T {
     let idle = || IDLE.lock().unwrap_or_else(PoisonError::into_inner);
     let found = idle().pop();
@@ -90,7 +90,7 @@ impl Session for RtenSession {
     }
 }
 
-/// Whether RTen reads weights of such a name.
+/// Returns `true` if RTen reads weights from a file of this name.
 fn is_read(network: &Path, file: &Path) -> bool {
     let ending = file.extension().and_then(|ending| ending.to_str()).filter(|_| file.parent() == network.parent());
     ending.is_some_and(|ending| ending.starts_with("data") || ending.starts_with("onnx_data"))
@@ -100,7 +100,7 @@ fn value(tensor: Tensor) -> Result<Value, String> {
     match tensor {
         Tensor::Float(shape, values) => Value::from_shape(shape, values).map_err(|error| error.to_string()),
         Tensor::Integer(shape, values) => {
-            // Integers of 64 bits are of 32 there.
+            // RTen reads integers of 64 bits as 32.
             Value::from_shape(shape, narrow(values)?).map_err(|error| error.to_string())
         }
     }
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// Longer than threads need to begin on a busy machine.
+    /// Longer than threads need to start on a busy machine.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
         for _ in 0..3 {
             let (told, barrier) = (told.clone(), Arc::clone(&barrier));
             thread::spawn(move || {
-                // Passes if all are in it at the same time.
+                // Passes only if all are in it at the same time.
                 let name = with_pool(|pool| {
                     pool.run(|| {
                         barrier.wait();

@@ -1,4 +1,4 @@
-//! Which library for which operation and shape.
+//! Choice of a library for an operation and a shape.
 
 use std::sync::LazyLock;
 
@@ -17,13 +17,13 @@ use crate::error::{Error, Shape};
 /// The environment variable that overrides the measurements.
 const VARIABLE: &str = "KALDERA_BACKEND";
 
-/// A type that every library of this build can compute with.
+/// A type that every library of this build supports.
 pub(super) trait Element: OpenBlasNumber + PureNumber {}
 
 impl Element for f32 {}
 impl Element for f64 {}
 
-/// A library that computes, or our own loops.
+/// A library, or the loops of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Library {
     Plain,
@@ -33,11 +33,11 @@ pub(super) enum Library {
     Pure,
 }
 
-/// What the environment asks for, read once.
+/// The request of the environment, read once.
 pub(super) struct Wish {
     /// The library, if this build has it.
     pub(super) backend: Option<Library>,
-    /// A value that names no library of this build.
+    /// A value that is not the name of a library of this build.
     pub(super) ignored: Option<String>,
 }
 
@@ -56,14 +56,14 @@ pub(super) static WISH: LazyLock<Wish> = LazyLock::new(|| match std::env::var(VA
     }
 });
 
-/// The fastest for an operation and shape, were everything there.
+/// The fastest library for an operation and shape, if all libraries are available.
 enum Fastest {
     Plain,
     OpenBlas,
     Pure,
 }
 
-/// What the environment asks for, else the fastest of those that this build has.
+/// Returns the library that the environment requests, else the fastest one of this build.
 fn pick(fastest: Fastest) -> Library {
     WISH.backend.unwrap_or(match fastest {
         Fastest::Plain => Library::Plain,
@@ -86,7 +86,7 @@ fn only_library() -> Library {
     Library::Plain
 }
 
-/// What is computed, for the choice of a library.
+/// The operation, for the choice of a library.
 #[derive(Clone, Copy)]
 pub(super) enum Operation {
     Gemm,
@@ -105,11 +105,11 @@ pub(super) enum Operation {
     Eig,
 }
 
-/// The library for an operation, by one threshold each. `size` is the number of elements for
-/// [`Operation::Ger`], else the longest side.
+/// Chooses the library for an operation, with one threshold each. `size` is the number of elements
+/// for [`Operation::Ger`], else the longest side.
 ///
-/// Measured on 21 November 2026 on an AMD EPYC (Zen 5), one thread, OpenBLAS 0.3.21 against
-/// faer 0.24.4; `benches/benches/matrix.rs` repeats it with `KALDERA_BACKEND`.
+/// Measured on 21 November 2026 on an AMD EPYC (Zen 5), one thread, OpenBLAS 0.3.21 against faer
+/// 0.24.4; `benches/benches/matrix.rs` repeats the measurement with `KALDERA_BACKEND`.
 pub(super) fn choose(operation: Operation, size: usize) -> Library {
     let up_to = |threshold, small| if size <= threshold { small } else { Fastest::Pure };
     pick(match operation {
@@ -128,7 +128,7 @@ pub(super) fn choose(operation: Operation, size: usize) -> Library {
 }
 
 impl Library {
-    /// Its implementation for elements of one type.
+    /// Returns its implementation for elements of one type.
     pub(super) fn backend<T: Element>(self) -> &'static dyn Backend<T> {
         match self {
             Self::Plain => &super::plain::Plain,
@@ -139,7 +139,8 @@ impl Library {
         }
     }
 
-    /// This one, unless it is OpenBLAS, which counts in `i32`, and `largest` is beyond that.
+    /// Returns this library, or another one if it is OpenBLAS, which counts in `i32`, and `largest`
+    /// does not fit.
     #[cfg_attr(not(feature = "openblas"), expect(unused_variables, reason = "only OpenBLAS has this limit"))]
     pub(super) fn within_i32(self, largest: usize) -> Self {
         match self {
@@ -149,11 +150,12 @@ impl Library {
         }
     }
 
-    /// This one, unless it is OpenBLAS and LAPACK's work space for the shape would be beyond `i32`.
+    /// Returns this library, or another one if it is OpenBLAS and the size of LAPACK's work space
+    /// for the shape does not fit in an `i32`.
     #[cfg(any(feature = "openblas", feature = "pure"))]
     #[cfg_attr(not(feature = "openblas"), expect(unused_variables, reason = "only LAPACK has this limit"))]
     pub(super) fn within_lapack(self, shape: Shape) -> Result<Self, Error> {
-        // gesdd, the hungriest, asks for no more than this, with blocks of 64.
+        // gesdd needs the most, and not more than this, with blocks of 64.
         #[cfg(feature = "openblas")]
         let work =
             shape.rows.saturating_mul(shape.cols).saturating_mul(8).saturating_add(64 * (shape.rows + shape.cols));

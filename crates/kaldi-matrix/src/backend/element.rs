@@ -1,10 +1,10 @@
-//! From the generic element to `f32` or `f64`, for which the libraries have their kernels.
+//! Conversion of the generic element to `f32` or `f64`, the types of the libraries' kernels.
 
 use kaldera_base::Real;
 
 use crate::matrix::{SubMatrix, SubMatrixMut};
 
-/// A type that a generic slice turns out to be of.
+/// A concrete element type of a generic slice.
 pub(super) trait Concrete: Real {
     /// `None` unless T is this type.
     fn slice<T: Real>(x: &[T]) -> Option<&[Self]>;
@@ -31,7 +31,7 @@ impl Concrete for f64 {
 }
 
 /// Evaluates the last argument with `$U` as another name of `$T`, which is `f32` or `f64`. The four
-/// functions below take the operands there.
+/// functions below convert the operands.
 macro_rules! by_type {
     ($T:ident is $U:ident, $call:expr) => {
         if size_of::<$T>() == size_of::<f32>() {

@@ -1,4 +1,5 @@
-//! faer: linear algebra in Rust. One thread, so that the results do not depend on their number.
+//! faer: linear algebra in Rust. It runs with one thread, so that the results do not depend on the
+//! number of threads.
 
 use faer::diag::{DiagMut, DiagRef};
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -16,7 +17,7 @@ use crate::backend::{Backend, Op, block_factors};
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
-/// A type that faer computes with.
+/// A type that faer supports.
 pub(super) trait Number: Concrete + faer::traits::ComplexField {}
 
 impl Number for f32 {}
@@ -39,12 +40,12 @@ fn target<'a, T: Number>(m: &'a mut SubMatrixMut<'_, T>) -> MatMut<'a, T> {
     MatMut::from_column_major_slice_with_stride_mut(m.data_mut(), cols, rows, stride).transpose_mut()
 }
 
-/// How `beta`, after the target has been scaled with it if need be, is said in faer.
+/// Converts `beta` to faer's flag, for a target that has been scaled with it if necessary.
 fn accum<T: Number>(beta: T) -> Accum {
     if beta == <T as kaldera_base::Real>::ZERO { Accum::Replace } else { Accum::Add }
 }
 
-/// Scales unless that is left to [`accum`].
+/// Scales, unless [`accum`] makes it unnecessary.
 fn scale<T: Number>(row: &mut [T], beta: T) {
     if accum(beta) == Accum::Add {
         kernels::scale(row, beta);
@@ -82,8 +83,8 @@ impl<T: Number> Backend<T> for Faer {
         triangular::matmul(target(&mut c), lower, accum(beta), a, all, a.transpose(), all, alpha, Par::Seq);
     }
 
-    /// The eigenvectors are computed in a matrix of faer's own layout and copied: into the rows of
-    /// `v` itself takes five times as long.
+    /// The eigenvectors are computed in a matrix of faer's own layout and copied. Computing them in
+    /// the rows of `v` takes five times as long.
     fn eigh(&self, a: SubMatrix<'_, T>, s: &mut [T], mut v: SubMatrixMut<'_, T>) -> Option<()> {
         let n = s.len();
         let scratch = self_adjoint_evd_scratch::<T>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
@@ -190,7 +191,7 @@ impl<T: Number> Backend<T> for Faer {
     }
 }
 
-/// In double precision; `to_f64` alone is ambiguous for the types that faer knows.
+/// Converts to double precision. For the types of faer, `to_f64` by itself is ambiguous.
 fn double<T: Number>(x: T) -> f64 {
     kaldera_base::Real::to_f64(x)
 }

@@ -1,47 +1,48 @@
-//! What is underneath, for people to see.
+//! Description of the libraries, for users.
 
 use std::fmt;
 
 use crate::backend::choice::{Library, WISH};
 
-/// The libraries of this build and how one of them is chosen.
+/// The libraries of this build and the choice between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackendInfo {
     /// OpenBLAS, with the feature `openblas`.
     pub openblas: Option<OpenBlasInfo>,
-    /// Is faer there, with the feature `pure`?
+    /// `true` if the build has faer, with the feature `pure`.
     pub pure: bool,
-    /// Which of them computes.
+    /// The library that computes.
     pub choice: Choice,
-    /// The value of `KALDERA_BACKEND`, if it names no library of this build and so has no effect.
+    /// The value of `KALDERA_BACKEND`, if it is not the name of a library of this build and has no
+    /// effect.
     pub ignored: Option<String>,
 }
 
-/// What the OpenBLAS that was loaded says of itself.
+/// Description that the loaded OpenBLAS gives of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenBlasInfo {
     /// Version and build options.
     pub config: String,
-    /// The processor that it takes this one for; on a newer one than it knows, that can be half as
+    /// The processor type that it detected. On a newer processor than it knows, it can be half as
     /// fast.
     pub corename: String,
-    /// Threads that a call may use: 1, unless `OPENBLAS_NUM_THREADS` says otherwise.
+    /// Number of threads that a call may use: 1, unless `OPENBLAS_NUM_THREADS` is set.
     pub threads: usize,
 }
 
-/// Which library computes.
+/// The library that computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Choice {
-    /// Loops of ours; there is no library.
+    /// Loops of this crate; there is no library.
     Plain,
-    /// OpenBLAS: it is the only one, or `KALDERA_BACKEND` asks for it.
+    /// OpenBLAS: it is the only library, or `KALDERA_BACKEND` requests it.
     OpenBlas,
-    /// faer: it is the only one, or `KALDERA_BACKEND` asks for it.
+    /// faer: it is the only library, or `KALDERA_BACKEND` requests it.
     Pure,
-    /// For each operation and shape the one that was measured to be faster.
+    /// For each operation and shape the library that was faster in measurements.
     Fastest,
 }
 
@@ -56,12 +57,12 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Ends the threads that OpenBLAS starts, one for each further processor, when a program that is
-/// linked with it is loaded. They have nothing to do, since we call it with one thread, but wait in
-/// a busy loop for some hundred milliseconds.
+/// Ends the threads that OpenBLAS starts, one for each further processor, when a program that links
+/// it is loaded. They are idle, because OpenBLAS is called with one thread, but they busy-wait for
+/// some hundred milliseconds.
 ///
-/// To be called first thing in `main`, before anything else calls OpenBLAS. Without the feature
-/// `openblas`, or with `OPENBLAS_NUM_THREADS` set, it does nothing.
+/// Call it first in `main`, before any other call of OpenBLAS. Without the feature `openblas`, or
+/// with `OPENBLAS_NUM_THREADS` set, it does nothing.
 ///
 /// ```
 /// kaldi_matrix::stop_idle_blas_threads();
@@ -72,7 +73,7 @@ pub fn stop_idle_blas_threads() {
     super::openblas::stop_idle_threads();
 }
 
-/// The libraries underneath, as `kaldera info` prints them.
+/// Returns the libraries of this build, as `kaldera info` prints them.
 ///
 /// ```
 /// let info = kaldi_matrix::backend_info();

@@ -2,14 +2,14 @@
 
 use kaldera_base::Real;
 
-/// A determinant, which itself may be beyond the range of its type: `sign * exp(log)`.
+/// A determinant that may be outside the range of its type: `sign * exp(log)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LogDet<T> {
-    /// The natural logarithm of the absolute value; minus infinity of a singular matrix, 0 of one
+    /// The natural logarithm of the absolute value; minus infinity for a singular matrix, 0 for one
     /// without elements.
     pub log: T,
-    /// 1 or -1; 0 of a singular matrix.
+    /// 1 or -1; 0 for a singular matrix.
     pub sign: T,
 }
 
@@ -17,7 +17,7 @@ impl LogDet<f64> {
     /// The determinant of a singular matrix.
     pub(crate) const SINGULAR: Self = Self { log: f64::NEG_INFINITY, sign: 0.0 };
 
-    /// The determinant that is the product of these factors.
+    /// Returns the product of these factors.
     pub(crate) fn of_product(factors: impl Iterator<Item = f64>) -> Self {
         let mut det = Self { log: 0.0, sign: 1.0 };
         for factor in factors {

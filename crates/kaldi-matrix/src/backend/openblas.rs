@@ -1,7 +1,7 @@
 //! OpenBLAS: the products through its C interface, the decompositions through ndarray-linalg.
 //!
-//! It runs with one thread, since the parallelism is ours and outside, unless the environment
-//! variable `OPENBLAS_NUM_THREADS` says otherwise.
+//! It runs with one thread, because the callers run in parallel, unless the environment variable
+//! `OPENBLAS_NUM_THREADS` is set.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::Once;
@@ -18,7 +18,7 @@ use crate::backend::log_det::LogDet;
 use crate::backend::{Backend, Op, block_factors};
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
-// OpenBLAS's own, besides what every BLAS has.
+// Functions of OpenBLAS that are not in other BLAS libraries.
 unsafe extern "C" {
     fn openblas_set_num_threads(threads: c_int);
     fn openblas_get_num_threads() -> c_int;
@@ -49,7 +49,7 @@ type Ger<T> = unsafe extern "C" fn(CBLAS_LAYOUT, c_int, c_int, T, *const T, c_in
 type Syrk<T> =
     unsafe extern "C" fn(CBLAS_LAYOUT, CBLAS_UPLO, Transpose, c_int, c_int, T, *const T, c_int, T, *mut T, c_int);
 
-/// A type that OpenBLAS computes with, and its functions for that.
+/// A type that OpenBLAS supports, and its functions for that type.
 pub(super) trait Number: Concrete + Lapack<Real = Self> {
     const GEMM: Gemm<Self>;
     const GEMV: Gemv<Self>;
@@ -71,7 +71,7 @@ impl Number for f64 {
     const SYRK: Syrk<f64> = cblas_dsyrk;
 }
 
-/// Before the first call: one thread.
+/// Sets one thread before the first call.
 fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -83,10 +83,10 @@ fn prepare() {
     });
 }
 
-/// Ends the threads that OpenBLAS has started on being loaded, unless somebody has asked for them.
+/// Ends the threads that OpenBLAS started when it was loaded, unless the environment requests them.
 /// On Windows they stay.
 ///
-/// No call into OpenBLAS may be under way.
+/// No call of OpenBLAS may be running.
 pub(super) fn stop_idle_threads() {
     prepare();
     if std::env::var_os("OPENBLAS_NUM_THREADS").is_some() {
@@ -96,7 +96,8 @@ pub(super) fn stop_idle_threads() {
     shut_down_threads();
 }
 
-/// OpenBLAS's own function, where it is: builds without threads lack it, hence the look-up at run time.
+/// Calls OpenBLAS's own function, if it exists. Builds without threads lack it, so it is looked up
+/// at run time.
 #[cfg(unix)]
 fn shut_down_threads() {
     // SAFETY: the name is a string with a zero at its end; looking it up runs no code.
@@ -110,7 +111,7 @@ fn shut_down_threads() {
     }
 }
 
-/// Version and build options, the name of the processor, and the number of threads.
+/// Returns version and build options, the name of the processor, and the number of threads.
 pub(super) fn info() -> (String, String, usize) {
     prepare();
     // SAFETY: both give a string with a zero at its end that is never freed: a constant, or a
@@ -131,7 +132,7 @@ unsafe fn text(s: *const c_char) -> String {
     unsafe { CStr::from_ptr(s) }.to_string_lossy().trim().to_owned()
 }
 
-/// A size or stride, for C. The caller has seen to it that it fits.
+/// Converts a size or stride for C. The caller has checked that it fits.
 fn int(n: usize) -> c_int {
     c_int::try_from(n).expect("sizes beyond i32 go to another backend")
 }
@@ -143,8 +144,8 @@ fn transpose(trans: Trans) -> Transpose {
     }
 }
 
-/// The start of a matrix whose elements, as [`SubMatrix`] guarantees and this checks again, lie
-/// inside of its slice.
+/// Returns the start of a matrix whose elements are inside of its slice, as [`SubMatrix`]
+/// guarantees and this function checks again.
 fn pointer<T: Number>(m: &SubMatrix<'_, T>) -> *const T {
     assert!(m.data().len() >= (m.num_rows() - 1) * m.stride() + m.num_cols(), "a matrix is shorter than its shape");
     m.data().as_ptr()
@@ -285,7 +286,7 @@ impl<T: Number> Backend<T> for OpenBlas {
         prepare();
         let n = a.num_rows();
         let mut data = a.to_owned().into_vec();
-        // The only thing it can complain of is a pivot of zero.
+        // The only possible error is a pivot of zero.
         let Ok(pivots) = T::lu(square(n), &mut data) else { return Some(LogDet::SINGULAR) };
         let swaps = pivots.iter().zip(1..).filter(|&(&pivot, i)| pivot != i).count();
         let sign = if swaps.is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -301,7 +302,7 @@ impl<T: Number> Backend<T> for OpenBlas {
         prepare();
         let n = a.num_rows();
         let mut data = a.to_owned().into_vec();
-        // The upper triangle of the transpose, which LAPACK sees, is our lower one.
+        // LAPACK sees the upper triangle of the transpose, which is the lower one here.
         let Ok(pivots) = T::bk(square(n), UPLO::Upper, &mut data) else { return Some(LogDet::SINGULAR) };
         let diagonal: Vec<f64> = data.iter().step_by(n + 1).map(|&x| double(x)).collect();
         let beside = |k: usize| (pivots[k] < 0).then(|| double(data[(k + 1) * n + k]));
@@ -320,8 +321,8 @@ impl<T: Number> Backend<T> for OpenBlas {
         for (c, value) in values.iter().enumerate() {
             (re[c], im[c]) = (value.re, value.im);
             for r in 0..a.num_rows() {
-                // The second one of a pair has the conjugate vector: the opposite of the imaginary
-                // part of the first.
+                // The second value of a pair has the conjugate vector: the imaginary part of the
+                // first, negated.
                 p[(r, c)] = if value.im < 0.0 { -vectors[(r, c)].im } else { vectors[(r, c)].re };
             }
         }
@@ -329,17 +330,18 @@ impl<T: Number> Backend<T> for OpenBlas {
     }
 }
 
-/// The matrix as ndarray sees it; its rows lie without gaps, as ndarray-linalg wants them.
+/// Returns the matrix as ndarray's type; its rows have no gaps, as ndarray-linalg requires.
 fn array<'a, T: Number>(m: &'a SubMatrix<'_, T>) -> Option<ArrayView2<'a, T>> {
     ArrayView2::from_shape((m.num_rows(), m.num_cols()), m.data()).ok()
 }
 
-/// A square matrix without gaps; LAPACK, which goes by columns, sees its transpose.
+/// Returns the layout of a square matrix without gaps. LAPACK, which is column-major, sees its
+/// transpose.
 fn square(n: usize) -> MatrixLayout {
     MatrixLayout::C { row: int(n), lda: int(n) }
 }
 
-/// In double precision; `to_f64` alone is ambiguous for the types that ndarray-linalg knows.
+/// Converts to double precision. For the types of ndarray-linalg, `to_f64` by itself is ambiguous.
 fn double<T: Number>(x: T) -> f64 {
     kaldera_base::Real::to_f64(x)
 }

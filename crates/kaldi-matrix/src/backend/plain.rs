@@ -1,4 +1,4 @@
-//! Loops of ours, for builds without a library and for what a library cannot count.
+//! Loops of this crate, for builds without a library and for sizes that a library cannot count.
 
 use kaldera_base::Real;
 use kaldera_base::gemm::Operand;
@@ -7,7 +7,7 @@ use crate::backend::{Backend, Op};
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
-/// Loops of ours.
+/// The loops of this crate.
 pub(super) struct Plain;
 
 impl<T: Real> Backend<T> for Plain {
@@ -30,8 +30,7 @@ impl<T: Real> Backend<T> for Plain {
         x.iter().zip(a.rows_mut()).for_each(|(&x, row)| kernels::axpy(alpha * x, y, row));
     }
 
-    /// Rows by rows: the product of some rows with all the rows down to them, of which the part
-    /// below the diagonal is kept.
+    /// Multiplies blocks of rows with all rows up to them, and keeps the part below the diagonal.
     fn syrk(&self, alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, mut c: SubMatrixMut<'_, T>) {
         const ROWS: usize = 32;
         let (n, k) = (c.num_rows(), a.shape().seen(trans).cols);

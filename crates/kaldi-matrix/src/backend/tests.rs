@@ -1,4 +1,4 @@
-//! Each library of the build against loops in double precision that a reader believes at sight.
+//! Each library of the build against simple loops in double precision.
 
 use kaldera_base::Real;
 use proptest::prelude::*;
@@ -17,16 +17,16 @@ const LIBRARIES: &[Library] = &[
     Library::Pure,
 ];
 
-/// What lies between the rows of a matrix, and must still lie there afterwards.
+/// Value of the elements between the rows of a matrix, which must not change.
 const GAP: f64 = 777.0;
 
-/// The number in the precision under test; `T::from_f64` is ambiguous for types that ndarray-linalg
-/// knows.
+/// Converts the number to the precision under test. For the types of ndarray-linalg, `T::from_f64`
+/// is ambiguous.
 fn real<T: Real>(x: f64) -> T {
     T::from_f64(x)
 }
 
-/// Numbers between -1 and 1 that depend on `seed` and the index.
+/// Returns a number between -1 and 1 that depends on `seed` and the index.
 fn random<T: Real>(seed: u64, i: usize) -> T {
     let mut x = seed ^ (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     for _ in 0..2 {
@@ -67,7 +67,7 @@ impl<T: Real> Strided<T> {
     }
 }
 
-/// Element (r, c) of the matrix as an operand.
+/// Returns element (r, c) of the matrix as an operand.
 fn at<T: Real>(m: &MatrixBase<impl Storage<Elem = T>>, trans: Trans, r: usize, c: usize) -> f64 {
     match trans {
         Trans::No => m[(r, c)].to_f64(),
@@ -75,8 +75,8 @@ fn at<T: Real>(m: &MatrixBase<impl Storage<Elem = T>>, trans: Trans, r: usize, c
     }
 }
 
-/// Is `found` = alpha * (sum of the terms) + beta * old, as near as sums in this precision can be
-/// expected to come?
+/// Returns `true` if `found` = alpha * (sum of the terms) + beta * old, up to the rounding of sums
+/// in this precision.
 fn near<T: Real>(found: T, terms: impl Iterator<Item = f64> + Clone, alpha: T, beta: T, old: T) -> bool {
     let old = if beta == T::ZERO { 0.0 } else { beta.to_f64() * old.to_f64() };
     let right = alpha.to_f64() * terms.clone().sum::<f64>() + old;
@@ -100,7 +100,7 @@ fn seen(rows: usize, cols: usize, trans: Trans) -> Shape {
     Shape { rows, cols }.seen(trans)
 }
 
-/// What a property is tried on.
+/// Input of a property test.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     sizes: (usize, usize, usize),
@@ -117,7 +117,7 @@ fn case() -> impl Strategy<Value = Case> {
         .prop_map(|(sizes, trans, alpha, beta, gap, seed)| Case { sizes, trans, alpha, beta, gap, seed })
 }
 
-/// The target: with `beta` 0 it is full of NaN, which must not come through.
+/// Returns the target: with `beta` 0 it is full of NaN, which must not reach the result.
 fn target<T: Real>(case: Case, shape: Shape) -> Strided<T> {
     let mut c = Strided::new(case.seed ^ 3, shape, case.gap);
     if case.beta == 0.0 {
@@ -256,8 +256,8 @@ mod decompositions {
         LIBRARIES.iter().copied().filter(|&library| library != Library::Plain)
     }
 
-    /// The largest entry of A - L diag(s) R, where column i of L belongs to value i and to row i of
-    /// R.
+    /// Returns the largest entry of A - L diag(s) R, where column i of L belongs to value i and to
+    /// row i of R.
     fn residual<T: Real>(a: SubMatrix<'_, T>, l: &Matrix<T>, s: &[T], r: impl Fn(usize, usize) -> T) -> f64 {
         let mut largest = 0.0_f64;
         for i in 0..a.num_rows() {
@@ -270,7 +270,7 @@ mod decompositions {
         largest
     }
 
-    /// The largest entry of M' M - 1.
+    /// Returns the largest entry of M' M - 1.
     fn skewness<T: Real>(m: &Matrix<T>) -> f64 {
         let mut largest = 0.0_f64;
         for i in 0..m.num_cols() {
@@ -283,8 +283,8 @@ mod decompositions {
         largest
     }
 
-    /// Rounding errors of orthogonal transformations grow about like this; the constant leaves room
-    /// for both libraries.
+    /// Returns a bound that grows like the rounding errors of orthogonal transformations; the
+    /// constant has room for both libraries.
     fn tolerance<T: Real>(size: usize) -> f64 {
         T::EPSILON.to_f64() * 10.0 * (size + 4) as f64
     }
@@ -351,7 +351,7 @@ mod decompositions {
         }
     }
 
-    /// The determinant of a small matrix, by the definition.
+    /// Computes the determinant of a small matrix, by the definition.
     fn determinant(m: &Matrix<f64>) -> f64 {
         let n = m.num_rows();
         if n == 0 {
@@ -361,15 +361,15 @@ mod decompositions {
         (0..n).map(|c| if c % 2 == 0 { m[(0, c)] } else { -m[(0, c)] } * determinant(&minor(c))).sum()
     }
 
-    /// Is `det` the determinant, as near as rounding allows? Cancellation in it counts with the
-    /// product of the rows' sizes.
+    /// Returns `true` if `det` is the determinant up to rounding. The bound on its cancellation is
+    /// the product of the rows' sizes.
     fn is_determinant(det: LogDet<f64>, a: &Matrix<f64>, epsilon: f64) -> bool {
         let right = determinant(a);
         let size: f64 = a.rows().map(|row| row.iter().map(|x| x.abs()).sum::<f64>()).product();
         (det.sign * det.log.exp() - right).abs() <= 100.0 * epsilon * size
     }
 
-    /// The largest entry of A X - 1 over the size of its rounding errors.
+    /// Returns the largest entry of A X - 1 divided by the size of its rounding errors.
     fn inverse_error<T: Real>(a: SubMatrix<'_, T>, x: impl Fn(usize, usize) -> T) -> f64 {
         let n = a.num_rows();
         let mut largest = 0.0_f64;
@@ -393,16 +393,16 @@ mod decompositions {
         let a = Strided::<T>::new(seed, Shape { rows: n, cols: n }, n % 3);
         let mut x = Strided::<T>::new(0, Shape { rows: n, cols: n }, 2);
         let det = library.backend::<T>().invert(a.view(), Some(x.view_mut())).unwrap();
-        // Pivoting keeps the errors of each row small beside the condition, which random matrices
-        // have of about n.
+        // With pivoting the errors of each row are small compared with the condition, which is
+        // about n for random matrices.
         let bound = 1000.0 * epsilon * (n * n) as f64;
         let error = inverse_error(a.view(), |r, c| x.view()[(r, c)]);
         assert!(x.gaps_are_whole() && error <= bound, "{library:?} {n} {seed}: {error}");
         assert!(n > 6 || is_determinant(det, &double(a.view()), epsilon), "{library:?} {n} {seed}: {det:?}");
         assert_eq!(library.backend::<T>().invert(a.view(), None).unwrap(), det);
 
-        // The lower triangle on both sides: symmetric, and with both signs of eigenvalues. Zeros on
-        // the diagonal make blocks of two rows.
+        // The lower triangle on both sides: symmetric, with eigenvalues of both signs. Zeros on the
+        // diagonal make blocks of two rows.
         let zeros = !n.is_multiple_of(3);
         let half = a.view();
         let element = |r: usize, c: usize| if r == c && zeros { real(0.0) } else { half[(r.max(c), r.min(c))] };

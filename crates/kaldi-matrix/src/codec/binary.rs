@@ -10,7 +10,7 @@ use crate::codec::{CodecError, compressed};
 use crate::matrix::{Matrix, SubMatrix};
 use crate::vector::Vector;
 
-/// How the numbers of a body are stored.
+/// Type of the numbers of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precision {
     Single,
@@ -30,7 +30,7 @@ impl Precision {
     }
 }
 
-/// What the token of a dense matrix tells.
+/// Kind of a dense matrix, from its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MatrixKind {
     Full(Precision),
@@ -56,7 +56,7 @@ pub(super) fn read_matrix<T: Real>(r: &mut ByteReader<'_>) -> Result<Matrix<T>, 
     }
 }
 
-/// What follows the token of a matrix that is not compressed.
+/// Reads the body after the token of a matrix that is not compressed.
 pub(super) fn read_full<T: Real>(r: &mut ByteReader<'_>, precision: Precision) -> Result<Matrix<T>, CodecError> {
     let at = r.offset();
     let rows = read_size(r, "a number of rows")?;
@@ -84,7 +84,7 @@ pub(super) fn read_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<Vector<T>, 
     Ok(read_values(r, precision, dim)?.into())
 }
 
-/// A size that is not negative.
+/// Reads a size, which is not negative.
 pub(super) fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Result<usize, CodecError> {
     let offset = r.offset();
     let size = r.int32(expected)?;
@@ -95,8 +95,8 @@ pub(super) fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Resul
     })
 }
 
-/// `len` little-endian numbers. Memory grows with what has been read, not with what the header
-/// promises.
+/// Reads `len` little-endian numbers. Memory grows with the bytes that were read, not with the size
+/// in the header.
 pub(super) fn read_values<T: Real>(
     r: &mut ByteReader<'_>,
     precision: Precision,
@@ -142,7 +142,7 @@ fn bytes<T: Real>(values: &[T]) -> &[u8] {
     single.or_else(|| T::as_f64(values).map(bytemuck::cast_slice)).unwrap_or(&[])
 }
 
-/// Swaps the bytes of each number where the machine has them the other way round.
+/// Swaps the bytes of each number on a big-endian machine.
 fn from_little_endian<T: Real>(values: &mut [T]) {
     if cfg!(target_endian = "big") {
         bytes_mut(values).chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
@@ -178,8 +178,8 @@ pub(super) fn write_size(w: &mut dyn Write, size: usize) -> io::Result<()> {
     w.write_all(&i32_of_size(size)?.to_le_bytes())
 }
 
-/// Little-endian numbers in their own precision, with one call of `write_all` where the machine has
-/// them like that.
+/// Writes little-endian numbers in their own precision, with one call of `write_all` on a
+/// little-endian machine.
 pub(super) fn write_values<T: Real>(w: &mut dyn Write, values: &[T]) -> io::Result<()> {
     if cfg!(target_endian = "little") {
         return w.write_all(bytes(values));

@@ -7,7 +7,7 @@ use crate::codec::reader::{ByteReader, Word};
 use crate::codec::sizes::{CHUNK, i32_of_size};
 use crate::compressed::{CompressedMatrix, Data, Percentiles, Scale};
 
-/// The bytes of four percentiles.
+/// Number of bytes of four percentiles.
 pub(super) const COLUMN_HEADER: usize = 8;
 
 /// The three tokens.
@@ -29,8 +29,8 @@ impl Token {
     }
 }
 
-/// The 16 bytes after the token: the scale, and a number of rows and columns that are not
-/// negative. Without columns there are no rows either.
+/// Reads the 16 bytes after the token: the scale, and the numbers of rows and columns, which are
+/// not negative. Without columns there are no rows either.
 pub(super) fn read_header(r: &mut ByteReader<'_>) -> Result<(Scale, usize, usize), CodecError> {
     let mut header = [0; 16];
     let at = r.offset();
@@ -51,7 +51,7 @@ pub(super) fn read_header(r: &mut ByteReader<'_>) -> Result<(Scale, usize, usize
     }
 }
 
-/// What follows the token.
+/// Reads the body after the token.
 pub(super) fn read(r: &mut ByteReader<'_>, token: Token) -> Result<CompressedMatrix, CodecError> {
     let at = r.offset();
     let (scale, rows, cols) = read_header(r)?;
@@ -83,7 +83,7 @@ fn percentiles(header: &[u8; COLUMN_HEADER]) -> Percentiles {
     Percentiles(std::array::from_fn(|i| u16::from_le_bytes([header[2 * i], header[2 * i + 1]])))
 }
 
-/// `len` bytes. Memory grows with what has been read, not with what the header promises.
+/// Reads `len` bytes. Memory grows with the bytes that were read, not with the size in the header.
 fn read_bytes(r: &mut ByteReader<'_>, len: usize) -> Result<Vec<u8>, CodecError> {
     let mut bytes = Vec::new();
     while bytes.len() < len {
@@ -94,8 +94,8 @@ fn read_bytes(r: &mut ByteReader<'_>, len: usize) -> Result<Vec<u8>, CodecError>
     Ok(bytes)
 }
 
-/// The token and what follows it. Kaldi writes four bytes too many for a matrix without elements,
-/// which no reader takes; here it is an ordinary header.
+/// Writes the token and the body. Kaldi writes four extra bytes for a matrix without elements,
+/// which no reader accepts; here it has an ordinary header.
 pub(super) fn write(w: &mut dyn Write, m: &CompressedMatrix) -> io::Result<()> {
     w.write_all(match m.data() {
         Data::Columns { .. } => b"CM ",

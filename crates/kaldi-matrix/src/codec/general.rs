@@ -1,4 +1,4 @@
-//! Matrices of whichever kind.
+//! Matrices of any kind.
 
 use std::io::{self, BufRead, Write};
 
@@ -8,8 +8,7 @@ use crate::codec::{CodecError, KaldiRead, KaldiWrite, compressed, sparse, text};
 use crate::general::GeneralMatrix;
 use crate::sparse::SparseMatrix;
 
-/// What the object says of itself decides its kind. A compressed matrix that was written as text is
-/// read as a full one.
+/// The data determine the kind. A compressed matrix that was written as text is read as a full one.
 impl KaldiRead for GeneralMatrix {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut reader = ByteReader::new(r);

@@ -9,7 +9,7 @@ use crate::codec::{CodecError, read_header, sparse, text};
 use crate::matrix::Matrix;
 use crate::sparse::SparseMatrix;
 
-/// How the elements of a matrix are stored in a file.
+/// Storage of the elements of a matrix in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MatrixStorage {
@@ -17,11 +17,11 @@ pub enum MatrixStorage {
     Single,
     /// 64-bit numbers (`DM`).
     Double,
-    /// A byte for each element, and 8 for each column (`CM`).
+    /// One byte for each element, and 8 for each column (`CM`).
     CompressedColumns,
     /// Two bytes for each element (`CM2`).
     CompressedTwoBytes,
-    /// A byte for each element (`CM3`).
+    /// One byte for each element (`CM3`).
     CompressedOneByte,
     /// The elements that are not zero, with their indexes (`SM`, or as text).
     Sparse,
@@ -29,7 +29,7 @@ pub enum MatrixStorage {
     Text,
 }
 
-/// What stands in front of the elements of a matrix: its shape, and how they are stored.
+/// The header of a matrix: its shape, and the storage of its elements.
 ///
 /// ```
 /// use kaldi_matrix::{Matrix, codec};
@@ -47,19 +47,19 @@ pub struct MatrixHeader {
     pub rows: usize,
     /// Number of columns.
     pub cols: usize,
-    /// How the elements are stored.
+    /// Storage of the elements.
     pub storage: MatrixStorage,
-    /// Bytes of elements that follow. 0 for sparse matrices and text, which have to be read to know
-    /// their shape.
+    /// Number of bytes of elements that follow. 0 for sparse matrices and text, whose shape is
+    /// known only after reading them.
     pub element_bytes: u64,
 }
 
 impl MatrixHeader {
-    /// Reads a matrix of any kind, with its `\0B` if it is binary, up to its elements; sparse
-    /// matrices and text completely.
+    /// Reads a matrix of any kind, with its `\0B` if it is binary, up to its elements. Sparse
+    /// matrices and text are read completely.
     ///
     /// # Errors
-    /// [`CodecError`] for a shape that cannot be, and for what is not a matrix.
+    /// [`CodecError`] for an invalid shape, and for bytes that are not a matrix.
     pub fn read(r: &mut dyn BufRead) -> Result<Self, CodecError> {
         let binary = read_header(r)?;
         let mut r = ByteReader::new(r);
@@ -79,7 +79,7 @@ fn read_binary(r: &mut ByteReader<'_>) -> Result<MatrixHeader, CodecError> {
         });
     }
     let at = r.offset();
-    // Bytes for each element, and for each column.
+    // Number of bytes for each element, and for each column.
     let (storage, bytes, column_bytes) = match MatrixKind::of(&token)? {
         MatrixKind::Full(Precision::Single) => (MatrixStorage::Single, 4, 0),
         MatrixKind::Full(Precision::Double) => (MatrixStorage::Double, 8, 0),

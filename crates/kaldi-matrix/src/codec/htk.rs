@@ -10,10 +10,10 @@ use crate::codec::sizes::{CHUNK, i32_of_size};
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 
-/// What the header of an HTK file says besides the shape.
+/// The header of an HTK file, without the shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HtkHeader {
-    /// From one row to the next, in units of 100 ns: 100000 is 10 ms.
+    /// Time from one row to the next, in units of 100 ns: 100000 is 10 ms.
     pub sample_period: i32,
     /// The kind of features (6 is MFCC, 7 FBANK, 9 USER), and its qualifiers: `_E` is 0o100, `_0`
     /// 0o20000.
@@ -26,12 +26,12 @@ const COMPRESSED: u16 = 0o2000;
 const CHECKSUM: u16 = 0o10000;
 /// The kinds without qualifiers.
 const BASE_KIND: u16 = 0o77;
-/// Reflection coefficients as 16-bit integers, all of one scale: compressed without saying so.
+/// Reflection coefficients as 16-bit integers, all of one scale: compressed without the qualifier.
 const IREFC: u16 = 5;
 /// The same coefficients as `f32`.
 const LPREFC: u16 = 2;
 
-/// What a kind becomes when its numbers are `f32` with nothing after them.
+/// Returns the kind for numbers in `f32` without a checksum.
 fn kind_of_singles(kind: u16) -> u16 {
     let kind = kind & !(COMPRESSED | CHECKSUM);
     if kind & BASE_KIND == IREFC { kind & !BASE_KIND | LPREFC } else { kind }
@@ -44,12 +44,12 @@ fn kind_of_singles(kind: u16) -> u16 {
 /// compressed (_C): the rows count 4 more; first an A, then a B for each column, f32; then i16 s, row by row: (s + B) / A
 /// ```
 ///
-/// Compressed files are decompressed, and a checksum is passed over; the kind that is returned has
-/// neither qualifier. Reflection coefficients in 16-bit integers (IREFC, 5) are returned as those
-/// in `f32` (LPREFC, 2), so that what is written of them can be read; Kaldi leaves their kind.
+/// Compressed files are decompressed, and a checksum is skipped; the returned kind has neither
+/// qualifier. Reflection coefficients in 16-bit integers (IREFC, 5) get the kind of `f32` (LPREFC,
+/// 2), so that the file that is written of them can be read; Kaldi does not change their kind.
 ///
 /// # Errors
-/// [`CodecError`] for a header that cannot be, and for too early an end.
+/// [`CodecError`] for an invalid header, and if the input ends too early.
 #[doc(alias = "ReadHtk")]
 pub fn read_htk<T: Real>(r: &mut dyn BufRead) -> Result<(Matrix<T>, HtkHeader), CodecError> {
     let mut r = ByteReader::new(r);
@@ -98,8 +98,7 @@ pub fn read_htk<T: Real>(r: &mut dyn BufRead) -> Result<(Matrix<T>, HtkHeader), 
     Ok((m, HtkHeader { sample_period: i32::from_be_bytes(period), sample_kind: kind_of_singles(kind) }))
 }
 
-/// A row of big-endian numbers; a row is at most 32 kB, so that there is no harm in believing its
-/// length.
+/// Reads a row of big-endian numbers. A row has at most 32 kB, so that its length can be trusted.
 fn read_row<N, const SIZE: usize>(
     r: &mut ByteReader<'_>,
     len: usize,
@@ -110,11 +109,12 @@ fn read_row<N, const SIZE: usize>(
     Ok(bytes.as_chunks().0.iter().map(|&bytes| number(bytes)).collect())
 }
 
-/// Writes an HTK file of `f32`, neither compressed nor with a checksum nor as integers, whatever
-/// the kind says of those.
+/// Writes an HTK file of `f32`, not compressed, without a checksum and without integers, whatever
+/// the kind in the header is.
 ///
 /// # Errors
-/// Those of `w`, and `InvalidInput` for more rows than `i32` counts and more than 8191 columns.
+/// The errors of `w`, and `InvalidInput` for a number of rows beyond `i32` or more than 8191
+/// columns.
 #[doc(alias = "WriteHtk")]
 pub fn write_htk(w: &mut dyn Write, m: &MatrixBase<impl Storage>, header: &HtkHeader) -> io::Result<()> {
     let rows = if m.is_empty() { 0 } else { i32_of_size(m.num_rows())? };
@@ -133,7 +133,7 @@ pub fn write_htk(w: &mut dyn Write, m: &MatrixBase<impl Storage>, header: &HtkHe
 /// all little-endian.
 ///
 /// # Errors
-/// Those of `w`, and `InvalidInput` for more elements than `i32` counts.
+/// The errors of `w`, and `InvalidInput` for a number of elements beyond `i32`.
 #[doc(alias = "WriteSphinx")]
 pub fn write_sphinx(w: &mut dyn Write, m: &MatrixBase<impl Storage>) -> io::Result<()> {
     w.write_all(&i32_of_size(m.num_rows().saturating_mul(m.num_cols()))?.to_le_bytes())?;
@@ -189,7 +189,8 @@ mod tests {
         assert_eq!(read_htk::<f32>(&mut &irefc[..]).unwrap().0.data(), [-1.0]);
     }
 
-    /// Integers are read as `f32`, and written as what says so, so that they are read again.
+    /// Integers are read as `f32`, and written with the kind of `f32`, so that they can be read
+    /// again.
     #[test]
     fn reflection_coefficients_come_back() {
         let irefc = b"\0\0\0\x01\0\x01\x86\xa0\0\x04\0\x45\x80\x01\x7f\xff";

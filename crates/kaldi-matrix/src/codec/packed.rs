@@ -1,4 +1,4 @@
-//! Packed matrices: symmetric and triangular ones look the same in a file.
+//! Packed matrices: symmetric and triangular ones have the same format.
 
 use std::io::{self, BufRead, Write};
 
@@ -10,7 +10,7 @@ use crate::codec::text::{Bracket, push_row, read_bracket, read_line_end, read_nu
 use crate::codec::{CodecError, KaldiRead, KaldiWrite};
 use crate::packed::{PackedMatrix, checked_triangle};
 
-/// Either precision is read, and converted if need be.
+/// Reads either precision, and converts it if necessary.
 impl<T: Real, K> KaldiRead for PackedMatrix<T, K> {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
@@ -33,8 +33,8 @@ impl<T: Real, K> KaldiWrite for PackedMatrix<T, K> {
     }
 }
 
-/// A line for each row of the triangle. Unlike those of matrices and vectors, the text begins
-/// without a blank.
+/// Writes a line for each row of the triangle. In contrast to matrices and vectors, the text starts
+/// without a space.
 fn write_text<T: Real, K>(w: &mut dyn Write, m: &PackedMatrix<T, K>) -> io::Result<()> {
     if m.dim() == 0 {
         return w.write_all(b"[ ]\n");
@@ -65,7 +65,8 @@ fn read_binary<T: Real>(r: &mut ByteReader<'_>) -> Result<(usize, Vec<T>), Codec
     Ok((dim, read_values(r, precision, len)?))
 }
 
-/// Line ends mean nothing here, as in Kaldi: the number of elements tells the number of rows.
+/// Reads a triangle. Line ends are ignored, as in Kaldi: the number of elements determines the
+/// number of rows.
 fn read_text<T: Real>(r: &mut ByteReader<'_>) -> Result<(usize, Vec<T>), CodecError> {
     let (mut data, mut scratch) = (Vec::new(), Vec::new());
     if read_bracket(r)? == Bracket::Both {
@@ -88,7 +89,7 @@ fn read_text<T: Real>(r: &mut ByteReader<'_>) -> Result<(usize, Vec<T>), CodecEr
     Ok((dim, data))
 }
 
-/// The n with n (n + 1) / 2 = `len`.
+/// Returns the n with n (n + 1) / 2 = `len`.
 fn rows_of(len: usize) -> Option<usize> {
     let dim = len.checked_mul(2)?.isqrt();
     (checked_triangle(dim) == Some(len)).then_some(dim)
@@ -142,7 +143,7 @@ mod tests {
             let single = read::<TpMatrix<f32>>(&mut &bytes[..]).unwrap();
             prop_assert!(single.data().iter().zip(&values).all(|(a, b)| a == b || a.is_nan() && b.is_nan()));
             if cut < bytes.len() {
-                // Without its first bytes, the header is missing and what follows is text.
+                // Without its first bytes the header is missing, and the rest is read as text.
                 prop_assert!(read::<TpMatrix<f64>>(&mut &bytes[..cut]).is_err());
             }
         }

@@ -1,4 +1,4 @@
-//! A byte input that knows how far it has come.
+//! A byte input with its offset.
 
 use std::borrow::Cow;
 use std::io::{BufRead, ErrorKind};
@@ -7,26 +7,26 @@ use kaldera_base::Real;
 
 use crate::codec::CodecError;
 
-/// Reads tokens, integers and raw bytes, and knows the offset of each for error messages.
+/// Reads tokens, integers and raw bytes, and keeps their offset for error messages.
 pub struct ByteReader<'a> {
     inner: &'a mut dyn BufRead,
     offset: u64,
 }
 
 impl<'a> ByteReader<'a> {
-    /// Starts counting at 0.
+    /// Creates a reader with the offset 0.
     pub fn new(inner: &'a mut dyn BufRead) -> Self {
         Self { inner, offset: 0 }
     }
 
-    /// Bytes taken so far.
+    /// Returns the number of bytes read so far.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The bytes at hand; none at the end.
+    /// Returns the bytes in the buffer; none at the end.
     fn fill(&mut self) -> Result<&[u8], CodecError> {
-        // The borrow of the happy path may not last through the loop, hence the second call, which
+        // The borrow of the first call cannot outlive the loop, so there is a second call, which
         // costs nothing.
         while let Err(source) = self.inner.fill_buf() {
             if source.kind() != ErrorKind::Interrupted {
@@ -36,26 +36,26 @@ impl<'a> ByteReader<'a> {
         self.inner.fill_buf().map_err(|source| CodecError::Io { offset: self.offset, source })
     }
 
-    /// The next byte, which stays; none at the end.
+    /// Returns the next byte without consuming it; none at the end.
     ///
     /// # Errors
-    /// Failures of the input.
+    /// Errors of the input.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<u8>, CodecError> {
         Ok(self.fill()?.first().copied())
     }
 
-    /// Takes the byte that [`peek`](Self::peek) has just shown.
+    /// Consumes the byte that [`peek`](Self::peek) returned.
     #[inline]
     pub fn bump(&mut self) {
         self.inner.consume(1);
         self.offset += 1;
     }
 
-    /// Takes bytes as long as `accept` likes them, and adds them to `taken`.
+    /// Consumes bytes while `accept` returns `true`, and appends them to `taken`.
     ///
     /// # Errors
-    /// Failures of the input.
+    /// Errors of the input.
     pub fn take_while(&mut self, taken: &mut Vec<u8>, mut accept: impl FnMut(u8) -> bool) -> Result<(), CodecError> {
         loop {
             let bytes = self.fill()?;
@@ -70,10 +70,10 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// Takes spaces, tabs and line ends.
+    /// Skips spaces, tabs and line ends.
     ///
     /// # Errors
-    /// Failures of the input.
+    /// Errors of the input.
     pub fn skip_whitespace(&mut self) -> Result<(), CodecError> {
         while self.peek()?.is_some_and(is_space) {
             self.bump();
@@ -81,11 +81,11 @@ impl<'a> ByteReader<'a> {
         Ok(())
     }
 
-    /// The next word: whitespace is skipped, then everything up to the next whitespace, which
-    /// stays, is taken.
+    /// Reads the next word: skips whitespace, and consumes everything up to the next whitespace,
+    /// which is not consumed.
     ///
     /// # Errors
-    /// [`CodecError::End`] if there is none; failures of the input.
+    /// [`CodecError::End`] if there is none; errors of the input.
     pub fn word(&mut self, expected: &'static str) -> Result<Word, CodecError> {
         self.skip_whitespace()?;
         let offset = self.offset;
@@ -97,10 +97,10 @@ impl<'a> ByteReader<'a> {
         Ok(Word { bytes, offset })
     }
 
-    /// A word with the one whitespace byte that ends it, as Kaldi writes its binary tokens.
+    /// Reads a word with the one whitespace byte that ends it, as Kaldi writes its binary tokens.
     ///
     /// # Errors
-    /// [`CodecError::End`] if the word or that byte is missing; failures of the input.
+    /// [`CodecError::End`] if the word or that byte is missing; errors of the input.
     pub fn token(&mut self, expected: &'static str) -> Result<Word, CodecError> {
         let word = self.word(expected)?;
         match self.peek()? {
@@ -110,10 +110,10 @@ impl<'a> ByteReader<'a> {
         Ok(word)
     }
 
-    /// An `i32` of the binary form: a byte 4, then four little-endian bytes.
+    /// Reads an `i32` of the binary format: a byte 4, then four little-endian bytes.
     ///
     /// # Errors
-    /// [`CodecError::Unexpected`] for another size byte; too early an end; failures of the input.
+    /// [`CodecError::Unexpected`] for another size byte; [`CodecError::End`]; errors of the input.
     pub fn int32(&mut self, expected: &'static str) -> Result<i32, CodecError> {
         match self.peek()? {
             Some(4) => self.bump(),
@@ -125,11 +125,11 @@ impl<'a> ByteReader<'a> {
         Ok(i32::from_le_bytes(bytes))
     }
 
-    /// A number of the binary form: a byte 4 and a little-endian `f32`, or a byte 8 and an `f64`;
-    /// converted if need be.
+    /// Reads a number of the binary format: a byte 4 and a little-endian `f32`, or a byte 8 and an
+    /// `f64`. Converts it if necessary.
     ///
     /// # Errors
-    /// [`CodecError::Unexpected`] for another size byte; too early an end; failures of the input.
+    /// [`CodecError::Unexpected`] for another size byte; [`CodecError::End`]; errors of the input.
     pub fn real<T: Real>(&mut self, expected: &'static str) -> Result<T, CodecError> {
         let mut bytes = [0; 8];
         match self.peek()? {
@@ -148,7 +148,8 @@ impl<'a> ByteReader<'a> {
     /// Fills `bytes`.
     ///
     /// # Errors
-    /// [`CodecError::End`], with the offset of the end, if there are fewer; failures of the input.
+    /// [`CodecError::End`], with the offset of the end, if there are fewer bytes; errors of the
+    /// input.
     pub fn read_exact(&mut self, bytes: &mut [u8], expected: &'static str) -> Result<(), CodecError> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -167,12 +168,12 @@ impl<'a> ByteReader<'a> {
         Ok(())
     }
 
-    /// The error for an input that ends here.
+    /// Returns the error for an input that ends here.
     pub fn end(&self, expected: impl Into<Cow<'static, str>>) -> CodecError {
         CodecError::End { offset: self.offset, expected: expected.into() }
     }
 
-    /// The error for the byte that [`peek`](Self::peek) shows.
+    /// Returns the error for the byte that [`peek`](Self::peek) returns.
     pub fn unexpected_byte(&self, expected: impl Into<Cow<'static, str>>, found: Option<u8>) -> CodecError {
         let (offset, expected) = (self.offset, expected.into());
         match found {
@@ -182,28 +183,28 @@ impl<'a> ByteReader<'a> {
     }
 }
 
-/// A word of the input and where it began.
+/// A word of the input and its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// Its bytes, at least one.
     pub bytes: Vec<u8>,
-    /// Where it began.
+    /// Offset of its first byte.
     pub offset: u64,
 }
 
 impl Word {
-    /// The error for this word where another should stand.
+    /// Returns the error for this word if another one is expected.
     pub fn unexpected(&self, expected: impl Into<Cow<'static, str>>) -> CodecError {
         CodecError::Unexpected { offset: self.offset, expected: expected.into(), found: describe(&self.bytes) }
     }
 }
 
-/// What C calls white space.
+/// Returns `true` for white space in C.
 pub(super) fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }
 
-/// Bytes for an error message: printable, and not too many.
+/// Formats bytes for an error message: printable, and limited in number.
 pub(super) fn describe(bytes: &[u8]) -> String {
     const MAX: usize = 32;
     let dots = if bytes.len() > MAX { "..." } else { "" };

@@ -11,7 +11,7 @@ use crate::codec::text::{push_number, read_number};
 use crate::codec::{CodecError, KaldiRead, KaldiWrite};
 use crate::sparse::{SparseMatrix, SparseVector};
 
-/// Either precision is read, and converted if need be.
+/// Reads either precision, and converts it if necessary.
 impl<T: Real> KaldiRead for SparseVector<T> {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
@@ -24,7 +24,7 @@ impl<T: Real> KaldiRead for SparseVector<T> {
     }
 }
 
-/// Either precision is read, and converted if need be.
+/// Reads either precision, and converts it if necessary.
 impl<T: Real> KaldiRead for SparseMatrix<T> {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
@@ -36,7 +36,7 @@ impl<T: Real> KaldiRead for SparseMatrix<T> {
     }
 }
 
-/// In text, Kaldi ends a sparse vector with a space in place of a line end.
+/// In text, Kaldi ends a sparse vector with a space instead of a line end.
 impl<T: Real> KaldiWrite for SparseVector<T> {
     fn write_body(&self, w: &mut dyn Write, binary: bool) -> io::Result<()> {
         if binary { write_binary_vector(w, self) } else { write_text_vector(w, self) }
@@ -56,7 +56,7 @@ impl<T: Real> KaldiWrite for SparseMatrix<T> {
     }
 }
 
-/// What follows the token of a sparse matrix. Memory grows with the rows that are there.
+/// Reads the body after the token of a sparse matrix. Memory grows with the rows that were read.
 pub(super) fn read_binary_matrix<T: Real>(r: &mut ByteReader<'_>) -> Result<SparseMatrix<T>, CodecError> {
     let num_rows = read_size(r, "a number of rows")?;
     read_rows(r, num_rows, read_binary_vector)
@@ -100,7 +100,7 @@ fn read_binary_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<SparseVector<T>
     Ok(SparseVector::from_ascending(dim, elements))
 }
 
-/// The index of the next element, if it is above the last one's and below `dim`.
+/// Returns the index of the next element, if it is above the last one's and below `dim`.
 fn next_place<T>(elements: &[(u32, T)], place: i32, dim: usize, offset: u64) -> Result<u32, CodecError> {
     let least = elements.last().map_or(0, |&(last, _)| last + 1);
     let inside = |&place: &u32| place >= least && usize::try_from(place).is_ok_and(|place| place < dim);
@@ -152,18 +152,18 @@ fn read_text_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<SparseVector<T>, 
     }
 }
 
-/// The number in `name=12`.
+/// Returns the number in `name=12`.
 fn number_after(word: &Word, name: &str, expected: &'static str) -> Result<usize, CodecError> {
     let number = text(word).strip_prefix(name).and_then(|digits| digits.parse::<i32>().ok());
     number.and_then(|number| usize::try_from(number).ok()).ok_or_else(|| word.unexpected(expected))
 }
 
-/// The word, or nothing if it is no text.
+/// Returns the word, or an empty text if it is not UTF-8.
 fn text(word: &Word) -> &str {
     str::from_utf8(&word.bytes).unwrap_or_default()
 }
 
-/// Takes spaces, and the line end after them if there is one.
+/// Skips spaces, and the line end after them if there is one.
 fn read_line_end(r: &mut ByteReader<'_>) -> Result<(), CodecError> {
     while r.peek()?.is_some_and(|next| next != b'\n' && is_space(next)) {
         r.bump();

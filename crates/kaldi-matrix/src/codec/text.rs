@@ -9,9 +9,9 @@ use crate::codec::reader::{ByteReader, describe, is_space};
 use crate::matrix::{Matrix, SubMatrix};
 use crate::vector::Vector;
 
-/// Adds a number as C's `%.7g` prints it, which is what Kaldi's text files hold: seven significant
+/// Appends a number in the format of C's `%.7g`, as in Kaldi's text files: seven significant
 /// digits, no trailing zeros, an exponent below 1e-4 and from 1e7 on; `inf`, `-inf`, `nan`, and
-/// `-nan` where the sign bit is set.
+/// `-nan` if the sign bit is set.
 ///
 /// ```
 /// let mut text = Vec::new();
@@ -56,7 +56,7 @@ pub fn push_number(out: &mut Vec<u8>, x: f64) {
     }
 }
 
-/// A point and the digits after it, or nothing.
+/// Appends a point and the digits after it, or nothing.
 fn push_fraction(out: &mut Vec<u8>, digits: &[u8]) {
     if !digits.is_empty() {
         out.push(b'.');
@@ -64,7 +64,7 @@ fn push_fraction(out: &mut Vec<u8>, digits: &[u8]) {
     }
 }
 
-/// A decimal number of at most three digits, perhaps negative.
+/// Parses a decimal number of at most three digits, perhaps negative.
 fn parse_exponent(digits: &[u8]) -> i32 {
     let (negative, digits) = digits.strip_prefix(b"-").map_or((false, digits), |rest| (true, rest));
     let size = digits.iter().fold(0, |n, &d| 10 * n + i32::from(d - b'0'));
@@ -92,7 +92,7 @@ pub(super) fn write_vector<T: Real>(w: &mut dyn Write, v: &[T]) -> io::Result<()
     w.write_all(&line)
 }
 
-/// Numbers with a space after each.
+/// Appends numbers with a space after each.
 pub(super) fn push_row<T: Real>(line: &mut Vec<u8>, row: &[T]) {
     for x in row {
         push_number(line, x.to_f64());
@@ -124,12 +124,12 @@ pub(super) fn read_matrix<T: Real>(r: &mut ByteReader<'_>) -> Result<Matrix<T>, 
     }
 }
 
-/// The rows read so far, and the one being read.
+/// The rows read so far, and the current one.
 struct Rows<T> {
     data: Vec<T>,
-    /// Elements in the complete rows.
+    /// Number of elements in the complete rows.
     complete: usize,
-    /// Elements of a row, 0 before the first one is complete.
+    /// Number of elements of a row, 0 before the first one is complete.
     cols: usize,
 }
 
@@ -140,7 +140,7 @@ impl<T> Default for Rows<T> {
 }
 
 impl<T: Real> Rows<T> {
-    /// Ends the row, if anything stands in it.
+    /// Ends the row, if it has elements.
     fn end(&mut self, r: &ByteReader<'_>) -> Result<(), CodecError> {
         let found = self.data.len() - self.complete;
         if found == 0 {
@@ -196,7 +196,7 @@ pub(super) fn read_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<Vector<T>, 
 #[derive(PartialEq)]
 pub(super) enum Bracket {
     Open,
-    /// `[]`, another way to write nothing.
+    /// `[]`, another form of an empty object.
     Both,
 }
 
@@ -209,7 +209,7 @@ pub(super) fn read_bracket(r: &mut ByteReader<'_>) -> Result<Bracket, CodecError
     }
 }
 
-/// Takes the `]` that is next and the line end after it, if there is one.
+/// Consumes the `]` and the line end after it, if there is one.
 pub(super) fn read_line_end(r: &mut ByteReader<'_>) -> Result<(), CodecError> {
     r.bump();
     if r.peek()? == Some(b'\r') {
@@ -221,8 +221,8 @@ pub(super) fn read_line_end(r: &mut ByteReader<'_>) -> Result<(), CodecError> {
     Ok(())
 }
 
-/// A number as Kaldi takes it: it begins with a digit or `-`, or is one of the words for infinity
-/// and NaN. `-inf`, which Kaldi writes but does not read, is read here.
+/// Reads a number as Kaldi does: it starts with a digit or `-`, or is one of the words for infinity
+/// and NaN. `-inf`, which Kaldi writes but does not read, is accepted.
 pub(super) fn read_number<T: Real>(r: &mut ByteReader<'_>, scratch: &mut Vec<u8>) -> Result<T, CodecError> {
     let offset = r.offset();
     scratch.clear();
@@ -264,7 +264,7 @@ pub(super) fn read_number<T: Real>(r: &mut ByteReader<'_>, scratch: &mut Vec<u8>
     Err(CodecError::Unexpected { offset, expected: "a number".into(), found: describe(scratch) })
 }
 
-/// Infinity or NaN, in any case.
+/// Parses infinity or NaN, in upper or lower case.
 fn special_number(word: &[u8]) -> Option<f64> {
     let (sign, name) = word.strip_prefix(b"-").map_or((1.0, word), |rest| (-1.0, rest));
     if name.eq_ignore_ascii_case(b"inf") || name.eq_ignore_ascii_case(b"infinity") {
@@ -276,10 +276,11 @@ fn special_number(word: &[u8]) -> Option<f64> {
     }
 }
 
-/// The nearest number of type `T`; none beyond its range, and for half a number such as `1e`.
+/// Parses the nearest number of type `T`; none outside its range, and for an incomplete number such
+/// as `1e`.
 fn parse<T: Real>(digits: &[u8]) -> Option<T> {
     let digits = str::from_utf8(digits).ok()?;
-    // By way of f64, an f32 would be rounded twice.
+    // Through f64, an f32 would be rounded twice.
     let x = if size_of::<T>() == size_of::<f32>() {
         T::from_f64(digits.parse::<f32>().ok()?.into())
     } else {
@@ -392,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_float_is_rounded_once() {
-        // The nearest double lies exactly between two floats; the decimal number is a little above
+        // The nearest double is exactly between two floats; the decimal number is a little above
         // it.
         let text = "[ 1.00000017881393432617187501 ]";
         assert_eq!(vector(text).unwrap()[0], 1.000_000_2_f32);

@@ -1,4 +1,4 @@
-//! Decompression: all of a matrix, a rectangle, a row, a column.
+//! Decompression: of a whole matrix, a rectangle, a row or a column.
 
 use kaldera_base::Real;
 
@@ -12,7 +12,7 @@ use crate::storage::StorageMut;
 use crate::vector::VectorBase;
 
 impl CompressedMatrix {
-    /// A matrix of its elements.
+    /// Decompresses the matrix.
     pub fn to_matrix<T: Real>(&self) -> Matrix<T> {
         let mut m = Matrix::zeros(self.rows, self.cols);
         self.decompress(0, 0, &mut m);
@@ -22,7 +22,7 @@ impl CompressedMatrix {
     /// `m = self`, or its transpose.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless `m` has the shape of that.
+    /// [`Error::ShapeMismatch`] unless `m` has this shape.
     #[doc(alias = "CopyToMat")]
     pub fn copy_to_mat(&self, m: &mut MatrixBase<impl StorageMut>, trans: Trans) -> Result<(), Error> {
         let shape = match trans {
@@ -44,7 +44,7 @@ impl CompressedMatrix {
     /// `m =` the rectangle of its shape whose first element is at (`row`, `col`).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if it sticks out.
+    /// [`Error::OutOfRange`] if it is not inside of this matrix.
     #[doc(alias = "CopyToMat")]
     pub fn copy_range_to_mat(&self, row: usize, col: usize, m: &mut MatrixBase<impl StorageMut>) -> Result<(), Error> {
         check_range("rows", row, m.num_rows(), self.rows)?;
@@ -56,8 +56,8 @@ impl CompressedMatrix {
     /// `v =` row `row`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless `v` is as long
-    /// as one.
+    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless `v` has its
+    /// length.
     #[doc(alias = "CopyRowToVec")]
     pub fn copy_row_to_vec(&self, row: usize, v: &mut VectorBase<impl StorageMut>) -> Result<(), Error> {
         check_range("rows", row, 1, self.rows)?;
@@ -69,8 +69,8 @@ impl CompressedMatrix {
     /// `v =` column `col`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there is no such column, [`Error::DimMismatch`] unless `v` is as
-    /// long as one.
+    /// [`Error::OutOfRange`] if there is no such column, [`Error::DimMismatch`] unless `v` has its
+    /// length.
     #[doc(alias = "CopyColToVec")]
     pub fn copy_col_to_vec(&self, col: usize, v: &mut VectorBase<impl StorageMut>) -> Result<(), Error> {
         check_range("columns", col, 1, self.cols)?;
@@ -81,7 +81,7 @@ impl CompressedMatrix {
         Ok(())
     }
 
-    /// A row's elements.
+    /// Returns the elements of a row.
     fn row(&self, r: usize) -> impl Iterator<Item = f32> {
         let (word, byte) = (self.scale.of_two_bytes(), self.scale.of_one_byte());
         (0..self.cols).map(move |c| match &self.data {
@@ -91,7 +91,7 @@ impl CompressedMatrix {
         })
     }
 
-    /// `m =` a rectangle that is there.
+    /// `m =` a rectangle, which must be inside of this matrix.
     fn decompress(&self, row: usize, col: usize, m: &mut MatrixBase<impl StorageMut>) {
         match &self.data {
             Data::Columns { percentiles, bytes } => {
@@ -109,7 +109,7 @@ impl CompressedMatrix {
     }
 }
 
-/// The element in the target's precision: nothing is lost.
+/// Converts the element to the target's precision, without loss.
 fn wide<T: Real>(x: f32) -> T {
     T::from_f64(x.into())
 }

@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 
-/// What integers stand for: 0 for `min`, the largest for `min + range`.
+/// Scale of the integers: 0 is `min`, the largest is `min + range`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) min: f32,
@@ -11,8 +11,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// From the lowest to the highest element; where they are equal, to a number that is certainly
-    /// above.
+    /// Returns the scale from the lowest to the highest element; if they are equal, to a number
+    /// that is certainly above.
     pub(super) fn between(lowest: f32, highest: f32) -> Result<Self, Error> {
         let highest =
             if highest == lowest { (f64::from(lowest) + (1.0 + f64::from(lowest.abs()))) as f32 } else { highest };
@@ -24,7 +24,7 @@ impl Scale {
         Err(Error::OutOfDomain { operation, parameter, value: f64::from(highest) - f64::from(lowest), expected })
     }
 
-    /// Where between the ends a number lies, from 0 to 1.
+    /// Returns the relative position of a number between the ends, from 0 to 1.
     fn position(self, value: f32) -> f32 {
         ((value - self.min) / self.range).clamp(0.0, 1.0)
     }
@@ -38,13 +38,13 @@ impl Scale {
         truncate(f64::from(self.position(value) * 255.0) + 0.499).clamp(0, 255) as u8
     }
 
-    /// From integers of two bytes to numbers.
+    /// Converts integers of two bytes to numbers.
     pub(super) fn of_two_bytes(self) -> impl Fn(u16) -> f32 {
         let step = (f64::from(self.range) * (1.0 / 65535.0)) as f32;
         move |integer| self.min + f32::from(integer) * step
     }
 
-    /// From integers of one byte to numbers.
+    /// Converts integers of one byte to numbers.
     pub(super) fn of_one_byte(self) -> impl Fn(u8) -> f32 {
         let step = (f64::from(self.range) * (1.0 / 255.0)) as f32;
         move |integer| self.min + f32::from(integer) * step
@@ -55,20 +55,19 @@ impl Scale {
     }
 }
 
-/// Cuts off the fraction as a cast in C does on x86-64, where NaN and what lies beyond `i32` become
-/// `i32::MIN`.
+/// Truncates as a cast in C does on x86-64: NaN and values outside of `i32` become `i32::MIN`.
 fn truncate(x: f64) -> i32 {
     if x.abs() < 2_147_483_648.0 { x as i32 } else { i32::MIN }
 }
 
-/// The lowest, the lower and upper quartile, the highest value of a column, as integers of the
-/// [`Scale`].
+/// The lowest value, the lower and upper quartile, and the highest value of a column, as integers
+/// of the [`Scale`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Percentiles(pub(crate) [u16; 4]);
 
 impl Percentiles {
-    /// Of a column with an element at least, which is reordered. Each percentile is above the one
-    /// before.
+    /// Computes the percentiles of a column with at least one element, which is reordered. Each
+    /// percentile is above the one before.
     pub(super) fn of(scale: Scale, column: &mut [f32]) -> Self {
         let integer = |value: f32| scale.two_bytes(value);
         let ranked: [Option<u16>; 4] = if column.len() >= 5 {
@@ -82,7 +81,7 @@ impl Percentiles {
             column.sort_unstable_by(f32::total_cmp);
             std::array::from_fn(|rank| column.get(rank).map(|&value| integer(value)))
         };
-        // Room is left above for those that must be higher.
+        // Leaves room above for the percentiles that must be higher.
         let first = ranked[0].unwrap_or(0).min(65532);
         let mut percentiles = [first; 4];
         for (rank, most) in [(1, 65533), (2, 65534), (3, 65535)] {
@@ -92,14 +91,14 @@ impl Percentiles {
         Self(percentiles)
     }
 
-    /// The numbers that the percentiles stand for.
+    /// Returns the numbers of the percentiles.
     pub(super) fn knots(self, scale: Scale) -> Knots {
         Knots(self.0.map(|integer| scale.percentile(integer)))
     }
 }
 
-/// A scale of three straight parts: byte 0 at the first knot, 64 at the second, 192 at the third,
-/// 255 at the last.
+/// A scale of three linear parts: byte 0 at the first knot, 64 at the second, 192 at the third, 255
+/// at the last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knots([f32; 4]);
 

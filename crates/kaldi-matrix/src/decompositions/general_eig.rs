@@ -10,30 +10,29 @@ use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 use crate::vector::{Vector, VectorBase};
 
-/// A square matrix with A P = P D, all real: D is [made](create_eigenvalue_matrix) of the
+/// A square matrix with A P = P D, all real: D is [created](create_eigenvalue_matrix) from the
 /// eigenvalues.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GeneralEig<T: Real> {
     /// P: the column of a real eigenvalue is its eigenvector, of length 1, with its entry of the
     /// largest absolute value positive. The two columns a and b of a pair are the real and the
-    /// imaginary part of the eigenvector of its first value, of length 1 together, scaled so that
-    /// its entry of the largest absolute value is real and positive.
+    /// imaginary part of the eigenvector of its first value. Together they have length 1, and the
+    /// entry of the largest absolute value is real and positive.
     pub p: Matrix<T>,
-    /// Real parts of the eigenvalues, descending (of equal ones, those with the larger imaginary
-    /// parts first). Complex eigenvalues come in pairs, the one with the positive imaginary part
-    /// first.
+    /// Real parts of the eigenvalues, descending (of equal ones, larger imaginary parts first).
+    /// Complex eigenvalues are pairs, the one with the positive imaginary part first.
     pub re: Vector<T>,
     /// Imaginary parts of the eigenvalues.
     pub im: Vector<T>,
 }
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// P and D with `self P = P D`: eigenvalues and eigenvectors of any square matrix. Computed in
-    /// double precision.
+    /// Computes P and D with `self P = P D`: the eigenvalues and eigenvectors of any square matrix.
+    /// Computed in double precision.
     ///
-    /// Order and scale, which Kaldi leaves open, are those of [`GeneralEig`]. A matrix without a
-    /// full set of eigenvectors, such as (1 1; 0 1), has a P without an inverse.
+    /// Order and scale, which Kaldi does not define, are described at [`GeneralEig`]. A matrix
+    /// without a full set of eigenvectors, such as (1 1; 0 1), has a P without an inverse.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -45,8 +44,7 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     ///
     /// # Errors
     /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements;
-    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with OpenBLAS
-    /// alone.
+    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with only OpenBLAS.
     #[doc(alias = "Eig")]
     #[doc(alias = "geev")]
     pub fn eig(&self) -> Result<GeneralEig<T>, Error> {
@@ -67,20 +65,20 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// Where each value stands, real parts descending; pairs stay together.
+/// Returns the order of the values, real parts descending; pairs stay together.
 fn order(re: &[f64], im: &[f64]) -> Vec<usize> {
     let mut firsts: Vec<usize> = (0..re.len()).filter(|&i| im[i] >= 0.0).collect();
     firsts.sort_by(|&i, &j| re[j].total_cmp(&re[i]).then(im[j].total_cmp(&im[i])));
     firsts.iter().flat_map(|&i| if im[i] > 0.0 { i..i + 2 } else { i..i + 1 }).collect()
 }
 
-/// Scales each eigenvector as [`GeneralEig`] says.
+/// Scales each eigenvector as described at [`GeneralEig`].
 fn normalise(im: &[f64], p: &mut Matrix<f64>) {
     for c in 0..im.len() {
         if im[c] < 0.0 {
             continue;
         }
-        // The eigenvector's entries x + iy, where y is 0 for a real eigenvalue.
+        // The eigenvector's entries x + iy, with y = 0 for a real eigenvalue.
         let pair = im[c] > 0.0;
         let entries: Vec<(f64, f64)> = p.rows().map(|row| (row[c], if pair { row[c + 1] } else { 0.0 })).collect();
         let longer = |a: (f64, f64), b: (f64, f64)| if b.0.hypot(b.1) > a.0.hypot(a.1) { b } else { a };
@@ -89,7 +87,7 @@ fn normalise(im: &[f64], p: &mut Matrix<f64>) {
         if size == 0.0 {
             continue;
         }
-        // First to 1 for the largest entry, whose squares neither overflow nor vanish, then to
+        // First to 1 for the largest entry, so that squares neither overflow nor vanish, then to
         // length 1.
         let squares = entries.iter().map(|(x, y)| (x / size) * (x / size) + (y / size) * (y / size));
         let scale = 1.0 / size / squares.sum::<f64>().sqrt();
@@ -103,7 +101,7 @@ fn normalise(im: &[f64], p: &mut Matrix<f64>) {
     }
 }
 
-/// D with the eigenvalues `re + i im`: a real one stands on the diagonal, a pair (x + iy, x - iy)
+/// Creates D with the eigenvalues `re + i im`: a real one on the diagonal, a pair (x + iy, x - iy)
 /// as the block (x y; -y x).
 ///
 /// ```
@@ -116,8 +114,8 @@ fn normalise(im: &[f64], p: &mut Matrix<f64>) {
 /// ```
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless both have one length; [`Error::OutOfDomain`] for an imaginary part
-/// without the opposite one, or with another real part, after it.
+/// [`Error::DimMismatch`] unless both have the same length; [`Error::OutOfDomain`] for an imaginary
+/// part without the opposite one after it, or with another real part.
 #[doc(alias = "CreateEigenvalueMatrix")]
 pub fn create_eigenvalue_matrix<T: Real>(
     re: &VectorBase<impl Storage<Elem = T>>,
@@ -149,7 +147,7 @@ pub fn create_eigenvalue_matrix<T: Real>(
     Ok(d)
 }
 
-/// Conjugate, up to rounding?
+/// Returns `true` if the two are conjugate, up to rounding.
 fn is_pair<T: Real>(x: (T, T), y: (T, T)) -> bool {
     let ((a, b), (c, d)) = (x, y);
     let tolerance = T::from_f64(10.0) * T::EPSILON * (a.abs() + b.abs());
@@ -163,7 +161,7 @@ mod tests {
     use super::*;
     use crate::matrix::Trans;
 
-    /// The largest element of A P - P D, as a part of the largest of A.
+    /// Returns the largest element of A P - P D, relative to the largest of A.
     fn error(a: &Matrix<f64>, eig: &GeneralEig<f64>) -> f64 {
         let n = a.num_rows();
         let d = create_eigenvalue_matrix(&eig.re, &eig.im).unwrap();

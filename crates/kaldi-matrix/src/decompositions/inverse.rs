@@ -10,8 +10,8 @@ use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::{Storage, StorageMut};
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// The logarithm of the absolute value of the determinant, and its sign; minus infinity and 0
-    /// for a singular matrix.
+    /// Computes the logarithm of the absolute value of the determinant, and its sign; minus
+    /// infinity and 0 for a singular matrix.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -23,8 +23,7 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     ///
     /// # Errors
     /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements;
-    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with OpenBLAS
-    /// alone.
+    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with only OpenBLAS.
     #[doc(alias = "LogDet")]
     pub fn log_det(&self) -> Result<LogDet<T>, Error> {
         check_square("log_det", self)?;
@@ -33,9 +32,9 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
 }
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// `self = self^-1`, and the logarithm and the sign of the determinant it had.
+    /// `self = self^-1`. Returns the logarithm and the sign of the old determinant.
     ///
-    /// Of a matrix without elements they are 0 and 1.
+    /// For a matrix without elements they are 0 and 1.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -47,7 +46,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`log_det`](Self::log_det), and [`Error::Singular`]. The matrix is then as before.
+    /// As [`log_det`](Self::log_det), and [`Error::Singular`]. The matrix is then unchanged.
     #[doc(alias = "Invert")]
     #[doc(alias = "getri")]
     pub fn invert(&mut self) -> Result<LogDet<T>, Error> {
@@ -61,7 +60,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(det)
     }
 
-    /// [`invert`](Self::invert), computed in double precision.
+    /// Computes [`invert`](Self::invert) in double precision.
     ///
     /// # Errors
     /// As [`invert`](Self::invert).
@@ -74,7 +73,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// Square, and every element finite.
+/// Checks that the matrix is square, and every element finite.
 pub(super) fn check_square<T: Real>(
     operation: &'static str,
     m: &MatrixBase<impl Storage<Elem = T>>,

@@ -10,11 +10,11 @@ use crate::storage::{Storage, StorageMut};
 use crate::vector::Vector;
 
 /// `u =` the first principal directions of the rows of `x`, and `a = x u'`, the coordinates along
-/// them. The mean is *not* subtracted: `x` has none, or it is a direction as well.
+/// them. The mean is *not* subtracted: if `x` has a mean, it is a direction, too.
 ///
-/// The rows of `u`, G of them, are orthonormal and come by descending eigenvalue of `x' x`. All
-/// eigenvalues are returned, as many as the shorter side of `x` is long. Computed in double
-/// precision, from `x' x` or `x x'`, whichever is smaller.
+/// The G rows of `u` are orthonormal, in the order of descending eigenvalues of `x' x`. All
+/// eigenvalues are returned, as many as the shorter side of `x` has elements. Computed in double
+/// precision, from the smaller one of `x' x` and `x x'`.
 ///
 /// ```
 /// use kaldi_matrix::Matrix;
@@ -28,8 +28,8 @@ use crate::vector::Vector;
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// The sign of a direction is free; directions of equal eigenvalues, and of eigenvalue zero, are
-/// any orthonormal ones, the same each time (in Kaldi those of zero are random).
+/// The sign of a direction is undefined. Directions of equal eigenvalues, and of eigenvalue zero,
+/// are any orthonormal ones, the same each time (in Kaldi the directions of zero are random).
 ///
 /// # Errors
 /// [`Error::ShapeMismatch`] unless `u` has as many columns as `x`, at most as many rows as either
@@ -57,7 +57,7 @@ pub fn compute_pca<T: Real>(
     if d < n {
         directions.copy_from_mat(&vectors, Trans::Yes)?;
     } else {
-        // An eigenvector v of x x' makes one of x' x: x' v, of length √eigenvalue.
+        // An eigenvector v of x x' gives one of x' x: x' v, of length √eigenvalue.
         directions.add_mat_mat(1.0, &vectors, Trans::Yes, &wide, Trans::No, 0.0)?;
         directions.orthogonalize_rows()?;
     }

@@ -10,8 +10,8 @@ use crate::storage::StorageMut;
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self = self^power = P D^power P^-1`, by its eigenvalues. Computed in double precision.
     ///
-    /// The power need not be whole, and a whole one is not treated otherwise: eigenvalues that are
-    /// real and negative are refused, as Kaldi does by returning `false`.
+    /// The power may be a fraction, and a whole one is not a special case: real negative
+    /// eigenvalues are rejected (Kaldi returns `false`).
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -22,13 +22,13 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoRealPower`] for a negative real eigenvalue, or one of zero under a negative
-    /// power; [`Error::Singular`] for a matrix without a full set of eigenvectors, or so near to
-    /// one that few digits would be right (Kaldi returns what it gets); as
-    /// [`eig`](MatrixBase::eig). The matrix is then as before.
+    /// [`Error::NoRealPower`] for a negative real eigenvalue, or one of zero with a negative power;
+    /// [`Error::Singular`] for a matrix without a full set of eigenvectors, or so near to one that
+    /// few digits would be right (Kaldi returns its result); as [`eig`](MatrixBase::eig). The
+    /// matrix is then unchanged.
     #[doc(alias = "Power")]
     pub fn power(&mut self, power: T) -> Result<(), Error> {
-        /// Of P: the errors of the result are as many times larger than rounding.
+        /// Largest condition of P. It is the factor between the errors of the result and rounding.
         const MAX_COND: f64 = 1e10;
         let (n, power) = (self.num_rows(), power.to_f64());
         let double = Matrix::from_fn(n, self.num_cols(), |r, c| self[(r, c)].to_f64());
@@ -58,7 +58,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 /// `(re + i im)^power`, the one whose angle is `power` times the angle of `re + i im`, which is
 /// between -π and π.
 ///
-/// `None` for a real negative number, of which two powers are equally near, and for a negative
+/// `None` for a real negative number, which has two powers at the same distance, and for a negative
 /// power of zero. Kaldi changes the number in place and returns `false`.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Singular values alone, what they tell, and the order of a decomposition.
+//! Singular values without vectors, quantities from them, and the order of a decomposition.
 
 use kaldera_base::Real;
 
@@ -11,8 +11,8 @@ use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// The singular values alone, descending: as many as the shorter side has elements. Kaldi's
-    /// `Svd(&s)`.
+    /// Computes only the singular values, descending: as many as the shorter side has elements.
+    /// Kaldi's `Svd(&s)`.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -33,8 +33,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(descending(&s).iter().map(|&i| s[i]).collect())
     }
 
-    /// The largest singular value over the smallest one; infinity if that is zero. Computed in
-    /// double precision.
+    /// Computes the largest singular value divided by the smallest one; infinity if that is zero.
+    /// Computed in double precision.
     ///
     /// # Errors
     /// As [`svd`](Self::svd), and [`Error::NoElements`].
@@ -44,7 +44,7 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(if smallest == 0.0 { T::INFINITY } else { T::from_f64(largest / smallest) })
     }
 
-    /// The smallest singular value. Computed in double precision.
+    /// Computes the smallest singular value, in double precision.
     ///
     /// # Errors
     /// As [`svd`](Self::svd), and [`Error::NoElements`].
@@ -53,7 +53,7 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(T::from_f64(self.extreme_singular_values("min_singular_value")?.1))
     }
 
-    /// The largest singular value and the smallest one.
+    /// Returns the largest singular value and the smallest one.
     fn extreme_singular_values(&self, operation: &'static str) -> Result<(f64, f64), Error> {
         let Shape { rows, cols } = self.shape();
         let s = Matrix::from_fn(rows, cols, |r, c| self[(r, c)].to_f64()).singular_values()?;
@@ -66,8 +66,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
 }
 
 impl<T: Real> Matrix<T> {
-    /// [`svd`](MatrixBase::svd) of a matrix that is not needed any more. Kaldi's overwrites the
-    /// matrix, and wants at least as many rows as columns.
+    /// Computes [`svd`](MatrixBase::svd) of a matrix that is not needed any more. Kaldi's
+    /// overwrites the matrix, and needs at least as many rows as columns.
     ///
     /// # Errors
     /// As [`svd`](MatrixBase::svd).
@@ -77,11 +77,11 @@ impl<T: Real> Matrix<T> {
     }
 }
 
-/// Sorts singular values (or eigenvalues) to descend, and with them the columns of U and the rows
-/// of V'.
+/// Sorts singular values (or eigenvalues) in descending order, and with them the columns of U and
+/// the rows of V'.
 ///
-/// By their absolute values, or with `sort_on_absolute_value` false as they are. Equal ones keep
-/// their order.
+/// The order is of their absolute values, or of the signed values if `sort_on_absolute_value` is
+/// `false`. Equal ones keep their order.
 ///
 /// ```
 /// # use kaldi_matrix::{Matrix, Vector};
@@ -94,7 +94,7 @@ impl<T: Real> Matrix<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless there is a column of U and a row of V' for each value.
+/// [`Error::DimMismatch`] unless there is one column of U and one row of V' for each value.
 #[doc(alias = "SortSvd")]
 pub fn sort_svd<T: Real>(
     s: &mut VectorBase<impl StorageMut<Elem = T>>,

@@ -16,21 +16,21 @@ use crate::matrix::MatrixBase;
 use crate::storage::Storage;
 use crate::vector::VectorBase;
 
-/// The same length and the same elements, whoever owns them.
+/// Compares the lengths and the elements, for any storage.
 impl<A: Storage, B: Storage<Elem = A::Elem>> PartialEq<VectorBase<B>> for VectorBase<A> {
     fn eq(&self, other: &VectorBase<B>) -> bool {
         self.data() == other.data()
     }
 }
 
-/// The same shape and the same elements, whoever owns them and whatever their strides.
+/// Compares the shapes and the elements, for any storage and any strides.
 impl<A: Storage, B: Storage<Elem = A::Elem>> PartialEq<MatrixBase<B>> for MatrixBase<A> {
     fn eq(&self, other: &MatrixBase<B>) -> bool {
         self.shape() == other.shape() && self.rows().eq(other.rows())
     }
 }
 
-/// The same length, and each pair of elements no further apart than `epsilon`.
+/// Compares the lengths, and each pair of elements with the tolerance `epsilon`.
 impl<A: Storage, B: Storage<Elem = A::Elem>> AbsDiffEq<VectorBase<B>> for VectorBase<A> {
     type Epsilon = A::Elem;
 
@@ -43,7 +43,7 @@ impl<A: Storage, B: Storage<Elem = A::Elem>> AbsDiffEq<VectorBase<B>> for Vector
     }
 }
 
-/// The same length, and each pair of elements no further apart than `epsilon` or `max_relative`
+/// Compares the lengths, and each pair of elements with the tolerance `epsilon` or `max_relative`
 /// times the larger one.
 impl<A: Storage, B: Storage<Elem = A::Elem>> RelativeEq<VectorBase<B>> for VectorBase<A> {
     fn default_max_relative() -> A::Elem {
@@ -55,7 +55,7 @@ impl<A: Storage, B: Storage<Elem = A::Elem>> RelativeEq<VectorBase<B>> for Vecto
     }
 }
 
-/// The same shape, and each pair of elements no further apart than `epsilon`.
+/// Compares the shapes, and each pair of elements with the tolerance `epsilon`.
 impl<A: Storage, B: Storage<Elem = A::Elem>> AbsDiffEq<MatrixBase<B>> for MatrixBase<A> {
     type Epsilon = A::Elem;
 
@@ -68,7 +68,7 @@ impl<A: Storage, B: Storage<Elem = A::Elem>> AbsDiffEq<MatrixBase<B>> for Matrix
     }
 }
 
-/// The same shape, and each pair of elements no further apart than `epsilon` or `max_relative`
+/// Compares the shapes, and each pair of elements with the tolerance `epsilon` or `max_relative`
 /// times the larger one.
 impl<A: Storage, B: Storage<Elem = A::Elem>> RelativeEq<MatrixBase<B>> for MatrixBase<A> {
     fn default_max_relative() -> A::Elem {
@@ -85,7 +85,7 @@ fn all_near<T: Real>(a: &[T], b: &[T], epsilon: T, max_relative: T) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| near(a, b, epsilon, max_relative))
 }
 
-/// Infinity is near itself only, NaN near nothing.
+/// Returns `true` if two numbers are near. Infinity is near only to itself, NaN to nothing.
 fn near<T: Real>(a: T, b: T, epsilon: T, max_relative: T) -> bool {
     if a == b {
         return true;

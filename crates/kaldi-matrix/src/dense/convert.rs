@@ -1,15 +1,15 @@
-//! To and from ndarray, without copying the elements.
+//! Conversion from and to ndarray, without copying the elements.
 //!
 //! | from | to | |
 //! |---|---|---|
 //! | `Matrix`, `Vector` | `Array2`, `Array1` | `From`: moves the allocation |
-//! | `Array2`, `Array1` | `Matrix`, `Vector` | `From`: moves the allocation if the elements lie row by row, else copies |
-//! | `SubMatrix`, `SubVector`, `...Mut` | `ArrayView2`, `ArrayView1`, `...Mut` | `From`: any row stride |
-//! | `ArrayView2`, `ArrayView1`, `...Mut` | `SubMatrix`, `SubVector`, `...Mut` | `TryFrom`: rows without gaps |
+//! | `Array2`, `Array1` | `Matrix`, `Vector` | `From`: moves if row-major, else copies |
+//! | `SubMatrix`, `SubVector` (and `Mut`) | `ArrayView2`, `ArrayView1` | `From`: any row stride |
+//! | `ArrayView2`, `ArrayView1` (and `Mut`) | `SubMatrix`, `SubVector` | `TryFrom`: no gaps |
 //!
-//! A view with gaps between its rows cannot become a `SubMatrix`: that borrows the gaps too, and
-//! ndarray lets someone else change these meanwhile. Take the `SubMatrix` of the whole array, then
-//! its [`range`](crate::MatrixBase::range).
+//! A view with gaps between its rows cannot become a `SubMatrix`: a `SubMatrix` borrows the gaps
+//! too, and with ndarray others may change them at the same time. Convert the whole array, and then
+//! take a [`range`](crate::MatrixBase::range) of the `SubMatrix`.
 
 use kaldera_base::Real;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, ShapeBuilder};
@@ -26,7 +26,7 @@ impl<T: Real> From<Matrix<T>> for Array2<T> {
     }
 }
 
-/// Moves the elements if they lie row by row, else copies them.
+/// Moves the elements if the layout is row-major, else copies them.
 impl<T: Real> From<Array2<T>> for Matrix<T> {
     fn from(array: Array2<T>) -> Self {
         let (rows, cols) = array.dim();
@@ -45,7 +45,7 @@ impl<T: Real> From<Vector<T>> for Array1<T> {
     }
 }
 
-/// Moves the elements if they lie one after the other, else copies them.
+/// Moves the elements if they are contiguous, else copies them.
 impl<T: Real> From<Array1<T>> for Vector<T> {
     fn from(array: Array1<T>) -> Self {
         let dim = array.len();
@@ -57,7 +57,8 @@ impl<T: Real> From<Array1<T>> for Vector<T> {
     }
 }
 
-/// The elements of an array in an allocation that slicing may have left larger than the array.
+/// Returns the elements of an array in an allocation that may be larger than the array, after
+/// slicing.
 fn owned_elements<T>((mut data, offset): (Vec<T>, Option<usize>), len: usize) -> Vec<T> {
     data.drain(..offset.unwrap_or(0));
     data.truncate(len);
@@ -92,7 +93,7 @@ impl<'a, T: Real> From<SubMatrixMut<'a, T>> for ArrayViewMut2<'a, T> {
     }
 }
 
-/// Fails with [`Error::Layout`] unless the rows lie one after the other without gaps.
+/// Fails with [`Error::Layout`] unless the rows are contiguous, without gaps.
 impl<'a, T: Real> TryFrom<ArrayView2<'a, T>> for SubMatrix<'a, T> {
     type Error = Error;
 
@@ -103,7 +104,7 @@ impl<'a, T: Real> TryFrom<ArrayView2<'a, T>> for SubMatrix<'a, T> {
     }
 }
 
-/// Fails with [`Error::Layout`] unless the rows lie one after the other without gaps.
+/// Fails with [`Error::Layout`] unless the rows are contiguous, without gaps.
 impl<'a, T: Real> TryFrom<ArrayViewMut2<'a, T>> for SubMatrixMut<'a, T> {
     type Error = Error;
 
@@ -127,7 +128,7 @@ impl<'a, T: Real> From<SubVectorMut<'a, T>> for ArrayViewMut1<'a, T> {
     }
 }
 
-/// Fails with [`Error::Layout`] unless the elements lie one after the other.
+/// Fails with [`Error::Layout`] unless the elements are contiguous.
 impl<'a, T: Real> TryFrom<ArrayView1<'a, T>> for SubVector<'a, T> {
     type Error = Error;
 
@@ -137,7 +138,7 @@ impl<'a, T: Real> TryFrom<ArrayView1<'a, T>> for SubVector<'a, T> {
     }
 }
 
-/// Fails with [`Error::Layout`] unless the elements lie one after the other.
+/// Fails with [`Error::Layout`] unless the elements are contiguous.
 impl<'a, T: Real> TryFrom<ArrayViewMut1<'a, T>> for SubVectorMut<'a, T> {
     type Error = Error;
 

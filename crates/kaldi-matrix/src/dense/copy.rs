@@ -28,8 +28,8 @@ impl<S: StorageMut> VectorBase<S> {
     /// `self = m.row(row)`, in either precision.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such a row, [`Error::DimMismatch`] if it is not as long as
-    /// this vector.
+    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] if its length differs
+    /// from this vector's.
     #[doc(alias = "CopyRowFromMat")]
     pub fn copy_row_from_mat(&mut self, m: &MatrixBase<impl Storage>, row: usize) -> Result<(), Error> {
         check_range("rows", row, 1, m.num_rows())?;
@@ -41,8 +41,8 @@ impl<S: StorageMut> VectorBase<S> {
     /// `self` = column `col` of `m`, in either precision.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such a column, [`Error::DimMismatch`] if it is not as long as
-    /// this vector.
+    /// [`Error::OutOfRange`] if there is no such column, [`Error::DimMismatch`] if its length
+    /// differs from this vector's.
     #[doc(alias = "CopyColFromMat")]
     pub fn copy_col_from_mat(&mut self, m: &MatrixBase<impl Storage>, col: usize) -> Result<(), Error> {
         check_range("columns", col, 1, m.num_cols())?;
@@ -98,7 +98,7 @@ impl<S: StorageMut> VectorBase<S> {
 }
 
 impl<T: Real> Matrix<T> {
-    /// `self = self'`, of any shape.
+    /// `self = self'`, for any shape.
     #[doc(alias = "Transpose")]
     pub fn transpose(&mut self) {
         *self = self.transposed();
@@ -110,10 +110,10 @@ impl<T: Real> Matrix<T> {
         std::mem::swap(self, other);
     }
 
-    /// Takes a row out; the rows below move up.
+    /// Removes a row; the rows below move up.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such a row.
+    /// [`Error::OutOfRange`] if there is no such row.
     #[doc(alias = "RemoveRow")]
     pub fn remove_row(&mut self, row: usize) -> Result<(), Error> {
         let Shape { rows, cols } = self.shape();
@@ -124,14 +124,14 @@ impl<T: Real> Matrix<T> {
     }
 }
 
-/// A copy in the other precision: `Matrix::<f64>::from(&m)`, as Kaldi's constructors do.
+/// Copies to the other precision: `Matrix::<f64>::from(&m)`, as Kaldi's constructors do.
 impl<S: Storage<Elem = f32>> From<&MatrixBase<S>> for Matrix<f64> {
     fn from(m: &MatrixBase<S>) -> Self {
         converted(m)
     }
 }
 
-/// A copy rounded to the other precision: `Matrix::<f32>::from(&m)`, as Kaldi's constructors do.
+/// Copies and rounds to the other precision: `Matrix::<f32>::from(&m)`, as Kaldi's constructors do.
 impl<S: Storage<Elem = f64>> From<&MatrixBase<S>> for Matrix<f32> {
     fn from(m: &MatrixBase<S>) -> Self {
         converted(m)
@@ -154,7 +154,7 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
 }
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// `self = self'`, of a square matrix, where it lies; views have no room for another shape.
+    /// `self = self'`, for a square matrix, in place; views cannot change their shape.
     ///
     /// # Errors
     /// [`Error::NotSquare`].
@@ -185,11 +185,11 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// Column `col` = `v`, in either precision.
+    /// Sets column `col` to `v`, in either precision.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such a column, [`Error::DimMismatch`] if it is not as long as
-    /// `v`.
+    /// [`Error::OutOfRange`] if there is no such column, [`Error::DimMismatch`] if its length
+    /// differs from `v`'s.
     #[doc(alias = "CopyColFromVec")]
     pub fn copy_col_from_vec(&mut self, v: &VectorBase<impl Storage>, col: usize) -> Result<(), Error> {
         check_range("columns", col, 1, self.num_cols())?;
@@ -200,19 +200,19 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// Row `row` = `v`, in either precision.
+    /// Sets row `row` to `v`, in either precision.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such a row, [`Error::DimMismatch`] if it is not as long as
-    /// `v`.
+    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] if its length differs
+    /// from `v`'s.
     #[doc(alias = "CopyRowFromVec")]
     pub fn copy_row_from_vec(&mut self, v: &VectorBase<impl Storage>, row: usize) -> Result<(), Error> {
         check_range("rows", row, 1, self.num_rows())?;
         self.row_mut(row).copy_from_vec(v)
     }
 
-    /// `self(i, i) = v[i]`, in either precision; the rest keeps its values, and the matrix need not
-    /// be square.
+    /// `self(i, i) = v[i]`, in either precision; the other elements do not change, and the matrix
+    /// need not be square.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless `v` is as long as the shorter side.
@@ -225,8 +225,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// The matrix row by row from a vector of all its elements, or every row from a vector of one
-    /// row's.
+    /// Copies the matrix row by row from a vector of all its elements, or every row from a vector
+    /// with the length of a row.
     ///
     /// ```
     /// # use kaldi_matrix::{Matrix, Vector};
@@ -237,7 +237,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if `v` is neither.
+    /// [`Error::DimMismatch`] if `v` has another length.
     #[doc(alias = "CopyRowsFromVec")]
     pub fn copy_rows_from_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         let Shape { rows, cols } = self.shape();
@@ -251,11 +251,11 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// The matrix column by column from a vector of all its elements, or every column from a vector
-    /// of one column's.
+    /// Copies the matrix column by column from a vector of all its elements, or every column from a
+    /// vector with the length of a column.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if `v` is neither.
+    /// [`Error::DimMismatch`] if `v` has another length.
     #[doc(alias = "CopyColsFromVec")]
     pub fn copy_cols_from_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         let Shape { rows, cols } = self.shape();
@@ -274,7 +274,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(j, i) = self(i, j)` for j < i: what is below the diagonal is copied above it.
+    /// `self(j, i) = self(i, j)` for j < i: copies the elements below the diagonal above it.
     ///
     /// # Errors
     /// [`Error::NotSquare`].
@@ -291,7 +291,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(i, j) = self(j, i)` for j < i: what is above the diagonal is copied below it.
+    /// `self(i, j) = self(j, i)` for j < i: copies the elements above the diagonal below it.
     ///
     /// # Errors
     /// [`Error::NotSquare`].

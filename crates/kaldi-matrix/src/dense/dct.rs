@@ -7,11 +7,11 @@ use kaldera_base::Real;
 use crate::matrix::MatrixBase;
 use crate::storage::StorageMut;
 
-/// Fills `m` with the first rows of the orthonormal DCT-II of vectors as long as a row of `m`.
+/// Fills `m` with the first rows of the orthonormal DCT-II of vectors with the length of a row.
 ///
-/// With N columns, row 0 is √(1/N) throughout, and row k is √(2/N) cos(π/N (n + ½) k) in column n.
-/// Computed in double precision. So `m` times its transpose is the unit matrix, as long as there
-/// are no more rows than columns.
+/// With N columns, row 0 is √(1/N) everywhere, and row k is √(2/N) cos(π/N (n + ½) k) in column n.
+/// Computed in double precision. `m` times its transpose is the unit matrix if `m` has at most as
+/// many rows as columns.
 #[doc(alias = "ComputeDctMatrix")]
 pub fn compute_dct_matrix<S: StorageMut>(m: &mut MatrixBase<S>) {
     let size = m.num_cols() as f64;

@@ -1,5 +1,5 @@
-//! Functions of each element of a vector. Functions of each element of a matrix: `apply_...` in
-//! place, the others from a matrix of the same shape.
+//! Functions of each element of a vector or matrix: `apply_...` in place, the others from an
+//! operand of the same shape.
 
 use kaldera_base::Real;
 
@@ -12,13 +12,13 @@ use crate::storage::{Storage, StorageMut};
 use crate::vector::VectorBase;
 
 impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
-    /// `self = max(self, floor)`; how many elements were below. NaN stays.
+    /// `self = max(self, floor)`. Returns the number of elements below. NaN stays.
     #[doc(alias = "ApplyFloor")]
     pub fn apply_floor(&mut self, floor: T) -> usize {
         kernels::floor(self.data_mut(), floor)
     }
 
-    /// `self[i] = max(self[i], floors[i])`; how many elements were below. NaN stays.
+    /// `self[i] = max(self[i], floors[i])`. Returns the number of elements below. NaN stays.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -35,7 +35,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(count)
     }
 
-    /// `self = max(v, floor)`; how many elements of `v` were below. NaN stays.
+    /// `self = max(v, floor)`. Returns the number of elements of `v` below. NaN stays.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -45,13 +45,13 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(self.apply_floor(floor))
     }
 
-    /// `self = min(self, ceiling)`; how many elements were above. NaN stays.
+    /// `self = min(self, ceiling)`. Returns the number of elements above. NaN stays.
     #[doc(alias = "ApplyCeiling")]
     pub fn apply_ceiling(&mut self, ceiling: T) -> usize {
         kernels::ceiling(self.data_mut(), ceiling)
     }
 
-    /// `self = min(v, ceiling)`; how many elements of `v` were above. NaN stays.
+    /// `self = min(v, ceiling)`. Returns the number of elements of `v` above. NaN stays.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -92,9 +92,9 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 
     /// `self = |self|^power`, or with `include_sign` `sign(self) |self|^power`.
     ///
-    /// For a negative power, 0 stays 0 here (but becomes infinity in [a
-    /// matrix](crate::MatrixBase::apply_pow_abs), as in Kaldi). What overflows becomes infinity.
-    /// Kaldi forgets `include_sign` if the power is negative; here the sign is kept.
+    /// For a negative power, 0 stays 0 (but becomes infinity in [a
+    /// matrix](crate::MatrixBase::apply_pow_abs), as in Kaldi). Overflow gives infinity. Kaldi
+    /// ignores `include_sign` if the power is negative; here the sign is kept.
     ///
     /// ```
     /// # use kaldi_matrix::Vector;
@@ -105,7 +105,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     #[doc(alias = "ApplyPowAbs")]
     pub fn apply_pow_abs(&mut self, power: T, include_sign: bool) {
         if power < T::ZERO {
-            // Runs of zeros are left out, so that they stay.
+            // Runs of zeros are skipped, so that they do not change.
             for run in self.data_mut().split_mut(|&x| x == T::ZERO) {
                 functions::pow_abs(run, power, include_sign);
             }
@@ -117,7 +117,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self = ln(self)`; minus infinity for 0.
     ///
     /// # Errors
-    /// [`Error::Negative`] for a negative element; the vector is as before then.
+    /// [`Error::Negative`] for a negative element; the vector is then unchanged.
     #[doc(alias = "ApplyLog")]
     pub fn apply_log(&mut self) -> Result<(), Error> {
         if kernels::min(self.data()) < T::ZERO {
@@ -178,7 +178,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         kernels::apply_sigmoid(self.data_mut());
     }
 
-    /// `self = e^self / Σ e^self`; what it returns is `ln Σ e^self`, of the old elements.
+    /// `self = e^self / Σ e^self`. Returns `ln Σ e^self` of the old elements.
     ///
     /// ```
     /// # use kaldi_matrix::Vector;
@@ -192,19 +192,19 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         kernels::softmax_row(self.data_mut())
     }
 
-    /// `self = self - ln Σ e^self`; what it returns is `ln Σ e^self`, of the old elements.
+    /// `self = self - ln Σ e^self`. Returns `ln Σ e^self` of the old elements.
     #[doc(alias = "ApplyLogSoftMax")]
     pub fn apply_log_soft_max(&mut self) -> T {
         kernels::log_softmax_row(self.data_mut())
     }
 
-    /// Elements that equal `orig` become `changed`.
+    /// Replaces elements that equal `orig` with `changed`.
     #[doc(alias = "ReplaceValue")]
     pub fn replace_value(&mut self, orig: T, changed: T) {
         self.iter_mut().filter(|x| **x == orig).for_each(|x| *x = changed);
     }
 
-    /// `self = v`, on behalf of an operation that then changes it.
+    /// `self = v`, for an operation that then changes it.
     fn copy_for(&mut self, operation: &'static str, v: &VectorBase<impl Storage<Elem = T>>) -> Result<(), Error> {
         check_dim(operation, self.dim(), v.dim())?;
         self.data_mut().copy_from_slice(v.data());
@@ -213,13 +213,13 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 }
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// `self = max(self, floor)`; how many elements were below. NaN stays.
+    /// `self = max(self, floor)`. Returns the number of elements below. NaN stays.
     #[doc(alias = "ApplyFloor")]
     pub fn apply_floor(&mut self, floor: T) -> usize {
         self.rows_mut().map(|row| kernels::floor(row, floor)).sum()
     }
 
-    /// `self = max(src, floor)`; how many elements of `src` were below. NaN stays.
+    /// `self = max(src, floor)`. Returns the number of elements of `src` below. NaN stays.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -229,13 +229,13 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(self.apply_floor(floor))
     }
 
-    /// `self = min(self, ceiling)`; how many elements were above. NaN stays.
+    /// `self = min(self, ceiling)`. Returns the number of elements above. NaN stays.
     #[doc(alias = "ApplyCeiling")]
     pub fn apply_ceiling(&mut self, ceiling: T) -> usize {
         self.rows_mut().map(|row| kernels::ceiling(row, ceiling)).sum()
     }
 
-    /// `self = min(src, ceiling)`; how many elements of `src` were above. NaN stays.
+    /// `self = min(src, ceiling)`. Returns the number of elements of `src` above. NaN stays.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -291,8 +291,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self = ln(self)`; minus infinity for 0.
     ///
     /// # Errors
-    /// [`Error::Negative`] for a negative element (Kaldi's matrix, unlike its vector, would give
-    /// NaN); the matrix is as before then.
+    /// [`Error::Negative`] for a negative element (Kaldi's matrix, in contrast to its vector, gives
+    /// NaN); the matrix is then unchanged.
     #[doc(alias = "ApplyLog")]
     pub fn apply_log(&mut self) -> Result<(), Error> {
         if let Some((index, &x)) = self.rows().flatten().enumerate().find(|&(_, &x)| x < T::ZERO) {
@@ -326,13 +326,13 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.map_from("exp", src, kernels::apply_exp)
     }
 
-    /// `self = e^self` where `self < 0`, else `self + 1`.
+    /// `self = e^self` if `self < 0`, else `self + 1`.
     #[doc(alias = "ApplyExpSpecial")]
     pub fn apply_exp_special(&mut self) {
         self.rows_mut().for_each(kernels::exp_special);
     }
 
-    /// `self = e^src` where `src < 0`, else `src + 1`.
+    /// `self = e^src` if `src < 0`, else `src + 1`.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -341,7 +341,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.map_from("exp_special", src, kernels::exp_special)
     }
 
-    /// `self = e^min(max(self, lower), upper)`; NaN counts as `lower`.
+    /// `self = e^min(max(self, lower), upper)`; NaN is treated as `lower`.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] unless `lower < upper`.
@@ -352,7 +352,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self = e^min(max(src, lower), upper)`; NaN counts as `lower`.
+    /// `self = e^min(max(src, lower), upper)`; NaN is treated as `lower`.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::OutOfDomain`] unless `lower <
@@ -363,13 +363,13 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.map_from("exp_limited", src, |row| kernels::exp_limited(row, lower, upper))
     }
 
-    /// `self = 1` where `self > 0`, else 0.
+    /// `self = 1` if `self > 0`, else 0.
     #[doc(alias = "ApplyHeaviside")]
     pub fn apply_heaviside(&mut self) {
         self.rows_mut().for_each(functions::heaviside);
     }
 
-    /// `self = 1` where `src > 0`, else 0.
+    /// `self = 1` if `src > 0`, else 0.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -408,8 +408,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = ln(1 + e^self)`; Kaldi's `m.SoftHinge(m)`.
     ///
-    /// Above 10 the element stays as it is, in both precisions, as in Kaldi; that is 4.5e-5 less
-    /// than the formula there.
+    /// Above 10 the element does not change, in both precisions, as in Kaldi; at 10 that is 4.5e-5
+    /// less than the formula.
     pub fn apply_soft_hinge(&mut self) {
         self.rows_mut().for_each(functions::soft_hinge);
     }
@@ -438,7 +438,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self = src`, on behalf of an operation that then changes it.
+    /// `self = src`, for an operation that then changes it.
     fn copy_for(&mut self, operation: &'static str, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
         self.map_from(operation, src, |_| {})
     }

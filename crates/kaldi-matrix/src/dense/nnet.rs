@@ -1,10 +1,10 @@
-//! What neural networks apply to the rows of a matrix, and the derivatives.
+//! Functions of neural networks on the rows of a matrix, and their derivatives.
 //!
-//! In the derivatives `diff` is that of the objective with respect to the output, and `self`
-//! becomes that with respect to the input. The functions themselves (sigmoid, tanh, soft hinge ...)
-//! stand with the other functions of each element.
+//! In the derivatives, `diff` is the derivative of the objective with respect to the output, and
+//! `self` becomes the one with respect to the input. The functions themselves (sigmoid, tanh, soft
+//! hinge ...) are with the other functions of each element.
 //!
-//! Groups: a row of `n * size` elements is `n` groups of `size` neighbours, and each makes one
+//! Groups: a row of `n * size` elements is `n` groups of `size` neighbours. Each group gives one
 //! element of the output.
 
 use kaldera_base::Real;
@@ -17,12 +17,11 @@ use crate::kernels::functions;
 use crate::matrix::MatrixBase;
 use crate::storage::{Storage, StorageMut};
 
-/// A group's maximum is not below this, as in Kaldi.
+/// Lower bound of a group's maximum, as in Kaldi.
 const LEAST_MAX: f64 = -1e20;
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// `self = e^self / Σ e^self` over the whole matrix; what it returns is `ln Σ e^self`, of the
-    /// old elements.
+    /// `self = e^self / Σ e^self` over the whole matrix. Returns `ln Σ e^self` of the old elements.
     #[doc(alias = "ApplySoftMax")]
     pub fn apply_soft_max(&mut self) -> T {
         let mut rows: Vec<_> = self.rows_mut().collect();
@@ -52,8 +51,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         }
     }
 
-    /// `self = diff * value * (1 - value)`, element by element: through a sigmoid that gave
-    /// `value`.
+    /// `self = diff * value * (1 - value)`, element by element: the derivative of a sigmoid with
+    /// the output `value`.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -66,7 +65,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.set_from("diff_sigmoid", value, diff, |value, diff| diff * value * (T::ONE - value))
     }
 
-    /// `self = diff * (1 - value²)`, element by element: through a tanh that gave `value`.
+    /// `self = diff * (1 - value²)`, element by element: the derivative of a tanh with the output
+    /// `value`.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -97,11 +97,11 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(r, g) = (Σ |src(r, c)|^power)^(1 / power)` over the columns c of group g.
     ///
     /// `power` is as in [`VectorBase::norm`](crate::VectorBase::norm): 0 counts, infinity gives the
-    /// largest.
+    /// largest value.
     ///
     /// # Errors
-    /// [`Error::OutOfDomain`] if `power` is negative or NaN; [`Error::Groups`] unless the columns
-    /// of `src` are a multiple of those of this matrix, [`Error::ShapeMismatch`] if the numbers of
+    /// [`Error::OutOfDomain`] if `power` is negative or NaN; [`Error::Groups`] unless the number of
+    /// columns of `src` is a multiple of this matrix's, [`Error::ShapeMismatch`] if the numbers of
     /// rows differ.
     #[doc(alias = "GroupPnorm")]
     pub fn group_pnorm(&mut self, src: &MatrixBase<impl Storage<Elem = T>>, power: T) -> Result<(), Error> {
@@ -113,9 +113,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(r, c) = ∂ output(r, g) / ∂ input(r, c)`, where `output` is the
     /// [`group_pnorm`](Self::group_pnorm) of `input` and c a column of group g.
     ///
-    /// That is `sign(x) (|x| / output)^(power - 1)`, and 0 where `output` or x is 0, whatever the
-    /// power. For infinity it is `sign(x)` for each of the largest, if several are, and 0 for the
-    /// others.
+    /// It is `sign(x) (|x| / output)^(power - 1)`, and 0 if `output` or x is 0, for any power. For
+    /// infinity it is `sign(x)` for each of the largest elements, and 0 for the others.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] if `power` is not positive; [`Error::ShapeMismatch`] and
@@ -151,11 +150,10 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         })
     }
 
-    /// `self(r, g) = max src(r, c)` over the columns c of group g, but not below -1e20, as in
-    /// Kaldi.
+    /// `self(r, g) = max src(r, c)` over the columns c of group g, but at least -1e20, as in Kaldi.
     ///
     /// # Errors
-    /// [`Error::Groups`] unless the columns of `src` are a multiple of those of this matrix,
+    /// [`Error::Groups`] unless the number of columns of `src` is a multiple of this matrix's,
     /// [`Error::ShapeMismatch`] if the numbers of rows differ.
     #[doc(alias = "GroupMax")]
     pub fn group_max(&mut self, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
@@ -163,9 +161,9 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.set_from_groups("group_max", src, |group| group.iter().fold(least, |a, &b| if b > a { b } else { a }))
     }
 
-    /// `self(r, c) = 1` where `input(r, c) = output(r, g)`, else 0, where `output` is the
-    /// [`group_max`](Self::group_max) of `input` and c a column of group g. If several are the
-    /// largest, each has 1.
+    /// `self(r, c) = 1` if `input(r, c) = output(r, g)`, else 0, where `output` is the
+    /// [`group_max`](Self::group_max) of `input` and c a column of group g. If several elements are
+    /// the largest, each has 1.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] and [`Error::Groups`] if the shapes do not fit.
@@ -216,7 +214,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// -1, 0 or 1; NaN for NaN.
+/// Returns -1, 0 or 1; NaN for NaN.
 fn sign<T: Real>(x: T) -> f64 {
     if x > T::ZERO {
         1.0

@@ -58,8 +58,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self = alpha * v * r + beta * self`, element by element; with `beta` 0 the old values do
-    /// not count, not even NaN.
+    /// `self = alpha * v * r + beta * self`, element by element. With `beta` 0 the old values are
+    /// ignored, even NaN.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -78,8 +78,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self = alpha * v / r + beta * self`, element by element; with `beta` 0 the old values do
-    /// not count, not even NaN.
+    /// `self = alpha * v / r + beta * self`, element by element. With `beta` 0 the old values are
+    /// ignored, even NaN.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -124,7 +124,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 }
 
 impl Shape {
-    /// The shape of the operand as it enters an operation.
+    /// Returns the shape of the operand after `trans`.
     pub(crate) fn seen(self, trans: Trans) -> Self {
         match trans {
             Trans::No => self,
@@ -146,7 +146,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.rows_mut().for_each(|row| row.fill(value));
     }
 
-    /// `self(i, j) = 1` where i = j, else 0; the matrix need not be square.
+    /// `self(i, j) = 1` if i = j, else 0; the matrix need not be square.
     #[doc(alias = "SetUnit")]
     pub fn set_unit(&mut self) {
         self.set_zero();
@@ -159,7 +159,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.map(move |x| x + c);
     }
 
-    /// `self(i, i) += c`, as far as the shorter side goes.
+    /// `self(i, i) += c`, up to the length of the shorter side.
     #[doc(alias = "AddToDiag")]
     pub fn add_to_diag(&mut self, c: T) {
         for (i, row) in self.rows_mut().enumerate() {
@@ -226,7 +226,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.update("div_elements", a, |y, x| y / x)
     }
 
-    /// `self = max(self, a)`, element by element; NaN in either stays or comes through.
+    /// `self = max(self, a)`, element by element; NaN in either gives NaN.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -235,7 +235,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.update("max_elements", a, |y, x| if x > y || x.is_nan() { x } else { y })
     }
 
-    /// `self = min(self, a)`, element by element; NaN in either stays or comes through.
+    /// `self = min(self, a)`, element by element; NaN in either gives NaN.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -244,8 +244,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.update("min_elements", a, |y, x| if x < y || x.is_nan() { x } else { y })
     }
 
-    /// `self = alpha * a * b + beta * self`, element by element; with `beta` 0 the old values do
-    /// not count, not even NaN.
+    /// `self = alpha * a * b + beta * self`, element by element. With `beta` 0 the old values are
+    /// ignored, even NaN.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -266,10 +266,10 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self = a * (b / c)`, element by element; `a` where `c` is 0.
+    /// `self = a * (b / c)`, element by element; `a` if `c` is 0.
     ///
-    /// For derivatives of a norm: with `c = ‖b‖`, a zero norm passes `a` through. Kaldi rounds to
-    /// `f32` even if the elements are `f64`; here they keep their digits.
+    /// For derivatives of a norm: with `c = ‖b‖`, a norm of zero gives `a`. Kaldi rounds to `f32`
+    /// even if the elements are `f64`; here they keep their precision.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -306,10 +306,10 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// Side of the squares that a matrix is transposed in, so that both sides stay in the cache.
+/// Side of the square tiles of a transposition: both sides stay in the cache.
 const TILE: usize = 16;
 
-/// y(r, c) = f(y(r, c), x(c, r)), tile by tile.
+/// `y(r, c) = f(y(r, c), x(c, r))`, tile by tile.
 pub(crate) fn update_transposed<T: Real, U: Real>(
     y: &mut MatrixBase<impl StorageMut<Elem = T>>,
     x: SubMatrix<'_, U>,
@@ -319,7 +319,7 @@ pub(crate) fn update_transposed<T: Real, U: Real>(
     for r0 in (0..rows).step_by(TILE) {
         for c0 in (0..cols).step_by(TILE) {
             let (height, width) = (TILE.min(rows - r0), TILE.min(cols - c0));
-            // Read row by row, and written row by row.
+            // Reads and writes are row by row.
             let mut tile = [[U::ZERO; TILE]; TILE];
             for (i, line) in tile[..width].iter_mut().enumerate() {
                 let from = &x.row_data(c0 + i)[r0..r0 + height];

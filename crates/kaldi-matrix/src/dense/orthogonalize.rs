@@ -1,4 +1,4 @@
-//! Rows made orthonormal.
+//! Orthonormal rows.
 
 use kaldera_base::Real;
 use kaldera_base::random::Philox;
@@ -10,11 +10,11 @@ use crate::storage::StorageMut;
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// Makes the rows orthogonal to each other and of length 1, from the top (Gram and Schmidt):
-    /// row 0 keeps its direction, and the first k rows span what they did. Computed in double
-    /// precision.
+    /// row 0 keeps its direction, and the first k rows span the same space as before. Computed in
+    /// double precision.
     ///
-    /// Where a row lies in the span of those above, up to rounding, some other direction takes its
-    /// place, the same one each time; in Kaldi a random one.
+    /// A row that is in the span of the rows above, up to rounding, is replaced by another
+    /// direction, the same one each time; in Kaldi by a random one.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -25,8 +25,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] for more rows than columns, of which there are no orthonormal ones;
-    /// [`Error::OutOfDomain`] for NaN or infinite elements. The matrix is then as before.
+    /// [`Error::ShapeMismatch`] for more rows than columns, which cannot be orthonormal;
+    /// [`Error::OutOfDomain`] for NaN or infinite elements. The matrix is then unchanged.
     #[doc(alias = "OrthogonalizeRows")]
     pub fn orthogonalize_rows(&mut self) -> Result<(), Error> {
         let Shape { rows, cols } = self.shape();
@@ -58,13 +58,13 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// Takes the orthonormal rows `above` out of `row` and scales it to length 1; `false` if next to
-/// nothing remains.
+/// Subtracts the projection on the orthonormal rows `above` from `row`, and scales `row` to length
+/// 1. Returns `false` if next to nothing remains.
 fn orthogonalize(above: &[f64], row: &mut [f64]) -> bool {
-    /// Below this part of its length, what remains of a row may be rounding errors along the rows
+    /// Below this part of its length, the rest of a row may be rounding errors along the rows
     /// above.
     const SUSPECT: f64 = 0.1;
-    /// Below this part of its length, nothing else remains.
+    /// Below this part of its length, the rest of a row is only rounding errors.
     const ROUNDING: f64 = 1e-14;
     let scale = row.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
     if scale == 0.0 {
@@ -79,7 +79,7 @@ fn orthogonalize(above: &[f64], row: &mut [f64]) -> bool {
         }
         let after = kernels::sum_of_squares(row).sqrt();
         remains *= after / before;
-        // NaN where nothing at all is left of nothing.
+        // NaN if the row was already zero.
         if remains <= ROUNDING || remains.is_nan() {
             return false;
         }

@@ -1,4 +1,4 @@
-//! The products that a BLAS computes: matrices with vectors and with matrices.
+//! Products of a BLAS: matrices with vectors and with matrices.
 
 mod matrix_vec;
 mod mostly_zero;
@@ -17,10 +17,10 @@ use crate::vector::VectorBase;
 impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self = alpha * m * v + beta * self`, or with the transpose of `m`; BLAS's gemv.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if a vector does not fit its side of the matrix.
+    /// [`Error::DimMismatch`] if the length of a vector differs from its side of the matrix.
     #[doc(alias = "AddMatVec")]
     #[doc(alias = "gemv")]
     pub fn add_mat_vec(
@@ -40,9 +40,9 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 }
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// `self = alpha * a * b + beta * self`, each operand as it is or transposed; BLAS's gemm.
+    /// `self = alpha * a * b + beta * self`, each operand unchanged or transposed; BLAS's gemm.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// ```
     /// # use kaldi_matrix::{Matrix, Trans};
@@ -73,9 +73,9 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self = alpha * op(a) op(b) op(c) + beta * self`, in the order of fewer multiplications.
+    /// `self = alpha * op(a) op(b) op(c) + beta * self`, in the order with fewer multiplications.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// # Errors
     /// [`Error::ProductMismatch`] if the three cannot be multiplied, [`Error::ShapeMismatch`] if
@@ -112,7 +112,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self += alpha * v * r'`, the outer product; BLAS's ger.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if a vector does not fit its side of the matrix.
+    /// [`Error::DimMismatch`] if the length of a vector differs from its side of the matrix.
     #[doc(alias = "AddVecVec")]
     #[doc(alias = "ger")]
     pub fn add_vec_vec(
@@ -127,11 +127,11 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// The lower triangle of `self = alpha * m m' + beta * self`, or with [`Trans::Yes`] of
-    /// `alpha * m' m + beta * self`; BLAS's syrk. Above the diagonal nothing changes.
+    /// Lower triangle of `self = alpha * m m' + beta * self`, or with [`Trans::Yes`] of `alpha * m'
+    /// m + beta * self`; BLAS's syrk. The elements above the diagonal do not change.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless this matrix is square and as wide as the product.
+    /// [`Error::ShapeMismatch`] unless this matrix is square and has the product's size.
     #[doc(alias = "SymAddMat2")]
     #[doc(alias = "syrk")]
     pub fn sym_add_mat2(
@@ -148,7 +148,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// Does `(a b) c` take no more multiplications than `a (b c)`?
+/// Returns `true` if `(a b) c` takes no more multiplications than `a (b c)`.
 pub(crate) fn left_first(a: Shape, b: Shape, c: Shape) -> bool {
     let cost = |left: Shape, right: Shape| left.rows as f64 * left.cols as f64 * right.cols as f64;
     let ab = Shape { rows: a.rows, cols: b.cols };

@@ -1,4 +1,4 @@
-//! Vectors and matrices reduced to a number, or to a yes or no.
+//! Reductions of vectors and matrices to a number or a `bool`.
 
 use kaldera_base::Real;
 
@@ -12,7 +12,7 @@ use crate::vector::VectorBase;
 
 /// `Σ a[i] b[i]`, the scalar product, in a fixed order of summation.
 ///
-/// Of two vectors of one precision it is computed in that, of two precisions in the wider one.
+/// Two vectors of the same precision are multiplied in it, others in the wider precision.
 ///
 /// ```
 /// # use kaldi_matrix::{Vector, vec_vec};
@@ -39,7 +39,8 @@ pub fn vec_vec<A: Storage, B: Storage>(a: &VectorBase<A>, b: &VectorBase<B>) -> 
 /// `v1' m v2`.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless `v1` is as long as a column of `m` and `v2` as long as a row.
+/// [`Error::DimMismatch`] unless `v1` has the length of a column of `m` and `v2` the length of a
+/// row.
 #[doc(alias = "VecMatVec")]
 pub fn vec_mat_vec<T: Real>(
     v1: &VectorBase<impl Storage<Elem = T>>,
@@ -53,7 +54,7 @@ pub fn vec_mat_vec<T: Real>(
 }
 
 impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
-    /// `Σ self[i]`, in a fixed order; 0 for none.
+    /// `Σ self[i]`, in a fixed order; 0 for an empty vector.
     #[doc(alias = "Sum")]
     pub fn sum(&self) -> T {
         kernels::sum(self.data())
@@ -62,45 +63,45 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
     /// `Σ ln(self[i])`, the logarithm of the product, in double precision; NaN for a negative
     /// element.
     ///
-    /// Kaldi takes the logarithm of a running product, so that two negative elements are a positive
-    /// factor there.
+    /// Kaldi takes the logarithm of a running product: there, two negative elements are a positive
+    /// factor.
     #[doc(alias = "SumLog")]
     pub fn sum_log(&self) -> T {
         T::from_f64(self.iter().map(|x| x.to_f64().ln()).sum())
     }
 
-    /// `ln Σ e^self[i]`, without overflow; with `prune`, of the terms that are not more than this
+    /// `ln Σ e^self[i]`, without overflow; with `prune`, only over terms that are at most this much
     /// below the largest.
     ///
-    /// Computed in the elements' precision and summed in double precision; Kaldi rounds each
-    /// element to `f32` first, even if they are `f64`, and leaves out terms that would not change a
-    /// sum in the elements' precision. A `prune` of 0 or less means none.
+    /// Computed in the elements' precision and summed in double precision. Kaldi rounds each
+    /// element to `f32` first, even if they are `f64`, and skips terms that would not change a sum
+    /// in the elements' precision. A `prune` of 0 or less means none.
     #[doc(alias = "LogSumExp")]
     pub fn log_sum_exp(&self, prune: Option<T>) -> T {
         functions::log_sum_exp(std::iter::once(self.data()), prune)
     }
 
-    /// `min self[i]`, the smallest element that is not NaN; infinity for none.
+    /// `min self[i]`, the smallest element that is not NaN; infinity if there is none.
     #[doc(alias = "Min")]
     pub fn min(&self) -> T {
         kernels::min(self.data())
     }
 
-    /// `max self[i]`, the largest element that is not NaN; minus infinity for none.
+    /// `max self[i]`, the largest element that is not NaN; minus infinity if there is none.
     #[doc(alias = "Max")]
     pub fn max(&self) -> T {
         kernels::max(self.data())
     }
 
-    /// The index of the smallest element, the first of equals, and the element; none if there are
-    /// only NaN or nothing.
+    /// Returns the index of the smallest element (the first of equal ones), and the element; none
+    /// if there are only NaN or no elements.
     #[doc(alias = "Min")]
     pub fn min_index(&self) -> Option<(usize, T)> {
         kernels::min_index(self.data())
     }
 
-    /// The index of the largest element, the first of equals, and the element; none if there are
-    /// only NaN or nothing.
+    /// Returns the index of the largest element (the first of equal ones), and the element; none if
+    /// there are only NaN or no elements.
     ///
     /// ```
     /// # use kaldi_matrix::Vector;
@@ -115,7 +116,7 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
     /// `(Σ |self[i]|^p)^(1/p)`; for `p` 0 the number of elements that are not 0, for infinity the
     /// largest `|self[i]|`.
     ///
-    /// Computed in double precision; neither large nor small elements leave the range on the way.
+    /// Computed in double precision, without overflow or underflow for large or small elements.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] if `p` is negative or NaN.
@@ -127,17 +128,17 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
         Err(Error::OutOfDomain { operation: "norm", parameter: "p", value: p.to_f64(), expected: "0 or more" })
     }
 
-    /// `max |self[i]| <= cutoff`? Kaldi's default `cutoff` is 1e-6. NaN is not zero.
+    /// `true` if `max |self[i]| <= cutoff`. Kaldi's default `cutoff` is 1e-6. NaN is not zero.
     #[doc(alias = "IsZero")]
     pub fn is_zero(&self, cutoff: T) -> bool {
         self.iter().all(|&x| x.abs() <= cutoff)
     }
 
-    /// `|self - other|₂ <= tolerance |self|₂`? Kaldi's default `tolerance` is 0.01. With 0: are all
-    /// elements equal?
+    /// `true` if `|self - other|₂ <= tolerance |self|₂`. Kaldi's default `tolerance` is 0.01. With
+    /// 0: `true` if all elements are equal.
     ///
-    /// Not symmetric: the tolerance is relative to `self`. For element by element see the traits of
-    /// `approx`.
+    /// Not symmetric: the tolerance is relative to `self`. To compare element by element, see the
+    /// traits of `approx`.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -168,21 +169,21 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         functions::max_of(self.rows())
     }
 
-    /// `max |self(i, j)|`; 0 for none, NaN if any element is.
+    /// `max |self(i, j)|`; 0 for an empty matrix, NaN if any element is.
     #[doc(alias = "LargestAbsElem")]
     pub fn largest_abs_elem(&self) -> T {
         T::from_f64(functions::largest_abs(self.rows()))
     }
 
-    /// `√(Σ self(i, j)²)`, in double precision; neither large nor small elements leave the range on
-    /// the way.
+    /// `√(Σ self(i, j)²)`, in double precision, without overflow or underflow for large or small
+    /// elements.
     #[doc(alias = "FrobeniusNorm")]
     pub fn frobenius_norm(&self) -> T {
         T::from_f64(functions::norm(self.rows(), 2.0))
     }
 
-    /// `ln Σ e^self(i, j)`, without overflow; with `prune`, of the terms that are not more than
-    /// this below the largest.
+    /// `ln Σ e^self(i, j)`, without overflow; with `prune`, only over terms that are at most this
+    /// much below the largest.
     ///
     /// See [`VectorBase::log_sum_exp`](crate::VectorBase::log_sum_exp).
     #[doc(alias = "LogSumExp")]
@@ -190,8 +191,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         functions::log_sum_exp(self.rows(), prune)
     }
 
-    /// Is it square, and `Σ |a - b| / 2 <= cutoff * Σ |a + b| / 2` over the pairs across the
-    /// diagonal (where the right side counts the diagonal too)? Kaldi's default `cutoff` is 1e-5. A
+    /// `true` if it is square, and `Σ |a - b| / 2 <= cutoff * Σ |a + b| / 2` over the pairs across
+    /// the diagonal (the right side includes the diagonal). Kaldi's default `cutoff` is 1e-5. A
     /// matrix with NaN is not symmetric.
     #[doc(alias = "IsSymmetric")]
     pub fn is_symmetric(&self, cutoff: T) -> bool {
@@ -210,8 +211,9 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         bad <= cutoff.to_f64() * good
     }
 
-    /// `Σ |self(i, j)|` beside the diagonal `<= cutoff *` that on the diagonal? Kaldi's default
-    /// `cutoff` is 1e-5. The matrix need not be square. A matrix with NaN is not diagonal.
+    /// `true` if `Σ |self(i, j)|` over the other elements is `<= cutoff *` the sum over the
+    /// diagonal. Kaldi's default `cutoff` is 1e-5. The matrix need not be square. A matrix with NaN
+    /// is not diagonal.
     #[doc(alias = "IsDiagonal")]
     pub fn is_diagonal(&self, cutoff: T) -> bool {
         let (mut bad, mut good) = (0.0, 0.0);
@@ -223,8 +225,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         bad <= cutoff.to_f64() * good
     }
 
-    /// `|self(i, j) - (1 if i = j else 0)| <= cutoff` everywhere? Kaldi's default `cutoff` is 1e-5.
-    /// The matrix need not be square. A matrix with NaN is not the unit matrix.
+    /// `true` if `|self(i, j) - (1 if i = j else 0)| <= cutoff` everywhere. Kaldi's default
+    /// `cutoff` is 1e-5. The matrix need not be square. A matrix with NaN is not the unit matrix.
     #[doc(alias = "IsUnit")]
     pub fn is_unit(&self, cutoff: T) -> bool {
         let unit = |r, c| if r == c { T::ONE } else { T::ZERO };
@@ -232,17 +234,17 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         rows.all(|(r, row)| row.iter().enumerate().all(|(c, &x)| (x - unit(r, c)).abs() <= cutoff))
     }
 
-    /// `max |self(i, j)| <= cutoff`? Kaldi's default `cutoff` is 1e-5. NaN is not zero.
+    /// `true` if `max |self(i, j)| <= cutoff`. Kaldi's default `cutoff` is 1e-5. NaN is not zero.
     #[doc(alias = "IsZero")]
     pub fn is_zero(&self, cutoff: T) -> bool {
         self.rows().flatten().all(|&x| x.abs() <= cutoff)
     }
 
-    /// `‖self - other‖ <= tolerance ‖self‖`, of Frobenius norms? Kaldi's default `tolerance` is
-    /// 0.01. With 0: are all elements equal?
+    /// `true` if `‖self - other‖ <= tolerance ‖self‖`, with Frobenius norms. Kaldi's default
+    /// `tolerance` is 0.01. With 0: `true` if all elements are equal.
     ///
-    /// Not symmetric: the tolerance is relative to `self`. For element by element see the traits of
-    /// `approx`.
+    /// Not symmetric: the tolerance is relative to `self`. To compare element by element, see the
+    /// traits of `approx`.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -253,14 +255,14 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(functions::near(self.rows().zip(other.rows()), tolerance))
     }
 
-    /// The same shape and the same elements? As `==`.
+    /// `true` if the shapes and the elements are equal, as `==`.
     #[doc(alias = "Equal")]
     pub fn equal(&self, other: &MatrixBase<impl Storage<Elem = T>>) -> bool {
         self == other
     }
 }
 
-/// Do two matrices have the same shape?
+/// Returns `true` if two matrices have the same shape.
 #[doc(alias = "SameDim")]
 pub fn same_dim<A: Storage, B: Storage>(a: &MatrixBase<A>, b: &MatrixBase<B>) -> bool {
     a.shape() == b.shape()

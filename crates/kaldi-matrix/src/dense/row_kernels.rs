@@ -1,7 +1,7 @@
-//! A matrix and a vector with a number for each of its columns or rows.
+//! Kernels of a matrix and a vector with a number for each of its columns or rows.
 //!
-//! Most loops are plain; [`dispatch`] has them compiled for each instruction set. Small matrices
-//! and narrow ones are done on the spot: a call through [`dispatch`] costs as much as they do.
+//! Most loops are plain; [`dispatch`] compiles them for each instruction set. Small and narrow
+//! matrices do not use it: a call through [`dispatch`] would cost as much as the loop.
 
 use kaldera_base::kernel;
 use kaldera_base::real::{Real, Vector};
@@ -10,12 +10,12 @@ use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 use crate::kernels::{add_scaled, convert, multiply, sum_f64_lanes};
 use crate::matrix::{SubMatrix, SubMatrixMut};
 
-/// Up to this many elements are done on the spot.
+/// Largest number of elements that are computed without [`dispatch`].
 const SMALL: usize = 256;
 /// Rows of fewer elements than this gain nothing from wide vectors.
 const NARROW: usize = 16;
 
-/// Every row of m += alpha v, computed in the wider of the two types.
+/// Adds alpha v to every row of m, computed in the wider of the two types.
 #[inline]
 pub(crate) fn add_to_rows<T: Real, U: Real>(alpha: T, v: &[U], mut m: SubMatrixMut<'_, T>) {
     match T::cast_slice(v) {
@@ -24,7 +24,7 @@ pub(crate) fn add_to_rows<T: Real, U: Real>(alpha: T, v: &[U], mut m: SubMatrixM
     }
 }
 
-/// Column j of m *= v(j), computed in the wider of the two types.
+/// Multiplies column j of m by v(j), computed in the wider of the two types.
 pub(crate) fn multiply_cols<T: Real, U: Real>(v: &[U], mut m: SubMatrixMut<'_, T>) {
     match T::cast_slice(v) {
         Some(v) => with_each_row(v, m.stride(), m.data_mut(), |y, x| y * x),
@@ -32,24 +32,24 @@ pub(crate) fn multiply_cols<T: Real, U: Real>(v: &[U], mut m: SubMatrixMut<'_, T
     }
 }
 
-/// Every column of m += alpha v.
+/// Adds alpha v to every column of m.
 pub(crate) fn add_to_cols<T: Real, U: Real>(alpha: T, v: &[U], m: SubMatrixMut<'_, T>) {
     with_each_col(v, m, move |x| T::from_f64(alpha.to_f64() * x.to_f64()), |y, x| y + x);
 }
 
-/// Row i of m *= v(i).
+/// Multiplies row i of m by v(i).
 pub(crate) fn multiply_rows<T: Real, U: Real>(v: &[U], m: SubMatrixMut<'_, T>) {
     with_each_col(v, m, convert, |y, x| y * x);
 }
 
-/// [`dispatch`] as a function of its own, for the small case beside it to save no registers for the
-/// large one.
+/// Calls [`dispatch`] in a separate function, so that the small case next to it need not save
+/// registers for the large one.
 #[inline(never)]
 fn dispatch_apart<K: Kernel>(kernel: K) -> K::Output {
     dispatch(kernel)
 }
 
-/// y = f(y, v) for each row y of `m`, whose rows are as long as v.
+/// `y = f(y, v)` for each row y of `m`, whose rows have the length of v.
 #[inline]
 fn with_each_row<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) -> T) {
     struct Rows<'a, T, F>(&'a [T], usize, &'a mut [T], F);
@@ -73,7 +73,7 @@ fn with_each_row<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) 
     }
 }
 
-/// y = f(y, of(v(i))) for each number y of row i.
+/// `y = f(y, of(v(i)))` for each number y of row i.
 #[inline]
 fn with_each_col<T: Real, U: Real>(v: &[U], m: SubMatrixMut<'_, T>, of: impl Fn(U) -> T, f: impl Fn(T, T) -> T) {
     struct Cols<'a, T, U, G, F>(&'a [U], SubMatrixMut<'a, T>, G, F);
@@ -98,8 +98,8 @@ fn with_each_col<T: Real, U: Real>(v: &[U], m: SubMatrixMut<'_, T>, of: impl Fn(
     if cols < NARROW || cols * v.len() <= SMALL { Cols(v, m, of, f).go() } else { dispatch_apart(Cols(v, m, of, f)) }
 }
 
-/// `f` of each row and its number. (The iterator over rows divides to know its length, which small
-/// matrices feel.)
+/// Calls `f` with each row and its number. (The iterator over rows divides to compute its length,
+/// which is slow for small matrices.)
 #[inline(always)]
 fn each_row<T: Real>(m: &mut SubMatrixMut<'_, T>, mut f: impl FnMut(usize, &mut [T])) {
     let (cols, stride) = (m.num_cols(), m.stride());
@@ -108,14 +108,14 @@ fn each_row<T: Real>(m: &mut SubMatrixMut<'_, T>, mut f: impl FnMut(usize, &mut 
     }
 }
 
-/// Row i.
+/// Returns row i.
 #[inline(always)]
 fn row<'a, T: Real>(m: &'a SubMatrix<'_, T>, i: usize) -> &'a [T] {
     &m.data()[i * m.stride()..][..m.num_cols()]
 }
 
-/// y += alpha times the sum of the rows of m: one by one in a small matrix; else [`ROWS`] are added
-/// up in a tree, then to y, and what is left over one by one.
+/// Adds alpha times the sum of the rows of m to y: one by one in a small matrix. Otherwise [`ROWS`]
+/// rows are added in a tree, then to y, and the remaining rows one by one.
 pub(crate) fn add_row_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
     struct RowSum<'a, T>(T, SubMatrix<'a, T>, &'a mut [T]);
     impl<T: Real> Kernel for RowSum<'_, T> {
@@ -128,8 +128,8 @@ pub(crate) fn add_row_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
             let (a, zero) = (s.splat(alpha), s.splat(T::ZERO));
             let whole = m.num_rows() / ROWS * ROWS;
             let (y_lanes, y_rest) = y.split_at_mut(y.len() / lanes * lanes);
-            // What is left of y stays in a register: to load it where it was just stored through a
-            // mask would take long.
+            // The end of y stays in a register: loading it right after a masked store would be
+            // slow.
             let mut rest = s.load_partial(y_rest, zero);
             for first in (0..whole).step_by(ROWS) {
                 let rows: [&[T]; ROWS] = std::array::from_fn(|i| row(&m, first + i));
@@ -153,17 +153,17 @@ pub(crate) fn add_row_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
     }
 }
 
-/// Rows that are added up before they go to the sum of all.
+/// Number of rows that are added before they go to the total.
 const ROWS: usize = 8;
 
-/// The first vector of each row, in a tree.
+/// Adds the first vector of each row, in a tree.
 #[inline(always)]
 fn sum_of_rows<T: Real, S: Simd>(s: T::Lanes<S>, [a, b, c, d, e, f, g, h]: [&[T]; ROWS]) -> Vector<T, S> {
     let ab_cd = s.add(s.add(s.load(a), s.load(b)), s.add(s.load(c), s.load(d)));
     s.add(ab_cd, s.add(s.add(s.load(e), s.load(f)), s.add(s.load(g), s.load(h))))
 }
 
-/// What is left of each row, less than a vector, in the same tree.
+/// Adds the end of each row, less than a vector, in the same tree.
 #[inline(always)]
 fn sum_of_rests<T: Real, S: Simd>(s: T::Lanes<S>, rows: [&[T]; ROWS]) -> Vector<T, S> {
     let mut terms = [s.splat(T::ZERO); ROWS];
@@ -174,7 +174,7 @@ fn sum_of_rests<T: Real, S: Simd>(s: T::Lanes<S>, rows: [&[T]; ROWS]) -> Vector<
     s.add(s.add(s.add(a, b), s.add(c, d)), s.add(s.add(e, f), s.add(g, h)))
 }
 
-/// y += alpha times each row from `first` on.
+/// Adds alpha times each row from `first` on to y.
 #[inline(always)]
 fn add_rows_one_by_one<T: Real>(alpha: T, m: &SubMatrix<'_, T>, first: usize, y: &mut [T]) {
     for i in first..m.num_rows() {
@@ -184,9 +184,9 @@ fn add_rows_one_by_one<T: Real>(alpha: T, m: &SubMatrix<'_, T>, first: usize, y:
     }
 }
 
-/// y(i) += alpha times the sum of row i of m, which is taken in double precision.
+/// Adds alpha times the sum of row i of m to y(i). The sum is in double precision.
 pub(crate) fn add_col_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
-    // Up to here, four partial sums are the faster, and no other instructions are needed.
+    // Up to this width, four partial sums are faster, and no other instructions are needed.
     const NARROW: usize = 20;
     if m.num_cols() > NARROW {
         return dispatch(kernel!(<'a, T: Real>(s: S, alpha: T, m: SubMatrix<'a, T>, y: &'a mut [T]) {
@@ -195,7 +195,7 @@ pub(crate) fn add_col_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
             }
         }));
     }
-    // And up to here, one sum is.
+    // And up to this width, one sum is.
     const NARROWEST: usize = 7;
     if m.num_cols() <= NARROWEST {
         for (i, y) in y.iter_mut().enumerate() {
@@ -208,7 +208,7 @@ pub(crate) fn add_col_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
     }
 }
 
-/// The sum of a short row in double precision: four partial sums.
+/// Returns the sum of a short row in double precision: four partial sums.
 #[inline(always)]
 fn sum_of_narrow<T: Real>(row: &[T]) -> f64 {
     let mut sums = [0.0; 4];
@@ -234,8 +234,8 @@ mod tests {
     use super::*;
     use crate::matrix::{Matrix, MatrixBase};
 
-    /// Integers, of which sums are exact in any order; in the gaps between the rows is something
-    /// else.
+    /// Returns a matrix of integers, whose sums are exact in any order, with other values in the
+    /// gaps between the rows.
     fn matrix<T: Real>(rows: usize, cols: usize, gap: usize) -> Matrix<T> {
         Matrix::from_fn(
             rows,

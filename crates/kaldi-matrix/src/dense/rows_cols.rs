@@ -1,7 +1,7 @@
-//! Rows and columns chosen by a list, copied or added.
+//! Rows and columns selected by a list, copied or added.
 //!
-//! A list of indexes has one for each row (or column) of the result; -1 stands for a row of zeros.
-//! Where Kaldi takes an array of pointers, which may be null, there is a slice of `Option`s here.
+//! A list of indexes has one for each row (or column) of the result; -1 means a row of zeros.
+//! Instead of Kaldi's array of pointers, which may be null, there is a slice of `Option`s.
 
 use kaldera_base::Real;
 
@@ -13,7 +13,7 @@ use crate::matrix::MatrixBase;
 use crate::storage::{Storage, StorageMut};
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// `self(r, c) = src(r, indexes[c])`, or 0 where the index is -1.
+    /// `self(r, c) = src(r, indexes[c])`, or 0 if the index is -1.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -26,8 +26,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the numbers of rows differ, [`Error::DimMismatch`] unless there
-    /// is an index for each column, [`Error::BadIndex`] for one that names none. The matrix is as
-    /// before then.
+    /// is one index for each column, [`Error::BadIndex`] for one out of range. The matrix is then
+    /// unchanged.
     #[doc(alias = "CopyCols")]
     pub fn copy_cols(&mut self, src: &MatrixBase<impl Storage<Elem = T>>, indexes: &[i32]) -> Result<(), Error> {
         let from = self.cols_of("copy_cols", src, indexes)?;
@@ -36,14 +36,14 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
                 *y = from.map_or(T::ZERO, |c| x[c]);
             }
         }
-        // Without columns in `src` there are no rows to go through.
+        // Without columns in `src` there are no rows to iterate over.
         if src.is_empty() {
             self.set_zero();
         }
         Ok(())
     }
 
-    /// `self(r, c) += src(r, indexes[c])`, or nothing where the index is -1.
+    /// `self(r, c) += src(r, indexes[c])`, or nothing if the index is -1.
     ///
     /// # Errors
     /// As [`copy_cols`](Self::copy_cols).
@@ -60,12 +60,12 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(r, c) = src(indexes[r], c)`, or 0 where the index is -1.
+    /// `self(r, c) = src(indexes[r], c)`, or 0 if the index is -1.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the numbers of columns differ, [`Error::DimMismatch`] unless
-    /// there is an index for each row, [`Error::BadIndex`] for one that names none. The matrix is
-    /// as before then.
+    /// there is one index for each row, [`Error::BadIndex`] for one out of range. The matrix is
+    /// then unchanged.
     #[doc(alias = "CopyRows")]
     pub fn copy_rows(&mut self, src: &MatrixBase<impl Storage<Elem = T>>, indexes: &[i32]) -> Result<(), Error> {
         let from = self.rows_of("copy_rows", src, indexes)?;
@@ -78,7 +78,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(r, c) += alpha * src(indexes[r], c)`, or nothing where the index is -1.
+    /// `self(r, c) += alpha * src(indexes[r], c)`, or nothing if the index is -1.
     ///
     /// # Errors
     /// As [`copy_rows`](Self::copy_rows).
@@ -98,12 +98,12 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(r, c) = src[r][c]`, or 0 where `src[r]` is none: [`copy_rows`](Self::copy_rows) from
-    /// rows anywhere.
+    /// `self(r, c) = src[r][c]`, or 0 if `src[r]` is none: [`copy_rows`](Self::copy_rows) from
+    /// separate rows.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless there are as many slices as rows, each as long as a row. The
-    /// matrix is as before then.
+    /// [`Error::DimMismatch`] unless there are as many slices as rows, each with the length of a
+    /// row. The matrix is then unchanged.
     #[doc(alias = "CopyRows")]
     pub fn copy_rows_from_slices(&mut self, src: &[Option<&[T]>]) -> Result<(), Error> {
         self.check_slices("copy_rows_from_slices", src.iter().map(|row| row.map(<[T]>::len)))?;
@@ -116,8 +116,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(r, c) += alpha * src[r][c]`, or nothing where `src[r]` is none:
-    /// [`add_rows`](Self::add_rows) from rows anywhere.
+    /// `self(r, c) += alpha * src[r][c]`, or nothing if `src[r]` is none:
+    /// [`add_rows`](Self::add_rows) from separate rows.
     ///
     /// # Errors
     /// As [`copy_rows_from_slices`](Self::copy_rows_from_slices).
@@ -132,7 +132,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// What each column is to come from.
+    /// Returns the source of each column.
     fn cols_of(
         &self,
         operation: &'static str,
@@ -144,7 +144,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         resolve(operation, indexes, src.num_cols())
     }
 
-    /// What each row is to come from.
+    /// Returns the source of each row.
     fn rows_of(
         &self,
         operation: &'static str,
@@ -158,14 +158,14 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 }
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// `dst(indexes[r], c) += alpha * self(r, c)`, row after row; nothing where the index is -1.
+    /// `dst(indexes[r], c) += alpha * self(r, c)`, row after row; nothing if the index is -1.
     ///
-    /// An index may come several times: its row then gets the sum.
+    /// If an index occurs several times, its row gets the sum.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the numbers of columns differ, [`Error::DimMismatch`] unless
-    /// there is an index for each row, [`Error::BadIndex`] for one that names none. `dst` is as
-    /// before then.
+    /// there is one index for each row, [`Error::BadIndex`] for one out of range. `dst` is then
+    /// unchanged.
     #[doc(alias = "AddToRows")]
     pub fn add_to_rows(
         &self,
@@ -184,11 +184,11 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `dst[r][c] = self(r, c)`, for the rows whose `dst[r]` is there.
+    /// `dst[r][c] = self(r, c)`, for the rows with a `dst[r]`.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless there are as many slices as rows, each as long as a row.
-    /// Nothing is written then.
+    /// [`Error::DimMismatch`] unless there are as many slices as rows, each with the length of a
+    /// row. Nothing is written then.
     #[doc(alias = "CopyToRows")]
     pub fn copy_to_rows(&self, dst: &mut [Option<&mut [T]>]) -> Result<(), Error> {
         self.check_slices("copy_to_rows", dst.iter().map(|row| row.as_ref().map(|row| row.len())))?;
@@ -200,8 +200,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `dst[r][c] += alpha * self(r, c)`, for the rows whose `dst[r]` is there:
-    /// [`add_to_rows`](Self::add_to_rows) to rows anywhere.
+    /// `dst[r][c] += alpha * self(r, c)`, for the rows with a `dst[r]`:
+    /// [`add_to_rows`](Self::add_to_rows) to separate rows.
     ///
     /// # Errors
     /// As [`copy_to_rows`](Self::copy_to_rows).
@@ -226,7 +226,7 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// Indexes below `size`, or none for -1.
+/// Converts indexes, which must be below `size`; none for -1.
 fn resolve(operation: &'static str, indexes: &[i32], size: usize) -> Result<Vec<Option<usize>>, Error> {
     let one = |(position, &index)| match usize::try_from(index) {
         Ok(found) if found < size => Ok(Some(found)),

@@ -1,7 +1,7 @@
-//! Vectors and matrices through serde; with the feature `serde`.
+//! Serialization of vectors and matrices; with the feature `serde`.
 //!
 //! A vector is a sequence of numbers. A matrix is `{rows, cols, data}` with the elements row by
-//! row, whatever its stride. What is read back is checked: as many elements as the shape says.
+//! row, for any stride. Deserialization checks that the number of elements fits the shape.
 
 use kaldera_base::Real;
 use serde::de::Error as _;
@@ -24,7 +24,7 @@ impl<'de, T: Real + Deserialize<'de>> Deserialize<'de> for Vector<T> {
     }
 }
 
-/// A matrix as it is written.
+/// The serialized form of a matrix.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Matrix")]
 struct Parts<E> {
@@ -39,7 +39,7 @@ impl<S: Storage<Elem: Serialize>> Serialize for MatrixBase<S> {
     }
 }
 
-/// The elements of a matrix, row by row and without what lies between the rows.
+/// The elements of a matrix, row by row and without the gaps between the rows.
 struct Elements<'a, S>(&'a MatrixBase<S>);
 
 impl<S: Storage<Elem: Serialize>> Serialize for Elements<'_, S> {

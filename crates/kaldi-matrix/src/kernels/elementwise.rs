@@ -1,8 +1,8 @@
-//! Numbers in, as many numbers out.
+//! Element-wise functions of slices.
 //!
-//! The loops are plain; [`dispatch`] has them compiled for each instruction set, and the compiler
-//! makes vectors of them. Nothing is fused, so that the results are the same with each. A closure
-//! that uses a number should `move` it: behind a reference, it has to be read again for each
+//! The loops are plain; [`dispatch`] compiles them for each instruction set, and the compiler
+//! vectorizes them. Nothing is fused, so that the results are the same with each instruction set. A
+//! closure that uses a number should `move` it: through a reference, it is read again for each
 //! element.
 
 use kaldera_base::Real;
@@ -39,7 +39,7 @@ pub(crate) fn zip_map2<T: Real>(y: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T, 
     }));
 }
 
-/// y = beta y, where `beta` 0 means zeros, whatever was there.
+/// y = beta y; with `beta` 0 zeros, for any old values.
 pub(crate) fn scale<T: Real>(y: &mut [T], beta: T) {
     if beta == T::ZERO {
         y.fill(T::ZERO);
@@ -53,7 +53,7 @@ pub(crate) fn axpy<T: Real>(alpha: T, x: &[T], y: &mut [T]) {
     zip_map(y, x, move |y, x| y + alpha * x);
 }
 
-/// A number of the other precision, or the same.
+/// Converts a number to the other precision, or the same.
 #[inline]
 pub(crate) fn convert<T: Real, U: Real>(x: U) -> T {
     T::from_f64(x.to_f64())
@@ -65,7 +65,7 @@ pub(crate) fn copy<T: Real, U: Real>(x: &[U], y: &mut [T]) {
 }
 
 /// y = f(y, x), computed in the wider of the two types: `f` in T, or `wide` in `f64` if only `x` is
-/// that.
+/// `f64`.
 #[inline]
 pub(crate) fn update<T: Real, U: Real>(y: &mut [T], x: &[U], f: impl Fn(T, T) -> T, wide: impl Fn(f64, f64) -> f64) {
     if size_of::<U>() > size_of::<T>() {
@@ -85,22 +85,22 @@ pub(crate) fn multiply<T: Real, U: Real>(y: &mut [T], x: &[U]) {
     update(y, x, |y, x| y * x, |y, x| y * x);
 }
 
-/// Raises what is below `floor` to it, and says how many that were. NaN stays.
+/// Raises the elements below `floor` to it, and returns their number. NaN stays.
 pub(crate) fn floor<T: Real>(x: &mut [T], floor: T) -> usize {
     limit(x, move |x| x < floor, floor)
 }
 
-/// Lowers what is above `ceiling` to it, and says how many that were. NaN stays.
+/// Lowers the elements above `ceiling` to it, and returns their number. NaN stays.
 pub(crate) fn ceiling<T: Real>(x: &mut [T], ceiling: T) -> usize {
     limit(x, move |x| x > ceiling, ceiling)
 }
 
-/// Puts `limit` where `beyond` says so, and counts that.
+/// Replaces the elements for which `beyond` is `true` with `limit`, and returns their number.
 #[inline]
 fn limit<T: Real>(x: &mut [T], beyond: impl Fn(T) -> bool, limit: T) -> usize {
     dispatch(kernel!(<'a, T: Real, F: Fn(T) -> bool>(_s: S, x: &'a mut [T], beyond: F, limit: T) -> usize {
         let mut total = 0;
-        // Counts of a width that the numbers have too make the better vectors.
+        // Counters of the same width as the numbers give better vectors.
         for x in x.chunks_mut(1 << 16) {
             let mut count = 0_u32;
             for x in x {

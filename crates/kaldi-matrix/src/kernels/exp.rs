@@ -1,7 +1,7 @@
-//! Exponentials, logarithms, and what is made of them.
+//! Exponentials, logarithms, and functions of them.
 //!
-//! The functions are [`kaldera_base::math`]'s, whose table says how exact they are. Their last bits
-//! may differ between processors with fused multiply-add and those without.
+//! The functions come from [`kaldera_base::math`], whose table has their accuracy. Their last bits
+//! may differ between processors with and without fused multiply-add.
 
 use kaldera_base::kernel;
 use kaldera_base::math;
@@ -30,13 +30,13 @@ pub(crate) fn apply_sigmoid<T: Real>(x: &mut [T]) {
     math::sigmoid_in_place(x);
 }
 
-/// Elements whose exponentials are added up at once, while they are in the first cache.
+/// Number of elements whose exponentials are added at once, while they are in the L1 cache.
 const BLOCK: usize = 512;
-/// The same where they are in memory of the function's own, which has to be cleared before.
+/// The same for a buffer of the function itself, which has to be cleared first.
 const OWN_BLOCK: usize = 128;
 
-/// A function of lanes. (A closure would not do: it is compiled for the instruction set only where
-/// it is so small that the compiler inlines it.)
+/// A function of lanes. (Not a closure: a closure is compiled for the instruction set only if it is
+/// so small that the compiler inlines it.)
 trait Function<T: Real> {
     fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S>;
 }
@@ -112,8 +112,8 @@ impl<T: Real> Function<T> for SoftHinge<T> {
     fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
         let (zero, one, linear_from) = (s.splat(T::ZERO), s.splat(T::ONE), s.splat(self.linear_from));
         let e = T::exp_lanes(s, x);
-        // What 1 + e has lost of e, ln(1 + e) / e has nearly lost, too: e ln(1 + e) / ((1 + e) - 1)
-        // is exact to some ulp.
+        // The part of e that 1 + e loses is nearly missing in ln(1 + e) / e, too: e ln(1 + e) / ((1
+        // + e) - 1) is accurate to some ulp.
         let sum = s.add(one, e);
         let kept = s.sub(sum, one);
         let log = s.select_lt(zero, kept, s.div(s.mul(e, T::ln_lanes(s, sum)), kept), e);
@@ -131,7 +131,7 @@ impl<T: Real, F: Function<T>> Kernel for Each<'_, T, F> {
     }
 }
 
-/// x = e^x of x between two limits, for each element; NaN counts as the lower one.
+/// x = e^x of x between two limits, for each element; NaN is treated as the lower one.
 pub(crate) fn exp_limited<T: Real>(x: &mut [T], lower: T, upper: T) {
     dispatch(Each(x, ExpLimited { lower, upper }));
 }
@@ -146,7 +146,7 @@ pub(crate) fn soft_hinge<T: Real>(x: &mut [T], linear_from: T) {
     dispatch(Each(x, SoftHinge { linear_from }));
 }
 
-/// x = f(x) for each vector of elements, the last of which may be partly filled.
+/// x = f(x) for each vector of elements; the last one may be partly filled.
 #[inline(always)]
 fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: &impl Function<T>) {
     let mut chunks = x.chunks_exact_mut(T::Lanes::<S>::LANES);
@@ -159,8 +159,8 @@ fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: &impl Function<T>
     }
 }
 
-/// x = e^(x - shift) for each element; gives their sum. What soft-max over several rows is made of,
-/// with their highest element as the shift.
+/// x = e^(x - shift) for each element; returns their sum. Soft-max over several rows uses it, with
+/// their highest element as the shift.
 pub(crate) fn exp_sum<T: Real>(x: &mut [T], shift: T) -> f64 {
     dispatch(kernel!(<'a, T: Real>(s: S, x: &'a mut [T], shift: T) -> f64 {
         exp_sum_lanes(s, x, shift)
@@ -177,7 +177,7 @@ fn exp_sum_lanes<T: Real, S: Simd>(s: S, x: &mut [T], shift: T) -> f64 {
     sum
 }
 
-/// The sum of e^(x - shift) of those elements that are not below `lowest`.
+/// Returns the sum of e^(x - shift) over the elements that are not below `lowest`.
 pub(crate) fn sum_exp<T: Real>(x: &[T], shift: T, lowest: T) -> f64 {
     dispatch(kernel!(<'a, T: Real>(s: S, x: &'a [T], shift: T, lowest: T) -> f64 {
         sum_exp_lanes(s, x, shift, lowest)
@@ -197,7 +197,7 @@ fn sum_exp_lanes<T: Real, S: Simd>(s: S, x: &[T], shift: T, lowest: T) -> f64 {
     sum
 }
 
-/// x = e^x / (the sum of all e^x); gives the logarithm of that sum.
+/// x = e^x / (the sum of all e^x); returns the logarithm of that sum.
 ///
 /// Not e^(x - that logarithm), which would lose as many digits as it has before its point.
 pub(crate) fn softmax_row<T: Real>(x: &mut [T]) -> T {
@@ -215,19 +215,19 @@ fn softmax_lanes<T: Real, S: Simd>(s: S, x: &mut [T]) -> T {
     T::from_f64(shift.to_f64() + sum.ln())
 }
 
-/// x = x - ln(the sum of all e^x); gives that logarithm.
+/// x = x - ln(the sum of all e^x); returns that logarithm.
 pub(crate) fn log_softmax_row<T: Real>(x: &mut [T]) -> T {
     dispatch(kernel!(<'a, T: Real>(s: S, x: &'a mut [T]) -> T {
         let l = T::lanes(s);
         let shift = shift_of(max_lanes::<T, S>(l, x, |x| x));
         let log_sum = sum_exp_lanes(s, x, shift, -T::INFINITY).ln();
-        // The highest element first: the difference to it is exact where it is small.
+        // The highest element first: the difference from it is exact if it is small.
         map_lanes::<T, S>(l, x, &Less(shift, T::from_f64(log_sum)));
         T::from_f64(shift.to_f64() + log_sum)
     }))
 }
 
-/// What is subtracted before the exponential: the highest element, where that is a number.
+/// Returns the shift of the exponentials: the highest element, if it is finite.
 #[inline(always)]
 fn shift_of<T: Real>(highest: T) -> T {
     if highest.is_finite() { highest } else { T::ZERO }
@@ -241,7 +241,7 @@ mod tests {
         (0..len).map(|i| ((i * 7919 % 1009) as f64 - 500.0) / 40.0).collect()
     }
 
-    /// The plain sums of many terms in double precision are not exact either.
+    /// Plain sums of many terms in double precision are not exact either.
     fn near<T: Real>(a: T, b: f64) -> bool {
         (a.to_f64() - b).abs() <= 32.0 * T::EPSILON.to_f64() * b.abs().max(1.0)
     }

@@ -4,11 +4,11 @@ use kaldera_base::Real;
 
 use crate::kernels::{self, map};
 
-/// Above this, `ln(1 + e^x)` counts as x: Kaldi's limit, a property of its soft hinge in both
+/// Limit above which `ln(1 + e^x)` is taken as x: Kaldi's limit for its soft hinge, in both
 /// precisions.
 const SOFT_HINGE_IS_LINEAR: f64 = 10.0;
 
-/// x^power.
+/// Computes x^power.
 pub(crate) fn pow<T: Real>(x: &mut [T], power: T) {
     map_power(x, power, |x| x, |_, y| y);
 }
@@ -31,17 +31,17 @@ fn map_power<T: Real>(x: &mut [T], power: T, before: impl Fn(T) -> T, after: imp
     }
 }
 
-/// 1 above 0, else 0.
+/// Sets each element to 1 if it is above 0, else to 0.
 pub(crate) fn heaviside<T: Real>(x: &mut [T]) {
     map(x, |x| if x > T::ZERO { T::ONE } else { T::ZERO });
 }
 
-/// ln(1 + e^x), or x above 10.
+/// Computes ln(1 + e^x), or x above 10.
 pub(crate) fn soft_hinge<T: Real>(x: &mut [T]) {
     kernels::soft_hinge(x, T::from_f64(SOFT_HINGE_IS_LINEAR));
 }
 
-/// ln Σ e^x over all rows, of the terms not below `max - prune`.
+/// ln Σ e^x over all rows, only of the terms not below `max - prune`.
 pub(crate) fn log_sum_exp<'a, T: Real>(rows: impl Iterator<Item = &'a [T]> + Clone, prune: Option<T>) -> T {
     let max = max_of(rows.clone());
     if !max.is_finite() {
@@ -55,7 +55,7 @@ pub(crate) fn log_sum_exp<'a, T: Real>(rows: impl Iterator<Item = &'a [T]> + Clo
     T::from_f64(max.to_f64() + sum.ln())
 }
 
-/// x = e^x / Σ e^x over all rows; ln Σ e^x.
+/// x = e^x / Σ e^x over all rows; returns ln Σ e^x.
 ///
 /// Not e^(x - ln Σ e^x): that would lose as many digits as the logarithm has before its point.
 pub(crate) fn soft_max<T: Real>(rows: &mut [&mut [T]]) -> T {
@@ -66,20 +66,20 @@ pub(crate) fn soft_max<T: Real>(rows: &mut [&mut [T]]) -> T {
     if max.is_finite() { T::from_f64(max.to_f64() + sum.ln()) } else { max }
 }
 
-/// The largest number that is not NaN; minus infinity for none.
+/// Returns the largest number that is not NaN; minus infinity if there is none.
 pub(crate) fn max_of<'a, T: Real>(rows: impl Iterator<Item = &'a [T]>) -> T {
     rows.map(kernels::max).fold(-T::INFINITY, |a, b| if b > a { b } else { a })
 }
 
-/// The smallest number that is not NaN; infinity for none.
+/// Returns the smallest number that is not NaN; infinity if there is none.
 pub(crate) fn min_of<'a, T: Real>(rows: impl Iterator<Item = &'a [T]>) -> T {
     rows.map(kernels::min).fold(T::INFINITY, |a, b| if b < a { b } else { a })
 }
 
-/// Σ |x|^p to the power of 1 / p; p = 0 counts what is not 0, p = ∞ gives the largest |x|.
+/// Σ |x|^p to the power of 1 / p; p = 0 counts the nonzero elements, p = ∞ gives the largest |x|.
 ///
-/// Computed in double precision. Where the powers of large or small numbers leave its range, the
-/// numbers are scaled by the largest first.
+/// Computed in double precision. If the powers of large or small numbers are outside of its range,
+/// the numbers are scaled by the largest first.
 pub(crate) fn norm<'a, T: Real>(rows: impl Iterator<Item = &'a [T]> + Clone, p: f64) -> f64 {
     if p == 0.0 {
         sum_of(rows, |x| if x == 0.0 { 0.0 } else { 1.0 })
@@ -94,8 +94,8 @@ pub(crate) fn norm<'a, T: Real>(rows: impl Iterator<Item = &'a [T]> + Clone, p: 
     }
 }
 
-/// root(Σ power(|x|)), over numbers divided by the largest if the sum would not be a normal number
-/// otherwise.
+/// root(Σ power(|x|)), over numbers divided by the largest if the sum would otherwise not be a
+/// normal number.
 fn rescaled<'a, T: Real>(
     rows: impl Iterator<Item = &'a [T]> + Clone,
     power: impl Fn(f64) -> f64,
@@ -112,7 +112,7 @@ fn rescaled<'a, T: Real>(
     largest * root(sum_of(rows, |x| power(x / largest)))
 }
 
-/// The largest |x|, or NaN if any is; 0 for none.
+/// Returns the largest |x|, or NaN if any is; 0 if there is none.
 pub(crate) fn largest_abs<'a, T: Real>(rows: impl Iterator<Item = &'a [T]>) -> f64 {
     let mut largest = 0.0;
     for x in rows.flatten().map(|x| x.to_f64().abs()) {
@@ -138,7 +138,8 @@ pub(crate) fn dot_f64<T: Real, U: Real>(x: &[T], y: &[U]) -> f64 {
     sum
 }
 
-/// Σ (a - b)² <= tolerance² Σ a², in double precision; with `tolerance` 0, are all numbers equal?
+/// `true` if Σ (a - b)² <= tolerance² Σ a², in double precision; with `tolerance` 0, if all numbers
+/// are equal.
 pub(crate) fn near<'a, T: Real>(pairs: impl Iterator<Item = (&'a [T], &'a [T])>, tolerance: T) -> bool {
     let (mut difference, mut size, mut equal) = (0.0, 0.0, true);
     for (a, b) in pairs {

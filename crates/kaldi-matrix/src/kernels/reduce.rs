@@ -1,25 +1,25 @@
-//! Many numbers in, one out.
+//! Reductions of slices to one number.
 //!
 //! Sums have a fixed order: 256 bytes of partial sums, one for each position in a block, then a
-//! tree over these, which adds those at a distance of half their number, a quarter and so on; up to
-//! 8 numbers are added one after the other. It depends on the length alone, not on the address, the
-//! machine or the number of threads.
+//! tree over them, which adds pairs at a distance of half their number, a quarter and so on; up to
+//! 8 numbers are added one after the other. The order depends only on the length, not on the
+//! address, the machine or the number of threads.
 
 use kaldera_base::kernel;
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
 
-/// The most vectors that the partial sums take: those with the fewest lanes.
+/// Largest number of vectors of the partial sums, with the fewest lanes.
 const MAX_VECTORS: usize = 8;
 
-/// How many vectors of L the partial sums of T take.
+/// Returns the number of vectors of L for the partial sums of T.
 #[inline(always)]
 const fn vectors<T, L: Lanes<T>>() -> usize {
     256 / size_of::<T>() / L::LANES
 }
 
-/// Adds up vector after vector: `whole(at)` and `part(at)` give what comes from the elements at
-/// `at` and on.
+/// Adds vector after vector: `whole(at)` and `part(at)` return the terms of the elements from `at`
+/// on.
 #[inline(always)]
 fn add_up<T: Real, L: Lanes<T>>(
     s: L,
@@ -57,7 +57,7 @@ fn add_up<T: Real, L: Lanes<T>>(
     s.sum(sums[0])
 }
 
-/// The sum of f(x, y); f(0, 0) is 0.
+/// Returns the sum of f(x, y); f(0, 0) must be 0.
 #[inline(always)]
 pub(super) fn sum_lanes<T: Real, S: Simd>(
     s: T::Lanes<S>,
@@ -76,13 +76,13 @@ pub(super) fn sum_lanes<T: Real, S: Simd>(
     )
 }
 
-/// The sum of `f32` in double precision.
+/// Returns the sum of `f32` in double precision.
 #[inline(always)]
 fn sum_wide_lanes<D: Doubles>(s: D, x: &[f32]) -> f64 {
     add_up(s, x.len(), |at| s.load_f32(&x[at..]), |at| s.load_partial_f32(&x[at..]))
 }
 
-/// The sum in double precision.
+/// Returns the sum in double precision.
 #[inline(always)]
 pub(crate) fn sum_f64_lanes<T: Real, S: Simd>(s: S, x: &[T]) -> f64 {
     match (T::as_f32(x), T::as_f64(x)) {
@@ -92,7 +92,8 @@ pub(crate) fn sum_f64_lanes<T: Real, S: Simd>(s: S, x: &[T]) -> f64 {
     }
 }
 
-/// Up to this many numbers are taken one after the other: a call through [`dispatch`] takes longer.
+/// Largest number of elements that are added one after the other: a call through [`dispatch`] takes
+/// longer.
 const FEW: usize = 8;
 
 pub(crate) fn sum<T: Real>(x: &[T]) -> T {
@@ -104,7 +105,7 @@ pub(crate) fn sum<T: Real>(x: &[T]) -> T {
     }))
 }
 
-/// The sum in double precision.
+/// Returns the sum in double precision.
 pub(crate) fn sum_f64<T: Real>(x: &[T]) -> f64 {
     if x.len() <= FEW {
         return x.iter().fold(0.0, |sum, x| sum + x.to_f64());
@@ -118,7 +119,7 @@ pub(crate) fn sum_of_squares<T: Real>(x: &[T]) -> T {
     dot(x, x)
 }
 
-/// The scalar product of two slices of one length.
+/// Returns the scalar product of two slices of one length.
 pub(crate) fn dot<T: Real>(x: &[T], y: &[T]) -> T {
     if x.len() <= FEW {
         return x.iter().zip(y).fold(T::ZERO, |sum, (&x, &y)| sum + x * y);
@@ -130,10 +131,10 @@ pub(crate) fn dot<T: Real>(x: &[T], y: &[T]) -> T {
     }))
 }
 
-/// Partial sums of [`sum_by`].
+/// Number of partial sums of [`sum_by`].
 const PARTS: usize = 16;
 
-/// The sum of `term(x)`, for any function: in a fixed order, too, but another.
+/// Returns the sum of `term(x)`, for any function. The order is fixed, too, but not the same.
 #[inline]
 pub(crate) fn sum_by<T: Real, A: Real>(x: &[T], term: impl Fn(T) -> A) -> A {
     struct Sum<'a, T, F>(&'a [T], F);
@@ -166,7 +167,7 @@ pub(crate) fn sum_by<T: Real, A: Real>(x: &[T], term: impl Fn(T) -> A) -> A {
     dispatch(Sum(x, term))
 }
 
-/// The smallest number that is not NaN; infinity for none.
+/// Returns the smallest number that is not NaN; infinity if there is none.
 pub(crate) fn min<T: Real>(x: &[T]) -> T {
     if x.len() <= FEW {
         return x.iter().fold(T::INFINITY, |least, &x| if x < least { x } else { least });
@@ -177,7 +178,7 @@ pub(crate) fn min<T: Real>(x: &[T]) -> T {
     }))
 }
 
-/// The largest number that is not NaN; minus infinity for none.
+/// Returns the largest number that is not NaN; minus infinity if there is none.
 pub(crate) fn max<T: Real>(x: &[T]) -> T {
     if x.len() <= FEW {
         return x.iter().fold(-T::INFINITY, |most, &x| if x > most { x } else { most });
@@ -187,7 +188,7 @@ pub(crate) fn max<T: Real>(x: &[T]) -> T {
     }))
 }
 
-/// The largest f(x) that is not NaN.
+/// Returns the largest f(x) that is not NaN.
 #[inline(always)]
 pub(super) fn max_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &[T], f: impl Fn(Vector<T, S>) -> Vector<T, S>) -> T {
     const VECTORS: usize = 4;
@@ -212,14 +213,14 @@ pub(super) fn max_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &[T], f: impl Fn(Ve
     s.max_lane(all)
 }
 
-/// The index of the smallest number, the first of equals, and the number; none if there are only
-/// NaN or nothing.
+/// Returns the index of the smallest number (the first of equal ones), and the number; none if
+/// there are only NaN or no numbers.
 pub(crate) fn min_index<T: Real>(x: &[T]) -> Option<(usize, T)> {
     first_of(x, min(x))
 }
 
-/// The index of the largest number, the first of equals, and the number; none if there are only NaN
-/// or nothing.
+/// Returns the index of the largest number (the first of equal ones), and the number; none if there
+/// are only NaN or no numbers.
 pub(crate) fn max_index<T: Real>(x: &[T]) -> Option<(usize, T)> {
     first_of(x, max(x))
 }
@@ -231,8 +232,7 @@ fn first_of<T: Real>(x: &[T], value: T) -> Option<(usize, T)> {
         #[inline(always)]
         fn run<S: Simd>(self, _: S) -> Option<usize> {
             let Self(x, value) = self;
-            // A look at a whole block, without leaving it early, is what the compiler makes vectors
-            // of.
+            // The compiler vectorizes the search in a whole block without an early exit.
             const BLOCK: usize = 64;
             let (blocks, rest) = x.as_chunks::<BLOCK>();
             let found = blocks.iter().position(|block| block.iter().fold(false, |found, &x| found | (x == value)));

@@ -8,32 +8,34 @@ use crate::error::Error;
 use crate::storage::Storage;
 use crate::vector::{SubVector, Vector, VectorBase};
 
-/// How [`OptimizeLbfgs`] goes about it.
+/// Options of [`OptimizeLbfgs`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct LbfgsOptions {
-    /// Look for a minimum, not a maximum. Default true.
+    /// `true` for a minimum, `false` for a maximum. Default true.
     pub minimize: bool,
-    /// How many past steps are remembered. Default 10.
+    /// Number of past steps that are stored. Default 10.
     pub m: usize,
-    /// The first step is this times the gradient, unless one of the next two is set. Default 1.
+    /// Factor of the gradient for the first step, unless one of the next two is set. Default 1.
     pub first_step_learning_rate: f64,
-    /// If above 0, the length of the first step. Default 0.
+    /// Length of the first step, if above 0. Default 0.
     pub first_step_length: f64,
-    /// If above 0, how much the first step should gain, were the function linear. Default 0.
+    /// Gain of the first step, if above 0, under the assumption that the function is linear.
+    /// Default 0.
     pub first_step_impr: f64,
-    /// A step is too long unless the function improves by this part of what the gradient promises.
-    /// Default 1e-4.
+    /// A step is too long unless the function improves by at least this part of the gain that the
+    /// gradient predicts. Default 1e-4.
     pub c1: f64,
-    /// A step is too short if the gradient along it is still more than this part of what it was.
+    /// A step is too short if the gradient along it is still more than this part of the old one.
     /// Default 0.9.
     pub c2: f64,
-    /// By how much a step is made longer or shorter; the square root of that each time the search
-    /// turns. Default 2.
+    /// Factor by which a step is made longer or shorter; each time the search turns, its square
+    /// root replaces it. Default 2.
     pub d: f64,
-    /// After so many failures on one line, start anew. Default 50.
+    /// Limit of the failures on one line, each counted twice as in Kaldi, before a restart. Default
+    /// 50.
     pub max_line_search_iters: usize,
-    /// Of how many steps [`OptimizeLbfgs::recent_step_length`] is the mean. Default 4.
+    /// Number of steps whose mean length [`OptimizeLbfgs::recent_step_length`] returns. Default 4.
     pub avg_step_length: usize,
 }
 
@@ -54,8 +56,7 @@ impl Default for LbfgsOptions {
     }
 }
 
-/// A search for the minimum (or maximum) of a function whose value and gradient the caller
-/// computes.
+/// A search for the minimum (or maximum) of a function. The caller computes its value and gradient.
 ///
 /// ```
 /// use kaldi_matrix::Vector;
@@ -77,14 +78,14 @@ impl Default for LbfgsOptions {
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// The algorithm is 7.5 of Nocedal and Wright, *Numerical Optimization*, 2nd edition, with a line
-/// search of Kaldi's for the conditions of Wolfe.
+/// The algorithm is 7.5 of Nocedal and Wright, *Numerical Optimization*, 2nd edition, with Kaldi's
+/// line search for the Wolfe conditions.
 #[derive(Clone, Debug)]
 pub struct OptimizeLbfgs<T: Real> {
     options: LbfgsOptions,
-    /// Steps accepted since the last start.
+    /// Number of steps accepted since the last start.
     k: usize,
-    /// A point is proposed on a line from `x`; before the first value, `x` itself is.
+    /// `true` if a point on a line from `x` is proposed; before the first value, `x` itself is.
     within_step: bool,
     hessian_was_set: bool,
     x: Vector<T>,
@@ -95,16 +96,16 @@ pub struct OptimizeLbfgs<T: Real> {
     /// At `x`.
     value: T,
     best_value: T,
-    /// The approximate inverse Hessian, a diagonal; empty before the first value.
+    /// The approximate inverse Hessian, a diagonal matrix; empty before the first value.
     inverse_hessian: Vector<T>,
-    /// The last m steps, step k at k modulo m.
+    /// The last m steps; step k is at k modulo m.
     memory: Vec<Step<T>>,
     line: LineSearch,
-    /// Lengths of the latest steps, starts among them.
+    /// Lengths of the latest steps, including starts.
     step_lengths: Vec<T>,
 }
 
-/// A step that was accepted.
+/// An accepted step.
 #[derive(Clone, Debug)]
 struct Step<T: Real> {
     /// Change of x.
@@ -115,7 +116,7 @@ struct Step<T: Real> {
     rho: T,
 }
 
-/// How the search on one line has gone.
+/// State of the search on one line.
 #[derive(Clone, Copy, Debug)]
 struct LineSearch {
     d: f64,
@@ -125,18 +126,18 @@ struct LineSearch {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
-    /// The first condition of Wolfe, that of Armijo.
+    /// The first Wolfe condition, which is the Armijo condition.
     TooFar,
-    /// The second condition of Wolfe, on the gradient.
+    /// The second Wolfe condition, on the gradient.
     NotFarEnough,
 }
 
 impl<T: Real> OptimizeLbfgs<T> {
-    /// A search that starts at `x`.
+    /// Creates a search that starts at `x`.
     ///
     /// # Errors
-    /// [`Error::OutOfDomain`] for an `x` without elements, an `m` of 0, and a first step of
-    /// learning rate 0 or below.
+    /// [`Error::OutOfDomain`] for an `x` without elements, an `m` of 0, and a learning rate of the
+    /// first step of 0 or below.
     pub fn new(x: &VectorBase<impl Storage<Elem = T>>, options: LbfgsOptions) -> Result<Self, Error> {
         let positive = |parameter, value: f64| {
             let (operation, expected) = ("OptimizeLbfgs", "a number above 0");
@@ -166,21 +167,22 @@ impl<T: Real> OptimizeLbfgs<T> {
         })
     }
 
-    /// Where the function is to be computed next.
+    /// Returns the point at which the caller has to compute the function next.
     #[doc(alias = "GetProposedValue")]
     pub fn get_proposed_value(&self) -> SubVector<'_, T> {
         self.proposed.view()
     }
 
-    /// The best point so far and its value; before the first value, the start and infinity (minus
-    /// infinity for a maximum).
+    /// Returns the best point so far and its value; before the first value, the start and infinity
+    /// (minus infinity for a maximum).
     #[doc(alias = "GetValue")]
     pub fn get_value(&self) -> (SubVector<'_, T>, T) {
         (self.best_x.view(), self.best_value)
     }
 
-    /// The mean length of the latest steps; infinity before the first, 0 after two in a row of
-    /// length 0, which come when there is no further improvement. Stop where this is small.
+    /// Returns the mean length of the latest steps; infinity before the first, 0 after two
+    /// successive ones of length 0, which mean that there is no further improvement. Stop when it
+    /// is small.
     #[doc(alias = "RecentStepLength")]
     pub fn recent_step_length(&self) -> T {
         match &self.step_lengths[..] {
@@ -193,10 +195,10 @@ impl<T: Real> OptimizeLbfgs<T> {
         }
     }
 
-    /// Takes the function's value and gradient at the proposed point, and proposes another.
+    /// Takes the function's value and gradient at the proposed point, and proposes another point.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless the gradient is as long as x.
+    /// [`Error::DimMismatch`] unless the gradient has the length of x.
     #[doc(alias = "DoStep")]
     pub fn do_step(&mut self, value: T, gradient: &VectorBase<impl Storage<Elem = T>>) -> Result<(), Error> {
         check_dim("do_step", self.x.dim(), gradient.dim())?;
@@ -211,12 +213,12 @@ impl<T: Real> OptimizeLbfgs<T> {
         }
     }
 
-    /// As [`do_step`](Self::do_step), with the diagonal of the second derivative, if only an
-    /// approximate one.
+    /// As [`do_step`](Self::do_step), with the diagonal of the second derivative, which may be
+    /// approximate.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless both vectors are as long as x; [`Error::OutOfDomain`] for an
-    /// element of the second derivative that is not above zero (below it for a maximum).
+    /// [`Error::DimMismatch`] unless both vectors have the length of x; [`Error::OutOfDomain`] for
+    /// an element of the second derivative that is not above zero (below it for a maximum).
     #[doc(alias = "DoStep")]
     pub fn do_step_with_hessian(
         &mut self,
@@ -294,7 +296,7 @@ impl<T: Real> OptimizeLbfgs<T> {
         Ok(())
     }
 
-    /// Goes to the proposed point if it is good enough, else proposes a nearer or farther one on
+    /// Moves to the proposed point if it is good enough, else proposes a nearer or farther one on
     /// the line to it.
     fn search_line(&mut self, value: T, gradient: &Vector<T>) -> Result<(), Error> {
         let along =
@@ -337,8 +339,8 @@ impl<T: Real> OptimizeLbfgs<T> {
         Ok(())
     }
 
-    /// Takes the step to the proposed point; `false`, and nothing done, if it says nothing of the
-    /// second derivative.
+    /// Accepts the step to the proposed point. Returns `false`, and does nothing, if it has no
+    /// information on the second derivative.
     fn accept(&mut self, value: T, gradient: &Vector<T>) -> Result<bool, Error> {
         let (mut s, mut y) = (self.proposed.clone(), gradient.clone());
         s.add_vec(-T::ONE, &self.x)?;
@@ -370,7 +372,8 @@ impl<T: Real> OptimizeLbfgs<T> {
         }
     }
 
-    /// Forgets the past steps. A start counts as a step, even one of length 0: so the end is seen.
+    /// Discards the past steps. A start counts as a step, even one of length 0, so that the end is
+    /// detected.
     fn restart_at_the_better(&mut self, value: T, gradient: &Vector<T>) -> Result<(), Error> {
         let (x, value, gradient) = if self.is_better(value, self.value) {
             (self.proposed.clone(), value, gradient.clone())
@@ -390,7 +393,7 @@ impl<T: Real> OptimizeLbfgs<T> {
 mod tests {
     use super::*;
 
-    /// Rosenbrock's valley, (1 - x)² + 100 (y - x²)², times `sign`.
+    /// Returns Rosenbrock's valley, (1 - x)² + 100 (y - x²)², times `sign`, and its gradient.
     fn rosenbrock(at: &[f64], sign: f64) -> (f64, Vector<f64>) {
         let (x, y) = (at[0], at[1]);
         let (a, b) = (1.0 - x, y - x * x);

@@ -9,17 +9,17 @@ use crate::packed::SpMatrix;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
 
-/// When [`linear_cgd`] stops, and how exact it is on the way.
+/// Stopping criteria and accuracy of [`linear_cgd`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct LinearCgdOptions {
-    /// The most iterations; none is the number of rows plus 5, where only rounding would ask for
-    /// more. Default none.
+    /// Largest number of iterations. It is limited to the number of rows plus 5, after which only
+    /// rounding would need more; none is that limit. Default none.
     pub max_iters: Option<usize>,
-    /// Enough once the residual `A x - b` is no longer than this. Default 0.
+    /// Length of the residual `A x - b` that is small enough to stop. Default 0.
     pub max_error: f64,
-    /// The residual is computed anew, not only corrected, whenever its length has shrunk by this
-    /// factor, or has grown by its inverse. Default 0.01.
+    /// The residual is recomputed, and not only updated, when its length has shrunk by this factor,
+    /// or has grown by its inverse. Default 0.01.
     pub recompute_residual_factor: f64,
 }
 
@@ -29,7 +29,7 @@ impl Default for LinearCgdOptions {
     }
 }
 
-/// Solves `a x = b` for a positive definite `a`, starting from the `x` given; returns the number of
+/// Solves `a x = b` for a positive definite `a`, starting from the given `x`. Returns the number of
 /// iterations.
 ///
 /// ```
@@ -43,15 +43,16 @@ impl Default for LinearCgdOptions {
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// Should the residual be longer in the end than it was, by rounding, because `a` is not positive
-/// definite or for want of iterations, then `x` is solved for at once, as Kaldi does: by
-/// eigenvalues, which serve singular matrices too, or without the features `openblas` and `pure` by
-/// Cholesky's factor. An `x` that is the solution already stays, while in Kaldi it becomes NaN.
+/// If the residual is longer at the end than at the start, because of rounding, because `a` is not
+/// positive definite or because of too few iterations, then `x` is computed directly, as in Kaldi:
+/// by eigenvalues, which also work for singular matrices, or, without the features `openblas` and
+/// `pure`, by the Cholesky factor. An `x` that already is the solution does not change, while in
+/// Kaldi it becomes NaN.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless `b` and `x` have as many elements as `a` rows. Where the residual
-/// has grown: those of `solve_quadratic_problem`, or, without either feature, of
-/// [`SpMatrix::cholesky`]; `x` is then as before.
+/// [`Error::DimMismatch`] unless `b` and `x` have as many elements as `a` rows. If the residual has
+/// grown: the errors of `solve_quadratic_problem`, or, without either feature, of
+/// [`SpMatrix::cholesky`]; `x` is then unchanged.
 #[doc(alias = "LinearCgd")]
 pub fn linear_cgd<T: Real>(
     options: &LinearCgdOptions,
@@ -64,7 +65,7 @@ pub fn linear_cgd<T: Real>(
     check_dim("linear_cgd", dim, x.dim())?;
     let original = x.to_owned();
 
-    // Nocedal and Wright's names: r = A x - b, the residual, and p, the direction of the step.
+    // Nocedal and Wright's names: r = A x - b is the residual, and p the direction of the step.
     let residual = |x: &VectorBase<_>, r: &mut Vector<T>| {
         r.copy_from_vec(b)?;
         r.add_sp_vec(T::ONE, a, x, -T::ONE)?;
@@ -121,7 +122,7 @@ fn solve_exactly<T: Real>(
     crate::packed::solve_quadratic_problem(a, b, &crate::packed::SolverOptions::default(), x).map(|_| ())
 }
 
-/// By Cholesky's factor, which needs no library, but takes definite matrices only.
+/// Solves by the Cholesky factor, which needs no library, but only works for definite matrices.
 #[cfg(not(any(feature = "openblas", feature = "pure")))]
 fn solve_exactly<T: Real>(
     a: &SpMatrix<T>,

@@ -1,4 +1,4 @@
-//! Approximate equality by the traits of `approx`, as vectors and matrices have it.
+//! Approximate equality by the traits of `approx`, as for vectors and matrices.
 
 use approx::{AbsDiffEq, RelativeEq};
 use kaldera_base::Real;
@@ -6,7 +6,7 @@ use kaldera_base::Real;
 use crate::packed::PackedMatrix;
 use crate::vector::SubVector;
 
-/// The same size, and each pair of stored elements no further apart than `epsilon`.
+/// Compares the sizes, and each pair of stored elements with the tolerance `epsilon`.
 impl<T: Real, K: PartialEq> AbsDiffEq for PackedMatrix<T, K> {
     type Epsilon = T;
 
@@ -19,7 +19,7 @@ impl<T: Real, K: PartialEq> AbsDiffEq for PackedMatrix<T, K> {
     }
 }
 
-/// The same size, and each pair of stored elements no further apart than `epsilon` or
+/// Compares the sizes, and each pair of stored elements with the tolerance `epsilon` or
 /// `max_relative` times the larger one.
 impl<T: Real, K: PartialEq> RelativeEq for PackedMatrix<T, K> {
     fn default_max_relative() -> T {

@@ -1,11 +1,11 @@
-//! Maxima of quadratic functions whose matrices may be nearly singular: the answer moves only as
-//! far as they tell where to.
+//! Maxima of quadratic functions whose matrices may be nearly singular: the solution moves only in
+//! directions that the matrix determines.
 //!
-//! Each solver starts from a given point and returns how much the function gained, never less than
-//! nothing. All compute in double precision.
+//! Each solver starts from a given point and returns the gain of the function, which is never
+//! negative. All compute in double precision.
 //!
-//! Where the formulas are from: D. Povey, *A Tutorial-style Introduction to Subspace Gaussian
-//! Mixture Models for Speech Recognition*, Microsoft Research technical report MSR-TR-2009-111.
+//! The formulas are from D. Povey, *A Tutorial-style Introduction to Subspace Gaussian Mixture
+//! Models for Speech Recognition*, Microsoft Research technical report MSR-TR-2009-111.
 
 use kaldera_base::Real;
 
@@ -20,7 +20,7 @@ use crate::packed::{SpMatrix, TpMatrix, trace_mat_sp_mat_sp, vec_sp_vec};
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
 
-/// How far the solvers trust a matrix that is nearly singular; Kaldi's `SolverOptions`.
+/// Options of the solvers for nearly singular matrices; Kaldi's `SolverOptions`.
 ///
 /// ```
 /// # use kaldi_matrix::packed::SolverOptions;
@@ -30,15 +30,16 @@ use crate::vector::{Vector, VectorBase};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct SolverOptions {
-    /// Eigenvalues below the largest one over this are raised to it: the largest condition allowed;
-    /// above 10.
+    /// Largest allowed condition: eigenvalues below the largest one divided by this are raised to
+    /// it; above 10.
     pub k: f64,
-    /// Eigenvalues are raised to at least this; below 1e-10.
+    /// Lower bound to which eigenvalues are raised; below 1e-10.
     pub eps: f64,
-    /// Solve for the change from the start, so that where the matrix says nothing the start stays;
-    /// else for the point, so that there it goes towards zero.
+    /// `true` to solve for the change from the start: in directions that the matrix does not
+    /// determine, the start stays. `false` to solve for the point: in these directions it goes
+    /// towards zero.
     pub optimize_delta: bool,
-    /// First scale the axes so that the matrix has ones on its diagonal; for
+    /// `true` to scale the axes first, so that the matrix has ones on its diagonal; for
     /// [`solve_quadratic_problem`].
     pub diagonal_precondition: bool,
 }
@@ -51,7 +52,7 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
-    /// Are the numbers in the ranges that their fields name?
+    /// Checks that the numbers are in the ranges of their fields.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`].
@@ -69,22 +70,22 @@ impl SolverOptions {
         Ok(())
     }
 
-    /// The matrix as these options trust it: eigenvalues that are too small are raised.
+    /// Returns the matrix with eigenvalues that are too small raised.
     fn trusted(&self, operation: &'static str, h: &SpMatrix<f64>) -> Result<SymmetricEig<f64>, Error> {
         let mut eig = h.eig()?;
         eig.floor_at_zero(operation, SEMI_DEFINITE)?;
-        // Of no eigenvalues, the largest is minus infinity.
+        // If there are no eigenvalues, the largest is minus infinity.
         let floor = self.eps.max(eig.values.max() / self.k);
         eig.values.apply_floor(floor);
         Ok(eig)
     }
 }
 
-/// Moves `x` to where `x' g - x' h x / 2` is largest, and returns the gain; `h` is positive
+/// Moves `x` to the maximum of `x' g - x' h x / 2`, and returns the gain; `h` must be positive
 /// semi-definite.
 ///
-/// With h = U diag(l) U' and l' the eigenvalues raised as `options` say, `x += U diag(l')^-1 U'
-/// (g - h x)`. If that gains nothing, or h is zero, x stays and the gain is 0.
+/// With h = U diag(l) U' and l' the eigenvalues raised according to `options`, `x += U diag(l')^-1
+/// U' (g - h x)`. If that gains nothing, or h is zero, x does not change and the gain is 0.
 ///
 /// ```
 /// # use kaldi_matrix::{SpMatrix, Vector};
@@ -100,7 +101,7 @@ impl SolverOptions {
 /// # Errors
 /// [`Error::DimMismatch`] unless `g` and `x` have as many elements as `h` rows;
 /// [`Error::OutOfDomain`] as [`SolverOptions::check`]; as [`SpMatrix::sym_pos_semi_def_eig`] with a
-/// tolerance of 0.001. Then x stays.
+/// tolerance of 0.001. x is then unchanged.
 #[doc(alias = "SolveQuadraticProblem")]
 pub fn solve_quadratic_problem<T: Real>(
     h: &SpMatrix<T>,
@@ -145,14 +146,14 @@ fn solve(h: &SpMatrix<f64>, g: &Vector<f64>, options: &SolverOptions, x: &mut Ve
     Ok(0.0)
 }
 
-/// The same in axes in which `h` has ones on its diagonal.
+/// Solves the problem in axes in which `h` has ones on its diagonal.
 fn solve_scaled(
     h: &SpMatrix<f64>,
     g: &Vector<f64>,
     options: &SolverOptions,
     x: &mut Vector<f64>,
 ) -> Result<f64, Error> {
-    /// An axis of which nothing is known is left as good as it is.
+    /// Lower bound of the diagonal; an axis below it hardly changes.
     const LEAST: f64 = 1e3 * f64::MIN_POSITIVE;
     let scales: Vector<f64> = h.diag().map(|d| d.max(LEAST).sqrt()).collect();
     let inverse: Vector<f64> = scales.iter().map(|s| 1.0 / s).collect();
@@ -169,17 +170,17 @@ fn solve_scaled(
     Ok(gain)
 }
 
-/// Moves `m` to where `tr(m' p y) - tr(p m q m') / 2` is largest, and returns the gain; `q` and `p`
-/// are positive semi-definite, `p` Kaldi's `SigmaInv`, and `m` has the shape of `y`.
+/// Moves `m` to the maximum of `tr(m' p y) - tr(p m q m') / 2`, and returns the gain; `q` and `p`
+/// must be positive semi-definite, `p` is Kaldi's `SigmaInv`, and `m` has the shape of `y`.
 ///
-/// The best m is that of m q = y whatever p is, which only tells what the gain is worth. As in
+/// The best m solves m q = y for any p; p only determines the gain. As in
 /// [`solve_quadratic_problem`], with U and l' from q, `m += (y - m q) U diag(l')^-1 U'`;
-/// `options.diagonal_precondition` means nothing.
+/// `options.diagonal_precondition` is ignored.
 ///
 /// # Errors
 /// [`Error::ShapeMismatch`] unless `m` has as many rows as `p` and columns as `q`, and `y` its
 /// shape; [`Error::OutOfDomain`] as [`SolverOptions::check`]; as [`SpMatrix::sym_pos_semi_def_eig`]
-/// with a tolerance of 0.001. Then m stays.
+/// with a tolerance of 0.001. m is then unchanged.
 #[doc(alias = "SolveQuadraticMatrixProblem")]
 pub fn solve_quadratic_matrix_problem<T: Real>(
     q: &SpMatrix<T>,
@@ -218,18 +219,18 @@ pub fn solve_quadratic_matrix_problem<T: Real>(
     Ok(T::from_f64(gain.max(0.0)))
 }
 
-/// Moves `m` to where `tr(m' g) - tr(p1 m q1 m') / 2 - tr(p2 m q2 m') / 2` is largest, and returns
-/// the gain; `p1` is positive definite, the others positive semi-definite.
+/// Moves `m` to the maximum of `tr(m' g) - tr(p1 m q1 m') / 2 - tr(p2 m q2 m') / 2`, and returns
+/// the gain; `p1` must be positive definite, the others positive semi-definite.
 ///
-/// An inverse of the Cholesky factor of p1, turned to the eigenvectors of what it makes of p2,
-/// makes p1 the unit matrix and p2 a diagonal one. There each row of m is a problem for
-/// [`solve_quadratic_problem`], with `q1 + d q2`.
+/// The inverse of the Cholesky factor of p1 makes p1 the unit matrix, and a rotation to the
+/// eigenvectors of the transformed p2 makes p2 diagonal. In these axes each row of m is a problem
+/// for [`solve_quadratic_problem`], with `q1 + d q2`.
 ///
 /// # Errors
 /// [`Error::ShapeMismatch`] unless `m` and `g` have as many rows as `p1` and columns as `q1`,
-/// [`Error::DimMismatch`] unless `p2` and `q2` have the sizes of these;
-/// [`Error::NotPositiveDefinite`] of `p1`; [`Error::OutOfDomain`] as [`SolverOptions::check`]; as
-/// [`SpMatrix::sym_pos_semi_def_eig`] with a tolerance of 0.001. Then m stays.
+/// [`Error::DimMismatch`] unless `p2` and `q2` have the sizes of `p1` and `q1`;
+/// [`Error::NotPositiveDefinite`] for `p1`; [`Error::OutOfDomain`] as [`SolverOptions::check`]; as
+/// [`SpMatrix::sym_pos_semi_def_eig`] with a tolerance of 0.001. m is then unchanged.
 #[doc(alias = "SolveDoubleQuadraticMatrixProblem")]
 pub fn solve_double_quadratic_matrix_problem<T: Real>(
     g: &MatrixBase<impl Storage<Elem = T>>,
@@ -303,7 +304,7 @@ impl Axes {
     }
 }
 
-/// tr(a' b).
+/// Computes tr(a' b).
 fn inner(a: &Matrix<f64>, b: &Matrix<f64>) -> f64 {
     kernels::dot(a.data(), b.data())
 }
@@ -343,7 +344,7 @@ mod tests {
             let mut gradient = g.clone();
             gradient.add_sp_vec(-1.0, &h, &x, 1.0).unwrap();
             assert!(gradient.iter().all(|x| x.abs() < 1e-12), "{gradient}");
-            // From there, nothing is to be gained but rounding.
+            // From this point, the only gain is rounding.
             assert!(solve_quadratic_problem(&h, &g, &options, &mut x).unwrap() < 1e-12);
         }
     }

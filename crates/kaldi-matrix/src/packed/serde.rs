@@ -1,6 +1,6 @@
-//! Packed matrices through serde, as `{dim, data}`; with the feature `serde`.
+//! Serialization of packed matrices, as `{dim, data}`; with the feature `serde`.
 //!
-//! What is read back is checked: as many elements as a triangle of that size has.
+//! Deserialization checks that the number of elements fits a triangle of that size.
 
 use kaldera_base::Real;
 use serde::de::Error as _;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::packed::PackedMatrix;
 
-/// A packed matrix as it is written.
+/// The serialized form of a packed matrix.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "PackedMatrix")]
 struct Parts<E> {

@@ -1,4 +1,4 @@
-//! Symmetric matrices: elements, what they are made from, what can be asked of them.
+//! Symmetric matrices: elements, conversions and predicates.
 
 use std::ops::{Index, IndexMut};
 
@@ -12,7 +12,7 @@ use crate::matrix::{Matrix, MatrixBase};
 use crate::packed::{PackedMatrix, SpMatrix, Symmetric, triangle};
 use crate::storage::Storage;
 
-/// Which part of a square matrix a symmetric one is made from; Kaldi's `SpCopyType`.
+/// Part of a square matrix from which a symmetric one is made; Kaldi's `SpCopyType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpCopyType {
     /// The lower triangle (`kTakeLower`).
@@ -22,12 +22,12 @@ pub enum SpCopyType {
     /// (A + A') / 2 (`kTakeMean`).
     #[default]
     Mean,
-    /// (A + A') / 2, and an error if the antisymmetric part is more than a hundredth of that
+    /// (A + A') / 2, and an error if the antisymmetric part is more than a hundredth of it
     /// (`kTakeMeanAndCheck`).
     MeanAndCheck,
 }
 
-/// Where the stored twin of (r, c) lies.
+/// Returns the position of (r, c) or its mirror image in the stored triangle.
 #[inline]
 fn place(dim: usize, r: usize, c: usize) -> usize {
     let (long, short) = if r < c { (c, r) } else { (r, c) };
@@ -35,7 +35,7 @@ fn place(dim: usize, r: usize, c: usize) -> usize {
     triangle(long) + short
 }
 
-/// (row, column), of which either may be the larger; panics outside of the matrix, as a slice does.
+/// Index (row, column), in either order; panics outside of the matrix, as a slice does.
 impl<T: Real> Index<(usize, usize)> for PackedMatrix<T, Symmetric> {
     type Output = T;
 
@@ -45,8 +45,8 @@ impl<T: Real> Index<(usize, usize)> for PackedMatrix<T, Symmetric> {
     }
 }
 
-/// (row, column), of which either may be the larger: both name one element. Panics outside of the
-/// matrix, as a slice does.
+/// Index (row, column), in either order: both are the same element. Panics outside of the matrix,
+/// as a slice does.
 impl<T: Real> IndexMut<(usize, usize)> for PackedMatrix<T, Symmetric> {
     #[inline]
     fn index_mut(&mut self, (r, c): (usize, usize)) -> &mut T {
@@ -56,7 +56,7 @@ impl<T: Real> IndexMut<(usize, usize)> for PackedMatrix<T, Symmetric> {
 }
 
 impl<T: Real> SpMatrix<T> {
-    /// A symmetric matrix of a square one of either precision.
+    /// Creates a symmetric matrix from a square one of either precision.
     ///
     /// ```
     /// # use kaldi_matrix::{Matrix, SpCopyType, SpMatrix};
@@ -82,8 +82,8 @@ impl<T: Real> SpMatrix<T> {
     /// `self =` a triangle, or the symmetric part, of a square matrix of either precision.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] for another size, [`Error::NotSymmetric`] as
-    /// [`SpCopyType::MeanAndCheck`] says; this matrix is then as before.
+    /// [`Error::ShapeMismatch`] for another size, [`Error::NotSymmetric`] with
+    /// [`SpCopyType::MeanAndCheck`]; this matrix is then unchanged.
     #[doc(alias = "CopyFromMat")]
     pub fn copy_from_mat<U: Real>(
         &mut self,
@@ -115,13 +115,13 @@ impl<T: Real> SpMatrix<T> {
     /// `self = other`, of either precision.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless it has as many rows.
+    /// [`Error::DimMismatch`] unless it has the same number of rows.
     #[doc(alias = "CopyFromSp")]
     pub fn copy_from_sp<U: Real>(&mut self, other: &SpMatrix<U>) -> Result<(), Error> {
         self.copy_from_packed(other)
     }
 
-    /// The whole matrix, both triangles filled.
+    /// Returns the full matrix, with both triangles.
     pub fn to_matrix(&self) -> Matrix<T> {
         let mut full = Matrix::zeros(self.dim, self.dim);
         full.copy_from_sp(self).expect("the size is ours");
@@ -138,8 +138,8 @@ impl<T: Real> SpMatrix<T> {
         T::from_f64(self.rows().map(twice).sum::<f64>().sqrt())
     }
 
-    /// Is the sum of the absolute values off the diagonal no more than `cutoff` times the one on
-    /// the diagonal? Each pair counts once. Kaldi's default `cutoff` is 1e-5.
+    /// `true` if the sum of the absolute values off the diagonal is at most `cutoff` times the sum
+    /// on the diagonal. Each pair is counted once. Kaldi's default `cutoff` is 1e-5.
     #[doc(alias = "IsDiagonal")]
     pub fn is_diagonal(&self, cutoff: T) -> bool {
         let (mut off, mut on) = (0.0, 0.0);
@@ -151,8 +151,8 @@ impl<T: Real> SpMatrix<T> {
         off <= cutoff.to_f64() * on
     }
 
-    /// Is no element further than `cutoff` from the unit matrix's? Kaldi's default `cutoff` is
-    /// 1e-5.
+    /// `true` if no element differs from the unit matrix's by more than `cutoff`. Kaldi's default
+    /// `cutoff` is 1e-5.
     #[doc(alias = "IsUnit")]
     pub fn is_unit(&self, cutoff: T) -> bool {
         self.rows().enumerate().all(|(r, row)| {
@@ -160,14 +160,14 @@ impl<T: Real> SpMatrix<T> {
         })
     }
 
-    /// Is no absolute value larger than `cutoff`? Kaldi's default `cutoff` is 1e-5.
+    /// `true` if no absolute value is larger than `cutoff`. Kaldi's default `cutoff` is 1e-5.
     #[doc(alias = "IsZero")]
     pub fn is_zero(&self, cutoff: T) -> bool {
         self.data.iter().all(|x| x.abs() <= cutoff)
     }
 
-    /// Is the largest absolute value outside of the three middle diagonals no more than `cutoff`
-    /// times the largest one on them? Kaldi's default `cutoff` is 1e-5.
+    /// `true` if the largest absolute value outside of the three middle diagonals is at most
+    /// `cutoff` times the largest one on them. Kaldi's default `cutoff` is 1e-5.
     #[doc(alias = "IsTridiagonal")]
     pub fn is_tridiagonal(&self, cutoff: T) -> bool {
         let largest = |x: &[T]| x.iter().fold(0.0, |largest: f64, x| largest.max(x.to_f64().abs()));
@@ -180,11 +180,11 @@ impl<T: Real> SpMatrix<T> {
         outside <= cutoff.to_f64() * inside
     }
 
-    /// Is the Frobenius norm of the difference no more than `tol` times the larger one of the two
-    /// norms? Kaldi's default `tol` is 0.01.
+    /// `true` if the Frobenius norm of the difference is at most `tol` times the larger one of the
+    /// two norms. Kaldi's default `tol` is 0.01.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless both have as many rows.
+    /// [`Error::DimMismatch`] unless both have the same number of rows.
     #[doc(alias = "ApproxEqual")]
     pub fn approx_equal(&self, other: &Self, tol: T) -> Result<bool, Error> {
         check_dim("approx_equal", self.dim, other.dim)?;
@@ -195,7 +195,7 @@ impl<T: Real> SpMatrix<T> {
     }
 }
 
-/// Is the antisymmetric part small beside the symmetric one?
+/// Checks that the antisymmetric part is small compared with the symmetric one.
 fn check_symmetric<U: Real>(m: &MatrixBase<impl Storage<Elem = U>>) -> Result<(), Error> {
     const LIMIT: f64 = 0.01;
     let (mut asymmetric, mut symmetric) = (0.0, 0.0);

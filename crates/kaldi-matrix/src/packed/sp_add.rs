@@ -1,4 +1,4 @@
-//! What can be added to a symmetric matrix.
+//! Additions to a symmetric matrix.
 
 use kaldera_base::Real;
 
@@ -15,7 +15,7 @@ impl<T: Real> SpMatrix<T> {
     /// `self = self + alpha * other`.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless it has as many rows.
+    /// [`Error::DimMismatch`] unless it has the same number of rows.
     #[doc(alias = "AddSp")]
     pub fn add_sp(&mut self, alpha: T, other: &Self) -> Result<(), Error> {
         check_dim("add_sp", self.dim(), other.dim())?;
@@ -163,7 +163,7 @@ impl<T: Real> SpMatrix<T> {
         let seen = self.check_mat2("add_smat2_sp", m, trans, s.dim())?;
         let full = s.to_matrix();
         let nonzeros = nonzeros(m, trans);
-        // M S, row by row; then each of its rows with the rows of M again.
+        // M S, row by row; then each row of it times the rows of M again.
         let mut half = vec![T::ZERO; seen.cols];
         for (r, (to, left)) in self.rows_mut().zip(&nonzeros).enumerate() {
             kernels::scale(to, beta);
@@ -181,7 +181,7 @@ impl<T: Real> SpMatrix<T> {
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless the product has as many rows as this matrix, and `v` an
-    /// element for each inner one.
+    /// element for each inner index.
     #[doc(alias = "AddMat2Vec")]
     pub fn add_mat2_vec(
         &mut self,
@@ -221,7 +221,7 @@ impl<T: Real> SpMatrix<T> {
         self.add_mat2_sp(alpha, &t.to_matrix(), trans, s, beta)
     }
 
-    /// The shape of `m` as it enters `m s m'`, if the sizes fit.
+    /// Returns the shape of `m` in `m s m'`, after transposing, if the sizes fit.
     fn check_mat2(
         &self,
         operation: &'static str,
@@ -239,7 +239,7 @@ impl<T: Real> SpMatrix<T> {
         Ok(seen)
     }
 
-    /// `self = alpha * half op(m)' + beta * self`, where that product is symmetric.
+    /// `self = alpha * half op(m)' + beta * self`, whose product must be symmetric.
     fn add_half(&mut self, alpha: T, half: &Matrix<T>, m: &MatrixBase<impl Storage<Elem = T>>, trans: Trans, beta: T) {
         let mut product = Matrix::zeros(self.dim(), self.dim());
         let other = match trans {
@@ -259,7 +259,7 @@ impl<T: Real> SpMatrix<T> {
     }
 }
 
-/// Element (r, c) of the matrix as an operand.
+/// Returns element (r, c) of the matrix as an operand.
 fn at<T: Real>(m: &MatrixBase<impl Storage<Elem = T>>, trans: Trans, r: usize, c: usize) -> T {
     match trans {
         Trans::No => m[(r, c)],
@@ -267,7 +267,7 @@ fn at<T: Real>(m: &MatrixBase<impl Storage<Elem = T>>, trans: Trans, r: usize, c
     }
 }
 
-/// The elements that are not zero, with their columns, for each row of the operand.
+/// Returns the elements that are not zero, with their columns, for each row of the operand.
 fn nonzeros<T: Real>(m: &MatrixBase<impl Storage<Elem = T>>, trans: Trans) -> Vec<Vec<(usize, T)>> {
     let mut rows = vec![Vec::new(); m.shape().seen(trans).rows];
     for (r, row) in m.rows().enumerate() {

@@ -1,4 +1,4 @@
-//! The Cholesky factor of a symmetric matrix, and what follows from it.
+//! The Cholesky factor of a symmetric matrix, and quantities from it.
 
 use kaldera_base::Real;
 
@@ -8,7 +8,7 @@ use crate::kernels;
 use crate::packed::{SpMatrix, TpMatrix, triangle};
 
 impl<T: Real> SpMatrix<T> {
-    /// L with `self = L L'`, lower triangular with a positive diagonal.
+    /// Returns L with `self = L L'`, lower triangular with a positive diagonal.
     ///
     /// ```
     /// # use kaldi_matrix::SpMatrix;
@@ -18,8 +18,8 @@ impl<T: Real> SpMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] where a pivot is not positive. Kaldi goes on after one that
-    /// is exactly zero, and divides by it.
+    /// [`Error::NotPositiveDefinite`] if a pivot is not positive. Kaldi continues after one that is
+    /// exactly zero, and divides by it.
     #[doc(alias = "potrf")]
     pub fn cholesky(&self) -> Result<TpMatrix<T>, Error> {
         let mut l = TpMatrix::from_vec(self.dim, self.data.clone())?;
@@ -41,15 +41,15 @@ impl<T: Real> SpMatrix<T> {
         Ok(l)
     }
 
-    /// Is x' self x positive for every x but zero? Tried by [`cholesky`](Self::cholesky).
+    /// `true` if x' self x is positive for every nonzero x. Tested by [`cholesky`](Self::cholesky).
     ///
-    /// A matrix whose pivot is exactly zero is not; Kaldi takes it for one that is.
+    /// A matrix with a pivot that is exactly zero is not; Kaldi returns `true` for it.
     #[doc(alias = "IsPosDef")]
     pub fn is_pos_def(&self) -> bool {
         self.cholesky().is_ok()
     }
 
-    /// The logarithm of the determinant of a positive definite matrix.
+    /// Returns the logarithm of the determinant of a positive definite matrix.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`].
@@ -64,8 +64,8 @@ impl<T: Real> TpMatrix<T> {
     /// `self = L` with `orig = L L'`; see [`SpMatrix::cholesky`].
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `orig` has as many rows, [`Error::NotPositiveDefinite`]; this
-    /// matrix is then as before.
+    /// [`Error::DimMismatch`] unless `orig` has the same number of rows,
+    /// [`Error::NotPositiveDefinite`]; this matrix is then unchanged.
     #[doc(alias = "Cholesky")]
     pub fn cholesky(&mut self, orig: &SpMatrix<T>) -> Result<(), Error> {
         check_dim("cholesky", self.dim, orig.dim)?;

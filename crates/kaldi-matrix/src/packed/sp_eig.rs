@@ -1,4 +1,4 @@
-//! Eigenvalues of symmetric matrices, and functions of a matrix by way of them.
+//! Eigenvalues of symmetric matrices, and functions of a matrix by its eigenvalues.
 
 use kaldera_base::Real;
 
@@ -8,8 +8,8 @@ use crate::matrix::Trans;
 use crate::packed::SpMatrix;
 
 impl<T: Real> SpMatrix<T> {
-    /// `self = P diag(s) P'`: eigenvalues, descending, and eigenvectors, their signs fixed as
-    /// [`symmetric_eig`](crate::MatrixBase::symmetric_eig) says. Kaldi's come in no order.
+    /// `self = P diag(s) P'`: eigenvalues, descending, and eigenvectors, with signs as in
+    /// [`symmetric_eig`](crate::MatrixBase::symmetric_eig). Kaldi's are not sorted.
     ///
     /// # Errors
     /// As [`symmetric_eig`](crate::MatrixBase::symmetric_eig).
@@ -18,11 +18,11 @@ impl<T: Real> SpMatrix<T> {
         self.to_matrix().symmetric_eig()
     }
 
-    /// [`eig`](Self::eig) of a matrix that is positive semi-definite up to rounding: eigenvalues
-    /// below zero become zero.
+    /// Computes [`eig`](Self::eig) of a matrix that is positive semi-definite up to rounding:
+    /// eigenvalues below zero become zero.
     ///
-    /// `tolerance` is how far below zero the smallest may be, as a part of the largest; Kaldi's
-    /// default is 0.001.
+    /// `tolerance` is the largest absolute value of a negative eigenvalue, relative to the largest
+    /// one; Kaldi's default is 0.001.
     ///
     /// # Errors
     /// As [`eig`](Self::eig), and [`Error::NotPositiveSemiDefinite`].
@@ -33,7 +33,7 @@ impl<T: Real> SpMatrix<T> {
         Ok(eig)
     }
 
-    /// The largest absolute value of an eigenvalue; 0 of a matrix without elements.
+    /// Returns the largest absolute value of an eigenvalue; 0 for a matrix without elements.
     ///
     /// # Errors
     /// As [`eig`](Self::eig).
@@ -43,8 +43,8 @@ impl<T: Real> SpMatrix<T> {
         Ok(T::from_f64(eig.values.iter().fold(0.0, |largest, x| largest.max(x.abs()))))
     }
 
-    /// The largest absolute eigenvalue over the smallest one; infinity if that is zero. Computed in
-    /// double precision.
+    /// Returns the largest absolute eigenvalue divided by the smallest one; infinity if that is
+    /// zero. Computed in double precision.
     ///
     /// # Errors
     /// As [`eig`](Self::eig), and [`Error::NoElements`].
@@ -61,7 +61,7 @@ impl<T: Real> SpMatrix<T> {
         Ok(if least == 0.0 { T::INFINITY } else { T::from_f64(largest / least) })
     }
 
-    /// `self = self^power`, for a positive semi-definite matrix: its eigenvalues are raised to that
+    /// `self = self^power`, for a positive semi-definite matrix: raises its eigenvalues to that
     /// power. Computed in double precision.
     ///
     /// ```
@@ -74,8 +74,8 @@ impl<T: Real> SpMatrix<T> {
     ///
     /// # Errors
     /// As [`sym_pos_semi_def_eig`](Self::sym_pos_semi_def_eig) with a tolerance of 0.001;
-    /// [`Error::Singular`] for an eigenvalue of zero under a negative power. The matrix is then as
-    /// before.
+    /// [`Error::Singular`] for an eigenvalue of zero with a negative power. The matrix is then
+    /// unchanged.
     #[doc(alias = "ApplyPow")]
     pub fn apply_pow(&mut self, power: T) -> Result<(), Error> {
         if power == T::ONE {
@@ -94,12 +94,12 @@ impl<T: Real> SpMatrix<T> {
     }
 }
 
-/// How negative an eigenvalue may be, as a part of the largest, in a matrix taken for positive
-/// semi-definite.
+/// Largest absolute value of a negative eigenvalue, relative to the largest one, in a matrix that
+/// is treated as positive semi-definite.
 pub(super) const SEMI_DEFINITE: f64 = 0.001;
 
 impl<T: Real> SymmetricEig<T> {
-    /// P diag(s) P'.
+    /// Returns P diag(s) P'.
     pub fn to_sp(&self) -> SpMatrix<T> {
         let mut s = SpMatrix::zeros(self.vectors.num_rows());
         s.add_mat2_vec(T::ONE, &self.vectors, Trans::No, &self.values, T::ZERO)
@@ -107,11 +107,11 @@ impl<T: Real> SymmetricEig<T> {
         s
     }
 
-    /// Eigenvalues below zero become zero, if none is so by more than `tolerance` times the
+    /// Sets eigenvalues below zero to zero, if none is negative by more than `tolerance` times the
     /// largest.
     pub(crate) fn floor_at_zero(&mut self, operation: &'static str, tolerance: T) -> Result<(), Error> {
         let (least, largest) = (self.values.min(), self.values.max());
-        // Both are infinite, and this false, if there is none.
+        // Without values both are infinite, and the condition is `false`.
         if least < T::ZERO && -least > tolerance * largest {
             return Err(Error::NotPositiveSemiDefinite { operation, least: least.to_f64(), largest: largest.to_f64() });
         }

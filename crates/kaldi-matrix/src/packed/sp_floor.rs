@@ -1,5 +1,5 @@
-//! Symmetric matrices kept away from singularity: floors under the eigenvalues. All in double
-//! precision.
+//! Floors of the eigenvalues of symmetric matrices, which keep them from being singular. All in
+//! double precision.
 
 use kaldera_base::Real;
 
@@ -10,7 +10,7 @@ use crate::packed::SpMatrix;
 use crate::packed::sp_eig::SEMI_DEFINITE;
 
 impl<T: Real> SpMatrix<T> {
-    /// Raises the eigenvalues that are below `floor` to it, and says how many that were.
+    /// Raises the eigenvalues below `floor` to it, and returns their number.
     ///
     /// ```
     /// # use kaldi_matrix::SpMatrix;
@@ -32,16 +32,15 @@ impl<T: Real> SpMatrix<T> {
         Ok(floored)
     }
 
-    /// Raises x' self x to at least alpha x' floor x for every x, and says in how many directions
-    /// that was needed.
+    /// Raises x' self x to at least alpha x' floor x for every x, and returns the number of
+    /// directions that changed.
     ///
-    /// With `alpha * floor = L L'`, the eigenvalues of L^-1 self L'^-1 that are below 1 are raised
-    /// to 1.
+    /// With `alpha * floor = L L'`, the eigenvalues of L^-1 self L'^-1 below 1 are raised to 1.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `floor` has as many rows, [`Error::OutOfDomain`] for an
-    /// `alpha` that is not positive, [`Error::NotPositiveDefinite`] of `floor`; as
-    /// [`eig`](Self::eig). The matrix is then as before.
+    /// [`Error::DimMismatch`] unless `floor` has the same number of rows, [`Error::OutOfDomain`]
+    /// for an `alpha` that is not positive, [`Error::NotPositiveDefinite`] for `floor`; as
+    /// [`eig`](Self::eig). The matrix is then unchanged.
     #[doc(alias = "ApplyFloor")]
     pub fn apply_floor_sp(&mut self, floor: &Self, alpha: T) -> Result<usize, Error> {
         check_dim("apply_floor_sp", self.dim(), floor.dim())?;
@@ -70,17 +69,17 @@ impl<T: Real> SpMatrix<T> {
         Ok(floored)
     }
 
-    /// Raises the eigenvalues below the largest one over `max_cond`, and says how many there are at
-    /// or below that; then with `invert` takes the inverse.
+    /// Raises the eigenvalues below the largest one divided by `max_cond` to that floor, and
+    /// returns the number of eigenvalues at or below it; then, with `invert`, inverts the matrix.
     ///
-    /// The floor is never below 1e-40, so that nothing is divided by zero. Kaldi's default
-    /// `max_cond` is 1e5. As in Kaldi, an eigenvalue that equals the floor counts though it does
-    /// not change.
+    /// The floor is at least 1e-40, so that there is no division by zero. Kaldi's default
+    /// `max_cond` is 1e5. As in Kaldi, an eigenvalue that equals the floor is counted although it
+    /// does not change.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] unless `max_cond` is above 1; as
     /// [`sym_pos_semi_def_eig`](Self::sym_pos_semi_def_eig) with a tolerance of 0.001. The matrix
-    /// is then as before.
+    /// is then unchanged.
     #[doc(alias = "LimitCond")]
     pub fn limit_cond(&mut self, max_cond: T, invert: bool) -> Result<usize, Error> {
         const LEAST: f64 = 1e-40;
@@ -103,7 +102,7 @@ impl<T: Real> SpMatrix<T> {
         Ok(floored)
     }
 
-    /// [`limit_cond`](Self::limit_cond), which computes in double precision anyway.
+    /// Calls [`limit_cond`](Self::limit_cond), which always computes in double precision.
     ///
     /// # Errors
     /// As [`limit_cond`](Self::limit_cond).

@@ -9,8 +9,8 @@ use crate::matrix::Matrix;
 use crate::packed::{SpCopyType, SpMatrix};
 
 impl<T: Real> SpMatrix<T> {
-    /// `self = self^-1`, and the logarithm and the sign of the determinant it had; by the
-    /// Bunch-Kaufman decomposition.
+    /// `self = self^-1`, by the Bunch-Kaufman decomposition. Returns the logarithm and the sign of
+    /// the old determinant.
     ///
     /// ```
     /// # use kaldi_matrix::SpMatrix;
@@ -23,8 +23,8 @@ impl<T: Real> SpMatrix<T> {
     ///
     /// # Errors
     /// [`Error::Singular`]; [`Error::NoConvergence`] for NaN or infinite elements;
-    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with OpenBLAS
-    /// alone. The matrix is then as before.
+    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with only OpenBLAS.
+    /// The matrix is then unchanged.
     #[doc(alias = "Invert")]
     #[doc(alias = "sptrf")]
     pub fn invert(&mut self) -> Result<LogDet<T>, Error> {
@@ -39,7 +39,7 @@ impl<T: Real> SpMatrix<T> {
         Ok(det)
     }
 
-    /// [`invert`](Self::invert), computed in double precision.
+    /// Computes [`invert`](Self::invert) in double precision.
     ///
     /// # Errors
     /// As [`invert`](Self::invert).
@@ -51,11 +51,11 @@ impl<T: Real> SpMatrix<T> {
         Ok(det.converted())
     }
 
-    /// The logarithm of the absolute value of the determinant, and its sign; minus infinity and 0
-    /// for a singular matrix.
+    /// Returns the logarithm of the absolute value of the determinant, and its sign; minus infinity
+    /// and 0 for a singular matrix.
     ///
     /// # Errors
-    /// As [`invert`](Self::invert), but for a singular matrix.
+    /// As [`invert`](Self::invert), except that a singular matrix is not an error.
     #[doc(alias = "LogDet")]
     pub fn log_det(&self) -> Result<LogDet<T>, Error> {
         self.check_finite("log_det")?;

@@ -1,4 +1,4 @@
-//! A few eigenvalues of a large symmetric matrix, by C. Lanczos's method (1950).
+//! A few eigenvalues of a large symmetric matrix, by the method of C. Lanczos (1950).
 
 use kaldera_base::Real;
 use kaldera_base::random::Philox;
@@ -11,14 +11,14 @@ use crate::packed::SpMatrix;
 use crate::vector::{SubVectorMut, Vector};
 
 impl<T: Real> SpMatrix<T> {
-    /// The `num_eigs` eigenvalues of the largest absolute values, those descending, with their
-    /// eigenvectors as columns of a `dim` x `num_eigs` matrix.
+    /// Returns the `num_eigs` eigenvalues of the largest absolute values, in descending order of
+    /// these, with their eigenvectors as columns of a `dim` x `num_eigs` matrix.
     ///
-    /// They are the eigenvalues of this matrix seen in a subspace of `lanczos_dim` dimensions,
-    /// which grows around the top ones; 0 takes Kaldi's default, the larger one of `num_eigs + 50`
-    /// and `1.5 num_eigs`. From `dim` dimensions on, and for a small matrix by default, they are
-    /// exact. The subspace starts from a fixed pseudo-random vector, where Kaldi draws another one
-    /// each time. Signs are as [`symmetric_eig`](crate::MatrixBase::symmetric_eig)'s.
+    /// They are the eigenvalues of this matrix in a subspace of `lanczos_dim` dimensions around the
+    /// top ones; 0 means Kaldi's default, the larger one of `num_eigs + 50` and `1.5 num_eigs`.
+    /// With `dim` dimensions or more, and for a small matrix by default, they are exact. The
+    /// subspace starts from a fixed pseudo-random vector, while Kaldi draws another one each time.
+    /// The signs are as in [`symmetric_eig`](crate::MatrixBase::symmetric_eig).
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for more eigenvalues than there are rows; as [`eig`](Self::eig).
@@ -42,7 +42,7 @@ impl<T: Real> SpMatrix<T> {
         Ok(SymmetricEig { values: top.values, vectors })
     }
 
-    /// Orthonormal rows Q that span a start vector x, S x, S^2 x ..., and Q S Q'.
+    /// Returns orthonormal rows Q that span a start vector x, S x, S^2 x ..., and Q S Q'.
     fn krylov(&self, subspace: usize) -> Result<(Matrix<T>, SpMatrix<T>), Error> {
         let mut basis = Matrix::zeros(subspace, self.dim());
         let mut seen = SpMatrix::zeros(subspace);
@@ -50,7 +50,7 @@ impl<T: Real> SpMatrix<T> {
         for r in 0..subspace {
             let mut attempt = 0;
             while !add_to_basis(&mut basis, r, &next) {
-                // At the start, and where the space is closed under S: anything else will do.
+                // At the start, and if the space is closed under S, any other vector works.
                 next.copy_from_vec(&random(self.dim(), r, attempt))?;
                 attempt += 1;
             }
@@ -63,16 +63,16 @@ impl<T: Real> SpMatrix<T> {
     }
 }
 
-/// Row `r` becomes what of `v` is orthogonal to the rows above, of length 1; `false` if there is
-/// nothing.
+/// Sets row `r` to the part of `v` that is orthogonal to the rows above, scaled to length 1.
+/// Returns `false` if there is none.
 fn add_to_basis<T: Real>(basis: &mut Matrix<T>, r: usize, v: &Vector<T>) -> bool {
-    /// A remainder shorter than this, as a part of the vector, is rounding.
+    /// A remainder shorter than this, relative to the vector, is only rounding.
     const ROUNDING: f64 = 100.0;
     let length = |v: &[T]| kernels::sum_of_squares(v).to_f64().sqrt();
     let mut v = v.to_owned();
     let before = length(v.data());
-    // Once leaves rounding errors of the old length, twice is enough (B. N. Parlett, *The Symmetric
-    // Eigenvalue Problem*).
+    // One pass leaves rounding errors of the old length, two are enough (B. N. Parlett, *The
+    // Symmetric Eigenvalue Problem*).
     for _ in 0..2 {
         for row in basis.rows().take(r) {
             let along = kernels::dot(v.data(), row);
@@ -85,7 +85,7 @@ fn add_to_basis<T: Real>(basis: &mut Matrix<T>, r: usize, v: &Vector<T>) -> bool
         return false;
     }
     v.scale(T::from_f64(1.0 / after));
-    // The first remainder may have been short, and its errors, being scaled up with it, long.
+    // The first remainder may be short, and scaling makes its errors large.
     for row in basis.rows().take(r) {
         let along = kernels::dot(v.data(), row);
         kernels::axpy(-along, row, v.data_mut());
@@ -100,7 +100,7 @@ fn random(dim: usize, r: usize, attempt: u64) -> Vector<f32> {
     v
 }
 
-/// The `count` eigenvalues of the largest absolute values, those descending.
+/// Returns the `count` eigenvalues of the largest absolute values, in descending order of these.
 fn largest<T: Real>(eig: &SymmetricEig<T>, count: usize) -> SymmetricEig<T> {
     let mut order: Vec<usize> = (0..eig.values.dim()).collect();
     order.sort_by(|&i, &j| eig.values[j].abs().to_f64().total_cmp(&eig.values[i].abs().to_f64()));

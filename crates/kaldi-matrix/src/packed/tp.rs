@@ -12,7 +12,7 @@ use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::packed::{LowerTriangular, PackedMatrix, TpMatrix, triangle};
 use crate::storage::Storage;
 
-/// (row, column), 0 above the diagonal; panics outside of the matrix, as a slice does.
+/// Index (row, column), 0 above the diagonal; panics outside of the matrix, as a slice does.
 impl<T: Real> Index<(usize, usize)> for PackedMatrix<T, LowerTriangular> {
     type Output = T;
 
@@ -23,7 +23,7 @@ impl<T: Real> Index<(usize, usize)> for PackedMatrix<T, LowerTriangular> {
     }
 }
 
-/// (row, column); panics outside of the lower triangle, as a slice does.
+/// Index (row, column); panics outside of the lower triangle, as a slice does.
 impl<T: Real> IndexMut<(usize, usize)> for PackedMatrix<T, LowerTriangular> {
     #[inline]
     fn index_mut(&mut self, (r, c): (usize, usize)) -> &mut T {
@@ -33,8 +33,8 @@ impl<T: Real> IndexMut<(usize, usize)> for PackedMatrix<T, LowerTriangular> {
 }
 
 impl<T: Real> TpMatrix<T> {
-    /// The lower triangle of a square matrix of either precision, or with [`Trans::Yes`] that of
-    /// its transpose.
+    /// Creates a matrix from the lower triangle of a square one of either precision, or with
+    /// [`Trans::Yes`] of its transpose.
     ///
     /// # Errors
     /// [`Error::NotSquare`].
@@ -68,13 +68,13 @@ impl<T: Real> TpMatrix<T> {
     /// `self = other`, of either precision.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless it has as many rows.
+    /// [`Error::DimMismatch`] unless it has the same number of rows.
     #[doc(alias = "CopyFromTp")]
     pub fn copy_from_tp<U: Real>(&mut self, other: &TpMatrix<U>) -> Result<(), Error> {
         self.copy_from_packed(other)
     }
 
-    /// The whole matrix, with zeros above the diagonal.
+    /// Returns the full matrix, with zeros above the diagonal.
     pub fn to_matrix(&self) -> Matrix<T> {
         let mut full = Matrix::zeros(self.dim, self.dim);
         full.copy_from_tp(self, Trans::No).expect("the size is ours");
@@ -84,7 +84,7 @@ impl<T: Real> TpMatrix<T> {
     /// `self = self + alpha * other`.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless it has as many rows.
+    /// [`Error::DimMismatch`] unless it has the same number of rows.
     #[doc(alias = "AddTp")]
     pub fn add_tp(&mut self, alpha: T, other: &Self) -> Result<(), Error> {
         check_dim("add_tp", self.dim, other.dim)?;
@@ -92,7 +92,7 @@ impl<T: Real> TpMatrix<T> {
         Ok(())
     }
 
-    /// The product of the diagonal elements, multiplied in double precision.
+    /// Returns the product of the diagonal elements, multiplied in double precision.
     #[doc(alias = "Determinant")]
     pub fn determinant(&self) -> T {
         T::from_f64(self.diag().map(T::to_f64).product())
@@ -109,7 +109,7 @@ impl<T: Real> TpMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Singular`] for a zero on the diagonal; the matrix is then as before.
+    /// [`Error::Singular`] for a zero on the diagonal; the matrix is then unchanged.
     #[doc(alias = "Invert")]
     #[doc(alias = "tptri")]
     pub fn invert(&mut self) -> Result<(), Error> {
@@ -144,7 +144,7 @@ impl<T: Real> TpMatrix<T> {
         self.copy_from_tp(&double)
     }
 
-    /// Is nothing on the diagonal zero?
+    /// Checks that no element on the diagonal is zero.
     pub(super) fn check_diagonal(&self, operation: &'static str) -> Result<(), Error> {
         if self.diag().any(|x| x == T::ZERO) {
             return Err(Error::Singular { operation, shape: Shape { rows: self.dim, cols: self.dim } });

@@ -1,4 +1,4 @@
-//! Traces of products, and quadratic forms, with symmetric matrices; all of them added in double
+//! Traces of products, and quadratic forms, with symmetric matrices; all are added in double
 //! precision.
 
 use kaldera_base::Real;
@@ -15,7 +15,7 @@ fn dot<T: Real, U: Real>(x: &[T], y: &[U]) -> f64 {
     x.iter().zip(y).map(|(&x, &y)| x.to_f64() * y.to_f64()).sum()
 }
 
-/// `tr(a b)`, for either precision of each; the result has that of `a`.
+/// `tr(a b)`, for matrices of either precision; the result has the precision of `a`.
 ///
 /// ```
 /// # use kaldi_matrix::SpMatrix;
@@ -27,7 +27,7 @@ fn dot<T: Real, U: Real>(x: &[T], y: &[U]) -> f64 {
 /// ```
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless both have as many rows.
+/// [`Error::DimMismatch`] unless both have the same number of rows.
 #[doc(alias = "TraceSpSp")]
 pub fn trace_sp_sp<T: Real, U: Real>(a: &SpMatrix<T>, b: &SpMatrix<U>) -> Result<T, Error> {
     check_dim("trace_sp_sp", a.dim(), b.dim())?;
@@ -36,10 +36,10 @@ pub fn trace_sp_sp<T: Real, U: Real>(a: &SpMatrix<T>, b: &SpMatrix<U>) -> Result
 }
 
 /// `sum_ij a(i, j) b(i, j)` over the lower triangle: as `tr(a b)`, but each pair off the diagonal
-/// counts once.
+/// is counted once.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless both have as many rows.
+/// [`Error::DimMismatch`] unless both have the same number of rows.
 #[doc(alias = "TraceSpSpLower")]
 pub fn trace_sp_sp_lower<T: Real>(a: &SpMatrix<T>, b: &SpMatrix<T>) -> Result<T, Error> {
     check_dim("trace_sp_sp_lower", a.dim(), b.dim())?;
@@ -55,8 +55,7 @@ pub fn trace_sp_mat<T: Real>(a: &SpMatrix<T>, b: &MatrixBase<impl Storage<Elem =
     check_shape("trace_sp_mat", Shape { rows: a.dim(), cols: a.dim() }, b.shape())?;
     let mut trace = 0.0;
     for (r, row) in a.rows().enumerate() {
-        // The row of `a` against the row and the column of `b` up to the diagonal, which is in
-        // both.
+        // The row of `a` times the row and the column of `b` up to the diagonal, which is in both.
         let column: f64 = row.iter().enumerate().map(|(c, x)| x.to_f64() * b[(c, r)].to_f64()).sum();
         trace += dot(&row[..r], b.row_data(r)) + column;
     }
@@ -141,7 +140,7 @@ fn square<T: Real>(s: &SpMatrix<T>) -> Shape {
     Shape { rows: s.dim(), cols: s.dim() }
 }
 
-/// `tr(a op(b))`, where the sizes fit.
+/// `tr(a op(b))`; the sizes must fit.
 fn trace_of_product<T: Real>(a: &Matrix<T>, b: &MatrixBase<impl Storage<Elem = T>>, trans: Trans) -> f64 {
     match trans {
         Trans::Yes => a.rows().zip(b.rows()).map(|(x, y)| dot(x, y)).sum(),

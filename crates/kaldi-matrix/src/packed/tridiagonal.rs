@@ -1,9 +1,9 @@
-//! Symmetric matrices to tridiagonal, and from there to diagonal form.
+//! Conversion of symmetric matrices to tridiagonal, and then to diagonal form.
 //!
 //! G. H. Golub, C. F. Van Loan, *Matrix Computations*, 3rd edition, sections 5.1 (Householder
 //! reflections and Givens rotations) and 8.3 (the two algorithms). Here the reflections go from the
-//! last row up, for which the lower triangle lies right. Both compute in double precision whatever
-//! the matrix has.
+//! last row up, which fits the layout of the lower triangle. Both compute in double precision, for
+//! any precision of the matrix.
 
 use kaldera_base::Real;
 
@@ -14,12 +14,12 @@ use crate::matrix::{Matrix, SubMatrixMut};
 use crate::packed::SpMatrix;
 
 impl<T: Real> SpMatrix<T> {
-    /// `self = Q self Q'` with an orthogonal Q that makes it tridiagonal, and puts Q into `q`.
+    /// `self = Q self Q'` with an orthogonal Q that makes it tridiagonal, and writes Q to `q`.
     ///
     /// That is the transpose of the usual convention, and Kaldi's: the rows of Q are the new axes.
-    /// The last row of Q is the last unit vector. The elements beside the diagonal are not
-    /// negative, but for the first one, (1, 0), and those of rows in which, when their turn came,
-    /// nothing else stood.
+    /// The last row of Q is the last unit vector. The elements next to the diagonal are not
+    /// negative, except the first one, (1, 0), and the ones in rows that had no other nonzero
+    /// element left of them when they were reflected.
     ///
     /// ```
     /// # use kaldi_matrix::{Matrix, SpMatrix};
@@ -33,7 +33,7 @@ impl<T: Real> SpMatrix<T> {
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] unless `q` has the size of this matrix, [`Error::NoConvergence`]
-    /// for NaN or infinite elements; the matrix is then as before.
+    /// for NaN or infinite elements; the matrix is then unchanged.
     #[doc(alias = "Tridiagonalize")]
     pub fn tridiagonalize(&mut self, q: Option<SubMatrixMut<'_, T>>) -> Result<(), Error> {
         let mut double = self.checked_double("tridiagonalize", q.as_ref())?;
@@ -48,15 +48,15 @@ impl<T: Real> SpMatrix<T> {
     }
 
     /// `self = D` for a tridiagonal matrix `self = G D G'`, with D diagonal in no order, and `q = q
-    /// G`: so `q self q'` keeps its value.
+    /// G`, so that `q self q'` keeps its value.
     ///
-    /// After [`tridiagonalize`](Self::tridiagonalize), call it with the transpose of that Q; then
-    /// the columns of `q` are the eigenvectors of the first matrix.
+    /// After [`tridiagonalize`](Self::tridiagonalize), call it with the transpose of that Q. The
+    /// columns of `q` are then the eigenvectors of the first matrix.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] unless `q` has the size of this matrix, [`Error::OutOfDomain`] for
     /// a matrix that is not [tridiagonal](Self::is_tridiagonal), [`Error::NoConvergence`] for NaN
-    /// or infinite elements; the matrix is then as before.
+    /// or infinite elements; the matrix is then unchanged.
     #[doc(alias = "Qr")]
     pub fn qr(&mut self, q: Option<SubMatrixMut<'_, T>>) -> Result<(), Error> {
         const CUTOFF: f64 = 1e-5;
@@ -72,7 +72,7 @@ impl<T: Real> SpMatrix<T> {
         }
         let mut diagonal: Vec<f64> = double.diag().collect();
         let mut beside: Vec<f64> = (1..self.dim).map(|r| double[(r, r - 1)]).collect();
-        // Rotations mix two columns of Q, which are rows of its transpose: neighbours in memory.
+        // Rotations mix two columns of Q, which are rows of its transpose: adjacent in memory.
         let mut columns = q.as_ref().map(|q| Matrix::from_fn(self.dim, self.dim, |r, c| q[(c, r)].to_f64()));
         diagonalize(&mut diagonal, &mut beside, columns.as_mut())
             .ok_or(Error::NoConvergence { operation: "qr", shape: Shape { rows: self.dim, cols: self.dim } })?;
@@ -86,7 +86,7 @@ impl<T: Real> SpMatrix<T> {
         Ok(())
     }
 
-    /// A copy in double precision, if its elements are finite and `q` has its size.
+    /// Returns a copy in double precision, if its elements are finite and `q` has its size.
     fn checked_double(&self, operation: &'static str, q: Option<&SubMatrixMut<'_, T>>) -> Result<SpMatrix<f64>, Error> {
         let shape = Shape { rows: self.dim, cols: self.dim };
         if let Some(q) = q {
@@ -97,8 +97,8 @@ impl<T: Real> SpMatrix<T> {
     }
 }
 
-/// Reflects the first `row` axes so that of the elements left of the diagonal in `row` only the
-/// last one remains.
+/// Reflects the first `row` axes, so that only the last element left of the diagonal in `row` is
+/// not zero.
 fn reflect(s: &mut SpMatrix<f64>, row: usize, q: Option<&mut Matrix<f64>>) {
     let mut v = s.row_data(row)[..row].to_vec();
     let scale = v.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
@@ -109,7 +109,7 @@ fn reflect(s: &mut SpMatrix<f64>, row: usize, q: Option<&mut Matrix<f64>>) {
     let sigma = kernels::sum_of_squares(&v[..row - 1]);
     let last = v[row - 1];
     let length = (last * last + sigma).sqrt();
-    // The reflection 1 - beta v v' takes the row to +length; without cancellation on either side.
+    // The reflection 1 - beta v v' maps the row to +length, without cancellation for either sign.
     let first = if last <= 0.0 { last - length } else { -sigma / (last + length) };
     let beta = 2.0 * first * first / (sigma + first * first);
     v.iter_mut().for_each(|x| *x /= first);
@@ -137,15 +137,15 @@ fn reflect(s: &mut SpMatrix<f64>, row: usize, q: Option<&mut Matrix<f64>>) {
     }
 }
 
-/// The eigenvalues of a symmetric tridiagonal matrix, in its `diagonal`; what is `beside` it
-/// becomes zero.
+/// Writes the eigenvalues of a symmetric tridiagonal matrix to its `diagonal`; the elements next to
+/// it, `beside`, become zero.
 ///
-/// The rotations are applied to neighbouring rows of `rows`. `None` if it does not converge.
+/// The rotations are applied to adjacent rows of `rows`. `None` if it does not converge.
 fn diagonalize(diagonal: &mut [f64], beside: &mut [f64], mut rows: Option<&mut Matrix<f64>>) -> Option<()> {
     /// Two or three steps per eigenvalue are usual.
     const STEPS: usize = 60;
     let mut steps = STEPS * diagonal.len();
-    // The block worked on ends at `last`; it begins after the last negligible element before that.
+    // The current block ends at `last`; it starts after the last negligible element before that.
     let mut last = diagonal.len().saturating_sub(1);
     while last > 0 {
         let negligible = |i: usize, beside: &[f64]| {
@@ -167,8 +167,8 @@ fn diagonalize(diagonal: &mut [f64], beside: &mut [f64], mut rows: Option<&mut M
     Some(())
 }
 
-/// One implicit step with Wilkinson's shift; tells each rotation of the axes k and k + 1 to
-/// `rotated(k, cos, sin)`.
+/// Does one implicit step with Wilkinson's shift, and calls `rotated(k, cos, sin)` for each
+/// rotation of the axes k and k + 1.
 fn chase(diagonal: &mut [f64], beside: &mut [f64], mut rotated: impl FnMut(usize, f64, f64)) {
     let last = beside.len();
     let corner = beside[last - 1];
@@ -193,7 +193,7 @@ fn chase(diagonal: &mut [f64], beside: &mut [f64], mut rotated: impl FnMut(usize
     }
 }
 
-/// Rows k and k + 1 become `c row_k - s row_(k+1)` and `s row_k + c row_(k+1)`.
+/// Rotates rows k and k + 1 to `c row_k - s row_(k+1)` and `s row_k + c row_(k+1)`.
 fn rotate(rows: &mut Matrix<f64>, k: usize, c: f64, s: f64) {
     let stride = rows.stride();
     let (upper, lower) = rows.data_mut()[k * stride..].split_at_mut(stride);
@@ -213,7 +213,7 @@ mod tests {
         m.data().iter().fold(0.0, |largest, x| largest.max(x.abs()))
     }
 
-    /// Q S Q' - T, and Q Q' - 1.
+    /// Returns the errors Q S Q' - T, and Q Q' - 1.
     fn errors(s: &SpMatrix<f64>, q: &Matrix<f64>, t: &SpMatrix<f64>) -> (f64, f64) {
         let n = s.dim();
         let mut half = Matrix::zeros(n, n);
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn ill_conditioned_matrices_converge() {
         // Wilkinson's matrix with close eigenvalues, a scale near the ends of the range, a graded
-        // one.
+        // matrix.
         for scale in [1.0, 1e-150, 1e150] {
             let wilkinson = |r: usize, c: usize| match r - c {
                 0 => scale * (r as f64 - 10.0).abs(),

@@ -1,7 +1,7 @@
-//! Dense matrices with packed ones: copies, sums and products.
+//! Operations of full matrices with packed ones: copies, sums and products.
 //!
-//! Products expand the packed operands, as Kaldi does; the work is then the one of a product of
-//! dense matrices.
+//! Products expand the packed operands, as in Kaldi; the cost is then the one of a product of full
+//! matrices.
 
 use kaldera_base::Real;
 
@@ -12,14 +12,14 @@ use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::packed::{SpMatrix, TpMatrix};
 use crate::storage::{Storage, StorageMut};
 
-/// Both triangles filled.
+/// Fills both triangles.
 impl<T: Real> From<&SpMatrix<T>> for Matrix<T> {
     fn from(s: &SpMatrix<T>) -> Self {
         s.to_matrix()
     }
 }
 
-/// Zeros above the diagonal.
+/// Writes zeros above the diagonal.
 impl<T: Real> From<&TpMatrix<T>> for Matrix<T> {
     fn from(t: &TpMatrix<T>) -> Self {
         t.to_matrix()

@@ -1,4 +1,4 @@
-//! Vectors with packed matrices.
+//! Operations of vectors with packed matrices.
 
 use kaldera_base::Real;
 
@@ -68,7 +68,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 
     /// `self = alpha * s v + beta * self`.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// ```
     /// # use kaldi_matrix::{SpMatrix, Vector};
@@ -104,7 +104,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 
     /// `self = alpha * t v + beta * self`, or with the transpose of `t`.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN. For `self = t self` see
+    /// With `beta` 0 the old values are ignored, even NaN. For `self = t self` see
     /// [`mul_tp`](Self::mul_tp).
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         check_dim("mul_tp", t.dim(), self.dim())?;
         let x = self.data_mut();
         match trans {
-            // An element depends on those above, so the last one goes first.
+            // An element depends on the ones above, so the last one is first.
             Trans::No => {
                 for r in (0..x.len()).rev() {
                     x[r] = kernels::dot(t.row_data(r), &x[..=r]);
@@ -171,7 +171,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless the vector has as many elements as the matrix rows,
-    /// [`Error::Singular`] for a zero on the diagonal, where Kaldi divides by it.
+    /// [`Error::Singular`] for a zero on the diagonal (Kaldi divides by it).
     #[doc(alias = "Solve")]
     #[doc(alias = "tpsv")]
     pub fn solve(&mut self, t: &TpMatrix<T>, trans: Trans) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use crate::sparse::SparseVector;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{ResizeType, VectorBase};
 
-/// A matrix of which only the elements that are not zero are stored, row by row.
+/// A matrix that stores only the elements that are not zero, row by row.
 ///
 /// ```
 /// use kaldi_matrix::{Matrix, SparseMatrix};
@@ -24,25 +24,25 @@ use crate::vector::{ResizeType, VectorBase};
 /// ```
 #[derive(Clone, Default, PartialEq)]
 pub struct SparseMatrix<T> {
-    /// Each as long as there are columns.
+    /// The rows, each with `cols` elements.
     rows: Vec<SparseVector<T>>,
     cols: usize,
 }
 
 impl<T: Real> SparseMatrix<T> {
-    /// `rows` by `cols` zeros.
+    /// Creates a matrix of `rows` by `cols` zeros.
     ///
     /// # Panics
-    /// As `vec!` does, if so many empty rows are more than memory can hold.
+    /// As `vec!`, if that many empty rows are more than memory can hold.
     pub fn zeros(rows: usize, cols: usize) -> Self {
         Self { rows: vec![SparseVector::zeros(cols); rows], cols }
     }
 
-    /// Rows of `cols` elements, each given as [`SparseVector::new`] takes it: what Kaldi calls a
-    /// posterior.
+    /// Creates a matrix from rows of `cols` elements, each an argument of [`SparseVector::new`]: a
+    /// posterior in Kaldi.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a column that is not there.
+    /// [`Error::OutOfRange`] for a column that does not exist.
     pub fn new<R: IntoIterator<Item = (usize, T)>>(
         cols: usize,
         rows: impl IntoIterator<Item = R>,
@@ -51,18 +51,18 @@ impl<T: Real> SparseMatrix<T> {
         Ok(Self { rows, cols })
     }
 
-    /// Rows that exist already; none of them gives 0 x 0.
+    /// Creates a matrix from sparse vectors; without any, it is 0 x 0.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if one is not as long as the first.
+    /// [`Error::DimMismatch`] if the lengths differ.
     pub fn from_rows(rows: Vec<SparseVector<T>>) -> Result<Self, Error> {
         let cols = rows.first().map_or(0, SparseVector::dim);
         rows.iter().try_for_each(|row| check_dim("from_rows", cols, row.dim()))?;
         Ok(Self { rows, cols })
     }
 
-    /// A one in each row, in the column that the list tells, of `dim` columns; with [`Trans::Yes`]
-    /// its transpose.
+    /// Creates a matrix with a one in each row, in the column of the list, and `dim` columns; with
+    /// [`Trans::Yes`] its transpose.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for an index that is not below `dim`.
@@ -71,10 +71,11 @@ impl<T: Real> SparseMatrix<T> {
         Self::one_per_row(indexes.iter().map(|&index| (index, T::ONE)), dim, trans)
     }
 
-    /// As [`from_indexes`](Self::from_indexes), with weights in place of the ones.
+    /// As [`from_indexes`](Self::from_indexes), with weights instead of the ones.
     ///
     /// # Errors
-    /// As there; [`Error::DimMismatch`] unless there is a weight for each index.
+    /// As [`from_indexes`](Self::from_indexes); [`Error::DimMismatch`] unless there is one weight
+    /// for each index.
     pub fn from_indexes_and_weights(
         indexes: &[usize],
         weights: &VectorBase<impl Storage<Elem = T>>,
@@ -93,49 +94,49 @@ impl<T: Real> SparseMatrix<T> {
         })
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[doc(alias = "NumRows")]
     pub fn num_rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     #[doc(alias = "NumCols")]
     pub fn num_cols(&self) -> usize {
         self.cols
     }
 
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     pub fn shape(&self) -> Shape {
         Shape { rows: self.num_rows(), cols: self.cols }
     }
 
-    /// Number of elements that are stored.
+    /// Returns the number of stored elements.
     #[doc(alias = "NumElements")]
     pub fn num_elements(&self) -> usize {
         self.rows.iter().map(SparseVector::num_elements).sum()
     }
 
-    /// One row.
+    /// Returns one row.
     ///
     /// # Panics
-    /// If there is no such row, as indexing does.
+    /// If there is no such row.
     #[doc(alias = "Row")]
     pub fn row(&self, r: usize) -> &SparseVector<T> {
         &self.rows[r]
     }
 
-    /// The rows, top to bottom.
+    /// Returns the rows, top to bottom.
     #[doc(alias = "Data")]
     pub fn rows(&self) -> &[SparseVector<T>] {
         &self.rows
     }
 
-    /// Row `r` `= row`.
+    /// Sets row `r` to `row`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless it has as many
-    /// elements as there are columns.
+    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless `row` has as
+    /// many elements as there are columns.
     #[doc(alias = "SetRow")]
     pub fn set_row(&mut self, r: usize, row: SparseVector<T>) -> Result<(), Error> {
         check_range("rows", r, 1, self.num_rows())?;
@@ -144,19 +145,19 @@ impl<T: Real> SparseMatrix<T> {
         Ok(())
     }
 
-    /// `Σ self`, added up in double precision.
+    /// `Σ self`, added in double precision.
     #[doc(alias = "Sum")]
     pub fn sum(&self) -> T {
         T::from_f64(self.elements().map(|x| x.to_f64()).sum())
     }
 
-    /// `√(Σ self²)`, added up in double precision.
+    /// `√(Σ self²)`, added in double precision.
     #[doc(alias = "FrobeniusNorm")]
     pub fn frobenius_norm(&self) -> T {
         T::from_f64(self.elements().map(|x| x.to_f64() * x.to_f64()).sum::<f64>().sqrt())
     }
 
-    /// The stored elements, row by row.
+    /// Returns the stored elements, row by row.
     fn elements(&self) -> impl Iterator<Item = T> {
         self.rows.iter().flat_map(|row| row.iter().map(|(_, x)| x))
     }
@@ -167,17 +168,17 @@ impl<T: Real> SparseMatrix<T> {
         self.rows.iter_mut().for_each(|row| row.scale(alpha));
     }
 
-    /// A matrix with its zeros.
+    /// Returns a full matrix, with the zeros.
     ///
     /// # Panics
-    /// As [`Matrix::zeros`] does, if that is more than memory can hold.
+    /// As [`Matrix::zeros`], if that is more than memory can hold.
     pub fn to_matrix(&self) -> Matrix<T> {
         let mut m = Matrix::zeros(self.num_rows(), self.cols);
         self.add_to(T::ONE, &mut m, Trans::No);
         m
     }
 
-    /// The transpose.
+    /// Returns the transpose.
     pub fn transposed(&self) -> Self {
         let mut columns = vec![Vec::new(); self.cols];
         for (r, row) in self.rows.iter().enumerate() {
@@ -189,7 +190,7 @@ impl<T: Real> SparseMatrix<T> {
     /// `m = op(self)`, zeros included, in either precision.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless `m` has the shape of that.
+    /// [`Error::ShapeMismatch`] unless `m` has this shape.
     #[doc(alias = "CopyToMat")]
     pub fn copy_to_mat(&self, m: &mut MatrixBase<impl StorageMut>, trans: Trans) -> Result<(), Error> {
         check_shape("copy_to_mat", self.shape().seen(trans), m.shape())?;
@@ -212,7 +213,7 @@ impl<T: Real> SparseMatrix<T> {
     /// `m += alpha * op(self)`, in either precision.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless `m` has the shape of that.
+    /// [`Error::ShapeMismatch`] unless `m` has this shape.
     #[doc(alias = "AddToMat")]
     pub fn add_to_mat(&self, alpha: T, m: &mut MatrixBase<impl StorageMut>, trans: Trans) -> Result<(), Error> {
         check_shape("add_to_mat", self.shape().seen(trans), m.shape())?;
@@ -220,7 +221,7 @@ impl<T: Real> SparseMatrix<T> {
         Ok(())
     }
 
-    /// The same, where the shapes are known to agree.
+    /// As [`add_to_mat`](Self::add_to_mat), for shapes that were checked.
     fn add_to<S: StorageMut>(&self, alpha: T, m: &mut MatrixBase<S>, trans: Trans) {
         self.for_each(trans, |r, c, x| {
             let y = &mut m[(r, c)];
@@ -228,7 +229,7 @@ impl<T: Real> SparseMatrix<T> {
         });
     }
 
-    /// Calls `f(row, column, element)` of `op(self)` for what is stored.
+    /// Calls `f(row, column, element)` of `op(self)` for each stored element.
     fn for_each(&self, trans: Trans, mut f: impl FnMut(usize, usize, T)) {
         for (r, row) in self.rows.iter().enumerate() {
             row.iter().for_each(|(c, x)| match trans {
@@ -249,11 +250,11 @@ impl<T: Real> SparseMatrix<T> {
         };
     }
 
-    /// Row r of `self =` row `row_indexes[r]` of `other`: any number of rows, in any order, some of
-    /// them perhaps twice.
+    /// Sets each row r to row `row_indexes[r]` of `other`: any number of rows, in any order,
+    /// perhaps with duplicates.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a row that is not there.
+    /// [`Error::OutOfRange`] for a row that does not exist.
     #[doc(alias = "SelectRows")]
     pub fn select_rows(&mut self, row_indexes: &[usize], other: &Self) -> Result<(), Error> {
         row_indexes.iter().try_for_each(|&r| check_range("rows", r, 1, other.num_rows()))?;
@@ -262,10 +263,10 @@ impl<T: Real> SparseMatrix<T> {
         Ok(())
     }
 
-    /// `self =` the rows of all inputs, one below the other. Inputs without rows do not count.
+    /// `self =` the rows of all inputs, one below the other. Inputs without rows are ignored.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if they do not have one number of columns; then `self` is as before.
+    /// [`Error::DimMismatch`] if the numbers of columns differ; `self` is then unchanged.
     #[doc(alias = "AppendSparseMatrixRows")]
     pub fn append_sparse_matrix_rows(&mut self, inputs: impl IntoIterator<Item = Self>) -> Result<(), Error> {
         let rows = inputs.into_iter().flat_map(|input| input.rows).collect();
@@ -273,8 +274,8 @@ impl<T: Real> SparseMatrix<T> {
         Ok(())
     }
 
-    /// Changes the shape; with [`ResizeType::CopyData`] what both shapes have stays, else all
-    /// becomes zero.
+    /// Changes the shape. With [`ResizeType::CopyData`] the elements inside of both shapes stay,
+    /// else all become zero.
     ///
     /// # Panics
     /// As [`zeros`](Self::zeros).
@@ -295,8 +296,8 @@ impl<T: Real> SparseMatrix<T> {
         std::mem::swap(self, other);
     }
 
-    /// Each element is zero with probability `zero_prob`, else normally distributed with mean 0 and
-    /// variance 1.
+    /// Sets each element to zero with probability `zero_prob`, else to a normally distributed
+    /// number with mean 0 and variance 1.
     ///
     /// # Errors
     /// As [`SparseVector::set_randn`].
@@ -306,10 +307,10 @@ impl<T: Real> SparseMatrix<T> {
     }
 }
 
-/// What is not zero, NaN included.
+/// Stores the elements that are not zero, NaN included.
 ///
 /// # Panics
-/// For columns at 2³² and beyond.
+/// For columns with index 2³² or above.
 impl<S: Storage> From<&MatrixBase<S>> for SparseMatrix<S::Elem> {
     fn from(m: &MatrixBase<S>) -> Self {
         let rows = (0..m.num_rows()).map(|r| SparseVector::from_slice(m.row_data(r))).collect();

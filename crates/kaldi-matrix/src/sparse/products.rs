@@ -1,4 +1,4 @@
-//! Sparse matrices in sums and products with ordinary ones.
+//! Sums and products of sparse matrices with full ones.
 
 use kaldera_base::Real;
 
@@ -9,7 +9,7 @@ use crate::matrix::{MatrixBase, Trans};
 use crate::sparse::SparseMatrix;
 use crate::storage::{Storage, StorageMut};
 
-/// `tr(a op(b))`: `Σ a[i][j] * op(b)[j][i]` over what is stored of b.
+/// `tr(a op(b))`: `Σ a[i][j] * op(b)[j][i]` over the stored elements of b.
 ///
 /// # Errors
 /// [`Error::ShapeMismatch`] unless `op(b)` has the shape of a's transpose.
@@ -34,7 +34,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self = op(a)`, zeros included, of either precision.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless it has the shape of that.
+    /// [`Error::ShapeMismatch`] unless it has this shape.
     #[doc(alias = "CopyFromSmat")]
     pub fn copy_from_smat<U: Real>(&mut self, a: &SparseMatrix<U>, trans: Trans) -> Result<(), Error> {
         a.copy_to_mat(self, trans)
@@ -43,7 +43,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self += alpha * op(a)`.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless it has the shape of that.
+    /// [`Error::ShapeMismatch`] unless it has this shape.
     #[doc(alias = "AddSmat")]
     pub fn add_smat(&mut self, alpha: T, a: &SparseMatrix<T>, trans: Trans) -> Result<(), Error> {
         a.add_to_mat(alpha, self, trans)
@@ -51,7 +51,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = alpha * op(a) * b + beta * self`.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// # Errors
     /// [`Error::ProductMismatch`] if `op(a)` cannot be multiplied by b, [`Error::ShapeMismatch`]
@@ -78,7 +78,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = alpha * a * op(b) + beta * self`.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// # Errors
     /// As [`add_smat_mat`](Self::add_smat_mat).

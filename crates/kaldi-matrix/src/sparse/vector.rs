@@ -10,7 +10,7 @@ use crate::random::RandomState;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{ResizeType, Vector, VectorBase};
 
-/// A vector of which only the elements that are not zero are stored.
+/// A vector that stores only the elements that are not zero.
 ///
 /// ```
 /// use kaldi_matrix::SparseVector;
@@ -20,7 +20,7 @@ use crate::vector::{ResizeType, Vector, VectorBase};
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// An index takes 32 bits: 8 bytes for an element of `f32`.
+/// An index takes 32 bits: 8 bytes per element of `f32`.
 #[derive(Clone, Default, PartialEq)]
 pub struct SparseVector<T> {
     dim: usize,
@@ -29,13 +29,14 @@ pub struct SparseVector<T> {
 }
 
 impl<T: Real> SparseVector<T> {
-    /// `dim` zeros.
+    /// Creates a vector of `dim` zeros.
     pub fn zeros(dim: usize) -> Self {
         Self { dim, elements: Vec::new() }
     }
 
-    /// `dim` elements, of which some are given with their indexes, in any order. Values of one
-    /// index are added up in the order in which they come, and what is zero then is not stored.
+    /// Creates a vector of `dim` elements from some elements with their indexes, in any order.
+    /// Values of the same index are added in their order, and elements that are zero afterwards are
+    /// not stored.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for an index that is not below `dim`, or not below 2³².
@@ -54,56 +55,56 @@ impl<T: Real> SparseVector<T> {
         Ok(Self { dim, elements: given })
     }
 
-    /// From what a file holds: the indexes ascend, and are below `dim`.
+    /// Creates a vector from the contents of a file: the indexes ascend, and are below `dim`.
     pub(crate) fn from_ascending(dim: usize, elements: Vec<(u32, T)>) -> Self {
         debug_assert!(elements.is_sorted_by(|a, b| a.0 < b.0));
         Self { dim, elements }
     }
 
-    /// Number of elements, zeros included.
+    /// Returns the number of elements, zeros included.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Number of elements that are stored.
+    /// Returns the number of stored elements.
     #[doc(alias = "NumElements")]
     pub fn num_elements(&self) -> usize {
         self.elements.len()
     }
 
-    /// The stored elements with their indexes, which ascend.
+    /// Returns the stored elements with their indexes, which ascend.
     #[doc(alias = "Data")]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (usize, T)> + DoubleEndedIterator + Clone {
         self.elements.iter().map(|&(place, x)| (index(place), x))
     }
 
-    /// The `i`th of the stored elements, with its index.
+    /// Returns stored element `i`, with its index.
     ///
     /// # Panics
-    /// If fewer are stored, as indexing does.
+    /// If fewer elements are stored.
     #[doc(alias = "GetElement")]
     pub fn get_element(&self, i: usize) -> (usize, T) {
         let (place, x) = self.elements[i];
         (index(place), x)
     }
 
-    /// `Σ self`, added up in double precision.
+    /// `Σ self`, added in double precision.
     #[doc(alias = "Sum")]
     pub fn sum(&self) -> T {
         T::from_f64(self.iter().map(|(_, x)| x.to_f64()).sum())
     }
 
-    /// The highest element and its index, zeros included: the first stored one of equals, or the
-    /// first zero. None without elements.
+    /// Returns the highest element and its index, zeros included: the first stored one of equal
+    /// ones, or the first zero. None without elements.
     #[doc(alias = "Max")]
     pub fn max(&self) -> Option<(usize, T)> {
         let highest = self.iter().reduce(|kept, next| if next.1 > kept.1 { next } else { kept });
         match highest {
             Some((_, x)) if x >= T::ZERO || self.num_elements() == self.dim => highest,
             _ if self.dim == 0 => None,
-            // The indexes ascend, so the first one that is not stored is where they get ahead of
-            // their number.
+            // The indexes ascend, so the first index that is not stored is at the first element
+            // whose index is above its position.
             _ => {
                 let zero =
                     self.iter().enumerate().find(|&(i, (place, _))| place > i).map_or(self.num_elements(), |(i, _)| i);
@@ -118,10 +119,10 @@ impl<T: Real> SparseVector<T> {
         self.elements.iter_mut().for_each(|(_, x)| *x *= alpha);
     }
 
-    /// A vector with its zeros.
+    /// Returns a full vector, with the zeros.
     ///
     /// # Panics
-    /// As `vec!` does, if `dim` elements are more than memory can hold.
+    /// As `vec!`, if `dim` elements are more than memory can hold.
     pub fn to_vector(&self) -> Vector<T> {
         let mut v = Vector::zeros(self.dim);
         self.iter().for_each(|(i, x)| v[i] = x);
@@ -151,7 +152,7 @@ impl<T: Real> SparseVector<T> {
         Ok(())
     }
 
-    /// The same, where the lengths are known to agree.
+    /// As [`add_to_vec`](Self::add_to_vec), for lengths that were checked.
     pub(super) fn add_to<U: Real>(&self, alpha: T, y: &mut [U]) {
         for (i, x) in self.iter() {
             y[i] = U::from_f64(y[i].to_f64() + (alpha * x).to_f64());
@@ -165,8 +166,8 @@ impl<T: Real> SparseVector<T> {
         self.elements = other.elements.iter().map(|&(place, x)| (place, convert(x))).collect();
     }
 
-    /// Changes the length; with [`ResizeType::CopyData`] the elements below the new one stay, else
-    /// all become zero.
+    /// Changes the length. With [`ResizeType::CopyData`] the elements below the new length stay,
+    /// else all become zero.
     #[doc(alias = "Resize")]
     pub fn resize(&mut self, dim: usize, resize_type: ResizeType) {
         match resize_type {
@@ -184,12 +185,12 @@ impl<T: Real> SparseVector<T> {
         std::mem::swap(self, other);
     }
 
-    /// Each element is zero with probability `zero_prob`, else normally distributed with mean 0 and
-    /// variance 1.
+    /// Sets each element to zero with probability `zero_prob`, else to a normally distributed
+    /// number with mean 0 and variance 1.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] unless `zero_prob` is from 0 to 1; [`Error::OutOfRange`] for 2³²
-    /// elements and more.
+    /// elements or more.
     #[doc(alias = "SetRandn")]
     pub fn set_randn(&mut self, zero_prob: f64, random: &mut RandomState) -> Result<(), Error> {
         if !(0.0..=1.0).contains(&zero_prob) {
@@ -202,24 +203,23 @@ impl<T: Real> SparseVector<T> {
     }
 }
 
-/// An index as it is stored.
+/// Converts an index to its stored form.
 fn check_place(place: usize, dim: usize) -> Result<u32, Error> {
     check_range("elements", place, 1, dim)?;
     let too_far = |_| Error::OutOfRange { what: "32-bit indices", start: place, len: 1, size: index(u32::MAX) };
     u32::try_from(place).map_err(too_far)
 }
 
-/// A stored index as an index: nothing is lost on machines of 32 bits and more, which all others of
-/// ours are.
+/// Converts a stored index, without loss on machines of at least 32 bits, the only ones supported.
 #[inline]
 fn index(place: u32) -> usize {
     place as usize
 }
 
-/// What is not zero, NaN included.
+/// Stores the elements that are not zero, NaN included.
 ///
 /// # Panics
-/// For elements at 2³² and beyond.
+/// For elements with index 2³² or above.
 impl<S: Storage> From<&VectorBase<S>> for SparseVector<S::Elem> {
     fn from(v: &VectorBase<S>) -> Self {
         Self::from_slice(v.data())

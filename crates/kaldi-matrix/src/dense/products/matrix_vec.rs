@@ -1,4 +1,4 @@
-//! Matrices changed by vectors: one number for each row or column, or for each group of columns.
+//! Matrices updated with vectors: one number for each row or column, or for each group of columns.
 
 use kaldera_base::Real;
 
@@ -18,7 +18,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// one.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `v` is as long as a row.
+    /// [`Error::DimMismatch`] unless `v` has the length of a row.
     #[doc(alias = "AddVecToRows")]
     #[inline]
     pub fn add_vec_to_rows(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
@@ -30,7 +30,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(i, j) += alpha * v[i]`, with `v` in either precision.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `v` is as long as a column.
+    /// [`Error::DimMismatch`] unless `v` has the length of a column.
     #[doc(alias = "AddVecToCols")]
     #[inline]
     pub fn add_vec_to_cols(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
@@ -42,7 +42,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(i, j) *= v[j]`, with `v` in either precision and the arithmetic in the wider one.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `v` is as long as a row.
+    /// [`Error::DimMismatch`] unless `v` has the length of a row.
     #[doc(alias = "MulColsVec")]
     pub fn mul_cols_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("mul_cols_vec", self.num_cols(), v.dim())?;
@@ -53,7 +53,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(i, j) *= v[i]`, with `v` in either precision.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `v` is as long as a column.
+    /// [`Error::DimMismatch`] unless `v` has the length of a column.
     #[doc(alias = "MulRowsVec")]
     pub fn mul_rows_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("mul_rows_vec", self.num_rows(), v.dim())?;
@@ -61,11 +61,10 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(i, j) *= src(i, j / group)`, where the columns are cut into as many groups as `src`
-    /// has columns.
+    /// `self(i, j) *= src(i, j / group)`, with as many groups of columns as `src` has columns.
     ///
     /// # Errors
-    /// [`Error::Groups`] unless the number of columns is a multiple of that of `src`,
+    /// [`Error::Groups`] unless the number of columns is a multiple of `src`'s,
     /// [`Error::ShapeMismatch`] if the numbers of rows differ.
     #[doc(alias = "MulRowsGroupMat")]
     pub fn mul_rows_group_mat(&mut self, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
@@ -80,11 +79,11 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = alpha * diag(v) op(m) + beta * self`: row i of `op(m)` times `v[i]`.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::DimMismatch`] unless `v` is as long
-    /// as a column.
+    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::DimMismatch`] unless `v` has the
+    /// length of a column.
     #[doc(alias = "AddDiagVecMat")]
     pub fn add_diag_vec_mat(
         &mut self,
@@ -114,11 +113,11 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = alpha * op(m) diag(v) + beta * self`: column j of `op(m)` times `v[j]`.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::DimMismatch`] unless `v` is as long
-    /// as a row.
+    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::DimMismatch`] unless `v` has the
+    /// length of a row.
     #[doc(alias = "AddMatDiagVec")]
     pub fn add_mat_diag_vec(
         &mut self,

@@ -1,7 +1,7 @@
-//! Products with ordinary matrices that are mostly zeros: these are left out, together with what
-//! they would be multiplied by, even infinity and NaN.
+//! Products with full matrices that are mostly zeros. The zeros are skipped, together with their
+//! factors, even infinity and NaN.
 //!
-//! It pays where less than about a tenth of the elements are not zero. For matrices that are
+//! They are faster if less than about a tenth of the elements are not zero. For matrices that are
 //! *stored* without their zeros, see `SparseMatrix`.
 
 use kaldera_base::Real;
@@ -15,7 +15,7 @@ use crate::storage::{Storage, StorageMut};
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self = alpha * op(a) op(b) + beta * self`, for an `a` that is mostly zeros.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// # Errors
     /// As [`add_mat_mat`](Self::add_mat_mat).
@@ -44,7 +44,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = alpha * op(a) op(b) + beta * self`, for a `b` that is mostly zeros.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN.
+    /// With `beta` 0 the old values are ignored, even NaN.
     ///
     /// # Errors
     /// As [`add_mat_mat`](Self::add_mat_mat).
@@ -78,7 +78,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// Does something with a matrix as it is or transposed.
+/// Calls `f` with a matrix or its transpose.
 fn with_op<T: Real>(m: SubMatrix<'_, T>, trans: Trans, f: impl FnOnce(SubMatrix<'_, T>)) {
     match trans {
         Trans::No => f(m),

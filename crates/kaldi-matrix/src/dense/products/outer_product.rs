@@ -12,7 +12,7 @@ use crate::vector::VectorBase;
 ///
 /// # Errors
 /// [`Error::ShapeMismatch`] unless both matrices have a row for each element of `a` and a column
-/// for each one of `b`.
+/// for each element of `b`.
 #[doc(alias = "AddOuterProductPlusMinus")]
 pub fn add_outer_product_plus_minus<T: Real>(
     alpha: T,

@@ -1,6 +1,6 @@
-//! What vectors take from matrices: sums of rows and columns, diagonals of products.
+//! Vectors computed from matrices: sums of rows and columns, diagonals of products.
 //!
-//! The product of a matrix and a vector stands in `blas`.
+//! The product of a matrix and a vector is in `products`.
 
 use kaldera_base::Real;
 
@@ -16,7 +16,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self = alpha * (sum of the rows of m) + beta * self`, in a fixed order.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless a row of `m` is as long as this vector.
+    /// [`Error::DimMismatch`] unless a row of `m` has the length of this vector.
     #[doc(alias = "AddRowSumMat")]
     pub fn add_row_sum_mat(&mut self, alpha: T, m: &MatrixBase<impl Storage<Elem = T>>, beta: T) -> Result<(), Error> {
         check_dim("add_row_sum_mat", m.num_cols(), self.dim())?;
@@ -29,7 +29,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// precision.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless a column of `m` is as long as this vector.
+    /// [`Error::DimMismatch`] unless a column of `m` has the length of this vector.
     #[doc(alias = "AddColSumMat")]
     pub fn add_col_sum_mat(&mut self, alpha: T, m: &MatrixBase<impl Storage<Elem = T>>, beta: T) -> Result<(), Error> {
         check_dim("add_col_sum_mat", m.num_rows(), self.dim())?;
@@ -42,7 +42,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// lengths of the rows, or of the columns.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless the vector has an element for each of them.
+    /// [`Error::DimMismatch`] unless the vector has an element for each row, or column.
     #[doc(alias = "AddDiagMat2")]
     pub fn add_diag_mat2(
         &mut self,
@@ -73,7 +73,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self = alpha * diag(op(m) op(n)) + beta * self`, without the rest of the product.
     ///
     /// # Errors
-    /// [`Error::ProductMismatch`] if the two cannot be multiplied to a square matrix,
+    /// [`Error::ProductMismatch`] unless the product of the two is a square matrix,
     /// [`Error::DimMismatch`] unless the vector has an element for each of its rows.
     #[doc(alias = "AddDiagMatMat")]
     pub fn add_diag_mat_mat(
@@ -126,14 +126,13 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         }
     }
 
-    /// `self = alpha * op(m) * v + beta * self`, for a `v` that is mostly zeros: these are left
-    /// out.
+    /// `self = alpha * op(m) * v + beta * self`, for a `v` that is mostly zeros, which are skipped.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN. What `m` has beside a zero of `v`
-    /// does not count either.
+    /// With `beta` 0 the old values are ignored, even NaN. Elements of `m` that are multiplied by a
+    /// zero of `v` are ignored, too.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if a vector does not fit its side of the matrix.
+    /// [`Error::DimMismatch`] if the length of a vector differs from its side of the matrix.
     #[doc(alias = "AddMatSvec")]
     pub fn add_mat_svec(
         &mut self,
