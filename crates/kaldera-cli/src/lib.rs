@@ -15,6 +15,13 @@
 //! | 141 | nobody reads the output any more | |
 //! | 143 | | stopped by SIGTERM |
 //! | 255 | Kaldi would throw: an unknown option, a file that cannot be read or written, a damaged table | |
+//!
+//! # Design
+//! [`run`] parses options, calls the library and writes results. Kaldi's programs stop, continue
+//! and exit as the originals do, which the known answers record. The native commands accept more
+//! kinds of input and name each recording that failed. One parser of options serves both. Ctrl-C
+//! and SIGTERM set a flag that workers check; a thread ends the process where workers wait for a
+//! pipe.
 
 #![forbid(unsafe_code)]
 

@@ -29,9 +29,16 @@
 //! - An error names the utterance, and the frame where there is one. No input makes this crate panic.
 //! - The same input has the same result, whatever the chunks of a stream are.
 //!
+//! # Design
+//! - All CTC decoders without a graph are one search (`ctc/search.rs`). Tokens, words and lexicon
+//!   each define the state of a hypothesis and the score that an extension adds.
+//! - Whether a token consumes one frame, none or several is one parameter,
+//!   [`TransducerTopology`](transducer::TransducerTopology). Greedy search, beam search and
+//!   alignment all take it.
+//!
 //! # Features
 //! `rayon` (on) is forwarded to `fsa`. `serde`: options, results and counts. `tokenizers`: reads
-//! `tokenizer.json`.
+//! `tokenizer.json`. `ndarray`: log-probabilities from arrays.
 
 #![forbid(unsafe_code)]
 

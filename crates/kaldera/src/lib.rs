@@ -78,6 +78,7 @@
 //! | `serde` | serialisation of options, matrices and ragged tensors |
 //! | `onnx` | models whose network is an ONNX file, on a runtime in pure Rust |
 //! | `ort` | the same on ONNX Runtime, where a model asks for it; its library is loaded at run time |
+//! | `tokenizers` | `tokenizer.json` files |
 //! | `symphonia` | FLAC, MP3 and Ogg Vorbis, in [`pipeline`] and [`Recording`] (under the MPL-2.0); other formats need no feature |
 //! | `opus` | Ogg Opus, there too |
 //!

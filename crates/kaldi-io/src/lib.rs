@@ -105,6 +105,14 @@
 //! met, not when the reader is closed. `ark,scp` into a pipe is refused when it is opened, not at
 //! the first object.
 //!
+//! # Design
+//!
+//! - This crate does not know the meaning of a matrix. The bytes of a matrix are in `kaldi-matrix`,
+//!   lattices in `fsa`, and the archives of lattices here (feature `lattice`).
+//! - The 44 bytes of a WAV header are written here and not by hound: archives are streams, and
+//!   hound must seek. Tests check the result with hound.
+//! - A mapped archive gives several threads random access to archives that are larger than memory.
+//!
 //! # When not to use this
 //!
 //! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts
