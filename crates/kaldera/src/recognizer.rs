@@ -12,11 +12,11 @@
 //!
 //! The folder's layout is in the facade's `MODEL.md`.
 //!
-//! A transducer is one more search. Its encoder is a [`Network`],
-//! predictor and joiner are a [`Predictor`](kaldera_network::Predictor). [`Recognizer`] has one
-//! path from samples to rows, and [`AnyDecoder`] is the search over these rows. A network with
-//! states has one way to run, chunk by chunk: an utterance is a stream that comes at once. A
-//! tokenizer, a decoder of audio or a runtime may panic; the recording then fails with an error.
+//! A transducer is one more search. Its encoder is a [`Network`], predictor and joiner are a
+//! [`Predictor`](kaldera_network::Predictor). [`Recognizer`] has one path from samples to rows, and
+//! [`AnyDecoder`] is the search over these rows. A network with states has one way to run, chunk by
+//! chunk: an utterance is a stream that comes at once. A tokenizer, a decoder of audio or a runtime
+//! may panic; the recording then fails with an error.
 
 mod confinement;
 mod decoding;
