@@ -35,10 +35,11 @@
 //! - Whether a token consumes one frame, none or several is one parameter,
 //!   [`TransducerTopology`](transducer::TransducerTopology). Greedy search, beam search and
 //!   alignment all take it.
+//! - Log-probabilities come from slices, or with the feature `ndarray` from arrays.
 //!
 //! # Features
 //! `rayon` (on) is forwarded to `fsa`. `serde`: options, results and counts. `tokenizers`: reads
-//! `tokenizer.json`. `ndarray`: log-probabilities from arrays.
+//! `tokenizer.json`.
 
 #![forbid(unsafe_code)]
 

@@ -101,7 +101,7 @@
 //! # Features of the crate
 //! `rayon` (default): [`compute_batch`](Extractor::compute_batch) uses all threads of the current
 //! pool. `serde`: options are read and written; what is left out has its default, and a name that
-//! is no option is an error. `lod`: batches become `LodTensor`s. No BLAS is needed.
+//! is no option is an error. No BLAS is needed.
 //!
 //! # When not to use it
 //! On a GPU; for reading files, which is `kaldi-io`'s.

@@ -88,6 +88,14 @@
 //! FILE is a path, `-` for standard input or output, or a command: `gunzip -c a.gz |` to read, `|
 //! gzip -c > a.gz` to write.
 //!
+//! # Design
+//!
+//! - This crate does not know the meaning of a matrix. The bytes of a matrix are in `kaldi-matrix`,
+//!   lattices in `fsa`, and the archives of lattices here (feature `lattice`).
+//! - The 44 bytes of a WAV header are written here and not by hound: archives are streams, and
+//!   hound must seek. Tests check the result with hound.
+//! - A mapped archive gives several threads random access to archives that are larger than memory.
+//!
 //! # Coming from Kaldi
 //!
 //! | Kaldi | here |
@@ -104,14 +112,6 @@
 //! Two differences are meant. A damaged archive that is read by key is an error when the damage is
 //! met, not when the reader is closed. `ark,scp` into a pipe is refused when it is opened, not at
 //! the first object.
-//!
-//! # Design
-//!
-//! - This crate does not know the meaning of a matrix. The bytes of a matrix are in `kaldi-matrix`,
-//!   lattices in `fsa`, and the archives of lattices here (feature `lattice`).
-//! - The 44 bytes of a WAV header are written here and not by hound: archives are streams, and
-//!   hound must seek. Tests check the result with hound.
-//! - A mapped archive gives several threads random access to archives that are larger than memory.
 //!
 //! # When not to use this
 //!

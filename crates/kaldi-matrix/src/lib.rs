@@ -76,6 +76,22 @@
 //! feature `serde`, vectors, matrices and options are written and read. `Debug` of more than 500
 //! elements shows the shape and the ends of rows and columns; `Display` shows all.
 //!
+//! # Design
+//! - The crate has all of Kaldi's matrix library, one idea to a file. `dense/`, `packed/` and
+//!   `sparse/` hold operations, `kernels/` loops over slices, `backend/` calls of libraries.
+//! - Where Kaldi has a bug, the result here is correct, and the documentation says so. Where Kaldi
+//!   leaves an order or a sign open, it is fixed here. `KALDI.md` has a row for each of Kaldi's
+//!   methods. A test fails if a method has no row, or if a row names a method that does not exist.
+//! - Kaldi's matrix formats are part of this crate: the bytes of a matrix depend only on the
+//!   matrix, and reading them needs only `Read`. Tables (keys, script files, offsets, pipes) belong
+//!   to `kaldi-io`.
+//! - OpenBLAS and faer are behind one private module. No public signature has a type of theirs, and
+//!   tests run both on the same inputs. Measurements decide which of them runs for an operation and
+//!   a shape. The feature `rayon` (on) is passed on to faer.
+//! - OpenBLAS starts a thread for each processor when it is loaded, and these threads spin. A
+//!   command that is built with it ends them first. This halves the CPU time of a run over an hour
+//!   of audio (0.235 s with them, 0.127 s without).
+//!
 //! # Features
 //!
 //! | features | products | decompositions |
@@ -91,22 +107,6 @@
 //! links the one in the folder that the environment variable `OPENBLAS_LIB_DIR` names, else the one
 //! that pkg-config knows, else the one that the linker finds. `OPENBLAS_NUM_THREADS` changes its
 //! number of threads at run time. The feature `fft`, on by default, has the module `fft`.
-//!
-//! # Design
-//! - The crate has all of Kaldi's matrix library, one idea to a file. `dense/`, `packed/` and
-//!   `sparse/` hold operations, `kernels/` loops over slices, `backend/` calls of libraries.
-//! - Where Kaldi has a bug, the result here is correct, and the documentation says so. Where Kaldi
-//!   leaves an order or a sign open, it is fixed here. `KALDI.md` has a row for each of Kaldi's
-//!   methods. A test fails if a method has no row, or if a row names a method that does not exist.
-//! - Kaldi's matrix formats are part of this crate: the bytes of a matrix depend only on the
-//!   matrix, and reading them needs only `Read`. Tables (keys, script files, offsets, pipes) belong
-//!   to `kaldi-io`.
-//! - OpenBLAS and faer are behind one private module. No public signature has a type of theirs, and
-//!   tests run both on the same inputs. Measurements decide which of them runs for an operation and
-//!   a shape.
-//! - OpenBLAS starts a thread for each processor when it is loaded, and these threads spin. A
-//!   command that is built with it ends them first. This halves the CPU time of a run over an hour
-//!   of audio (0.235 s with them, 0.127 s without).
 //!
 //! # When not to use it
 //! For arrays of more than two axes, or numbers other than `f32` and `f64`, take `ndarray`. Nothing

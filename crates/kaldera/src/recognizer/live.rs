@@ -1,9 +1,4 @@
 //! Speech without an end, in utterances.
-//!
-//! A frame belongs to one utterance: the rows of the network's output are cut, not the audio. A
-//! network with a state keeps it at an endpoint, and only the search begins anew. A network that
-//! needs whole utterances runs again from a second before the cut; the rows of that second are not
-//! decoded. So no word is found twice, and none is lost.
 
 mod due;
 
