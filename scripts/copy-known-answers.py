@@ -3,7 +3,7 @@
 
     scripts/copy-known-answers.py [SOURCE]        SOURCE: the collection; default ../shared/known-answers beside the project
 
-Copied are the cases whose code exists, with the files that they need. Left out is whatever comes from a recording of the
+It copies the cases whose code exists, with the files that they need; READMEs are the project's own. It leaves out everything that comes from a recording of the
 Free Spoken Digit Dataset (`fsdd_*`, CC BY-SA), at first or second hand. When a whole file gains its code, add it to WHOLE_FILES.
 """
 
@@ -81,13 +81,12 @@ def kaldi(source, target):
     (target / "precision.json").write_text(json.dumps(precision, indent=0) + "\n")
     matrix = json.loads((source / "matrix.json").read_text())
     write(target / "matrix.json", matrix, "records", matrix["records"])
-    shutil.copyfile(source / "README.md", target / "README.md")
     print(f"kaldi: {len(cases)} of {len(manifest['cases'])} cases, {len(matrix['records'])} records")
 
 
 def whole_files(name, source, target):
     target.mkdir(parents=True, exist_ok=True)
-    for file in [*WHOLE_FILES[name], "README.md"]:
+    for file in WHOLE_FILES[name]:
         (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / file, target / file)
     print(f"{name}: {', '.join(WHOLE_FILES[name])}")

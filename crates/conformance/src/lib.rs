@@ -31,6 +31,9 @@
 //! The rules of comparison are in the README of each set, and are not loosened here.
 //! `KNOWN_ANSWERS` is only read. To add a set, write a module with a function of the shape
 //! `Runner` and name its files in `runner_of`.
+//!
+//! The program starts itself as a child process that is the command, so that exit status, panic and
+//! signal are the ones that a recipe would see.
 
 #![forbid(unsafe_code)]
 

@@ -98,10 +98,43 @@
 //! - No input makes this crate panic, except for an index of an FSA or a state that is out of
 //!   range, in queries that document it.
 //!
+//! # Design
+//! - An FSA follows k2, and larger scores are better. OpenFst's final costs become arcs only in
+//!   [`io`], so that determinization and minimization exist once.
+//! - Algorithms take and return FSAs without attributes. [`Graph`] carries output labels, other
+//!   attributes and gradients along by one gather through the arc map.
+//! - [`Fsa`], [`FsaVec`] and [`FsaOrVec`] share one memory layout. No algorithm recurses, because
+//!   the depth is the user's data.
+//! - Functions whose result can grow without bound return an error with the sizes before they
+//!   allocate.
+//! - Composition is written once, as the expansion of one pair of states (`k2/meeting.rs`).
+//!   [`k2::intersect()`] runs it over all pairs, [`openfst::LazyComposition`] over requested ones.
+//!   Look-ahead is a test that a pair must pass before it becomes a state, so both agree on all
+//!   that reaches the final state.
+//! - A search keeps tokens and links in flat arrays (`dense`). A link that is worse than its
+//!   state's best path by more than the output beam is dropped at once; a backward pass prunes the
+//!   rest when the links have doubled. Neither step can remove an arc of the final lattice. So
+//!   lattices are exact, and memory is proportional to their size.
+//! - Epsilon arcs are followed within a frame (`dense/closure.rs`), in rounds (Bellman and Ford)
+//!   until no score improves; in the lattice they have no frame. So a graph may keep the back-off
+//!   arcs of its grammar: removing them turns 2 million arcs of L o G into 19 million.
+//! - [`dense::LookAheadGraph`] numbers pairs of states as the search reaches them. Potentials
+//!   telescope along a path, so any look-ahead is exact. Each utterance or stream has its own pairs
+//!   behind a mutex, and `forget` renumbers the pairs that tokens and links still need. The graph
+//!   computes the arcs of a pair and `visited` numbers these pairs, so the two modules import each
+//!   other.
+//! - An n-gram model is its file: one block of bytes, in memory or mapped, which is checked when it
+//!   is loaded. There is no unsafe code, and no second representation.
+//!
 //! # Features
 //! `rayon` (on): several FSAs, and parts of a large one, on several threads, with the same result.
 //! `npz`: NumPy's archives. `serde`: options, such as [`ComposeOptions`](k2::ComposeOptions) and
 //! [`HlgOptions`](graphs::HlgOptions).
+//!
+//! # Unsafe code
+//! `support/slots.rs` sets the length of a vector after several threads have filled parts of known
+//! lengths. So FSAs are written once, in place: `top_sort` of a million arcs takes 7.3 ms instead
+//! of 9.4, and on two threads 4.0 ms instead of 6.4.
 //!
 //! # When not to use it
 //! For other semirings than the tropical and the log one, take `rustfst`.

@@ -25,11 +25,24 @@
 //! println!("computed with {}", simd::level());
 //! ```
 //!
+//! # Design
+//! - A kernel is compiled for each instruction set, so code that it inlines is compiled three
+//!   times. Kernels that several kernels share are called through `Simd::apart`. The functions that
+//!   run a kernel are not `#[inline]`, so that a crate compiles it once. The portable lanes are
+//!   written out, without loops to unroll.
+//! - There is no module for NEON: every aarch64 has it, so the compiler may use it in the portable
+//!   kernels.
+//! - The modules of `simd` import each other: a trait, its instruction sets, and the dispatch that
+//!   names them.
+//! - The code of rayon that splits work is compiled in `par`, and not in each crate.
+//!
 //! # Unsafe code
 //! [`simd`]: the intrinsics, each behind a method that is safe because its receiver can be made
 //! only where the processor has the instructions, and the view of aligned memory as vectors. Its
-//! traits are sealed, since unsafe code relies on them. [`memory`]: the call that asks for huge
-//! pages, and the prefetch.
+//! traits are sealed, since unsafe code relies on them. 80 filterbank features of a frame take
+//! 662 ns with the portable lanes, 246 ns with AVX2 and 158 ns with AVX-512. [`memory`]: the call
+//! that asks for huge pages, and the prefetch. A result of 40 MB takes 4.5 ms instead of 20, a
+//! random gather of rows 8 ms instead of 16, and of single elements 13 ms instead of 25.
 //!
 //! # When not to use it
 //! For general numerics, take `ndarray` or `faer`. This crate holds only what the crates of Kaldera

@@ -4,6 +4,10 @@
 //! over: 10 million words into fresh memory take 20 ms, into memory that was used before 2.5.
 //! Huge pages (2 MiB on x86-64 in place of 4 KiB) take most of that away, but Linux gives them
 //! only on request. These functions request them if a result is large enough.
+//!
+//! A program that makes many results of 32 MiB or more should use functions that write into its own
+//! memory (`select_into`, `cat_into`, `pad_into`, `row_ids_into`), or an allocator that keeps
+//! memory, or `GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=4294967296`.
 
 /// Bytes from which on huge pages are asked for.
 #[cfg(any(target_os = "linux", test))]

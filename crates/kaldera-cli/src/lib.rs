@@ -6,6 +6,12 @@
 //! at all. The native command (`transcribe`, `features`, `fst`, ...) takes the same options and
 //! more forgiving arguments.
 //!
+//! [`run`] parses options, calls the library and writes results. Kaldi's programs stop, continue
+//! and exit as the originals do, which the known answers record. The native commands accept more
+//! kinds of input and name each recording that failed. One parser of options serves both. Ctrl-C
+//! and SIGTERM set a flag that workers check; a thread ends the process where workers wait for a
+//! pipe.
+//!
 //! | exit status | Kaldi's programs | native command |
 //! |---|---|---|
 //! | 0 | any utterance succeeded | all succeeded |

@@ -30,6 +30,14 @@
 //! - An error names the utterance, and the frame if there is one. No input makes this crate panic.
 //! - The same input has the same result, regardless of the chunks of a stream.
 //!
+//! # Design
+//! - All CTC decoders without a graph are one search (`ctc/search.rs`). Tokens, words and lexicon
+//!   each define the state of a hypothesis and the score that an extension adds.
+//! - Whether a token consumes one frame, none or several is one parameter,
+//!   [`TransducerTopology`](transducer::TransducerTopology). Greedy search, beam search and
+//!   alignment all take it.
+//! - Log-probabilities come from slices, or with the feature `ndarray` from arrays.
+//!
 //! # Features
 //! `rayon` (on) is forwarded to `fsa`. `serde`: options, results and counts. `tokenizers`: reads
 //! `tokenizer.json`.

@@ -1,5 +1,8 @@
 //! The part of the Python module `kaldera` that is Rust. `python/kaldera` has the names, documents
 //! and signatures that users see.
+//!
+//! Log-probabilities are copied before Python's lock is released: another thread may write into an
+//! array of NumPy's or PyTorch's meanwhile.
 
 mod arguments;
 mod attributes;

@@ -76,6 +76,7 @@
 //! | `fft` | Fourier transforms of vectors, under [`matrix`] (features have their own) |
 //! | `openblas` | OpenBLAS, the system library, under [`matrix`] |
 //! | `pure` | faer, only Rust, under [`matrix`] |
+//! | `tokenizers` | `tokenizer.json` files |
 //! | `serde` | serialisation of options, matrices and ragged tensors |
 //! | `onnx` | models whose network is an ONNX file, on a runtime in pure Rust |
 //! | `ort` | the same on ONNX Runtime, if a model asks for it; its library is loaded at run time |

@@ -12,6 +12,12 @@
 //!   names are kept.
 //! - The features are processed in this order: pitch is appended, then normalisation, deltas, the
 //!   choice of voiced frames.
+//! - At most 8 MiB of features wait for an earlier recording, so an hour-long recording among short
+//!   ones costs its own size and no more.
+//! - CMVN per speaker reads the corpus twice and does not keep it.
+//! - To resume, the incomplete file is kept under a hash of options and inputs, and a finished file
+//!   has a record, `OUT.resume`, in the same folder. So no file of another run is taken for it.
+//! - Shards are consecutive, so that merging them in order gives the bytes of a single run.
 
 mod batches;
 mod extract;

@@ -11,6 +11,17 @@
 //! ```
 //!
 //! The folder's layout is in the facade's `MODEL.md`.
+//!
+//! A transducer is one more search. Its encoder is a [`Network`], predictor and joiner are a
+//! [`Predictor`](kaldera_network::Predictor). [`Recognizer`] has one path from samples to rows, and
+//! [`AnyDecoder`] is the search over these rows. A network with states has one way to run, chunk by
+//! chunk: an utterance is a stream that comes at once. A tokenizer, a decoder of audio or a runtime
+//! may panic; the recording then fails with an error.
+//!
+//! A frame of live speech belongs to one utterance: the rows of the network's output are cut, not
+//! the audio. A network with a state keeps it at an endpoint, and only the search begins anew. A
+//! network that needs whole utterances runs again from a second before the cut; the rows of that
+//! second are not decoded. So no word is found twice, and none is lost.
 
 mod confinement;
 mod decoding;

@@ -49,6 +49,22 @@
 //! `fft`, `extractor` in the source). A frame's features do not depend on which frames share its
 //! vectors.
 //!
+//! # Design
+//! - A stream that asks for each row at once has only one frame. The single-frame path puts the
+//!   samples of that frame into the lanes. It applies the same operations in the same order, and
+//!   returns the same bits. A single generic implementation is enough there: live audio computes
+//!   100 frames a second.
+//! - All kinds of features share the steps from samples to mel energies (`spectrum/bands.rs`).
+//!   Frames of any size are transformed here, so rustfft is compiled only for the feature `fft` of
+//!   `kaldi-matrix`.
+//! - Results are a matrix, or a [`FeatureBatch`] of values and row splits. Features by themselves
+//!   need no operators over sequences; with the feature `lod` a batch becomes a `LodTensor`.
+//! - A [`FrontEnd`] is one value: preemphasis, features of any kind, low frame rate, CMVN of a
+//!   file, and normalisation. The command's `--preset`, `features` of a model folder and a program
+//!   in Rust use the same one.
+//! - Kaldi's resampler serves Kaldi's options. Audio of another rate goes to a model through
+//!   [`PolyphaseResample`], which has the response of ffmpeg's default.
+//!
 //! # Coming from Kaldi
 //! Kaldi's names, and the names here:
 //!

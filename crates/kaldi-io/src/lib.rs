@@ -103,6 +103,14 @@
 //! FILE is a path, `-` for standard input or output, or a command: `gunzip -c a.gz |` to read, `|
 //! gzip -c > a.gz` to write.
 //!
+//! # Design
+//!
+//! - This crate does not know the meaning of a matrix. The bytes of a matrix are in `kaldi-matrix`,
+//!   lattices in `fsa`, and the archives of lattices here (feature `lattice`).
+//! - The 44 bytes of a WAV header are written here and not by hound: archives are streams, and
+//!   hound must seek. Tests check the result with hound.
+//! - A mapped archive gives several threads random access to archives that are larger than memory.
+//!
 //! # Coming from Kaldi
 //!
 //! - `SequentialTableReader<H>`: [`table::SequentialReader`], an iterator. Its last item is an

@@ -135,6 +135,12 @@
 //! The only inputs that make this crate panic are a level, a row, a sequence or a step out of
 //! range in methods that document it, as indexing a slice does.
 //!
+//! # Design
+//! Row ids, the order by length and the index of the time steps are computed on first use. They are
+//! stored in the layer of row splits that all tensors of the batch share: once per mini-batch, for
+//! all layers, directions and gradients. Operators never return these indexes. Cloning a [`Lod`]
+//! only increments a reference count.
+//!
 //! # Features
 //! `rayon` (on): large work is split over threads, with the same result. `serde`: options, such as
 //! [`Batching`] and [`Padding`].

@@ -118,6 +118,10 @@
 //! `rayon` (on): large work is split over threads, with the same result. `serde`: shapes and ragged
 //! tensors, validated when read. `ndarray`: conversion from and to arrays.
 //!
+//! # Unsafe code
+//! `kernels/collect.rs` sets the length of a vector after several threads have filled it. So
+//! gathers on several threads need not zero the result first.
+//!
 //! # When not to use it
 //! For rows of equal length, take `ndarray`. For lists of mixed types, or with missing values, take
 //! Arrow. If rows grow one element at a time, take `Vec<Vec<_>>`, and make it ragged when it is

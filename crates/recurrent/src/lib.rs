@@ -81,6 +81,15 @@
 //! - Weights and states that are infinite or NaN are errors that name the tensor. No input makes
 //!   this crate panic.
 //!
+//! # Design
+//! - A time step is one row of each active sequence. No rows are copied into step order: a sequence
+//!   keeps its part of each buffer, and kernels gather rows in place.
+//! - The recurrent weights are packed once per pass. A panel holds the same units of all gates, so
+//!   that gates are applied while the sums are in registers. Input projections are computed for
+//!   many rows at once.
+//! - The trait [`Parameters`] is all that optimizers, clipping, initializers and files know about a
+//!   model.
+//!
 //! # Features
 //! - `rayon` (on by default): divides sequences and directions over threads, with the same results.
 //! - `serde`: serialization of options, such as [`LstmOptions`] and
