@@ -1,7 +1,9 @@
 //! OpenFst's algorithms, with OpenFst's semantics: determinization, minimization, weight pushing,
 //! epsilon normalization, differences, composition on demand.
 //!
-//! They take a [`Graph`](crate::Graph): an acceptor, or a transducer whose output labels stand
+//! They take a [`Graph`](crate::Graph): an acceptor, or a transducer whose output labels are the
+//! attribute [`AUX_LABELS`](crate::AUX_LABELS).
+//!
 //! OpenFst's final cost of a state is an arc with label -1 here. So a result has one state more
 //! than OpenFst's, and one more arc for each final state of OpenFst's; otherwise the results of
 //! [`determinize`] and [`minimize`] are as large as OpenFst's, state by state. Scores are costs

@@ -193,8 +193,8 @@ impl Format {
     }
 }
 
-/// Returns `true` if a file that begins with `head` is audio, as far as is known, even if this build
-/// does not read it.
+/// Returns `true` if a file that begins with `head` is of an audio format, even if this build does
+/// not read it.
 #[must_use]
 pub fn is_audio(head: &[u8]) -> bool {
     Format::of(head).is_audio()

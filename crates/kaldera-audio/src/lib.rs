@@ -1,9 +1,9 @@
 //! Recordings from files of every format that speech comes in, as samples of one scale.
 //!
 //! ```text
-//! file, bytes, rxfilename ──> Recording ──> channel or mean, at another rate ──> Audio, for kaldi-feat
-//!                                │
-//!      by its first bytes: WAV and others ([`uncompressed`]), FLAC, MP3, Ogg Vorbis, Opus, or an error that names the format
+//! file, bytes, rxfilename ──> Recording ──> channel or mean, at another rate ──> Audio
+//!                                 │                                                │
+//!       format by the first bytes: WAV, FLAC, MP3 ...                     for kaldi-feat
 //! ```
 //!
 //! ```
@@ -18,8 +18,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - A file is read to its end or not at all: a truncated or damaged file is an error that names the
-//!   damage, unless [`ReadOptions::allow_truncated`] is set.
+//! - A file is read to its end or not at all: a truncated or damaged file is an error that names
+//!   the damage, unless [`ReadOptions::allow_truncated`] is set.
 //! - The format is recognised by the contents. An archive, a picture or a text is refused by name.
 //! - Untrusted bytes never panic, and a header allocates no more than the file can back.
 //! - Samples have the scale of 16-bit integers, as in Kaldi. Samples from -1 to 1 come in by
@@ -73,7 +73,7 @@ pub use uncompressed::WaveFormat;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// What threads may share.
+/// Types that threads may share.
 const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Recording>();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   ID3v2 | Info | frame | frame | ... | frame | ID3v1 | ID3v2 | Info | frame | ...
-//!           '------------- part --------------'                  '---- part: another file behind it
+//!           '------------- part --------------'                  '- part
 //! ```
 //!
 //! The header of a frame contains its length. Bytes that are neither the next frame nor a tag are

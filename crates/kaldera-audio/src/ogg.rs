@@ -1,9 +1,9 @@
 //! Pages of Ogg files (RFC 3533), and where such a file is damaged.
 //!
 //! ```text
-//!   page 0 FIRST | page 1 | page 2 | ... | page n LAST || page 0 FIRST | ...     a stream, another one chained to it
+//!   page 0 FIRST | page 1 | page 2 | ... | page n LAST || page 0 FIRST | ...  (chained stream)
 //!                         |
-//!                         '-- header with sequence number and checksum | lengths of segments | body
+//!                         '-- header: sequence number, checksum | segment lengths | body
 //! ```
 
 use crate::error::Error;

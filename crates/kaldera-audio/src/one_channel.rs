@@ -45,7 +45,7 @@ impl<'a> OneChannel<'a> {
         Samples::F32(buffer)
     }
 
-    /// Replaces `out` by the samples at the rate of `resampler`. The channel is never in memory as a
+    /// Replaces `out` by the samples at the rate of `resampler`. The channel is never copied as a
     /// whole.
     ///
     /// # Errors

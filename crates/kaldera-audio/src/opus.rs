@@ -1,11 +1,12 @@
 //! Opus in Ogg (RFC 7845), decoded by ropus.
 //!
 //! ```text
-//!   Ogg pages --packets--> OpusHead | OpusTags | audio ...          one stream; others may be chained to it
+//!   Ogg pages --packets--> OpusHead | OpusTags | audio ...    other streams may be chained to it
 //!                              |                  |
-//!           channels, mapping, gain,              '--ropus--> 48 kHz, of which the first `pre_skip` samples
-//!           pre-skip                                          and what is behind the last granule are cut off
+//!           channels, mapping, gain, pre-skip     '--ropus--> 48 kHz
 //! ```
+//!
+//! The first `pre_skip` samples and all samples behind the last granule are cut off.
 //!
 //! ropus decodes to 16 bits, before the gain of the header. Samples above full scale are clipped
 //! even if a gain below 0 dB would have lowered them, and a warning reports this.

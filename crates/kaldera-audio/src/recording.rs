@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::one_channel::OneChannel;
 use crate::samples::WaveSamples;
 
-/// Full scale on the scale of 16 bits, where that of files and other crates is 1.
+/// Full scale of 16-bit samples. In files and other crates full scale is 1.
 pub(crate) const FULL_SCALE: f32 = 32_768.0;
 
 /// Samples of all channels, frame by frame with the channels of a frame side by side, on the scale
@@ -29,7 +29,7 @@ pub(crate) const FULL_SCALE: f32 = 32_768.0;
 /// WaveData { samp_freq: 8000.0, num_channels: 2, samples }.save(&path)?;
 ///
 /// let recording = Recording::open(&path)?;
-/// assert_eq!((recording.num_channels(), recording.num_samples(), recording.samp_freq()), (2, 8000, 8000.0));
+/// assert_eq!((recording.num_channels(), recording.num_samples()), (2, 8000));
 /// assert_eq!(recording.samples()[..4], [0.0, -1.0, 1.0, -1.0]);
 /// assert_eq!(recording.channel(0)?.samples()[..2], [0.0, 1.0]);
 /// assert_eq!(recording.mean().samples()[..2], [-0.5, 0.0]);

@@ -1,17 +1,20 @@
 //! Audio files whose samples are not compressed, or only by G.711 and ADPCM.
 //!
-//! | format | samples |
-//! |---|---|
-//! | WAV (RIFF, RIFX, RF64, BW64), Sony Wave64 | PCM of 8 to 64 bits, floating point of 32 and 64, A-law, mu-law, IMA and Microsoft ADPCM |
-//! | AIFF, AIFF-C | PCM of 8 to 32 bits in both byte orders, floating point of 32 and 64, A-law, mu-law, IMA ADPCM (`ima4`) |
-//! | Core Audio Format (CAF) | the same, and PCM of 64 bits |
-//! | Sun/NeXT AU | PCM of 8 to 32 bits, floating point of 32 and 64, A-law, mu-law |
-//! | NIST SPHERE | PCM of 8 to 32 bits in both byte orders, A-law, mu-law |
+//! | format | PCM | floating point | others |
+//! |---|---|---|---|
+//! | WAV (RIFF, RIFX, RF64, BW64), Wave64 | 8 to 64 bits | 32, 64 | A-law, mu-law, two ADPCMs |
+//! | AIFF, AIFF-C | 8 to 32 bits, both byte orders | 32, 64 | A-law, mu-law, `ima4` |
+//! | Core Audio Format (CAF) | 8 to 64 bits, both byte orders | 32, 64 | A-law, mu-law, `ima4` |
+//! | Sun/NeXT AU | 8 to 32 bits | 32, 64 | A-law, mu-law |
+//! | NIST SPHERE | 8 to 32 bits, both byte orders | | A-law, mu-law |
+//!
+//! The ADPCMs of WAV are IMA's (`ima4` of Apple's formats is IMA's in other blocks) and Microsoft's.
 //!
 //! WAV may have
 //!
 //! - extensible headers;
-//! - sizes that ffmpeg, sox, arecord and others leave in the header of a stream: the samples go to its end;
+//! - sizes that ffmpeg, sox, arecord and others leave in the header of a stream: the samples go to
+//!   its end;
 //! - chunks of odd length, with their pad byte or without it;
 //! - wrong numbers of bytes per second or per frame, with a warning.
 

@@ -15,8 +15,9 @@ use crate::uncompressed::riff;
 /// ```
 /// use kaldera_audio::{WaveFormat, WaveSamples};
 ///
-/// // Mu-law at 8 kHz, as telephones have it, from a program that does not know yet how much will come.
-/// let mut file = &b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x07\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\xff\xff\xff\xff\x80\xff"[..];
+/// // Mu-law at 8 kHz, as in telephones, from a program that does not know the length yet.
+/// let mut file = &b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x07\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\
+///     \x01\0\x08\0data\xff\xff\xff\xff\x80\xff"[..];
 /// let format = WaveFormat::read(&mut file)?;
 /// assert_eq!((format.samp_freq(), format.num_channels(), format.data_bytes()), (8000.0, 1, None));
 /// assert_eq!(format.decode(file)?, WaveSamples::I16(vec![32_124, 0]));

@@ -4,7 +4,8 @@
 //! use kaldi_io::wave::header::{Header, MU_LAW};
 //! use kaldi_io::wave::WaveError;
 //!
-//! let mut file = &b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x07\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x02\0\0\0\x80\xff"[..];
+//! let mut file = &b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x07\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\
+//!     \x01\0\x08\0data\x02\0\0\0\x80\xff"[..];
 //! let header = Header::read(&mut file, &[*b"RIFF"], |_| Ok::<(), WaveError>(()))?;
 //! assert_eq!((header.format.tag, header.format.sample_rate, header.data_size), (MU_LAW, 8000, 2));
 //! assert_eq!(file, [0x80, 0xff]);
