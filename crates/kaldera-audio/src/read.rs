@@ -68,7 +68,8 @@ impl ReadOptions {
 impl Recording {
     /// Reads an audio file: WAV, AIFF, AU, CAF, Wave64 and NIST SPHERE of any width (see
     /// [`uncompressed`](crate::uncompressed)); with the feature `symphonia` also FLAC, MP3 and Ogg
-    /// Vorbis, with `opus` Ogg Opus. The format is recognised by the contents, not by the extension.
+    /// Vorbis, with `opus` Ogg Opus. The format is recognised by the contents, not by the
+    /// extension.
     ///
     /// # Errors
     /// [`Error::Recording`], with the file's name, if it cannot be opened or is no audio that

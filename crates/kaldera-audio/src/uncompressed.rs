@@ -8,7 +8,7 @@
 //! | Sun/NeXT AU | 8 to 32 bits | 32, 64 | A-law, mu-law |
 //! | NIST SPHERE | 8 to 32 bits, both byte orders | | A-law, mu-law |
 //!
-//! The ADPCMs of WAV are IMA's (`ima4` of Apple's formats is IMA's in other blocks) and Microsoft's.
+//! The ADPCMs of WAV are IMA's and Microsoft's; `ima4` is IMA's in other blocks.
 //!
 //! WAV may have
 //!
