@@ -234,7 +234,7 @@ pub enum Error {
         min: i64,
         /// The largest valid number.
         max: i64,
-        /// The one given.
+        /// The number found.
         found: i64,
     },
     /// A symbol from which no graph can be built.
@@ -309,7 +309,7 @@ pub enum Error {
         wanted: String,
         /// One of the model's words.
         own: String,
-        /// True if the words differ only in case.
+        /// `true` if the words differ only in case.
         other_case: bool,
     },
     /// A decoding graph without words.
@@ -342,9 +342,9 @@ pub enum Error {
     SymbolOrder {
         /// The kind of the other symbols.
         what: &'static str,
-        /// The highest number of one in use.
+        /// The highest number in use.
         highest: i32,
-        /// The lowest number of one for disambiguation.
+        /// The lowest number of a disambiguation symbol.
         disambiguation: i32,
     },
     /// A probability that is not between 0 and 1.
@@ -642,7 +642,7 @@ impl Error {
         opened.and_then(read).map_err(|error| Self::File { path: path.to_owned(), error: Box::new(error) })
     }
 
-    /// The error for more of something than `most`.
+    /// Returns the error for a quantity above `most`.
     pub(crate) fn too_many(what: Quantity, most: usize, found: usize) -> Self {
         let [max, found] = [most, found].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
         Self::OutOfRange { what, min: 0, max, found }

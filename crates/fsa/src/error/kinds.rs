@@ -1,4 +1,4 @@
-//! The kinds of errors: each variant has a text, which is how it is displayed and documented.
+//! Kinds of errors: each variant has a text, which is its display form and its documentation.
 
 macro_rules! texts {
     ($(#[$meta:meta])* $name:ident { $($variant:ident = $text:literal,)* }) => {
@@ -21,7 +21,7 @@ macro_rules! texts {
 pub(crate) use texts;
 
 texts! {
-    /// The quantity with the wrong size, number of axes or value.
+    /// Quantity with the wrong size, number of axes or value.
     Quantity {
         ArcLists = "the lists of arcs",
         ArcMapEntries = "the number of entries of the arc map",
@@ -98,7 +98,7 @@ texts! {
 }
 
 texts! {
-    /// Why an operation cannot take an attribute.
+    /// Reason why an operation cannot take an attribute.
     AttributeProblem {
         AuxLabelLists = "here every arc has one output label; expand lists with Graph::expand_aux_labels",
         FirstAuxLabels = "the output labels of the first of two must be one for each arc",
@@ -117,7 +117,7 @@ texts! {
 }
 
 texts! {
-    /// Why plain arrays are no FSAs.
+    /// Reason why plain arrays are not FSAs.
     TensorProblem {
         ArcCount = "the array has not as many arcs as its FSAs",
         AttributeAxes = "an attribute has one axis",
@@ -129,7 +129,7 @@ texts! {
 }
 
 texts! {
-    /// Why HL and G cannot be composed with look-ahead.
+    /// Reason why HL and G cannot be composed with look-ahead.
     LookAheadProblem {
         BackoffCycle = "arcs of G that back off make a cycle",
         EpsilonCycle = "arcs of HL with label 0 make a cycle",
@@ -139,7 +139,7 @@ texts! {
 }
 
 texts! {
-    /// An operation that can reach a limit.
+    /// Operation that can reach a limit.
     Operation {
         AlignWords = "word alignment",
         ArcSort = "sorting arcs",
@@ -171,7 +171,7 @@ texts! {
 }
 
 texts! {
-    /// The quantity that a limit bounds.
+    /// Quantity that a limit bounds.
     Limited {
         Arcs = "arcs",
         Bytes = "bytes",

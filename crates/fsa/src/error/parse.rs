@@ -1,9 +1,9 @@
-//! Errors in a text, with their places.
+//! Errors in a text, with their positions.
 
 use kaldera_base::text::TextError;
 use thiserror::Error;
 
-/// An error in a text. It prints with its place in the text and a caret below the place.
+/// An error in a text. It prints with its position in the text and a caret below it.
 ///
 /// ```
 /// let error = "0 1 7 0.5\n1 2 x 0".parse::<fsa::Fsa>().unwrap_err();
@@ -27,13 +27,13 @@ pub enum ParseErrorKind {
         /// The fields that may stand here.
         what: &'static str,
     },
-    /// Something was expected where the line ends.
+    /// Something was expected at the end of the line.
     #[error("expected {what}, found the end of the line")]
     EndOfLine {
         /// The field that must stand here.
         what: &'static str,
     },
-    /// More stands on the line than belongs there.
+    /// Extra fields on a line.
     #[error("expected the end of the line")]
     TrailingField,
     /// Something follows the line of the final state.
@@ -70,13 +70,13 @@ pub enum ParseErrorKind {
         /// The state that the arc enters.
         dest_state: i32,
     },
-    /// The start state is the final state too.
+    /// The start state is also the final state.
     #[error("a single state; an FSA has none, or a start and a final state")]
     SingleState,
     /// A score that is NaN, or better than every number.
     #[error("a score is a finite number or -inf, a cost a finite number or inf")]
     Score,
-    /// A state so high that most of those below it cannot be in the text.
+    /// A state so high that most of the states below it cannot be in the text.
     #[error("state {found} in a text of {len} bytes, which has not room for as many states")]
     TooManyStates {
         /// The state.
@@ -90,7 +90,7 @@ pub enum ParseErrorKind {
         /// The kind of table.
         what: &'static str,
     },
-    /// A symbol that stands in the table already, or a number that has a symbol already.
+    /// A symbol that is in the table already, or a number that has a symbol already.
     #[error("{what} that stands in the table already")]
     Repeated {
         /// A symbol or a number.

@@ -1,4 +1,4 @@
-//! Numbers in a binary file, whose length is all that is believed of it.
+//! Reader of numbers in a binary file; only the length of the file is trusted.
 
 use crate::error::{Error, Quantity};
 
@@ -41,7 +41,7 @@ impl<'a> Bytes<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// A number without sign of `len` bytes, up to 8.
+    /// Reads an unsigned number of `len` bytes, up to 8.
     pub(super) fn unsigned(&mut self, len: usize) -> Result<u64, Error> {
         let mut array = [0; 8];
         array[..len].copy_from_slice(self.take(len)?);
@@ -56,18 +56,18 @@ impl<'a> Bytes<'a> {
         self.array().map(f32::from_le_bytes)
     }
 
-    /// A number of double precision, rounded to single precision.
+    /// Reads a number of double precision, rounded to single precision.
     #[expect(clippy::cast_possible_truncation, reason = "rounded, and infinite where it is too large")]
     pub(super) fn f64_as_f32(&mut self) -> Result<f32, Error> {
         self.array().map(|bytes| f64::from_le_bytes(bytes) as f32)
     }
 
-    /// Goes past some bytes.
+    /// Skips some bytes.
     pub(super) fn skip(&mut self, len: usize) -> Result<(), Error> {
         self.take(len).map(|_| ())
     }
 
-    /// A length and as many bytes.
+    /// Reads a length and as many bytes.
     pub(super) fn string(&mut self) -> Result<String, Error> {
         let len = self.i32()?;
         let len = self.count(len.into(), 1)?;
@@ -75,20 +75,20 @@ impl<'a> Bytes<'a> {
         std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| self.error("a string that is not UTF-8"))
     }
 
-    /// A number of things of `size` bytes or more, which the file must have room for.
+    /// Checks a number of items of `size` bytes or more, for which the file must have room.
     pub(super) fn count(&self, number: i64, size: usize) -> Result<usize, Error> {
         let slot = (self.data.len() - self.at) / size;
         let number = usize::try_from(number).ok().filter(|&number| number <= slot);
         number.ok_or_else(|| self.error("a count that the file has no room for"))
     }
 
-    /// Goes to the next multiple of `size` bytes.
+    /// Skips to the next multiple of `size` bytes.
     pub(super) fn align(&mut self, size: usize) -> Result<(), Error> {
         self.take(self.at.next_multiple_of(size) - self.at).map(|_| ())
     }
 }
 
-/// A length and as many bytes.
+/// Writes a length and as many bytes.
 pub(super) fn string(out: &mut Vec<u8>, text: &str) -> Result<(), Error> {
     out.extend(Error::fit(Quantity::StringLength, text.len())?.to_le_bytes());
     out.extend(text.as_bytes());

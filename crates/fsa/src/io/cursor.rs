@@ -1,4 +1,4 @@
-//! A place in a text of lines and fields.
+//! Cursor in a text of lines and fields.
 
 use std::str::FromStr;
 
@@ -7,8 +7,8 @@ use kaldera_base::text::without_mark;
 use crate::error::Error;
 use crate::error::parse::{ParseError, ParseErrorKind};
 
-/// Returns `true` at the end of a field: at blanks, tabs and ends of lines only, whatever else is
-/// white space in Unicode.
+/// Returns `true` at the end of a field: at blanks, tabs and ends of lines only, not at other white
+/// space of Unicode.
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
@@ -20,23 +20,23 @@ pub(super) struct Cursor<'a> {
     at: usize,
 }
 
-/// A field, and where it stands.
+/// A field, and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
     pub(super) text: &'a str,
     pub(super) position: usize,
 }
 
-/// States up to here are believed of any text.
+/// Number of states that is plausible for any text.
 const FEW_STATES: usize = 1 << 16;
 
 impl<'a> Cursor<'a> {
-    /// At the start of `text`, after a byte order mark.
+    /// Creates a cursor at the start of `text`, after a byte order mark.
     pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: text.len() - without_mark(text).len() }
     }
 
-    /// At the start of the same text.
+    /// Returns a cursor at the start of the same text.
     pub(super) fn rewound(&self) -> Self {
         Self::new(self.text)
     }
@@ -57,18 +57,18 @@ impl<'a> Cursor<'a> {
         self.at += self.rest().iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
     }
 
-    /// Goes to the next line that is not blank; false at the end of the text.
+    /// Goes to the next line that is not blank; returns `false` at the end of the text.
     pub(super) fn next_line(&mut self) -> bool {
         self.at += self.rest().iter().take_while(|&&byte| is_blank(byte)).count();
         self.at < self.text.len()
     }
 
-    /// Goes past the end of the line.
+    /// Skips the rest of the line.
     pub(super) fn skip_line(&mut self) {
         self.at += self.rest().iter().take_while(|&&byte| byte != b'\n').count();
     }
 
-    /// The next field of the line, if there is one.
+    /// Returns the next field of the line, if there is one.
     pub(super) fn field(&mut self) -> Option<Field<'a>> {
         self.skip_blanks();
         let len = self.rest().iter().take_while(|&&byte| !is_blank(byte)).count();
@@ -77,28 +77,28 @@ impl<'a> Cursor<'a> {
         (len > 0).then_some(field)
     }
 
-    /// Number of fields left on the line.
+    /// Returns the number of fields left on the line.
     pub(super) fn count_fields(mut self) -> usize {
         std::iter::from_fn(|| self.field()).count()
     }
 
-    /// The next field, which must be there.
+    /// Returns the next field, which must be there.
     pub(super) fn expect(&mut self, what: &'static str) -> Result<Field<'a>, Error> {
         self.field().ok_or_else(|| self.error(ParseErrorKind::EndOfLine { what }, self.at))
     }
 
-    /// A field as a number.
+    /// Parses a field as a number.
     pub(super) fn parse<T: FromStr>(&self, field: Field<'a>, what: &'static str) -> Result<T, Error> {
         field.text.parse().map_err(|_| self.error(ParseErrorKind::Expected { what }, field.position))
     }
 
-    /// A field as a state.
+    /// Parses a field as a state.
     pub(super) fn state(&self, field: Field<'a>) -> Result<i32, Error> {
         let state = self.parse(field, "a state")?;
         self.plausible(state, field)
     }
 
-    /// A state that is not below 0, and not so high that it cannot be meant.
+    /// Checks that a state is not below 0, and not implausibly high.
     pub(super) fn plausible(&self, state: i32, field: Field<'a>) -> Result<i32, Error> {
         match usize::try_from(state) {
             Err(_) => Err(self.error(ParseErrorKind::Expected { what: "a state, 0 or above" }, field.position)),
@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A field as a label: a symbol, 0 or -1.
+    /// Parses a field as a label: a symbol, 0 or -1.
     pub(super) fn label(&self, field: Field<'a>) -> Result<i32, Error> {
         let label: i32 = self.parse(field, "a label")?;
         if label < crate::core::arc::FINAL {
@@ -119,7 +119,7 @@ impl<'a> Cursor<'a> {
         Ok(label)
     }
 
-    /// A field as an output label: k2 takes any number that is whole, `3.0` too.
+    /// Parses a field as an output label: as in k2 it may be any integral number, including `3.0`.
     pub(super) fn aux_label(&self, field: Field<'a>) -> Result<i32, Error> {
         if let Ok(label) = field.text.parse() {
             return Ok(label);
@@ -131,7 +131,7 @@ impl<'a> Cursor<'a> {
         label.ok_or_else(|| self.error(ParseErrorKind::Expected { what }, field.position))
     }
 
-    /// The rest of the line as a score, which may be missing; `sign` is -1 for costs.
+    /// Parses the rest of the line as a score, which may be missing; `sign` is -1 for costs.
     pub(super) fn last_score(&mut self, sign: f32) -> Result<f32, Error> {
         let Some(field) = self.field() else { return Ok(0.0) };
         let score = sign * self.parse::<f32>(field, "a number")?;
@@ -142,7 +142,7 @@ impl<'a> Cursor<'a> {
         Ok(score)
     }
 
-    /// Nothing is left on the line.
+    /// Checks that nothing is left on the line.
     pub(super) fn end_of_line(&mut self) -> Result<(), Error> {
         match self.field() {
             None => Ok(()),
@@ -150,7 +150,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A list `[1 2 3]`, with blanks or commas between the numbers, added to `values`.
+    /// Parses a list `[1 2 3]`, with blanks or commas between the numbers, and appends it to
+    /// `values`.
     pub(super) fn list(&mut self, values: &mut Vec<i32>) -> Result<(), Error> {
         const WHAT: &str = "a list in square brackets";
         self.skip_blanks();

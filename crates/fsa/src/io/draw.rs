@@ -13,11 +13,11 @@ use crate::error::Error;
 use crate::io::layout::{Edge, Extent, Layout, layout};
 use crate::io::symbols::SymbolTable;
 
-/// The radius of a state, the height of a line of text, and the space around everything.
+/// Radius of a state, height of a line of text, and space around everything.
 const RADIUS: f64 = 16.0;
 const LINE: f64 = 15.0;
 const MARGIN: f64 = 12.0;
-/// The height of the loop of an arc that stays.
+/// Height of the loop of a self-loop.
 const LOOP: f64 = 20.0;
 
 /// Draws FSAs: a circle for each state, bold for the start, double for the end, and an arrow for
@@ -56,26 +56,26 @@ pub struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// A line above the drawing.
+    /// Sets a line above the drawing.
     #[must_use]
     pub fn title(self, title: &'a str) -> Self {
         Self { title, ..self }
     }
 
-    /// Symbols stand for the labels that have one.
+    /// Sets symbols, which replace the labels that have one.
     #[must_use]
     pub fn input_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { input_symbols: symbols, ..self }
     }
 
-    /// Symbols stand for the auxiliary labels that have one.
+    /// Sets symbols, which replace the auxiliary labels that have one.
     #[must_use]
     pub fn output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { output_symbols: symbols, ..self }
     }
 
-    /// The input of Graphviz's `dot`; a vector as clusters. State `s` of FSA `i` is the node
-    /// `f{i}s{s}`.
+    /// Returns the input of Graphviz's `dot`; a vector as clusters. State `s` of FSA `i` is the
+    /// node `f{i}s{s}`.
     #[doc(alias = "to_dot")]
     #[doc(alias = "fstdraw")]
     pub fn dot<F: Fsas>(&self, graph: &Graph<F>) -> String {
@@ -109,7 +109,7 @@ impl<'a> Drawing<'a> {
         writeln!(out, "}}")
     }
 
-    /// `label:aux/score`.
+    /// Returns `label:aux/score`.
     fn label<F: Fsas>(&self, graph: &Graph<F>, at: usize, arc: &Arc) -> Result<String, fmt::Error> {
         let name = |label: i32, symbols: Option<&SymbolTable>| {
             symbols.and_then(|symbols| symbols.get(label)).map_or_else(|| label.to_string(), str::to_owned)
@@ -130,12 +130,13 @@ impl<'a> Drawing<'a> {
         Ok(text)
     }
 
-    /// A drawing for browsers, with our own layout: states in layers from left to right by the
-    /// longest path to them, arcs between the same states as one arrow with a line of text for
-    /// each. The same FSA gives the same drawing. A vector is drawn one below the other.
+    /// Returns a drawing for browsers, with our own layout: states in layers from left to right by
+    /// the longest path to them, arcs between the same states as one arrow with a line of text for
+    /// each. The same FSA gives the same drawing. The FSAs of a vector are drawn one below the
+    /// other.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if the drawing would have more places than anybody can look at.
+    /// [`Error::OutOfRange`] if the drawing would have too many elements to be looked at.
     pub fn svg<F: Fsas>(&self, graph: &Graph<F>) -> Result<String, Error> {
         let (mut body, mut width) = (String::new(), text_width(self.title));
         let mut top = MARGIN;
@@ -170,9 +171,9 @@ impl<'a> Drawing<'a> {
 /// One FSA with its texts.
 struct Picture {
     layout: Layout,
-    /// Of each state the texts of the arcs that stay.
+    /// Texts of the self-loops of each state.
     loops: Vec<Vec<String>>,
-    /// The texts of each edge of the layout.
+    /// Texts of each edge of the layout.
     texts: Vec<Vec<String>>,
 }
 
@@ -247,7 +248,7 @@ impl Picture {
     }
 }
 
-/// The arrow of an edge, whose first and last point are the middles of states.
+/// Writes the arrow of an edge, whose first and last point are the centers of states.
 fn write_way(out: &mut String, points: &[(f64, f64)]) -> fmt::Result {
     let [first, .., last] = points else { return Ok(()) };
     let forward = if first.0 <= last.0 { 1.0 } else { -1.0 };
@@ -259,8 +260,7 @@ fn write_way(out: &mut String, points: &[(f64, f64)]) -> fmt::Result {
         }
         // Points come in pairs: straight through a layer, curved between two.
         if at % 2 == 0 {
-            // Nothing in a layer no wider than the state: an arrowhead would not know its
-            // direction.
+            // Skips a layer no wider than the state: an arrowhead would have no direction.
             if (x - x0).abs() > 0.1 {
                 write!(out, "L{x:.1} {y:.1}")?;
             }
@@ -272,7 +272,7 @@ fn write_way(out: &mut String, points: &[(f64, f64)]) -> fmt::Result {
     writeln!(out, "\" fill=\"none\" stroke=\"black\" marker-end=\"url(#arrow)\"/>")
 }
 
-/// Lines of text, the last of which stands at `y`.
+/// Writes lines of text, the last of which is at `y`.
 fn write_lines(out: &mut String, x: f64, y: f64, texts: &[String]) -> fmt::Result {
     let mut y = y - lines(texts) + LINE;
     for text in texts {
@@ -296,12 +296,12 @@ fn widest(texts: &[String]) -> f64 {
     texts.iter().map(|text| text_width(text)).fold(0.0, f64::max)
 }
 
-/// The width of a text, about: characters of East Asia are as wide as high.
+/// Returns the approximate width of a text: characters of East Asia are as wide as high.
 fn text_width(text: &str) -> f64 {
     text.chars().map(|c| if u32::from(c) < 0x1100 { 7.0 } else { 12.5 }).sum()
 }
 
-/// A text between quotation marks in Graphviz's language.
+/// Formats a text between quotation marks in Graphviz's language.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {
@@ -361,7 +361,7 @@ mod tests {
             }
         }
         let large = Graph::new(Fsa::from_arcs(2000, arcs).unwrap());
-        // The states, the labels of arcs to the next layer, and all places of the others.
+        // The states, the labels of arcs to the next layer, and all positions of the others.
         let found = 2000 + 1999 + (2..2000).map(|layers| 2 * layers - 1).sum::<i64>();
         let error = Error::OutOfRange { what: Quantity::DrawingPlaces, min: 0, max: 200_000, found };
         assert_eq!(Drawing::default().svg(&large), Err(error));

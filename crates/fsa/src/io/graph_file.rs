@@ -1,4 +1,4 @@
-//! Files of FSTs in any of the formats, recognised by their contents.
+//! Files of FSTs in any of the formats, recognized by their contents.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -104,10 +104,10 @@ impl GraphFile {
     }
 }
 
-/// The numbers of fields in the lines of a text.
+/// Numbers of fields in the lines of a text.
 struct Lines<'a> {
     text: &'a str,
-    /// Fields of lines with arcs: the least and the most.
+    /// Smallest and largest number of fields of lines with arcs.
     least: usize,
     most: usize,
 }
@@ -126,7 +126,8 @@ impl<'a> Lines<'a> {
         self.text.lines().rev().map(str::trim).find(|line| !line.is_empty())
     }
 
-    /// k2's text ends with the final state, which arcs with the label -1 enter.
+    /// Returns `true` if the text ends with the final state, which arcs with the label -1 enter, as
+    /// k2's does.
     fn is_k2(&self) -> bool {
         let Some(last) = self.last().filter(|last| last.parse::<u32>().is_ok()) else { return false };
         let enters = |line: &str| {
@@ -137,8 +138,8 @@ impl<'a> Lines<'a> {
         entering.peek().is_some() && entering.all(|final_label| final_label)
     }
 
-    /// Lines of three fields have one label; so do lines of four fields whose last one is not a
-    /// label.
+    /// Returns `true` if lines have one label: lines of three fields do; so do lines of four fields
+    /// whose last one is not a label.
     fn is_acceptor(&self) -> bool {
         let fraction = |line: &str| {
             let mut fields = line.split_ascii_whitespace().skip(3);

@@ -21,20 +21,20 @@ use crate::io::cursor::Cursor;
 use crate::io::openfst::{self, TO_FINAL};
 use crate::support::ids::index;
 
-/// The fields on the lines of k2's text, for reading and printing.
+/// Format of k2's text, for reading and printing: the fields on its lines.
 ///
-/// Arcs stand one on a line, in the order of the states that they leave; a missing score is 0. The
-/// last line is the final state, which is the last one. Scores are printed with the fewest digits
-/// that read back as the same number, unless [`six_digits`](Self::six_digits) is set. No text at
-/// all is the FSA without states.
+/// There is one arc on a line, in the order of the states that they leave; a missing score is 0.
+/// The last line is the final state, which is the last one. Scores are printed with the fewest
+/// digits that read back as the same number, unless [`six_digits`](Self::six_digits) is set. An
+/// empty text is the FSA without states.
 ///
-/// As in k2, arcs may leave the final state in a text. No path has them, as each ends there, and
-/// they are not kept: no state follows the final one.
+/// As in k2, arcs may leave the final state in a text. They are on no path, as each ends there, and
+/// are not kept: no state follows the final one.
 ///
 /// With [`openfst`](Self::openfst) the last number of a line is a cost, the negative score. Arcs
-/// stand in any order, and instead of the final state there is a line with a state and its final
-/// cost for each state that is final. The state of the first line is the start; it changes its
-/// place with state 0. The final state comes after all others.
+/// are in any order, and instead of the final state there is a line with a state and its final cost
+/// for each state that is final. The state of the first line is the start; it is exchanged with
+/// state 0. The final state comes after all others.
 ///
 /// ```
 /// use fsa::io::K2Text;
@@ -53,18 +53,18 @@ pub struct K2Text {
 }
 
 impl K2Text {
-    /// Nothing but source, destination, label and score.
+    /// Creates the format with only source, destination, label and score.
     pub fn acceptor() -> Self {
         Self::default()
     }
 
-    /// One auxiliary label, [`AUX_LABELS`].
+    /// Creates the format with one auxiliary label, [`AUX_LABELS`].
     pub fn transducer() -> Self {
         Self::acceptor().labels(1)
     }
 
-    /// All attributes of `graph` that are whole numbers, then all that are lists, each in the order
-    /// of the alphabet, as k2's `str` prints.
+    /// Creates the format with all attributes of `graph` that are integers, then all that are
+    /// lists, each in alphabetical order, as k2's `str` prints.
     #[doc(alias = "__str__")]
     pub fn of<F: Fsas>(graph: &Graph<F>) -> Self {
         let mut made = Self::default();
@@ -78,41 +78,41 @@ impl K2Text {
         made
     }
 
-    /// The format of k2's `to_str_simple` for `graph`: [`AUX_LABELS`] if they are numbers, and
-    /// scores with six digits.
+    /// Creates the format of k2's `to_str_simple` for `graph`: [`AUX_LABELS`] if they are numbers,
+    /// and scores with six digits.
     #[doc(alias = "to_str_simple")]
     pub fn simple<F: Fsas>(graph: &Graph<F>) -> Self {
         Self::acceptor().labels(usize::from(graph.aux_labels().is_some())).six_digits(true)
     }
 
-    /// With so many auxiliary labels: `aux_labels`, `aux_labels2`, `aux_labels3` and so on.
+    /// Sets the number of auxiliary labels: `aux_labels`, `aux_labels2`, `aux_labels3` and so on.
     #[must_use]
     #[doc(alias = "num_aux_labels")]
     pub fn labels(self, number: usize) -> Self {
         self.label_names((1..=number).map(|i| if i == 1 { AUX_LABELS.to_owned() } else { format!("{AUX_LABELS}{i}") }))
     }
 
-    /// With auxiliary labels of these names.
+    /// Sets the names of auxiliary labels.
     #[must_use]
     #[doc(alias = "aux_label_names")]
     pub fn label_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { labels: names.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// With lists of these names.
+    /// Sets the names of lists.
     #[must_use]
     #[doc(alias = "ragged_label_names")]
     pub fn list_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { lists: names.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Costs and final costs, as in OpenFst's text.
+    /// Reads and prints costs and final costs, as in OpenFst's text.
     #[must_use]
     pub fn openfst(self, openfst: bool) -> Self {
         Self { openfst, ..self }
     }
 
-    /// Print as k2 does: scores with six digits, and nothing of an FSA without arcs, though it may
+    /// Prints as k2 does: scores with six digits, and nothing of an FSA without arcs, though it may
     /// have states.
     #[must_use]
     pub fn six_digits(self, six_digits: bool) -> Self {
@@ -144,10 +144,10 @@ impl K2Text {
         Ok(graph)
     }
 
-    /// Prints an FSA; of a vector each one, behind `FsaVec[i]: ` as k2 does. O(arcs).
+    /// Prints an FSA; for a vector each one, behind `FsaVec[i]: ` as k2 does. O(arcs).
     ///
     /// # Errors
-    /// [`Error::Attribute`] if an attribute is not there, or of another kind.
+    /// [`Error::Attribute`] if an attribute is missing, or of another kind.
     #[doc(alias = "to_str")]
     #[doc(alias = "FsaToString")]
     pub fn print<F: Fsas>(&self, graph: &Graph<F>) -> Result<String, Error> {
@@ -174,7 +174,7 @@ impl K2Text {
     }
 }
 
-/// The lines of the arcs of one FSA.
+/// Lines of the arcs of one FSA.
 struct Lines<'a> {
     format: &'a K2Text,
     arcs: &'a [Arc],
@@ -234,7 +234,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rest of the line of an arc whose source was read.
+    /// Reads the rest of the line of an arc whose source was read.
     fn arc(&mut self, src_state: i32, dest_state: i32, sign: f32) -> Result<(), Error> {
         let field = self.cursor.expect("a label")?;
         let label = self.cursor.label(field)?;
@@ -251,7 +251,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// An arc for each line, then the final state.
+    /// Reads an arc from each line, then the final state.
     fn read_k2(&mut self) -> Result<Option<(Fsa, Vec<i32>)>, Error> {
         let mut last = None;
         while self.cursor.next_line() {
@@ -302,7 +302,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// An arc or a final cost for each line.
+    /// Reads an arc or a final cost from each line.
     fn read_openfst(&mut self) -> Result<Option<(Fsa, Vec<i32>)>, Error> {
         let mut start = None;
         while self.cursor.next_line() {
@@ -322,7 +322,7 @@ impl<'a> Rows<'a> {
                 continue;
             }
             let score = self.cursor.last_score(-1.0)?;
-            // A cost of infinity says that the state is not final.
+            // A cost of infinity means that the state is not final.
             if score > f32::NEG_INFINITY {
                 self.arcs.push(Arc::new(src_state, TO_FINAL, FINAL, score));
                 self.labels.iter_mut().for_each(|labels| labels.push(FINAL));
@@ -336,7 +336,7 @@ impl<'a> Rows<'a> {
         openfst::assemble(std::mem::take(&mut self.arcs), start, self.highest).map(Some)
     }
 
-    /// The error on the line of an arc, all lines before which are arcs too.
+    /// Returns the error on the line of an arc; all lines before it are arcs too.
     fn error_in_line(&self, arc: usize, kind: ParseErrorKind) -> Error {
         let mut cursor = self.cursor.rewound();
         for _ in 0..arc {
@@ -360,7 +360,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// k2's text of an acceptor.
+/// Reads k2's text of an acceptor.
 impl FromStr for Fsa {
     type Err = Error;
 
@@ -369,14 +369,14 @@ impl FromStr for Fsa {
     }
 }
 
-/// k2's text of an acceptor, without loss.
+/// Prints k2's text of an acceptor, without loss.
 impl fmt::Display for Fsa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&K2Text::acceptor().print(&Graph::new(self.clone())).map_err(|_| fmt::Error)?)
     }
 }
 
-/// k2's text: of an acceptor, or of each one behind `FsaVec[i]: `; without loss.
+/// Prints k2's text of an acceptor, or of each one behind `FsaVec[i]: `, without loss.
 impl fmt::Display for FsaOrVec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&K2Text::acceptor().print(&Graph::new(self.clone())).map_err(|_| fmt::Error)?)

@@ -1,30 +1,30 @@
-//! Places for the states and arcs of a drawing, in layers from left to right.
+//! Layout of the states and arcs of a drawing, in layers from left to right.
 //!
-//! States stand in the layer of the longest path to them, arcs that close a cycle being turned for
-//! that. Between two layers of states lies one of labels: each arc passes through a place of its
-//! own in every layer on its way, which is as high as its label where that stands. Layers are then
-//! put in an order with few crossings, each element by the mean place of its neighbours (Sugiyama,
-//! Tagawa, Toda 1981), and moved as close to their neighbours as their heights allow, which is a
-//! monotone regression (pool adjacent violators).
+//! A state is in the layer of the longest path to it; arcs that close a cycle are reversed for
+//! that. Between two layers of states there is one of labels: each arc passes through a position of
+//! its own in every layer on its way, which is as high as its label in the layer of the label.
+//! Layers are then put in an order with few crossings, each element by the mean position of its
+//! neighbors (Sugiyama, Tagawa, Toda 1981), and moved as close to their neighbors as their heights
+//! allow, which is a monotone regression (pool adjacent violators).
 //!
-//! The crate `layout-rs` was looked at in its place: it gives each arc's label a rank of its own
-//! among the states, tests by a search for each arc whether it closes a cycle, and checks with
-//! assertions, of which one fails for two labelled arcs between the same states. FSAs have such
-//! arcs, and no input may make this crate panic.
+//! The crate `layout-rs` was considered instead: it gives each arc's label a rank of its own among
+//! the states, tests by a search for each arc if it closes a cycle, and checks with assertions, one
+//! of which fails for two labelled arcs between the same states. FSAs have such arcs, and no input
+//! may make this crate panic.
 
 use crate::error::{Error, Quantity};
 use crate::support::adjacency::Adjacency;
 
-/// Most places in all layers: more cannot be looked at.
+/// Largest number of positions in all layers: more cannot be looked at.
 const MOST_PLACES: usize = 200_000;
-/// Passes over all layers for the order, and for the places.
+/// Number of passes over all layers for the order, and for the positions.
 const ORDER_PASSES: usize = 16;
 const PLACE_PASSES: usize = 24;
 /// Free space between two layers, and between two elements of a layer.
 const LAYER_GAP: f64 = 30.0;
 const ELEMENT_GAP: f64 = 12.0;
 
-/// The area that a state or the label of an arc covers around its place.
+/// Area that a state or the label of an arc covers around its position.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Extent {
     pub(super) width: f64,
@@ -39,16 +39,16 @@ pub(super) struct Edge {
     pub(super) label: Extent,
 }
 
-/// The way of an edge.
+/// Path of an edge.
 pub(super) struct Way {
-    /// From the source to the destination, in pairs: a curve to the first of each pair, then
-    /// straight on to the second. The first and the last point are at the middle of states.
+    /// Points from the source to the destination, in pairs: a curve to the first of each pair, then
+    /// straight on to the second. The first and the last point are the centers of states.
     pub(super) points: Vec<(f64, f64)>,
-    /// The middle of the label.
+    /// Center of the label.
     pub(super) label: (f64, f64),
 }
 
-/// The places of all states and arcs.
+/// Positions of all states and arcs.
 pub(super) struct Layout {
     pub(super) states: Vec<(f64, f64)>,
     pub(super) ways: Vec<Way>,
@@ -62,7 +62,7 @@ pub(super) struct Layout {
 /// [`Error::OutOfRange`] if the edges would pass through too many layers.
 pub(super) fn layout(states: &[Extent], edges: &[Edge]) -> Result<Layout, Error> {
     let (layers, turned) = layers(states.len(), edges);
-    // Each edge has a place in every level between its ends, of which there are two to a layer.
+    // Each edge has a position in every level between its ends; there are two levels to a layer.
     let passed = edges.iter().map(|edge| 2 * layers[edge.src].abs_diff(layers[edge.dest]) - 1);
     let places = passed.fold(states.len(), usize::saturating_add);
     if places > MOST_PLACES {
@@ -108,7 +108,8 @@ pub(super) fn layout(states: &[Extent], edges: &[Edge]) -> Result<Layout, Error>
     })
 }
 
-/// The layer of each state, and which edges are turned because they close a cycle.
+/// Returns the layer of each state, and `true` for the edges that are reversed because they close a
+/// cycle.
 fn layers(num_states: usize, edges: &[Edge]) -> (Vec<usize>, Vec<bool>) {
     let by_source = Adjacency::new(num_states, edges.iter().map(|edge| edge.src));
     let (mut turned, mut entered, mut left) =
@@ -145,18 +146,18 @@ fn layers(num_states: usize, edges: &[Edge]) -> (Vec<usize>, Vec<bool>) {
     (layers, turned)
 }
 
-/// The elements of all layers: states, and the places through which edges pass.
+/// Elements of all layers: states, and the positions through which edges pass.
 #[derive(Default)]
 struct Graph {
     level: Vec<usize>,
     extent: Vec<Extent>,
     weight: Vec<f64>,
-    /// Neighbours in the next level and in the one before.
+    /// Neighbors in the next level and in the one before.
     links: Vec<(usize, usize)>,
     levels: Vec<Vec<usize>>,
 }
 
-/// The elements through which an edge passes, and that at which its label stands.
+/// Elements through which an edge passes, and the element of its label.
 struct Chain {
     elements: Vec<usize>,
     label: usize,
@@ -177,7 +178,7 @@ impl Graph {
 
     fn chain(&mut self, from: usize, to: usize, label: Extent) -> Chain {
         let (first, last) = (self.level[from], self.level[to]);
-        // Labels stand in layers of odd numbers.
+        // Labels are in levels of odd numbers.
         let label_level = ((first + last) / 2 - 1) | 1;
         let (mut elements, mut label_at) = (vec![from], from);
         for level in first + 1..last {
@@ -193,7 +194,7 @@ impl Graph {
         Chain { elements, label: label_at }
     }
 
-    /// The neighbours of each element on one side.
+    /// Returns the neighbors of each element on one side.
     fn neighbours(&self, of: impl Fn(&(usize, usize)) -> (usize, usize)) -> Vec<Vec<usize>> {
         let by_element = Adjacency::new(self.level.len(), self.links.iter().map(|link| of(link).0));
         let row = |element| by_element.row(element).iter().map(|&link| of(&self.links[link as usize]).1).collect();
@@ -239,7 +240,7 @@ impl Graph {
         self.levels = best.1;
     }
 
-    /// Number of pairs of links that cross.
+    /// Returns the number of pairs of links that cross.
     fn crossings(&self, rank: &[f64]) -> u64 {
         let mut by_level: Vec<Vec<(f64, f64)>> = vec![vec![]; self.levels.len()];
         self.links.iter().for_each(|&(a, b)| by_level[self.level[a]].push((rank[a], rank[b])));
@@ -266,7 +267,7 @@ impl Graph {
         crossings
     }
 
-    /// The height of each element.
+    /// Returns the vertical position of each element.
     fn place(&self) -> Vec<f64> {
         let before = self.neighbours(|&(a, b)| (b, a));
         let after = self.neighbours(|&(a, b)| (a, b));
@@ -299,8 +300,8 @@ impl Graph {
         y
     }
 
-    /// The places of a layer that are closest to the wished ones and leave each element the room
-    /// that it needs.
+    /// Computes the positions of a layer that are closest to the wished ones and leave each element
+    /// the space that it needs.
     fn fit(&self, level: &[usize], wishes: &[f64], y: &mut [f64]) {
         let (mut offset, mut offsets) = (0.0, Vec::with_capacity(level.len()));
         for (at, &element) in level.iter().enumerate() {
@@ -309,8 +310,8 @@ impl Graph {
             }
             offsets.push(offset);
         }
-        // Blocks of elements that stand as close as they may: the mean of their wishes, their
-        // weight, their number.
+        // Blocks of elements that are as close as possible: the mean of their wishes, their weight,
+        // their number.
         let mut blocks: Vec<(f64, f64, usize)> = vec![];
         for ((&element, wish), offset) in level.iter().zip(wishes).zip(&offsets) {
             let mut block = (wish - offset, self.weight[element], 1);
@@ -327,7 +328,7 @@ impl Graph {
         }
     }
 
-    /// The left and the right of each layer.
+    /// Returns the left and the right of each layer.
     fn lefts(&self) -> Vec<(f64, f64)> {
         let mut left = 0.0;
         let edges = self.levels.iter().map(|level| {
@@ -345,7 +346,7 @@ fn mean(of: &[f64], entries: &[usize]) -> Option<f64> {
     (number > 0.0).then(|| sum / number)
 }
 
-/// A rank, which is a whole number.
+/// Returns a rank, which is an integer.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ranks are places in a layer")]
 fn position(rank: f64) -> usize {
     rank as usize

@@ -2,7 +2,7 @@
 
 use kaldera_base::math::of_half;
 
-/// The numbers of a file, and how they are arranged.
+/// Numbers of a file, and their shape.
 #[derive(Debug, PartialEq)]
 pub(super) struct Npy {
     pub(super) numbers: Numbers,
@@ -21,7 +21,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// Numbers begin at a multiple of this many bytes.
 const ALIGNMENT: usize = 64;
 
-/// The file of 32-bit numbers of the type `descr`, `<i4` or `<f4`.
+/// Returns the file of 32-bit numbers of the type `descr`, `<i4` or `<f4`.
 pub(super) fn write(descr: &str, shape: &[usize], numbers: impl ExactSizeIterator<Item = [u8; 4]>) -> Vec<u8> {
     let sizes = shape.iter().map(|size| format!("{size},")).collect::<String>();
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
@@ -39,8 +39,8 @@ pub(super) fn write(descr: &str, shape: &[usize], numbers: impl ExactSizeIterato
     out
 }
 
-/// Reads a file; `None` if it is none, or its numbers are of another type. Memory is in proportion
-/// to the file, whatever it says.
+/// Reads a file; returns `None` if it is not valid, or its numbers are of another type. Memory is
+/// in proportion to the file, whatever its header says.
 pub(super) fn read(file: &[u8]) -> Option<Npy> {
     let rest = file.strip_prefix(MAGIC)?;
     let ([major, _minor], rest) = rest.split_first_chunk::<2>()?;
@@ -82,7 +82,7 @@ pub(super) fn read(file: &[u8]) -> Option<Npy> {
     })
 }
 
-/// `len` numbers, which must be all that there is.
+/// Reads `len` numbers, which must be all of the data.
 fn numbers<T, const N: usize>(data: &[u8], len: usize, of: fn([u8; N]) -> T) -> Option<Vec<T>> {
     let (chunks, rest) = data.as_chunks::<N>();
     (chunks.len() == len && rest.is_empty()).then(|| chunks.iter().map(|&bytes| of(bytes)).collect())
@@ -102,7 +102,7 @@ impl Numbers {
     }
 }
 
-/// The header of a file: a dictionary as Python writes it.
+/// Header of a file: a dictionary as Python writes it.
 struct Header {
     descr: String,
     columns_first: bool,
@@ -137,7 +137,7 @@ impl Header {
                 "shape" => {
                     let (sizes, after) = rest.strip_prefix('(')?.split_once(')')?;
                     let sizes = sizes.split(',').map(str::trim).filter(|size| !size.is_empty());
-                    // Python 2 wrote an L behind some.
+                    // Python 2 wrote an L behind some numbers.
                     shape = Some(sizes.map(|size| size.trim_end_matches('L').parse().ok()).collect::<Option<_>>()?);
                     rest = after;
                 }

@@ -19,17 +19,17 @@ const VALUES: &str = ".values";
 /// Suffix of the names of files in the archive.
 const SUFFIX: &str = ".npy";
 
-/// The most bytes of arrays that a byte of a compressed file may become.
+/// Largest number of bytes of arrays that a byte of a compressed file may become.
 const SWELLING: u64 = 200;
 
 /// Errors of an `.npz` file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NpzError {
-    /// It cannot be read or written, or is no archive.
+    /// It cannot be read or written, or is not an archive.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// An array that is compressed in another way than NumPy's.
+    /// An array that is compressed with another method than NumPy's.
     #[error("the array {name:?} is compressed in another way than NumPy's; write it with numpy.savez")]
     Compressed {
         /// The array.
@@ -51,14 +51,14 @@ pub enum NpzError {
         /// The array.
         name: String,
     },
-    /// The arrays are no FSAs.
+    /// The arrays do not form FSAs.
     #[error(transparent)]
     Fsa(#[from] Error),
 }
 
 /// Writes FSAs with their attributes: the array `arcs`, of the shape `[arcs, 4]` for an FSA and
-/// with one axis for a vector, and one for each attribute; lists are two, `NAME.row_splits1` and
-/// `NAME.values`.
+/// with one axis for a vector, and one array for each attribute, or two for lists,
+/// `NAME.row_splits1` and `NAME.values`.
 ///
 /// # Errors
 /// [`NpzError`].
@@ -89,8 +89,8 @@ pub fn write_npz<F: Fsas>(graph: &Graph<F>, file: impl Write + Seek) -> Result<(
     Ok(())
 }
 
-/// Reads FSAs that [`write_npz`] wrote, or `numpy.savez` and `numpy.savez_compressed`. Memory is in
-/// proportion to the length of the file, whatever is in it.
+/// Reads FSAs that [`write_npz`], `numpy.savez` or `numpy.savez_compressed` wrote. Memory is in
+/// proportion to the length of the file, whatever its contents.
 ///
 /// # Errors
 /// [`NpzError`].
@@ -134,7 +134,7 @@ pub fn read_npz(mut file: impl Read + Seek) -> Result<Graph<FsaOrVec>, NpzError>
     Ok(from_dict(dict)?)
 }
 
-/// An array of any of the types that fit.
+/// Returns an array of any of the types that fit.
 fn entry_of(file: &[u8]) -> Option<Entry> {
     let Npy { numbers, shape } = npy::read(file)?;
     match (numbers, &shape[..]) {

@@ -1,5 +1,5 @@
-//! The border to OpenFst: final costs of states become arcs with the label -1 into one final state,
-//! and costs turn their sign.
+//! Conversion from and to OpenFst: final costs of states become arcs with the label -1 into one
+//! final state, and costs change their sign.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::Fsa;
@@ -12,9 +12,9 @@ use crate::support::ids::index;
 /// Placeholder of the one final state until the number of states is known.
 pub(super) const TO_FINAL: i32 = -1;
 
-/// Arcs in any order, with [`TO_FINAL`] as the state that final costs lead to, as an FSA: `start`
-/// and state 0 change their places, and the final state comes after the highest one. Also gives the
-/// arc map. O(states + arcs).
+/// Assembles arcs in any order, with [`TO_FINAL`] as the destination of final costs, to an FSA:
+/// `start` and state 0 are exchanged, and the final state comes after the highest one. Returns the
+/// arc map too. O(states + arcs).
 pub(super) fn assemble(mut arcs: Vec<Arc>, start: i32, highest: i32) -> Result<(Fsa, Vec<i32>), Error> {
     let last = Error::fit(Quantity::States, index(highest) + 1)?;
     let turn = |state: i32| match state {
@@ -35,7 +35,7 @@ pub(super) fn assemble(mut arcs: Vec<Arc>, start: i32, highest: i32) -> Result<(
     Ok((Fsa::from_arcs(index(last) + 1, arcs)?, order))
 }
 
-/// The score of two arcs as one.
+/// Returns the score of two arcs as one.
 fn plus(semiring: Semiring, a: f32, b: f32) -> f32 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     match semiring {
@@ -44,7 +44,7 @@ fn plus(semiring: Semiring, a: f32, b: f32) -> f32 {
     }
 }
 
-/// An arc as OpenFst has it.
+/// An arc in OpenFst's form.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CostArc {
     pub(super) dest: i32,
@@ -53,7 +53,7 @@ pub(super) struct CostArc {
     pub(super) cost: f32,
 }
 
-/// The states of a transducer, or of an acceptor, as OpenFst has them; the start is state 0.
+/// The states of a transducer, or of an acceptor, in OpenFst's form; the start is state 0.
 ///
 /// They are made one by one, so that a file takes no more memory than its graph.
 #[derive(Debug, Clone, Copy)]
@@ -61,9 +61,9 @@ pub(super) struct CostStates<'a> {
     view: FsaView<'a>,
     aux_labels: Option<&'a [i32]>,
     semiring: Semiring,
-    /// Some final arc puts something out and so becomes an arc into one more state.
+    /// `true` if some final arc outputs a label and so becomes an arc into one more state.
     loud_end: bool,
-    /// The final state, which is none in OpenFst.
+    /// The final state, which OpenFst does not have.
     last: i32,
 }
 
@@ -93,7 +93,7 @@ impl<'a> CostStates<'a> {
         self.view.arcs().len() - self.view.arcs().iter().enumerate().filter(is_final).count()
     }
 
-    /// Of each state, one after the other, the final cost and the arcs.
+    /// Calls `take` with the final cost and the arcs of each state, one after the other.
     pub(super) fn each<E>(&self, mut take: impl FnMut(f32, &[CostArc]) -> Result<(), E>) -> Result<(), E> {
         let mut arcs = Vec::new();
         for state in 0..index(self.last) {

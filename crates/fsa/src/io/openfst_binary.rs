@@ -10,14 +10,14 @@ use crate::io::bytes::{Bytes, string};
 use crate::io::openfst::{self, CostArc, CostStates, TO_FINAL};
 use crate::io::symbols::SymbolTable;
 
-/// The first bytes of every file.
+/// First bytes of every file.
 const MAGIC: i32 = 2_125_659_606;
-/// The version of files of the type `vector`, and of the later one of `const`.
+/// Version of files of the type `vector`, and of the later one of `const`.
 const VERSION: i32 = 2;
-/// The version of files of the type `const` that are always aligned.
+/// Version of files of the type `const` that are always aligned.
 const ALIGNED_VERSION: i32 = 1;
 /// Bits of the flags: input symbols follow, output symbols follow, states and arcs of the type
-/// `const` stand at multiples of 16 bytes.
+/// `const` are at multiples of 16 bytes.
 const INPUT_SYMBOLS: i32 = 1;
 const OUTPUT_SYMBOLS: i32 = 2;
 const ALIGNED: i32 = 4;
@@ -35,27 +35,29 @@ enum Cost {
 }
 
 impl Cost {
-    /// A cost.
+    /// Returns the number of bytes of a cost.
     fn len(self) -> usize {
         if self == Self::Single { 4 } else { 8 }
     }
 
-    /// An arc of the type `vector`: two labels, the cost, and a state.
+    /// Returns the number of bytes of an arc of the type `vector`: two labels, the cost, and a
+    /// state.
     fn arc(self) -> usize {
         12 + self.len()
     }
 
-    /// Number of padding bytes after an arc of the type `const`, which is aligned as in memory.
+    /// Returns the number of padding bytes after an arc of the type `const`, which is aligned as in
+    /// memory.
     fn padding(self) -> usize {
         self.len() - 4
     }
 
-    /// Number of bytes of a state of the type `vector` without its arcs.
+    /// Returns the number of bytes of a state of the type `vector` without its arcs.
     fn state(self) -> usize {
         8 + self.len()
     }
 
-    /// A state of the type `const`.
+    /// Returns the number of bytes of a state of the type `const`.
     fn const_state(self) -> usize {
         16 + self.len()
     }
@@ -74,7 +76,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// By the name of the type.
+    /// Returns the kind of a type's name.
     fn named(name: &str) -> Option<Self> {
         match name {
             "vector" => return Some(Self::Vector),
@@ -101,8 +103,8 @@ impl Kind {
     }
 }
 
-/// A file of one of the types `compact_*`: an element for each arc and each final state, of which
-/// the latter has the label -1.
+/// A file of one of the types `compact_*`: an element for each arc and each final state; the latter
+/// have the label -1.
 #[derive(Clone, Copy, PartialEq)]
 struct Compact {
     /// Number of bytes of the offset of a state's first element.
@@ -122,7 +124,7 @@ struct Elements {
 impl Elements {
     const STRING: Self = Self { output: false, cost: false, dest: false };
 
-    /// Number of bytes, as in the C++ structure, in which a cost of 8 bytes is aligned.
+    /// Returns the number of bytes, as in the C++ structure, in which a cost of 8 bytes is aligned.
     fn len(self, cost: Cost) -> usize {
         let labels = if self.output { 8 } else { 4 };
         match (self.cost, self.dest) {
@@ -133,8 +135,8 @@ impl Elements {
         }
     }
 
-    /// Label, output label, cost, and destination, which is the state after `state` if the element
-    /// has none.
+    /// Reads label, output label, cost, and destination, which is the state after `state` if the
+    /// element has none.
     fn read(self, bytes: &mut Bytes<'_>, cost: Cost, state: i32) -> Result<(i32, i32, f32, i32), Error> {
         let label = bytes.i32()?;
         let output = if self.output { bytes.i32()? } else { label };
@@ -184,7 +186,7 @@ pub struct OpenFstBinary {
 }
 
 impl OpenFstBinary {
-    /// A transducer in the tropical semiring without symbols.
+    /// Creates a transducer in the tropical semiring without symbols.
     pub fn new(graph: Graph<Fsa>) -> Self {
         Self { graph, semiring: Semiring::Tropical, input_symbols: None, output_symbols: None }
     }
@@ -218,7 +220,7 @@ impl OpenFstBinary {
         Ok(Self { graph, semiring: header.semiring, input_symbols, output_symbols })
     }
 
-    /// The file, of the type `vector`.
+    /// Returns the file, of the type `vector`.
     ///
     /// # Errors
     /// [`Error::Attribute`] if the auxiliary labels are lists; [`Error::TooLarge`].
@@ -245,8 +247,8 @@ impl OpenFstBinary {
         })
     }
 
-    /// The file, of the type `const`: all states and then all arcs, as OpenFst can map it into
-    /// memory.
+    /// Returns the file, of the type `const`: all states and then all arcs, as OpenFst can map it
+    /// into memory.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -281,7 +283,7 @@ impl OpenFstBinary {
         })
     }
 
-    /// The bytes before the states.
+    /// Returns the bytes before the states.
     fn header(&self, kind: &str, properties: u64, num_states: usize, num_arcs: usize) -> Result<Vec<u8>, Error> {
         let num_states = Error::fit(Quantity::States, num_states)?;
         let flag = |symbols: &Option<_>, bit| if symbols.is_some() { bit } else { 0 };
@@ -303,7 +305,7 @@ impl OpenFstBinary {
     }
 }
 
-/// All that is written, as one.
+/// Collects all pieces that are written.
 fn collected(
     write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error>,
 ) -> Result<Vec<u8>, Error> {
@@ -322,7 +324,7 @@ fn write_arc(out: &mut Vec<u8>, arc: &CostArc) {
     out.extend(arc.dest.to_le_bytes());
 }
 
-/// The header of a file.
+/// Header of a file.
 struct Header {
     kind: Kind,
     semiring: Semiring,
@@ -356,13 +358,13 @@ impl Header {
         Ok(Self { kind, semiring, cost, flags, start, num_states, num_arcs })
     }
 
-    /// Goes on to where states or arcs begin.
+    /// Skips to the begin of states or arcs.
     fn align(&self, bytes: &mut Bytes<'_>) -> Result<(), Error> {
         if self.flags & ALIGNED == 0 { Ok(()) } else { bytes.align(ALIGNMENT) }
     }
 }
 
-/// The arcs and output labels read so far.
+/// Arcs and output labels read so far.
 #[derive(Default)]
 struct Rows {
     arcs: Vec<Arc>,
@@ -380,7 +382,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The final cost of a state, whose arcs follow.
+    /// Adds the final cost of a state, whose arcs follow.
     fn final_cost(&mut self, state: i32, cost: f32) {
         if cost != f32::INFINITY {
             self.arcs.push(Arc::new(state, TO_FINAL, FINAL, -cost));
@@ -388,7 +390,7 @@ impl Rows {
         }
     }
 
-    /// States with their arcs, one after another; as many as there are if their number is not
+    /// Reads states with their arcs, one after another; all that there are if their number is not
     /// known.
     fn read_vector(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
         let most = match header.num_states {
@@ -408,7 +410,7 @@ impl Rows {
         Ok(state)
     }
 
-    /// All states, then all arcs.
+    /// Reads all states, then all arcs.
     fn read_const(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
         header.align(bytes)?;
         let num_states = bytes.count(header.num_states, header.cost.const_state())?;

@@ -16,14 +16,14 @@ use crate::io::openfst::{self, CostStates, TO_FINAL};
 use crate::io::symbols::SymbolTable;
 use crate::support::ids::index;
 
-/// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output
-/// [cost]` for each arc, `state [cost]` for each final state; the state of the first line is the
-/// start.
+/// Format of OpenFst's text, as `fstcompile` reads and `fstprint` prints it:
+/// `source destination input output [cost]` for each arc, `state [cost]` for each final state; the
+/// state of the first line is the start.
 ///
 /// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each
-/// state that was final, where the last of several final costs of a state counts; printing turns
-/// that round, and makes one cost of several arcs from a state to the final one, by the
-/// [`semiring`](Self::semiring). The start changes its place with state 0.
+/// state that was final; the last of several final costs of a state counts. Printing does the
+/// opposite, and makes one cost of several arcs from a state to the final one, by the
+/// [`semiring`](Self::semiring). The start is exchanged with state 0.
 ///
 /// ```
 /// use fsa::io::OpenFstText;
@@ -44,7 +44,7 @@ pub struct OpenFstText<'a> {
 }
 
 impl<'a> OpenFstText<'a> {
-    /// One label on each line and no auxiliary labels.
+    /// Uses one label on each line and no auxiliary labels.
     #[must_use]
     pub fn acceptor(self, acceptor: bool) -> Self {
         Self { acceptor, ..self }
@@ -57,28 +57,28 @@ impl<'a> OpenFstText<'a> {
         Self { semiring, ..self }
     }
 
-    /// Symbols stand for the labels.
+    /// Sets the symbols of the labels.
     #[must_use]
     #[doc(alias = "isymbols")]
     pub fn input_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { input_symbols: symbols, ..self }
     }
 
-    /// The symbols of the output labels.
+    /// Sets the symbols of the output labels.
     #[must_use]
     #[doc(alias = "osymbols")]
     pub fn output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { output_symbols: symbols, ..self }
     }
 
-    /// Symbols stand for the states.
+    /// Sets the symbols of the states.
     #[must_use]
     #[doc(alias = "ssymbols")]
     pub fn state_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { state_symbols: symbols, ..self }
     }
 
-    /// Reads an FSA; one with auxiliary labels, unless acceptors are read. O(text), and a sort if
+    /// Reads an FSA; it has auxiliary labels, unless acceptors are read. O(text), and a sort if
     /// arcs are not in the order of states.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl<'a> OpenFstText<'a> {
                 }
             }
         }
-        // A cost of infinity says that the state is not final.
+        // A cost of infinity means that the state is not final.
         let is_final = |arc: &Arc| arc.label != FINAL || arc.score > f32::NEG_INFINITY;
         if !arcs.iter().all(is_final) {
             let mut kept = arcs.iter().map(is_final);
@@ -184,7 +184,7 @@ impl<'a> OpenFstText<'a> {
                 names.write(text, state)?;
                 ok = ok.and(write_cost(text, final_cost));
             } else if state == 0 && arcs.is_empty() {
-                // The first line tells the start.
+                // The first line determines the start.
                 names.write(text, state)?;
                 *text += "\tInfinity\n";
             }
@@ -200,7 +200,7 @@ impl<'a> OpenFstText<'a> {
 struct FinalArcs(Vec<Option<usize>>);
 
 impl FinalArcs {
-    /// The place of the final arc of a state, which is `next` if there was none.
+    /// Returns the index of the final arc of a state, which is `next` if there was none.
     fn place(&mut self, state: i32, next: usize) -> usize {
         let state = index(state);
         if state >= self.0.len() {

@@ -11,10 +11,10 @@ use crate::error::{Error, Quantity};
 use crate::io::bytes::{Bytes, string};
 use crate::io::cursor::Cursor;
 
-/// The first bytes of a table in OpenFst's binary files.
+/// First bytes of a table in OpenFst's binary files.
 const MAGIC: i32 = 2_125_658_996;
 
-/// Symbols and their numbers, one to one, in the order in which they came.
+/// Symbols and their numbers, one to one, in the order in which they were added.
 ///
 /// The text format is the one of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on
 /// each line. Numbers are labels: 0 is epsilon.
@@ -33,22 +33,22 @@ pub struct SymbolTable {
     symbols: Vec<(Shared<str>, i32)>,
     by_symbol: HashMap<Shared<str>, i32>,
     by_label: HashMap<i32, usize>,
-    /// The highest label, 0 without symbols.
+    /// Highest label, 0 without symbols.
     highest: i32,
 }
 
 impl SymbolTable {
-    /// No symbols, and a name that only OpenFst's binary files keep.
+    /// Creates a table without symbols, with a name that only OpenFst's binary files keep.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Number of symbols.
+    /// Returns the number of symbols.
     pub fn len(&self) -> usize {
         self.symbols.len()
     }
@@ -58,18 +58,18 @@ impl SymbolTable {
         self.symbols.is_empty()
     }
 
-    /// The symbol of a label.
+    /// Returns the symbol of a label.
     pub fn get(&self, label: i32) -> Option<&str> {
         self.by_label.get(&label).map(|&at| &*self.symbols[at].0)
     }
 
-    /// The label of a symbol.
+    /// Returns the label of a symbol.
     #[doc(alias = "Find")]
     pub fn find(&self, symbol: &str) -> Option<i32> {
         self.by_symbol.get(symbol).copied()
     }
 
-    /// The symbols with their labels, in the order in which they came.
+    /// Returns the symbols with their labels, in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, i32)> {
         self.symbols.iter().map(|(symbol, label)| (&**symbol, *label))
     }
@@ -89,7 +89,7 @@ impl SymbolTable {
         self.len() == other.len() && self.iter().all(|(symbol, label)| other.find(symbol) == Some(label))
     }
 
-    /// Takes in a symbol.
+    /// Adds a symbol.
     ///
     /// # Errors
     /// [`Error::RepeatedSymbol`] if the table has the symbol or the label already.
@@ -106,8 +106,8 @@ impl SymbolTable {
         Ok(())
     }
 
-    /// The label of a symbol, which gets the one after the highest if it has none; an empty table
-    /// gets `<eps>` first, as 0.
+    /// Returns the label of a symbol, which gets the one after the highest if it has none; an empty
+    /// table gets `<eps>` first, as 0.
     ///
     /// ```
     /// let mut words = fsa::io::SymbolTable::default();
@@ -130,7 +130,7 @@ impl SymbolTable {
         Ok(label)
     }
 
-    /// Names the one of the two that the table has already.
+    /// Returns the name of the part, symbol or label, that the table has already.
     fn has(&self, symbol: &str, label: i32) -> Option<&'static str> {
         if self.by_symbol.contains_key(symbol) {
             Some("a symbol")
@@ -147,7 +147,7 @@ impl SymbolTable {
         let mut table = Self::new(bytes.string()?);
         let _available_key = bytes.i64()?;
         let len = bytes.i64()?;
-        // A symbol takes 12 bytes and more.
+        // A symbol takes at least 12 bytes.
         for _ in 0..bytes.count(len, 12)? {
             let symbol = bytes.string()?;
             let label = i32::try_from(bytes.i64()?).map_err(|_| bytes.error("a label of more than 32 bits"))?;
@@ -156,7 +156,7 @@ impl SymbolTable {
         Ok(table)
     }
 
-    /// Writes the table as OpenFst's binary files have it.
+    /// Writes the table in the format of OpenFst's binary files.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
         let available = self.symbols.iter().map(|(_, label)| i64::from(*label) + 1).max().unwrap_or(0);
         out.extend(MAGIC.to_le_bytes());
@@ -171,7 +171,7 @@ impl SymbolTable {
     }
 }
 
-/// A symbol and its label on each line.
+/// Reads a symbol and its label from each line.
 impl FromStr for SymbolTable {
     type Err = Error;
 
@@ -196,7 +196,7 @@ impl FromStr for SymbolTable {
     }
 }
 
-/// A symbol, a tab and its label on each line.
+/// Prints a symbol, a tab and its label on each line.
 impl fmt::Display for SymbolTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.iter().try_for_each(|(symbol, label)| writeln!(f, "{symbol}\t{label}"))

@@ -1,4 +1,4 @@
-//! FSAs as the plain arrays in which k2 keeps them in files.
+//! FSAs as plain arrays, which k2 uses in files.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use crate::core::graph::Graph;
 use crate::error::{AttributeProblem, Error, Quantity, TensorProblem};
 use crate::support::ids::index;
 
-/// The key of the arcs in a [`Dict`].
+/// Key of the arcs in a [`Dict`].
 pub const ARCS: &str = "arcs";
 
-/// States up to here are believed of any array.
+/// Number of states that is plausible for any array.
 const FEW_STATES: usize = 1 << 16;
 
-/// An FSA as an array of the shape `[arcs, 4]`: source, destination, label, and the bits of the
-/// score.
+/// Returns an FSA as an array of the shape `[arcs, 4]`: source, destination, label, and the bits of
+/// the score.
 ///
-/// States above the highest one that an arc names are lost.
+/// States above the highest one that an arc refers to are lost.
 #[doc(alias = "FsaToTensor")]
 pub fn fsa_to_tensor(fsa: &Fsa) -> Vec<[i32; 4]> {
     fsa.arcs().iter().map(row).collect()
 }
 
-/// The FSA of an array that [`fsa_to_tensor`] or k2 made. The final state is the one that arcs with
-/// label -1 enter; if there are none, the one after the highest that is named. No arcs are the FSA
-/// without states.
+/// Returns the FSA of an array that [`fsa_to_tensor`] or k2 made. The final state is the one that
+/// arcs with label -1 enter; if there are none, the one after the highest that an arc refers to. No
+/// arcs are the FSA without states.
 ///
 /// Errors of [`Error`] about single arcs and states; [`Error::Tensor`] for impossible states.
 #[doc(alias = "FsaFromTensor")]
@@ -46,8 +46,8 @@ pub fn fsa_from_tensor(rows: &[[i32; 4]]) -> Result<Fsa, Error> {
     Fsa::from_arcs(num_states, arcs)
 }
 
-/// FSAs as an array of one axis: their number, 0, the row splits of the states of each FSA, those
-/// of the arcs of each FSA, and the arcs as [`fsa_to_tensor`] has them.
+/// Returns FSAs as an array of one axis: their number, 0, the row splits of the states of each FSA,
+/// the row splits of the arcs of each FSA, and the arcs as in [`fsa_to_tensor`].
 ///
 /// ```
 /// use fsa::io::{fsa_vec_from_tensor, fsa_vec_to_tensor};
@@ -73,7 +73,7 @@ pub fn fsa_vec_to_tensor(fsas: &FsaVec) -> Result<Vec<i32>, Error> {
     Ok(tensor)
 }
 
-/// The FSAs of an array that [`fsa_vec_to_tensor`] or k2 made.
+/// Returns the FSAs of an array that [`fsa_vec_to_tensor`] or k2 made.
 ///
 /// # Errors
 /// [`Error::Tensor`] if the array is not valid, and errors of [`Error`] about single arcs and
@@ -116,7 +116,8 @@ fn arc(&[src_state, dest_state, label, score]: &[i32; 4]) -> Arc {
     Arc::new(src_state, dest_state, label, f32::from_bits(score.cast_unsigned()))
 }
 
-/// An array has more numbers than states, if each state can be reached.
+/// Checks that the number of states is plausible: an array has more numbers than states, if each
+/// state can be reached.
 fn believe(num_states: usize, len: usize) -> Result<(), Error> {
     if num_states <= len.max(FEW_STATES) {
         Ok(())
@@ -131,7 +132,7 @@ fn believe(num_states: usize, len: usize) -> Result<(), Error> {
 pub enum Entry {
     /// An array of the shape `[rows, 4]`.
     Rows(Vec<[i32; 4]>),
-    /// An array of whole numbers.
+    /// An array of integers.
     Ints(Vec<i32>),
     /// An array of floating-point numbers.
     Floats(Vec<f32>),
@@ -141,10 +142,10 @@ pub enum Entry {
 
 /// FSAs with their attributes as arrays by name, as k2's `as_dict` gives them to PyTorch: the arcs
 /// under [`ARCS`], with two axes for an FSA and one for a vector, and each attribute under its
-/// name. Fillers are not in it.
+/// name, without fillers.
 pub type Dict = BTreeMap<String, Entry>;
 
-/// The arrays of FSAs with their attributes. O(arcs + attributes).
+/// Returns the arrays of FSAs with their attributes. O(arcs + attributes).
 ///
 /// # Errors
 /// [`Error::TooLarge`]; [`Error::Attribute`] if an attribute is called `arcs`.
@@ -171,7 +172,7 @@ pub fn to_dict<F: Fsas>(graph: &Graph<F>) -> Result<Dict, Error> {
     }
 }
 
-/// The FSAs of arrays that [`to_dict`] or k2 made.
+/// Returns the FSAs of arrays that [`to_dict`] or k2 made.
 ///
 /// # Errors
 /// [`Error::Tensor`] if there are no arcs; errors of [`fsa_from_tensor`] and

@@ -1,4 +1,4 @@
-//! Lattices whose arcs have a word with exactly the frames that it takes.
+//! Alignment of words: arcs that have a word with exactly its frames.
 
 use std::ops::Range;
 
@@ -23,9 +23,9 @@ use crate::support::interner::Interner;
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct AlignWordsOptions {
-    /// The word on arcs with labels of no word; 0, none, unless set.
+    /// Word on arcs whose labels belong to no word; 0, none, unless set.
     pub silence_label: i32,
-    /// The word on arcs with labels that are left where there is no word; 0, none, unless set.
+    /// Word on arcs whose labels are left over without a word; 0, none, unless set.
     pub partial_word_label: i32,
     /// The largest size of one lattice, with the work.
     pub limits: Limits,
@@ -48,21 +48,21 @@ pub struct WordTime {
 }
 
 impl Lattice {
-    /// The same paths, on whose arcs each word has the input labels that it takes, and none others.
-    /// Labels that belong to no word are on arcs without a word. So an arc with a word begins and
-    /// ends when the word does: [`word_times`](Self::word_times) of a path,
-    /// [`state_times`](Self::state_times) of all.
+    /// Returns the same paths, with arcs on which each word has exactly the input labels that it
+    /// takes. Labels that belong to no word are on arcs without a word. So an arc with a word
+    /// begins and ends when the word does: use [`word_times`](Self::word_times) for a path,
+    /// [`state_times`](Self::state_times) for all states.
     ///
-    /// In a lattice as it comes from a search, a word stands where the graph has its output label.
-    /// Where it begins and ends `boundaries` tells: by the roles of labels
+    /// In a lattice of a search, a word is on the arc on which the graph has its output label.
+    /// `boundaries` says where it begins and ends: by the roles of labels
     /// ([`LabelRoles`](super::LabelRoles)), by the tokens of words
-    /// ([`WordTokens`](super::WordTokens)), or because words stand where they end
+    /// ([`WordTokens`](super::WordTokens)), or because words are where they end
     /// ([`WordsAtEnds`](super::WordsAtEnds)). Labels and words that do not fit wait until the end
-    /// of the path: then the next word has all labels, and others have none. The second result is
-    /// the number of arcs of each lattice that are so, 0 where all is complete.
+    /// of the path: then the next word gets all labels, and others get none. The second result is
+    /// the number of such arcs of each lattice, 0 if all is complete.
     ///
-    /// A state of the result is a state of the lattice with the words and labels that wait. Arcs
-    /// with neither words nor labels stay where leaving them out would make more arcs.
+    /// A state of the result is a state of the lattice with the waiting words and labels. Arcs with
+    /// neither words nor labels stay if leaving them out would make more arcs.
     ///
     /// # Errors
     /// [`Error::Limit`]; [`Error::Label`] for words below 0 in `options`; [`Error::TooLarge`].
@@ -78,8 +78,8 @@ impl Lattice {
         Ok((Self::cat(&lattices)?, made.iter().map(|&(_, incomplete)| incomplete).collect()))
     }
 
-    /// The words of a path of lattice `i`, which is [aligned](Self::align_words), and the frames of
-    /// each.
+    /// Returns the words of a path of lattice `i`, which is [aligned](Self::align_words), and the
+    /// frames of each.
     ///
     /// # Errors
     /// If there is no such lattice; [`Error::NotAPath`].
@@ -157,7 +157,7 @@ impl<'a, B: WordBoundaries> Aligner<'a, B> {
     }
 
     fn check(&self) -> Result<(), Error> {
-        /// States, words, scores and where the labels are, while lists grow.
+        /// States, words, scores and offsets of labels, while lists grow.
         const BYTES_OF_ARC: usize = 96;
         let bytes = self.trie.bytes()
             + self.known.bytes()
@@ -167,7 +167,8 @@ impl<'a, B: WordBoundaries> Aligner<'a, B> {
         self.options.limits.check(Operation::AlignWords, bytes, self.states.len(), self.num_arcs)
     }
 
-    /// The state of the builder for a state of the lattice and its pending words and labels.
+    /// Returns the state of the builder for a state of the lattice and its pending words and
+    /// labels.
     fn state(&mut self, state: usize, waiting: Waiting) -> i32 {
         let key = ((u64::from(number(state)) << 32) | u64::from(waiting.words), waiting.labels);
         let known = self.known.number(key) as usize;
@@ -273,7 +274,7 @@ fn contract(input: &Utterance<'_>) -> Result<Lattice, Error> {
             gone[arc] = true;
         }
     }
-    // The only arc that leaves a state, if there is but one.
+    // The only arc that leaves a state, if there is just one.
     let mut leaving: Vec<(usize, Option<usize>)> = vec![(0, None); num_states];
     for arc in (0..arcs.len()).filter(|&arc| !gone[arc]) {
         let (count, only) = &mut leaving[from[arcs[arc].states().0].state];

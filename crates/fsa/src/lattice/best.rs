@@ -14,7 +14,7 @@ use crate::support::ids::{id, index};
 pub struct LatticePath {
     /// Its words, without 0.
     pub words: Vec<i32>,
-    /// The input labels of all its arcs, one a frame.
+    /// The input labels of all its arcs, one for each frame.
     pub alignment: Vec<i32>,
     /// The sum of the graph scores.
     pub graph_score: f64,
@@ -25,14 +25,14 @@ pub struct LatticePath {
 }
 
 impl LatticePath {
-    /// The sum of both scores.
+    /// Returns the sum of both scores.
     pub fn score(&self) -> f64 {
         self.graph_score + self.acoustic_score
     }
 }
 
 impl Lattice {
-    /// The best path of lattice `i`, `None` if it has none. O(states + arcs).
+    /// Returns the best path of lattice `i`, `None` if it has none. O(states + arcs).
     ///
     /// # Errors
     /// If there is no such lattice.
@@ -48,7 +48,7 @@ impl Lattice {
         let (mut state, mut arcs) = (0, Vec::new());
         while index(state) != last {
             let rest = |arc: usize| utterance.score(arc) + best[utterance.arc(arc).states().1];
-            // The first of the best, so that the result is the same everywhere.
+            // The first of the best arcs, so that the result is the same everywhere.
             let Some(arc) = utterance.arcs_of(state).rev().max_by(|&a, &b| rest(a).total_cmp(&rest(b))) else {
                 return Ok(None);
             };
@@ -58,7 +58,8 @@ impl Lattice {
         Ok(Some(self.path(i, arcs)))
     }
 
-    /// The `n` best paths of lattice `i`, from the best down; several may have the same words.
+    /// Returns the `n` best paths of lattice `i`, from the best down; several may have the same
+    /// words.
     ///
     /// # Errors
     /// If there is no such lattice; [`Error::Limit`]; [`Error::TooLarge`].
@@ -68,8 +69,8 @@ impl Lattice {
         self.paths(i, &n_best_paths(&self.fsas().index(&[id(i)])?.0, n)?)
     }
 
-    /// The `n` best word sequences of lattice `i`, each with its best path, from the best down.
-    /// Exact.
+    /// Returns the `n` best word sequences of lattice `i`, each with its best path, from the best
+    /// down. Exact.
     ///
     /// # Errors
     /// If there is no such lattice; [`Error::Limit`]; [`Error::TooLarge`].
@@ -79,7 +80,7 @@ impl Lattice {
         self.paths(i, &n_best_strings(&own, &own.labels(), n)?)
     }
 
-    /// Paths with all that their arcs have.
+    /// Returns paths with the data of their arcs.
     fn paths(&self, i: usize, paths: &Ragged<i32>) -> Result<Vec<LatticePath>, Error> {
         let limits = Limits::default();
         let mut bytes = size_of_val(paths.values());
@@ -94,7 +95,7 @@ impl Lattice {
         Ok(made)
     }
 
-    /// A path as a lattice of its own, arc by arc.
+    /// Returns a path as a lattice of its own, arc by arc.
     ///
     /// # Errors
     /// If there is no such lattice; [`Error::NotAPath`].
@@ -133,7 +134,7 @@ impl Lattice {
         LatticePath { arcs, ..path }
     }
 
-    /// There is a lattice `i`.
+    /// Checks that there is a lattice `i`.
     pub(super) fn check_index(&self, i: usize) -> Result<(), Error> {
         if i < self.num_lattices() {
             return Ok(());

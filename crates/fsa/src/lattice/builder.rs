@@ -24,12 +24,12 @@ pub struct LatticeBuilder {
 struct Payload {
     graph: f32,
     acoustic: f32,
-    /// Place of its input labels.
+    /// Range of its input labels.
     labels: (usize, usize),
 }
 
 impl LatticeBuilder {
-    /// No states yet.
+    /// Creates a builder without states.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -66,8 +66,8 @@ impl LatticeBuilder {
         self.arcs.push((arc, Payload { graph, acoustic, labels: (start, self.labels.len()) }));
     }
 
-    /// The lattice. Arcs of a state keep their order, its arcs into the final state are the last.
-    /// Without a path it has no state.
+    /// Builds the lattice. Arcs of a state keep their order, its arcs into the final state are the
+    /// last. Without a path it has no state.
     ///
     /// # Errors
     /// [`Error::NoState`] for an arc of a state that was not added; [`Error::Label`] for words

@@ -1,4 +1,4 @@
-//! The type itself.
+//! The type of lattices.
 
 use ragged_core::Ragged;
 
@@ -11,11 +11,11 @@ use crate::dense::DenseLattices;
 use crate::error::{AttributeProblem, Error, Quantity};
 use crate::lattice::utterance::Utterance;
 
-/// The attribute with the acoustic score of each arc.
+/// Name of the attribute with the acoustic score of each arc.
 pub const ACOUSTIC_SCORES: &str = "acoustic_scores";
-/// The attribute with the graph score of each arc.
+/// Name of the attribute with the graph score of each arc.
 pub const GRAPH_SCORES: &str = "graph_scores";
-/// The attribute with the input labels of each arc, one a frame.
+/// Name of the attribute with the input labels of each arc, one for each frame.
 pub const ALIGNMENT: &str = "alignment";
 
 /// Lattices of words, one for each utterance: acyclic, with their states in topological order. The
@@ -27,8 +27,8 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// Lattices of these words (labels), with two scores and the input labels of each arc. The
-    /// scores of `words` are replaced by the sums. States that are in no topological order are
+    /// Creates lattices of these words (labels), with two scores and the input labels of each arc.
+    /// The scores of `words` are replaced by the sums. States that are in no topological order are
     /// sorted.
     ///
     /// # Errors
@@ -51,9 +51,9 @@ impl Lattice {
         Self { graph }.sorted()
     }
 
-    /// Lattices from transducers: labels are the tokens of frames (0 for none), output labels the
-    /// words, scores the sums of both scores, of which `acoustic_scores` are a part. Arcs that
-    /// output several words become chains.
+    /// Creates lattices from transducers: labels are the tokens of frames (0 for none), output
+    /// labels the words, scores the sums of both scores, of which `acoustic_scores` are a part.
+    /// Arcs that output several words become chains.
     ///
     /// # Errors
     /// As [`new`](Self::new); [`Error::Attribute`] without output labels.
@@ -63,9 +63,9 @@ impl Lattice {
         Self::of_words(graph, all, acoustic_scores, |_, arc| arc.label > EPSILON)
     }
 
-    /// The lattices of a search over the output of a network: words are the output labels of the
-    /// graph, input labels the labels of its arcs, one a frame. Utterances without a lattice have
-    /// one without states.
+    /// Creates the lattices of a search over the output of a network: words are the output labels
+    /// of the graph, input labels the labels of its arcs, one for each frame. Utterances without a
+    /// lattice have one without states.
     ///
     /// # Errors
     /// As [`from_transducers`](Self::from_transducers).
@@ -76,7 +76,8 @@ impl Lattice {
         Self::of_words(graph, own.to_vec(), acoustic, |at, arc| arc.label != FINAL && lattices.frames()[at] >= 0)
     }
 
-    /// Lattices of output labels; `has_label` tells whose label is one of a frame.
+    /// Creates lattices of output labels; `has_label` returns `true` for arcs whose label is the
+    /// label of a frame.
     fn of_words(
         graph: &Graph<FsaVec>,
         graph_scores: Vec<f32>,
@@ -108,7 +109,7 @@ impl Lattice {
         Self::new(&words, scores(GRAPH_SCORES), scores(ACOUSTIC_SCORES), alignment)
     }
 
-    /// One batch of all. O(states + arcs + alignments).
+    /// Concatenates lattices into one batch. O(states + arcs + alignments).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -120,7 +121,7 @@ impl Lattice {
         Ok(Self { graph: Graph::cat(&graphs)? })
     }
 
-    /// Lattice `i` on its own.
+    /// Returns lattice `i` on its own.
     ///
     /// # Errors
     /// If there is none.
@@ -129,35 +130,35 @@ impl Lattice {
         Ok(Self { graph: self.graph.carry(self.graph.fsas().index(&indexes)?)? })
     }
 
-    /// The FSAs of words with the attributes of their arcs.
+    /// Returns the FSAs of words with the attributes of their arcs.
     #[inline]
     pub fn graph(&self) -> &Graph<FsaVec> {
         &self.graph
     }
 
-    /// The FSAs of words.
+    /// Returns the FSAs of words.
     #[inline]
     pub fn fsas(&self) -> &FsaVec {
         self.graph.fsas()
     }
 
-    /// Number of lattices.
+    /// Returns the number of lattices.
     #[inline]
     pub fn num_lattices(&self) -> usize {
         self.fsas().num_fsas()
     }
 
-    /// The graph score of each arc.
+    /// Returns the graph score of each arc.
     pub fn graph_scores(&self) -> &[f32] {
         self.scores(GRAPH_SCORES)
     }
 
-    /// The acoustic score of each arc.
+    /// Returns the acoustic score of each arc.
     pub fn acoustic_scores(&self) -> &[f32] {
         self.scores(ACOUSTIC_SCORES)
     }
 
-    /// The input labels of each arc.
+    /// Returns the input labels of each arc.
     pub fn alignment(&self) -> &Ragged<i32> {
         self.graph.attributes().lists(ALIGNMENT).expect("every lattice has alignments")
     }
@@ -169,7 +170,7 @@ impl Lattice {
         }
     }
 
-    /// The same lattices with both scores multiplied.
+    /// Multiplies both scores.
     ///
     /// # Errors
     /// [`Error::Score`] if a score becomes NaN or plus infinity.
@@ -180,7 +181,7 @@ impl Lattice {
         self.with_scores(graph_scores, scaled(self.acoustic_scores(), acoustic_scale))
     }
 
-    /// The same lattices with other scores.
+    /// Replaces the scores.
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one of each for each arc; [`Error::Score`].
@@ -188,17 +189,17 @@ impl Lattice {
         Self::new(self.fsas(), graph_scores, acoustic_scores, self.alignment().clone())
     }
 
-    /// Lattice `i`, borrowed.
+    /// Returns lattice `i`, borrowed.
     pub(crate) fn utterance(&self, i: usize) -> Utterance<'_> {
         Utterance::new(self.fsas().fsa(i), self.graph_scores(), self.acoustic_scores(), self.alignment())
     }
 
-    /// The result of an algorithm on FSAs with its arc map.
+    /// Returns the lattices of the result of an algorithm on FSAs with its arc map.
     pub(crate) fn carry(&self, made: (FsaVec, Vec<i32>)) -> Result<Self, Error> {
         Ok(Self { graph: self.graph.carry(made)? })
     }
 
-    /// Without states that are on no path, which may change the numbers of states.
+    /// Removes states that are on no path, which may change the numbers of states.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -212,7 +213,7 @@ impl Lattice {
         }
         let graph = self.graph.top_sort()?;
         for (i, fsa) in graph.fsas().iter().enumerate() {
-            // Sorting takes self-loops as they are.
+            // Sorting accepts self-loops.
             if let Some(arc) = fsa.arcs().iter().position(|arc| arc.dest_state <= arc.src_state) {
                 let Arc { src_state, dest_state, .. } = fsa.arcs()[arc];
                 return Err(Error::NotTopSorted { fsa: i, arc, src_state, dest_state });
@@ -222,7 +223,7 @@ impl Lattice {
     }
 }
 
-/// Scores of arcs; those that come from none add nothing.
+/// Returns scores of arcs; arcs without a source add nothing.
 fn floats(values: Vec<f32>) -> Attribute {
     Attribute::Floats { values: values.into(), filler: 0.0 }
 }

@@ -1,10 +1,10 @@
 //! Determinization that keeps the best path of each word sequence, within a beam.
 //!
 //! The subset construction of D. Povey et al., *Generating exact lattices in the WFST framework*,
-//! 2012: a state of the result is a set of states of the input, each with the score and the input
-//! labels that are still to come. Both are normalized: the best score and the common prefix of the
-//! labels go to the arcs before. Arcs are made in the order of the best path that they are on, so
-//! that the beam, or the limit of memory, cuts off the worst.
+//! 2012: a state of the result is a set of states of the input, each with the pending score and
+//! input labels. Both are normalized: the best score and the common prefix of the labels go to the
+//! arcs before. Arcs are made in the order of the best path that they are on, so that the beam, or
+//! the limit of memory, cuts off the worst.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::RandomState;
@@ -60,7 +60,7 @@ setters! {
 }
 
 impl DeterminizeOptions {
-    /// With at most this number of arcs.
+    /// Sets the largest number of arcs.
     #[must_use]
     pub fn with_max_arcs(mut self, max_arcs: impl Into<Option<usize>>) -> Self {
         self.max_arcs = max_arcs.into();
@@ -139,7 +139,7 @@ impl Element {
 
 /// A state of the result.
 struct State {
-    /// Only those that arcs with words leave, or the arcs into the final state.
+    /// Only elements of states that arcs with words, or arcs into the final state, leave.
     elements: Box<[Element]>,
     arcs: Vec<OutArc>,
 }
@@ -152,8 +152,7 @@ struct OutArc {
     acoustic: f64,
 }
 
-/// A set before its epsilons are followed, with its state and the string and scores that go to the
-/// arc.
+/// A set before its epsilons are followed, with its state and the string and scores of the arc.
 struct Known {
     elements: Box<[Element]>,
     dest: u32,
@@ -164,13 +163,13 @@ struct Known {
 
 /// An arc of the result that is to be made.
 struct Task {
-    /// The score of the best path over it.
+    /// Score of the best path over it.
     priority: f64,
-    /// Earlier ones first among equals.
+    /// Among equal priorities, smaller numbers come first.
     number: usize,
     state: u32,
     word: i32,
-    /// The best score to `state`.
+    /// Best score to `state`.
     forward: f64,
     elements: Box<[Element]>,
 }
@@ -198,9 +197,9 @@ impl Ord for Task {
 /// Kinds of arcs that leave a state of the input.
 #[derive(Clone, Copy)]
 struct Kind {
-    /// Some without a word.
+    /// `true` if there are arcs without a word.
     silent: bool,
-    /// Some with a word, or into the final state.
+    /// `true` if there are arcs with a word, or into the final state.
     loud: bool,
 }
 
@@ -219,7 +218,7 @@ struct Run<'a> {
     num_arcs: usize,
     num_tasks: usize,
     tasks: BinaryHeap<Task>,
-    /// Elements of states, tasks and tables, for the limit.
+    /// Number of elements of states, tasks and tables, for the limit.
     num_elements: usize,
     hasher: RandomState,
     initial: HashMap<u64, Vec<Known>>,
@@ -267,7 +266,7 @@ impl<'a> Run<'a> {
             + self.tasks.len() * size_of::<Task>()
     }
 
-    /// The limit that keeps even the best path from being finished.
+    /// Returns the error for the limit that keeps even the best path from being finished.
     fn limit(&self) -> Error {
         let (limited, limit, needed) = if self.states.len() > self.max_states {
             (Limited::States, self.max_states, self.states.len())
@@ -301,7 +300,7 @@ impl<'a> Run<'a> {
         Ok(self.beam)
     }
 
-    /// A path of this score is within the beam.
+    /// Returns `true` if a path of this score is within the beam.
     fn keeps(&self, score: f64) -> bool {
         score > f64::NEG_INFINITY && score >= self.best - f64::from(self.beam) - 1e-9 * self.best.abs().max(1.0)
     }
@@ -333,7 +332,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Takes the best score and the common prefix out of all; returned as an element.
+    /// Removes the best score and the common prefix from all elements; returns them as an element.
     fn normalize(&mut self, elements: &mut [Element]) -> Result<Element, Error> {
         let mut common = elements[0];
         for element in &elements[1..] {
@@ -359,7 +358,7 @@ impl<'a> Run<'a> {
         hasher.finish()
     }
 
-    /// The same states and strings, and nearly the same scores.
+    /// Returns `true` if both have the same states and strings, and nearly the same scores.
     fn same(&self, a: &[Element], b: &[Element]) -> bool {
         a.len() == b.len()
             && a.iter().zip(b).all(|(a, b)| {
@@ -395,11 +394,11 @@ impl<'a> Run<'a> {
         Ok(Element { state: dest, string, graph, acoustic })
     }
 
-    /// All states that epsilons lead to, as far as the beam goes, and of them those that other arcs
-    /// leave. There is one at least.
+    /// Returns the states that epsilons reach within the beam and that other arcs leave. There is
+    /// at least one.
     fn follow_epsilons(&mut self, elements: &[Element], forward: f64) -> Result<Box<[Element]>, Error> {
         let closed = self.closure(elements, forward, true)?;
-        // Of a set on the very edge of the beam, rounding may leave nothing.
+        // If a set is exactly on the edge of the beam, rounding may leave nothing.
         if closed.is_empty() { self.closure(elements, forward, false) } else { Ok(closed) }
     }
 
@@ -431,7 +430,7 @@ impl<'a> Run<'a> {
         Ok(closed.into_values().filter(|element| self.kinds[element.state as usize].loud).collect())
     }
 
-    /// Over an arc of the input.
+    /// Returns the element behind an arc of the input.
     fn step(&mut self, element: &Element, arc: usize) -> Result<Element, Error> {
         Ok(Element {
             state: number(index(self.input.arc(arc).dest_state)),
@@ -450,7 +449,7 @@ impl<'a> Run<'a> {
         self.trie.compare(a.string, b.string) == Ordering::Less
     }
 
-    /// A state of the result, with the tasks of its arcs.
+    /// Adds a state of the result, with the tasks of its arcs.
     fn add_state(&mut self, elements: Box<[Element]>, forward: f64) -> Result<u32, Error> {
         let state = number(index(Error::fit(Quantity::States, self.states.len())?));
         let mut ways = Vec::new();
@@ -491,7 +490,7 @@ impl<'a> Run<'a> {
         Ok(state)
     }
 
-    /// From the best path to the worst one.
+    /// Returns the difference of the best path and the worst one.
     fn spread(&self) -> f32 {
         let mut worst = vec![f64::INFINITY; self.input.fsa.num_states()];
         if let Some(end) = worst.last_mut() {
@@ -506,12 +505,12 @@ impl<'a> Run<'a> {
         narrow(self.best - worst.first().copied().unwrap_or(self.best))
     }
 
-    /// The lattice built so far, pruned with a beam.
+    /// Returns the lattice built so far, pruned with a beam.
     fn pruned(&self, beam: f32) -> Result<Lattice, Error> {
         self.lattice()?.connect()?.prune(beam)
     }
 
-    /// The lattice built so far. Some states may be dead ends.
+    /// Returns the lattice built so far. Some states may be dead ends.
     fn lattice(&self) -> Result<Lattice, Error> {
         let mut builder = LatticeBuilder::new();
         self.states.iter().for_each(|_| {
@@ -532,7 +531,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// By score, then by graph score.
+/// Compares by score, then by graph score.
 fn better(a: &Element, b: &Element) -> bool {
     a.score() > b.score() || (a.score() == b.score() && a.graph > b.graph)
 }

@@ -28,7 +28,7 @@ pub struct MbrOptions {
     /// Change the words for less risk; without it, the words of the best path stay and get
     /// confidences.
     pub decode_mbr: bool,
-    /// Keep bins whose best entry is no word.
+    /// Keep bins whose best entry is not a word.
     pub print_silence: bool,
     /// Limits for one lattice, whose memory grows with states × words. Default: half of the memory.
     pub limits: Limits,
@@ -47,33 +47,33 @@ setters! {
     limits, with_limits: Limits, "With these limits.";
 }
 
-/// The words with the least risk.
+/// Words with the least risk.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct MbrResult {
     /// The words.
     #[doc(alias = "GetOneBest")]
     pub words: Vec<i32>,
-    /// The posterior of each word in its bin.
+    /// Posterior of each word in its bin.
     #[doc(alias = "GetOneBestConfidences")]
     pub confidences: Vec<f32>,
-    /// For each word the frames at which it begins and ends, on the average over paths.
+    /// For each word its mean begin and end in frames, over paths.
     #[doc(alias = "GetOneBestTimes")]
     pub times: Vec<(f32, f32)>,
-    /// The expected edit distance, as the recursion bounds it.
+    /// Upper bound of the expected edit distance that the recursion computes.
     #[doc(alias = "GetBayesRisk")]
     pub risk: f64,
     /// For each bin its words (0 is none) with their posteriors, from the likeliest down.
     #[doc(alias = "GetSausageStats")]
     pub sausage: Vec<Vec<(i32, f32)>>,
-    /// For each bin the frames at which it begins and ends, on the average over paths and words.
+    /// For each bin its mean begin and end in frames, over paths and words.
     #[doc(alias = "GetSausageTimes")]
     pub sausage_times: Vec<(f32, f32)>,
 }
 
 impl Lattice {
-    /// The words of lattice `i` with the least expected edit distance to its paths. The scores are
-    /// used as they are: scale them first. O(rounds × arcs × words).
+    /// Returns the words of lattice `i` with the least expected edit distance to its paths. The
+    /// scores are used as they are: scale them first. O(rounds × arcs × words).
     ///
     /// # Errors
     /// If there is no such lattice; [`Error::NoPath`] if it has no path; [`Error::Limit`].
@@ -83,8 +83,8 @@ impl Lattice {
         self.minimum_bayes_risk_from(i, &words, options)
     }
 
-    /// As [`minimum_bayes_risk`](Self::minimum_bayes_risk), but starts with these words instead of
-    /// the words of the best path.
+    /// Does the same as [`minimum_bayes_risk`](Self::minimum_bayes_risk), but starts with these
+    /// words instead of the words of the best path.
     ///
     /// # Errors
     /// As [`minimum_bayes_risk`](Self::minimum_bayes_risk).
@@ -113,12 +113,12 @@ const PENALTY: f64 = 1e-5;
 /// Largest number of changes of the words. The changes end by themselves except for rounding.
 const MOST_ROUNDS: usize = 100;
 
-/// The loss of a word of the lattice against one of the hypothesis, 0 being none.
+/// Returns the loss of a word of the lattice against one of the hypothesis, where 0 is none.
 fn loss(word: i32, hypothesis: i32) -> f64 {
     if word == hypothesis { 0.0 } else { 1.0 }
 }
 
-/// The loss of a word of the lattice that no bin takes.
+/// Returns the loss of a word of the lattice that no bin takes.
 fn insertion(word: i32) -> f64 {
     if word == 0 { 0.0 } else { 1.0 + PENALTY }
 }
@@ -151,7 +151,7 @@ struct Decoder<'a> {
     forward: Vec<f64>,
     /// For each arc its share of the paths into the state that it enters.
     shares: Vec<f64>,
-    /// The arcs by the state that they enter.
+    /// Arcs by the state that they enter.
     entering: Vec<Vec<usize>>,
 }
 
@@ -203,8 +203,8 @@ impl<'a> Decoder<'a> {
         unreachable!("the rounds are counted")
     }
 
-    /// For each state, and each number of bins, the expected edit distance of the paths to it. The
-    /// last row belongs to the final state.
+    /// Returns for each state, and each number of bins, the expected edit distance of the paths to
+    /// it. The last row belongs to the final state.
     fn distances(&self, hypothesis: &[i32]) -> Vec<f64> {
         let width = hypothesis.len() + 1;
         let mut distances = vec![0.0; self.forward.len() * width];
@@ -224,11 +224,11 @@ impl<'a> Decoder<'a> {
         distances
     }
 
-    /// The bins with the words that are aligned with them.
+    /// Returns the bins with the words that are aligned with them.
     fn align(&self, hypothesis: &[i32], distances: &[f64]) -> Vec<Bin> {
         let width = hypothesis.len() + 1;
         let mut bins = vec![Bin::new(); hypothesis.len()];
-        // The share of all paths that is at a state with so many bins done.
+        // Share of all paths that is at a state with so many bins done.
         let mut shares = vec![0.0; self.forward.len() * width];
         if let Some(all) = shares.last_mut() {
             *all = 1.0;
@@ -290,19 +290,20 @@ fn add(bin: &mut Bin, word: i32, posterior: f64, begin: f64, end: f64) {
         entry.begin += begin * posterior;
         entry.end += end * posterior;
     } else if bin.is_empty() {
-        // So that no bin is without an entry.
+        // No bin may be without an entry.
         bin.insert(word, Entry::default());
     }
 }
 
-/// The words of a bin, from the likeliest down; of two as likely ones the larger number first.
+/// Returns the words of a bin, from the likeliest down; of two equally likely ones the larger
+/// number first.
 fn ranked(bin: &Bin) -> Vec<(i32, f32)> {
     let mut words: Vec<_> = bin.iter().map(|(&word, entry)| (word, narrow(entry.posterior))).collect();
     words.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     words
 }
 
-/// An empty bin before, between and after words.
+/// Puts an empty bin before, between and after words.
 fn padded(words: &[i32]) -> Vec<i32> {
     let mut padded = vec![0];
     padded.extend(words.iter().filter(|&&word| word != 0).flat_map(|&word| [word, 0]));
@@ -315,7 +316,7 @@ fn result(hypothesis: &[i32], bins: &[Bin], risk: f64, options: &MbrOptions) -> 
     for (&word, bin) in hypothesis.iter().zip(bins) {
         let words = ranked(bin);
         if word != 0 || options.print_silence {
-            // A word that no path has at this place is a guess at where the others are.
+            // If no path has the word in this bin, the times of the likeliest word are used.
             let entry = bin.get(&word).or_else(|| bin.get(&words[0].0)).copied().unwrap_or_default();
             let mean = |sum: f64| if entry.posterior > 0.0 { sum / entry.posterior } else { 0.0 };
             result.words.push(word);
@@ -339,8 +340,8 @@ fn result(hypothesis: &[i32], bins: &[Bin], risk: f64, options: &MbrOptions) -> 
     result
 }
 
-/// Means over different paths may overlap: the last two words then share the time of both by their
-/// lengths.
+/// Separates the last two words: means over different paths may overlap, and the words then share
+/// the time of both by their lengths.
 fn part_last_two(times: &mut [(f64, f64)]) {
     let [before @ .., first, second] = times else { return };
     if first.1 <= second.0 {

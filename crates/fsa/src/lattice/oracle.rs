@@ -4,10 +4,10 @@ use crate::error::{Error, Operation};
 use crate::lattice::container::Lattice;
 use crate::support::ids::{id, index};
 
-/// The result of [`Lattice::oracle`].
+/// Result of [`Lattice::oracle`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Oracle {
-    /// The words of the nearest path.
+    /// Words of the nearest path.
     pub words: Vec<i32>,
     /// Number of words of the path that are not in the reference.
     pub insertions: usize,
@@ -18,17 +18,17 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// The edit distance.
+    /// Returns the edit distance.
     pub fn errors(&self) -> usize {
         self.insertions + self.deletions + self.substitutions
     }
 }
 
-/// The last step to a state with so many words of the reference read.
+/// Last step to a state with so many words of the reference read.
 #[derive(Clone, Copy)]
 enum Step {
     Start,
-    /// Over an arc, and a word of the reference or none.
+    /// Over an arc, with a word of the reference or none.
     Arc {
         arc: i32,
         reads: bool,
@@ -38,11 +38,11 @@ enum Step {
 }
 
 impl Lattice {
-    /// The path of lattice `i` with the least edit distance to `reference`, `None` without a path.
-    /// O(arcs × words).
+    /// Returns the path of lattice `i` with the least edit distance to `reference`, `None` without
+    /// a path. O(arcs × words).
     ///
     /// # Errors
-    /// If there is no such lattice; [`Error::Limit`] above half of the memory there is.
+    /// If there is no such lattice; [`Error::Limit`] if it needs half of the memory.
     #[doc(alias = "lattice-oracle")]
     pub fn oracle(&self, i: usize, reference: &[i32]) -> Result<Option<Oracle>, Error> {
         self.check_index(i)?;

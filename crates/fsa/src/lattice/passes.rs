@@ -5,19 +5,19 @@ use crate::lattice::container::Lattice;
 use crate::lattice::utterance::Utterance;
 
 impl Lattice {
-    /// For each lattice the log-sum of the scores of all its paths, -inf where there is none.
+    /// Returns for each lattice the log-sum of the scores of all its paths, -inf if there is none.
     #[doc(alias = "GetTotalScore")]
     pub fn total_scores(&self) -> Vec<f64> {
         let total = |i| self.utterance(i).log_backward().first().copied().unwrap_or(f64::NEG_INFINITY);
         (0..self.num_lattices()).map(total).collect()
     }
 
-    /// For each arc of all lattices the share of all paths that goes over it, from 0 to 1.
+    /// Returns for each arc of all lattices the share of all paths that goes over it, from 0 to 1.
     pub fn arc_posteriors(&self) -> Vec<f64> {
         (0..self.num_lattices()).flat_map(|i| posteriors(&self.utterance(i))).collect()
     }
 
-    /// For each state of lattice `i` its frame, `None` where the start does not lead.
+    /// Returns for each state of lattice `i` its frame, `None` if the start does not lead there.
     ///
     /// # Errors
     /// If there is no such lattice.
@@ -27,8 +27,8 @@ impl Lattice {
         Ok(self.utterance(i).times())
     }
 
-    /// The depth of lattice `i`: how many arcs cross a frame, on the average, and its number of
-    /// frames. (0, 0) without frames.
+    /// Returns the depth of lattice `i`, which is the mean number of arcs that cross a frame, and
+    /// its number of frames. (0, 0) without frames.
     ///
     /// # Errors
     /// If there is no such lattice.
@@ -43,7 +43,7 @@ impl Lattice {
     }
 }
 
-/// The posterior of each arc of one lattice.
+/// Returns the posterior of each arc of one lattice.
 fn posteriors(utterance: &Utterance<'_>) -> Vec<f64> {
     let (forward, backward) = (utterance.log_forward(), utterance.log_backward());
     let total = backward.first().copied().unwrap_or(f64::NEG_INFINITY);

@@ -37,7 +37,7 @@ impl Lattice {
     }
 }
 
-/// A beam is a number from 0 to infinity.
+/// Checks that a beam is a number from 0 to infinity.
 pub(super) fn check_beam(beam: f32) -> Result<(), Error> {
     if beam >= 0.0 { Ok(()) } else { Err(Error::Beam { what: Quantity::Beam, found: beam }) }
 }

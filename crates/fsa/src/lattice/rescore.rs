@@ -1,4 +1,4 @@
-//! Other language models on lattices.
+//! Rescoring of lattices with other language models.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -18,11 +18,11 @@ pub trait LanguageModel {
     /// The history of previous words.
     type State: Copy + Eq + Hash;
 
-    /// The state before the first word of a sentence.
+    /// Returns the state before the first word of a sentence.
     fn start(&self) -> Self::State;
 
-    /// Before a word of which nothing is known, not even that it is the first; of a model that
-    /// knows no such state, [`start`](Self::start).
+    /// Returns the state before a word of which nothing is known, not even that it is the first;
+    /// models without such a state return [`start`](Self::start).
     fn null_context(&self) -> Self::State {
         self.start()
     }
@@ -33,37 +33,37 @@ pub trait LanguageModel {
         true
     }
 
-    /// The score of a word (a natural logarithm) and the state after it; `None` if the model has no
-    /// such word.
+    /// Returns the score of a word (a natural logarithm) and the state after it; `None` if the
+    /// model has no such word.
     fn step(&self, state: Self::State, word: i32) -> Option<(Self::State, f64)>;
 
-    /// The score of the end of a sentence; `None` if no sentence ends there.
+    /// Returns the score of the end of a sentence; `None` if no sentence ends there.
     fn end(&self, state: Self::State) -> Option<f64>;
 }
 
 /// An n-gram model as an acceptor, such as
-/// [`NgramModel::to_fsa`](crate::graphs::NgramModel::to_fsa) returns, where the back-off arc of a
-/// state is taken only if it has no arc of the word.
+/// [`NgramModel::to_fsa`](crate::graphs::NgramModel::to_fsa) returns, whose back-off arcs are taken
+/// only if a state has no arc of the word.
 #[derive(Debug, Clone)]
 #[doc(alias = "BackoffDeterministicOnDemandFst")]
 pub struct BackoffModel<'a> {
     fsa: &'a Fsa,
     backoff: i32,
-    /// The final arcs are sorted last, words by number.
+    /// `true` if the arcs are sorted by word, with final arcs last.
     sorted: bool,
 }
 
 impl<'a> BackoffModel<'a> {
-    /// The arcs with the label `backoff` back off.
+    /// Creates a model from an acceptor; its arcs with the label `backoff` back off.
     pub fn new(fsa: &'a Fsa, backoff: i32) -> Self {
         let sorted = |state| fsa.view().arcs_of(state).is_sorted_by_key(Arc::sort_key);
         Self { fsa, backoff, sorted: (0..fsa.num_states()).all(sorted) }
     }
 
-    /// The arc of a label, backing off where there is none.
+    /// Returns the arc of a label, backing off if there is none.
     fn find(&self, mut state: usize, label: i32) -> Option<(usize, f64)> {
         let mut score = 0.0;
-        // More states than there are would be a cycle of back-off arcs.
+        // More steps than states would be a cycle of back-off arcs.
         for _ in 0..self.fsa.num_states() {
             let arcs = self.fsa.view().arcs_of(state);
             let arc_of = |label: i32| {
@@ -112,15 +112,15 @@ impl LanguageModel for BackoffModel<'_> {
 }
 
 impl Lattice {
-    /// Adds `scale` times the scores of a language model to the graph scores. A scale of -1 takes
-    /// away the scores of the model that a lattice was made with; interpolation is two calls, with
-    /// weights that sum to 1. Paths with words that the model has not are left out.
+    /// Adds `scale` times the scores of a language model to the graph scores. A scale of -1 removes
+    /// the scores of the model with which a lattice was made; interpolation is two calls, with
+    /// weights that sum to 1. Paths with words that the model does not have are left out.
     ///
     /// A state of the result is a state of the lattice and one of the model, so lattices grow with
     /// the order of the model.
     ///
     /// # Errors
-    /// [`Error::Limit`] above the limit, half of the memory there is for each lattice without one.
+    /// [`Error::Limit`] above the limit; without one it is half of the memory, for each lattice.
     #[doc(alias = "lattice-lmrescore")]
     pub fn rescore<M: LanguageModel>(&self, model: &M, scale: f32, limits: Limits) -> Result<Self, Error> {
         let lattices: Result<Vec<_>, _> =
@@ -129,13 +129,13 @@ impl Lattice {
     }
 
     /// Adds the scores of a grammar to the graph scores, as composition does: each path goes along
-    /// every path of the grammar with its words as input, whose epsilons (labels 0) take none. The
-    /// words of the result are the output labels. Where a grammar backs off by epsilons,
+    /// every path of the grammar with its words as input, whose epsilons (labels 0) take no word.
+    /// The words of the result are the output labels. If a grammar backs off by epsilons,
     /// [`determinize`](Self::determinize) then keeps the best path of each word sequence; use
     /// [`rescore`](Self::rescore) for true back-off.
     ///
     /// # Errors
-    /// [`Error::Limit`] above the limit, half of the memory there is for each lattice without one.
+    /// [`Error::Limit`] above the limit; without one it is half of the memory, for each lattice.
     #[doc(alias = "lattice-lmrescore")]
     #[doc(alias = "lattice-compose")]
     pub fn compose(&self, grammar: &Graph<Fsa>, limits: Limits) -> Result<Self, Error> {

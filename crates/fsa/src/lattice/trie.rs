@@ -1,7 +1,7 @@
 //! Strings of labels in one tree: a string is its last label and the string before it.
 //!
-//! Each also knows one of the strings that it begins with, much shorter ones further on, so that
-//! the common prefix of two strings is found in O(log length) (E. W. Myers, *An applicative
+//! Each string also has a link to one of its prefixes, some of them much shorter, so that the
+//! common prefix of two strings is found in O(log length) (E. W. Myers, *An applicative
 //! random-access stack*, 1983): pending strings grow as long as they have no common prefix.
 
 use std::cmp::Ordering;
@@ -12,7 +12,7 @@ use crate::support::pair_interner::PairInterner;
 /// The empty string.
 pub(super) const EMPTY: u32 = 0;
 
-/// All strings met so far. Equal strings have equal numbers.
+/// All strings so far. Equal strings have equal numbers.
 pub(super) struct Trie {
     /// String `i + 1` is the string of the first number with the label of the second behind it.
     nodes: PairInterner,
@@ -27,7 +27,7 @@ impl Trie {
         Self { nodes: PairInterner::with_capacity(1024), depths: vec![0], jumps: vec![EMPTY], scratch: Vec::new() }
     }
 
-    /// `string` with `label` behind it.
+    /// Returns `string` with `label` behind it.
     pub(super) fn push(&mut self, string: u32, label: i32) -> Result<u32, Error> {
         let (node, is_new) = self.nodes.insert(string, label.cast_unsigned())?;
         if is_new {
@@ -39,7 +39,7 @@ impl Trie {
         Ok(node + 1)
     }
 
-    /// `string` with `labels` behind it.
+    /// Returns `string` with `labels` behind it.
     pub(super) fn extend(&mut self, string: u32, labels: &[i32]) -> Result<u32, Error> {
         labels.iter().try_fold(string, |string, &label| self.push(string, label))
     }
@@ -57,7 +57,7 @@ impl Trie {
         (parent, label.cast_signed())
     }
 
-    /// The first `length` labels, of as many at least. O(log length).
+    /// Returns the first `length` labels of a string that has at least as many. O(log length).
     fn prefix(&self, mut string: u32, length: u32) -> u32 {
         while self.len(string) > length {
             let jump = self.jump(string);
@@ -66,7 +66,7 @@ impl Trie {
         string
     }
 
-    /// The longest string that both begin with. O(log length).
+    /// Returns the longest string that both begin with. O(log length).
     pub(super) fn common_prefix(&self, a: u32, b: u32) -> u32 {
         let length = self.len(a).min(self.len(b));
         let (mut a, mut b) = (self.prefix(a, length), self.prefix(b, length));
@@ -77,8 +77,8 @@ impl Trie {
         a
     }
 
-    /// Shorter ones first, and equally long ones in the order of the first label that differs.
-    /// O(log length).
+    /// Compares strings: shorter ones come first, and equally long ones are in the order of the
+    /// first label that differs. O(log length).
     pub(super) fn compare(&self, mut a: u32, mut b: u32) -> Ordering {
         if a == b || self.len(a) != self.len(b) {
             return self.len(a).cmp(&self.len(b));
@@ -93,7 +93,7 @@ impl Trie {
         }
     }
 
-    /// `a` with `b` behind it. O(length of b).
+    /// Returns `a` with `b` behind it. O(length of b).
     pub(super) fn concat(&mut self, a: u32, b: u32) -> Result<u32, Error> {
         if a == EMPTY || b == EMPTY {
             return Ok(a.max(b));
@@ -118,7 +118,7 @@ impl Trie {
         made
     }
 
-    /// The labels of a string.
+    /// Returns the labels of a string.
     pub(super) fn labels(&self, string: u32) -> Vec<i32> {
         let mut labels = Vec::new();
         self.collect(string, 0, &mut labels);
@@ -135,7 +135,7 @@ impl Trie {
         labels.reverse();
     }
 
-    /// The memory that they take.
+    /// Returns the number of bytes.
     pub(super) fn bytes(&self) -> usize {
         self.nodes.bytes() + (self.depths.capacity() + self.jumps.capacity()) * size_of::<u32>()
     }
@@ -151,7 +151,7 @@ mod tests {
         #[test]
         fn prefixes_and_order_are_those_of_lists(a in prop::collection::vec(-1..2_i32, 0..40), b in prop::collection::vec(-1..2_i32, 0..40), cut in 0..40_usize) {
             let mut trie = Trie::new();
-            // Long common beginnings are rare by chance.
+            // Long common prefixes are rare by chance.
             let b = [&a[..cut.min(a.len())], &b].concat();
             let [x, y] = [&a, &b].map(|labels| trie.extend(EMPTY, labels).unwrap());
             let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();

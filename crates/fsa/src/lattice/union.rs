@@ -1,12 +1,12 @@
-//! The union of lattices.
+//! Union of lattices.
 
 use crate::error::Error;
 use crate::lattice::builder::LatticeBuilder;
 use crate::lattice::container::Lattice;
 
 impl Lattice {
-    /// One lattice with the paths of all. A new start leads to each with an arc without a word; its
-    /// final arcs stay.
+    /// Returns one lattice with the paths of all. A new start leads to each with an arc without a
+    /// word; the final arcs of each stay.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -21,7 +21,7 @@ impl Lattice {
         let start = builder.add_state();
         for i in filled {
             let utterance = self.utterance(i);
-            // All but the final one.
+            // All states but the final one.
             let states: Vec<_> = (1..utterance.fsa.num_states()).map(|_| builder.add_state()).collect();
             builder.add_arc(start, states[0], 0, 0.0, 0.0, &[]);
             for (arc, &word) in utterance.fsa.arcs().iter().enumerate().map(|(i, arc)| (i, &arc.label)) {

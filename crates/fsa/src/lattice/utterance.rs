@@ -36,12 +36,12 @@ impl<'a> Utterance<'a> {
         f64::from(self.acoustic[arc])
     }
 
-    /// Both scores as they are kept.
+    /// Returns both scores as they are stored.
     pub(crate) fn scores(&self, arc: usize) -> (f32, f32) {
         (self.graph[arc], self.acoustic[arc])
     }
 
-    /// The sum of both scores.
+    /// Returns the sum of both scores.
     pub(crate) fn score(&self, arc: usize) -> f64 {
         self.graph(arc) + self.acoustic(arc)
     }
@@ -51,22 +51,22 @@ impl<'a> Utterance<'a> {
         &self.alignment.values()[range]
     }
 
-    /// For each state the best score from the start, -inf where there is none.
+    /// Returns for each state the best score from the start, -inf if there is none.
     pub(crate) fn best_forward(&self) -> Vec<f64> {
         self.forward(f64::max)
     }
 
-    /// For each state the best score to the end.
+    /// Returns for each state the best score to the end.
     pub(crate) fn best_backward(&self) -> Vec<f64> {
         self.backward(f64::max)
     }
 
-    /// For each state the log-sum of all scores from the start.
+    /// Returns for each state the log-sum of all scores from the start.
     pub(crate) fn log_forward(&self) -> Vec<f64> {
         self.forward(log_add)
     }
 
-    /// For each state the log-sum of all scores to the end.
+    /// Returns for each state the log-sum of all scores to the end.
     pub(crate) fn log_backward(&self) -> Vec<f64> {
         self.backward(log_add)
     }
@@ -95,8 +95,8 @@ impl<'a> Utterance<'a> {
         scores
     }
 
-    /// For each state its frame: how many input labels come before it. Where paths disagree, the
-    /// first arc into a state decides; states that cannot be reached have none.
+    /// Returns for each state its frame: the number of input labels before it. If paths disagree,
+    /// the first arc into a state decides; states that cannot be reached have none.
     pub(crate) fn times(&self) -> Vec<Option<usize>> {
         let mut times = vec![None; self.fsa.num_states()];
         if let Some(start) = times.first_mut() {
@@ -111,12 +111,12 @@ impl<'a> Utterance<'a> {
         times
     }
 
-    /// The arcs of a state, counted within the lattice.
+    /// Returns the arcs of a state, counted within the lattice.
     pub(crate) fn arcs_of(&self, state: i32) -> std::ops::Range<usize> {
         self.fsa.arc_range(index(state))
     }
 
-    /// An arc of a path, which must leave this state.
+    /// Returns an arc of a path, which must leave this state.
     ///
     /// # Errors
     /// [`Error::NotAPath`] if it does not.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// The stretch at the front of input labels that belong to no word yet.
+/// Stretch at the front of input labels that are not assigned yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stretch {
     /// Unknown until more labels or words have come.
@@ -13,17 +13,17 @@ pub enum Stretch {
     Word(usize),
 }
 
-/// Tells where words begin and end among the input labels of a path;
-/// [`Lattice::align_words`](super::Lattice::align_words) asks it.
+/// Finds the begin and end of words among the input labels of a path, for
+/// [`Lattice::align_words`](super::Lattice::align_words).
 #[doc(alias = "WordBoundaryInfo")]
 pub trait WordBoundaries: Sync {
-    /// The stretch at the front of `labels`, the input labels that have come and belong to no
-    /// stretch yet. `words` are the words that have come and have no labels yet, the next one
-    /// first. `is_end` marks the end of a path, where no more labels follow.
+    /// Returns the stretch at the front of `labels`, the input labels so far that belong to no
+    /// stretch yet. `words` are the words so far that have no labels yet, the next one first.
+    /// `is_end` marks the end of a path, after which no more labels follow.
     fn next(&self, words: &[i32], labels: &[i32], is_end: bool) -> Stretch;
 }
 
-/// The role of an input label in words.
+/// Role of an input label in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LabelRole {
     /// A part of a word that does not end the word.
@@ -33,13 +33,12 @@ pub enum LabelRole {
     End,
     /// A part of a word if it lies inside of one, else of none: the blank of CTC.
     Blank,
-    /// A part of no word. A word that has begun ends before it: silence, or a token that stands
-    /// between words.
+    /// A part of no word. A word that has begun ends before it: silence, or a token between words.
     Between,
 }
 
 /// Word boundaries that follow from the labels only, as for phones with positions or for tokens
-/// that separate words. Labels that are not named are [`Inside`](LabelRole::Inside).
+/// that separate words. Labels that are not listed are [`Inside`](LabelRole::Inside).
 ///
 /// A word ends with a run of a label that is an [`End`](LabelRole::End) or before a
 /// [`Between`](LabelRole::Between). If no label is an end, the last word of a path ends with the
@@ -50,7 +49,7 @@ pub struct LabelRoles {
 }
 
 impl LabelRoles {
-    /// The roles of these labels.
+    /// Creates boundaries from the roles of these labels.
     pub fn new(roles: impl IntoIterator<Item = (i32, LabelRole)>) -> Self {
         Self { roles: roles.into_iter().collect() }
     }
@@ -60,12 +59,12 @@ impl LabelRoles {
     }
 }
 
-/// The gap at the front of the labels, or the result of `word` if there is none.
+/// Returns the gap at the front of the labels, or the result of `word` if there is none.
 fn gap_or(labels: &[i32], is_end: bool, is_gap: impl Fn(i32) -> bool, word: impl FnOnce() -> Stretch) -> Stretch {
     match labels.iter().take_while(|&&label| is_gap(label)).count() {
         0 => word(),
         gap if gap < labels.len() || is_end => Stretch::Gap(gap),
-        // It may go on.
+        // The gap may go on.
         _ => Stretch::Open,
     }
 }
@@ -102,7 +101,7 @@ pub struct WordsAtEnds {
 }
 
 impl WordsAtEnds {
-    /// `gaps` are the labels of silence and blank.
+    /// Creates boundaries; `gaps` are the labels of silence and blank.
     pub fn new(gaps: impl IntoIterator<Item = i32>) -> Self {
         Self { gaps: gaps.into_iter().collect() }
     }
@@ -113,7 +112,7 @@ impl WordBoundaries for WordsAtEnds {
         let gap = labels.iter().take_while(|label| self.gaps.contains(label)).count();
         match (words.is_empty(), gap) {
             (true, 0) => Stretch::Open,
-            // At the end of a path, a gap without a word; else the word that comes tells.
+            // At the end of a path, it is a gap without a word; otherwise the next word decides.
             (true, _) if gap == labels.len() && is_end => Stretch::Gap(gap),
             (true, _) => Stretch::Open,
             (false, gap) if gap > 0 && gap < labels.len() => Stretch::Gap(gap),
@@ -124,11 +123,11 @@ impl WordBoundaries for WordsAtEnds {
 }
 
 /// Word boundaries by the tokens of words, as for CTC: equal labels in a row are one token, blanks
-/// count for nothing but to tell equal tokens apart.
+/// only separate equal tokens.
 ///
-/// A word has the frames from its first token to its last one. Of several pronunciations the one
-/// counts with which the words behind it fit too; as long as several do, more labels are waited
-/// for, and at the end of a path the longest is taken.
+/// A word has the frames from its first token to its last one. Of several pronunciations, the one
+/// with which the words behind it fit too is used; as long as several fit, more labels are waited
+/// for, and at the end of a path the longest is used.
 ///
 /// ```
 /// use fsa::lattice::{AlignWordsOptions, LatticeBuilder, WordTokens};
@@ -164,24 +163,24 @@ pub struct Unit {
     pub token: i32,
     /// Number of labels up to its end.
     pub end: usize,
-    /// True if labels that are still to come may be a part of it.
+    /// `true` if labels that are still to come may be a part of it.
     pub is_open: bool,
 }
 
 /// A unit that is not a gap.
 struct Said {
     unit: Unit,
-    /// A label that stands between words comes before it.
+    /// `true` if a label that stands between words comes before it.
     begins: bool,
 }
 
 impl WordTokens {
-    /// No words yet. `blanks` may stand anywhere, `between` only between words.
+    /// Creates boundaries without words. `blanks` may stand anywhere, `between` only between words.
     pub fn new(blanks: impl IntoIterator<Item = i32>, between: impl IntoIterator<Item = i32>) -> Self {
         Self { tokens: HashMap::new(), blanks: blanks.into_iter().collect(), between: between.into_iter().collect() }
     }
 
-    /// With a pronunciation of a word. One without tokens is left out: such a word has no frames.
+    /// Adds a pronunciation of a word. One without tokens is left out: such a word has no frames.
     #[must_use]
     pub fn with_word(mut self, word: i32, tokens: impl IntoIterator<Item = i32>) -> Self {
         let tokens: Vec<_> = tokens.into_iter().collect();
@@ -191,8 +190,8 @@ impl WordTokens {
         self
     }
 
-    /// As [`WordBoundaries::next`] of their labels, for units that are separated by other means
-    /// than a change of label.
+    /// Does the same as [`WordBoundaries::next`] of their labels, for units that are separated by
+    /// other means than a change of label.
     pub fn next_of(&self, words: &[i32], units: &[Unit], is_end: bool) -> Stretch {
         let is_gap = |unit: &&Unit| self.blanks.contains(&unit.token) || self.between.contains(&unit.token);
         let begins_word = |token: i32| {
@@ -201,7 +200,7 @@ impl WordTokens {
         };
         let gap = units.iter().take_while(|unit| is_gap(unit) && !begins_word(unit.token)).count();
         match units.get(gap) {
-            // It may go on.
+            // The gap may go on.
             None if gap == 0 || !is_end => return Stretch::Open,
             _ if gap > 0 => return Stretch::Gap(units[gap - 1].end),
             _ => {}
@@ -226,8 +225,8 @@ impl WordTokens {
         }
     }
 
-    /// Numbers of units from the front that pronunciations of a word take, without repeats, and
-    /// true if a pronunciation needs more units, which may still come.
+    /// Returns the numbers of units from the front that pronunciations of a word take, without
+    /// repeats, and `true` if a pronunciation needs more units, which may still come.
     fn lengths(&self, word: i32, said: &[Said]) -> (Vec<usize>, bool) {
         let (mut lengths, mut goes_on) = (Vec::new(), false);
         for tokens in self.tokens.get(&word).into_iter().flatten() {

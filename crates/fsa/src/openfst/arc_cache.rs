@@ -1,4 +1,4 @@
-//! The arcs of those states that were requested last, in bounded memory.
+//! Cache of the arcs of the states that were requested last, in bounded memory.
 
 use crate::core::arc::Arc;
 use crate::support::ids::{NONE, number};
@@ -7,15 +7,15 @@ use crate::support::ids::{NONE, number};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LazyArc {
-    /// The states as the composition numbers them, the label that the first graph takes, and both
-    /// scores together.
+    /// The states as the composition numbers them, the label that the first graph takes, and the
+    /// sum of both scores.
     pub arc: Arc,
-    /// The output label of the second graph: the matched label if that graph has no output labels,
-    /// 0 if it outputs lists, which `arc_b` leads to.
+    /// Output label of the second graph: the matched label if that graph has no output labels, 0 if
+    /// it outputs lists, which `arc_b` leads to.
     pub aux_label: i32,
-    /// The arc of the first graph, -1 if it does not move. The index of the arc's attributes too.
+    /// Arc of the first graph, -1 if it does not move. The index of the arc's attributes too.
     pub arc_a: i32,
-    /// The arc of the second graph, -1 if it waits.
+    /// Arc of the second graph, -1 if it waits.
     pub arc_b: i32,
 }
 
@@ -45,7 +45,7 @@ impl<A> Default for ArcCache<A> {
 }
 
 impl<A> ArcCache<A> {
-    /// Index of the entry of a state, if it is cached.
+    /// Returns the index of the entry of a state, if it is cached.
     #[inline]
     pub(crate) fn find(&mut self, state: u32) -> Option<usize> {
         let place = *self.place_of.get(state as usize).filter(|&&place| place != NONE)? as usize;
@@ -53,13 +53,13 @@ impl<A> ArcCache<A> {
         Some(place)
     }
 
-    /// The arcs at a place.
+    /// Returns the arcs at an index.
     #[inline]
     pub(crate) fn arcs(&self, place: usize) -> &[A] {
         &self.kept[place].arcs
     }
 
-    /// Takes in the arcs of a state that is not there; where they are now.
+    /// Adds the arcs of a state that is not cached, and returns their index.
     pub(crate) fn insert(&mut self, state: u32, arcs: Box<[A]>) -> usize {
         if self.place_of.len() <= state as usize {
             self.place_of.resize(state as usize + 1, NONE);
@@ -71,7 +71,7 @@ impl<A> ArcCache<A> {
         place
     }
 
-    /// Drops arcs until those left take no more than this.
+    /// Drops arcs until the others take no more than this.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         while self.bytes > bytes && !self.kept.is_empty() {
             self.hand %= self.kept.len();
@@ -91,18 +91,18 @@ impl<A> ArcCache<A> {
         }
     }
 
-    /// Number of bytes of the entries and of the index.
+    /// Returns the number of bytes of the entries and of the index.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes + self.place_of.capacity() * size_of::<u32>()
     }
 
-    /// Number of bytes of a state with so many arcs. Its entry may exist twice while the list
-    /// grows.
+    /// Returns the number of bytes of a state with so many arcs. Its entry may exist twice while
+    /// the list grows.
     pub(crate) fn cost(num_arcs: usize) -> usize {
         num_arcs * size_of::<A>() + 2 * size_of::<Kept<A>>()
     }
 
-    /// Number of bytes of the index once `state` is added.
+    /// Returns the number of bytes of the index once `state` is added.
     pub(crate) fn bytes_of_places(&self, state: usize) -> usize {
         let (len, capacity) = (state + 1, self.place_of.capacity());
         if len <= capacity { capacity * size_of::<u32>() } else { len.max(2 * capacity).max(4) * size_of::<u32>() }

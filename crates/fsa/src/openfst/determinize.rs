@@ -38,15 +38,15 @@ pub struct DeterminizeOptions {
     /// Treat arcs with label 0 as epsilons, and remove them, as Kaldi's `fstdeterminizestar` does.
     /// Otherwise 0 is a symbol like others.
     pub remove_epsilons: bool,
-    /// Leave out states and arcs that lie on no path whose score is within this of the best one's;
-    /// `None` keeps everything.
+    /// Leave out states and arcs that lie on no path whose score is within this beam of the best
+    /// one; `None` keeps everything.
     #[doc(alias = "weight_threshold")]
     pub beam: Option<f32>,
     /// Score of a string: its best path, or the sum of all its paths. The sum cannot be combined
     /// with a beam, removal of epsilons or disambiguation.
     pub semiring: Semiring,
-    /// The largest size of one FSA of the result, with its subsets; by default half of the memory
-    /// there is, and as many states as an i32 counts.
+    /// The largest size of one FSA of the result, with its subsets; by default half of the memory,
+    /// and as many states as an i32 counts.
     pub limits: Limits,
 }
 
@@ -73,7 +73,7 @@ setters! {
 }
 
 impl DeterminizeOptions {
-    /// With a beam.
+    /// Sets the beam.
     #[must_use]
     pub fn with_beam(mut self, beam: f32) -> Self {
         self.beam = Some(beam);
@@ -114,7 +114,7 @@ impl DeterminizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on;
+/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] if it reached a limit;
 /// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists; with a beam or
 /// with epsilons removed, [`Error::EndlessCycle`]; [`Error::LogSemiring`].
 #[doc(alias = "fstdeterminize")]
@@ -142,8 +142,8 @@ pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &Determ
     }
 }
 
-/// [`determinize_parts`] for options that remove epsilons: epsilons and output labels on ways that
-/// lead nowhere must not make the rest seem endless, or not functional.
+/// Runs [`determinize_parts`] for options that remove epsilons: epsilons and output labels on paths
+/// that lead nowhere must not make the rest seem endless, or not functional.
 pub(super) fn without_epsilons(
     fsa: usize,
     machine: Machine<'_>,
@@ -160,7 +160,7 @@ pub(super) fn without_epsilons(
     determinize_parts(fsa, useful, options, strings).map_err(|error| trimmed.name_state(machine.fsa, error))
 }
 
-/// [`determinize`] of one FSA, with a string for each arc if it is a transducer.
+/// Runs [`determinize`] on one FSA; the result has a string for each arc if it is a transducer.
 pub(super) fn determinize_parts(
     fsa: usize,
     machine: Machine<'_>,
@@ -191,7 +191,7 @@ pub(super) fn determinize_parts(
     Ok((work.builder, work.outputs))
 }
 
-/// An arc out of a subset, before those with the same label are put together.
+/// An arc out of a subset, before arcs with the same label are merged.
 #[derive(Debug, Clone, Copy)]
 struct Record {
     label: i32,
@@ -199,14 +199,15 @@ struct Record {
 }
 
 impl Record {
-    /// Labels as [`Arc::sort_key`] has them, so that the result is arc-sorted.
+    /// Returns a key that orders labels as [`Arc::sort_key`] does, so that the result is
+    /// arc-sorted.
     #[inline]
     fn key(&self) -> u64 {
         (u64::from(self.label.cast_unsigned()) << 32) | u64::from(self.to.state)
     }
 }
 
-/// The subsets met so far: they are the states of the result.
+/// The subsets found so far: they are the states of the result.
 struct Subsets {
     subsets: SliceInterner<Element>,
     /// For each state of the input, the subset of only this state with no residual: most subsets of
@@ -219,7 +220,7 @@ impl Subsets {
         Self { subsets: SliceInterner::new(), alone: vec![NONE; num_states] }
     }
 
-    /// The number of a subset, and whether it is new.
+    /// Returns the number of a subset, and `true` if it is new.
     #[inline]
     fn number(&mut self, subset: &[Element]) -> (u32, bool) {
         let [Element { state, string: EMPTY, cost: 0.0 }] = *subset else { return self.subsets.number(subset) };
@@ -231,7 +232,7 @@ impl Subsets {
         (*alone, is_new)
     }
 
-    /// The memory that they take with `more` subsets that have so many elements.
+    /// Returns the number of bytes with `more` subsets that have so many elements.
     fn bytes_with(&self, more: usize, elements: usize) -> usize {
         self.subsets.bytes_with(more, elements) + self.alone.len() * size_of::<u32>()
     }
@@ -251,7 +252,7 @@ struct Work<'a> {
     records: Vec<Record>,
     group: Vec<Element>,
     largest: usize,
-    /// If epsilons are removed.
+    /// The closure, if epsilons are removed.
     closure: Option<Closure<'a>>,
     beam: Option<Beam>,
 }
@@ -269,7 +270,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Each subset when its turn comes; the final one, which nothing leaves, is put last.
+    /// Expands each subset in turn; the final one, which nothing leaves, is put last.
     fn run_in_order(&mut self) -> Result<(), Error> {
         let mut next = 0;
         while next < self.subsets.subsets.len() {
@@ -281,7 +282,7 @@ impl Work<'_> {
         self.put_final_last(&order)
     }
 
-    /// The arcs out of a subset.
+    /// Adds the arcs out of a subset.
     fn expand(&mut self, subset: usize) -> Result<(), Error> {
         self.gather(subset);
         self.check_limits()?;
@@ -297,7 +298,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The arcs out of all members, sorted by label and state.
+    /// Gathers the arcs out of all members, sorted by label and state.
     fn gather(&mut self, subset: usize) {
         let Self { machine, subsets, strings, records, closure, .. } = self;
         records.clear();
@@ -372,7 +373,7 @@ impl Work<'_> {
         let cost = group.iter().fold(f32::INFINITY, together);
         let mut string = EMPTY;
         if label == FINAL {
-            // All of it, as there is no later.
+            // All of it, as there is no later arc.
             (string, group[0].string) = (group[0].string, EMPTY);
         } else if self.machine.aux.is_some() {
             string = self.common_output(group);
@@ -396,8 +397,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Renumbers the states by `order`, in which their arcs stand, with the final one last, which
-    /// is made if there is none.
+    /// Renumbers the states by `order`, the order of their arcs, with the final one last; it is
+    /// added if there is none.
     fn put_final_last(&mut self, order: &[u32]) -> Result<(), Error> {
         let the_final = self.subsets.alone[self.last as usize];
         let mut new = vec![NONE; self.subsets.subsets.len()];
@@ -413,7 +414,7 @@ impl Work<'_> {
                 *state = new[index(*state)].cast_signed();
             }
         }
-        // It has no arcs, so that its place is one of two equal ends.
+        // It has no arcs, so that its end is one of two equal ones.
         if let Some(place) = order.iter().position(|&state| state == the_final) {
             self.builder.ends.remove(place);
         }
@@ -457,10 +458,10 @@ impl Work<'_> {
     }
 }
 
-/// Enough labels to recognise the string in a message.
+/// Number of labels that is enough to recognize the string in a message.
 const MOST_LABELS_SHOWN: usize = 16;
 
-/// The nearest multiple of `delta`, as OpenFst rounds.
+/// Returns the nearest multiple of `delta`, as OpenFst rounds.
 #[inline]
 pub(super) fn quantize(cost: f32, delta: f32) -> f32 {
     let rounded = (cost / delta + 0.5).floor() * delta;
@@ -472,11 +473,11 @@ pub(super) fn quantize(cost: f32, delta: f32) -> f32 {
 struct Beam {
     /// Costs from each state of the input to its final state.
     to_final: Vec<f32>,
-    /// The cost of the longest path to be kept.
+    /// Cost of the longest path to be kept.
     limit: f32,
-    /// From the start to each subset, the best that is known.
+    /// Best known cost from the start to each subset.
     from_start: Vec<f32>,
-    /// The costs of the best paths through subsets whose turn is to come.
+    /// Costs of the best paths through pending subsets.
     queue: BinaryHeap<Reverse<(Ordered, u32)>>,
 }
 
@@ -509,8 +510,8 @@ impl Beam {
 }
 
 impl Work<'_> {
-    /// The subset with the best path through it first, so that this path is known when its arcs are
-    /// looked at.
+    /// Expands the subset with the best path through it first, so that this path is known when its
+    /// arcs are looked at.
     fn run_best_first(&mut self) -> Result<(), Error> {
         let (mut done, mut order) = (Vec::new(), Vec::new());
         while let Some(Reverse((_, subset))) = self.beam.as_mut().and_then(|beam| beam.queue.pop()) {

@@ -10,11 +10,11 @@ use crate::openfst::trim::trim_part;
 use crate::support::ids::number;
 use crate::support::interner::Interner;
 
-/// The strings that each of `a` accepts and `b` does not, with their scores, and the arc map from
-/// the result to `a`.
+/// Returns the strings that each of `a` accepts and `b` does not, with their scores, and the arc
+/// map from the result to `a`.
 ///
 /// `b` must be deterministic and without epsilons, as in OpenFst; its scores are ignored. Epsilons
-/// of `a` are kept. The result is connected. O(states of a * states of b) at most, proportional to
+/// of `a` are kept. The result is connected. O(states of a * states of b) at most, in proportion to
 /// the pairs that are reached.
 ///
 /// ```
@@ -28,8 +28,8 @@ use crate::support::interner::Interner;
 /// ```
 ///
 /// # Errors
-/// [`Error::NotDeterministic`] and [`Error::Epsilons`] for `b`, as FSA 0; [`Error::Limit`] where it
-/// needs half of the memory there is; [`Error::TooLarge`].
+/// [`Error::NotDeterministic`] and [`Error::Epsilons`] for `b`, as FSA 0; [`Error::Limit`] if it
+/// needs half of the memory; [`Error::TooLarge`].
 #[doc(alias = "fstdifference")]
 pub fn difference<F: Fsas>(a: &F, b: &Fsa) -> Result<(F, Vec<i32>), Error> {
     let b = Minus::new(b.view())?;
@@ -37,10 +37,10 @@ pub fn difference<F: Fsas>(a: &F, b: &Fsa) -> Result<(F, Vec<i32>), Error> {
     Ok((a.same_kind(made), map))
 }
 
-/// The machine to be taken away: its arcs sorted by label.
+/// The FSA that is subtracted: its arcs sorted by label.
 struct Minus {
     splits: Vec<u32>,
-    /// Label and destination.
+    /// Label and destination of each arc.
     arcs: Vec<(i32, u32)>,
 }
 
@@ -65,7 +65,7 @@ impl Minus {
         Ok(made)
     }
 
-    /// The state behind a label, [`GONE`] if there is none.
+    /// Returns the state behind a label, [`GONE`] if there is none.
     fn step(&self, state: u32, label: i32) -> u32 {
         if state == GONE || label == EPSILON {
             return state;
@@ -76,13 +76,13 @@ impl Minus {
     }
 }
 
-/// In place of a state: this string is not accepted, nor any that begins with it.
+/// Stands for a state: this string is not accepted, nor any that begins with it.
 const GONE: u32 = u32::MAX;
 
 fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), Error> {
     let Some(last) = a.final_state() else { return Ok((SortedFsaBuilder::default(), vec![])) };
     let mut pairs = Interner::new();
-    // The final state stands first, because its number is not known yet.
+    // The final state comes first, because its number is not known yet.
     pairs.number((number(last), GONE));
     pairs.number((0, if b.splits.len() > 1 { 0 } else { GONE }));
     let (mut builder, mut map, mut next) = (SortedFsaBuilder::default(), Vec::new(), 1);
@@ -100,7 +100,7 @@ fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), E
         }
         builder.end_state();
         next += 1;
-        // Arcs, pairs of states with their place in the table, and the arcs that remain after
+        // Arcs, pairs of states with their slots in the table, and the arcs that remain after
         // trimming.
         let bytes = 2 * (bytes_with(&builder.arcs, 1) + bytes_with(&map, 1)) + pairs.bytes_with(1);
         Limits::default().check(Operation::Difference, bytes, next, builder.arcs.len())?;

@@ -2,8 +2,8 @@
 
 use crate::support::interner::{Key, mix};
 
-/// A state of the input as a member of a subset: the output string and the cost that are left when
-/// the subset is reached.
+/// A state of the input as a member of a subset: the output string and the cost that are pending
+/// when the subset is reached.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Element {
     pub state: u32,

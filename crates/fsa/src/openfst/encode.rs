@@ -12,16 +12,16 @@ use crate::openfst::trim::trim_part;
 use crate::support::ids::index;
 use crate::support::interner::Interner;
 
-/// The table of the labels that [`encode`] assigned.
+/// Table of the labels that [`encode`] assigned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoder {
     /// Label, output label, and score of label `i + 1`.
     codes: Vec<(i32, i32, f32)>,
-    /// True if the codes have output labels.
+    /// `true` if the codes have output labels.
     transducer: bool,
-    /// True if the codes have scores.
+    /// `true` if the codes have scores.
     with_scores: bool,
-    /// The interpretation of the original labels.
+    /// Interpretation of the original labels.
     graph_labels: GraphLabels,
 }
 
@@ -77,13 +77,13 @@ pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encode
     Ok((graph.fsas().same_kind(SortedFsaBuilder::assemble(parts)?), encoder))
 }
 
-/// The number of a code.
+/// Returns the number of a code.
 fn number(codes: &mut Interner<(u64, u32)>, (label, aux, score): (i32, i32, f32)) -> Result<i32, Error> {
     let labels = (u64::from(label.cast_unsigned()) << 32) | u64::from(aux.cast_unsigned());
     Error::fit(Quantity::EncodedLabels, codes.number((labels, score.to_bits())) as usize + 1)
 }
 
-/// The code of a key.
+/// Returns the code of a key.
 #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
 fn code(&(labels, score): &(u64, u32)) -> (i32, i32, f32) {
     (((labels >> 32) as u32).cast_signed(), (labels as u32).cast_signed(), f32::from_bits(score))

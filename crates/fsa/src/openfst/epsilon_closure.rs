@@ -12,7 +12,7 @@ use crate::openfst::potentials::gained_by_rounding;
 use crate::openfst::strings::Strings;
 use crate::support::ids::{NONE, index, number};
 
-/// Why a subset cannot be closed.
+/// Reason why a subset cannot be closed.
 #[derive(Debug)]
 pub(super) enum Obstacle {
     /// A state is reached with these two strings, the better one first.
@@ -25,17 +25,19 @@ pub(super) enum Obstacle {
 pub(super) struct Closure<'a> {
     fsa: usize,
     machine: Machine<'a>,
-    /// If a state is reached with two strings, keep the better one.
+    /// `true` if the better one of two strings to a state is kept.
     disambiguate: bool,
-    /// For each state, whether arcs with label 0 leave it, and whether others do.
+    /// For each state, `true` if arcs with label 0 leave it, and `true` if others do.
     leaving: Vec<(bool, bool)>,
-    /// An order in which those with label 0 lead to later states, as far as there is one.
+    /// An order in which arcs with label 0 lead to later states, as far as there is one.
     ranks: Vec<i32>,
-    /// For each state its place in the subset at hand, or [`NONE`].
+    /// For each state its index in the current subset, or [`NONE`].
     places: Vec<u32>,
-    /// For each member, by how many arcs it was reached, and whether it waits in the queue.
+    /// For each member, the number of arcs by which it was reached, and `true` if it waits in the
+    /// queue.
     members: Vec<(usize, bool)>,
-    /// Members whose arcs are to be followed, by rank and then in the order in which they came.
+    /// Members whose arcs are to be followed, by rank and then in the order in which they were
+    /// added.
     queue: BinaryHeap<Reverse<(i32, u64, u32)>>,
 }
 
@@ -60,7 +62,7 @@ impl<'a> Closure<'a> {
         }
     }
 
-    /// Adds the states that arcs with label 0 lead to, each with its best cost, and removes states
+    /// Adds the states that arcs with label 0 reach, each with its best cost, and removes states
     /// that no other arcs leave. The subset is sorted by state afterwards. Every state is visited
     /// once, if those arcs form no cycles.
     pub(super) fn close(&mut self, subset: &mut Vec<Element>, strings: &mut Strings) -> Result<(), Obstacle> {
@@ -110,8 +112,8 @@ impl<'a> Closure<'a> {
                     if !better {
                         continue;
                     }
-                    // Who comes by more arcs than there are members came round a cycle, and gained
-                    // by it.
+                    // A path of more arcs than there are members went round a cycle, and gained by
+                    // it.
                     if steps > subset.len() {
                         let (state, visits) = (state as usize, turn);
                         return Err(Obstacle::Cycle(Error::EndlessCycle { fsa: self.fsa, state, visits }));

@@ -1,4 +1,4 @@
-//! Transducers whose epsilons, on one side, come behind everything else.
+//! Epsilon normalization: the epsilons of one side come behind everything else.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -19,20 +19,21 @@ use crate::support::adjacency::Adjacency;
 use crate::support::ids::{index, narrow, number};
 use crate::support::interner::{Table, mix};
 
-/// Equivalent FSAs on whose paths all arcs that take nothing (or, with [`Side::Output`], output
-/// nothing) come behind all others. Acceptors come back without epsilons.
+/// Returns equivalent FSAs on whose paths all arcs with input label 0 (or, with [`Side::Output`],
+/// output label 0) come behind all others. Acceptors are returned without epsilons.
 ///
-/// Output labels by arcs that take nothing wait for the next arc that takes a symbol, and those
-/// that have none follow at the end. Of several ways with the same labels the best stays. So a
-/// transducer can be determinized whose epsilons are no symbols: as
-/// [`determinize`](crate::openfst::determinize()) with `remove_epsilons` does at once, and, since
-/// it need not let labels wait, for more transducers. States that lie on no path are left out.
+/// Output labels of arcs with input label 0 wait for the next arc that takes a symbol; if there is
+/// none, they follow at the end. Of several paths with the same labels the best one stays. So a
+/// transducer can be determinized whose epsilons are not symbols.
+/// [`determinize`](crate::openfst::determinize()) with `remove_epsilons` does the same at once,
+/// and, since it need not let labels wait, for more transducers. States that lie on no path are
+/// left out.
 ///
-/// It is finite if no cycle outputs more labels than it takes; otherwise ever more labels would
-/// wait. It need not be functional. As OpenFst's `EpsNormalize` (M. Mohri, *Generic epsilon-removal
-/// and input epsilon-normalization algorithms for weighted transducers*, 2002). Time and memory in
-/// proportion to the ways that epsilons lead from state to state, and to the labels that can wait
-/// at a state, within `limits` for each FSA.
+/// The result is finite if no cycle outputs more labels than it takes; otherwise the number of
+/// waiting labels would grow without bound. The transducer need not be functional. As OpenFst's
+/// `EpsNormalize` (M. Mohri, *Generic epsilon-removal and input epsilon-normalization algorithms
+/// for weighted transducers*, 2002). Time and memory are in proportion to the epsilon paths from
+/// state to state, and to the labels that can wait at a state, within `limits` for each FSA.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph, Limits};
@@ -60,7 +61,7 @@ pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side, limits: Limits) 
     exchange(&map_each(&exchange(graph)?, normalize)?)
 }
 
-/// Input and output labels of a transducer, exchanged. Other than by `invert`, its final arcs may
+/// Exchanges the input and output labels of a transducer. Unlike with `invert`, its final arcs may
 /// output labels.
 fn exchange<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
     let (fsas, map) = project(graph, Side::Output)?;
@@ -95,8 +96,8 @@ fn normalize(fsa: usize, machine: Machine<'_>, limits: Limits) -> Result<Built, 
     factor(builder, outputs, &mut strings, Rest::Waits, (Operation::EpsilonNormalize, limits))
 }
 
-/// The labels that wait when a state is reached, of which each arc adds or takes away so many, are
-/// bounded: no cycle adds some.
+/// Checks that the number of waiting labels at each state is bounded: no cycle adds labels. Each
+/// arc adds, or removes, the given number of them.
 ///
 /// # Errors
 /// [`Error::EndlessOutput`].
@@ -141,21 +142,21 @@ struct Way {
     cost: f64,
     /// Number of its arcs.
     length: usize,
-    /// True if it is in the queue.
+    /// `true` if it is in the queue.
     queued: bool,
 }
 
-/// Tolerance by which a cycle with the sum 0 is not taken for one that improves the score.
+/// Tolerance by which a cycle with the sum 0 does not count as one that improves the score.
 const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
 
 struct Work<'a> {
     fsa: usize,
     builder: &'a SortedFsaBuilder,
-    /// For each arc its output label.
+    /// Output label of each arc.
     outputs: &'a [i32],
-    /// For each state whether arcs with label 0 leave it.
+    /// For each state, `true` if arcs with label 0 leave it.
     silent: Vec<bool>,
-    /// An order in which those lead to later states, as far as there is one.
+    /// An order in which these arcs lead to later states, as far as there is one.
     ranks: Vec<i32>,
     /// For each state its number in the result, or -1.
     names: Vec<i32>,
@@ -203,7 +204,7 @@ impl<'a> Work<'a> {
                     }
                 }
             }
-            // Of several ways with the same labels the best one.
+            // Keeps the best of several arcs with the same labels and destination.
             row.sort_by(|(a, x), (b, y)| (a.sort_key(), x).cmp(&(b.sort_key(), y)).then(b.score.total_cmp(&a.score)));
             row.dedup_by_key(|(arc, string)| (arc.sort_key(), *string));
             made.arcs.extend(row.iter().map(|(arc, _)| arc));
@@ -218,7 +219,7 @@ impl<'a> Work<'a> {
 
     /// Checks that the memory in use is within the limits.
     fn check(&self, strings: &Strings, states: usize, arcs: usize) -> Result<(), Error> {
-        /// A way, and its place in the table and in the queue, while these grow.
+        /// A path, and its entries in the table and in the queue, while these grow.
         const BYTES_OF_WAY: usize = size_of::<Way>() + 40;
         let ways = bytes_with(&self.ways, 1) / size_of::<Way>();
         let bytes = strings.bytes_with(1) + ways * BYTES_OF_WAY + self.bytes_made;
@@ -263,7 +264,7 @@ impl<'a> Work<'a> {
                         if known.cost - cost <= ROUNDING * known.cost.abs().max(cost.abs()) {
                             continue;
                         }
-                        // Who comes by more arcs than there are ways came round a cycle, and gained
+                        // A path of more arcs than there are paths went round a cycle, and gained
                         // by it.
                         if new.length > num_ways {
                             let state = state as usize;
@@ -283,7 +284,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Range of the arcs of a state.
+/// Returns the range of the arcs of a state.
 fn range(builder: &SortedFsaBuilder, state: usize) -> std::ops::Range<usize> {
     state.checked_sub(1).map_or(0, |before| builder.ends[before])..builder.ends[state]
 }

@@ -43,13 +43,13 @@ pub(crate) fn is_exactly_equivalent(
 /// Relative rounding error of f32 for the scores of a path that are added up and subtracted again.
 const ROUNDED_OFF: f32 = 8.0 * f32::EPSILON;
 
-/// The [`delta`](DeterminizeOptions::delta) of the determinization for a comparison up to `delta`.
-/// Each label of a string may add half of it to the error of the string's score, and a pushed score
-/// is the difference of two such scores. A string of an FSA without cycles has fewer labels than
-/// there are states, so the errors of both sides sum to at most a quarter of `delta`.
+/// Returns the [`delta`](DeterminizeOptions::delta) of the determinization for a comparison up to
+/// `delta`. Each label of a string may add half of it to the error of the string's score, and a
+/// pushed score is the difference of two such scores. A string of an FSA without cycles has fewer
+/// labels than there are states, so the errors of both sides sum to at most a quarter of `delta`.
 ///
-/// It is not finer than f32 rounds the scores, or costs that are equal but for rounding would never
-/// come back to a state that was there before. And it is `delta` divided by a power of two, so that
+/// It is not finer than f32 rounds the scores; otherwise costs that are equal except for rounding
+/// would never lead back to a known state. It is `delta` divided by a power of two, so that
 /// multiples of a `delta` such as 1/1024 stay exact.
 fn rounding(delta: f32, fsa: FsaView<'_>) -> f32 {
     const OF_A_LABEL: f64 = 1.0 / 8.0;
@@ -63,7 +63,7 @@ fn rounding(delta: f32, fsa: FsaView<'_>) -> f32 {
     step.min(delta)
 }
 
-/// A deterministic machine whose scores and labels stand as early as they can.
+/// A deterministic machine whose scores and labels are as early as possible.
 struct Canonical {
     pushed: Pushed,
     /// Score and output before the first arc.
@@ -126,8 +126,8 @@ impl Canonical {
     }
 }
 
-/// Sorts the arcs of each state by label, final ones last as [`determinize_parts`] has them, and
-/// says whether it is deterministic.
+/// Sorts the arcs of each state by label, final ones last as in [`determinize_parts`], and returns
+/// `true` if it is deterministic.
 fn sort_rows(arcs: &mut [Arc], ends: &[usize], mut outputs: Option<&mut [u32]>) -> bool {
     let mut start = 0;
     ends.iter().all(|&end| {
@@ -180,7 +180,7 @@ fn same(a: &Canonical, b: &Canonical, delta: f32) -> bool {
     true
 }
 
-/// Makes one set of two; `false` if they were one.
+/// Merges two sets; returns `false` if they were one.
 fn unite(sets: &mut [u32], a: u32, b: u32) -> bool {
     let mut root = |mut x: u32| {
         while sets[x as usize] != x {

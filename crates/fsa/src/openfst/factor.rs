@@ -1,5 +1,5 @@
-//! Transducers with a string of output labels on an arc, as transducers with one output label on
-//! each arc.
+//! Conversion of transducers with a string of output labels on an arc to transducers with one
+//! output label on each arc.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
@@ -10,8 +10,7 @@ use crate::openfst::strings::{EMPTY, Strings};
 use crate::support::ids::NONE;
 use crate::support::interner::Interner;
 
-/// In place of a state of the input: behind the last of its arcs, where only labels are still to
-/// come.
+/// Stands for a state of the input: behind the last of its arcs, where only labels are pending.
 const BEHIND: u32 = u32::MAX;
 
 /// Placement of the rest of a string when an arc outputs its first label. At the end of the input
@@ -24,11 +23,11 @@ pub(super) enum Rest {
     AtOnce,
 }
 
-/// A transducer that outputs one label on each arc, from one whose arcs output the `strings` of
-/// those `outputs`.
+/// Returns a transducer that outputs one label on each arc, given one whose arcs output the
+/// `strings` of `outputs`.
 ///
 /// # Errors
-/// [`Error::Limit`] where it needs more than the `limits` of the operation.
+/// [`Error::Limit`] if it needs more than the `limits` of the operation.
 pub(super) fn factor(
     builder: SortedFsaBuilder,
     outputs: Vec<u32>,
@@ -59,7 +58,7 @@ pub(super) fn factor(
 /// The states of the result: states of the input, each with its pending output.
 struct Waiting {
     pairs: Interner<(u32, u32)>,
-    /// For each state of the input, the one with no pending output.
+    /// For each state of the input, its state with no pending output.
     nothing: Vec<u32>,
 }
 
@@ -123,7 +122,7 @@ impl Work {
         Ok(Built { builder: self.made, aux: Some(self.aux) })
     }
 
-    /// Checks the limits, also for `more` further arcs, each to another state with another string.
+    /// Checks the limits, including `more` further arcs, each to another state with another string.
     fn check(&self, strings: &Strings, more: usize) -> Result<(), Error> {
         let (operation, limits) = self.limits;
         let arcs = bytes_with(&self.made.arcs, more) + bytes_with(&self.made.ends, 1) + bytes_with(&self.aux, more);
@@ -131,10 +130,10 @@ impl Work {
         limits.check(operation, bytes, self.waiting.pairs.keys().len(), self.made.arcs.len())
     }
 
-    /// An arc into the final state, or on the way there if there is something to output.
+    /// Adds an arc into the final state, or on the way there if output is pending.
     fn last_arc(&mut self, from: i32, string: u32, score: f32, strings: &Strings) -> Result<(), Error> {
         match strings.split(string) {
-            // The state is named when all are numbered.
+            // The destination is set when all states are numbered.
             None => self.push(from, 0, FINAL, FINAL, score),
             Some((output, rest)) => {
                 let to = self.waiting.number(BEHIND, rest);

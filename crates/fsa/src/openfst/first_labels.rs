@@ -10,25 +10,26 @@ use crate::support::ids::{NONE, index, number};
 use crate::support::interner::{Key, SliceInterner, mix};
 use crate::support::pair_interner::PairInterner;
 
-/// For each state of one FSA, the labels (-1 for the end among them) that can come first on paths
+/// For each state of one FSA, the labels (including -1 for the end) that can come first on paths
 /// from it; for each state of another FSA its own labels: two states need not meet if they have
 /// none in common.
 #[derive(Debug, Clone)]
 pub(super) struct FirstLabels {
     of_first: LabelSets,
-    /// For each arc of the second FSA the number of its label, in rising order for each state.
+    /// For each arc of the second FSA, the number of its label, in rising order for each state.
     of_second: Vec<u32>,
 }
 
-/// The label of an arc of the second FSA that the first one does not have.
+/// Label of an arc of the second FSA that the first one does not have.
 const NOWHERE: u32 = u32::MAX;
 
-/// Sets with more intervals get some labels more, so that they take little memory and time whatever
-/// the FSA is.
+/// Largest number of intervals of a set; with more, some labels are added, so that sets take little
+/// memory and time for any FSA.
 const MOST_INTERVALS: usize = 64;
 
 impl FirstLabels {
-    /// Both FSAs have sorted arcs. O(states + arcs), times [`MOST_INTERVALS`] at the worst.
+    /// Finds the labels. Both FSAs have sorted arcs. O(states + arcs), times [`MOST_INTERVALS`] at
+    /// worst.
     ///
     /// # Errors
     /// [`Error::Limit`] if it takes more bytes.
@@ -72,19 +73,19 @@ impl FirstLabels {
         false
     }
 
-    /// The memory that it takes.
+    /// Returns the number of bytes.
     pub(super) fn bytes(&self) -> usize {
         self.of_first.bytes() + size_of::<u32>() * self.of_second.capacity()
     }
 }
 
-/// For each state of an FSA, the labels (-1 for the end among them) that can come first on paths
-/// from it, or some more.
+/// For each state of an FSA, the labels (including -1 for the end) that can come first on paths
+/// from it, and possibly some more.
 ///
-/// Labels are numbered in the order in which a depth-first search along the arcs with label 0 comes
-/// upon them, so that those behind a state of a tree stand next to each other and a set is an
-/// interval or a few (C. Allauzen, M. Riley, J. Schalkwyk: *A generalized composition algorithm for
-/// weighted finite-state transducers*, Interspeech 2009).
+/// Labels are numbered in the order in which a depth-first search along the arcs with label 0 finds
+/// them, so that the labels behind a state of a tree are consecutive and a set is an interval or a
+/// few (C. Allauzen, M. Riley, J. Schalkwyk: *A generalized composition algorithm for weighted
+/// finite-state transducers*, Interspeech 2009).
 #[derive(Debug, Clone)]
 pub(crate) struct LabelSets {
     /// For each state, its set.
@@ -97,20 +98,20 @@ pub(crate) struct LabelSets {
 pub(crate) struct LabelNumbers(PairInterner);
 
 impl LabelNumbers {
-    /// The number of a label, if the FSA has it.
+    /// Returns the number of a label, if the FSA has it.
     pub(crate) fn number(&self, label: i32) -> Option<u32> {
         self.0.find(0, label.cast_unsigned())
     }
 
-    /// Number of labels; their numbers are below this.
+    /// Returns the number of labels; their numbers are below this.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 }
 
 impl LabelSets {
-    /// Arcs are sorted; those with label 0 are passed if `pass`. `others` are bytes that count for
-    /// the limit, too. O(states + arcs), times [`MOST_INTERVALS`] at the worst.
+    /// Finds the sets. Arcs are sorted; arcs with label 0 are passed if `pass` is set. `others` are
+    /// bytes that also count for the limit. O(states + arcs), times [`MOST_INTERVALS`] at worst.
     ///
     /// # Errors
     /// [`Error::Limit`] if it takes more bytes.
@@ -145,30 +146,30 @@ impl LabelSets {
         Ok((search.made, LabelNumbers(search.labels)))
     }
 
-    /// The set of a state; states with the same labels have the same.
+    /// Returns the set of a state; states with the same labels have the same set.
     #[inline]
     pub(crate) fn set_of(&self, state: usize) -> u32 {
         self.set_of[state]
     }
 
-    /// The intervals of the numbers of its labels, in rising order.
+    /// Returns the intervals of the numbers of its labels, in rising order.
     #[inline]
     pub(crate) fn intervals(&self, set: u32) -> &[Interval] {
         self.sets.get(set)
     }
 
-    /// Number of sets; their numbers are below this.
+    /// Returns the number of sets; their numbers are below this.
     pub(crate) fn num_sets(&self) -> usize {
         self.sets.len()
     }
 
-    /// Number of bytes in use.
+    /// Returns the number of bytes in use.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<u32>() * self.set_of.capacity() + self.sets.bytes()
     }
 }
 
-/// The numbers from `first` up to the one before `end`.
+/// Numbers from `first` up to the one before `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Interval {
     pub(crate) first: u32,
@@ -187,8 +188,8 @@ impl Key for Interval {
     }
 }
 
-/// Puts intervals in order and those that touch together; if too many are left, also those between
-/// which the smallest gaps are.
+/// Sorts intervals and merges intervals that touch; if too many are left, also merges across the
+/// smallest gaps.
 fn unite(items: &mut Vec<Interval>) {
     items.sort_unstable();
     close_gaps(items, 0);
@@ -200,7 +201,7 @@ fn unite(items: &mut Vec<Interval>) {
     }
 }
 
-/// Puts intervals together with gaps of up to this between them.
+/// Merges intervals with gaps of up to this between them.
 fn close_gaps(items: &mut Vec<Interval>, gap: u32) {
     items.dedup_by(|next, before| {
         let close = next.first <= before.end.saturating_add(gap);
@@ -212,11 +213,11 @@ fn close_gaps(items: &mut Vec<Interval>, gap: u32) {
 }
 
 /// R. Tarjan's search for strongly connected components (SIAM Journal on Computing 1, 1972), along
-/// the arcs with label 0: the states of one have the same set, and it is complete when those behind
-/// it are.
+/// the arcs with label 0: the states of a component have the same set, which is complete when the
+/// components behind it are.
 struct Search<'a> {
     fsa: FsaView<'a>,
-    /// True if arcs with label 0 are passed.
+    /// `true` if arcs with label 0 are passed.
     pass: bool,
     labels: PairInterner,
     /// Order in which each state was first visited, from 1; 0 if it has not been visited.
@@ -256,7 +257,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The arcs with label 0 of a state that is come upon; its labels get their numbers.
+    /// Visits a state for the first time: its labels get their numbers. Returns the range of its
+    /// arcs with label 0.
     fn enter(&mut self, state: usize) -> Result<std::ops::Range<usize>, Error> {
         self.num_seen += 1;
         self.seen[state] = self.num_seen;
@@ -274,7 +276,7 @@ impl Search<'_> {
         self.fsa.arcs_of(state).iter().take_while(|arc| self.pass && arc.label == EPSILON).count()
     }
 
-    /// The component is complete whose states were come upon since `root` was.
+    /// Completes the component of the states that were visited since `root` was.
     fn leave(&mut self, root: usize) -> Result<(), Error> {
         let first = self.component.iter().rposition(|&state| state as usize == root).unwrap_or_default();
         self.items.clear();
@@ -283,7 +285,7 @@ impl Search<'_> {
             let (epsilons, others) = self.fsa.arcs_of(state as usize).split_at(self.num_epsilons(state as usize));
             for arc in epsilons {
                 let set = self.made.set_of[index(arc.dest_state)];
-                // One set after another is often the same.
+                // Consecutive sets are often the same.
                 if set != NONE && only != Some(set) {
                     only = Some(set);
                     self.items.extend_from_slice(self.made.sets.get(set));
@@ -307,7 +309,7 @@ impl Search<'_> {
     }
 }
 
-/// So many intervals are united before more come.
+/// Number of intervals that are united before more are added.
 const MOST_ITEMS: usize = 1 << 16;
 
 #[cfg(test)]
@@ -321,7 +323,7 @@ mod tests {
     use crate::core::fsa::Fsa;
     use crate::k2::arc_sort;
 
-    /// Any arcs between five states and the final one, in circles too.
+    /// Any arcs between five states and the final one, including cycles.
     fn any_fsa(most_label: i32) -> impl Strategy<Value = Fsa> {
         let arc = (0..5_i32, 0..6_i32, 0..=most_label);
         prop::collection::vec(arc, 0..14).prop_map(|mut arcs| {
@@ -331,7 +333,7 @@ mod tests {
         })
     }
 
-    /// By the definition.
+    /// Computes the labels by the definition.
     fn first_labels(fsa: &Fsa, state: i32, pass: bool) -> BTreeSet<i32> {
         let (mut seen, mut open, mut labels) = (BTreeSet::from([state]), vec![state], BTreeSet::new());
         while let Some(state) = open.pop() {

@@ -15,7 +15,7 @@ use crate::openfst::push::PushTo;
 use crate::openfst::shortest_paths::Unique;
 
 impl<F: Fsas> Graph<F> {
-    /// [`openfst::determinize`](openfst::determinize()); k2's is
+    /// Calls [`openfst::determinize`](openfst::determinize()); k2's is
     /// [`determinize`](Graph::determinize).
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl<F: Fsas> Graph<F> {
         openfst::determinize(self, options)
     }
 
-    /// [`openfst::minimize`](openfst::minimize()).
+    /// Calls [`openfst::minimize`](openfst::minimize()).
     ///
     /// # Errors
     /// As the function.
@@ -32,7 +32,8 @@ impl<F: Fsas> Graph<F> {
         openfst::minimize(self, options)
     }
 
-    /// [`openfst::optimize`](openfst::optimize()): without epsilons, deterministic and minimal.
+    /// Calls [`openfst::optimize`](openfst::optimize()): without epsilons, deterministic and
+    /// minimal.
     ///
     /// # Errors
     /// As the function.
@@ -40,7 +41,7 @@ impl<F: Fsas> Graph<F> {
         openfst::optimize(self)
     }
 
-    /// [`openfst::epsilon_normalize`](openfst::epsilon_normalize()).
+    /// Calls [`openfst::epsilon_normalize`](openfst::epsilon_normalize()).
     ///
     /// # Errors
     /// As the function.
@@ -48,7 +49,7 @@ impl<F: Fsas> Graph<F> {
         openfst::epsilon_normalize(self, side, limits)
     }
 
-    /// [`openfst::push_weights`](openfst::push_weights()) with the attributes.
+    /// Calls [`openfst::push_weights`](openfst::push_weights()), with the attributes.
     ///
     /// # Errors
     /// As the function.
@@ -56,7 +57,7 @@ impl<F: Fsas> Graph<F> {
         self.carry(openfst::push_weights(self.fsas(), to)?)
     }
 
-    /// [`openfst::push_weights_log`](openfst::push_weights_log()) with the attributes.
+    /// Calls [`openfst::push_weights_log`](openfst::push_weights_log()), with the attributes.
     ///
     /// # Errors
     /// As the function.
@@ -64,7 +65,7 @@ impl<F: Fsas> Graph<F> {
         self.carry(openfst::push_weights_log(self.fsas(), to)?)
     }
 
-    /// [`openfst::difference`](openfst::difference()) with the attributes.
+    /// Calls [`openfst::difference`](openfst::difference()), with the attributes.
     ///
     /// # Errors
     /// As the function.
@@ -72,7 +73,7 @@ impl<F: Fsas> Graph<F> {
         self.carry(openfst::difference(self.fsas(), other)?)
     }
 
-    /// [`openfst::project`](openfst::project()) as acceptors, with the other attributes.
+    /// Calls [`openfst::project`](openfst::project()); returns acceptors with the other attributes.
     ///
     /// # Errors
     /// As the function.
@@ -81,8 +82,8 @@ impl<F: Fsas> Graph<F> {
         self.clone().without(crate::core::graph::AUX_LABELS).carry(projected)
     }
 
-    /// [`openfst::shortest_paths`](openfst::shortest_paths()): the arcs of the `n` best paths of
-    /// each FSA.
+    /// Calls [`openfst::shortest_paths`](openfst::shortest_paths()): the arcs of the `n` best paths
+    /// of each FSA.
     ///
     /// # Errors
     /// As the function.
@@ -90,7 +91,7 @@ impl<F: Fsas> Graph<F> {
         openfst::shortest_paths(self, n, unique)
     }
 
-    /// [`openfst::encode`](openfst::encode()).
+    /// Calls [`openfst::encode`](openfst::encode()).
     ///
     /// # Errors
     /// As the function.

@@ -65,7 +65,7 @@ setters! {
 /// graph outputs its labels late, as a determinized lexicon does. Scores and labels are not moved
 /// to earlier arcs.
 ///
-/// A search for the best path that never has the whole graph:
+/// A search for the best path that never needs the whole graph:
 ///
 /// ```
 /// use std::collections::{BTreeMap, BinaryHeap};
@@ -120,17 +120,17 @@ pub struct LazyComposition {
 struct Sides {
     a: Graph<Fsa>,
     b: Graph<Fsa>,
-    /// With the output labels in place of the others.
+    /// The first graph, with the output labels in place of the others.
     sorted_a: Sorted<Fsa>,
     sorted_b: Sorted<Fsa>,
-    /// The output labels of `b`.
+    /// Output labels of `b`.
     aux_b: Option<Attribute>,
     epsilons: Epsilons,
     ahead: Option<FirstLabels>,
 }
 
 impl LazyComposition {
-    /// The number of the final state.
+    /// Number of the final state.
     pub const FINAL_STATE: i32 = 1;
 
     /// Composes two graphs, as [`compose`](crate::k2::compose()) takes them. O(states + arcs) of
@@ -156,7 +156,7 @@ impl LazyComposition {
         Ok(Self { sides, states, cache: ArcCache::default(), steps: Vec::new(), limits, cache_bytes })
     }
 
-    /// The start, if both graphs have one.
+    /// Returns the start, if both graphs have one.
     pub fn start(&self) -> Option<i32> {
         (self.states.len() > 0).then_some(0)
     }
@@ -167,22 +167,22 @@ impl LazyComposition {
         state == Self::FINAL_STATE
     }
 
-    /// Number of states found so far; their numbers are below this.
+    /// Returns the number of states found so far; their numbers are below this.
     pub fn num_states(&self) -> usize {
         self.states.len()
     }
 
-    /// The states of both graphs that meet in a state that has come up.
+    /// Returns the states of both graphs that form a state that has been found.
     pub fn pair(&self, state: i32) -> Option<(i32, i32)> {
         let number = u32::try_from(state).ok().filter(|&number| (number as usize) < self.states.len())?;
         let Pair { a, b, .. } = Pair::from_numbers(self.states.pair(number));
         Some((a, b))
     }
 
-    /// The arcs that leave a state that has been found: first those on which only the first graph
-    /// moves, then those on which only the second one moves, then matching arcs by label. O(arcs of
-    /// the shorter side, times the logarithm of the longer one in the worst case) + O(arcs
-    /// returned) if they are not in the cache.
+    /// Returns the arcs that leave a state that has been found: first the arcs on which only the
+    /// first graph moves, then the arcs on which only the second one moves, then matching arcs by
+    /// label. O(arcs of the shorter side, times the logarithm of the longer one in the worst case)
+    /// + O(arcs returned) if they are not in the cache.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for a state that has not been found; [`Error::Score`] if scores
@@ -205,8 +205,8 @@ impl LazyComposition {
 
     /// Builds the whole composition as [`compose`](crate::k2::compose()) does. Without look-ahead
     /// it has the same arcs in the same order, whatever has been requested before. The matched
-    /// labels become the attribute `inner_labels`, if it has a name. The result needs memory within
-    /// the limit, in addition to the states and arcs kept here.
+    /// labels become the attribute that `inner_labels` names, if it is given. The result needs
+    /// memory within the limit, in addition to the states and arcs kept here.
     ///
     /// With look-ahead the result is equivalent to that, with the same totals in every semiring,
     /// and has no more states and arcs. It can still have states that lead nowhere.
@@ -228,7 +228,7 @@ impl LazyComposition {
         composed(&sides.a, &sides.b, met, &map_a, &map_b, inner_labels)
     }
 
-    /// Number of bytes of states, arcs and look-ahead data.
+    /// Returns the number of bytes of states, arcs and look-ahead data.
     pub fn bytes(&self) -> usize {
         self.states.bytes() + self.cache.bytes() + self.bytes_of_work()
     }
@@ -238,15 +238,15 @@ impl LazyComposition {
         self.steps.capacity() * size_of::<Step>() + ahead
     }
 
-    /// All but the arcs, if one more state comes up.
+    /// Returns the number of bytes except the arcs, if one more state is added.
     fn bytes_but_arcs(&self) -> usize {
         let places = self.cache.bytes_of_places(self.states.len());
         self.states.bytes_with_one_more() + places + self.bytes_of_work()
     }
 
-    /// The arcs of a state are put into the cache; at which place there.
+    /// Computes the arcs of a state, puts them into the cache and returns their index there.
     fn compute(&mut self, number: u32) -> Result<usize, Error> {
-        // Arcs of hubs do not keep their memory for ever.
+        // Arcs of hubs must not keep their memory for ever.
         self.steps.clear();
         self.steps.shrink_to(USUAL_STEPS);
         if number.cast_signed() != Self::FINAL_STATE {
@@ -293,7 +293,7 @@ impl LazyComposition {
     }
 }
 
-/// As many arcs leave a state at most, usually.
+/// Number of arcs that leave a state at most, usually.
 const USUAL_STEPS: usize = 1 << 12;
 
 impl Sides {

@@ -12,7 +12,7 @@ use crate::error::{AttributeProblem, Error};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Machine<'a> {
     pub fsa: FsaView<'a>,
-    /// For each arc of `fsa`.
+    /// Output label of each arc of `fsa`.
     pub aux: Option<&'a [i32]>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Machine<'a> {
         Self { fsa, aux: all_aux.map(|aux| &aux[first..first + fsa.arcs().len()]) }
     }
 
-    /// The output label of an arc; 0 if there is none.
+    /// Returns the output label of an arc; 0 if there is none.
     #[inline]
     pub(super) fn output(&self, arc: usize) -> i32 {
         self.aux.map_or(EPSILON, |aux| aux[arc].max(EPSILON))
@@ -41,11 +41,11 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// An FSA made here: its arcs and their output labels.
+/// An FSA that was built: its arcs and their output labels.
 #[derive(Debug, Default)]
 pub(super) struct Built {
     pub builder: SortedFsaBuilder,
-    /// For each arc, if it is a transducer.
+    /// Output label of each arc, if it is a transducer.
     pub aux: Option<Vec<i32>>,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn map_each<F: Fsas>(
     if all_aux.is_some() { graph.with_aux_labels(builder::flatten(aux)) } else { Ok(graph) }
 }
 
-/// The output labels, if there are such, where no other attribute may be.
+/// Returns the output labels, if there are any; other attributes are not allowed.
 ///
 /// # Errors
 /// [`Error::LostAttribute`]; [`Error::Attribute`] if they are lists.
@@ -88,7 +88,7 @@ pub(super) fn only_aux_labels<F: Fsas>(graph: &Graph<F>) -> Result<Option<&[i32]
     }
 }
 
-/// The output labels, if there are such.
+/// Returns the output labels, if there are any.
 ///
 /// # Errors
 /// [`Error::Attribute`] if they are lists.

@@ -25,11 +25,11 @@ use crate::support::interner::Interner;
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct MinimizeOptions {
-    /// Scores are equal if they are rounded to the same multiple of this: 1/1024 unless set, as of
-    /// OpenFst's `kDelta` and of [`determinize`](crate::openfst::determinize()); the command
+    /// Scores are equal if they are rounded to the same multiple of this: 1/1024 unless set, as in
+    /// OpenFst's `kDelta` and [`determinize`](crate::openfst::determinize()); the command
     /// `fstminimize` has 1e-6.
     pub delta: f32,
-    /// Take FSAs that are not deterministic as well: the result is equivalent and not larger, but
+    /// Also take FSAs that are not deterministic: the result is equivalent and not larger, but
     /// there may be smaller ones.
     pub allow_nondet: bool,
     /// The semiring in which scores are pushed. In the log semiring FSAs must be deterministic.
@@ -65,14 +65,14 @@ setters! {
     limits, with_limits: Limits, "With these limits.";
 }
 
-/// The smallest equivalent deterministic FSAs. Scores, and the output labels of a transducer, are
-/// pushed towards the start, which makes states comparable that differ only in where their scores
-/// and labels stand; then states with the same future become one.
+/// Returns the smallest equivalent deterministic FSAs. Scores, and the output labels of a
+/// transducer, are pushed towards the start, which makes states comparable that differ only in the
+/// places of their scores and labels; then states with the same future are merged.
 ///
-/// Labels that come two at a time after pushing wait for later arcs, which can need states of their
-/// own, as in OpenFst. A start state that can be entered again gets another one before it, if there
-/// is something to be pushed through. Other attributes than the output labels are refused.
-/// Connected or not, the result is. O(states + arcs) without cycles, O(arcs * log(states)) with.
+/// Labels that come two at a time after pushing wait for later arcs, which can need additional
+/// states, as in OpenFst. A start state that can be entered again gets another one before it, if
+/// something is pushed through it. Attributes other than the output labels are refused. The result
+/// is always connected. O(states + arcs) without cycles, O(arcs * log(states)) with.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -94,7 +94,7 @@ pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<
     map_each(graph, |fsa, machine| minimize_one(fsa, machine, options))
 }
 
-/// [`minimize`] of one FSA.
+/// Runs [`minimize`] on one FSA.
 pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeOptions) -> Result<Built, Error> {
     let (states, arcs) = (machine.fsa.num_states(), machine.fsa.arcs().len());
     let flat = states.saturating_mul(BYTES_OF_STATE).saturating_add(arcs.saturating_mul(BYTES_OF_ARC));
@@ -136,9 +136,9 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
 }
 
 /// Upper bound of the bytes held at a time for an arc: the arc twice (36 with its output and its
-/// place in the input), its symbol as a key in a table that has just grown (44) and as a number,
-/// with the next state (8), and during partitioning its place among the arcs that enter a state,
-/// among those with the same symbol, and in a signature (36).
+/// index in the input), its symbol as a key in a table that has just grown (44) and as a number,
+/// with the next state (8), and during partitioning its index among the arcs that enter a state,
+/// among the arcs with the same symbol, and in a signature (36).
 const BYTES_OF_ARC: usize = 124;
 
 /// The same for a state: the ends of its arcs twice, its place in walks, its cost and string, and
@@ -172,14 +172,14 @@ fn is_deterministic(
     Ok(true)
 }
 
-/// Names a state of the machine itself.
+/// Returns the error for a state of the machine itself.
 fn not_deterministic(machine: Machine<'_>, fsa: usize, label: i32) -> Error {
     let twice = |&state: &usize| machine.fsa.arcs_of(state).iter().filter(|arc| arc.label == label).count() > 1;
     let state = (0..machine.fsa.num_states()).find(twice).unwrap_or_default();
     Error::NotDeterministic { fsa, state, label }
 }
 
-/// A number for each arc: equal ones for the same label, string and rounded score.
+/// Returns a number for each arc: equal ones for the same label, string and rounded score.
 fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
     let mut known = Interner::new();
     let arcs = work.builder.arcs.iter().enumerate();
@@ -191,8 +191,8 @@ fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
     .collect()
 }
 
-/// One state for each class, in the order in which they are met from the start; its arcs are those
-/// of the first of its states.
+/// Merges each class into one state, in the order in which classes are reached from the start; its
+/// arcs are the arcs of the first of its states.
 fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, deterministic: bool) -> Pushed {
     let Pushed { builder, outputs } = work;
     let last = builder.ends.len() - 1;
@@ -215,7 +215,7 @@ fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, det
         row.clear();
         row.extend(arcs.map(|arc| (symbols[arc], classes[index(builder.arcs[arc].dest_state)], arc)));
         if !deterministic {
-            // Of arcs that have become the same the first one stays.
+            // Of arcs that have become equal, the first one stays.
             row.sort_unstable();
             row.dedup_by_key(|(symbol, to, _)| (*symbol, *to));
             row.sort_unstable_by_key(|(_, _, arc)| *arc);

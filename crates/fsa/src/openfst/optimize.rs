@@ -1,4 +1,4 @@
-//! The usual way to an FSA that is as small as can be.
+//! Usual sequence of operations to make an FSA as small as possible.
 
 use crate::core::arc::FINAL;
 use crate::core::each_fsa;
@@ -12,13 +12,13 @@ use crate::openfst::machine::only_aux_labels;
 use crate::openfst::minimize::{MinimizeOptions, minimize};
 use crate::openfst::trim::trim;
 
-/// Equivalent FSAs without epsilons, deterministic and minimal.
+/// Returns equivalent FSAs without epsilons, deterministic and minimal.
 ///
-/// Of a transducer, label and output label together are taken for one symbol, which every
-/// transducer survives; it becomes deterministic in these pairs, and minimal but for labels that
-/// stand earlier or later. For FSAs with cycles and scores that are not deterministic yet, the
-/// score is taken into the symbol as well, as determinization might not end otherwise: the result
-/// has no two arcs of a state with the same label and score. As Thrax and `fstoptimize` do it.
+/// For a transducer, label and output label together count as one symbol, so every transducer is
+/// accepted; it becomes deterministic in these pairs, and minimal except for labels that could be
+/// earlier or later. For FSAs with cycles and scores that are not deterministic yet, the score
+/// becomes part of the symbol as well, as determinization might not end otherwise: the result has
+/// no two arcs of a state with the same label and score. Thrax and `fstoptimize` do the same.
 ///
 /// # Errors
 /// The errors of [`remove_epsilon`], [`determinize`] and [`minimize`].

@@ -1,4 +1,4 @@
-//! States with the same future.
+//! Partition of states by their futures.
 
 use crate::support::adjacency::Adjacency;
 use crate::support::ids::number;
@@ -6,7 +6,7 @@ use crate::support::interner::SliceInterner;
 
 /// An automaton as three flat arrays; the last state is the final one, every other one has an arc.
 pub(super) struct Automaton<'a> {
-    /// For each state, where its arcs end.
+    /// For each state, the end of its arcs.
     pub ends: &'a [usize],
     /// The symbol of each arc, as a number.
     pub symbols: &'a [u32],
@@ -29,7 +29,7 @@ impl Automaton<'_> {
         state.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[state]
     }
 
-    /// The arcs of a state as a set of symbols and numbers of the states behind.
+    /// Computes the arcs of a state as a set of symbols and numbers of the destinations.
     fn signature(&self, state: usize, number_of: impl Fn(usize) -> u32, signature: &mut Vec<u64>) {
         signature.clear();
         signature.extend(
@@ -43,8 +43,8 @@ impl Automaton<'_> {
     }
 }
 
-/// Without cycles: from the end to the start, a state is new if its arcs are. The states must be in
-/// topological order. O(arcs).
+/// Numbers states without cycles: from the end to the start, a state is new if its arcs are. The
+/// states must be in topological order. O(arcs).
 fn backwards(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     let mut numbers = vec![0; automaton.ends.len()];
     let (mut register, mut signature) = (SliceInterner::new(), Vec::new());
@@ -55,8 +55,8 @@ fn backwards(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     (numbers, register.len())
 }
 
-/// Step by step: states differ if their arcs lead to states that have been found to differ.
-/// O(states * arcs), but seldom.
+/// Numbers states in rounds: states differ if their arcs lead to states that have been found to
+/// differ. O(states * arcs), but seldom.
 fn rounds(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     let mut numbers = vec![0; automaton.ends.len()];
     let (mut signature, mut count) = (Vec::new(), 1);
@@ -80,7 +80,7 @@ fn rounds(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
 /// Valmari's refinement of two partitions by each other, of the states and of the arcs, of
 /// deterministic automata (Information Processing Letters 112, 2012). O(arcs * log(states)).
 fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
-    // States with the same symbols on their arcs to begin with.
+    // Initially, a set has the states with the same symbols on their arcs.
     let num_states = automaton.ends.len();
     let (mut register, mut signature) = (SliceInterner::new(), Vec::new());
     let first: Vec<_> = (0..num_states)
@@ -100,8 +100,8 @@ fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     (0..num_states).for_each(|state| sources[automaton.arcs_of(state)].fill(number(state)));
     let entering = Adjacency::new(num_states, automaton.dests.iter().map(|&dest| dest as usize));
 
-    // All sets of states but one have to be looked at, and the arcs with each symbol are known to
-    // leave whole sets.
+    // All sets of states but one have to be looked at. The arcs with each symbol are known to leave
+    // whole sets.
     let (mut next_states, mut next_arcs) = (1, num_symbols);
     while next_states < states.num_sets() {
         for at in states.set(next_states) {
@@ -135,7 +135,7 @@ struct Partition {
     set_of: Vec<u32>,
     /// Begin and end of each set.
     bounds: Vec<(u32, u32)>,
-    /// Number of marked elements of each set, which stand at its beginning.
+    /// Number of marked elements of each set, which are at its beginning.
     marked: Vec<u32>,
     /// The sets with marks.
     touched: Vec<u32>,
@@ -206,7 +206,7 @@ impl Partition {
 mod tests {
     use super::*;
 
-    /// The definition, by pairs: `(symbol, dest)` of each state.
+    /// Checks the definition, by pairs: `(symbol, dest)` of each state.
     fn check(arcs: &[Vec<(u32, u32)>], acyclic: bool) {
         let mut ends = Vec::new();
         let (mut symbols, mut dests) = (Vec::new(), Vec::new());
@@ -235,7 +235,7 @@ mod tests {
         check(&[vec![(1, 1), (2, 2)], vec![(0, 4)], vec![(3, 3)], vec![(0, 4)], vec![]], true);
         // Two loops that are the same, one of twice the length.
         check(&[vec![(1, 1), (2, 2)], vec![(0, 4), (1, 1)], vec![(0, 4), (1, 3)], vec![(0, 4), (1, 2)], vec![]], false);
-        // Random ones.
+        // Random automata.
         let mut seed = 1_u64;
         let mut random = |below: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -16,7 +16,7 @@ use crate::support::ids::{Ordered, narrow, number};
 use crate::support::sweep::{FEW_SWEEPS, sweep};
 use crate::support::walks::find_circle;
 
-/// The cost of the best path from each state to the final one, infinite where there is none.
+/// Returns the cost of the best path from each state to the final one, infinite if there is none.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`].
@@ -27,8 +27,8 @@ pub(super) fn costs_to_final(fsa: usize, view: FsaView<'_>) -> Result<Vec<f32>, 
     }
 }
 
-/// The cost of the best path, or in the log semiring of all paths, from each state to the final
-/// one, or from the start to each.
+/// Returns the cost of the best path, or in the log semiring of all paths, from each state to the
+/// final one, or from the start to each.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`].
@@ -57,7 +57,7 @@ pub(super) fn costs(
     }
 }
 
-/// The cost of the best path from each state to state `target`, infinite where there is none.
+/// Returns the cost of the best path from each state to state `target`, infinite if there is none.
 /// Fastest if the numbers of the states rise along most arcs: O(states + arcs) if along all.
 ///
 /// # Errors
@@ -85,8 +85,8 @@ fn costs_to(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<Vec<f3
     }
 }
 
-/// The same where costs may be negative (R. Bellman, L. Ford): the states whose costs have changed,
-/// from the first to the last.
+/// Returns the same if costs may be negative (R. Bellman, L. Ford): the states whose costs have
+/// changed are visited from the first to the last.
 fn first_to_last(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<Vec<f32>, Error> {
     let num_states = entering.num_states();
     let (mut costs, mut via, mut queued) =
@@ -114,7 +114,7 @@ fn first_to_last(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<V
     Ok(costs)
 }
 
-/// Dijkstra's algorithm, where no cost is negative. O(arcs * log(arcs)).
+/// Runs Dijkstra's algorithm, if no cost is negative. O(arcs * log(arcs)).
 fn nearest_first(target: usize, entering: &Entering<'_>) -> Vec<f32> {
     let mut costs = vec![f32::INFINITY; entering.num_states()];
     costs[target] = 0.0;
@@ -136,17 +136,18 @@ fn nearest_first(target: usize, entering: &Entering<'_>) -> Vec<f32> {
     costs
 }
 
-/// A cycle with the sum 0 must not seem to gain something each time round.
+/// Returns `true` if a gain is due to rounding: a cycle with the sum 0 must not seem to gain
+/// something each time round.
 #[inline]
 pub(super) fn gained_by_rounding(new: f32, old: f32) -> bool {
     old < f32::INFINITY && old - new <= 4.0 * f32::EPSILON * old.abs().max(new.abs())
 }
 
-/// Not yet known: every string begins with it.
+/// String that is not known yet: every string begins with it.
 const ALL: u32 = u32::MAX;
 
-/// The longest string that all paths from each state to the `target` begin to output. All states
-/// must have such paths.
+/// Returns the longest string that the outputs of all paths from each state to the `target` begin
+/// with. All states must have such paths.
 pub(super) fn strings_to(target: usize, entering: &Entering<'_>, outputs: &[u32], strings: &mut Strings) -> Vec<u32> {
     let num_states = entering.num_states();
     let mut known = vec![ALL; num_states];
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(costs(4, &[(0, 1, -1.0), (1, 0, 0.5), (1, 2, 1.0), (2, 3, 1.0)]).unwrap(), [-1.0, -2.0, -1.0, 0.0]);
         assert_eq!(costs(4, &[(0, 1, 0.0), (1, 0, 0.0), (2, 3, 0.0)]).unwrap()[..2], [f32::INFINITY; 2]);
         assert!(matches!(costs(3, &[(0, 1, 1.0), (1, 0, -0.5), (1, 2, 0.0)]), Err(Error::EndlessCycle { .. })));
-        // A chain against the order of the states, through more sweeps than are made.
+        // A chain against the order of the states, which needs more sweeps than are made.
         let n = 60_i16;
         let mut arcs = vec![(0, i32::from(n), -1.0)];
         arcs.extend((1..=n).map(|i| (i32::from(i), if i == 1 { i32::from(n) + 1 } else { i32::from(i) - 1 }, -1.0)));

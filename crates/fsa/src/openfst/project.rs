@@ -1,4 +1,4 @@
-//! The input or the output labels of a transducer as an acceptor.
+//! Projection of a transducer to an acceptor of its input or output labels.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
@@ -17,11 +17,11 @@ pub enum Side {
     Output,
 }
 
-/// The acceptors of the input or the output labels of transducers, and the arc map. Acceptors stay
-/// as they are.
+/// Returns the acceptors of the input or the output labels of transducers, and the arc map.
+/// Acceptors stay as they are.
 ///
-/// A label that is output by an arc into the final state stands on an arc of its own, before a
-/// final arc whose place in the arc map is -1.
+/// A label that is output by an arc into the final state is put on an arc of its own, before a
+/// final arc whose entry in the arc map is -1.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};

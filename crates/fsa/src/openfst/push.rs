@@ -15,20 +15,20 @@ use crate::paths::distance::Direction;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PushTo {
-    /// Each arc gets as much of the best score behind it as can be known there: from every state
-    /// the best path has the score 0.
+    /// Each arc gets as much of the best score behind it as can be known there: the best path from
+    /// every state has the score 0.
     #[default]
     Initial,
-    /// The other way round, into the arcs that enter the final state: to every other state the best
-    /// path from the start has the score 0.
+    /// The opposite, into the arcs that enter the final state: the best path from the start to
+    /// every other state has the score 0.
     Final,
 }
 
-/// Equivalent FSAs whose scores stand as early, or as late, as they can, and the arc map.
+/// Returns equivalent FSAs whose scores are as early, or as late, as possible, and the arc map.
 /// O(states + arcs) without cycles.
 ///
 /// If a start state that can be entered again would have a score before it, a new start state gets
-/// one arc with label 0 and this score, whose place in the arc map is -1. Arcs that are on no path
+/// one arc with label 0 and this score, whose entry in the arc map is -1. Arcs that are on no path
 /// from the start to the final state keep their scores.
 ///
 /// ```
@@ -47,8 +47,8 @@ pub fn push_weights<F: Fsas>(fsas: &F, to: PushTo) -> Result<(F, Vec<i32>), Erro
     push_weights_in(fsas, to, Semiring::Tropical)
 }
 
-/// [`push_weights`] in the log semiring, with the sum of all paths instead of the best path. If
-/// pushed to the start, the probabilities of the arcs of a state add up to 1.
+/// Pushes as [`push_weights`] in the log semiring, with the sum of all paths instead of the best
+/// path. If pushed to the start, the probabilities of the arcs of a state add up to 1.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`]: the sum around a cycle is not finite.
@@ -95,7 +95,7 @@ fn push_one(
     Ok((builder, map))
 }
 
-/// Pushes the costs of the way to the final state from behind the arcs to before them.
+/// Pushes the costs to the final state from behind the arcs to before them.
 fn push_costs(builder: &mut SortedFsaBuilder, costs: &[f32]) {
     for arc in &mut builder.arcs {
         let (src, dest) = arc.states();
@@ -107,7 +107,7 @@ fn push_costs(builder: &mut SortedFsaBuilder, costs: &[f32]) {
 }
 
 /// Adds `score` to all paths, on the arcs of the start state, or on a new arc before it if it can
-/// be entered again: then `true`.
+/// be entered again; then returns `true`.
 fn pass_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<bool, Error> {
     if builder.arcs.iter().all(|arc| arc.dest_state != 0) {
         let end = builder.ends[0];
@@ -118,7 +118,7 @@ fn pass_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<bool, Error>
     Ok(true)
 }
 
-/// A new start state with one arc, with label 0, to the old one.
+/// Adds a new start state with one arc, with label 0, to the old one.
 fn add_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<(), Error> {
     Error::fit(Quantity::States, builder.ends.len() + 1)?;
     Error::fit(Quantity::Arcs, builder.arcs.len() + 1)?;
@@ -136,7 +136,7 @@ fn add_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<(), Error> {
 #[derive(Debug)]
 pub(super) struct Pushed {
     pub builder: SortedFsaBuilder,
-    /// Strings.
+    /// Output string of each arc.
     pub outputs: Option<Vec<u32>>,
 }
 

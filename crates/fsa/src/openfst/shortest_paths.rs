@@ -1,4 +1,4 @@
-//! OpenFst's shortest paths: which ones count as different.
+//! OpenFst's shortest paths, with the criteria for different paths.
 
 use ragged_core::Ragged;
 
@@ -12,20 +12,20 @@ use crate::paths::n_best_paths::{n_best_paths, n_best_strings};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Unique {
-    /// All that differ in an arc.
+    /// Paths that differ in an arc.
     #[default]
     Paths,
-    /// Those with different labels, epsilons left out: the best path of each string.
+    /// Paths with different labels, without epsilons: the best path of each string.
     Labels,
-    /// Those that output different labels, epsilons left out: the best path of each string.
+    /// Paths that output different labels, without epsilons: the best path of each string.
     AuxLabels,
 }
 
-/// The `n` best paths of each FSA, the best first, as `[fsa][path][arc]`: places of arcs. Fewer if
-/// there are fewer.
+/// Returns the `n` best paths of each FSA, the best first, as `[fsa][path][arc]`: indexes of arcs.
+/// There are fewer paths if the FSA has fewer.
 ///
-/// It is [`n_best_paths`] or, with different strings asked for, [`n_best_strings`]: FSAs may
-/// have cycles and epsilons, and cost and order are theirs.
+/// Calls [`n_best_paths`] or, if different strings are requested, [`n_best_strings`]: FSAs may have
+/// cycles and epsilons, and cost and order are the same.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};

@@ -6,12 +6,12 @@ use crate::support::interner::Interner;
 /// The empty string.
 pub(super) const EMPTY: u32 = 0;
 
-/// All strings met so far, each as its first label and the string behind it.
+/// All strings so far, each as its first label and the string behind it.
 #[derive(Debug)]
 pub(super) struct Strings {
-    /// The first label and the rest of string `i + 1`.
+    /// First label and rest of string `i + 1`.
     cells: Interner<(u32, u32)>,
-    /// For reversing strings.
+    /// Buffer for reversing strings.
     scratch: Vec<i32>,
 }
 
@@ -20,7 +20,7 @@ impl Strings {
         Self { cells: Interner::new(), scratch: Vec::new() }
     }
 
-    /// The first label and the rest; `None` of the empty string.
+    /// Returns the first label and the rest; `None` for the empty string.
     #[inline]
     pub(super) fn split(&self, string: u32) -> Option<(i32, u32)> {
         let cell = (string as usize).checked_sub(1)?;
@@ -28,12 +28,12 @@ impl Strings {
         Some((first.cast_signed(), rest))
     }
 
-    /// `first` before `rest`.
+    /// Returns `first` before `rest`.
     pub(super) fn cons(&mut self, first: i32, rest: u32) -> u32 {
         self.cells.number((first.cast_unsigned(), rest)) + 1
     }
 
-    /// `string` with `label` behind it; a label that outputs nothing changes nothing.
+    /// Returns `string` with `label` behind it; a label that outputs nothing changes nothing.
     #[inline]
     pub(super) fn append(&mut self, string: u32, label: i32) -> u32 {
         if label <= 0 {
@@ -46,7 +46,7 @@ impl Strings {
         }
     }
 
-    /// `b` behind `a`. O(length of a).
+    /// Returns `b` behind `a`. O(length of a).
     pub(super) fn concat(&mut self, a: u32, b: u32) -> u32 {
         if a == EMPTY || b == EMPTY {
             return a.max(b);
@@ -54,7 +54,7 @@ impl Strings {
         self.before(a, usize::MAX, b)
     }
 
-    /// The first `length` labels of `a`, and `rest` behind them.
+    /// Returns the first `length` labels of `a`, and `rest` behind them.
     fn before(&mut self, a: u32, length: usize, rest: u32) -> u32 {
         let mut labels = std::mem::take(&mut self.scratch);
         let mut at = a;
@@ -67,7 +67,7 @@ impl Strings {
         made
     }
 
-    /// The longest string that both begin with. O(its length).
+    /// Returns the longest string that both begin with. O(its length).
     pub(super) fn common_prefix(&mut self, a: u32, b: u32) -> u32 {
         if a == b || a == EMPTY {
             return a;
@@ -97,17 +97,17 @@ impl Strings {
         string
     }
 
-    /// The labels one after another.
+    /// Returns the labels one after another.
     pub(super) fn labels(&self, string: u32) -> impl Iterator<Item = i32> + '_ {
         std::iter::successors(self.split(string), |&(_, rest)| self.split(rest)).map(|(first, _)| first)
     }
 
-    /// The memory that they take.
+    /// Returns the number of bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes_with(0)
     }
 
-    /// The memory that they take with `more` of them.
+    /// Returns the number of bytes with `more` strings.
     pub(super) fn bytes_with(&self, more: usize) -> usize {
         self.cells.bytes_with(more)
     }

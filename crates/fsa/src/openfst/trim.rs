@@ -14,14 +14,14 @@ use crate::support::ids::{NONE, index, number};
 #[derive(Debug, Default)]
 pub(super) struct Trimmed {
     pub builder: SortedFsaBuilder,
-    /// For each arc, where it stands in the machine.
+    /// For each arc, its index in the machine.
     pub sources: Vec<u32>,
-    /// No arc goes back.
+    /// `true` if no arc goes back.
     pub acyclic: bool,
 }
 
 impl Trimmed {
-    /// An error about one of these states, with the number that it has in the machine.
+    /// Converts an error about one of these states to the number that the state has in the machine.
     pub(super) fn name_state(&self, view: FsaView<'_>, error: Error) -> Error {
         match error {
             Error::EndlessCycle { fsa, state, visits } => {
@@ -34,12 +34,12 @@ impl Trimmed {
     }
 }
 
-/// [`trim`] of an FSA that is being built.
+/// Runs [`trim`] on an FSA that is being built.
 pub(super) fn trim_part(builder: &SortedFsaBuilder) -> Result<Trimmed, Error> {
     Ok(trim(FsaView::new(&builder.splits()?, &builder.arcs)))
 }
 
-/// O(states + arcs). Empty if there is no path.
+/// Trims an FSA; the result is empty if there is no path. O(states + arcs).
 pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
     let Some(last) = view.final_state() else { return Trimmed::default() };
     let Walk { finished, mut useful, cyclic } = walk(view, last);
@@ -72,10 +72,10 @@ pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
 
 /// Result of a depth-first search from the start.
 struct Walk {
-    /// The states in the order in which they were left for good.
+    /// States in the order in which they were left for good.
     finished: Vec<u32>,
-    /// The states from which the final state can be reached; if there are cycles, the states that
-    /// were visited.
+    /// States from which the final state can be reached; if there are cycles, the states that were
+    /// visited.
     useful: Vec<bool>,
     cyclic: bool,
 }

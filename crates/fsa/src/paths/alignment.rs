@@ -8,21 +8,21 @@ use crate::core::fsa::FsaVec;
 use crate::core::graph::Graph;
 use crate::error::{Error, Quantity};
 
-/// The name of the attribute with the symbols of the reference, 0 where it has none.
+/// Name of the attribute with the symbols of the reference, 0 if it has none.
 pub const REF_LABELS: &str = "ref_labels";
-/// The name of the attribute with the symbols of the hypothesis, 0 where it has none.
+/// Name of the attribute with the symbols of the hypothesis, 0 if it has none.
 pub const HYP_LABELS: &str = "hyp_labels";
 
-/// Aligns each hypothesis with a reference, so that as few symbols as possible are replaced, put in
-/// or left out: the Levenshtein distance.
+/// Aligns each hypothesis with a reference, so that as few symbols as possible are substituted,
+/// inserted or deleted: the Levenshtein distance.
 ///
-/// Both are `[sequence][symbol]`, of symbols other than 0 and -1; `hyp_to_ref` names the reference
-/// of each hypothesis. For each hypothesis there is a linear FSA: one arc for each pair of symbols
-/// and one final arc. The label is the symbol where both have the same, else 0; the attributes
-/// [`REF_LABELS`] and [`HYP_LABELS`] have the symbols of either side, 0 if it has none, -1 on the
-/// final arc. The score is 0 where the symbols agree, else -1, so that the total is the distance
-/// with its sign turned. Of several alignments one with most replacements is chosen, as k2's does.
-/// O(symbols of the reference × symbols of the hypothesis) time, and as many bytes.
+/// Both are `[sequence][symbol]`, of symbols other than 0 and -1; `hyp_to_ref` has the index of the
+/// reference of each hypothesis. For each hypothesis there is a linear FSA: one arc for each pair
+/// of symbols and one final arc. The label is the symbol if both have the same, else 0; the
+/// attributes [`REF_LABELS`] and [`HYP_LABELS`] have the symbols of either side, 0 if it has none,
+/// -1 on the final arc. The score is 0 if the symbols agree, else -1, so that the total is the
+/// distance with its sign turned. Of several alignments one with most substitutions is chosen, as
+/// in k2. O(symbols of the reference × symbols of the hypothesis) time, and as many bytes.
 ///
 /// ```
 /// use fsa::paths::{REF_LABELS, levenshtein_alignment, total_scores};
@@ -40,7 +40,7 @@ pub const HYP_LABELS: &str = "hyp_labels";
 ///
 /// # Errors
 /// [`Error::Axes`] unless both have two axes; [`Error::Size`] if there is not one reference for
-/// each hypothesis; [`Error::OutOfRange`] if it is none of those there are; [`Error::Symbol`] for
+/// each hypothesis; [`Error::OutOfRange`] if there is no such reference; [`Error::Symbol`] for
 /// symbols below 1; [`Error::TooLarge`].
 #[doc(alias = "levenshtein_distance")]
 pub fn levenshtein_alignment(
@@ -82,22 +82,22 @@ pub fn levenshtein_alignment(
     Graph::new(SortedFsaBuilder::assemble(parts)?).with(REF_LABELS, of_refs)?.with(HYP_LABELS, of_hyps)
 }
 
-/// The last step of the best alignment of two prefixes.
+/// Last step of the best alignment of two prefixes.
 #[derive(Debug, Clone, Copy, Default)]
 enum Step {
-    /// With a symbol on both sides.
+    /// Symbols on both sides.
     #[default]
     Both,
-    /// With one of the reference that is left out.
+    /// A symbol of the reference that is deleted.
     Ref,
-    /// With one of the hypothesis that is put in.
+    /// A symbol of the hypothesis that is inserted.
     Hyp,
 }
 
-/// Memory for one alignment after another.
+/// Buffers for one alignment after another.
 #[derive(Debug, Default)]
 struct Table {
-    /// For each pair of lengths, but for those without symbols on either side.
+    /// Last step for each pair of lengths, both above 0.
     steps: Vec<Step>,
     /// For each length of the hypothesis, the number of errors and, in the lower bits, the number
     /// of insertions and deletions.
@@ -108,7 +108,7 @@ struct Table {
 const ERROR: u64 = 1 << 32;
 
 impl Table {
-    /// Pairs of symbols, 0 for none.
+    /// Returns pairs of symbols, 0 for none.
     fn align(&mut self, reference: &[i32], hyp: &[i32]) -> Result<Vec<(i32, i32)>, Error> {
         let cells = reference.len().saturating_mul(hyp.len());
         Error::fit(Quantity::SymbolPairs, cells)?;

@@ -32,9 +32,9 @@ pub struct MatchingStats {
 pub struct MatchingOptions {
     /// The token at the end of each sentence.
     pub eos: i32,
-    /// The smallest token there may be.
+    /// Smallest valid token.
     pub min_token: i32,
-    /// The largest token there may be.
+    /// Largest valid token.
     pub max_token: i32,
     /// Highest n-gram order reported; 1 or more.
     pub max_order: i32,

@@ -1,4 +1,4 @@
-//! The best path of each FSA, and FSAs that are one path.
+//! The best path of each FSA, and linear FSAs of paths.
 
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
@@ -11,11 +11,11 @@ use crate::error::{Error, Quantity};
 use crate::paths::passes::forward_best;
 use crate::support::ids::index;
 
-/// The best path of each FSA as an FSA of its own, with the arc map; without states where there is
-/// no path.
+/// Returns the best path of each FSA as an FSA of its own, with the arc map; without states if
+/// there is no path.
 ///
-/// Scores add up in f64. Of several best paths it is the one whose last arc, seen from the end,
-/// stands last. The FSAs must be top-sorted and without loops. O(states + arcs).
+/// Scores are added in f64. Of several best paths it is the one whose last arc, seen from the end,
+/// has the highest index. The FSAs must be top-sorted and without loops. O(states + arcs).
 ///
 /// ```
 /// use fsa::paths::shortest_path;
@@ -38,8 +38,8 @@ pub fn shortest_path<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     Ok((fsas.same_kind(made), map))
 }
 
-/// The arcs of the best path of each FSA, `[fsa][arc]`, counted over all FSAs; none where there is
-/// no path. As [`shortest_path`] chooses.
+/// Returns the arcs of the best path of each FSA, `[fsa][arc]`, counted over all FSAs; none if
+/// there is no path. The choice is the same as in [`shortest_path`].
 ///
 /// # Errors
 /// [`Error::NotTopSorted`].
@@ -53,7 +53,7 @@ pub fn best_paths<F: Fsas>(fsas: &F) -> Result<Ragged<i32>, Error> {
     Ok(Ragged::from_lists(&paths)?)
 }
 
-/// The arcs of the best path, counted within the FSA.
+/// Returns the arcs of the best path, counted within the FSA.
 fn best_path(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
     let (mut scores, mut last_arcs) = (vec![0.0_f64; fsa.num_states()], vec![0; fsa.num_states()]);
     forward_best(i, fsa, &mut scores, &mut last_arcs)?;
@@ -67,7 +67,7 @@ fn best_path(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
     Ok(path)
 }
 
-/// The FSA that has these arcs one after another.
+/// Returns the FSA that has these arcs one after another.
 fn linear(arcs: impl ExactSizeIterator<Item = Arc>) -> Result<SortedFsaBuilder, Error> {
     let mut builder = SortedFsaBuilder::default();
     if arcs.len() > 0 {
@@ -78,8 +78,8 @@ fn linear(arcs: impl ExactSizeIterator<Item = Arc>) -> Result<SortedFsaBuilder, 
     Ok(builder)
 }
 
-/// The FSA of each path, `[path][arc]` with arcs of `fsas` counted over all, and the arc map. The
-/// paths must go from a start to a final state.
+/// Returns the FSA of each path, `[path][arc]` with arcs of `fsas` counted over all, and the arc
+/// map. The paths must go from a start to a final state.
 pub(super) fn fsas_of_paths(fsas: &FsaVec, paths: &Ragged<i32>) -> Result<(FsaVec, Vec<i32>), Error> {
     let splits = paths.shape().last_splits();
     let (mut states, mut arc_splits, mut arcs) = (vec![0], vec![0], Vec::with_capacity(paths.num_elements()));

@@ -17,15 +17,15 @@ use crate::support::ids::number;
 use crate::support::sweep::{FEW_SWEEPS, sweep};
 use crate::support::walks::find_circle;
 
-/// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where
-/// there is none. Cycles are allowed.
+/// Returns the score of all paths, or of the best one, from the start of its FSA to each state;
+/// -inf if there is none. Cycles are allowed.
 ///
-/// States are taken in the order of their strongly connected components, and so the states of an
+/// States are visited in the order of their strongly connected components, and so the states of an
 /// FSA without cycles just once. Within a component of several states the best scores are found
-/// from the highest down where no score is above 0 (E. W. Dijkstra), else from the first found to
-/// the last; sums of all paths go round until they change by no more than `delta`, self-loops being
+/// from the highest down if no score is above 0 (E. W. Dijkstra), else from the first found to the
+/// last; sums of all paths go round until they change by no more than `delta`, and self-loops are
 /// summed up exactly (M. Mohri, *Semiring frameworks and algorithms for shortest-distance
-/// problems*, 2002). O(states + arcs) without cycles; as often as sums go round, with them.
+/// problems*, 2002). O(states + arcs) without cycles; with cycles, times the number of rounds.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Semiring};
@@ -46,7 +46,7 @@ pub fn shortest_distance<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64) -> R
     distances(fsas, semiring, delta, Direction::FromStart)
 }
 
-/// The score of all paths, or of the best one, from each state to the final one of its FSA;
+/// Returns the score of all paths, or of the best one, from each state to the final one of its FSA;
 /// otherwise as [`shortest_distance`].
 ///
 /// # Errors
@@ -71,12 +71,13 @@ pub(crate) enum Direction {
     ToFinal,
 }
 
-/// The log-sum of all paths from the start to each state of one FSA, or from each to the final one.
+/// Returns the log-sum of all paths from the start to each state of one FSA, or from each to the
+/// final one.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`].
 pub(crate) fn log_distances(i: usize, fsa: FsaView<'_>, direction: Direction) -> Result<Vec<f64>, Error> {
-    /// Single precision, in which the sums end up, has no digits below this.
+    /// Sums end up in single precision, which has no digits below this.
     const DELTA: f64 = 1e-9;
     let mut scores = vec![f64::NEG_INFINITY; fsa.num_states()];
     of_one(i, fsa, Semiring::Log, DELTA, direction, &mut scores)?;
@@ -109,8 +110,8 @@ fn goes_on(fsa: FsaView<'_>) -> bool {
     fsa.arcs().iter().all(|arc| arc.dest_state > arc.src_state)
 }
 
-/// The best score from each state to the final one, and the first arc of a best path; [`NO_ARC`] at
-/// the final state and where there is no path. The arcs never lead round a cycle.
+/// Returns the best score from each state to the final one, and the first arc of a best path;
+/// [`NO_ARC`] at the final state and if there is no path. The arcs never lead round a cycle.
 pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec<u32>), Error> {
     let mut scores = vec![f64::NEG_INFINITY; fsa.num_states()];
     let Some(last) = fsa.final_state() else { return Ok((scores, vec![])) };
@@ -131,9 +132,8 @@ pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec
     Ok((scores, via))
 }
 
-/// [`best_to_final`] by going through the states from the last to the first, again and again, which
-/// is quickest where arcs mostly lead to later states; `None` if that takes long, as it does with
-/// some cycles.
+/// Runs [`best_to_final`] by sweeps over the states from the last to the first, which is fastest if
+/// arcs mostly lead to later states; `None` if that takes long, as it does with some cycles.
 fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> {
     let last = fsa.final_state()?;
     let mut via = vec![NO_ARC; scores.len()];
@@ -153,10 +153,10 @@ fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> 
     left.is_none().then_some(via)
 }
 
-/// In place of an arc.
+/// Stands for no arc.
 pub(super) const NO_ARC: u32 = u32::MAX;
 
-/// A way from one state to another, in the direction of the search.
+/// A link from one state to another, in the direction of the search.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     to: u32,
@@ -188,23 +188,23 @@ impl Links {
     }
 }
 
-/// No change below this is waited for: sums of logarithms have no more digits.
+/// Changes below this are never waited for: sums of logarithms have no more digits.
 const LEAST_DELTA: f64 = 1e-14;
 /// A sum that has not converged after so many visits to states, and [`MOST_VISITS_EACH`] for each
 /// state, counts as endless.
 const MOST_VISITS: u64 = 1_000_000;
 const MOST_VISITS_EACH: u64 = 10_000;
 
-/// The search through one FSA.
+/// Search through one FSA.
 struct Search<'a> {
     fsa: usize,
     links: &'a Links,
     scores: &'a mut [f64],
-    /// For each state the one that its best score comes from, and over which arc.
+    /// For each state, the source and the arc of its best score.
     via: Vec<(u32, u32)>,
-    /// For each state the number of its component, in the order in which they are found.
+    /// For each state the number of its component, in the order in which components are found.
     components: Vec<u32>,
-    /// For each state its place in its component.
+    /// For each state its index in its component.
     places: Vec<u32>,
 }
 
@@ -240,7 +240,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Adds the way over `link` to the score of its end.
+    /// Adds the paths over `link` to the score of its end.
     fn reach(&mut self, semiring: Semiring, from: usize, link: &Link) -> bool {
         let score = self.scores[from] + f64::from(link.score);
         let to = &mut self.scores[link.to as usize];
@@ -260,13 +260,14 @@ impl<'a> Search<'a> {
         Error::EndlessCycle { fsa: self.fsa, state, visits }
     }
 
-    /// The loops of a state do not make its score better.
+    /// Checks that the loops of a state do not make its score better.
     fn check_loops(&self, state: usize) -> Result<(), Error> {
         let rises = |link: &Link| link.to as usize == state && link.score > 0.0;
         if self.links.of(state).iter().any(rises) { Err(self.endless(state, 1)) } else { Ok(()) }
     }
 
-    /// The score added by going round the loops of a state any number of times: -ln(1 - Σ e^score).
+    /// Returns the score added by going round the loops of a state any number of times: -ln(1 - Σ
+    /// e^score).
     fn loops(&self, state: usize) -> Result<f64, Error> {
         let loops = self.links.of(state).iter().filter(|link| link.to as usize == state);
         let sum = loops.fold(f64::NEG_INFINITY, |sum, link| log_add(sum, f64::from(link.score)));
@@ -279,7 +280,8 @@ impl<'a> Search<'a> {
         self.components[link.to as usize] == self.components[state]
     }
 
-    /// The best scores within a component, in which other components have led to some states.
+    /// Computes the best scores within a component; other components have led to some of its
+    /// states.
     fn best_within(&mut self, component: &[usize]) -> Result<(), Error> {
         let links = self.links;
         let rises = |&state: &usize| links.of(state).iter().any(|link| link.score > 0.0 && self.stays(state, link));
@@ -303,8 +305,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The same where scores may rise on the way: the states whose scores changed, from the first
-    /// to the last.
+    /// Does the same if scores may rise on the way: visits the states whose scores changed, from
+    /// the first to the last.
     fn first_to_last(&mut self, component: &[usize], mut queue: VecDeque<usize>) -> Result<(), Error> {
         let links = self.links;
         let mut queued = vec![false; component.len()];
@@ -329,7 +331,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The ways that the best scores came do not go round a cycle, as they do once a cycle makes
+    /// Checks that the links of the best scores do not form a cycle, as they do once a cycle makes
     /// scores better.
     fn check_ways(&self, component: &[usize], visits: u64) -> Result<(), Error> {
         let before = |at: usize| {
@@ -340,7 +342,8 @@ impl<'a> Search<'a> {
         find_circle(component.len(), before).map_or(Ok(()), |at| Err(self.endless(component[at], visits)))
     }
 
-    /// The sums of all paths within a component, in which other components have led to some states.
+    /// Computes the sums of all paths within a component; other components have led to some of its
+    /// states.
     fn sum_within(&mut self, component: &[usize], delta: f64) -> Result<(), Error> {
         let links = self.links;
         let most = MOST_VISITS + MOST_VISITS_EACH * component.len() as u64;
@@ -380,12 +383,13 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The strongly connected components of the states that can be reached: the states of each side
-    /// by side, and where they end. Components that can be reached come before those that they can
-    /// be reached from (R. Tarjan, 1972).
+    /// Returns the strongly connected components of the states that can be reached: the states of
+    /// each consecutively, and where they end. A component comes after the components that it
+    /// reaches (R. Tarjan, 1972).
     fn find_components(&mut self, start: usize) -> (Vec<usize>, Vec<usize>) {
         let (mut states, mut ends) = (Vec::new(), vec![0]);
-        // For each state when it was found, and the earliest found one that it leads back to.
+        // For each state its time of discovery, and the earliest discovered state that it leads
+        // back to.
         let (mut found, mut earliest) = (vec![UNSEEN; self.scores.len()], vec![0; self.scores.len()]);
         let (mut open, mut path, mut time) = (Vec::new(), Vec::new(), 0);
         let mut entered = Some(start);
@@ -427,7 +431,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The number of a component that is not known yet.
+/// Number of a component that is not known yet.
 const UNSEEN: u32 = u32::MAX;
 
 /// A state in the order of scores.
@@ -477,7 +481,7 @@ mod tests {
             shortest_distance(&rising, Semiring::Tropical, 0.0),
             Err(Error::EndlessCycle { state: 1, .. })
         ));
-        // Going round for nothing is fine for the best, but not for the sum.
+        // A cycle without gain is fine for the best score, but not for the sum.
         let level = fsa(4, &[(0, 1, 0.0), (1, 2, -1.25), (1, 3, 0.0), (2, 1, 1.25)]);
         assert_eq!(shortest_distance(&level, Semiring::Tropical, 0.0).unwrap(), [0.0, 0.0, -1.25, 0.0]);
         assert!(shortest_distance(&level, Semiring::Log, 0.0).is_err());

@@ -16,8 +16,8 @@ use crate::paths::scores::{backward_scores, forward_scores, total_scores};
 use crate::paths::stochastic::set_scores_stochastic;
 
 impl<F: Fsas> Graph<F> {
-    /// The best path of each FSA, as an FSA of its own with the attributes; without states where
-    /// there is no path.
+    /// Returns the best path of each FSA, as an FSA of its own with the attributes; without states
+    /// if there is no path.
     ///
     /// Cycles are allowed. If there are several best paths, returns the one of
     /// [`shortest_path`](crate::paths::shortest_path()) if all FSAs are top-sorted, otherwise the
@@ -50,8 +50,8 @@ impl<F: Fsas> Graph<F> {
         }
     }
 
-    /// The `n` best paths of each FSA with different output labels (or labels, of an acceptor), the
-    /// best first, with the attributes: [`Nbest::best`]. Cycles are allowed.
+    /// Returns the `n` best paths of each FSA with different output labels (or labels, for an
+    /// acceptor), the best first, with the attributes: [`Nbest::best`]. Cycles are allowed.
     ///
     /// ```
     /// use fsa::io::K2Text;
@@ -69,8 +69,8 @@ impl<F: Fsas> Graph<F> {
         Nbest::best(self, n)
     }
 
-    /// [`random_paths`](crate::paths::random_paths()) as FSAs with the attributes, `num_paths` for
-    /// each FSA.
+    /// Returns [`random_paths`](crate::paths::random_paths()) as FSAs with the attributes,
+    /// `num_paths` for each FSA.
     ///
     /// # Errors
     /// As the function.
@@ -78,8 +78,8 @@ impl<F: Fsas> Graph<F> {
         Nbest::of_paths(self, &random_paths(self.fsas(), num_paths)?)
     }
 
-    /// [`sample_paths`](crate::paths::sample_paths()) as FSAs with the attributes, `num_paths` for
-    /// each FSA.
+    /// Returns [`sample_paths`](crate::paths::sample_paths()) as FSAs with the attributes,
+    /// `num_paths` for each FSA.
     ///
     /// # Errors
     /// As the function.
@@ -87,7 +87,7 @@ impl<F: Fsas> Graph<F> {
         Nbest::of_paths(self, &sample_paths(self.fsas(), num_paths, seed)?)
     }
 
-    /// [`total_scores`](crate::paths::total_scores()).
+    /// Calls [`total_scores`](crate::paths::total_scores()).
     ///
     /// # Errors
     /// As the function.
@@ -95,7 +95,7 @@ impl<F: Fsas> Graph<F> {
         total_scores(self.fsas(), semiring)
     }
 
-    /// [`forward_scores`](crate::paths::forward_scores()).
+    /// Calls [`forward_scores`](crate::paths::forward_scores()).
     ///
     /// # Errors
     /// As the function.
@@ -103,7 +103,7 @@ impl<F: Fsas> Graph<F> {
         forward_scores(self.fsas(), semiring)
     }
 
-    /// [`backward_scores`](crate::paths::backward_scores()).
+    /// Calls [`backward_scores`](crate::paths::backward_scores()).
     ///
     /// # Errors
     /// As the function.
@@ -111,7 +111,7 @@ impl<F: Fsas> Graph<F> {
         backward_scores(self.fsas(), semiring)
     }
 
-    /// [`arc_posteriors`](crate::paths::arc_posteriors()).
+    /// Calls [`arc_posteriors`](crate::paths::arc_posteriors()).
     ///
     /// # Errors
     /// As the function.
@@ -119,7 +119,7 @@ impl<F: Fsas> Graph<F> {
         arc_posteriors(self.fsas(), semiring)
     }
 
-    /// [`shortest_distance`](crate::paths::shortest_distance()).
+    /// Calls [`shortest_distance`](crate::paths::shortest_distance()).
     ///
     /// # Errors
     /// As the function.
@@ -127,7 +127,7 @@ impl<F: Fsas> Graph<F> {
         shortest_distance(self.fsas(), semiring, delta)
     }
 
-    /// [`reverse_shortest_distance`](crate::paths::reverse_shortest_distance()).
+    /// Calls [`reverse_shortest_distance`](crate::paths::reverse_shortest_distance()).
     ///
     /// # Errors
     /// As the function.
@@ -135,7 +135,7 @@ impl<F: Fsas> Graph<F> {
         reverse_shortest_distance(self.fsas(), semiring, delta)
     }
 
-    /// [`prune_on_arc_post`](crate::paths::prune_on_arc_post()) with the attributes.
+    /// Calls [`prune_on_arc_post`](crate::paths::prune_on_arc_post()), with the attributes.
     ///
     /// # Errors
     /// As the function.
@@ -143,7 +143,7 @@ impl<F: Fsas> Graph<F> {
         self.carry(prune_on_arc_post(self.fsas(), threshold)?)
     }
 
-    /// [`set_scores_stochastic`](crate::paths::set_scores_stochastic()) with the attributes.
+    /// Calls [`set_scores_stochastic`](crate::paths::set_scores_stochastic()), with the attributes.
     ///
     /// # Errors
     /// As the function.

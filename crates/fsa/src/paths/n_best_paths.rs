@@ -14,8 +14,8 @@ use crate::error::{Error, Operation, Quantity};
 use crate::paths::distance::{NO_ARC, best_to_final};
 use crate::support::ids::number;
 
-/// The `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs counted over
-/// all FSAs.
+/// Returns the `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs
+/// counted over all FSAs.
 ///
 /// There are fewer if an FSA has fewer paths. Cycles are allowed. A path follows an earlier one,
 /// leaves it once, and continues with the best path from there, so its cost is the length of its
@@ -40,11 +40,11 @@ pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
     collect(fsas, |i, fsa| best_paths(i, fsa, n))
 }
 
-/// The best path of each of the `n` best strings of each FSA, from the best string down:
+/// Returns the best path of each of the `n` best strings of each FSA, from the best string down:
 /// `[fsa][path][arc]`, with arcs counted over all FSAs.
 ///
 /// `labels` has an entry for each arc, for example its output label; 0 and below do not count. Each
-/// string comes once, with the score of its best path, while several of the [`n_best_paths`] may
+/// string occurs once, with the score of its best path, while several of the [`n_best_paths`] may
 /// have the same string. Strings are extended label by label, each with the states that it leads to
 /// and the best scores there. This determinizes the FSA as far as needed, in the order of the best
 /// score that can still be reached (M. Mohri, M. Riley, *An efficient algorithm for the
@@ -52,14 +52,13 @@ pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
 ///
 /// # Errors
 /// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Size`] if there is not one
-/// label for each arc; [`Error::Limit`] where paths need half of the memory there is;
-/// [`Error::TooLarge`].
+/// label for each arc; [`Error::Limit`] if paths need half of the memory; [`Error::TooLarge`].
 pub fn n_best_strings<F: Fsas>(fsas: &F, labels: &[i32], n: usize) -> Result<Ragged<i32>, Error> {
     Error::same_size(Quantity::Labels, fsas.as_fsa_vec().num_arcs(), labels.len())?;
     collect(fsas, |i, fsa| Strings::new(i, fsa, &labels[fsa.first_arc()..][..fsa.arcs().len()])?.best(n))
 }
 
-/// The paths of each FSA as `run` finds them, with their arcs counted over all.
+/// Returns the paths that `run` finds for each FSA, with their arcs counted over all.
 fn collect<F: Fsas>(
     fsas: &F,
     run: impl Fn(usize, FsaView<'_>) -> Result<Paths, Error> + Sync,
@@ -87,19 +86,19 @@ struct Paths {
 }
 
 impl Paths {
-    /// Index of the first arc of a path.
+    /// Returns the index of the first arc of a path.
     fn start(&self, path: usize) -> usize {
         path.checked_sub(1).map_or(0, |before| self.ends[before])
     }
 
-    /// The paths, a copy for all FSAs, and `others` are within the default limit.
+    /// Checks that the paths, a copy for all FSAs, and `others` are within the default limit.
     fn check(&self, others: usize) -> Result<(), Error> {
         let of_paths = 2 * (self.arcs.capacity() * size_of::<u32>() + self.ends.capacity() * size_of::<usize>());
         Limits::default().check(Operation::ShortestPaths, of_paths + others, self.ends.len(), self.arcs.len())
     }
 }
 
-/// Something with a score; of two with the same, the one made first is higher.
+/// An item with a score; of two with the same score, the one made first is higher.
 #[derive(Debug, Clone, Copy)]
 struct Ranked<T> {
     score: f64,
@@ -127,7 +126,7 @@ impl<T> Ord for Ranked<T> {
     }
 }
 
-/// The highest so far, and how many more of them will be requested.
+/// Highest entries so far, and the number of entries that will still be requested.
 struct Queue<T> {
     heap: BinaryHeap<Ranked<T>>,
     made: u64,
@@ -150,7 +149,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes the best entry. One less will be requested.
+    /// Removes and returns the best entry. One less will be requested.
     fn pop(&mut self) -> Option<Ranked<T>> {
         // If each entry taken is a wanted one, entries below the `wanted` best cannot be requested.
         if self.heap.len() > self.wanted.saturating_mul(4).saturating_add(1024) {
@@ -167,24 +166,23 @@ impl<T> Queue<T> {
 /// A path that leaves another one.
 #[derive(Debug, Clone, Copy)]
 struct Branch {
-    /// The path that it leaves.
+    /// Path that it leaves.
     path: usize,
-    /// After how many arcs.
+    /// Number of arcs before it leaves.
     after: usize,
-    /// The score of those.
+    /// Score of those arcs.
     score: f64,
     state: usize,
-    /// The rank of the arc that it takes from the state, in the order of the best score over each
-    /// arc.
+    /// Rank of the arc by which it leaves, in the order of the best score over each arc.
     rank: usize,
 }
 
-/// The arcs of a state in the order of the best path that goes on over them.
+/// Arcs of a state in the order of the best path that goes on over them.
 struct Order<'a> {
     fsa: FsaView<'a>,
     /// For each state the best score to the final one.
     rest: Vec<f64>,
-    /// For each state the arc that leads there.
+    /// For each state its arc on the best path.
     best: Vec<u32>,
     arcs: Vec<u32>,
     sorted: Vec<bool>,
@@ -197,13 +195,13 @@ impl<'a> Order<'a> {
         Ok(Self { fsa, rest, best, arcs: (0..).take(fsa.arcs().len()).collect(), sorted })
     }
 
-    /// The best score of a path that goes on over this arc.
+    /// Returns the best score of a path that goes on over this arc.
     fn over(&self, arc: u32) -> f64 {
         let arc = &self.fsa.arcs()[arc as usize];
         f64::from(arc.score) + self.rest[arc.states().1]
     }
 
-    /// The arc with this rank, and the best score over it, if there is one.
+    /// Returns the arc with this rank, and the best score over it, if there is one.
     fn get(&mut self, state: usize, rank: usize) -> Option<(u32, f64)> {
         if rank == 0 {
             let best = self.best[state];
@@ -212,8 +210,8 @@ impl<'a> Order<'a> {
         let range = self.fsa.arc_range(state);
         if !std::mem::replace(&mut self.sorted[state], true) {
             let mut arcs = std::mem::take(&mut self.arcs);
-            // The best comes first among equals too, so that ways never go round a cycle for
-            // nothing.
+            // The best arc also comes first among equals, so that paths never go round a cycle
+            // without gain.
             let key = |&arc: &u32| (arc == self.best[state], self.over(arc));
             arcs[range.clone()].sort_by(|a, b| {
                 let (a, b) = (key(a), key(b));
@@ -258,12 +256,12 @@ fn best_paths(i: usize, fsa: FsaView<'_>, n: usize) -> Result<Paths, Error> {
     Ok(found)
 }
 
-/// The best way so far to a state with a string.
+/// Best path so far to a state with a string.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     state: u32,
     score: f64,
-    /// The way that it goes on from, and over which arc; [`NO_ARC`] at the start.
+    /// Path that it extends, and the arc; [`NO_ARC`] at the start.
     before: u32,
     arc: u32,
 }
@@ -275,17 +273,16 @@ struct Strings<'a> {
     /// For each state the best score to the final one.
     rest: Vec<f64>,
     ways: Vec<Way>,
-    /// For each state the way to it with the string at hand, if any.
+    /// For each state the path to it with the current string, if any.
     current: Vec<u32>,
 }
 
 /// The start of an extension of a string.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// The paths to states over the last label. Paths over arcs without label are still to be
-    /// added.
+    /// Paths to states over the last label. Paths over arcs without label are still to be added.
     String { first: u32, end: u32 },
-    /// The way to the final state.
+    /// Path to the final state.
     Complete(u32),
 }
 
@@ -299,7 +296,7 @@ impl<'a> Strings<'a> {
     fn best(mut self, n: usize) -> Result<Paths, Error> {
         let mut found = Paths::default();
         let Some(last) = self.fsa.final_state() else { return Ok(found) };
-        // Strings come out before they are complete, so that none can be left out.
+        // Strings are taken before they are complete, so that none can be left out.
         let mut queue = Queue::new(usize::MAX);
         self.ways.push(Way { state: 0, score: 0.0, before: 0, arc: NO_ARC });
         queue.push(self.rest[0], Step::String { first: 0, end: 1 });
@@ -323,14 +320,14 @@ impl<'a> Strings<'a> {
         Ok(found)
     }
 
-    /// Keeps a way.
+    /// Adds a path.
     fn add(&mut self, way: Way) -> Result<u32, Error> {
         let at = Error::fit(Quantity::Ways, self.ways.len())?.cast_unsigned();
         self.ways.push(way);
         Ok(at)
     }
 
-    /// The way over an arc after this one, with the label of the arc.
+    /// Returns the path over an arc after this one, with the label of the arc.
     fn over(&self, arc: usize, before: u32) -> (Option<i32>, Way) {
         let it = &self.fsa.arcs()[arc];
         let score = self.ways[before as usize].score + f64::from(it.score);
@@ -338,12 +335,12 @@ impl<'a> Strings<'a> {
         (label, Way { state: number(it.states().1), score, before, arc: number(arc) })
     }
 
-    /// The best score of a path that goes on from there.
+    /// Returns the best score of a complete path that begins with this one.
     fn reach(&self, way: &Way) -> f64 {
         way.score + self.rest[way.state as usize]
     }
 
-    /// Adds the ways on over arcs without label; of those to the same state the best stays.
+    /// Adds the paths that go on over arcs without label; for each state the best one stays.
     fn close(&mut self, ways: &mut Vec<u32>) -> Result<(), Error> {
         let state = |strings: &Self, way: u32| strings.ways[way as usize].state as usize;
         for &way in ways.iter() {
@@ -360,8 +357,8 @@ impl<'a> Strings<'a> {
             for arc in self.fsa.arc_range(from) {
                 let (label, next) = self.over(arc, way);
                 let known = self.current[next.state as usize];
-                // After as many rounds as there are states only rounding makes something better,
-                // round a cycle that should gain nothing.
+                // After as many rounds as there are states only rounding makes a path better, round
+                // a cycle that should gain nothing.
                 let better = match known {
                     NO_ARC => true,
                     known => {
@@ -384,7 +381,7 @@ impl<'a> Strings<'a> {
         Ok(())
     }
 
-    /// All strings with one label more, and this one if it is complete.
+    /// Adds all strings with one label more, and this one if it is complete.
     fn longer(&mut self, mut ways: Vec<u32>, last: usize, queue: &mut Queue<Step>) -> Result<(), Error> {
         self.close(&mut ways)?;
         let mut longer: Vec<(i32, Way)> = Vec::new();

@@ -13,7 +13,7 @@ use crate::paths::n_best_paths::n_best_strings;
 use crate::paths::random::random_paths;
 use crate::support::ids::index;
 
-/// The name of the attribute with the part of each score that a language model has given.
+/// Name of the attribute with the part of each score that a language model has given.
 pub const LM_SCORES: &str = "lm_scores";
 
 /// Paths of each utterance, as linear FSAs with the attributes of their lattice.
@@ -35,7 +35,8 @@ pub struct Nbest {
 }
 
 impl Nbest {
-    /// `paths` are linear FSAs, `utterances` says how many belong to each utterance.
+    /// Creates hypotheses; `paths` are linear FSAs, `utterances` has the row splits of the paths of
+    /// each utterance.
     ///
     /// # Errors
     /// [`Error::NotLinear`]; [`Error::Size`] if there are not as many paths as `utterances` says.
@@ -50,7 +51,7 @@ impl Nbest {
         Ok(Self { paths, utterances })
     }
 
-    /// Paths that are all of one utterance.
+    /// Creates hypotheses that are all of one utterance.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -60,8 +61,8 @@ impl Nbest {
     }
 
     /// Takes `num_paths` [`random_paths`] of each FSA of a lattice whose scores are multiplied by
-    /// `scale` for that (smaller numbers give more different ones), and keeps of those with the
-    /// same words the first.
+    /// `scale` for that (smaller numbers give more different ones), and keeps the first of paths
+    /// with the same words.
     ///
     /// # Errors
     /// As [`random_paths`]; [`Error::Score`] if a score becomes infinite or NaN by `scale`.
@@ -77,8 +78,8 @@ impl Nbest {
         Self::from_paths(lattice, &paths)
     }
 
-    /// The `n` best sequences of words of each FSA of a lattice, exactly, from the best down, each
-    /// with its best path.
+    /// Returns the `n` best sequences of words of each FSA of a lattice, exactly, from the best
+    /// down, each with its best path.
     ///
     /// # Errors
     /// As [`n_best_strings`]; [`Error::Attribute`] if the arcs output lists.
@@ -94,21 +95,21 @@ impl Nbest {
         Self::of_paths(lattice, &paths)
     }
 
-    /// Paths of a lattice, `[fsa][path][arc]`.
+    /// Returns paths of a lattice, given as `[fsa][path][arc]`.
     pub(super) fn of_paths<F: Fsas>(lattice: &Graph<F>, paths: &Ragged<i32>) -> Result<Self, Error> {
         let utterances = paths.shape().row_splits(1).clone();
         let paths = lattice.carry(fsas_of_paths(lattice.fsas().as_fsa_vec(), &paths.remove_axis(0)?)?)?;
         Ok(Self { paths, utterances })
     }
 
-    /// The different sequences of an attribute along `num_paths` [`random_paths`] of each FSA, as
-    /// linear FSAs with these as their labels and scores of 0; entries that are 0 or -1 are left
-    /// out. Of a lattice with words as output labels and tokens as the attribute it gives the token
-    /// sequences, to be scored by [`intersect`](Self::intersect).
+    /// Returns the different sequences of an attribute along `num_paths` [`random_paths`] of each
+    /// FSA, as linear FSAs with these as their labels and scores of 0; entries that are 0 or -1 are
+    /// left out. For a lattice with words as output labels and tokens as the attribute it gives the
+    /// token sequences, to be scored by [`intersect`](Self::intersect).
     ///
     /// # Errors
-    /// As [`random_paths`]; [`Error::Attribute`] if there are no whole numbers or lists of that
-    /// name; [`Error::Symbol`] for entries below -1.
+    /// As [`random_paths`]; [`Error::Attribute`] if there are no integers or lists of that name;
+    /// [`Error::Symbol`] for entries below -1.
     #[doc(alias = "generate_nbest_list")]
     pub fn sequences_of<F: Fsas>(lattice: &Graph<F>, attribute: &str, num_paths: usize) -> Result<Self, Error> {
         let paths = random_paths(lattice.fsas(), num_paths)?;
@@ -123,10 +124,10 @@ impl Nbest {
         Ok(Self { paths, utterances })
     }
 
-    /// The best path that each of these paths has in the FSA of its utterance, with the scores and
-    /// attributes of both: each label of a path meets an equal one, and epsilons of the FSA are
-    /// passed over. Paths that are not in it become FSAs without states. These paths should have no
-    /// epsilons; `lattice` has an FSA for each utterance, without cycles.
+    /// Returns the best path that each of these paths has in the FSA of its utterance, with the
+    /// scores and attributes of both: each label of a path meets an equal one, and epsilons of the
+    /// FSA are skipped. Paths that are not in it become FSAs without states. These paths should
+    /// have no epsilons; `lattice` has an FSA for each utterance, without cycles.
     ///
     /// ```
     /// use fsa::paths::Nbest;
@@ -154,8 +155,8 @@ impl Nbest {
         Ok(Self { paths: best, utterances: self.utterances.clone() })
     }
 
-    /// For each path the [graph](levenshtein_graph) of its words and their edits, concatenated over
-    /// utterances.
+    /// Returns for each path the [graph](levenshtein_graph) of its words and their edits,
+    /// concatenated over utterances.
     ///
     /// # Errors
     /// As [`levenshtein_graph`].
@@ -164,20 +165,20 @@ impl Nbest {
         levenshtein_graph(&self.words().remove_axis(0)?, ins_del_score)
     }
 
-    /// Takes paths of a lattice, `[fsa][path][arc]`, and keeps of those with the same words the
-    /// first.
+    /// Takes paths of a lattice, `[fsa][path][arc]`, and keeps the first of paths with the same
+    /// words.
     fn from_paths<F: Fsas>(lattice: &Graph<F>, paths: &Ragged<i32>) -> Result<Self, Error> {
         let unique = words(lattice, paths)?.unique();
         let (kept, _) = paths.index(1, &unique.new2old)?;
         Self::of_paths(lattice, &kept)
     }
 
-    /// The paths of all utterances, concatenated.
+    /// Returns the paths of all utterances, concatenated.
     pub fn paths(&self) -> &Graph<FsaVec> {
         &self.paths
     }
 
-    /// Number of paths of all utterances.
+    /// Returns the number of paths of all utterances.
     pub fn len(&self) -> usize {
         self.paths.fsas().num_fsas()
     }
@@ -187,13 +188,13 @@ impl Nbest {
         self.len() == 0
     }
 
-    /// Row splits of the paths by utterance.
+    /// Returns the row splits of the paths by utterance.
     pub fn utterances(&self) -> &RowSplits {
         &self.utterances
     }
 
-    /// The words of each path, `[utterance][path][word]`, without 0 and -1: its output labels, or
-    /// its labels if it has no output labels.
+    /// Returns the words of each path, `[utterance][path][word]`, without 0 and -1: its output
+    /// labels, or its labels if it has no output labels.
     pub fn words(&self) -> Ragged<i32> {
         let fsas = self.paths.fsas();
         let arcs: Vec<_> = (0..).take(fsas.num_arcs()).collect();
@@ -203,8 +204,8 @@ impl Nbest {
         words(&self.paths, &every).expect("all arcs are there")
     }
 
-    /// The sum of the scores of each path, `[utterance][path]`; minus infinity for an FSA without
-    /// states.
+    /// Returns the sum of the scores of each path, `[utterance][path]`; minus infinity for an FSA
+    /// without states.
     pub fn total_scores(&self) -> Ragged<f64> {
         let sum = |fsa: crate::core::view::FsaView<'_>| match fsa.arcs() {
             [] => f64::NEG_INFINITY,
@@ -215,8 +216,8 @@ impl Nbest {
         shape.and_then(|shape| Ragged::new(shape, sums)).expect("one for each path")
     }
 
-    /// The `k` paths of each utterance with the highest total scores, from the highest down; where
-    /// there are fewer, the last comes again.
+    /// Returns the `k` paths of each utterance with the highest total scores, from the highest
+    /// down; if there are fewer, the last one is repeated.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -265,12 +266,12 @@ pub fn rescore_lattice(lattice: &Graph<FsaVec>, grammar: &Graph<Fsa>) -> Result<
     grammar.intersect_device(&words, &all)?.connect()?.top_sort()?.invert()
 }
 
-/// Numbers of arcs and paths are i32 in FSAs.
+/// Converts a number of arcs or paths, which is an i32 in FSAs.
 fn to_i32(x: usize) -> i32 {
     i32::try_from(x).unwrap_or(i32::MAX)
 }
 
-/// The words along `paths`, `[fsa][path][arc]`.
+/// Returns the words along `paths`, `[fsa][path][arc]`.
 fn words<F: Fsas>(graph: &Graph<F>, paths: &Ragged<i32>) -> Result<Ragged<i32>, Error> {
     let words = match graph.attributes().get(AUX_LABELS) {
         Some(Attribute::Lists(lists)) => lists.index_ragged(paths)?.remove_axis(2)?,

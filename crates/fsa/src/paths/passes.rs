@@ -1,9 +1,9 @@
 //! Loops over one FSA that compute the scores of its states and their gradients.
 //!
-//! Passes from the end to the start find the arcs of a state next to each other. Passes from the
-//! start to the end first copy the other end and the score of each arc, grouped by the state that
-//! it enters: a counting sort of eight bytes for each arc, which costs less than looking the arcs
-//! up in place.
+//! Passes from the end to the start find the arcs of a state consecutively. Passes from the start
+//! to the end first copy the other end and the score of each arc, grouped by the state that it
+//! enters: a counting sort of eight bytes for each arc, which costs less than reading the arcs in
+//! place.
 
 use std::ops::Range;
 
@@ -15,19 +15,19 @@ use crate::core::arc::Arc;
 use crate::core::view::FsaView;
 use crate::error::Error;
 
-/// The score of a state that cannot be reached; below all others.
+/// Returns the score of a state that cannot be reached; below all others.
 #[inline]
 pub(super) fn none<T: Real>() -> T {
     -T::INFINITY
 }
 
-/// The score of an arc as this type.
+/// Returns the score of an arc as this type.
 #[inline]
 pub(super) fn real<T: Real>(score: f32) -> T {
     T::from_f64(f64::from(score))
 }
 
-/// The error that names the first arc that does not go to a later state.
+/// Returns an error with the first arc that does not go to a later state.
 #[cold]
 fn not_top_sorted(fsa: usize, view: FsaView<'_>) -> Error {
     let wrong = view.arcs().iter().position(|arc| arc.dest_state <= arc.src_state).unwrap_or_default();
@@ -35,7 +35,7 @@ fn not_top_sorted(fsa: usize, view: FsaView<'_>) -> Error {
     Error::NotTopSorted { fsa, arc: wrong, src_state, dest_state }
 }
 
-/// All arcs of an FSA go to later states.
+/// Checks that all arcs of an FSA go to later states.
 pub(super) fn check_order(fsa: usize, view: FsaView<'_>) -> Result<(), Error> {
     let back = view.arcs().iter().fold(false, |back, arc| back | (arc.dest_state <= arc.src_state));
     if back { Err(not_top_sorted(fsa, view)) } else { Ok(()) }
@@ -48,11 +48,11 @@ fn check_range<T: Real>(fsa: usize, scores: &[T]) -> Result<(), Error> {
 
 /// The arcs on one side of each state.
 trait Side {
-    /// Range of the arcs of a state.
+    /// Returns the range of the arcs of a state.
     fn of(&self, state: usize) -> Range<usize>;
-    /// The state at the other end of an arc, and its score.
+    /// Returns the state at the other end of an arc, and its score.
     fn get(&self, i: usize) -> (usize, f32);
-    /// Largest number of arcs of a state.
+    /// Returns the largest number of arcs of a state.
     fn most(&self, num_states: usize) -> usize {
         (0..num_states).map(|state| self.of(state).len()).max().unwrap_or(0)
     }
@@ -119,7 +119,7 @@ impl Side for Entering {
     }
 }
 
-/// For each of `states` in turn, the logarithm of the sum over its arcs.
+/// Computes for each of `states` in turn the logarithm of the sum over its arcs.
 struct LogSums<'a, T, A, I> {
     side: &'a A,
     states: I,
@@ -152,13 +152,13 @@ impl<T: Real, A: Side, I: Iterator<Item = usize>> Kernel for LogSums<'_, T, A, I
     }
 }
 
-/// Room for `count` numbers in whole vectors.
+/// Allocates memory for `count` numbers in whole vectors.
 #[inline(always)]
 fn padded<T: Real, S: Simd>(count: usize) -> Vec<T> {
     vec![none(); count.next_multiple_of(T::Lanes::<S>::LANES)]
 }
 
-/// Σ e^(x - `most`) of the first `count` terms. The lanes after them are lost.
+/// Returns Σ e^(x - `most`) of the first `count` terms. The lanes after them are overwritten.
 #[inline(always)]
 fn exp_sum<T: Real, S: Simd>(s: S, terms: &mut [T], count: usize, most: T) -> T {
     let s = T::lanes(s);
@@ -173,7 +173,7 @@ fn exp_sum<T: Real, S: Simd>(s: S, terms: &mut [T], count: usize, most: T) -> T 
     s.sum(sum)
 }
 
-/// e^x of the first `count` terms, in place. The lanes after them are lost.
+/// Computes e^x of the first `count` terms, in place. The lanes after them are overwritten.
 #[inline(always)]
 fn exp_all<T: Real, S: Simd>(s: S, terms: &mut [T], count: usize) {
     let s = T::lanes(s);
@@ -183,7 +183,7 @@ fn exp_all<T: Real, S: Simd>(s: S, terms: &mut [T], count: usize) {
     }
 }
 
-/// The logarithm of the sum over all paths from the start to each state.
+/// Computes the logarithm of the sum over all paths from the start to each state.
 ///
 /// # Errors
 /// [`Error::NotTopSorted`], [`Error::Overflow`].
@@ -196,7 +196,7 @@ pub(super) fn forward_log<T: Real>(fsa: usize, view: FsaView<'_>, scores: &mut [
     check_range(fsa, scores)
 }
 
-/// The logarithm of the sum over all paths from each state to the final one.
+/// Computes the logarithm of the sum over all paths from each state to the final one.
 ///
 /// # Errors
 /// [`Error::NotTopSorted`], [`Error::Overflow`].
@@ -209,8 +209,8 @@ pub(super) fn backward_log<T: Real>(fsa: usize, view: FsaView<'_>, scores: &mut 
     check_range(fsa, scores)
 }
 
-/// The score of the best path from the start to each state, and its last arc; -1 where there is
-/// none. Of several best arcs it is the last.
+/// Computes the score of the best path from the start to each state, and its last arc; -1 if there
+/// is none. Of several best arcs it is the last one.
 ///
 /// # Errors
 /// [`Error::NotTopSorted`], [`Error::Overflow`].
@@ -244,7 +244,7 @@ pub(super) fn forward_best<T: Real>(
     check_range(fsa, scores)
 }
 
-/// The score of the best path from each state to the final one.
+/// Computes the score of the best path from each state to the final one.
 ///
 /// # Errors
 /// [`Error::NotTopSorted`], [`Error::Overflow`].
@@ -268,8 +268,8 @@ pub(super) fn backward_best<T: Real>(fsa: usize, view: FsaView<'_>, scores: &mut
     check_range(fsa, scores)
 }
 
-/// The first arc of the best path from a state with that score to the final one, if there is one.
-/// Of several it is the last.
+/// Returns the first arc of the best path from a state with that score to the final one, if there
+/// is one. Of several it is the last one.
 pub(super) fn best_leaving<T: Real>(view: FsaView<'_>, state: usize, scores: &[T]) -> Option<usize> {
     if scores[state] == none() {
         return None;
@@ -281,8 +281,8 @@ pub(super) fn best_leaving<T: Real>(view: FsaView<'_>, state: usize, scores: &[T
     })
 }
 
-/// Gradient of [`forward_log`]: from the gradient of states, `grads`, which is modified, to the
-/// gradient of arcs.
+/// Computes the gradient of [`forward_log`]: from the gradient of states, `grads`, which is
+/// modified, the gradient of arcs.
 pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
     // Gradient of [`forward_log`]'s scores with respect to arcs; `grads` is the gradient of the
     // states and is modified.
@@ -311,8 +311,8 @@ pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: 
     }));
 }
 
-/// Gradient of [`backward_log`]: from the gradient of states, `grads`, which is modified, to the
-/// gradient of arcs.
+/// Computes the gradient of [`backward_log`]: from the gradient of states, `grads`, which is
+/// modified, the gradient of arcs.
 pub(super) fn backward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
     // Gradient of [`backward_log`]'s scores with respect to arcs; `grads` is the gradient of the
     // states and is modified.
@@ -339,8 +339,8 @@ pub(super) fn backward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads:
     }));
 }
 
-/// Gradient of [`forward_best`]: from the gradient of states, `grads`, which is modified, to the
-/// gradient of arcs. The whole gradient of a state goes to its best entering arc.
+/// Computes the gradient of [`forward_best`]: from the gradient of states, `grads`, which is
+/// modified, the gradient of arcs. The whole gradient of a state goes to its best entering arc.
 pub(super) fn forward_best_grad<T: Real>(view: FsaView<'_>, last_arcs: &[i32], grads: &mut [T], to: &mut [T]) {
     to.fill(T::ZERO);
     for state in (0..grads.len()).rev() {
@@ -351,8 +351,8 @@ pub(super) fn forward_best_grad<T: Real>(view: FsaView<'_>, last_arcs: &[i32], g
     }
 }
 
-/// Gradient of [`backward_best`]: from the gradient of states, `grads`, which is modified, to the
-/// gradient of arcs. The whole gradient of a state goes to its best leaving arc.
+/// Computes the gradient of [`backward_best`]: from the gradient of states, `grads`, which is
+/// modified, the gradient of arcs. The whole gradient of a state goes to its best leaving arc.
 pub(super) fn backward_best_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
     to.fill(T::ZERO);
     for state in 0..grads.len() {

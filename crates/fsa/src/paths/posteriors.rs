@@ -12,10 +12,10 @@ use crate::paths::prune;
 use crate::paths::scores::{BackwardScoresSaved, ForwardScoresSaved, backward, forward};
 use crate::support::threads::{share, worth};
 
-/// The logarithm of the share of all paths that goes over each arc; in the tropical semiring, by
-/// how much the best path over the arc is worse than the best of all.
+/// Returns the logarithm of the share of all paths that goes over each arc; in the tropical
+/// semiring, the score of the best path over the arc less the score of the best of all.
 ///
-/// That is the forward score of the state that the arc leaves, the score of the arc, and the
+/// The result is the forward score of the state that the arc leaves, the score of the arc, and the
 /// backward score of the state that it enters, less the total. -inf for arcs on no path. The FSAs
 /// must be top-sorted and without loops. O(states + arcs).
 ///
@@ -39,7 +39,7 @@ pub fn arc_posteriors<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<
     combine(fsas, &forward.0, &backward)
 }
 
-/// [`arc_posteriors`], and the data that their gradient needs.
+/// Returns [`arc_posteriors`], and the data that their gradient needs.
 ///
 /// # Errors
 /// As [`forward_scores`](crate::paths::forward_scores).
@@ -57,7 +57,7 @@ pub fn arc_posteriors_saved<T: Real, F: Fsas>(
 
 type Forward<T> = (Vec<T>, Vec<i32>);
 
-/// Forward and backward scores; of a single large FSA on two threads.
+/// Returns forward and backward scores; for a single large FSA on two threads.
 fn both<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Forward<T>, Vec<T>), Error> {
     if fsas.num_fsas() > 1 || !worth(fsas.num_arcs()) {
         return Ok((forward(fsas, semiring)?, backward(fsas, semiring)?));
@@ -78,7 +78,7 @@ fn combine<T: Real>(fsas: &FsaVec, forward: &[T], backward: &[T]) -> Result<Vec<
     Ok(posteriors)
 }
 
-/// The total of an FSA: the mean of both directions.
+/// Returns the total of an FSA: the mean of both directions.
 fn total<T: Real>(forward: &[T], backward: &[T]) -> T {
     match (forward.last(), backward.first()) {
         (Some(&forward), Some(&backward)) => (forward + backward) * T::from_f64(0.5),
@@ -86,9 +86,9 @@ fn total<T: Real>(forward: &[T], backward: &[T]) -> T {
     }
 }
 
-/// Posteriors of one FSA; `parallel` asks for several threads.
+/// Computes posteriors of one FSA; on several threads if `parallel`.
 fn of_one<T: Real>(fsa: FsaView<'_>, forward: &[T], backward: &[T], to: &mut [T], parallel: bool) {
-    /// Arcs that are worth a job.
+    /// Number of arcs that are worth a job.
     const PIECE: usize = 1 << 12;
 
     let total = total(forward, backward);
@@ -104,7 +104,7 @@ fn of_one<T: Real>(fsa: FsaView<'_>, forward: &[T], backward: &[T], to: &mut [T]
     });
 }
 
-/// The data that the gradient of [`arc_posteriors`] needs.
+/// Data that the gradient of [`arc_posteriors`] needs.
 #[derive(Debug, Clone)]
 pub struct ArcPosteriorsSaved<T> {
     forward: ForwardScoresSaved<T>,
@@ -112,8 +112,8 @@ pub struct ArcPosteriorsSaved<T> {
 }
 
 impl<T: Real> ArcPosteriorsSaved<T> {
-    /// The gradient with respect to the scores of all arcs, from that with respect to the posterior
-    /// of each. 0 in FSAs without paths. O(states + arcs).
+    /// Returns the gradient with respect to the scores of all arcs, given the gradient with respect
+    /// to the posterior of each. 0 in FSAs without paths. O(states + arcs).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each arc.
@@ -151,8 +151,8 @@ impl<T: Real> ArcPosteriorsSaved<T> {
     }
 }
 
-/// The FSAs without the arcs over which less than the share `threshold` of all paths goes, and the
-/// arc map. All states stay. O(states + arcs).
+/// Removes the arcs over which less than the share `threshold` of all paths goes; returns the FSAs
+/// and the arc map. All states stay. O(states + arcs).
 ///
 /// # Errors
 /// As [`forward_scores`](crate::paths::forward_scores).

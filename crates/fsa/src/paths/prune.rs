@@ -1,4 +1,4 @@
-//! FSAs without some of their arcs.
+//! Removal of arcs.
 
 use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::fsa::Fsas;

@@ -10,18 +10,17 @@ use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
 use crate::paths::passes::backward_log;
 
-/// `num_paths` paths of each FSA, chosen evenly by their probabilities: `[fsa][path][arc]`, with
-/// arcs counted over all FSAs.
+/// Returns `num_paths` paths of each FSA, chosen evenly by their probabilities: `[fsa][path][arc]`,
+/// with arcs counted over all FSAs.
 ///
-/// All paths of an FSA lie side by side on a line, each as wide as it is probable, in the order of
-/// their arcs; the paths are those that are found at the points (i + 1/2) / `num_paths`. So likely
-/// paths come several times, and the result is always the same, as k2's is. An FSA without paths
-/// has none. The FSAs must be top-sorted and without loops. O(states + arcs + length of the paths
-/// times log arcs of a state).
+/// All paths of an FSA are laid out consecutively on a line, each as wide as it is probable, in the
+/// order of their arcs; the result has the paths at the points (i + 1/2) / `num_paths`. So likely
+/// paths occur several times, and the result is always the same, as in k2. An FSA without paths has
+/// none. The FSAs must be top-sorted and without loops.
+/// O(states + arcs + length of the paths times log arcs of a state).
 ///
 /// # Errors
-/// [`Error::NotTopSorted`]; [`Error::Limit`] where paths need half of the memory there is;
-/// [`Error::TooLarge`].
+/// [`Error::NotTopSorted`]; [`Error::Limit`] if paths need half of the memory; [`Error::TooLarge`].
 #[doc(alias = "RandomPaths")]
 pub fn random_paths<F: Fsas>(fsas: &F, num_paths: usize) -> Result<Ragged<i32>, Error> {
     draw(fsas, num_paths, |_, path| {
@@ -30,15 +29,14 @@ pub fn random_paths<F: Fsas>(fsas: &F, num_paths: usize) -> Result<Ragged<i32>, 
     })
 }
 
-/// `num_paths` paths of each FSA, drawn at random: `[fsa][path][arc]`, with arcs counted over all
-/// FSAs.
+/// Returns `num_paths` paths of each FSA, drawn at random: `[fsa][path][arc]`, with arcs counted
+/// over all FSAs.
 ///
 /// Each path is drawn on its own, with its share of all paths as its probability; it is the same
 /// for the same `seed`, FSA and number of the path. Otherwise as [`random_paths`].
 ///
 /// # Errors
-/// [`Error::NotTopSorted`]; [`Error::Limit`] where paths need half of the memory there is;
-/// [`Error::TooLarge`].
+/// [`Error::NotTopSorted`]; [`Error::Limit`] if paths need half of the memory; [`Error::TooLarge`].
 pub fn sample_paths<F: Fsas>(fsas: &F, num_paths: usize, seed: u64) -> Result<Ragged<i32>, Error> {
     let stream = Philox::new(seed);
     draw(fsas, num_paths, |fsa, path| {
@@ -50,13 +48,14 @@ pub fn sample_paths<F: Fsas>(fsas: &F, num_paths: usize, seed: u64) -> Result<Ra
     })
 }
 
-/// 53 random bits as a number in [0, 1).
+/// Returns 53 random bits as a number in [0, 1).
 fn uniform(words: [u32; 4]) -> f64 {
     let bits = (u64::from(words[0]) << 21) ^ u64::from(words[1] >> 11);
     real(usize::try_from(bits).unwrap_or_default()) * 2_f64.powi(-53)
 }
 
-/// FSAs, paths and steps are fewer than 2^32, but for the highest bits of sizes that fit no memory.
+/// Returns the low 32 bits: FSAs, paths and steps are fewer than 2^32, except for the highest bits
+/// of sizes that fit no memory.
 #[expect(clippy::cast_possible_truncation, reason = "a counter that may wrap")]
 fn low(x: usize) -> u32 {
     x as u32
@@ -67,9 +66,9 @@ fn real(x: usize) -> f64 {
     x as f64
 }
 
-/// `points` makes for each FSA and path a function that returns the next point in [0, 1) for
-/// choosing an arc of a state. Its argument is the remainder of the last point after the last
-/// choice, scaled to [0, 1) again.
+/// Draws paths: `points` makes for each FSA and path a function that returns the next point in [0,
+/// 1) for choosing an arc of a state. Its argument is the remainder of the last point after the
+/// last choice, scaled to [0, 1) again.
 fn draw<F: Fsas, P: FnMut(f64) -> f64>(
     fsas: &F,
     num_paths: usize,
@@ -82,8 +81,8 @@ fn draw<F: Fsas, P: FnMut(f64) -> f64>(
         for path in 0..num_paths {
             cut.walk(points(i, path), &mut arcs);
             if path == 0 || arcs.capacity() - arcs.len() < fsa.num_states() {
-                // All paths have as many arcs as those so far, or about so; with a copy for all
-                // FSAs.
+                // Estimates that all paths have about as many arcs as the paths so far; with a copy
+                // for all FSAs.
                 let of_path =
                     size_of::<usize>() + size_of::<i32>() + (arcs.len() / (path + 1)).max(1) * size_of::<i32>();
                 let bytes = num_paths.saturating_mul(2 * of_path);
@@ -108,17 +107,17 @@ fn draw<F: Fsas, P: FnMut(f64) -> f64>(
     Ok(Ragged::new(shape, arcs)?)
 }
 
-/// The line of each state's arcs, cut where one arc ends and the next begins.
+/// Line of each state's arcs, cut where one arc ends and the next begins.
 struct Cut<'a> {
     fsa: FsaView<'a>,
     backward: Vec<f64>,
-    /// For each arc of the states seen so far, where it begins; within [0, 1).
+    /// For each arc of the states seen so far, its begin, within [0, 1).
     begins: Vec<f64>,
     seen: Vec<bool>,
 }
 
 impl<'a> Cut<'a> {
-    /// `None` if there is no path.
+    /// Creates the lines; `None` if there is no path.
     fn new(i: usize, fsa: FsaView<'a>) -> Result<Option<Self>, Error> {
         let mut backward = vec![0.0; fsa.num_states()];
         backward_log(i, fsa, &mut backward)?;
@@ -139,7 +138,7 @@ impl<'a> Cut<'a> {
                 }
             }
             let at = point(rest);
-            // The last arc that begins at or before the point, and is wider than nothing.
+            // The last arc that begins at or before the point, and has a width above 0.
             let begins = &self.begins[range.clone()];
             let mut arc = range.start + begins.partition_point(|&begin| begin <= at).max(1) - 1;
             let mut width = self.probability(state, arc);
@@ -153,7 +152,7 @@ impl<'a> Cut<'a> {
         }
     }
 
-    /// The share of all paths from the state that goes over this arc of it.
+    /// Returns the share of all paths from the state that goes over this arc of it.
     fn probability(&self, state: usize, arc: usize) -> f64 {
         let arc = &self.fsa.arcs()[arc];
         (f64::from(arc.score) + self.backward[arc.states().1] - self.backward[state]).exp()

@@ -12,11 +12,11 @@ use crate::paths::passes::{
     forward_log_grad, none,
 };
 
-/// The score of all paths (or of the best one) from the start of its FSA to each state; -inf where
-/// there is none, 0 at the start.
+/// Returns the score of all paths (or of the best one) from the start of its FSA to each state;
+/// -inf if there is none, 0 at the start.
 ///
-/// The FSAs must be top-sorted and without loops. O(states + arcs), on several threads where there
-/// are several FSAs. The scores of arcs are f32, the sums are of the type T.
+/// The FSAs must be top-sorted and without loops. O(states + arcs), on several threads if there are
+/// several FSAs. The scores of arcs are f32, the sums are of the type T.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Semiring};
@@ -37,7 +37,7 @@ pub fn forward_scores<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<
     Ok(forward(fsas.as_fsa_vec(), semiring)?.0)
 }
 
-/// [`forward_scores`], and the data that their gradient needs.
+/// Returns [`forward_scores`], and the data that their gradient needs.
 ///
 /// # Errors
 /// As [`forward_scores`].
@@ -50,8 +50,8 @@ pub fn forward_scores_saved<T: Real, F: Fsas>(
     Ok((scores.clone(), ForwardScoresSaved { fsas, semiring, scores, last_arcs }))
 }
 
-/// The score of all paths (or of the best one) from each state to the final one of its FSA; -inf
-/// where there is none, 0 at the final state.
+/// Returns the score of all paths (or of the best one) from each state to the final one of its FSA;
+/// -inf if there is none, 0 at the final state.
 ///
 /// The FSAs must be top-sorted and without loops. O(states + arcs).
 ///
@@ -63,7 +63,7 @@ pub fn backward_scores<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result
     backward(fsas.as_fsa_vec(), semiring)
 }
 
-/// [`backward_scores`], and the data that their gradient needs.
+/// Returns [`backward_scores`], and the data that their gradient needs.
 ///
 /// # Errors
 /// As [`forward_scores`].
@@ -76,7 +76,7 @@ pub fn backward_scores_saved<T: Real, F: Fsas>(
     Ok((scores.clone(), BackwardScoresSaved { fsas, semiring, scores }))
 }
 
-/// The score of all paths (or of the best one) of each FSA; -inf if there is none.
+/// Returns the score of all paths (or of the best one) of each FSA; -inf if there is none.
 ///
 /// They are summed up from the end to the start, so that in the logarithmic semiring the forward
 /// score of the final state may differ in its last digit. The FSAs must be top-sorted and without
@@ -103,7 +103,7 @@ pub fn total_scores<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<Ve
     Ok(at_starts(fsas, &backward(fsas, semiring)?))
 }
 
-/// [`total_scores`], and the data that their gradient needs.
+/// Returns [`total_scores`], and the data that their gradient needs.
 ///
 /// # Errors
 /// As [`forward_scores`].
@@ -124,8 +124,8 @@ pub fn total_scores_saved<T: Real, F: Fsas>(
     })
 }
 
-/// Scores of states, and in the tropical semiring the last arc of the best path to each, counted
-/// within its FSA.
+/// Returns scores of states, and in the tropical semiring the last arc of the best path to each,
+/// counted within its FSA.
 pub(super) fn forward<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Vec<T>, Vec<i32>), Error> {
     let mut scores = memory::zeros::<T>(fsas.num_states());
     let mut last_arcs = Vec::new();
@@ -142,7 +142,7 @@ pub(super) fn forward<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Vec
     Ok((scores, last_arcs))
 }
 
-/// Scores of states.
+/// Returns scores of states.
 pub(super) fn backward<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<Vec<T>, Error> {
     let mut scores = memory::zeros::<T>(fsas.num_states());
     let parts = by_states(fsas, &mut scores);
@@ -153,23 +153,23 @@ pub(super) fn backward<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<Vec
     Ok(scores)
 }
 
-/// The entry of each FSA's start; -inf for those without states.
+/// Returns the entry of each FSA's start; -inf for FSAs without states.
 fn at_starts<T: Real>(fsas: &FsaVec, scores: &[T]) -> Vec<T> {
     fsas.shape().row_splits(1).rows().map(|states| scores[states].first().copied().unwrap_or(none())).collect()
 }
 
-/// The entry of each FSA's final state; -inf for those without states.
+/// Returns the entry of each FSA's final state; -inf for FSAs without states.
 fn at_ends<T: Real>(fsas: &FsaVec, scores: &[T]) -> Vec<T> {
     fsas.shape().row_splits(1).rows().map(|states| scores[states].last().copied().unwrap_or(none())).collect()
 }
 
-/// The data that the gradient of [`forward_scores`] needs.
+/// Data that the gradient of [`forward_scores`] needs.
 #[derive(Debug, Clone)]
 pub struct ForwardScoresSaved<T> {
     pub(super) fsas: FsaVec,
     pub(super) semiring: Semiring,
     pub(super) scores: Vec<T>,
-    /// In the tropical semiring the last arc of the best path to each state.
+    /// In the tropical semiring, the last arc of the best path to each state.
     pub(super) last_arcs: Vec<i32>,
 }
 
@@ -189,7 +189,7 @@ impl<T: Real> ForwardScoresSaved<T> {
     }
 }
 
-/// The data that the gradient of [`backward_scores`] needs.
+/// Data that the gradient of [`backward_scores`] needs.
 #[derive(Debug, Clone)]
 pub struct BackwardScoresSaved<T> {
     pub(super) fsas: FsaVec,
@@ -217,7 +217,7 @@ impl<T: Real> BackwardScoresSaved<T> {
     }
 }
 
-/// The data that the gradient of [`total_scores`] needs.
+/// Data that the gradient of [`total_scores`] needs.
 #[derive(Debug, Clone)]
 pub struct TotalScoresSaved<T>(Totals<T>);
 
@@ -228,8 +228,9 @@ enum Totals<T> {
 }
 
 impl<T: Real> TotalScoresSaved<T> {
-    /// The gradient with respect to the scores of all arcs, from that with respect to the total of
-    /// each FSA: each arc's share of all paths, or all on the best path. O(states + arcs).
+    /// Returns the gradient with respect to the scores of all arcs, given the gradient with respect
+    /// to the total of each FSA: each arc's share of all paths, or all on the best path.
+    /// O(states + arcs).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each FSA.

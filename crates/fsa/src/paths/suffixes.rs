@@ -1,4 +1,4 @@
-//! All suffixes of a text in order, and the sets of them that begin alike.
+//! Suffixes of a text in order, and their sets by common prefixes.
 
 use crate::support::adjacency::Adjacency;
 use std::ops::Range;
@@ -31,8 +31,8 @@ pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
     order
 }
 
-/// Numbers the suffixes by their order, those that are the `same` alike; returns how many numbers
-/// there are.
+/// Numbers the suffixes by their order, with equal numbers for suffixes that are the `same`;
+/// returns the number of different ones.
 fn rank(order: &[u32], ranks: &mut [u32], same: impl Fn(usize, usize) -> bool) -> usize {
     let mut last = 0;
     for (i, &at) in order.iter().enumerate() {
@@ -42,13 +42,13 @@ fn rank(order: &[u32], ranks: &mut [u32], same: impl Fn(usize, usize) -> bool) -
     if order.is_empty() { 0 } else { last as usize + 1 }
 }
 
-/// Suffixes that have as many first symbols in common as all of them have with one another: an
-/// interval of the suffix array.
+/// Suffixes that share as many first symbols with each other as all of them do: an interval of the
+/// suffix array.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Set {
     /// Number of common symbols.
     pub common: usize,
-    /// Range of places in the suffix array.
+    /// Range of indexes in the suffix array.
     pub places: Range<usize>,
     /// The next larger set; the largest is its own.
     pub parent: usize,
@@ -95,7 +95,7 @@ pub(super) fn sets(text: &[i32], order: &[u32]) -> (Vec<Set>, Vec<usize>) {
     (sets, of_place)
 }
 
-/// For each suffix in order how many first symbols it shares with the one before.
+/// Returns for each suffix in order the number of first symbols that it shares with the one before.
 fn common_prefixes(text: &[i32], order: &[u32]) -> Vec<usize> {
     let mut ranks = vec![0; order.len()];
     order.iter().enumerate().for_each(|(rank, &at)| ranks[at as usize] = rank);
@@ -106,7 +106,7 @@ fn common_prefixes(text: &[i32], order: &[u32]) -> Vec<usize> {
             length = 0;
             continue;
         }
-        // One less than the suffix before in the text has, or more.
+        // At least one less than the suffix before in the text has.
         let other = order[rank - 1] as usize;
         let longer = text[at + length..].iter().zip(&text[other + length..]).take_while(|(a, b)| a == b).count();
         length += longer;
