@@ -28,8 +28,8 @@
 //! # Features
 //! | feature | effect |
 //! |---|---|
-//! | `symphonia` | FLAC, MP3 and Ogg Vorbis (under the MPL-2.0) |
-//! | `opus` | Ogg Opus |
+//! | `symphonia` | FLAC, MP3, Ogg Vorbis, MP4 (M4A) and Matroska (WebM) (under the MPL-2.0) |
+//! | `opus` | Ogg Opus; with `symphonia` also Opus in MP4 and Matroska |
 //! | `serde` | serialisation of [`ReadOptions`] |
 //!
 //! # When not to use this
@@ -43,6 +43,10 @@ mod channel;
 mod compressed;
 mod error;
 mod formats;
+#[cfg(feature = "symphonia")]
+mod matroska;
+#[cfg(feature = "symphonia")]
+mod mp4;
 #[cfg(feature = "symphonia")]
 mod mpeg;
 #[cfg(any(feature = "symphonia", feature = "opus"))]

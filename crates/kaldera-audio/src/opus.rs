@@ -24,7 +24,7 @@ use crate::ogg::{Page, Pages};
 use crate::recording::Recording;
 
 /// The rate of decoded Opus in Hz, whatever the rate before encoding.
-const SAMP_FREQ: f32 = 48_000.0;
+pub(crate) const SAMP_FREQ: f32 = 48_000.0;
 
 /// Samples per channel of the longest packet: 120 ms.
 const MAX_PACKET: usize = 5760;
@@ -51,9 +51,7 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
         (ended, _) => ended,
     };
     take_what_comes_before(ended, &decoded.samples, allow_truncated)?;
-    if decoded.clipped > 0 {
-        tracing::warn!("{} samples are clipped at full scale, which the gain of the file then lowers", decoded.clipped);
-    }
+    decoded.warn_of_clipping();
     if decoded.samples.is_empty() {
         return Err(damaged("no samples in it"));
     }
@@ -62,6 +60,46 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
 
 fn damaged(what: impl Into<String>) -> Error {
     Error::Decoder { format: OGG_OPUS, message: what.into() }
+}
+
+/// The packets of a track of another container than Ogg.
+#[cfg(feature = "symphonia")]
+pub(crate) struct Packets {
+    head: Head,
+    decoder: OpusMSDecoder,
+    decoded: Decoded,
+}
+
+#[cfg(feature = "symphonia")]
+impl Packets {
+    /// Decodes packets after an `OpusHead` to at most `most` samples.
+    pub(crate) fn new(head: &[u8], most: u64) -> Result<Self, Error> {
+        let head = Head::read(head)?;
+        let decoded = Decoded {
+            num_channels: head.num_channels,
+            samples: Vec::new(),
+            most,
+            packet: vec![0; MAX_PACKET * head.num_channels],
+            clipped: 0,
+        };
+        Ok(Self { decoder: head.decoder()?, head, decoded })
+    }
+
+    pub(crate) fn num_channels(&self) -> usize {
+        self.head.num_channels
+    }
+
+    pub(crate) fn decode(&mut self, packet: &[u8]) -> Result<(), Error> {
+        self.decoded.decode_packet(packet, &self.head, &mut self.decoder)
+    }
+
+    /// The samples after those that the decoder needs to converge.
+    pub(crate) fn finish(mut self) -> Vec<f32> {
+        self.decoded.warn_of_clipping();
+        let skipped = (self.head.pre_skip * self.head.num_channels).min(self.decoded.samples.len());
+        self.decoded.samples.drain(..skipped);
+        self.decoded.samples
+    }
 }
 
 /// The samples decoded so far.
@@ -77,6 +115,15 @@ struct Decoded {
 }
 
 impl Decoded {
+    fn warn_of_clipping(&self) {
+        if self.clipped > 0 {
+            tracing::warn!(
+                "{} samples are clipped at full scale, which the gain of the file then lowers",
+                self.clipped
+            );
+        }
+    }
+
     fn read_all(&mut self, pages: &[Page<'_>]) -> Result<(), Error> {
         let mut pages = pages.iter();
         while let Some(first) = pages.next() {

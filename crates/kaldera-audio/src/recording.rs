@@ -355,8 +355,7 @@ mod tests {
     #[test]
     fn a_choice_is_a_channel_or_the_mean() {
         let recording = Recording::interleaved(vec![1.0, -1.0, 2.0, -4.0, 3.0, -9.0], 2, 8000.0);
-        let selected =
-            |choice| recording.select(choice, 1..3).map(|channel| channel.samples(&mut vec![]).to_f32());
+        let selected = |choice| recording.select(choice, 1..3).map(|channel| channel.samples(&mut vec![]).to_f32());
         assert_eq!(selected(ChannelChoice::First).unwrap(), [2.0, 3.0]);
         assert_eq!(selected(ChannelChoice::One(1)).unwrap(), [-4.0, -9.0]);
         assert_eq!(selected(ChannelChoice::Mean).unwrap(), [-1.0, -3.0]);

@@ -1,8 +1,10 @@
-//! FLAC, MP3 and Ogg Vorbis by symphonia.
+//! FLAC, MP3, Ogg Vorbis, MP4 and Matroska by symphonia.
 //!
 //! symphonia skips damaged parts and goes on behind them, so that all later samples would come
-//! too early. The frames of MP3, the pages of Ogg and the numbers of FLAC's samples reveal this.
+//! too early. The frames of MP3, the pages of Ogg, the numbers of FLAC's samples, the boxes of MP4
+//! and the elements of Matroska reveal this.
 
+use std::borrow::Cow;
 use std::io::{Cursor, ErrorKind};
 use std::iter;
 use std::ops::Range;
@@ -10,18 +12,21 @@ use std::ops::Range;
 use crate::uncompressed::check_layout;
 use kaldera_base::panics::catch;
 use memchr::memmem;
-use symphonia::core::codecs::audio::well_known::{CODEC_ID_FLAC, CODEC_ID_MP3};
+use symphonia::core::codecs::audio::well_known::{CODEC_ID_FLAC, CODEC_ID_MP3, CODEC_ID_OPUS};
 use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error as SymphoniaError;
-use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
+use symphonia::core::formats::{FormatOptions, FormatReader, Track, TrackType};
 use symphonia::core::io::{MediaSourceStream, MediaSourceStreamOptions};
+use symphonia::core::packet::Packet;
 use symphonia::core::units::Duration;
-use symphonia::default::formats::{FlacReader, MpaReader, OggReader, WavReader};
+use symphonia::default::formats::{FlacReader, IsoMp4Reader, MkvReader, MpaReader, OggReader, WavReader};
 
 use crate::compressed::most_samples;
 use crate::compressed::take_what_comes_before;
 use crate::error::Error;
 use crate::formats::{self, Format};
+use crate::matroska::{Elements, MATROSKA};
+use crate::mp4::{self, Boxes, MP4};
 use crate::mpeg::{self, Frames, Part};
 use crate::ogg::Pages;
 use crate::recording::{FULL_SCALE, Recording};
@@ -54,29 +59,49 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
         check_layout("FLAC", 1, f64::from(u32::from_be_bytes([0, high, middle, low]) >> 4))?;
     }
     let all = |range: Range<usize>| vec![Part { range, has_length: true }];
+    let (mut bytes, mut edits) = (Cow::Borrowed(bytes), Edits::None);
     let (name, parts, damage) = match container {
         Format::Other { name: "Ogg" } => {
             let Pages { len, damage, .. } = Pages::read(&bytes[begin..], "Ogg");
             ("Ogg", all(begin..begin + len), damage)
         }
-        Format::Other { name: "FLAC" } => ("FLAC", flac_streams(bytes, begin), None),
+        Format::Other { name: "FLAC" } => ("FLAC", flac_streams(&bytes, begin), None),
+        Format::Other { name: MP4 } => {
+            let mut boxes = Boxes::read(&bytes);
+            let damage = boxes.damage.take();
+            if damage.is_some() {
+                bytes = Cow::Owned(boxes.mended(&bytes));
+            }
+            edits = Edits::Mp4(boxes);
+            (MP4, all(0..bytes.len()), damage)
+        }
+        Format::Other { name: MATROSKA } => {
+            let mut elements = Elements::read(&bytes);
+            let damage = elements.damage.take();
+            if damage.is_some() {
+                bytes = Cow::Owned(elements.mended(&bytes));
+            }
+            edits = Edits::Matroska(elements);
+            (MATROSKA, all(0..bytes.len()), damage)
+        }
         Format::Wave => ("WAV", all(begin..bytes.len()), None),
-        _ => match Frames::read(bytes) {
+        _ => match Frames::read(&bytes) {
             Some(Frames { parts, damage }) => ("MP3", parts, damage),
             None if begin > 0 => {
                 let message = "no frame follows its ID3 tag".to_owned();
                 return Err(Error::Decoder { format: "MP3", message });
             }
-            None => return Err(formats::not_audio(bytes)),
+            None => return Err(formats::not_audio(&bytes)),
         },
     };
-    let mut decoded = Decoded { container: name, samples: Vec::new(), layout: None, most };
+    let mut decoded = Decoded { container: name, samples: Vec::new(), layout: None, most, edits, track: 0 };
     let ended = parts.iter().try_for_each(|part| decoded.read_part(&bytes[part.range.clone()], part.has_length));
     let ended = match (ended, damage) {
         (Err(error @ (Error::TooManySamples { .. } | Error::NoMemory { .. })), _) => Err(error),
         (_, Some(damage)) => Err(damage),
         (ended, None) => ended,
     };
+    decoded.cut()?;
     take_what_comes_before(ended, &decoded.samples, allow_truncated)?;
     let (rate, num_channels) =
         decoded.layout.ok_or_else(|| Error::Decoder { format: name, message: "no samples in it".to_owned() })?;
@@ -98,6 +123,13 @@ fn flac_streams(bytes: &[u8], begin: usize) -> Vec<Part> {
     places.windows(2).map(stream).collect()
 }
 
+/// The samples that a container leaves out of its tracks.
+enum Edits {
+    None,
+    Mp4(Boxes),
+    Matroska(Elements),
+}
+
 /// The samples decoded so far.
 struct Decoded {
     /// The format of the file.
@@ -107,6 +139,9 @@ struct Decoded {
     layout: Option<(u32, usize)>,
     /// The most samples that there may be.
     most: u64,
+    edits: Edits,
+    /// Number of the track in the file.
+    track: u32,
 }
 
 impl Decoded {
@@ -120,6 +155,8 @@ impl Decoded {
             "Ogg" => OggReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
             "FLAC" => FlacReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
             "WAV" => WavReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+            MP4 => IsoMp4Reader::try_new(stream, options).map(|reader| Box::new(reader) as _),
+            MATROSKA => MkvReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
             _ => MpaReader::try_new(stream, options).map(|reader| Box::new(reader) as _),
         };
         let mut reader = reader.map_err(|error| self.error(error))?;
@@ -148,6 +185,18 @@ impl Decoded {
             let Some((id, parameters, num_frames)) = parameters else {
                 return Err(formats::unread_encoding(self.container, "no audio track"));
             };
+            self.track = id;
+            if format.tracks().iter().filter(|track| is_audio(track)).count() > 1 && self.edits.is_container() {
+                tracing::warn!("the file has several tracks of audio; taking track {id}");
+            }
+            if parameters.codec == CODEC_ID_OPUS {
+                let mut head = parameters.extra_data.clone().unwrap_or_default();
+                if self.container == MP4 {
+                    mp4::swap_opus_head(&mut head);
+                }
+                self.read_opus(format, id, &head)?;
+                return Ok(());
+            }
             if let (Some(rate), Some(channels)) = (parameters.sample_rate, &parameters.channels) {
                 check_layout(self.container, channels.count() as u64, f64::from(rate))?;
             }
@@ -178,6 +227,71 @@ impl Decoded {
         }
     }
 
+    /// Decodes a track of Opus, which has one stream.
+    #[cfg(feature = "opus")]
+    fn read_opus(&mut self, format: &mut dyn FormatReader, track: u32, head: &[u8]) -> Result<(), Error> {
+        use crate::opus::{Packets, SAMP_FREQ};
+
+        let container = self.container;
+        let in_container = |error| match error {
+            Error::Decoder { message, .. } => Error::Decoder { format: container, message },
+            error => error,
+        };
+        let mut packets = Packets::new(head, self.most).map_err(in_container)?;
+        self.layout = Some((SAMP_FREQ as u32, packets.num_channels()));
+        let ended = loop {
+            match self.next_packet(format) {
+                Ok(Some(packet)) if packet.track_id == track => {
+                    if let Err(error) = packets.decode(&packet.data) {
+                        break Err(in_container(error));
+                    }
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(self.error(error)),
+            }
+        };
+        self.samples = packets.finish();
+        ended
+    }
+
+    #[cfg(not(feature = "opus"))]
+    fn read_opus(&mut self, _format: &mut dyn FormatReader, _track: u32, _head: &[u8]) -> Result<(), Error> {
+        Err(formats::unread_encoding(self.container, "Opus (a build with the feature opus reads it)"))
+    }
+
+    /// Removes the samples of the track that are not heard.
+    fn cut(&mut self) -> Result<(), Error> {
+        let Some((rate, num_channels)) = self.layout else { return Ok(()) };
+        let frames = |seconds: f64| (seconds * f64::from(rate)).round() as usize;
+        let found = self.samples.len() / num_channels;
+        let heard = match &self.edits {
+            Edits::None => return Ok(()),
+            Edits::Mp4(boxes) => {
+                let heard = boxes.heard(self.track)?;
+                let start = frames(heard.start).min(found);
+                start..heard.length.map_or(found, |length| start.saturating_add(frames(length)).min(found))
+            }
+            Edits::Matroska(elements) => 0..found.saturating_sub(frames(elements.dropped(self.track))),
+        };
+        self.samples.truncate(heard.end * num_channels);
+        self.samples.drain(..heard.start * num_channels);
+        Ok(())
+    }
+
+    /// Takes the next packet of any track; `None` at the end.
+    fn next_packet(&self, format: &mut dyn FormatReader) -> symphonia::core::errors::Result<Option<Packet>> {
+        match format.next_packet() {
+            // A stream has no end but that of the file, and [`Elements`] has found whole elements.
+            Err(SymphoniaError::IoError(error))
+                if self.container == MATROSKA && error.kind() == ErrorKind::UnexpectedEof =>
+            {
+                Ok(None)
+            }
+            packet => packet,
+        }
+    }
+
     /// Decodes to the end, or to the beginning of another stream. Samples beyond the `promised`
     /// samples of each channel are no damage; `promised` is 0 if the number is unknown.
     fn read_stream(
@@ -194,7 +308,7 @@ impl Decoded {
         loop {
             let (_, num_channels) = self.layout.unwrap_or((0, 1));
             let next = ((self.samples.len() - begin) / num_channels) as u64;
-            let mut packet = match format.next_packet() {
+            let mut packet = match self.next_packet(format) {
                 Ok(Some(packet)) => packet,
                 Ok(None) => return Ok(Ended { is_chained: false, last_packet }),
                 Err(SymphoniaError::ResetRequired) => return Ok(Ended { is_chained: true, last_packet }),
@@ -237,6 +351,17 @@ impl Decoded {
             last_packet = packet.data;
         }
     }
+}
+
+impl Edits {
+    /// Returns `true` for formats that may have several tracks.
+    fn is_container(&self) -> bool {
+        !matches!(self, Self::None)
+    }
+}
+
+fn is_audio(track: &Track) -> bool {
+    track.codec_params.as_ref().is_some_and(|parameters| parameters.audio().is_some())
 }
 
 /// The end of a stream.

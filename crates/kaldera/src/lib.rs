@@ -80,7 +80,7 @@
 //! | `serde` | serialisation of options, matrices and ragged tensors |
 //! | `onnx` | models whose network is an ONNX file, on a runtime in pure Rust |
 //! | `ort` | the same on ONNX Runtime, if a model asks for it; its library is loaded at run time |
-//! | `symphonia` | FLAC, MP3 and Ogg Vorbis, in [`pipeline`] and [`Recording`] (MPL-2.0) |
+//! | `symphonia` | FLAC, MP3, Ogg Vorbis, MP4 and Matroska in [`Recording`] (MPL-2.0) |
 //! | `opus` | Ogg Opus, there too |
 //!
 //! Formats of audio other than the ones of `symphonia` and `opus` need no feature. Without

@@ -82,7 +82,7 @@ fn formats_that_are_not_read_are_named_with_what_to_do() {
         (&sphere("pcm")[..100], ["NIST SPHERE header", "copy or record it again"]),
         (b".snd\0\0\0\x18\0\0\0\x02\0\0\0\x17\0\0\x3E\x80\0\0\0\x01", ["Sun/NeXT AU", "ffmpeg -i FILE -f wav - |"]),
         (b".snd\0\0\0\x18\0\0\0\x02\0\0\0\x03\0\0\0\x01\0\0\0\x01", ["Sun/NeXT AU", "1 channels at 1 Hz"]),
-        (b"\x1A\x45\xDF\xA3.....", ["WebM", "ffmpeg -i FILE -f wav - |"]),
+        (b"wvpk.....", ["WavPack", "ffmpeg -i FILE -f wav - |"]),
         (b"#!AMR\n", ["AMR", "ffmpeg -i FILE -f wav - |"]),
         (&adpcm, ["0x0017", "ffmpeg -i FILE -f wav - |"]),
         (b"hello", ["it is text, and begins with 'hello'", "name the audio"]),
@@ -375,6 +375,92 @@ mod decoded {
             // Either is right; that it ends in one of them is the test.
             let _ = Recording::read(&bytes[..], &ReadOptions::default().with_allow_truncated(allow_truncated));
         }
+    }
+}
+
+/// Files of ffmpeg 5.1: half a second of 440 Hz at 16 kHz.
+#[cfg(feature = "symphonia")]
+mod containers_of_tracks {
+    use super::*;
+
+    /// AAC, by libavcodec's encoder: 1024 samples before the tone, the index behind the samples.
+    const M4A: &[u8] = include_bytes!("audio/tone.m4a");
+    /// The same with the index in front.
+    const FASTSTART: &[u8] = include_bytes!("audio/faststart.m4a");
+    /// AAC and a video of 16 x 16 pixels.
+    const VIDEO: &[u8] = include_bytes!("audio/video.mp4");
+    const VORBIS: &[u8] = include_bytes!("audio/vorbis.webm");
+
+    fn read(bytes: &[u8]) -> Result<Recording, Error> {
+        Recording::read(bytes, &ReadOptions::default())
+    }
+
+    /// Amplitude of the tone, and energy of all that is no tone, relative to it.
+    fn tone(recording: &Recording) -> (f64, f64) {
+        let step = 440.0 / f64::from(recording.samp_freq()) * std::f64::consts::TAU;
+        let samples = recording.samples();
+        let inner = &samples[samples.len() / 4..samples.len() * 3 / 4];
+        let scale = 2.0 / inner.len() as f64;
+        let (mut sine, mut cosine, mut energy) = (0.0, 0.0, 0.0);
+        for (i, &sample) in inner.iter().enumerate() {
+            let (sin, cos) = (i as f64 * step).sin_cos();
+            sine += f64::from(sample) * sin * scale;
+            cosine += f64::from(sample) * cos * scale;
+            energy += f64::from(sample).powi(2) * scale;
+        }
+        let power = sine * sine + cosine * cosine;
+        (power.sqrt(), energy / power - 1.0)
+    }
+
+    #[test]
+    fn tracks_have_the_samples_that_are_heard() {
+        for (bytes, num_samples) in [(M4A, 8000), (FASTSTART, 8000), (VIDEO, 8000), (VORBIS, 8064)] {
+            let recording = read(bytes).unwrap();
+            assert_eq!((recording.num_channels(), recording.samp_freq()), (1, 16_000.0));
+            assert_eq!(recording.num_samples(), num_samples);
+            let (amplitude, rest) = tone(&recording);
+            assert!((amplitude / 4096.0 - 1.0).abs() < 0.05 && rest.abs() < 0.02, "{amplitude} {rest}");
+        }
+        assert_eq!(read(M4A).unwrap(), read(FASTSTART).unwrap());
+    }
+
+    #[test]
+    fn tracks_that_are_cut_short_are_errors_or_their_beginnings() {
+        for bytes in [M4A, FASTSTART, VIDEO, VORBIS] {
+            let whole = read(bytes).unwrap();
+            let mut longest = 0;
+            for len in (0..bytes.len()).step_by(11) {
+                let error = read(&bytes[..len]).expect_err("a part").to_string();
+                assert!(len < 12 || error.contains("copy it again"), "{error}");
+                let allowed = Recording::read(&bytes[..len], &ReadOptions::default().with_allow_truncated(true));
+                let Ok(part) = allowed else { continue };
+                longest = longest.max(part.num_samples());
+                assert!(part.num_samples() < whole.num_samples() || len + 100 > bytes.len());
+                assert_eq!(part.samples()[..], whole.samples()[..part.num_samples()]);
+            }
+            // An index behind the samples is missing.
+            assert_eq!(longest > 4000, bytes != M4A && bytes != VIDEO, "{longest}");
+        }
+    }
+
+    #[test]
+    fn an_edit_list_that_is_too_short_is_damage() {
+        let at = M4A.windows(4).position(|kind| kind == b"elst").unwrap();
+        let mut bytes = M4A.to_vec();
+        // Two entries in place of one.
+        bytes[at + 8..at + 12].copy_from_slice(&2_u32.to_be_bytes());
+        let error = read(&bytes).unwrap_err().to_string();
+        assert!(error.contains("MP4") && error.contains("a box of a wrong size"), "{error}");
+    }
+
+    #[cfg(feature = "opus")]
+    #[test]
+    fn opus_in_webm_has_the_samples_that_were_encoded() {
+        let bytes = include_bytes!("audio/tone.webm");
+        let recording = read(bytes).unwrap();
+        assert_eq!((recording.num_samples(), recording.samp_freq()), (24_000, 48_000.0));
+        let (amplitude, rest) = tone(&recording);
+        assert!((amplitude / 4096.0 - 1.0).abs() < 0.1 && rest.abs() < 0.05, "{amplitude} {rest}");
     }
 }
 

@@ -19,8 +19,8 @@ use crate::Error;
 const AUDIO: &[&str] = &["wav", "wave", "aif", "aifc", "aiff", "au", "caf", "nist", "snd", "sph", "w64"];
 /// Of those that are compressed.
 const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "opus")) {
-    (true, true) => &["flac", "mp3", "ogg", "oga", "opus"],
-    (true, false) => &["flac", "mp3", "ogg", "oga"],
+    (true, true) => &["3gp", "flac", "m4a", "m4b", "mka", "mkv", "mp3", "mp4", "oga", "ogg", "opus", "webm"],
+    (true, false) => &["3gp", "flac", "m4a", "m4b", "mka", "mkv", "mp3", "mp4", "oga", "ogg", "webm"],
     (false, true) => &["ogg", "oga", "opus"],
     (false, false) => &[],
 };
@@ -589,7 +589,7 @@ mod tests {
         for (name, bytes) in [
             ("a.wav", &b""[..]),
             ("x.opus", b"OggS\0\x02\0\0\0\0\0\0\0\0\xA2\x4D\x01\x3C\0\0\0\0\xB8\x6D\x0B\xAD\x01\x13OpusHead"),
-            ("x.webm", b"\x1A\x45\xDF\xA3"),
+            ("x.wma", b"\x30\x26\xB2\x75\x8E\x66\xCF\x11"),
             ("sub/x.amr", b"#!AMR\n"),
             ("x.gsm", b"\xD2"),
             ("recording", b"RIFF\0\0\0\0WAVEfmt "),
@@ -609,7 +609,7 @@ mod tests {
             ["sub/x.amr: AMR", "ffmpeg -i FILE -f wav - |"],
             ["x.gsm: ", "not audio"],
             ["x.opus: Opus", "ffmpeg -i FILE -f wav - |"],
-            ["x.webm: ", "ffmpeg -i FILE -f wav - |"],
+            ["x.wma: Windows Media", "ffmpeg -i FILE -f wav - |"],
         ];
         if reads_opus {
             expected.remove(3);

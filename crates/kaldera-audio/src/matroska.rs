@@ -1,0 +1,146 @@
+//! Elements of Matroska and WebM files (RFC 9559): where a file is cut short, and the samples that
+//! its last block drops.
+//!
+//! ```text
+//!   EBML | Segment: Tracks, Cluster: SimpleBlock, BlockGroup: Block, DiscardPadding | ...
+//! ```
+//!
+//! The size of a segment or cluster of a stream is unknown; it ends where the file ends.
+
+use std::ops::Range;
+
+use crate::error::Error;
+
+/// The format, in errors.
+pub(crate) const MATROSKA: &str = "Matroska or WebM";
+
+const SEGMENT: u32 = 0x1853_8067;
+/// An element that is skipped.
+const VOID: u8 = 0xEC;
+const SEEK_HEAD: u32 = 0x114D_9B74;
+const CLUSTER: u32 = 0x1F43_B675;
+const BLOCK_GROUP: u32 = 0xA0;
+const BLOCK: u32 = 0xA1;
+const DISCARD_PADDING: u32 = 0x75A2;
+
+/// The elements of a file, as far as they are needed.
+#[derive(Debug, Default)]
+pub(crate) struct Elements {
+    /// Seconds that a block drops from its end, of the last block that drops any, and its track.
+    dropped: Option<(u64, f64)>,
+    /// Places of the sizes of segments and clusters that go beyond the end of the file.
+    cut: Vec<Range<usize>>,
+    /// Places of the indexes of other elements, which may be behind the end of the file.
+    indexes: Vec<Range<usize>>,
+    /// End of the last whole element.
+    end: usize,
+    /// The reason why the elements end there, if the file is damaged or cut off.
+    pub(crate) damage: Option<Error>,
+}
+
+impl Elements {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        let mut elements = Self::default();
+        if let Err(error) = elements.walk(bytes) {
+            elements.damage = Some(error);
+        }
+        elements
+    }
+
+    /// Seconds to drop from the end of a track.
+    pub(crate) fn dropped(&self, track: u32) -> f64 {
+        self.dropped.filter(|&(dropping, _)| dropping == u64::from(track)).map_or(0.0, |(_, seconds)| seconds)
+    }
+
+    /// The whole elements of a file that is cut off, as a stream.
+    pub(crate) fn mended(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut mended = bytes[..self.end].to_vec();
+        for place in self.cut.iter().filter(|place| place.end <= self.end) {
+            // All bits are set but the leading zeros of the length.
+            mended[place.clone()].fill(0xFF);
+            mended[place.start] = 0xFF >> (place.len() - 1);
+        }
+        for place in &self.indexes {
+            // An element without contents, of the same length.
+            let Some((head, content)) = mended[place.clone()].split_first_chunk_mut() else { continue };
+            *head = [VOID, 1, 0, 0, 0, 0, 0, 0, 0];
+            head[3..].copy_from_slice(&(content.len() as u64).to_be_bytes()[2..]);
+        }
+        mended
+    }
+
+    fn walk(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        const NO_END: Error = Error::NoEnd { format: MATROSKA };
+        let mut track = 0;
+        while self.end < bytes.len() {
+            let at = self.end;
+            let (id, len) = id(&bytes[at..]).ok_or_else(|| match bytes.len() - at {
+                0..4 => NO_END,
+                _ => Error::Decoder { format: MATROSKA, message: format!("no element begins at byte {at}") },
+            })?;
+            let (size, more) = number(&bytes[at + len..]).ok_or(NO_END)?;
+            let begin = at + len + more;
+            let size = size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+            let content = size.and_then(|size| bytes.get(begin..begin.checked_add(size)?));
+            self.end = match (id, content) {
+                // Their elements follow.
+                (SEGMENT | CLUSTER, _) => {
+                    if size.is_some() && content.is_none() {
+                        self.cut.push(at + len..begin);
+                        self.damage = Some(NO_END);
+                    }
+                    begin
+                }
+                (BLOCK_GROUP, Some(_)) => begin,
+                (_, Some(content)) => begin + content.len(),
+                (_, None) => return Err(NO_END),
+            };
+            match (id, content) {
+                (SEEK_HEAD, Some(_)) => self.indexes.push(at..self.end),
+                (BLOCK, Some(block)) => track = number(block).and_then(|(track, _)| track).unwrap_or_default(),
+                (DISCARD_PADDING, Some(nanoseconds)) => {
+                    let nanoseconds = nanoseconds.iter().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
+                    self.dropped = Some((track, nanoseconds as f64 / 1e9));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The identifier that `bytes` begin with, and its length.
+fn id(bytes: &[u8]) -> Option<(u32, usize)> {
+    let len = bytes.first()?.leading_zeros() as usize + 1;
+    let id = bytes.get(..len).filter(|_| len <= 4)?;
+    Some((id.iter().fold(0, |sum, &byte| sum << 8 | u32::from(byte)), len))
+}
+
+/// The number of variable length that `bytes` begin with, and its length; the number is `None` if
+/// all of its bits are set, which stands for an unknown size.
+fn number(bytes: &[u8]) -> Option<(Option<u64>, usize)> {
+    let len = bytes.first()?.leading_zeros() as usize + 1;
+    let digits = bytes.get(..len).filter(|_| len <= 8)?;
+    let mask = (1_u64 << (7 * len)) - 1;
+    let value = digits.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)) & mask;
+    Some(((value != mask).then_some(value), len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_a_marker_and_up_to_eight_bytes() {
+        assert_eq!(number(&[0x81]), Some((Some(1), 1)));
+        assert_eq!(number(&[0x40, 0x02]), Some((Some(2), 2)));
+        assert_eq!(number(&[0xFF]), Some((None, 1)));
+        assert_eq!(number(&[1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), Some((None, 8)));
+        assert_eq!(number(&[1, 0, 0, 0, 0, 0, 1, 0]), Some((Some(256), 8)));
+        for bytes in [&[][..], &[0], &[0x40], &[0; 9]] {
+            assert_eq!(number(bytes), None, "{bytes:?}");
+        }
+        assert_eq!(id(&[0x1A, 0x45, 0xDF, 0xA3]), Some((0x1A45_DFA3, 4)));
+        assert_eq!(id(&[0x08, 0, 0, 0, 0]), None);
+    }
+}
