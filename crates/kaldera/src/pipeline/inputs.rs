@@ -35,11 +35,15 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 ///   line names.
 /// - Another folder: each `*.wav` (or `wave`, `aif`, `aifc`, `aiff`, `au`, `caf`, `nist`, `snd`,
 ///   `sph`, `w64`) in it and below, sorted by key; with the feature `symphonia` also `*.flac`,
-///   `*.mp3`, `*.ogg`, `*.oga`, with `opus` `*.opus`, `*.ogg`, `*.oga`. The key is the path below
+///   `*.mp3`, `*.ogg`, `*.oga`, `*.m4a`, `*.mp4`, `*.webm`, `*.mka`, `*.mkv`, with `opus` `*.opus`,
+///   `*.ogg`, `*.oga`. The key is the path below
 ///   the folder without ending, with `-` for `/`: `spk1/a.wav` is `spk1-a`.
 /// - `*.scp`: each line `KEY FILE`, or `KEY COMMAND |`, in its order, with its key.
-/// - `*.jsonl` and `*.json`, both with `.gz` too: lhotse's recordings or cuts, in their order, on
-///   lines or as one list. Speakers come from the first supervision. The key is the `id`.
+/// - `*.jsonl` and `*.json`, both with `.gz` too, in their order, on lines or as one list: lhotse's
+///   recordings or cuts, whose key is the `id`, with the speaker and the text of the first
+///   supervision; or NeMo's manifest, whose key is the `id` or made of `audio_filepath`, `offset` and
+///   `duration`: `a/b.wav` from 0.5 s to 2 s is `a-b-0000500-0002000`. A relative `audio_filepath`
+///   begins at the folder of the manifest.
 /// - Any other file: itself. The key is its name without ending.
 ///
 /// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it,
@@ -80,6 +84,8 @@ pub struct Utterance {
     pub recording: Option<String>,
     /// The name of the channel: A or B, as a `reco2file_and_channel` has it.
     pub channel_name: Option<String>,
+    /// The transcript, if a manifest has it.
+    pub text: Option<String>,
 }
 
 impl Utterance {
@@ -93,6 +99,7 @@ impl Utterance {
             speaker: None,
             recording: None,
             channel_name: None,
+            text: None,
         }
     }
 }

@@ -59,7 +59,10 @@ fn a_recording_becomes_audio_once_it_is_clear_from_which_channel() {
     let recording = Recording::open(&path).unwrap();
     let error = recording.audio().unwrap_err();
     assert!(matches!(error, kaldera::audio::Error::SeveralChannels { channels: 2 }), "{error}");
-    assert!(matches!(recording.channel(2).unwrap_err(), kaldera::audio::Error::NoSuchChannel { channel: 2, channels: 2 }));
+    assert!(matches!(
+        recording.channel(2).unwrap_err(),
+        kaldera::audio::Error::NoSuchChannel { channel: 2, channels: 2 }
+    ));
 
     let left = recording.channel(0).unwrap();
     let audio = Audio::try_from(&left).unwrap();

@@ -161,7 +161,10 @@ fn samples_that_are_no_numbers_are_errors_with_their_place() {
     let mut samples = vec![1.0; 2000];
     samples[1500] = f32::NAN;
     let error = live.accept(&samples).unwrap_err();
-    assert!(matches!(error, kaldera::Error::Audio(kaldera::audio::Error::NotFiniteSample { sample: 5821, .. })), "{error}");
+    assert!(
+        matches!(error, kaldera::Error::Audio(kaldera::audio::Error::NotFiniteSample { sample: 5821, .. })),
+        "{error}"
+    );
 }
 
 #[test]
