@@ -4,7 +4,7 @@
 //! ```text
 //!   ftyp | moov: mvhd, trak: tkhd, edts: elst, mdia: mdhd ... | mdat    or moov behind mdat
 //!          |
-//!          '-- elst: the first samples of AAC, which only fill the encoder, are no part of the track
+//!          '-- elst: leaves out the first samples of AAC, which only fill the encoder
 //! ```
 
 use crate::error::Error;

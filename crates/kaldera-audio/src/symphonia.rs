@@ -282,7 +282,7 @@ impl Decoded {
     /// Takes the next packet of any track; `None` at the end.
     fn next_packet(&self, format: &mut dyn FormatReader) -> symphonia::core::errors::Result<Option<Packet>> {
         match format.next_packet() {
-            // A stream has no end but that of the file, and [`Elements`] has found whole elements.
+            // A stream ends with the file, and `Elements` has found whole elements.
             Err(SymphoniaError::IoError(error))
                 if self.container == MATROSKA && error.kind() == ErrorKind::UnexpectedEof =>
             {

@@ -38,12 +38,17 @@ mod wave64;
 pub(crate) use self::layout::check_layout;
 pub use self::stream::WaveFormat;
 
-/// Reads a file of one of these formats. One that ends early is an error, or, if
-/// `allow_truncated` is true, gives the samples before its end and a warning.
+/// Reads a file of one of these formats, up to the last byte that its header promises, so that
+/// others may follow it. One that ends early is an error, or, if `allow_truncated` is true, gives
+/// the samples before its end and a warning.
 ///
 /// The header is read in small pieces and the samples in large ones: a small buffer in front is
 /// enough.
-pub(crate) fn read(reader: &mut dyn Read, allow_truncated: bool) -> Result<Recording, Error> {
+///
+/// # Errors
+/// [`Error::Wave`], [`Error::Layout`], [`Error::UnreadFormat`], [`Error::AdpcmBlock`],
+/// [`Error::Truncated`], [`Error::NoMemory`].
+pub fn read(reader: &mut dyn Read, allow_truncated: bool) -> Result<Recording, Error> {
     let mut head = Vec::new();
     reader.take(4).read_to_end(&mut head).map_err(|source| Error::Open { source })?;
     let mut reader = head.chain(reader);

@@ -36,7 +36,7 @@ pub(crate) fn read_audio<'py>(
         }
         Err(_) => {
             let path: PathBuf = source.extract()?;
-            let in_file = |source| kaldera::Error::Recording { path: path.clone(), source: Box::new(source) };
+            let in_file = |source| kaldera::audio::Error::Recording { path: path.clone(), source: Box::new(source) };
             threads::detach(py, || {
                 let _span = tracing::error_span!("reading", file = %path.display()).entered();
                 Recording::open_with(&path, &options).and_then(|whole| convert(whole).map_err(in_file))

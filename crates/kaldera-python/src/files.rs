@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use kaldera::Recording;
-use kaldera::audio::{FORMAT_HEAD, ReadOptions, WaveSamples, format_name};
+use kaldera::audio::{FORMAT_HEAD, ReadOptions, WaveSamples, format_name, uncompressed};
 use kaldi_io::rxfilename::{Input, Rxfilename, Skip, classify};
 use kaldi_io::specifier::{Rspecifier, TableKind, WriteTo, Wspecifier};
 use kaldi_io::table::TableWriter;
@@ -65,7 +65,7 @@ impl Object {
                     _ => Self::General(GeneralMatrix::read(whole)?),
                 })
             }
-            Some(b'R') => Ok(Recording::from(WaveAudio::read_whole((&head[..]).chain(reader))?).into()),
+            Some(b'R') => in_kaldi(uncompressed::read(&mut (&head[..]).chain(reader), false)),
             _ => {
                 reader.read_until(b'\n', &mut head)?;
                 let line = head.trim_ascii();
@@ -88,6 +88,11 @@ impl From<Recording> for Object {
     }
 }
 
+/// A recording as an object of a table.
+fn in_kaldi(recording: Result<Recording, kaldera::audio::Error>) -> Result<Object, Error> {
+    Ok(recording.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?.into())
+}
+
 impl Holder for Object {
     const WHAT: &'static str = "matrices, vectors, lists of integers and recordings";
 
@@ -100,8 +105,7 @@ impl Holder for Object {
         if !is_audio {
             return Self::read_one(whole);
         }
-        let recording = Recording::read(whole, &ReadOptions::default());
-        Ok(recording.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?.into())
+        in_kaldi(Recording::read(whole, &ReadOptions::default()))
     }
 
     fn read_in_archive(reader: &mut dyn Skip) -> Result<Self, Error> {

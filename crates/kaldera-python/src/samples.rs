@@ -40,7 +40,7 @@ impl Channels {
     }
 
     /// These of a recording, resampled if there is a rate in Hz.
-    pub(crate) fn take(self, recording: Recording, sample_rate: Option<f32>) -> Result<Recording, kaldera::Error> {
+    pub(crate) fn take(self, recording: Recording, sample_rate: Option<f32>) -> Result<Recording, kaldera::audio::Error> {
         let chosen = match (self, sample_rate) {
             (Self::Mean, Some(sample_rate)) => return recording.into_mono(sample_rate),
             (Self::Mean, None) if recording.num_channels() > 1 => recording.mean(),

@@ -2,6 +2,7 @@
 
 mod data_folder;
 mod manifest;
+mod tar;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -41,9 +42,12 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 /// - `*.scp`: each line `KEY FILE`, or `KEY COMMAND |`, in its order, with its key.
 /// - `*.jsonl` and `*.json`, both with `.gz` too, in their order, on lines or as one list: lhotse's
 ///   recordings or cuts, whose key is the `id`, with the speaker and the text of the first
-///   supervision; or NeMo's manifest, whose key is the `id` or made of `audio_filepath`, `offset` and
-///   `duration`: `a/b.wav` from 0.5 s to 2 s is `a-b-0000500-0002000`. A relative `audio_filepath`
-///   begins at the folder of the manifest.
+///   supervision; or NeMo's manifest, whose key is the `id` or made of `audio_filepath`, `offset`
+///   and `duration`: `a/b.wav` from 0.5 s to 2 s is `a-b-0000500-0002000`. A relative path begins
+///   at the folder of the manifest.
+/// - `*.tar`, such as WebDataset's shards: the audio files in it, in its order, with the text of a
+///   `.txt` or `.json` of the same name. The key is the path in the archive, as of a folder.
+/// - A folder with `cuts.*.jsonl.gz` and `recording.*.tar`, lhotse's Shar: its cuts.
 /// - Any other file: itself. The key is its name without ending.
 ///
 /// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it,
@@ -126,6 +130,17 @@ pub enum Source {
     /// As [`Script`](Self::Script), in a list that was found in a folder. Somebody else may have
     /// put it there, so its commands are run only with [`Pipes::Always`](super::Pipes).
     FoundScript(String),
+    /// A file in an archive, which is not compressed.
+    Member {
+        /// The archive.
+        archive: PathBuf,
+        /// Name of the file in it.
+        name: String,
+        /// Place of its first byte in the archive.
+        offset: u64,
+        /// Its number of bytes.
+        len: u64,
+    },
     /// They are in memory.
     Samples(Arc<Recording>),
     /// Nowhere: `segments` names a recording that `wav.scp` does not have. The utterance fails when
@@ -163,6 +178,7 @@ impl std::fmt::Display for Source {
         match self {
             Self::File(path) => path.display().fmt(f),
             Self::Script(rxfilename) | Self::FoundScript(rxfilename) => rxfilename.fmt(f),
+            Self::Member { archive, name, .. } => write!(f, "{}: {name}", archive.display()),
             Self::Samples(recording) => write!(f, "{} samples in memory", recording.num_samples()),
             Self::Missing(recording) => write!(f, "recording {recording}"),
         }
@@ -192,6 +208,10 @@ impl Inputs {
                 inputs.utterances.extend(keys.into_iter().map(|key| Utterance::new(key, Source::File(path.clone()))));
             } else if path.join(data_folder::RECORDINGS).is_file() {
                 inputs.add_list(path, data_folder::add)?;
+            } else if tar::is_shar(path) {
+                inputs.add_list(path, tar::add_shar)?;
+            } else if tar::is_one(path) && path.is_file() {
+                inputs.add_list(path, tar::add)?;
             } else if path.is_dir() {
                 inputs.add_list(path, add_folder)?;
             } else if path.extension().is_some_and(|ending| ending == "scp") {

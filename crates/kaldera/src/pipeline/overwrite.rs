@@ -52,7 +52,7 @@ pub(super) fn refuse_overwriting<'a>(inputs: impl Iterator<Item = &'a Path>, out
 /// The file that a source is, or is in.
 pub(crate) fn path_of(source: &Source) -> Option<&Path> {
     match source {
-        Source::File(path) => Some(path),
+        Source::File(path) | Source::Member { archive: path, .. } => Some(path),
         Source::Script(rxfilename) | Source::FoundScript(rxfilename) => match classify(rxfilename) {
             Ok(Rxfilename::File { path } | Rxfilename::Offset { path, .. }) => Some(path.as_ref()),
             _ => None,

@@ -1,6 +1,9 @@
 //! Recordings of a list, and the parts of them that its lines name.
 
+use std::fs::File;
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use kaldera_audio::{ChannelChoice, OneChannel, Pipes, ReadOptions, Recording};
@@ -40,6 +43,7 @@ impl Reader {
                 kaldera_audio::Error::Recording { source, .. } => *source,
                 error => error,
             }),
+            Source::Member { archive, offset, len, .. } => read_member(archive, *offset, *len, options),
             Source::Script(rxfilename) => Recording::open_rxfilename(rxfilename, options),
             Source::FoundScript(rxfilename) if options.pipes == Pipes::Named => {
                 Recording::open_rxfilename(rxfilename, &options.clone().with_pipes(Pipes::Never))
@@ -57,7 +61,22 @@ impl Reader {
     }
 }
 
-/// The error of a command that is not run, if its list was found in a folder: it says how to run it.
+/// Reads a recording that is a part of a file.
+fn read_member(
+    archive: &Path,
+    offset: u64,
+    len: u64,
+    options: &ReadOptions,
+) -> Result<Recording, kaldera_audio::Error> {
+    let open = || {
+        let mut file = File::open(archive)?;
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(BufReader::new(file).take(len))
+    };
+    Recording::read(open().map_err(|source| kaldera_audio::Error::Open { source })?, options)
+}
+
+/// The error of a command that is not run as its list was found in a folder; it says how to run it.
 fn of_found_list(error: kaldera_audio::Error, source: &Source, options: &ReadOptions) -> Error {
     match (error, source) {
         (kaldera_audio::Error::Io(kaldi_io::Error::PipeRefused { command }), Source::FoundScript(_))
@@ -84,9 +103,9 @@ pub(crate) fn channel_of<'a>(
     Ok(recording.select(choice, range)?)
 }
 
-/// The frames of `recording` within `span`; all without one. As with Kaldi's `extract-segments`, up
-/// to half a second behind the end is forgiven, a tenth of a second must be left, and times are
-/// compared in Kaldi's precision.
+/// The frames of `recording` within `span`, or all. As with Kaldi's `extract-segments`, up to half
+/// a second behind the end is forgiven, a tenth of a second must be left, and times are compared in
+/// Kaldi's precision.
 pub(crate) fn frames_of(recording: &Recording, span: Option<Span>) -> Result<Range<usize>, Error> {
     const MAX_OVERSHOOT: f32 = 0.5;
     const MIN_SECONDS: f32 = 0.1;

@@ -1,5 +1,5 @@
-//! Manifests of lhotse, recordings or cuts, and of NeMo: one entry as JSON on each line, or all as one
-//! list, plain or gzipped.
+//! Manifests of lhotse, recordings or cuts, and of NeMo: one entry as JSON on each line, or all as
+//! one list, plain or gzipped.
 
 use std::fmt;
 use std::fs::File;
@@ -35,6 +35,14 @@ const LONGEST: usize = 1 << 24;
 
 /// Lists the recordings or cuts of `path`.
 pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
+    for_each_entry(path, inputs, &mut |entry| utterance(entry, path))
+}
+
+/// Makes an utterance of an entry; the error describes the part that cannot be used.
+type Make<'a> = &'a mut dyn FnMut(&Value) -> Result<Utterance, &'static str>;
+
+/// Adds an utterance for each entry of a manifest, and rejects the entries that give none.
+pub(super) fn for_each_entry(path: &Path, inputs: &mut Inputs, make: Make<'_>) -> Result<(), Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     if is_yaml(path) {
         let remedy = "a manifest in YAML is not read: make JSON lines of it, with 'lhotse copy IN OUT.jsonl'";
@@ -42,7 +50,7 @@ pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
     }
     let mut file = uncompressed(File::open(path).map_err(unreadable)?).map_err(unreadable)?;
     if is_list(&mut file).map_err(unreadable)? {
-        add_all(path, file, inputs);
+        add_all(path, file, inputs, make);
         return Ok(());
     }
     let mut lines = Lines::new(file).with_longest(LONGEST);
@@ -65,7 +73,7 @@ pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
             continue;
         }
         let entry = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()));
-        match entry.and_then(|entry: Value| utterance(&entry, path).map_err(wrong)) {
+        match entry.and_then(|entry: Value| make(&entry).map_err(wrong)) {
             Ok(utterance) => inputs.utterances.push(utterance),
             Err(error) => inputs.reject(error),
         }
@@ -86,10 +94,11 @@ fn is_list(file: &mut dyn BufRead) -> io::Result<bool> {
 }
 
 /// Adds the entries of one list, with one entry in memory at a time.
-fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs) {
+fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs, make: Make<'_>) {
     struct Entries<'a> {
         path: &'a Path,
         inputs: &'a mut Inputs,
+        make: Make<'a>,
     }
 
     impl<'de> Visitor<'de> for Entries<'_> {
@@ -103,7 +112,7 @@ fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs) {
             let mut number = 0;
             while let Some(entry) = entries.next_element::<Value>()? {
                 number += 1;
-                match utterance(&entry, self.path) {
+                match (self.make)(&entry) {
                     Ok(utterance) => self.inputs.utterances.push(utterance),
                     Err(reason) => {
                         let source = io::Error::new(io::ErrorKind::InvalidData, format!("entry {number}: {reason}"));
@@ -116,7 +125,7 @@ fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs) {
     }
 
     let mut json = serde_json::Deserializer::from_reader(file);
-    let read = json.deserialize_seq(Entries { path, inputs }).and_then(|()| json.end());
+    let read = json.deserialize_seq(Entries { path, inputs, make }).and_then(|()| json.end());
     // The entries before the error are good.
     if let Err(error) = read {
         inputs.reject(Error::Read { path: path.to_owned(), source: error.into() });
@@ -128,9 +137,7 @@ fn utterance(entry: &Value, path: &Path) -> Result<Utterance, &'static str> {
     if let Some(audio) = entry.get("audio_filepath") {
         return of_nemo(entry, audio, path.parent().unwrap_or(Path::new("")));
     }
-    let Some(id) = entry["id"].as_str().filter(|id| !id.is_empty() && !id.contains(char::is_whitespace)) else {
-        return Err("it has no 'id' without white space");
-    };
+    let id = id_of(entry)?;
     if entry.get("sources").is_some() {
         return Ok(Utterance { channel: only_channel(&entry["channel_ids"]), ..Utterance::new(id, source(entry)?) });
     }
@@ -140,6 +147,17 @@ fn utterance(entry: &Value, path: &Path) -> Result<Utterance, &'static str> {
     if entry.get("recording").is_none() {
         return Err("it is neither a recording ('sources') nor a cut of one ('recording')");
     }
+    cut(entry, None)
+}
+
+fn id_of(entry: &Value) -> Result<&str, &'static str> {
+    let id = entry["id"].as_str().filter(|id| !id.is_empty() && !id.contains(char::is_whitespace));
+    id.ok_or("it has no 'id' without white space")
+}
+
+/// Reads a cut of a recording, which is at `found` if the cut does not say where.
+pub(super) fn cut(entry: &Value, found: Option<Source>) -> Result<Utterance, &'static str> {
+    let id = id_of(entry)?;
     let (Some(start), Some(duration)) = (entry["start"].as_f64(), entry["duration"].as_f64()) else {
         return Err("the cut has no 'start' and 'duration'");
     };
@@ -158,11 +176,12 @@ fn utterance(entry: &Value, path: &Path) -> Result<Utterance, &'static str> {
     let [speaker, text] = ["speaker", "text"].map(|name| entry["supervisions"][0][name].as_str().map(str::to_owned));
     let span = Some(Span { start, end: Some(start + duration) });
     let recording = entry["recording"]["id"].as_str().map(str::to_owned);
-    Ok(Utterance { span, channel, speaker, text, recording, ..Utterance::new(id, source(&entry["recording"])?) })
+    let source = found.map_or_else(|| source(&entry["recording"]), Ok)?;
+    Ok(Utterance { span, channel, speaker, text, recording, ..Utterance::new(id, source) })
 }
 
-/// Reads an entry of NeMo's manifests. A relative path begins at the folder of the manifest; without
-/// an `id` the key is the path without its ending, and the times of a segment in milliseconds.
+/// Reads an entry of NeMo's manifests. A relative path begins at the folder of the manifest.
+/// Without an `id` the key is the path without its ending, and the times of a segment in milliseconds.
 fn of_nemo(entry: &Value, audio: &Value, folder: &Path) -> Result<Utterance, &'static str> {
     let Some(audio) = audio.as_str().filter(|audio| !audio.is_empty()).map(Path::new) else {
         return Err("its 'audio_filepath' is not the path of one file");
