@@ -67,16 +67,16 @@ const NATIVE: &[Tool] = &[
         about: "Turn recordings into words: text, JSON lines, CTM, subtitles, TextGrid",
         run: native::transcribe::run,
     },
-    Tool { name: "stream", about: "Recognise speech while it comes from standard input", run: native::stream::run },
-    Tool { name: "align", about: "Find where the words of transcripts are", run: native::align::run },
+    Tool { name: "stream", about: "Recognise speech from standard input as it arrives", run: native::stream::run },
+    Tool { name: "align", about: "Find the times of the words of transcripts", run: native::align::run },
     Tool { name: "score", about: "Count the word errors of transcripts", run: native::score::run },
-    Tool { name: "model", about: "Say what a model folder holds, and what is wrong with it", run: native::model::run },
+    Tool { name: "model", about: "Check a model folder, or import a model", run: native::model::run },
     Tool {
         name: "features",
         about: "Turn recordings into features: .ark with .scp, .npz or .safetensors",
         run: native::features::run,
     },
-    Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: native::fst::run },
+    Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs in one", run: native::fst::run },
     Tool {
         name: "lm",
         about: "N-gram models: convert, restrict, prune, normalize, mix, measure",
@@ -87,12 +87,8 @@ const NATIVE: &[Tool] = &[
         about: "Show a feature matrix or a recording, in the terminal or as an image",
         run: native::plot::run,
     },
-    Tool {
-        name: "merge",
-        about: "Make one file of the features that several jobs have written",
-        run: native::merge::run,
-    },
-    Tool { name: "info", about: "Show what this build and machine compute with", run: native::info::run },
+    Tool { name: "merge", about: "Merge the feature files of several jobs into one", run: native::merge::run },
+    Tool { name: "info", about: "Show the features of this build and machine", run: native::info::run },
     Tool { name: "completions", about: "Print completions for a shell", run: completions::run },
     Tool { name: HELP, about: "Show the help of this command, or of one of its commands", run: help },
 ];
@@ -197,8 +193,8 @@ fn overview() -> String {
         "Speech recognition: recordings to words, features and graphs, with Kaldi's and OpenFst's programs.\n\n\
          Usage: kaldera COMMAND [ARGUMENTS]\n       kaldera COMMAND --help\n\n\
          Commands:\n{}\n\
-         Kaldi's programs, which take Kaldi's command lines and end as Kaldi's do:\n{}\n\
-         Options:\n  -h, --help     Show this text; after a command, that command's\n  -V, --version  Show the version\n\n\
+         Kaldi's programs, with Kaldi's command lines and exit statuses:\n{}\n\
+         Options:\n  -h, --help     Show this help, or the help of the command before it\n  -V, --version  Show the version\n\n\
          Examples:\n  \
          kaldera transcribe model/ hello.wav\n  \
          kaldera features --kind fbank -o fbank.ark recordings/\n  \

@@ -66,7 +66,7 @@ pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(Trouble::Usage(text)) => {
-            say(format_args!("kaldera {tool}: {text} (kaldera {tool} --help tells more)"));
+            say(format_args!("kaldera {tool}: {text} (see kaldera {tool} --help)"));
             ExitCode::from(USAGE)
         }
         Err(Trouble::Failed(text)) => {

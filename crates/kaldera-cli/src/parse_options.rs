@@ -247,16 +247,16 @@ impl<'a> ParseOptions<'a> {
     fn standard(&self) -> Vec<(Option<char>, &'static str, &'static str, &'static str, &'static str)> {
         let native = self.syntax == Syntax::Native;
         let letter = |letter| Some(letter).filter(|_| native);
-        let config = "File of further options, one to a line; may be given more than once";
+        let config = "File of further options, one per line; may be repeated";
         let mut standard = vec![(None, "config", "string", "\"\"", config)];
-        standard.push((letter('h'), "help", "bool", "false", "Show this text"));
+        standard.push((letter('h'), "help", "bool", "false", "Show this help"));
         if native {
-            standard.push((letter('q'), "quiet", "bool", "false", "Tell only what went wrong"));
+            standard.push((letter('q'), "quiet", "bool", "false", "Print only errors"));
         } else {
-            standard.push((None, "print-args", "bool", "true", "Echo the command line to stderr"));
-            standard.push((None, "no-pipes", "bool", "false", "Run no command of a script file"));
+            standard.push((None, "print-args", "bool", "true", "Print the command line to stderr"));
+            standard.push((None, "no-pipes", "bool", "false", "Do not run commands in script files"));
         }
-        standard.push((None, "verbose", "int", "0", "How much to log, from 0"));
+        standard.push((None, "verbose", "int", "0", "Verbosity of the log, from 0"));
         if native {
             standard.push((letter('V'), "version", "bool", "false", "Show the version"));
         }
@@ -401,7 +401,7 @@ impl<'a> ParseOptions<'a> {
         };
         let hint = match meant {
             Some(name) => format!("; did you mean '--{name}'?"),
-            None => ": --help lists those there are".to_owned(),
+            None => ": --help lists the options".to_owned(),
         };
         OptionsError::Unknown { typed: typed.to_owned(), hint }
     }
@@ -578,7 +578,7 @@ mod tests {
 
     #[test]
     fn errors_say_what_was_typed() {
-        let unknown = |typed: &str| format!("unknown option '{typed}': --help lists those there are");
+        let unknown = |typed: &str| format!("unknown option '{typed}': --help lists the options");
         assert_eq!(error(Syntax::Kaldi, &["--cqt=3"]), unknown("--cqt=3"));
         assert_eq!(error(Syntax::Kaldi, &["--num-ceps=many"]), "option --num-ceps: 'many' is not an integer");
         assert_eq!(error(Syntax::Kaldi, &["--=3"]), "'--=3' has no name before its '='");

@@ -38,11 +38,7 @@ impl OptionSet for Options {
             &mut self.norm_means,
             "Give each dimension mean 0; if false, features pass as they are",
         );
-        registry.add(
-            "skip-dims",
-            &mut self.skip_dims,
-            "Dimensions to leave as they are, with colons between, as 13:14",
-        );
+        registry.add("skip-dims", &mut self.skip_dims, "Dimensions to skip, separated by colons, as in 13:14");
         registry.add("reverse", &mut self.reverse, "Undo the normalisation");
     }
 }

@@ -22,8 +22,9 @@ pub(super) const FEATURES: Tool =
 const USAGE: &str = "Cuts recordings into utterances.
 Usage: extract-segments [options] <wav-rspecifier> <segments-rxfilename> <wav-wspecifier>
 For example: extract-segments scp:wav.scp segments ark:-
-A line of the segments file names an utterance, its recording, its start and its end in seconds, and perhaps a channel, which a
-recording of more than one needs: 'utt1 rec1 1.10 2.36 1'. An end of -1 is that of the recording.";
+A line of the segments file has an utterance, its recording, start and end in seconds, and
+optionally a channel, which is required if the recording has several: 'utt1 rec1 1.10 2.36 1'. An
+end of -1 is the end of the recording.";
 
 const FEATURES_USAGE: &str = "Cuts feature matrices into utterances.
 Usage: extract-feature-segments [options] <feats-rspecifier> <segments-rxfilename> <feats-wspecifier>
@@ -37,11 +38,11 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("min-segment-length", &mut self.min_segment_length, "Leave out shorter utterances (seconds)");
+        registry.add("min-segment-length", &mut self.min_segment_length, "Skip shorter utterances (seconds)");
         registry.add(
             "max-overshoot",
             &mut self.max_overshoot,
-            "How far an utterance may go beyond the end, where it is cut off (seconds)",
+            "Maximum length by which an utterance may exceed the recording; it is cut off there (seconds)",
         );
     }
 }
@@ -120,7 +121,7 @@ impl OptionSet for FeatureOptions {
         registry.add(
             "snip-edges",
             &mut self.snip_edges,
-            "Leave out the last frames, whose windows are not within the utterance, as with features of recordings that were cut",
+            "Drop the last frames, if their windows extend beyond the utterance, as when features are computed from cut recordings",
         );
     }
 }

@@ -38,7 +38,7 @@ impl OptionSet for Options {
         registry.add(
             "wildcard-symbols-list",
             &mut self.wildcard_symbols_list,
-            "A text of words that are no errors, one a line; needs --word-symbol-table",
+            "File of words that do not count as errors, one per line; needs --word-symbol-table",
         );
         registry.add(
             "wildcard-symbols",

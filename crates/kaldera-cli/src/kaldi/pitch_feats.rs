@@ -24,7 +24,7 @@ pub(super) const COMPUTE_AND_PROCESS: Tool = Tool {
 };
 pub(super) const PROCESS: Tool = Tool {
     name: "process-kaldi-pitch-feats",
-    about: "Make features for a recogniser of pitch and correlation",
+    about: "Make features for speech recognition from pitch and correlation",
     run: run_process,
 };
 

@@ -27,7 +27,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(5);
 const MAX_JOBS: usize = 1024;
 
 /// Help of `--channel`.
-pub(super) const CHANNEL: &str = "Channel to take (-1 -> the first, 0 -> left, 1 -> right), or mean: that of all";
+pub(super) const CHANNEL: &str = "Channel to use (-1 -> the first, 0 -> left, 1 -> right), or mean of all channels";
 
 /// The options that do not change the results.
 pub(super) const NOT_OF_RESULTS: [&str; 12] = [
@@ -63,21 +63,21 @@ pub(super) struct CorpusOptions {
 impl OptionSet for CorpusOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("output", &mut self.output, self.about_output);
-        registry.add("jobs", &mut self.jobs, "Number of threads; 0 is one per processor");
-        registry.add("shard", &mut self.shard, "Which part of the inputs to do, as 2/8 for the second of eight");
+        registry.add("jobs", &mut self.jobs, "Number of threads; 0 for one per processor");
+        registry.add("shard", &mut self.shard, "Part of the inputs to process, such as 2/8 for the second of eight");
         registry.add("resume", &mut self.resume, self.about_resume);
         registry.add("channel", &mut self.channel, CHANNEL);
         registry.add(
             "allow-truncated",
             &mut self.allow_truncated,
-            "Of recordings that end early take what is there; they fail otherwise",
+            "Use the available part of truncated recordings, which otherwise fail",
         );
         registry.add(
             "pipes",
             &mut self.pipes,
-            "Run the commands of a wav.scp in a folder, too, not only those of a list that is named",
+            "Also run the commands of a wav.scp in a folder, not only of a list given by name",
         );
-        registry.add("no-pipes", &mut self.no_pipes, "Run no command of a list: recordings that need one fail");
+        registry.add("no-pipes", &mut self.no_pipes, "Do not run commands of lists: recordings that need one fail");
     }
 }
 
@@ -112,8 +112,8 @@ impl CorpusOptions {
     /// Returns the flag that a request to stop sets.
     pub(super) fn stop(&self, tool: &'static str) -> &'static AtomicBool {
         let left = match (self.resume, self.output.as_str()) {
-            (true, _) => "--resume goes on from here",
-            (false, "") => "the lines on standard output are whole, and others are missing",
+            (true, _) => "--resume continues from here",
+            (false, "") => "the lines on standard output are complete, others are missing",
             (false, _) => "nothing was written",
         };
         interrupt::watch(tool, left)
@@ -159,14 +159,14 @@ impl Run {
         let failed = match found {
             Found::Complete { matrices } => (self.inputs.len() as u64).saturating_sub(matrices),
             Found::Other { reason } => {
-                tracing::warn!("{output} {reason}: all is done anew");
+                tracing::warn!("{output} {reason}: everything is done again");
                 return Ok(None);
             }
             _ => return Ok(None),
         };
         if failed > 0 {
             say(format_args!(
-                "kaldera {}: {output} is complete but for {} that failed: mend or remove them, and all is done anew",
+                "kaldera {}: {output} is complete except for {} that failed: repair or remove them to run everything again",
                 self.tool,
                 recordings(failed)
             ));

@@ -27,31 +27,31 @@ Usage: kaldera features --kind KIND [OPTIONS] -o OUT INPUTS...
        kaldera features --kind KIND --help   shows the options of a kind";
 const INPUTS: &str = "\
 Inputs:
-  FILE            Audio, told by its contents: WAV, AIFF, AU, CAF, Wave64, SPHERE, and as this build
-                  has them FLAC, MP3, Ogg Vorbis and Opus; its key is its name without the ending
-  FOLDER          Every audio file below, sorted; the key is the path below the folder, with - for /
-  DATA            A data folder of Kaldi, with wav.scp, and perhaps segments and utt2spk
+  FILE            Audio, recognised by content: WAV, AIFF, AU, CAF, Wave64, SPHERE, and depending on
+the build FLAC, MP3, Ogg Vorbis and Opus; the key is the file name without the extension
+  FOLDER          All audio files in it and its subfolders, sorted; the key is the relative path, with - for /
+  DATA            A data folder of Kaldi with wav.scp, and optionally segments and utt2spk
   FILE.scp        Lines 'KEY FILE' or 'KEY COMMAND |'
   FILE.jsonl[.gz] Recordings or cuts of lhotse (also .json)
 
-OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumPy) or .safetensors. It
-appears complete or not at all; its order is that of the inputs and does not depend on --jobs.
-Recordings that cannot be used are left out and listed at the end, and so are files of folders that
-are audio of other formats, lines of lists that are none, and recordings with the key of one before
-them. A wav.scp in a folder runs its commands only with --pipes, and no list does with --no-pipes. All recordings must have the sample rate of
---sample-frequency (default 16000) unless --resample is given (a filter of the quality of ffmpeg's), or
---allow-downsample or --allow-upsample (Kaldi's filter).
-The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
-dither, and the noise in the change of pitch, differ: they are 0 unless asked for.
+OUT ends in .ark (Kaldi's archive, with an index in .scp), .npz (NumPy) or .safetensors. It appears
+complete or not at all, in the order of the inputs for any number of --jobs.
+Recordings that cannot be used are skipped and listed at the end. So are files of unsupported audio
+formats, invalid lines of lists, and recordings with a duplicate key. Commands of a wav.scp in a
+folder run only with --pipes; with --no-pipes no commands run. All recordings must have the sample
+rate of --sample-frequency (default 16000) unless --resample (a filter of ffmpeg's quality),
+--allow-downsample or --allow-upsample (Kaldi's filter) is given. The options are Kaldi's, as
+--name=value or --name value; --with-pitch adds the options of pitch. Only the defaults of dither
+and of the noise in delta pitch differ from Kaldi's: they are 0.
 
-A preset of a model is its whole front end: what is done before and after the features, too
+A preset of a model is its whole front end, including the steps before and after the features
 (--preemphasis, --lfr-m, --lfr-n, --normalize); --cmvn-file is the am.mvn of SenseVoice and Paraformer.
 
-Done to the features, in this order: --with-pitch beside them, --cmvn, --deltas, --vad (only voiced
-frames stay). For a job array: --shard 2/8 does the second eighth of the inputs and writes
-OUT.2-of-8.ark; 'kaldera merge -o OUT.ark' makes one file of all. With --resume a run goes on where one
-of the same options and inputs was cut off, and does nothing if OUT is what such a run has completed;
-OUT.resume, beside it, says so.
+Steps after the features, in this order: --with-pitch (appends pitch), --cmvn, --deltas, --vad
+(keeps only voiced frames). For a job array: --shard 2/8 processes the second eighth of the inputs
+and writes OUT.2-of-8.ark; 'kaldera merge -o OUT.ark' joins the parts. With --resume a run continues an
+interrupted run with the same options and inputs. It does nothing if OUT is complete, as recorded in
+OUT.resume.
 
 Examples:
   kaldera features --kind fbank --num-mel-bins 80 -o fbank.ark recordings/
@@ -59,8 +59,8 @@ Examples:
   kaldera features --kind fbank --preset lhotse -j4 -o fbank.npz cuts.jsonl.gz
   kaldera features --preset paraformer --cmvn-file model/am.mvn -o rows.safetensors recordings/
 
-Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage
-(also an OUT that is an input), 130 stopped by Ctrl-C, 143 by SIGTERM.";
+Exit status: 0 success, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage
+(also an OUT that is an input), 130 stopped by Ctrl-C, 143 stopped by SIGTERM.";
 
 /// The kinds of features.
 const KINDS: [&str; 9] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "log-mel", "whisper", "librosa", "samples"];
@@ -71,7 +71,7 @@ const ABOUT: [&str; KINDS.len()] = [
     "Cepstra of perceptual linear prediction, as of compute-plp-feats",
     "Log power spectra, as of compute-spectrogram-feats",
     "Voicing, log pitch and its change, as of compute-and-process-kaldi-pitch-feats",
-    "Log mel spectrograms of toolkits other than Kaldi; without a preset, those of whisper",
+    "Log mel spectrograms of toolkits other than Kaldi; the default preset is whisper",
     "Log mel spectrograms, as of whisper.log_mel_spectrogram",
     "Log mel spectrograms, as of librosa.feature.melspectrogram",
     "Samples from -1 to 1, for networks that have their front end inside",
@@ -160,7 +160,7 @@ fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Tro
     let presets =
         Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.about(), preset.names_of_kinds())));
     let usage = format!(
-        "{USAGE}\n\nKinds:\n{}\nPresets: models that they are for, what differs from Kaldi's defaults (and their kinds):\n{}\n{INPUTS}",
+        "{USAGE}\n\nKinds:\n{}\nPresets, with their models, differences from Kaldi's defaults, and kinds:\n{}\n{INPUTS}",
         list(&kinds),
         list(&presets)
     );
@@ -424,23 +424,23 @@ impl OptionSet for Options {
         registry.add(
             "preset",
             &mut self.preset,
-            "Defaults of a toolkit or a model, such as lhotse or paraformer; options that are given come on top",
+            "Defaults of a toolkit or a model, such as lhotse or paraformer; other options override them",
         );
         self.corpus.register(registry);
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
         registry.add("resample", &mut self.resample, "Resample recordings of another rate, with ffmpeg's quality");
         registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor, of fbank, mfcc and plp");
         registry.add("subtract-mean", &mut self.subtract_mean, "Subtract the mean of each dimension per recording");
-        registry.add("with-pitch", &mut self.with_pitch, "Put pitch beside the features");
+        registry.add("with-pitch", &mut self.with_pitch, "Append pitch to the features");
         registry.add(
             "cmvn",
             &mut self.cmvn,
-            "Normalise means over each utterance, speaker (reads twice), all (reads twice) or a sliding window",
+            "Normalise means per utterance, speaker (reads twice), all (reads twice) or in a sliding window",
         );
         registry.add(
             "cmvn-file",
             &mut self.cmvn_file,
-            "File of a model that says how its features are normalised, as am.mvn of SenseVoice and Paraformer",
+            "Normalisation file of a model, such as am.mvn of SenseVoice and Paraformer",
         );
         self.sliding.register(registry);
         registry.add("deltas", &mut self.add_deltas, "Add deltas");
@@ -454,7 +454,7 @@ impl Options {
     fn new() -> Self {
         let corpus = CorpusOptions::new(
             "File to write, ending in .ark, .npz or .safetensors",
-            "Go on where a run of the same options was cut off",
+            "Continue an interrupted run with the same options",
         );
         Self { corpus, vtln_warp: 1.0, ..Self::default() }
     }
@@ -523,20 +523,20 @@ impl OfKind<'_> {
         for (name, used, found) in [("kind", self.kind, &options.kind), ("preset", preset, &options.preset)] {
             if !found.is_empty() && found != used {
                 return Err(Trouble::Usage(format!(
-                    "--{name} decides what other options there are: give --{name}={found} on the command line, in small \
-                     letters, not in a file of --config"
+                    "--{name} determines the available options: give --{name}={found} on the command line in lower \
+                     case, not in a --config file"
                 )));
             }
         }
         if options.select_voiced && (of_kind.normalizes() || !options.cmvn_file.is_empty()) {
             return Err(Trouble::Usage(
-                "--vad needs a log energy that is not normalised: it goes with no --normalize and no --cmvn-file"
+                "--vad needs a log energy that is not normalised: it cannot be used with --normalize or --cmvn-file"
                     .to_owned(),
             ));
         }
         if options.vtln_warp != 1.0 && !of_kind.has_warp() {
             return Err(Trouble::Usage(format!(
-                "--vtln-warp is for Kaldi's filters: it goes with the kinds fbank, mfcc and plp, not with {}",
+                "--vtln-warp is for Kaldi's filters: use it with the kinds fbank, mfcc and plp, not with {}",
                 self.kind
             )));
         }
@@ -547,13 +547,13 @@ impl OfKind<'_> {
         }
         if options.with_pitch && !of_kind.has_row_per_frame() {
             return Err(Trouble::Usage(
-                "--with-pitch needs a row for each frame of a recording: it goes with no --kind samples, --lfr-n, --pad-to \
-                 or --max-samples"
+                "--with-pitch needs a row for each frame of a recording: it cannot be used with --kind samples, \
+                 --lfr-n, --pad-to or --max-samples"
                     .to_owned(),
             ));
         }
         if self.kind == "pitch" && !options.cmvn_file.is_empty() {
-            return Err(Trouble::Usage("--cmvn-file is a model's, and none takes --kind pitch alone".to_owned()));
+            return Err(Trouble::Usage("--cmvn-file cannot be used with --kind pitch".to_owned()));
         }
         of_kind.align(&mut pitch.extraction);
         let wrong = |error| Trouble::Usage(log::one_line(&error));
@@ -586,8 +586,8 @@ impl OfKind<'_> {
         };
         format!(
             "{about}.\n\nUsage: kaldera features {chosen} [OPTIONS] -o OUT INPUTS...\n\n\
-             'kaldera features --help' tells of kinds, presets, inputs and outputs; --with-pitch --help lists the options \
-             of pitch, too. Options in brackets have these values unless others are given.\n\n\
+             'kaldera features --help' describes kinds, presets, inputs and outputs; --with-pitch --help also lists \
+             the options of pitch. Values in brackets are defaults.\n\n\
              Examples:\n  kaldera features {chosen} -o {file}.ark recordings/\n  \
              kaldera features {chosen} --config {kind}.conf --cmvn=speaker -o {file}.npz data/train\n",
         )
@@ -601,17 +601,17 @@ fn pipeline<'a, E: FeatureExtractor>(
 ) -> Result<Pipeline<'a, &'a E>, Trouble> {
     let CorpusOptions { output, shard, .. } = &options.corpus;
     if output.is_empty() {
-        return Err(Trouble::Usage(format!("-o OUT is missing; its ending tells the format: {ENDINGS}")));
+        return Err(Trouble::Usage(format!("-o OUT is missing; its file extension selects the format: {ENDINGS}")));
     }
     if output == "-" || is_wspecifier(output) {
         return Err(Trouble::Usage(format!(
-            "-o {output}: features go into a file, whose ending tells the format: {ENDINGS}; for standard output and Kaldi's \
-             wspecifiers there are Kaldi's programs, such as kaldera compute-fbank-feats"
+            "-o {output}: features go into a file, whose extension selects the format: {ENDINGS}; for standard \
+             output and Kaldi's wspecifiers use Kaldi's programs, such as kaldera compute-fbank-feats"
         )));
     }
     if let (false, cmvn @ ("speaker" | "all")) = (shard.is_empty(), options.cmvn.as_str()) {
         return Err(Trouble::Usage(format!(
-            "--cmvn={cmvn} needs all recordings, and a shard has some: use compute-cmvn-stats and apply-cmvn on what is merged"
+            "--cmvn={cmvn} needs all recordings, and a shard has only a part: use compute-cmvn-stats and apply-cmvn after 'kaldera merge'"
         )));
     }
     check("min-duration", options.min_duration, options.min_duration >= 0.0, "0 or more")?;

@@ -68,7 +68,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
         (options.arguments, options.output) = (arguments.inputs, arguments.output);
         for (name, value) in [("delta", options.delta), ("weight", options.weight), ("sil-prob", options.sil_prob)] {
             if value.is_nan() {
-                return Err(Trouble::Usage(format!("option --{name}: NaN is no number to compare with")));
+                return Err(Trouble::Usage(format!("option --{name}: NaN is not a valid number")));
             }
         }
         carry_out(operation, options)
@@ -133,8 +133,8 @@ fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Tr
             "'{output}': .txt may be k2's text or OpenFst's: add --format=k2 or --format=text"
         ))),
         Some(_) => Err(Trouble::Usage(format!(
-            "'{output}': the ending must tell the format: .fst (OpenFst's binary files) or .txt (text, as the input is); \
-             or add --format=k2, --format=text or --format=binary"
+            "'{output}': the file extension must select the format: .fst (OpenFst's binary files) or .txt (text, as \
+             the input); or add --format=k2, --format=text or --format=binary"
         ))),
     }
 }
@@ -145,7 +145,7 @@ fn drawing_format(output: &str, format: &str) -> Result<&'static str, Trouble> {
         ("dot", _) | ("", Some("dot")) => Ok("dot"),
         ("svg", _) | ("", Some("svg") | None) => Ok("svg"),
         ("", Some(_)) => Err(Trouble::Usage(format!(
-            "'{output}': the ending must tell the format: .svg, or .dot (text for Graphviz); or add --format=svg or \
+            "'{output}': the file extension must select the format: .svg, or .dot (text for Graphviz); or add --format=svg or \
              --format=dot"
         ))),
         (other, _) => Err(Trouble::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
@@ -159,15 +159,16 @@ fn ending(output: &str) -> Option<&str> {
 /// Returns the text of `kaldera fst --help`.
 fn overview(operations: &str) -> String {
     wrap(&format!(
-        "Finite-state transducers in files: OpenFst's programs, in one.\n\n\
+        "Finite-state transducers in files: OpenFst's programs in one.\n\n\
          Usage: kaldera fst OPERATION [OPTIONS] [IN...] [OUT]\n       kaldera fst OPERATION --help\n\n\
-         Files are k2's text, OpenFst's text or OpenFst's binary files, told by what is in them; - or none is standard \
-         input or output. Inputs may be compressed with gzip, or be what a command writes ('gunzip -c L.gz |'). The result is written as the first input was, unless it ends in .fst or --format tells \
-         another.\n\nOperations:\n{operations}\n\
+         Files are k2's text, OpenFst's text or OpenFst's binary files, recognised by content; - or no name is \
+         standard input or output. Inputs may be compressed with gzip, or be the output of a command ('gunzip -c \
+         L.gz |'). The result has the format of the first input, unless it ends in .fst or --format is \
+         given.\n\nOperations:\n{operations}\n\
          Examples:\n  \
          kaldera fst compile --isymbols=tokens --osymbols=words L.txt L.fst\n  \
          kaldera fst compose L.fst G.fst LG.fst\n  \
          kaldera fst draw LG.fst LG.svg\n\n\
-         Exit status: 0 done, or equivalent; 1 not done; 2 wrong usage, or not equivalent.\n"
+         Exit status: 0 success, or equivalent; 1 failure; 2 wrong usage, or not equivalent.\n"
     ))
 }

@@ -14,7 +14,7 @@ use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "info";
 const USAGE: &str = "\
-Show what this build and machine compute with.
+Show the features of this build and machine.
 
 Usage: kaldera info [--json]
 
@@ -45,7 +45,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 fn info(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let mut as_json = false;
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
-    parser.add("json", &mut as_json, "Show it as JSON");
+    parser.add("json", &mut as_json, "Print JSON");
     let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     if !arguments.is_empty() {
         return Err(Trouble::Usage(format!("expected no arguments, found {}", arguments.len())));

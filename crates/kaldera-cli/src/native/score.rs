@@ -24,25 +24,25 @@ Count the word errors of transcripts.
 
 Usage: kaldera score [OPTIONS] REF HYP
 
-Endings tell what the files are: both .trn (words and a name in parentheses), both .ctm, REF .stm and
+File extensions select the formats: both .trn (words and a name in parentheses), both .ctm, REF .stm and
 HYP .ctm, or anything else (Kaldi's text: KEY and words; either may be the .jsonl of 'kaldera
-transcribe'). So do the names trn, ctm and stm without an ending; --format says it for other names. A
-file may be - for standard input.
+transcribe'). The names trn, ctm and stm without an extension select their formats, too; use
+--format for other names. A file may be - for standard input.
 
-trn, stm and ctm are scored as sclite does: upper and lower case of ASCII letters are the same, a
+trn, stm and ctm are scored as by sclite: the case of ASCII letters is ignored, a
 substitution costs 4, an insertion or deletion 3, and a reference may have alternatives ({ a / b }; in
-ctm between <ALT_BEGIN>, <ALT> and <ALT_END>). Of text and jsonl each error costs 1, and case counts.
-Words and keys end at ASCII white space.
+ctm between <ALT_BEGIN>, <ALT> and <ALT_END>). For text and jsonl each error costs 1, and case is
+significant. Words and keys are separated by ASCII white space.
 
 Utterances without a hypothesis count as deleted, and hypotheses without a reference are not scored;
-both are counted in a warning.
+a warning has the numbers of both.
 
 Examples:
   kaldera score text hyp.txt
   kaldera score --format=stm data/test/stm.filt hyp.ctm
   kaldera score --ignore-case --mixed text hyp.jsonl
 
-Exit status: 0 scored, 1 not scored, 2 wrong usage.";
+Exit status: 0 success, 1 failure, 2 wrong usage.";
 
 /// Maximum number of confusions, deletions and insertions in the report.
 const SHOWN: usize = 10;
@@ -146,16 +146,16 @@ impl Options {
 fn score(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let mut options = Options::default();
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
-    parser.add("format", &mut options.format, "What the files are, whatever their names; stm: HYP is ctm");
+    parser.add("format", &mut options.format, "Format of both files instead of their extensions; for stm, HYP is ctm");
     parser.choices("format", &FORMATS);
     parser.add("characters", &mut options.characters, "Count characters instead of words");
     parser.add("mixed", &mut options.mixed, "Count Chinese and Japanese characters, and words of other scripts");
-    parser.add("ignore-case", &mut options.ignore_case, "Upper and lower case of all alphabets are the same");
-    parser.add("case-sensitive", &mut options.case_sensitive, "Upper and lower case differ, also of trn, stm and ctm");
+    parser.add("ignore-case", &mut options.ignore_case, "Ignore the case of letters of all alphabets");
+    parser.add("case-sensitive", &mut options.case_sensitive, "Respect the case of letters, also in trn, stm and ctm");
     parser.add(
         "reduced",
         &mut options.reduced,
-        "Of stm and ctm, leave out what is before or after the times of the other file: of REF, HYP or both (sclite -m)",
+        "For stm and ctm, ignore segments outside the times of the other file: in REF, HYP or both (sclite -m)",
     );
     parser.choices("reduced", &["ref", "hyp", "both"]);
     let Some(plain) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
@@ -173,8 +173,8 @@ fn score(call: Call<'_>) -> Result<ExitCode, Trouble> {
         [Format::Text | Format::Jsonl, Format::Text | Format::Jsonl] => Rules::levenshtein(),
         [left, right] => {
             return Err(Trouble::Usage(format!(
-                "'{reference}' is {left} and '{hypothesis}' is {right}, by their names, and these do not go together: \
-                 two of trn, of ctm, of text or jsonl do, and stm with ctm; --format says what they are"
+                "'{reference}' is {left} and '{hypothesis}' is {right}, by their names, and these cannot be scored \
+                 together: use two of trn, of ctm, or of text or jsonl, or stm with ctm; --format sets the formats"
             )));
         }
     };
@@ -287,7 +287,9 @@ fn score_keyed(
     if let [(other, _), ..] = hypotheses
         && by_key.len() == hypotheses.len()
     {
-        let first = missing.first().map_or(String::new(), |first| format!(", and that of the references '{first}'"));
+        let first = missing
+            .first()
+            .map_or(String::new(), |first| format!(", and the first key of the references is '{first}'"));
         return Err(Trouble::Failed(format!("no hypothesis has a reference: the first key is '{other}'{first}")));
     }
     if let [first, ..] = missing[..] {

@@ -28,7 +28,7 @@ impl Taking {
     /// Returns the channel that is used.
     fn channel_of(&self, recording: &Recording, name: &dyn Display) -> Result<Recording, Error> {
         if self.channel == ChannelChoice::First && recording.num_channels() > 1 {
-            tracing::warn!("{name}: the first of {} channels is taken", recording.num_channels());
+            tracing::warn!("{name}: using the first of {} channels", recording.num_channels());
         }
         let channel = self.channel.index(recording.num_channels())?;
         Ok(channel.map_or_else(|| Ok(recording.mean()), |channel| recording.channel(channel))?)

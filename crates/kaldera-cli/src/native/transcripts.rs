@@ -18,9 +18,9 @@ and words); of a single recording .srt, .vtt or .TextGrid";
 
 /// Help about times in files.
 const TIMES: &str = "\
-Times of words are where they are heard: from the rise of the sound before the network's peak to its fall after it \
-(align::Loudness of kaldera-decoder has the rule). In .jsonl, peak_start and peak_end are those of the peak. \
-A .ctm has the recordings and times of segments, and channels 1, 2, ... or as reco2file_and_channel says.";
+Words have the times at which they are heard: from the rise of the sound before the network's peak to its fall after it \
+(align::Loudness of kaldera-decoder has the rule). In .jsonl, peak_start and peak_end are the times of the peak. A \
+.ctm has the recordings and times of segments, and channels 1, 2, ... or from reco2file_and_channel.";
 
 /// The names of formats, which are file extensions as well.
 pub(super) const FORMATS: [&str; 7] = ["text", "jsonl", "ctm", "trn", "srt", "vtt", "TextGrid"];
@@ -28,8 +28,8 @@ pub(super) const FORMATS: [&str; 7] = ["text", "jsonl", "ctm", "trn", "srt", "vt
 /// Returns the help about formats.
 pub(super) fn about_formats() -> String {
     format!(
-        "OUT ends in {ENDINGS}. --format names one of them for standard output, or for any other OUT. If OUT is a \
-        folder, or ends in /, it gets a file of this format for each recording: KEY.TextGrid.\n\n{TIMES}"
+        "OUT ends in {ENDINGS}. --format selects one of them for standard output and other file names. If OUT is a \
+        folder or ends in /, a file of this format is written for each recording, such as KEY.TextGrid.\n\n{TIMES}"
     )
 }
 
@@ -64,21 +64,21 @@ impl Format {
             _ if option.starts_with("-o") && is_folder => {
                 let formats = FORMATS.join(", ");
                 return Err(Trouble::Usage(format!(
-                    "{option} is a folder: --format=NAME must say which files, {formats}"
+                    "{option} is a folder: --format=NAME must select the format of the files: {formats}"
                 )));
             }
             _ if option.starts_with("-o") => {
-                return Err(Trouble::Usage(format!("{option}: the ending must tell the format: {ENDINGS}")));
+                return Err(Trouble::Usage(format!("{option}: the file extension must select the format: {ENDINGS}")));
             }
             _ => {
                 let formats = FORMATS.join(", ");
-                return Err(Trouble::Usage(format!("{option}: that is none of the formats {formats}")));
+                return Err(Trouble::Usage(format!("{option} is not one of the formats {formats}")));
             }
         };
         if recordings > 1 && !is_folder && matches!(format, Self::Srt | Self::Vtt | Self::TextGrid) {
             return Err(Trouble::Usage(format!(
-                "{option}: such a file is of one recording, and there are {recordings}: write .jsonl or .ctm, or a file \
-                of each into a folder, -o FOLDER/ --format={}",
+                "{option}: this format holds one recording, and there are {recordings}: use .jsonl or .ctm, or a \
+                folder with a file for each, -o FOLDER/ --format={}",
                 format.name()
             )));
         }
@@ -90,7 +90,7 @@ impl Format {
         if let (Self::Ctm | Self::Trn | Self::Text, Some(key)) = (format, keys.find(divides)) {
             let key = key.escape_debug();
             return Err(Trouble::Usage(format!(
-                "{option}: '{key}' cannot be a key there, as white space divides the fields: write .jsonl"
+                "{option}: '{key}' cannot be a key in this format, as white space separates its fields: use .jsonl"
             )));
         }
         Ok(format)

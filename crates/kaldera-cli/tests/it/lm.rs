@@ -132,7 +132,7 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
     damaged[last] ^= 1;
     fs::write(bench.path("damaged.bin"), damaged).unwrap();
     for (code, args, message) in [
-        (2, &["convert", "lm.arpa", "out.xyz"][..], "the ending must tell the format"),
+        (2, &["convert", "lm.arpa", "out.xyz"][..], "the file extension must select the format"),
         (2, &["convert", "lm.arpa", "lm.arpa"], "would overwrite the input"),
         (2, &["convrt", "lm.arpa"], "did you mean 'convert'?"),
         (2, &["restrict", "lm.arpa", "out.bin"], "--vocab=WORDS is missing"),

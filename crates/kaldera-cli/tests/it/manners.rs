@@ -175,7 +175,7 @@ fn a_warning_comes_once_in_plain_words_and_not_when_quiet() {
     let lines: Vec<_> = told.lines().collect();
     assert_eq!(lines.len(), 2, "{told}");
     assert!(lines[0].starts_with("kaldera features: warning: a has 2 channels"), "{told}");
-    assert!(lines[1].starts_with("kaldera features: 2 more of these"), "{told}");
+    assert!(lines[1].starts_with("kaldera features: 2 more warnings like this"), "{told}");
     assert!(!told.contains("::"), "a path of Rust: {told}");
     assert_eq!(run(&["--verbose=1"]).matches("warning: ").count(), 3);
     assert_eq!(run(&["-q"]), "");

@@ -28,10 +28,10 @@ macro_rules! tell {
 /// `kaldera fst arpa2fst`.
 pub(super) const ARPA2FST: Operation = Operation {
     name: "arpa2fst",
-    usage: "Make an FST of an n-gram model in the ARPA format\n\
+    usage: "Convert an n-gram model in the ARPA format to an FST\n\
         Usage: kaldera fst arpa2fst [OPTIONS] [ARPA [OUT]]\n\
-        With --disambig-symbol=#0 arcs that back off take that symbol and output nothing, as is needed to build decoding graphs; \
-        without, sentences begin with <s> and end with </s>.",
+        With --disambig-symbol=#0 backoff arcs have this input symbol and no output, as needed for decoding graphs. \
+        Without it, sentences begin with <s> and end with </s>.",
     examples: &["--disambig-symbol=#0 --write-symbol-table=words lm.arpa G.fst"],
     inputs: Inputs::Files(1),
     options: &[
@@ -99,14 +99,14 @@ fn tell_missing(number: u64) {
 /// `kaldera fst make-hlg`.
 pub(super) const MAKE_HLG: Operation = Operation {
     name: "make-hlg",
-    usage: "Make a decoding graph of a lexicon and an n-gram model\n\
+    usage: "Make a decoding graph from a lexicon and an n-gram model\n\
         Usage: kaldera fst make-hlg [OPTIONS] LEXICON ARPA [OUT]\n\
-        LEXICON has lines 'word token token ...', or with a probability behind the word. The result takes tokens of frames \
-        and outputs words. In OpenFst's formats label 0 is epsilon, and tokens are their numbers + 1, so that blank is 1. \
-        Arcs that back off are epsilons, which k2's decoders don't know: k2's text, in which 0 is blank and words are lists, \
-        is always made as with --remove-epsilon. What that costs, often several times the arcs, is told before it begins. \
-        OUT.tokens.txt and OUT.words.txt say what the labels of OUT stand for. Each step tells its size, and the time and the \
-        largest memory so far.",
+        LEXICON has lines 'word token token ...', optionally with a probability after the word. The result accepts \
+        tokens of frames and outputs words. In OpenFst's formats label 0 is epsilon, and tokens are their numbers + \
+        1, so that blank is 1. Backoff arcs are epsilons, which k2's decoders do not support: k2's text, in which 0 \
+        is blank and words are lists, always implies --remove-epsilon. The cost, often several times the arcs, is reported before the step. \
+        OUT.tokens.txt and OUT.words.txt are the symbol tables of OUT. Each step reports its size, the elapsed time \
+        and the peak memory.",
     examples: &["--write-tokens=tokens --write-words=words lexicon lm.arpa HLG.fst"],
     inputs: Inputs::Files(2),
     options: &[

@@ -47,7 +47,7 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
         Ok(None) => {
             let seconds = limit.as_secs_f32();
             return Err(Trouble::Failed(format!(
-                "'{DOT}' of Graphviz did not end within {seconds} s; --layout=own draws at once"
+                "'{DOT}' of Graphviz did not end within {seconds} s; --layout=own needs no other program"
             )));
         }
         Err(error) => return Err(Trouble::Failed(format!("cannot wait for '{DOT}' of Graphviz: {error}"))),

@@ -28,7 +28,7 @@ macro_rules! usage {
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "compile",
-        usage: usage!("Make a binary file of OpenFst's text", "compile [OPTIONS] [TEXT [OUT]]"),
+        usage: usage!("Convert OpenFst's text to a binary file", "compile [OPTIONS] [TEXT [OUT]]"),
         examples: &["--isymbols=tokens --osymbols=words lexicon.txt L.fst"],
         inputs: Inputs::Files(1),
         options: &[
@@ -49,7 +49,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!(
             "Print an FST as OpenFst's text",
             "print [OPTIONS] [IN [OUT]]",
-            "Symbols in the file are used, unless others are named."
+            "Symbol tables in the file are used unless others are given."
         ),
         examples: &["L.fst L.txt"],
         inputs: Inputs::Files(1),
@@ -80,7 +80,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!(
             "Draw an FST: SVG, or text for Graphviz",
             "draw [OPTIONS] [IN [OUT]]",
-            "OUT that ends in .dot, or --format=dot, is for Graphviz."
+            "The output is for Graphviz if OUT ends in .dot, or with --format=dot."
         ),
         examples: &["--title=lexicon L.fst L.svg"],
         inputs: Inputs::Files(1),
@@ -97,7 +97,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "connect",
-        usage: usage!("Leave out states that lie on no path", "connect [IN [OUT]]"),
+        usage: usage!("Remove states that are not on a path", "connect [IN [OUT]]"),
         examples: &["L.fst connected.fst"],
         inputs: Inputs::Files(1),
         options: &["format"],
@@ -106,9 +106,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "topsort",
         usage: usage!(
-            "Number states so that all arcs go to later ones",
+            "Renumber states so that all arcs go to later states",
             "topsort [IN [OUT]]",
-            "States that lie on no path are left out. An FST with a cycle is refused."
+            "States that are not on a path are removed. An FST with a cycle is an error."
         ),
         examples: &["G.fst sorted.fst"],
         inputs: Inputs::Files(1),
@@ -119,7 +119,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "compose",
-        usage: usage!("Put what the first FST puts out into the second", "compose [OPTIONS] A B [OUT]"),
+        usage: usage!(
+            "Compose two FSTs: the output of the first is the input of the second",
+            "compose [OPTIONS] A B [OUT]"
+        ),
         examples: &["L.fst G.fst LG.fst"],
         inputs: Inputs::Files(2),
         options: &["format", "connect", "compose-filter", "look-ahead", "max-mem"],
@@ -127,7 +130,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "intersect",
-        usage: usage!("Accept what both acceptors accept", "intersect [OPTIONS] A B [OUT]"),
+        usage: usage!("Intersect two acceptors", "intersect [OPTIONS] A B [OUT]"),
         examples: &["G.fst G.fst both.fst"],
         inputs: Inputs::Files(2),
         options: &["format", "connect", "max-mem"],
@@ -136,7 +139,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "difference",
         usage: usage!(
-            "Accept what the first acceptor accepts and the second does not",
+            "Subtract the strings of the second acceptor from the first",
             "difference [OPTIONS] A B [OUT]",
             "B must be deterministic and without epsilons."
         ),
@@ -148,9 +151,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "determinize",
         usage: usage!(
-            "Make an equivalent FST with one arc at most for each label of a state",
+            "Make an equivalent FST with at most one arc for each label of a state",
             "determinize [OPTIONS] [IN [OUT]]",
-            "Epsilons are symbols like others, unless --remove-epsilons."
+            "Epsilons are treated as ordinary symbols unless --remove-epsilons is given."
         ),
         examples: &["G.fst det.fst"],
         inputs: Inputs::Files(1),
@@ -160,9 +163,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "epsnormalize",
         usage: usage!(
-            "Make an equivalent FST whose epsilons come behind everything else",
+            "Make an equivalent FST with the epsilons at the ends of paths",
             "epsnormalize [OPTIONS] [IN [OUT]]",
-            "Those are meant without input label, or with --eps-norm-output those without output label."
+            "Epsilons are arcs without an input label, or with --eps-norm-output arcs without an output label."
         ),
         examples: &["det.fst normal.fst"],
         inputs: Inputs::Files(1),
@@ -187,7 +190,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "rmepsilon",
-        usage: usage!("Make an equivalent FST without arcs that have neither label", "rmepsilon [OPTIONS] [IN [OUT]]"),
+        usage: usage!("Make an equivalent FST without epsilon arcs", "rmepsilon [OPTIONS] [IN [OUT]]"),
         examples: &["L.fst free.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "max-mem"],
@@ -204,9 +207,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "randgen",
         usage: usage!(
-            "Draw random paths",
+            "Generate random paths",
             "randgen [OPTIONS] [IN [OUT]]",
-            "A path is drawn as often as its weight says. An FST with a cycle is refused."
+            "Paths are sampled by their weights. An FST with a cycle is an error."
         ),
         examples: &["--npath=5 --seed=1 G.fst paths.fst"],
         inputs: Inputs::Files(1),
@@ -216,9 +219,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "equivalent",
         usage: usage!(
-            "Tell whether two FSTs accept the same with the same weights",
+            "Test two FSTs for equivalence: the same strings with the same weights",
             "equivalent [--delta=...] A B",
-            "Exit status: 0 if they do, 2 if not. Epsilons are none. A transducer with several outputs for one string is refused."
+            "Exit status: 0 if they are equivalent, 2 if not. Epsilons do not count as labels. A transducer with several outputs for one string is an error."
         ),
         examples: &["G.fst G.fst"],
         inputs: Inputs::Files(2),
@@ -227,7 +230,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "reverse",
-        usage: usage!("Accept strings backwards", "reverse [IN [OUT]]"),
+        usage: usage!("Reverse the strings of an FST", "reverse [IN [OUT]]"),
         examples: &["G.fst reversed.fst"],
         inputs: Inputs::Files(1),
         options: &["format"],
@@ -244,7 +247,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "project",
         usage: usage!(
-            "Make an acceptor of the input labels, or of the output labels",
+            "Make an acceptor from the input labels or the output labels",
             "project [--project-type=input|output] [IN [OUT]]"
         ),
         examples: &["--project-type=output L.fst words.fst"],
@@ -254,7 +257,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "closure",
-        usage: usage!("Accept strings any number of times", "closure [--closure-plus] [IN [OUT]]"),
+        usage: usage!("Make the closure: repetitions of the strings of an FST", "closure [--closure-plus] [IN [OUT]]"),
         examples: &["G.fst any.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "closure-plus"],
@@ -262,7 +265,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "union",
-        usage: usage!("Accept what either accepts", "union A B [OUT]"),
+        usage: usage!("Make the union of two FSTs", "union A B [OUT]"),
         examples: &["G.fst G.fst either.fst"],
         inputs: Inputs::Files(2),
         options: &["format"],
@@ -270,7 +273,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "concat",
-        usage: usage!("Accept what the first accepts and then what the second does", "concat A B [OUT]"),
+        usage: usage!("Concatenate two FSTs", "concat A B [OUT]"),
         examples: &["G.fst G.fst twice.fst"],
         inputs: Inputs::Files(2),
         options: &["format"],
@@ -330,7 +333,7 @@ fn acceptors(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Fsa, Fsa), Trouble> {
         return Ok((a.into_parts().0, b.into_parts().0));
     }
     Err(Trouble::Failed(
-        "both must be acceptors, whose output labels are their input labels; project them first".to_owned(),
+        "both must be acceptors, with output labels equal to input labels; project them first".to_owned(),
     ))
 }
 
@@ -619,7 +622,7 @@ fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trou
         (false, _) => Unique::Paths,
         (true, true) => Unique::Labels,
         (true, false) => {
-            return Err(Trouble::Failed("unique paths are those of acceptors; project the FST first".to_owned()));
+            return Err(Trouble::Failed("unique paths need an acceptor; project the FST first".to_owned()));
         }
     };
     if unique == Unique::Paths {

@@ -34,7 +34,7 @@ impl Format {
             ("", Some("gz")) => Ok(Self::ArpaGz),
             ("binary", _) | ("", Some("bin")) => Ok(Self::Binary),
             ("", Some(_)) => Err(Trouble::Usage(format!(
-                "'{name}': the ending must tell the format: .arpa, .lm or .txt, with or without .gz (ARPA files), or .bin \
+                "'{name}': the file extension must select the format: .arpa, .lm or .txt, with or without .gz (ARPA files), or .bin \
                  (binary); or add --format=arpa or --format=binary"
             ))),
             (other, _) => Err(Trouble::Usage(format!("option --format: '{other}' is neither arpa nor binary"))),
@@ -62,7 +62,7 @@ pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, Trouble>
     let model = model.map_err(|error| in_file(name, &error))?;
     step.end(format_args!("{}, {} words", sizes(&model), model.num_words()));
     if !model.left_out().is_empty() {
-        tracing::warn!("{}: {} n-grams left out, as no sentence can have them", shown(name), model.left_out());
+        tracing::warn!("{}: {} n-grams left out, as they cannot occur in a sentence", shown(name), model.left_out());
     }
     if model.num_missing() > 0 {
         tracing::warn!("{} has {} n-grams fewer than its header counts", shown(name), model.num_missing());
