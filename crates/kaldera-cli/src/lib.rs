@@ -90,7 +90,7 @@ const NATIVE: &[Tool] = &[
     Tool { name: "merge", about: "Merge the feature files of several jobs into one", run: native::merge::run },
     Tool { name: "info", about: "Show the features of this build and machine", run: native::info::run },
     Tool { name: "completions", about: "Print completions for a shell", run: completions::run },
-    Tool { name: HELP, about: "Show the help of this command, or of one of its commands", run: help },
+    Tool { name: HELP, about: "Show this help, or the help of a command", run: help },
 ];
 
 /// The Kaldi programs that [`run`] replaces, by Kaldi's names for them.
@@ -194,7 +194,7 @@ fn overview() -> String {
          Usage: kaldera COMMAND [ARGUMENTS]\n       kaldera COMMAND --help\n\n\
          Commands:\n{}\n\
          Kaldi's programs, with Kaldi's command lines and exit statuses:\n{}\n\
-         Options:\n  -h, --help     Show this help, or the help of the command before it\n  -V, --version  Show the version\n\n\
+         Options:\n  -h, --help     Show this help; after a command, the help of the command\n  -V, --version  Show the version\n\n\
          Examples:\n  \
          kaldera transcribe model/ hello.wav\n  \
          kaldera features --kind fbank -o fbank.ark recordings/\n  \

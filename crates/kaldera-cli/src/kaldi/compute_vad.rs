@@ -26,7 +26,7 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("omit-unvoiced-utts", &mut self.omit_unvoiced_utts, "Write nothing for utterances without voice");
+        registry.add("omit-unvoiced-utts", &mut self.omit_unvoiced_utts, "Skip utterances without voiced frames");
         self.vad.register(registry);
     }
 }

@@ -15,7 +15,7 @@ use crate::{Call, Tool};
 pub(super) const TOOL: Tool =
     Tool { name: "copy-feats", about: "Copy feature matrices between tables or files, binary or text", run };
 
-const USAGE: &str = "Copies feature matrices, and can change their form on the way.
+const USAGE: &str = "Copies feature matrices, and optionally changes their format.
 Usage: copy-feats [options] <feats-rspecifier> <feats-wspecifier>
    or: copy-feats [options] <matrix-rxfilename> <matrix-wxfilename>
 For example: copy-feats scp:feats.scp ark,t:-";

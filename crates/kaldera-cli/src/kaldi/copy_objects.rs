@@ -24,7 +24,7 @@ pub(super) const VECTOR: Tool =
 pub(super) const INT_VECTOR: Tool =
     Tool { name: "copy-int-vector", about: "Copy lists of integers between tables or files", run: int_vector };
 
-const MATRIX_USAGE: &str = "Copies matrices, or archives of them, and can change their elements on the way.
+const MATRIX_USAGE: &str = "Copies matrices, or archives of them, and optionally changes their elements.
 Usage: copy-matrix [options] <matrix-rspecifier> <matrix-wspecifier>
    or: copy-matrix [options] <matrix-rxfilename> <matrix-wxfilename>
 For example: copy-matrix --binary=false 1.mat -";

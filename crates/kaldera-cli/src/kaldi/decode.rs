@@ -31,8 +31,8 @@ const FASTER_USAGE: &str = "Decodes matrices of log-likelihoods with a graph; it
 Usage: decode-faster [options] <fst-in> <loglikes-rspecifier> <words-wspecifier> [<alignments-wspecifier>]
 For example: decode-faster --acoustic-scale=0.1 HLG.fst ark:loglikes.ark ark,t:words.txt";
 
-const LATGEN_USAGE: &str = "Decodes matrices of log-likelihoods of pdfs and writes lattices. The
-model maps transition identifiers to pdfs.
+const LATGEN_USAGE: &str = "Decodes matrices of log-likelihoods of pdfs and writes lattices.
+The model maps transition identifiers to pdfs.
 Usage: latgen-faster-mapped [options] <trans-model-in> (<fst-in>|<fsts-rspecifier>) <loglikes-rspecifier> <lattice-wspecifier> [<words-wspecifier> [<alignments-wspecifier>]]
 For example: latgen-faster-mapped --acoustic-scale=0.1 final.mdl HCLG.fst ark:loglikes.ark \"ark:|gzip -c >lat.gz\"";
 

@@ -29,7 +29,7 @@ end of -1 is the end of the recording.";
 const FEATURES_USAGE: &str = "Cuts feature matrices into utterances.
 Usage: extract-feature-segments [options] <feats-rspecifier> <segments-rxfilename> <feats-wspecifier>
 For example: extract-feature-segments scp:feats.scp segments ark:-
-A line of the segments file names an utterance, the key of its features, its start and its end in seconds: 'utt1 rec1 1.10 2.36'.";
+A line of the segments file has an utterance, the key of its features, start and end in seconds: 'utt1 rec1 1.10 2.36'.";
 
 struct Options {
     min_segment_length: f32,

@@ -44,12 +44,12 @@ impl Default for CopyOptions {
 impl OptionSet for CopyOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         register_write_compact(registry, &mut self.write_compact);
-        registry.add("include", &mut self.include, "A text whose first words are the keys to copy");
+        registry.add("include", &mut self.include, "File with the keys to copy, the first word of each line");
         registry.add("exclude", &mut self.exclude, "File with the keys to skip, the first word of each line");
         registry.add(
             "ignore-missing",
             &mut self.ignore_missing,
-            "With --include, end with 0 even if nothing was copied",
+            "With --include, exit with 0 even if nothing was copied",
         );
     }
 }

@@ -123,9 +123,9 @@ impl OptionSet for CtmOptions {
         self.scales.register(registry);
         register_inv_acoustic_scale(registry, &mut self.inv_acoustic_scale);
         register_frame_shift(registry, &mut self.frame_shift);
-        registry.add("decode-mbr", &mut self.decode_mbr, "Change the words for fewer expected errors");
-        registry.add("print-silence", &mut self.print_silence, "Write places without a word, as word 0");
-        registry.add("confidence-digits", &mut self.confidence_digits, "Digits after the point, of times too");
+        registry.add("decode-mbr", &mut self.decode_mbr, "Change the words to reduce the expected number of errors");
+        registry.add("print-silence", &mut self.print_silence, "Write silence as word 0");
+        registry.add("confidence-digits", &mut self.confidence_digits, "Number of decimals of confidences and times");
     }
 }
 

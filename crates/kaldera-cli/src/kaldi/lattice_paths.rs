@@ -200,8 +200,8 @@ impl OptionSet for NBestOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.scales.register(registry);
         registry.add("n", &mut self.n, "Number of paths");
-        registry.add("random", &mut self.random, "Paths at random, by their probability, in place of the best");
-        registry.add("srand", &mut self.srand, "Seed of the random paths");
+        registry.add("random", &mut self.random, "Sample paths by their probability instead of the best paths");
+        registry.add("srand", &mut self.srand, "Seed of the random number generator");
     }
 }
 
@@ -312,12 +312,12 @@ impl Default for CtmOptions {
 
 impl OptionSet for CtmOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("print-silence", &mut self.print_silence, "Write arcs without a word, as word 0");
+        registry.add("print-silence", &mut self.print_silence, "Write arcs without a word as word 0");
         register_frame_shift(registry, &mut self.frame_shift);
         registry.add(
             "precision",
             &mut self.precision,
-            "Digits of times after the point; at least 3 where --frame-shift is 0.01 or less, and 4 below 0.001",
+            "Number of decimals of times; at least 3 if --frame-shift is 0.01 or less, and 4 if it is below 0.001",
         );
     }
 }

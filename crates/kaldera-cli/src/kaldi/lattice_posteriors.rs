@@ -20,9 +20,9 @@ pub(super) const DEPTH: Tool =
     Tool { name: "lattice-depth", about: "Average number of arcs per frame of lattices", run: depth };
 
 const ARC_POST_USAGE: &str =
-    "Writes a line for each arc: key, first frame, number of frames, posterior, word, with tabs between them.
-The words of arcs are at their times if lattices are aligned with words.
-With a model, the phones that end on the arc follow, with blanks between them.
+    "Writes a line for each arc: key, first frame, number of frames, posterior, word, separated by
+tabs. The times of words are exact only if lattices are aligned with words. With a model, the phones
+that end on the arc follow, separated by spaces.
 Usage: lattice-arc-post [options] [<model>] <lattices-rspecifier> <output-wxfilename>
 For example: lattice-arc-post --acoustic-scale=0.1 ark:1.lats post.txt";
 

@@ -171,7 +171,11 @@ impl OptionSet for DetOptions {
             &mut self.retry_cutoff,
             "If a limit narrows the beam below this fraction, determinization is repeated with a smaller beam",
         );
-        registry.add("minimize", &mut self.minimize, "Not done: lattices are written without, and a warning");
+        registry.add(
+            "minimize",
+            &mut self.minimize,
+            "Not supported: lattices are not minimized, and a warning is logged",
+        );
         register_write_compact(registry, &mut self.write_compact);
     }
 }

@@ -48,11 +48,7 @@ pub(super) fn register_acoustic_scale<'a>(registry: &mut dyn Registry<'a>, acous
 }
 
 pub(super) fn register_inv_acoustic_scale<'a>(registry: &mut dyn Registry<'a>, inv_acoustic_scale: &'a mut f32) {
-    registry.add(
-        "inv-acoustic-scale",
-        inv_acoustic_scale,
-        "The inverse of the factor for acoustic costs, in its place",
-    );
+    registry.add("inv-acoustic-scale", inv_acoustic_scale, "Inverse of --acoustic-scale, as an alternative to it");
 }
 
 pub(super) fn register_beam<'a>(registry: &mut dyn Registry<'a>, beam: &'a mut f32) {

@@ -29,7 +29,7 @@ Usage: feat-to-len [options] <feats-rspecifier> [<length-wspecifier>]
 For example: feat-to-len scp:feats.scp ark,t:utt2num_frames";
 
 const MATRIX_DIM_USAGE: &str =
-    "Shows rows and columns, with a tab between: of each matrix in a table, behind its key, or of one.
+    "Prints the numbers of rows and columns, separated by a tab: of each matrix in a table, after its key, or of one matrix.
 Usage: matrix-dim [options] <matrix-rspecifier>
    or: matrix-dim [options] <matrix-rxfilename>
 For example: matrix-dim final.mat";

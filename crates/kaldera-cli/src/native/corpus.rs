@@ -75,7 +75,7 @@ impl OptionSet for CorpusOptions {
         registry.add(
             "pipes",
             &mut self.pipes,
-            "Also run the commands of a wav.scp in a folder, not only of a list given by name",
+            "Also run commands of a wav.scp in a folder, not only of lists given by name",
         );
         registry.add("no-pipes", &mut self.no_pipes, "Do not run commands of lists: recordings that need one fail");
     }

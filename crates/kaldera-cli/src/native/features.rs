@@ -28,8 +28,9 @@ Usage: kaldera features --kind KIND [OPTIONS] -o OUT INPUTS...
 const INPUTS: &str = "\
 Inputs:
   FILE            Audio, recognised by content: WAV, AIFF, AU, CAF, Wave64, SPHERE, and depending on
-the build FLAC, MP3, Ogg Vorbis and Opus; the key is the file name without the extension
-  FOLDER          All audio files in it and its subfolders, sorted; the key is the relative path, with - for /
+                  the build FLAC, MP3, Ogg Vorbis and Opus; the key is the name without the extension
+  FOLDER          All audio files in it and its subfolders, sorted; the key is the relative path,
+                  with - for /
   DATA            A data folder of Kaldi with wav.scp, and optionally segments and utt2spk
   FILE.scp        Lines 'KEY FILE' or 'KEY COMMAND |'
   FILE.jsonl[.gz] Recordings or cuts of lhotse (also .json)
@@ -74,7 +75,7 @@ const ABOUT: [&str; KINDS.len()] = [
     "Log mel spectrograms of toolkits other than Kaldi; the default preset is whisper",
     "Log mel spectrograms, as of whisper.log_mel_spectrogram",
     "Log mel spectrograms, as of librosa.feature.melspectrogram",
-    "Samples from -1 to 1, for networks that have their front end inside",
+    "Samples from -1 to 1, for networks with their own front end",
 ];
 /// Names of [`Preset::ALL`].
 const PRESETS: [&str; Preset::ALL.len()] = [
@@ -428,8 +429,12 @@ impl OptionSet for Options {
         );
         self.corpus.register(registry);
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
-        registry.add("resample", &mut self.resample, "Resample recordings of another rate, with ffmpeg's quality");
-        registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor, of fbank, mfcc and plp");
+        registry.add(
+            "resample",
+            &mut self.resample,
+            "Resample recordings of another rate with a filter of ffmpeg's quality",
+        );
+        registry.add("vtln-warp", &mut self.vtln_warp, "VTLN warp factor, for fbank, mfcc and plp");
         registry.add("subtract-mean", &mut self.subtract_mean, "Subtract the mean of each dimension per recording");
         registry.add("with-pitch", &mut self.with_pitch, "Append pitch to the features");
         registry.add(

@@ -64,18 +64,22 @@ Usage: kaldera model check MODEL
        kaldera model import [OPTIONS] SOURCE -o MODEL
        kaldera model digits -o MODEL
 
-'check' reads the model.toml of the folder and every file in it, as 'kaldera transcribe' does.
+'check' reads the model.toml of the folder and the files that it lists, as 'kaldera transcribe' does.
+
 'import' makes a folder from the exports of icefall, sherpa-onnx and NeMo: CTC networks and
 transducers, with or without states between chunks. SOURCE is an .onnx file next to a tokens.txt, or
 the encoder of a transducer next to its decoder and joiner, or a folder with all files. In a folder,
-files that are not quantised are preferred. The metadata
-of the file and the shapes of its inputs determine the features. If they do not, give --preset for
-the kind of features and --normalize for their normalisation. A missing sample rate is assumed to be
-16000 Hz, with a message. An ONNX file is a program: damaged files are rejected, but the computation
-is not limited, so import only files that you trust. Use --runtime=ort for types that RTen does not
-support, such as int4. The new folder is checked, and appears complete or not at all. 'digits'
-writes a small model of connected English digits, and digits.wav for a first test; both are under CC
-BY-SA 4.0 (NOTICE.md). Existing folders with other contents are never changed.
+files that are not quantised are preferred. The metadata of the file and the shapes of its inputs
+determine the features. If they do not, give --preset for the kind of features and --normalize for
+their normalisation. A missing sample rate is assumed to be 16000 Hz, with a message. An ONNX file
+is a program: damaged files are rejected, but the computation is not limited, so import only files
+that you trust. Use --runtime=ort for types that RTen does not support, such as int4. The new folder
+is checked, and appears complete or not at all. Existing folders with other contents are never
+changed.
+
+'digits' writes a small model of connected English digits, and digits.wav for a first test; both are
+under CC BY-SA 4.0 (NOTICE.md).
+
 'import' needs a build with the feature onnx (and ort for --runtime=ort), 'digits' one with digits.
 
 Examples:

@@ -29,13 +29,13 @@ HYP .ctm, or anything else (Kaldi's text: KEY and words; either may be the .json
 transcribe'). The names trn, ctm and stm without an extension select their formats, too; use
 --format for other names. A file may be - for standard input.
 
-trn, stm and ctm are scored as by sclite: the case of ASCII letters is ignored, a
-substitution costs 4, an insertion or deletion 3, and a reference may have alternatives ({ a / b }; in
-ctm between <ALT_BEGIN>, <ALT> and <ALT_END>). For text and jsonl each error costs 1, and case is
-significant. Words and keys are separated by ASCII white space.
+trn, stm and ctm are scored as by sclite: the case of ASCII letters is ignored, a substitution
+costs 4, an insertion or deletion 3, and a reference may have alternatives ({ a / b }; in ctm between
+<ALT_BEGIN>, <ALT> and <ALT_END>). For text and jsonl each error costs 1, and case is significant.
+Words and keys are separated by ASCII white space.
 
 Utterances without a hypothesis count as deleted, and hypotheses without a reference are not scored;
-a warning has the numbers of both.
+a warning reports both numbers.
 
 Examples:
   kaldera score text hyp.txt

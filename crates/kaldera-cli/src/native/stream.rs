@@ -88,7 +88,7 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
     parser.add("num-channels", &mut num_channels, "Number of interleaved channels of raw audio; 0 for one");
     parser.add("channel", &mut channel, CHANNEL);
     parser.add("chunk", &mut chunk_ms, "Length of a chunk of audio in milliseconds");
-    parser.add("partial", &mut partial, "Write the words so far as lines 'partial: WORDS'; as JSON with jsonl");
+    parser.add("partial", &mut partial, "Write the words so far, as lines 'partial: WORDS' or as JSON with jsonl");
     parser.add("format", &mut format, "text, ctm or jsonl");
     parser.choices("format", &FORMATS);
     let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };

@@ -153,7 +153,7 @@ impl OperationOptions for Options {
             ssymbols, "ssymbols", "Symbol table of states";
             keep_isymbols, "keep-isymbols", "Include the symbol table of labels in the binary file";
             keep_osymbols, "keep-osymbols", "Include the symbol table of output labels in the binary file";
-            arc_type, "arc-type", "Semiring of the binary file: standard or log";
+            arc_type, "arc-type", "Arc type of the binary file: standard or log";
             fst_type, "fst-type", "Type of the binary file: vector, or const, which supports memory mapping";
             title, "title", "Title above the drawing";
             layout, "layout", "Layout program of the SVG: own, or graphviz if it is installed";

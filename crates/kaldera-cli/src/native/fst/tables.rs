@@ -100,7 +100,7 @@ pub(super) fn semiring(inputs: &[FstFile], options: &Options) -> Result<Option<S
     match known.find(|(semiring, _)| *semiring != first) {
         None => Ok(Some(first)),
         Some((other, name)) => Err(Trouble::Failed(format!(
-            "the arcs of {} are of type {}, those of {} of type {}; fstmap --map_type=to_log or --map_type=to_std makes them equal",
+            "the arcs of {} are of type {}, but the arcs of {} are of type {}; convert one with fstmap --map_type=to_log or --map_type=to_std",
             shown(first_name),
             arc_type(first),
             shown(name),
