@@ -49,7 +49,7 @@ pub(super) const NOT_OF_RESULTS: [&str; 12] = [
 #[derive(Default)]
 pub(super) struct CorpusOptions {
     pub(super) output: String,
-    jobs: u64,
+    jobs: Option<u64>,
     pub(super) shard: String,
     pub(super) resume: bool,
     pub(super) channel: ChannelChoice,
@@ -63,7 +63,7 @@ pub(super) struct CorpusOptions {
 impl OptionSet for CorpusOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("output", &mut self.output, self.about_output);
-        registry.add("jobs", &mut self.jobs, "Number of threads; 0 for one per processor");
+        registry.add("jobs", &mut self.jobs, "Number of threads; default: one per processor");
         registry.add("shard", &mut self.shard, "Part of the inputs to process, such as 2/8 for the second of eight");
         registry.add("resume", &mut self.resume, self.about_resume);
         registry.add("channel", &mut self.channel, CHANNEL);
@@ -95,8 +95,9 @@ impl CorpusOptions {
 
     /// Returns the number of threads; 0 is one per processor.
     pub(super) fn jobs(&self) -> Result<usize, Trouble> {
-        let jobs = usize::try_from(self.jobs).ok().filter(|&jobs| jobs <= MAX_JOBS);
-        jobs.ok_or_else(|| Trouble::Usage(format!("option --jobs: {} is more than {MAX_JOBS}", self.jobs)))
+        let jobs = self.jobs.unwrap_or_default();
+        let count = usize::try_from(jobs).ok().filter(|&count| count <= MAX_JOBS);
+        count.ok_or_else(|| Trouble::Usage(format!("option --jobs: {jobs} is more than {MAX_JOBS}")))
     }
 
     /// Returns the options for reading recordings.

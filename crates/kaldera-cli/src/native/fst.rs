@@ -66,7 +66,9 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
         let others = graphs::other_outputs(operation, &options, &arguments.output);
         refuse_overwriting(arguments.inputs.iter().chain(options.inputs()), others.iter().chain([&arguments.output]))?;
         (options.arguments, options.output) = (arguments.inputs, arguments.output);
-        for (name, value) in [("delta", options.delta), ("weight", options.weight), ("sil-prob", options.sil_prob)] {
+        for (name, value) in
+            [("delta", options.delta), ("weight", options.weight.unwrap_or_default()), ("sil-prob", options.sil_prob)]
+        {
             if value.is_nan() {
                 return Err(Trouble::Usage(format!("option --{name}: NaN is not a valid number")));
             }

@@ -29,7 +29,7 @@ struct Options {
     vocab: String,
     threshold: f64,
     lambda: f64,
-    max_mem: u64,
+    max_mem: Option<u64>,
 }
 
 impl Options {
@@ -52,7 +52,7 @@ impl Default for Options {
             vocab: String::new(),
             threshold: 1e-8,
             lambda: 0.5,
-            max_mem: 0,
+            max_mem: None,
         }
     }
 }
@@ -75,7 +75,7 @@ impl OperationOptions for Options {
             vocab, "vocab", "File with a word at the start of each line: a list or a symbol table";
             threshold, "threshold", "Remove n-grams whose removal increases the perplexity by less than this fraction";
             lambda, "lambda", "Weight of the first model; the second has the weight 1 - lambda";
-            max_mem, "max-mem", "Memory limit in bytes for reading or changing a model; a model that needs more fails; 0 for half of the memory";
+            max_mem, "max-mem", "Memory limit in bytes for reading or changing a model; a model that needs more fails; default: half of the memory";
         }
     }
 }

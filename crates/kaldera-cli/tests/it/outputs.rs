@@ -316,7 +316,7 @@ fn signals_end_a_run_at_once_even_while_it_waits_for_a_fifo() {
     for (args, left) in [
         (&["features", "--kind=fbank", "-o", "x.ark", "a.wav", "f.wav"][..], "nothing was written"),
         (&["features", "--kind=fbank", "-o", "x.npz", "wait.scp"], "nothing was written"),
-        (&["features", "--kind=fbank", "-o", "x.ark", "--resume", "-j2", "a.wav", "f.wav"], "--resume goes on"),
+        (&["features", "--kind=fbank", "-o", "x.ark", "--resume", "-j2", "a.wav", "f.wav"], "--resume continues"),
         (&["merge", "-o", "x.ark", "f.ark"], "nothing was written"),
         (&["plot", "f.wav", "-o", "x.png"], "nothing was drawn"),
     ] {

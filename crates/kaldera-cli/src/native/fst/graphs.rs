@@ -139,7 +139,7 @@ fn hlg(options: &Options) -> Result<Made, Trouble> {
     let of_k2 = format == Format::K2 && !options.lg;
     let (tokens, words) = (read_symbols(&options.tokens)?, read_symbols(&options.words)?);
     let mut how = HlgOptions::default();
-    how.max_token = usize::try_from(options.max_token).ok();
+    how.max_token = options.max_token.and_then(|token| usize::try_from(token).ok());
     how.modified = options.modified;
     how.topology = !options.lg;
     how.remove_epsilon = options.remove_epsilon || of_k2;

@@ -566,10 +566,10 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
     how.remove_epsilons = options.remove_epsilons;
     how.delta = options.delta;
     how.limits = options.limits();
-    if options.weight.is_finite() {
-        how = how.with_beam(options.weight);
+    if let Some(weight) = options.weight.filter(|weight| weight.is_finite()) {
+        how = how.with_beam(weight);
     }
-    if let Ok(most) = usize::try_from(options.nstate) {
+    if let Some(Ok(most)) = options.nstate.map(usize::try_from) {
         how.limits = how.limits.with_max_states(most);
     }
     fst(openfst::determinize(&take(&mut files), &how))

@@ -33,13 +33,13 @@ pub(super) struct Options {
     pub(super) connect: bool,
     pub(super) compose_filter: String,
     pub(super) look_ahead: bool,
-    pub(super) max_mem: u64,
+    pub(super) max_mem: Option<u64>,
     pub(super) delta: f32,
     pub(super) det_type: String,
     pub(super) remove_epsilons: bool,
     pub(super) eps_norm_output: bool,
-    pub(super) weight: f32,
-    pub(super) nstate: i32,
+    pub(super) weight: Option<f32>,
+    pub(super) nstate: Option<i32>,
     pub(super) allow_nondet: bool,
     pub(super) to_final: bool,
     pub(super) nshortest: i32,
@@ -58,7 +58,7 @@ pub(super) struct Options {
     pub(super) write_words: String,
     pub(super) unk: String,
     pub(super) keep_symbols: bool,
-    pub(super) max_token: i32,
+    pub(super) max_token: Option<i32>,
     pub(super) modified: bool,
     pub(super) lg: bool,
     pub(super) sil_token: String,
@@ -92,13 +92,13 @@ impl Default for Options {
             connect: true,
             compose_filter: "auto".to_owned(),
             look_ahead: false,
-            max_mem: 0,
+            max_mem: None,
             delta: 1.0 / 1024.0,
             det_type: "functional".to_owned(),
             remove_epsilons: false,
             eps_norm_output: false,
-            weight: f32::INFINITY,
-            nstate: -1,
+            weight: None,
+            nstate: None,
             allow_nondet: false,
             to_final: false,
             nshortest: 1,
@@ -117,7 +117,7 @@ impl Default for Options {
             write_words: String::new(),
             unk: String::new(),
             keep_symbols: true,
-            max_token: -1,
+            max_token: None,
             modified: false,
             lg: false,
             sil_token: String::new(),
@@ -164,13 +164,13 @@ impl OperationOptions for Options {
             connect, "connect", "Remove states that are not on a path";
             compose_filter, "compose-filter", "Treatment of epsilons: auto, sequence, alt_sequence or match for one path per pair of paths; trivial for one path per order of epsilons; null for epsilons as ordinary symbols";
             look_ahead, "look-ahead", "Drop states during composition if no possible next label is in the second FST";
-            max_mem, "max-mem", "Memory limit of a step in bytes; a step that needs more fails; 0 for half of the memory";
+            max_mem, "max-mem", "Memory limit of a step in bytes; a step that needs more fails; default: half of the memory";
             delta, "delta", "Tolerance for the comparison of weights";
             det_type, "det-type", "functional, or disambiguate to keep only the best of several outputs";
             remove_epsilons, "remove-epsilons", "Remove epsilon arcs during determinization";
             eps_norm_output, "eps-norm-output", "Move arcs without an output label instead of arcs without an input label";
-            weight, "weight", "Pruning threshold: maximum cost difference to the best path";
-            nstate, "nstate", "Maximum number of states; more is an error; -1 for no limit";
+            weight, "weight", "Pruning threshold: maximum cost difference to the best path; default: no pruning";
+            nstate, "nstate", "Maximum number of states; more is an error; default: no limit";
             allow_nondet, "allow-nondet", "Accept FSTs that are not deterministic";
             to_final, "to-final", "Push to the final states instead of the start state";
             nshortest, "nshortest", "Number of paths";
@@ -189,7 +189,7 @@ impl OperationOptions for Options {
             write_words, "write-words", "Output file for the symbol table of words; default: OUT.words.txt if OUT is a file";
             unk, "unk", "Word in --words that replaces words not in the table";
             keep_symbols, "keep-symbols", "Include the symbol table of words in the binary file";
-            max_token, "max-token", "Highest token of the network; -1 for the highest of the lexicon";
+            max_token, "max-token", "Highest token of the network; default: the highest of the lexicon";
             modified, "modified", "CTC topology that needs no blank between equal tokens";
             lg, "lg", "Make L o G, for decoders with their own topology";
             sil_token, "sil-token", "Optional token between words, such as SIL";

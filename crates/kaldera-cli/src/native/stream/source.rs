@@ -325,8 +325,8 @@ mod tests {
             assert_eq!(format.data_bytes(), Some(4000));
         }
         for (samp_freq, num_channels, expected) in [
-            (4000.0, 0, "usage: option --sample-frequency: 4000, and the WAV header says 16000"),
-            (0.0, 1, "usage: option --num-channels: 1, and the WAV header says 2"),
+            (4000.0, 0, "usage: option --sample-frequency: 4000, but the WAV header has 16000"),
+            (0.0, 1, "usage: option --num-channels: 1, but the WAV header has 2"),
         ] {
             let error = begin(&wave, samp_freq, num_channels).unwrap_err();
             assert!(error.starts_with(expected), "{error}");
