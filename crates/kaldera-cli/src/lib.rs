@@ -39,8 +39,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Command;
-
+use completions::Candidate;
 use kaldera::similar::did_you_mean;
 use layout::{columns, wrap};
 
@@ -57,8 +56,8 @@ struct Tool {
 enum Call<'c> {
     /// A run with the arguments after the tool's name.
     Run(Vec<OsString>),
-    /// A request to add the options and arguments of the tool to this command.
-    Describe(&'c mut Command),
+    /// A request to add the candidates for the last one of these words after the tool's name.
+    Complete(&'c [String], &'c mut Vec<Candidate>),
 }
 
 const NATIVE: &[Tool] = &[
@@ -173,7 +172,10 @@ fn tools() -> impl Iterator<Item = &'static Tool> {
 /// `kaldera TOOL ... --help`.
 fn help(call: Call<'_>) -> ExitCode {
     match call {
-        Call::Describe(_) => ExitCode::SUCCESS,
+        Call::Complete(words, found) => {
+            found.extend(completions::candidates(words));
+            ExitCode::SUCCESS
+        }
         Call::Run(mut about) => match about.first().map(|name| name.to_string_lossy().into_owned()).as_deref() {
             None | Some(HELP | "--help" | "-h") => native::tell(&overview()),
             Some("--version" | "-V") => native::tell(VERSION),

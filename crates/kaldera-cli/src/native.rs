@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 use crate::kaldi::KILLED_BY_SIGPIPE;
 use crate::log::{self, one_line, say};
-use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax};
+use crate::parse_options::{CommandLine, OptionsError, ParseOptions, Request, Syntax};
 use crate::{Call, USAGE};
 
 /// An error that ends a tool, with a message of one line.
@@ -78,20 +78,31 @@ pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
 }
 
 /// Reads the options of a call and returns the plain arguments. Returns `None` if nothing is left
-/// to do: the call was for the help, the version or a description.
+/// to do: the call was for the help, the version or completions.
 pub(crate) fn arguments(
     tool: &'static str,
     parser: &mut ParseOptions<'_>,
     call: Call<'_>,
 ) -> Result<Option<Vec<OsString>>, Trouble> {
-    let args = match call {
-        Call::Run(args) => args,
-        Call::Describe(command) => {
-            parser.describe(command);
-            return Ok(None);
+    match call {
+        Call::Run(args) => {
+            let line = parser.split(&args)?;
+            apply(tool, parser, line)
         }
-    };
-    match parser.read(&args)? {
+        Call::Complete(words, found) => {
+            parser.complete(words, found);
+            Ok(None)
+        }
+    }
+}
+
+/// Sets the options of a command line and returns the plain arguments, as [`arguments`] does.
+pub(crate) fn apply(
+    tool: &'static str,
+    parser: &mut ParseOptions<'_>,
+    line: CommandLine,
+) -> Result<Option<Vec<OsString>>, Trouble> {
+    match parser.apply(line)? {
         Request::Tell(text) => print(&text).map(|()| None),
         Request::Run(plain) => {
             log::init(tool, Syntax::Native, parser.verbosity());

@@ -13,9 +13,9 @@ use kaldera::matrix::Matrix;
 use kaldera::pipeline::{Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Pipeline, PitchFeatures, RunId};
 
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
-use super::{Trouble, arguments};
+use super::{Trouble, apply};
 use crate::layout::columns;
-use crate::parse_options::{ParseOptions, Syntax};
+use crate::parse_options::{CommandLine, ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
 use kaldera::similar::did_you_mean;
 
@@ -106,28 +106,33 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let args = match call {
-        Call::Run(args) => args,
-        describe @ Call::Describe(_) => return of_no_kind(describe, true),
+    let (mut options, mut common) = (Options::new(), CommonOptions::default());
+    let mut parser = parser(String::new(), &mut options);
+    parser.add_others(&mut common);
+    let line = match call {
+        Call::Run(args) => parser.split(&args)?,
+        Call::Complete(words, found) => {
+            parser.complete(words, found);
+            return Ok(ExitCode::SUCCESS);
+        }
     };
-    let preset = last_value(&args, "preset").map(|name| preset_named(&name)).transpose()?;
-    let Some(kind) = last_value(&args, "kind").or_else(|| Some(preset?.only_kind()?.to_owned())) else {
-        let asks_help = args.iter().any(|arg| arg == "--help" || arg == "-h");
-        if let (false, Some(preset)) = (asks_help, preset) {
+    let preset = line.last("preset").map(preset_named).transpose()?;
+    let Some(kind) = line.last("kind").or_else(|| preset?.only_kind()).map(str::to_owned) else {
+        if let (false, Some(preset)) = (line.asks(), preset) {
             let (name, kinds) = (preset.name(), preset.names_of_kinds());
             return Err(Trouble::Usage(format!("--kind is missing: {name} has {kinds}")));
         }
-        return of_no_kind(Call::Run(args), !asks_help);
+        return usage_or_missing_kind(line);
     };
     let none = || {
         let (name, kinds) = preset.map_or(("", String::new()), |preset| (preset.name(), preset.names_of_kinds()));
         Trouble::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
     };
-    let of = OfKind { kind: &kind, args: &args, preset };
+    let command = KindCommand { kind: &kind, line, preset };
     // A kind with the name of a toolkit implies its preset.
     let (found, preset) = match kind.as_str() {
         "pitch" if matches!(preset, None | Some(Preset::Kaldi)) => {
-            return of.run(Pitch::default(), |pitch, _| pitch.plan());
+            return command.run(Pitch::default(), |pitch, _| pitch.plan());
         }
         "pitch" => return Err(none()),
         "whisper" => (FeatureKind::LogMel, preset.map_or(Some(Preset::Whisper), Preset::of_whisper)),
@@ -144,7 +149,7 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
         }
     };
     let front_end = preset.and_then(|preset| preset.front_end_of(found)).ok_or_else(none)?;
-    of.run(front_end, |options, cmvn| {
+    command.run(front_end, |options, cmvn| {
         let front_end = FrontEnd::new(options)?;
         match cmvn {
             Some(cmvn) => front_end.with_cmvn(cmvn),
@@ -153,9 +158,9 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
     })
 }
 
-/// Handles a call without a kind: the help of all kinds, completions, and errors in options other
-/// than `--kind`.
-fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Trouble> {
+/// Handles a command line without a kind: the help of all kinds, errors in options, or the error
+/// that the kind is missing.
+fn usage_or_missing_kind(line: CommandLine) -> Result<ExitCode, Trouble> {
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
     let presets =
@@ -165,12 +170,12 @@ fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Tro
         list(&kinds),
         list(&presets)
     );
-    let (mut options, mut all) = (Options::new(), OptionsOfAll::default());
+    let (mut options, mut common) = (Options::new(), CommonOptions::default());
     let mut parser = parser(usage, &mut options);
-    if with_options_of_all {
-        parser.add_others(&mut all);
+    if !line.asks() {
+        parser.add_others(&mut common);
     }
-    match arguments(TOOL, &mut parser, call)? {
+    match apply(TOOL, &mut parser, line)? {
         None => Ok(ExitCode::SUCCESS),
         Some(_) => Err(Trouble::Usage(format!("--kind is missing: one of {}", KINDS.join(", ")))),
     }
@@ -188,19 +193,19 @@ fn parser(usage: String, options: &mut Options) -> ParseOptions<'_> {
 }
 
 /// The options of all kinds.
-struct OptionsOfAll {
+struct CommonOptions {
     front_ends: [FrontEndOptions; FeatureKind::ALL.len()],
     pitch: Pitch,
 }
 
-impl Default for OptionsOfAll {
+impl Default for CommonOptions {
     fn default() -> Self {
         let front_ends = FeatureKind::ALL.map(|kind| FrontEndOptions::of(FeatureOptions::of(kind)));
         Self { front_ends, pitch: Pitch::default() }
     }
 }
 
-impl OptionSet for OptionsOfAll {
+impl OptionSet for CommonOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.front_ends.iter_mut().for_each(|options| options.register(registry));
         self.pitch.register(registry);
@@ -259,28 +264,6 @@ impl PresetKinds for Preset {
         let whisper = [Self::Whisper, Self::Whisper30s, Self::WhisperLargeV3, Self::Qwen3Asr];
         whisper.contains(&self).then_some(self)
     }
-}
-
-/// Returns the last value of the option `name`, for options that decide which other options exist.
-fn last_value(args: &[OsString], name: &str) -> Option<String> {
-    let mut last = None;
-    let mut options = args.iter().take_while(|&arg| arg != "--").map(|arg| arg.to_string_lossy()).peekable();
-    while let Some(option) = options.next() {
-        match option.strip_prefix("--").and_then(|option| option.strip_prefix(name)) {
-            Some("") => last = options.peek().map(|value| value.clone().into_owned()),
-            Some(rest) => last = rest.strip_prefix('=').map(str::to_owned).or(last),
-            None => {}
-        }
-    }
-    last
-}
-
-/// Returns `true` if a bool is given that decides which other options exist.
-fn is_given(args: &[OsString], name: &str) -> bool {
-    args.iter()
-        .take_while(|&arg| arg != "--")
-        .filter_map(|arg| arg.to_str()?.strip_prefix("--"))
-        .any(|option| option.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
 }
 
 /// Properties of the options of a kind of features that the pipeline needs.
@@ -495,14 +478,13 @@ impl Options {
 }
 
 /// A call for features of a kind.
-#[derive(Clone, Copy)]
-struct OfKind<'a> {
+struct KindCommand<'a> {
     kind: &'a str,
-    args: &'a [OsString],
+    line: CommandLine,
     preset: Option<Preset>,
 }
 
-impl OfKind<'_> {
+impl KindCommand<'_> {
     fn run<O: KindOptions, E: FeatureExtractor>(
         self,
         mut of_kind: O,
@@ -516,20 +498,18 @@ impl OfKind<'_> {
         pitch.native_defaults();
         let mut parser = parser(self.usage(), &mut options);
         parser.add_others(&mut of_kind);
-        if is_given(self.args, "with-pitch") {
+        if self.line.has("with-pitch") {
             parser.add_others(&mut pitch);
         }
-        let Some(paths) = arguments(TOOL, &mut parser, Call::Run(self.args.to_vec()))? else {
-            return Ok(ExitCode::SUCCESS);
-        };
+        let Some(paths) = apply(TOOL, &mut parser, self.line)? else { return Ok(ExitCode::SUCCESS) };
         let settings = parser.settings(&NOT_OF_RESULTS);
         let quiet = parser.quiet();
         let preset = self.preset.map_or("", Preset::name);
         for (name, used, found) in [("kind", self.kind, &options.kind), ("preset", preset, &options.preset)] {
             if !found.is_empty() && found != used {
                 return Err(Trouble::Usage(format!(
-                    "--{name} determines the available options: give --{name}={found} on the command line in lower \
-                     case, not in a --config file"
+                    "--{name} determines the available options: give --{name}={found} on the command line, not \
+                     in a --config file"
                 )));
             }
         }
@@ -574,7 +554,7 @@ impl OfKind<'_> {
         extract(&pipeline, &options.corpus, &settings, &paths, quiet)
     }
 
-    fn usage(self) -> String {
+    fn usage(&self) -> String {
         let about = KINDS.iter().zip(ABOUT).find(|(kind, _)| **kind == self.kind).map_or("", |(_, about)| about);
         let kind = self.kind;
         // For a preset with one kind, `--kind` is left out.

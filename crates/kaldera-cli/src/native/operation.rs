@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Command;
 use kaldera::io::overwrite::ExistingFiles;
 
 use crate::layout::columns;
@@ -96,13 +95,15 @@ impl<W> OperationTool<W> {
         run: impl FnOnce(&Operation<W>, O, Arguments) -> Result<ExitCode, Trouble>,
     ) -> ExitCode {
         match call {
-            Call::Describe(command) => {
-                *command = std::mem::take(command).subcommands(self.operations.iter().map(|operation| {
-                    let mut options = O::default();
-                    let mut command = Command::new(operation.name).about(operation.about());
-                    operation.parser(self.name, &mut options).describe(&mut command);
-                    command
-                }));
+            Call::Complete(words, found) => {
+                match words {
+                    [name, words @ ..] if !words.is_empty() => {
+                        if let Ok(operation) = self.operation(name) {
+                            operation.parser(self.name, &mut O::default()).complete(words, found);
+                        }
+                    }
+                    _ => found.extend(self.operations.iter().map(|it| (it.name.to_owned(), it.about()))),
+                }
                 ExitCode::SUCCESS
             }
             Call::Run(args) => end(self.name, self.operate(args, run)),

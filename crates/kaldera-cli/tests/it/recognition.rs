@@ -562,9 +562,7 @@ fn one_channel_is_taken_or_the_mean_of_all() {
     stream(&bench, &["--channel=2", "model"], &both).with(1).tells(&["no channel 2 among its 2"]);
     stream(&bench, &["--channel=1", "model"], &[]).with(2).tells(&["--channel", "no channel 1"]);
     stream(&bench, &["--num-channels=257", "model"], &[]).with(2).tells(&["--num-channels", "1 to 256"]);
-    stream(&bench, &["--num-channels=1", "model"], &both)
-        .with(2)
-        .tells(&["--num-channels: 1", "the WAV header has 2"]);
+    stream(&bench, &["--num-channels=1", "model"], &both).with(2).tells(&["--num-channels: 1", "the WAV header has 2"]);
     stream(&bench, &["model"], b"fLaC\0\0\0\x22").with(1).tells(&["standard input: it is FLAC", "ffmpeg"]);
     bench
         .run(&["features", "--kind=fbank", "--channel=left", "-o", "x.ark", "both.wav"])
