@@ -43,7 +43,7 @@ _kaldera() {
     found=(${found/$'\t'/:})
     _describe kaldera found || _files
 }
-compdef _kaldera kaldera
+if [[ $funcstack[1] == _kaldera ]]; then _kaldera; else compdef _kaldera kaldera; fi
 "#,
     ),
     (
