@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use kaldera::feat::options::Registry as _;
 use kaldera::similar::did_you_mean;
 
-use crate::native::{Trouble, arguments, end, print};
+use crate::native::{CliError, arguments, end, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, tool_named, tools};
 
@@ -63,7 +63,7 @@ pub(crate) fn run(mut call: Call<'_>) -> ExitCode {
     end(TOOL, complete(call))
 }
 
-fn complete(call: Call<'_>) -> Result<ExitCode, Trouble> {
+fn complete(call: Call<'_>) -> Result<ExitCode, CliError> {
     let mut words = false;
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("words", &mut words, "Print the candidates for the last word after --, for the scripts");
@@ -77,12 +77,12 @@ fn complete(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let names = SHELLS.map(|(name, _)| name);
     let [name] = &arguments[..] else {
         let found = arguments.len();
-        return Err(Trouble::Usage(format!("expected one of {}, found {found} arguments", names.join(", "))));
+        return Err(CliError::Usage(format!("expected one of {}, found {found} arguments", names.join(", "))));
     };
     let name = name.to_string_lossy();
     let Some((_, script)) = SHELLS.iter().find(|(known, _)| *known == name) else {
         let hint = did_you_mean(&name, names);
-        return Err(Trouble::Usage(format!("'{name}' is not one of {}{hint}", names.join(", "))));
+        return Err(CliError::Usage(format!("'{name}' is not one of {}{hint}", names.join(", "))));
     };
     print(script)?;
     Ok(ExitCode::SUCCESS)

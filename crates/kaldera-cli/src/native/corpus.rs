@@ -15,7 +15,7 @@ use kaldera::Error;
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::pipeline::{ChannelChoice, Failure, Found, Inputs, Pipes, ReadOptions, Shard, Summary};
 
-use super::{Trouble, print};
+use super::{CliError, print};
 use crate::interrupt;
 use crate::log::{self, say};
 use crate::parse_options::ParseOptions;
@@ -94,10 +94,10 @@ impl CorpusOptions {
     }
 
     /// Returns the number of threads; 0 is one per processor.
-    pub(super) fn jobs(&self) -> Result<usize, Trouble> {
+    pub(super) fn jobs(&self) -> Result<usize, CliError> {
         let jobs = self.jobs.unwrap_or_default();
         let count = usize::try_from(jobs).ok().filter(|&count| count <= MAX_JOBS);
-        count.ok_or_else(|| Trouble::Usage(format!("option --jobs: {jobs} is more than {MAX_JOBS}")))
+        count.ok_or_else(|| CliError::Usage(format!("option --jobs: {jobs} is more than {MAX_JOBS}")))
     }
 
     /// Returns the options for reading recordings.
@@ -121,17 +121,17 @@ impl CorpusOptions {
     }
 
     /// Lists the recordings in `paths`, or the shard of them, and starts a run.
-    pub(super) fn run(&self, tool: &'static str, paths: &[OsString], quiet: bool) -> Result<Run, Trouble> {
+    pub(super) fn run(&self, tool: &'static str, paths: &[OsString], quiet: bool) -> Result<Run, CliError> {
         self.run_with(tool, Inputs::from_paths(paths).map_err(trouble)?, quiet)
     }
 
     /// Starts a run with recordings, or the shard of them.
-    pub(super) fn run_with(&self, tool: &'static str, mut inputs: Inputs, quiet: bool) -> Result<Run, Trouble> {
+    pub(super) fn run_with(&self, tool: &'static str, mut inputs: Inputs, quiet: bool) -> Result<Run, CliError> {
         let begin = Instant::now();
         let mut output = PathBuf::from(&self.output);
         if !self.shard.is_empty() {
             let wrong =
-                || Trouble::Usage(format!("option --shard: '{}' is not a part such as 1/8, 2/8, ... 8/8", self.shard));
+                || CliError::Usage(format!("option --shard: '{}' is not a part such as 1/8, 2/8, ... 8/8", self.shard));
             let shard = Shard::parse(&self.shard).ok_or_else(wrong)?;
             inputs = inputs.shard(shard).map_err(trouble)?;
             if !self.output.is_empty() {
@@ -155,7 +155,7 @@ pub(super) struct Run {
 impl Run {
     /// Returns the exit status if an earlier run has completed the output, except for failed
     /// recordings.
-    pub(super) fn complete(&self, found: Found) -> Result<Option<ExitCode>, Trouble> {
+    pub(super) fn complete(&self, found: Found) -> Result<Option<ExitCode>, CliError> {
         let output = self.output.display();
         let failed = match found {
             Found::Complete { matrices } => (self.inputs.len() as u64).saturating_sub(matrices),
@@ -183,7 +183,7 @@ impl Run {
     pub(super) fn work(
         &self,
         job: impl FnOnce(&mut (dyn FnMut(&Summary) + Send)) -> Result<Summary, Error>,
-    ) -> Result<Option<Summary>, Trouble> {
+    ) -> Result<Option<Summary>, CliError> {
         let mut progress = Progress::new(self.inputs.len(), self.quiet);
         let ended = job(&mut |so_far| progress.tell(so_far));
         progress.end();
@@ -195,7 +195,7 @@ impl Run {
 
     /// Reports the results and returns the exit status. Totals are not printed if the results go to
     /// standard output.
-    pub(super) fn report(&self, summary: &Summary, written: &[PathBuf]) -> Result<ExitCode, Trouble> {
+    pub(super) fn report(&self, summary: &Summary, written: &[PathBuf]) -> Result<ExitCode, CliError> {
         if !self.quiet && !self.output.as_os_str().is_empty() {
             print(&totals(summary, written, self.begin.elapsed().as_secs_f64()))?;
         }
@@ -244,7 +244,7 @@ fn totals(summary: &Summary, written: &[PathBuf], wall: f64) -> String {
 }
 
 /// Converts an error; errors in the arguments are wrong usage.
-pub(super) fn trouble(error: Error) -> Trouble {
+pub(super) fn trouble(error: Error) -> CliError {
     match error {
         Error::NoInputs
         | Error::UnknownFormat { .. }
@@ -253,8 +253,8 @@ pub(super) fn trouble(error: Error) -> Trouble {
         | Error::Overwrite { .. }
         | Error::Io(kaldera::io::Error::Overwrite { .. })
         | Error::Key { .. }
-        | Error::MixedShards { .. } => Trouble::Usage(log::one_line(&error)),
-        error => Trouble::failed(&error),
+        | Error::MixedShards { .. } => CliError::Usage(log::one_line(&error)),
+        error => CliError::failed(&error),
     }
 }
 

@@ -13,7 +13,7 @@ use kaldera::matrix::Matrix;
 use kaldera::pipeline::{Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Pipeline, PitchFeatures, RunId};
 
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
-use super::{Trouble, apply};
+use super::{CliError, apply};
 use crate::layout::columns;
 use crate::parse_options::{CommandLine, ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
@@ -105,7 +105,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, features(call))
 }
 
-fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
+fn features(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut options, mut common) = (Options::new(), CommonOptions::default());
     let mut parser = parser(String::new(), &mut options);
     parser.add_others(&mut common);
@@ -120,13 +120,13 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let Some(kind) = line.last("kind").or_else(|| preset?.only_kind()).map(str::to_owned) else {
         if let (false, Some(preset)) = (line.asks(), preset) {
             let (name, kinds) = (preset.name(), preset.names_of_kinds());
-            return Err(Trouble::Usage(format!("--kind is missing: {name} has {kinds}")));
+            return Err(CliError::Usage(format!("--kind is missing: {name} has {kinds}")));
         }
         return usage_or_missing_kind(line);
     };
     let none = || {
         let (name, kinds) = preset.map_or(("", String::new()), |preset| (preset.name(), preset.names_of_kinds()));
-        Trouble::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
+        CliError::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
     };
     let command = KindCommand { kind: &kind, line, preset };
     // A kind with the name of a toolkit implies its preset.
@@ -143,7 +143,7 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
             let mut found = FeatureKind::default();
             found.set(name).map_err(|_| {
                 let hint = did_you_mean(name, KINDS);
-                Trouble::Usage(format!("option --kind: '{name}' is not one of {}{hint}", KINDS.join(", ")))
+                CliError::Usage(format!("option --kind: '{name}' is not one of {}{hint}", KINDS.join(", ")))
             })?;
             (found, Some(preset.unwrap_or_default()))
         }
@@ -160,7 +160,7 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
 
 /// Handles a command line without a kind: the help of all kinds, errors in options, or the error
 /// that the kind is missing.
-fn usage_or_missing_kind(line: CommandLine) -> Result<ExitCode, Trouble> {
+fn usage_or_missing_kind(line: CommandLine) -> Result<ExitCode, CliError> {
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
     let presets =
@@ -177,7 +177,7 @@ fn usage_or_missing_kind(line: CommandLine) -> Result<ExitCode, Trouble> {
     }
     match apply(TOOL, &mut parser, line)? {
         None => Ok(ExitCode::SUCCESS),
-        Some(_) => Err(Trouble::Usage(format!("--kind is missing: one of {}", KINDS.join(", ")))),
+        Some(_) => Err(CliError::Usage(format!("--kind is missing: one of {}", KINDS.join(", ")))),
     }
 }
 
@@ -212,12 +212,12 @@ impl OptionSet for CommonOptions {
     }
 }
 
-pub(super) fn preset_named(name: &str) -> Result<Preset, Trouble> {
+pub(super) fn preset_named(name: &str) -> Result<Preset, CliError> {
     let mut preset = Preset::default();
     preset.set(name).map(|()| preset).map_err(|error| {
         // The error names the presets for this model.
         let hint = if Preset::of_model(name).is_empty() { did_you_mean(name, PRESETS) } else { String::new() };
-        Trouble::Usage(format!("option --preset: {error}{hint}"))
+        CliError::Usage(format!("option --preset: {error}{hint}"))
     })
 }
 
@@ -449,18 +449,18 @@ impl Options {
 
     /// Returns the statistics in `--cmvn-file`, and the text of the file. The text is part of the
     /// settings of a run, and a pipe can be read only once.
-    fn global_cmvn(&self) -> Result<(Option<GlobalCmvn>, String), Trouble> {
+    fn global_cmvn(&self) -> Result<(Option<GlobalCmvn>, String), CliError> {
         if self.cmvn_file.is_empty() {
             return Ok((None, String::new()));
         }
         let wrong =
-            |error: &dyn std::fmt::Display| Trouble::Usage(format!("option --cmvn-file: {}: {error}", self.cmvn_file));
+            |error: &dyn std::fmt::Display| CliError::Usage(format!("option --cmvn-file: {}: {error}", self.cmvn_file));
         let text = kaldera::text::read_file(&self.cmvn_file).map_err(|error| wrong(&error))?;
         let cmvn = GlobalCmvn::from_text(&text).map_err(|error| wrong(&error))?;
         Ok((Some(cmvn), text))
     }
 
-    fn cmvn(&self) -> Result<Option<Cmvn>, Trouble> {
+    fn cmvn(&self) -> Result<Option<Cmvn>, CliError> {
         let norm_vars = self.sliding.normalize_variance;
         Ok(Some(match self.cmvn.as_str() {
             "" => return Ok(None),
@@ -469,7 +469,7 @@ impl Options {
             "all" => Cmvn::All { norm_vars },
             "sliding" => Cmvn::Sliding(self.sliding.clone()),
             other => {
-                return Err(Trouble::Usage(format!(
+                return Err(CliError::Usage(format!(
                     "option --cmvn: '{other}' is not utterance, speaker, all or sliding"
                 )));
             }
@@ -489,7 +489,7 @@ impl KindCommand<'_> {
         self,
         mut of_kind: O,
         plan: impl Fn(O, Option<GlobalCmvn>) -> Result<E, kaldera::feat::Error>,
-    ) -> Result<ExitCode, Trouble> {
+    ) -> Result<ExitCode, CliError> {
         let (mut options, mut pitch) = (Options::new(), Pitch::default());
         // A preset is taken as it is, including its noise.
         if self.preset.is_none() {
@@ -507,41 +507,41 @@ impl KindCommand<'_> {
         let preset = self.preset.map_or("", Preset::name);
         for (name, used, found) in [("kind", self.kind, &options.kind), ("preset", preset, &options.preset)] {
             if !found.is_empty() && found != used {
-                return Err(Trouble::Usage(format!(
+                return Err(CliError::Usage(format!(
                     "--{name} determines the available options: give --{name}={found} on the command line, not \
                      in a --config file"
                 )));
             }
         }
         if options.select_voiced && (of_kind.normalizes() || !options.cmvn_file.is_empty()) {
-            return Err(Trouble::Usage(
+            return Err(CliError::Usage(
                 "--vad needs a log energy that is not normalised: it cannot be used with --normalize or --cmvn-file"
                     .to_owned(),
             ));
         }
         if options.vtln_warp != 1.0 && !of_kind.has_warp() {
-            return Err(Trouble::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "--vtln-warp is for Kaldi's filters: use it with the kinds fbank, mfcc and plp, not with {}",
                 self.kind
             )));
         }
         if options.select_voiced && !of_kind.begins_with_energy() {
-            return Err(Trouble::Usage(
+            return Err(CliError::Usage(
                 "--vad needs a log energy in column 0: --kind mfcc has one, and others with --use-energy".to_owned(),
             ));
         }
         if options.with_pitch && !of_kind.has_row_per_frame() {
-            return Err(Trouble::Usage(
+            return Err(CliError::Usage(
                 "--with-pitch needs a row for each frame of a recording: it cannot be used with --kind samples, \
                  --lfr-n, --pad-to or --max-samples"
                     .to_owned(),
             ));
         }
         if self.kind == "pitch" && !options.cmvn_file.is_empty() {
-            return Err(Trouble::Usage("--cmvn-file cannot be used with --kind pitch".to_owned()));
+            return Err(CliError::Usage("--cmvn-file cannot be used with --kind pitch".to_owned()));
         }
         of_kind.align(&mut pitch.extraction);
-        let wrong = |error| Trouble::Usage(log::one_line(&error));
+        let wrong = |error| CliError::Usage(log::one_line(&error));
         let samp_freq = pitch.extraction.samp_freq;
         let pitch = if options.with_pitch { Some(pitch.plan().map_err(wrong)?) } else { None };
         let (cmvn, text) = options.global_cmvn()?;
@@ -583,19 +583,19 @@ fn pipeline<'a, E: FeatureExtractor>(
     extractor: &'a E,
     pitch: Option<&'a PitchFeatures>,
     options: &Options,
-) -> Result<Pipeline<'a, &'a E>, Trouble> {
+) -> Result<Pipeline<'a, &'a E>, CliError> {
     let CorpusOptions { output, shard, .. } = &options.corpus;
     if output.is_empty() {
-        return Err(Trouble::Usage(format!("-o OUT is missing; its file extension selects the format: {ENDINGS}")));
+        return Err(CliError::Usage(format!("-o OUT is missing; its file extension selects the format: {ENDINGS}")));
     }
     if output == "-" || is_wspecifier(output) {
-        return Err(Trouble::Usage(format!(
+        return Err(CliError::Usage(format!(
             "-o {output}: features go into a file, whose extension selects the format: {ENDINGS}; for standard \
              output and Kaldi's wspecifiers use Kaldi's programs, such as kaldera compute-fbank-feats"
         )));
     }
     if let (false, cmvn @ ("speaker" | "all")) = (shard.is_empty(), options.cmvn.as_str()) {
-        return Err(Trouble::Usage(format!(
+        return Err(CliError::Usage(format!(
             "--cmvn={cmvn} needs all recordings, and a shard has only a part: use compute-cmvn-stats and apply-cmvn after 'kaldera merge'"
         )));
     }
@@ -621,7 +621,7 @@ fn pipeline<'a, E: FeatureExtractor>(
     if options.add_deltas {
         // The errors depend only on the options, so any features will do.
         compute_deltas(&options.deltas, &Matrix::<f32>::zeros(1, 1))
-            .map_err(|error| Trouble::Usage(log::one_line(&error)))?;
+            .map_err(|error| CliError::Usage(log::one_line(&error)))?;
         pipeline = pipeline.deltas(options.deltas.clone());
     }
     if options.select_voiced {
@@ -636,7 +636,7 @@ fn extract<E: FeatureExtractor>(
     settings: &str,
     paths: &[OsString],
     quiet: bool,
-) -> Result<ExitCode, Trouble> {
+) -> Result<ExitCode, CliError> {
     let run = corpus.run(TOOL, paths, quiet)?;
     let file = if corpus.resume {
         let id = RunId::new(settings, &run.inputs);
@@ -656,11 +656,11 @@ fn extract<E: FeatureExtractor>(
     run.report(&summary, &written)
 }
 
-fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trouble> {
+fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), CliError> {
     if holds && value.is_finite() {
         return Ok(());
     }
-    Err(Trouble::Usage(format!("option --{name}: {value} is not {expected}")))
+    Err(CliError::Usage(format!("option --{name}: {value} is not {expected}")))
 }
 
 /// Returns `true` for Kaldi's syntax of an output, as in `ark,scp:x.ark,x.scp`.

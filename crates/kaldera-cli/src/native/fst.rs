@@ -19,7 +19,7 @@ use self::options::Options;
 use self::tables::Tables;
 use crate::Call;
 use crate::layout::wrap;
-use crate::native::Trouble;
+use crate::native::CliError;
 use crate::native::files::{refuse_terminal, write_bytes};
 use crate::native::operation::{Inputs, OperationTool, refuse_overwriting};
 
@@ -47,9 +47,9 @@ type Operation = super::operation::Operation<Work>;
 /// The work of an operation, by its inputs.
 enum Work {
     /// Takes FSTs that have been read; the first field gives the tables of the result.
-    Fsts(Tables, fn(&Options, Vec<FstFile>) -> Result<Made, Trouble>),
+    Fsts(Tables, fn(&Options, Vec<FstFile>) -> Result<Made, CliError>),
     /// Reads its files itself.
-    Files(fn(&Options) -> Result<Made, Trouble>),
+    Files(fn(&Options) -> Result<Made, CliError>),
 }
 
 static FST: OperationTool<Work> = OperationTool { name: "fst", prefix: "fst", overview, operations: OPERATIONS };
@@ -70,7 +70,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
             [("delta", options.delta), ("weight", options.weight.unwrap_or_default()), ("sil-prob", options.sil_prob)]
         {
             if value.is_nan() {
-                return Err(Trouble::Usage(format!("option --{name}: NaN is not a valid number")));
+                return Err(CliError::Usage(format!("option --{name}: NaN is not a valid number")));
             }
         }
         carry_out(operation, options)
@@ -78,7 +78,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 /// Reads the inputs, carries out the operation and writes the result.
-fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Trouble> {
+fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, CliError> {
     let inputs = match operation.work {
         Work::Files(_) => vec![],
         Work::Fsts(..) => options.arguments.iter().map(|name| FstFile::read(name)).collect::<Result<Vec<_>, _>>()?,
@@ -123,7 +123,7 @@ fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Tr
 }
 
 /// Returns the output format: by `--format`, by the file extension, or as the first input.
-fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Trouble> {
+fn output_format(output: &str, format: &str, input: Format) -> Result<Format, CliError> {
     if !format.is_empty() {
         return format_named(format);
     }
@@ -131,10 +131,10 @@ fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Tr
         None => Ok(input),
         Some("fst") => Ok(Format::Binary),
         Some("txt") if input != Format::Binary => Ok(input),
-        Some("txt") => Err(Trouble::Usage(format!(
+        Some("txt") => Err(CliError::Usage(format!(
             "'{output}': .txt may be k2's text or OpenFst's: add --format=k2 or --format=text"
         ))),
-        Some(_) => Err(Trouble::Usage(format!(
+        Some(_) => Err(CliError::Usage(format!(
             "'{output}': the file extension must select the format: .fst (OpenFst's binary files) or .txt (text, as \
              the input); or add --format=k2, --format=text or --format=binary"
         ))),
@@ -142,15 +142,15 @@ fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Tr
 }
 
 /// Returns the format of a drawing: by `--format`, or by the file extension.
-fn drawing_format(output: &str, format: &str) -> Result<&'static str, Trouble> {
+fn drawing_format(output: &str, format: &str) -> Result<&'static str, CliError> {
     match (format, ending(output)) {
         ("dot", _) | ("", Some("dot")) => Ok("dot"),
         ("svg", _) | ("", Some("svg") | None) => Ok("svg"),
-        ("", Some(_)) => Err(Trouble::Usage(format!(
+        ("", Some(_)) => Err(CliError::Usage(format!(
             "'{output}': the file extension must select the format: .svg, or .dot (text for Graphviz); or add --format=svg or \
              --format=dot"
         ))),
-        (other, _) => Err(Trouble::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
+        (other, _) => Err(CliError::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
     }
 }
 

@@ -11,7 +11,7 @@ use kaldera::fsa::Limits;
 
 use self::operations::OPERATIONS;
 use super::operation::{Inputs, OperationOptions, OperationTool, add_named, refuse_overwriting};
-use super::{Trouble, print};
+use super::{CliError, print};
 use crate::layout::wrap;
 use crate::memory::limits;
 use crate::parse_options::ParseOptions;
@@ -58,7 +58,7 @@ impl Default for Options {
 }
 
 /// The work of an operation.
-type Work = fn(&Options) -> Result<(), Trouble>;
+type Work = fn(&Options) -> Result<(), CliError>;
 
 /// One of the operations.
 type Operation = super::operation::Operation<Work>;

@@ -11,7 +11,7 @@ use kaldera::matrix::SubMatrix;
 use kaldera::pipeline::{FeatureFile, FeatureSink, merge, shards_of};
 
 use crate::native::corpus::trouble;
-use crate::native::{Trouble, arguments, print};
+use crate::native::{CliError, arguments, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};
 
@@ -38,7 +38,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, merge_files(call))
 }
 
-fn merge_files(call: Call<'_>) -> Result<ExitCode, Trouble> {
+fn merge_files(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut output, mut no_pipes) = (String::new(), false);
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "File to write, ending in .ark, .npz or .safetensors");
@@ -51,7 +51,7 @@ fn merge_files(call: Call<'_>) -> Result<ExitCode, Trouble> {
         refuse_pipes();
     }
     if output.is_empty() {
-        return Err(Trouble::Usage("-o OUT is missing".to_owned()));
+        return Err(CliError::Usage("-o OUT is missing".to_owned()));
     }
     let parts: Vec<PathBuf> = if parts.is_empty() {
         shards_of(&output).map_err(trouble)?

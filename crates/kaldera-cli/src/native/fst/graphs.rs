@@ -11,7 +11,7 @@ use kaldera::fsa::io::SymbolTable;
 use super::files::{Format, read_symbols};
 use super::operations::failed;
 use super::options::Options;
-use super::{Inputs, Made, Operation, Trouble, Work, output_format};
+use super::{CliError, Inputs, Made, Operation, Work, output_format};
 use crate::memory::{megabytes, peak_memory};
 use crate::native::files::{is_standard, open, shown, write_bytes};
 
@@ -47,8 +47,8 @@ pub(super) const ARPA2FST: Operation = Operation {
     work: Work::Files(arpa2fst),
 };
 
-fn arpa2fst(options: &Options) -> Result<Made, Trouble> {
-    let [input] = &options.arguments[..] else { return Err(Trouble::Usage("one model is read".to_owned())) };
+fn arpa2fst(options: &Options) -> Result<Made, CliError> {
+    let [input] = &options.arguments[..] else { return Err(CliError::Usage("one model is read".to_owned())) };
     let given = read_symbols(&options.read_symbol_table)?;
     let mut how = ArpaOptions::default();
     how.start.clone_from(&options.bos_symbol);
@@ -61,7 +61,7 @@ fn arpa2fst(options: &Options) -> Result<Made, Trouble> {
     let mut number = |symbol: &str| match words.find(symbol) {
         Some(label) => Ok(label),
         None if !is_given => words.find_or_add(symbol).map_err(failed),
-        None => Err(Trouble::Failed(format!("{} has no symbol '{symbol}'", shown(&options.read_symbol_table)))),
+        None => Err(CliError::Failed(format!("{} has no symbol '{symbol}'", shown(&options.read_symbol_table)))),
     };
     let labels = if options.disambig_symbol.is_empty() {
         GrammarLabels::Plain { start: number(&options.bos_symbol)?, end: number(&options.eos_symbol)? }
@@ -130,9 +130,9 @@ pub(super) const MAKE_HLG: Operation = Operation {
     work: Work::Files(hlg),
 };
 
-fn hlg(options: &Options) -> Result<Made, Trouble> {
+fn hlg(options: &Options) -> Result<Made, CliError> {
     let [lexicon, arpa] = &options.arguments[..] else {
-        return Err(Trouble::Usage("a lexicon and a model are read".to_owned()));
+        return Err(CliError::Usage("a lexicon and a model are read".to_owned()));
     };
     let format = output_format(&options.output, &options.format, Format::Binary)?;
     // In this format label 0 is blank.
@@ -153,7 +153,7 @@ fn hlg(options: &Options) -> Result<Made, Trouble> {
     how.lexicon.words = of_table(words.is_some());
     if !options.unk.is_empty() {
         if words.is_none() {
-            return Err(Trouble::Usage("--unk is a word of the table that --words names".to_owned()));
+            return Err(CliError::Usage("--unk is a word of the table that --words names".to_owned()));
         }
         how.lexicon.unknown_word = Some(options.unk.clone());
     }
@@ -240,7 +240,7 @@ pub(super) fn other_outputs(operation: &Operation, options: &Options, output: &s
 }
 
 /// Writes the tables of the labels of the graph.
-fn write_tables(options: &Options, tokens: &SymbolTable, words: &SymbolTable) -> Result<(), Trouble> {
+fn write_tables(options: &Options, tokens: &SymbolTable, words: &SymbolTable) -> Result<(), CliError> {
     for (name, table) in table_files(options, &options.output).into_iter().zip([tokens, words]) {
         if let Some(name) = name {
             write_bytes(&name, table.to_string().as_bytes())?;

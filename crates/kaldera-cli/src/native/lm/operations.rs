@@ -6,7 +6,7 @@ use kaldera::fsa::graphs::{NgramModel, Perplexity};
 
 use super::files::{check_output, for_each_line, read, read_vocabulary, words, write};
 use super::steps::{Step, sizes};
-use super::{Inputs, Operation, Options, Trouble, print};
+use super::{CliError, Inputs, Operation, Options, print};
 use crate::native::files::{in_file, is_standard, shown};
 
 /// The operations in the order of help.
@@ -51,7 +51,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         options: &["format", "threshold", "bos-symbol", "eos-symbol", "unk", "max-mem"],
         work: |options| {
             if !(options.threshold > 0.0 && options.threshold < 1.0) {
-                return Err(Trouble::Usage("--threshold must be above 0 and below 1".to_owned()));
+                return Err(CliError::Usage("--threshold must be above 0 and below 1".to_owned()));
             }
             change(options, |options, model| model.prune(options.threshold, options.limits()))
         },
@@ -93,8 +93,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
 fn change(
     options: &Options,
     change: impl FnOnce(&Options, NgramModel) -> Result<NgramModel, kaldera::fsa::Error>,
-) -> Result<(), Trouble> {
-    let [input] = &options.arguments[..] else { return Err(Trouble::Usage("one model is read".to_owned())) };
+) -> Result<(), CliError> {
+    let [input] = &options.arguments[..] else { return Err(CliError::Usage("one model is read".to_owned())) };
     check_output(options)?;
     let model = read(input, options)?;
     let num_ngrams = model.num_ngrams();
@@ -104,20 +104,20 @@ fn change(
     write(&changed, options)
 }
 
-fn restrict(options: &Options) -> Result<(), Trouble> {
+fn restrict(options: &Options) -> Result<(), CliError> {
     if options.vocab.is_empty() {
-        return Err(Trouble::Usage("--vocab=WORDS is missing".to_owned()));
+        return Err(CliError::Usage("--vocab=WORDS is missing".to_owned()));
     }
     let vocabulary = read_vocabulary(&options.vocab)?;
     change(options, |options, model| model.restrict(|word| vocabulary.contains(word), options.limits()))
 }
 
-fn interpolate(options: &Options) -> Result<(), Trouble> {
+fn interpolate(options: &Options) -> Result<(), CliError> {
     let [first, second] = &options.arguments[..] else {
-        return Err(Trouble::Usage("two models are read".to_owned()));
+        return Err(CliError::Usage("two models are read".to_owned()));
     };
     if !(0.0..=1.0).contains(&options.lambda) {
-        return Err(Trouble::Usage("--lambda must be from 0 to 1".to_owned()));
+        return Err(CliError::Usage("--lambda must be from 0 to 1".to_owned()));
     }
     check_output(options)?;
     let (one, other) = (read(first, options)?, read(second, options)?);
@@ -129,7 +129,7 @@ fn interpolate(options: &Options) -> Result<(), Trouble> {
     write(&mixed, options)
 }
 
-fn info(options: &Options) -> Result<(), Trouble> {
+fn info(options: &Options) -> Result<(), CliError> {
     for name in &options.arguments {
         let model = read(name, options)?;
         let mut text = String::new();
@@ -151,10 +151,10 @@ fn info(options: &Options) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn perplexity(options: &Options) -> Result<(), Trouble> {
+fn perplexity(options: &Options) -> Result<(), CliError> {
     let (name, texts) = options.arguments.split_first().map_or(("", &[][..]), |(name, texts)| (name, texts));
     if texts.is_empty() && is_standard(name) {
-        return Err(Trouble::Usage("the model is standard input: name a text".to_owned()));
+        return Err(CliError::Usage("the model is standard input: name a text".to_owned()));
     }
     let model = read(name, options)?;
     let standard_input = [String::new()];

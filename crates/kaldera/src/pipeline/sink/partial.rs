@@ -430,7 +430,7 @@ fn find_or_create(path: &Path, run: RunId) -> io::Result<(TempPath, File)> {
         let is_synced = machine_start().is_none_or(|start| metadata.modified().is_ok_and(|time| time > start));
         let length = if is_synced { metadata.len() } else { 0 };
         if !is_synced {
-            tracing::warn!("{} is from before this machine was started: everything is done again", name.display());
+            tracing::warn!("{} is from before this machine was started: all is done anew", name.display());
             file.set_len(0)?;
         }
         let name = TempPath::try_from_path(name)?;
