@@ -32,9 +32,9 @@ MODEL is a folder with a model.toml. INPUTS are as for 'kaldera features': audio
 data folders of Kaldi, FILE.scp and FILE.jsonl. For a model with an archive of log-probabilities as
 its network, INPUTS are the archive or a list of its keys. Without -o a line 'KEY WORDS' for each
 recording is written to standard output, or the format of --format. OUT appears complete or not at
-all, in the order of the inputs for any number of --jobs. Recordings longer than --max-part are cut at pauses. Recordings
-of another sample rate are resampled. Recordings that cannot be used are skipped and listed at the
-end.
+all, in the order of the inputs for any number of --jobs. Recordings longer than --max-part are cut
+at pauses. Recordings of another sample rate are resampled. Recordings that cannot be used are
+skipped and listed at the end.
 
 Examples:
   kaldera transcribe model/ hello.wav
