@@ -86,7 +86,7 @@ impl Options {
         }
         let channel = match segment.channel {
             Some(channel) if channel >= wave.num_channels => {
-                warn!("leaving out {key}: it wants channel {channel}, and there are {}", wave.num_channels);
+                warn!("leaving out {key}: it needs channel {channel}, and the recording has {}", wave.num_channels);
                 return Ok(None);
             }
             Some(channel) => channel,
@@ -97,7 +97,7 @@ impl Options {
         let sample = |seconds: f64| (seconds * f64::from(wave.samp_freq) + 0.5) as usize;
         let (start, end) = (sample(*start), sample(end).min(num_samples));
         if start >= end {
-            warn!("leaving out {key}: there is no sample in it");
+            warn!("leaving out {key}: it has no samples");
             return Ok(None);
         }
         let frames = wave.samples.chunks_exact(wave.num_channels).skip(start).take(end - start);
@@ -162,12 +162,14 @@ impl FeatureOptions {
             end -= (longer / f64::from(self.frame_shift)).ceil();
         }
         if start >= num_frames as f64 {
-            warn!("leaving out {key}: it begins at frame {start}, and there are {num_frames}");
+            warn!("leaving out {key}: it begins at frame {start}, and the recording has {num_frames}");
             return None;
         }
         if end > num_frames as f64 {
             if end >= num_frames as f64 + self.frames(f64::from(self.common.max_overshoot)) {
-                warn!("leaving out {key}: it ends at frame {end}, too far behind the {num_frames} there are");
+                warn!(
+                    "leaving out {key}: it ends at frame {end}, too far beyond the {num_frames} frames of the recording"
+                );
                 return None;
             }
             end = num_frames as f64;
@@ -210,7 +212,7 @@ fn extract<T: Holder>(
         let part = if reader.has_key(&segment.recording)? {
             cut(&segment, reader.value(&segment.recording)?)?
         } else {
-            warn!("leaving out {}: there is no '{}' to cut it from", segment.key, segment.recording);
+            warn!("leaving out {}: its recording '{}' is missing", segment.key, segment.recording);
             None
         };
         match part {

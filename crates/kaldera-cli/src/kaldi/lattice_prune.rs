@@ -234,7 +234,7 @@ fn union(call: Call<'_>) -> ExitCode {
                 lattice = both;
                 united += 1;
             } else {
-                warn!("{key} is not in {second}: it is written as it is, determinized");
+                warn!("{key} is not in {second}: its first lattice is determinized and written");
             }
             let Some((made, _)) = told(&key, lattice.determinize(&everything)) else { continue };
             writer.write(&key, &to_kaldi(&made))?;

@@ -238,7 +238,7 @@ fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String,
         )),
         _ => {
             let all: Vec<&str> = all.iter().map(|name| name.as_str()).collect();
-            Err(format!("there are {}: name the encoder that is meant, or move the others away", all.join(", ")))
+            Err(format!("there are {}: name the encoder, or move the others away", all.join(", ")))
         }
     }
 }
