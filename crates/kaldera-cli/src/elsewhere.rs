@@ -53,14 +53,14 @@ pub(crate) fn hint(name: &str) -> Option<String> {
     }
     if ESTIMATION.contains(&name) {
         return Some(
-            "; language models are not estimated here: take KenLM's lmplz or SRILM's ngram-count, and give \
-             the ARPA file to 'kaldera lm' or 'kaldera transcribe --lm'"
+            "; Kaldera does not estimate language models: use KenLM's lmplz or SRILM's ngram-count, and give the \
+             ARPA file to 'kaldera lm' or 'kaldera transcribe --lm'"
                 .to_owned(),
         );
     }
     let is_of_models = MODELS.iter().any(|begin| name.starts_with(begin));
     is_of_models.then(|| {
-        "; Kaldi's programs around acoustic models (GMMs, nnet3, i-vectors) are not here: 'kaldera transcribe' runs \
+        "; Kaldi's programs for acoustic models (GMMs, nnet3, i-vectors) are not part of Kaldera: 'kaldera transcribe' runs \
          ONNX and safetensors networks, and 'kaldera latgen-faster-mapped' decodes log-likelihoods"
             .to_owned()
     })
@@ -77,10 +77,10 @@ mod tests {
             ("fstcompile", "'kaldera fst compile'"),
             ("fstcompose", "'kaldera fst compose'"),
             ("make-hlg", "'kaldera fst make-hlg'"),
-            ("gmm-latgen-faster", "are not here"),
-            ("nnet3-compute", "are not here"),
-            ("online2-wav-nnet3-latgen-faster", "are not here"),
-            ("lmplz", "not estimated"),
+            ("gmm-latgen-faster", "are not part of Kaldera"),
+            ("nnet3-compute", "are not part of Kaldera"),
+            ("online2-wav-nnet3-latgen-faster", "are not part of Kaldera"),
+            ("lmplz", "does not estimate"),
             ("ngram", "'kaldera help lm'"),
             ("perplexity", "'kaldera lm perplexity'"),
         ] {

@@ -194,8 +194,8 @@ fn run_reading<O: OptionSet>(
     options.register(&mut parser);
     let args = match call {
         Call::Run(args) => args,
-        Call::Describe(command) => {
-            parser.describe(command);
+        Call::Complete(words, found) => {
+            parser.complete(words, found);
             return ExitCode::SUCCESS;
         }
     };

@@ -39,8 +39,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Command;
-
+use completions::Candidate;
 use kaldera::similar::did_you_mean;
 use layout::{columns, wrap};
 
@@ -57,8 +56,8 @@ struct Tool {
 enum Call<'c> {
     /// A run with the arguments after the tool's name.
     Run(Vec<OsString>),
-    /// A request to add the options and arguments of the tool to this command.
-    Describe(&'c mut Command),
+    /// A request to add the candidates for the last one of these words after the tool's name.
+    Complete(&'c [String], &'c mut Vec<Candidate>),
 }
 
 const NATIVE: &[Tool] = &[
@@ -67,16 +66,16 @@ const NATIVE: &[Tool] = &[
         about: "Turn recordings into words: text, JSON lines, CTM, subtitles, TextGrid",
         run: native::transcribe::run,
     },
-    Tool { name: "stream", about: "Recognise speech while it comes from standard input", run: native::stream::run },
-    Tool { name: "align", about: "Find where the words of transcripts are", run: native::align::run },
+    Tool { name: "stream", about: "Recognise speech from standard input as it arrives", run: native::stream::run },
+    Tool { name: "align", about: "Find the times of the words of transcripts", run: native::align::run },
     Tool { name: "score", about: "Count the word errors of transcripts", run: native::score::run },
-    Tool { name: "model", about: "Say what a model folder holds, and what is wrong with it", run: native::model::run },
+    Tool { name: "model", about: "Check a model folder, or import a model", run: native::model::run },
     Tool {
         name: "features",
         about: "Turn recordings into features: .ark with .scp, .npz or .safetensors",
         run: native::features::run,
     },
-    Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: native::fst::run },
+    Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs in one", run: native::fst::run },
     Tool {
         name: "lm",
         about: "N-gram models: convert, restrict, prune, normalize, mix, measure",
@@ -87,14 +86,10 @@ const NATIVE: &[Tool] = &[
         about: "Show a feature matrix or a recording, in the terminal or as an image",
         run: native::plot::run,
     },
-    Tool {
-        name: "merge",
-        about: "Make one file of the features that several jobs have written",
-        run: native::merge::run,
-    },
-    Tool { name: "info", about: "Show what this build and machine compute with", run: native::info::run },
+    Tool { name: "merge", about: "Merge the feature files of several jobs into one", run: native::merge::run },
+    Tool { name: "info", about: "Show the features of this build and machine", run: native::info::run },
     Tool { name: "completions", about: "Print completions for a shell", run: completions::run },
-    Tool { name: HELP, about: "Show the help of this command, or of one of its commands", run: help },
+    Tool { name: HELP, about: "Show this help, or the help of a command", run: help },
 ];
 
 /// The Kaldi programs that [`run`] replaces, by Kaldi's names for them.
@@ -177,7 +172,10 @@ fn tools() -> impl Iterator<Item = &'static Tool> {
 /// `kaldera TOOL ... --help`.
 fn help(call: Call<'_>) -> ExitCode {
     match call {
-        Call::Describe(_) => ExitCode::SUCCESS,
+        Call::Complete(words, found) => {
+            found.extend(completions::candidates(words));
+            ExitCode::SUCCESS
+        }
         Call::Run(mut about) => match about.first().map(|name| name.to_string_lossy().into_owned()).as_deref() {
             None | Some(HELP | "--help" | "-h") => native::tell(&overview()),
             Some("--version" | "-V") => native::tell(VERSION),
@@ -197,8 +195,8 @@ fn overview() -> String {
         "Speech recognition: recordings to words, features and graphs, with Kaldi's and OpenFst's programs.\n\n\
          Usage: kaldera COMMAND [ARGUMENTS]\n       kaldera COMMAND --help\n\n\
          Commands:\n{}\n\
-         Kaldi's programs, which take Kaldi's command lines and end as Kaldi's do:\n{}\n\
-         Options:\n  -h, --help     Show this text; after a command, that command's\n  -V, --version  Show the version\n\n\
+         Kaldi's programs, with Kaldi's command lines and exit statuses:\n{}\n\
+         Options:\n  -h, --help     Show this help; after a command, the help of the command\n  -V, --version  Show the version\n\n\
          Examples:\n  \
          kaldera transcribe model/ hello.wav\n  \
          kaldera features --kind fbank -o fbank.ark recordings/\n  \

@@ -125,7 +125,7 @@ pub(crate) fn end(tool: &str) {
     let mut again: Vec<_> = told.into_iter().flatten().map(|(_, told)| told).filter(|(_, again)| *again > 0).collect();
     again.sort();
     for (text, again) in again {
-        say(format_args!("kaldera {tool}: {again} more of these (--verbose=1 tells each): {text}"));
+        say(format_args!("kaldera {tool}: {again} more warnings like this (--verbose=1 shows all): {text}"));
     }
 }
 

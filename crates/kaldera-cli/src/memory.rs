@@ -11,9 +11,10 @@ pub(crate) fn peak_memory() -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Returns the limits that `--max-mem` sets; 0 is the default, half of the memory.
-pub(crate) fn limits(max_mem: u64) -> Limits {
-    let max_bytes = (max_mem > 0).then(|| usize::try_from(max_mem).unwrap_or(usize::MAX));
+/// Returns the limits that `--max-mem` sets. The default, which 0 also selects, is half of the
+/// memory.
+pub(crate) fn limits(max_mem: Option<u64>) -> Limits {
+    let max_bytes = max_mem.filter(|&bytes| bytes > 0).map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
     Limits::default().with_max_bytes(max_bytes)
 }
 

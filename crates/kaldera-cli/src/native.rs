@@ -33,12 +33,15 @@ use std::process::ExitCode;
 
 use crate::kaldi::KILLED_BY_SIGPIPE;
 use crate::log::{self, one_line, say};
-use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax};
+use crate::parse_options::{CommandLine, OptionsError, ParseOptions, Request, Syntax};
 use crate::{Call, USAGE};
+
+/// The former name of [`CliError`].
+pub(crate) use self::CliError as Trouble;
 
 /// An error that ends a tool, with a message of one line.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum CliError {
     /// The command line is wrong: exit status 2.
     Usage(String),
     /// Any other error: exit status 1.
@@ -48,50 +51,61 @@ pub(crate) enum Trouble {
     Closed,
 }
 
-impl Trouble {
+impl CliError {
     pub(crate) fn failed(error: &dyn Error) -> Self {
         Self::Failed(one_line(error))
     }
 }
 
-impl From<OptionsError> for Trouble {
+impl From<OptionsError> for CliError {
     fn from(error: OptionsError) -> Self {
         Self::Usage(one_line(&error))
     }
 }
 
 /// Reports the error, if there is one, and returns the exit status.
-pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
+pub(crate) fn end(tool: &str, outcome: Result<ExitCode, CliError>) -> ExitCode {
     log::end(tool);
     match outcome {
         Ok(code) => code,
-        Err(Trouble::Usage(text)) => {
-            say(format_args!("kaldera {tool}: {text} (kaldera {tool} --help tells more)"));
+        Err(CliError::Usage(text)) => {
+            say(format_args!("kaldera {tool}: {text} (see kaldera {tool} --help)"));
             ExitCode::from(USAGE)
         }
-        Err(Trouble::Failed(text)) => {
+        Err(CliError::Failed(text)) => {
             say(format_args!("kaldera {tool}: {text}"));
             ExitCode::FAILURE
         }
-        Err(Trouble::Closed) => ExitCode::from(KILLED_BY_SIGPIPE),
+        Err(CliError::Closed) => ExitCode::from(KILLED_BY_SIGPIPE),
     }
 }
 
 /// Reads the options of a call and returns the plain arguments. Returns `None` if nothing is left
-/// to do: the call was for the help, the version or a description.
+/// to do: the call was for the help, the version or completions.
 pub(crate) fn arguments(
     tool: &'static str,
     parser: &mut ParseOptions<'_>,
     call: Call<'_>,
-) -> Result<Option<Vec<OsString>>, Trouble> {
-    let args = match call {
-        Call::Run(args) => args,
-        Call::Describe(command) => {
-            parser.describe(command);
-            return Ok(None);
+) -> Result<Option<Vec<OsString>>, CliError> {
+    match call {
+        Call::Run(args) => {
+            let line = parser.split(&args)?;
+            apply(tool, parser, line)
         }
-    };
-    match parser.read(&args)? {
+        Call::Complete(words, found) => {
+            parser.complete(words, found);
+            Ok(None)
+        }
+    }
+}
+
+/// Sets the options of a command line and returns the plain arguments, as [`arguments`] does.
+pub(crate) fn apply(
+    tool: &'static str,
+    parser: &mut ParseOptions<'_>,
+    line: CommandLine,
+) -> Result<Option<Vec<OsString>>, CliError> {
+    match parser.apply(line)? {
         Request::Tell(text) => print(&text).map(|()| None),
         Request::Run(plain) => {
             log::init(tool, Syntax::Native, parser.verbosity());
@@ -101,17 +115,17 @@ pub(crate) fn arguments(
 }
 
 /// Writes to stdout. A reader that has closed the pipe is no error.
-pub(crate) fn print(text: &str) -> Result<(), Trouble> {
-    log::print(text).map_err(|error| Trouble::Failed(format!("cannot write to standard output: {error}")))
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    log::print(text).map_err(|error| CliError::Failed(format!("cannot write to standard output: {error}")))
 }
 
 /// Writes results to stdout. If the reader has closed the pipe, returns an error that ends the
 /// work.
-pub(crate) fn print_results(text: &str) -> Result<(), Trouble> {
+pub(crate) fn print_results(text: &str) -> Result<(), CliError> {
     match log::print_strictly(text) {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Trouble::Closed),
-        Err(error) => Err(Trouble::Failed(format!("cannot write to standard output: {error}"))),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(CliError::Closed),
+        Err(error) => Err(CliError::Failed(format!("cannot write to standard output: {error}"))),
     }
 }
 

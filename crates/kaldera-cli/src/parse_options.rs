@@ -17,12 +17,11 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::{io, mem};
 
-use clap::builder::{PossibleValuesParser, ValueHint};
-use clap::{Arg, ArgAction, Command};
 use kaldera::feat::options::{OptionError, OptionSet, OptionValue, Registry};
 use thiserror::Error;
 
 use crate::VERSION;
+use crate::completions::Candidate;
 use crate::layout::{row, wrap};
 use crate::subjects::SUBJECTS;
 use kaldera::similar::{did_you_mean, most_similar};
@@ -94,6 +93,36 @@ struct Entry<'a> {
     default: String,
 }
 
+/// A command line, split into options and plain arguments.
+pub(crate) struct CommandLine {
+    asked: Option<Asked>,
+    given: Vec<Given>,
+    plain: Vec<OsString>,
+}
+
+/// A text that a command line requests.
+enum Asked {
+    Help,
+    Version,
+}
+
+impl CommandLine {
+    /// Returns `true` if the command line requests the help or the version.
+    pub(crate) fn asks(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Returns `true` if the option is given.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|option| option.name == name)
+    }
+
+    /// Returns the last value of the option on the command line.
+    pub(crate) fn last(&self, name: &str) -> Option<&str> {
+        self.given.iter().rfind(|option| option.name == name)?.value.as_deref()
+    }
+}
+
 /// An option as given on the command line.
 struct Given {
     typed: String,
@@ -161,10 +190,42 @@ impl<'a> ParseOptions<'a> {
     /// Returns an error for the first option that is unknown or has an unsuitable value; earlier
     /// options have been set by then.
     pub(crate) fn read(&mut self, args: &[OsString]) -> Result<Request, OptionsError> {
-        if let Some(text) = self.asked(args) {
-            return Ok(Request::Tell(text));
+        let line = self.split(args)?;
+        self.apply(line)
+    }
+
+    /// Splits a command line; the options may be set in another parser, with these options or some
+    /// of them. Unknown options are no errors yet, and no errors are reported with a request for
+    /// the help or the version.
+    ///
+    /// # Errors
+    /// Returns an error for an argument that has not the form of an option.
+    pub(crate) fn split(&self, args: &[OsString]) -> Result<CommandLine, OptionsError> {
+        let asked = self.asked(args);
+        let (given, plain) = match self.words(args) {
+            Err(_) if asked.is_some() => Default::default(),
+            words => words?,
+        };
+        Ok(CommandLine { asked, given, plain })
+    }
+
+    /// Sets the options of a command line and of its configuration files.
+    ///
+    /// # Errors
+    /// As for [`ParseOptions::read`].
+    pub(crate) fn apply(&mut self, line: CommandLine) -> Result<Request, OptionsError> {
+        let CommandLine { asked, given, plain } = line;
+        match asked {
+            Some(Asked::Help) => return Ok(Request::Tell(self.help())),
+            Some(Asked::Version) => return Ok(Request::Tell(VERSION.to_owned())),
+            None => {}
         }
-        let (given, plain) = self.split(args)?;
+        if self.syntax == Syntax::Native {
+            // Unknown names come first, as they have decided which arguments are values.
+            for option in given.iter().filter(|option| option.value.is_none()) {
+                self.value(option)?;
+            }
+        }
         for option in given.iter().filter(|option| option.name == "config") {
             self.set(option)?;
             let file = mem::take(&mut self.config);
@@ -176,13 +237,13 @@ impl<'a> ParseOptions<'a> {
         Ok(Request::Run(plain))
     }
 
-    /// Returns the help or the version, if the command line asks for one.
-    fn asked(&self, args: &[OsString]) -> Option<String> {
+    /// Returns the text that the command line requests.
+    fn asked(&self, args: &[OsString]) -> Option<Asked> {
         let anywhere = self.syntax == Syntax::Native || args.len() == 1;
         args.iter().take_while(|&arg| arg != "--").find_map(|arg| match arg.to_str()? {
-            "--help" => Some(self.help()),
-            "-h" if anywhere => Some(self.help()),
-            "--version" | "-V" if anywhere => Some(VERSION.to_owned()),
+            "--help" => Some(Asked::Help),
+            "-h" if anywhere => Some(Asked::Help),
+            "--version" | "-V" if anywhere => Some(Asked::Version),
             _ => None,
         })
     }
@@ -247,16 +308,16 @@ impl<'a> ParseOptions<'a> {
     fn standard(&self) -> Vec<(Option<char>, &'static str, &'static str, &'static str, &'static str)> {
         let native = self.syntax == Syntax::Native;
         let letter = |letter| Some(letter).filter(|_| native);
-        let config = "File of further options, one to a line; may be given more than once";
+        let config = "File of further options, one per line; may be repeated";
         let mut standard = vec![(None, "config", "string", "\"\"", config)];
-        standard.push((letter('h'), "help", "bool", "false", "Show this text"));
+        standard.push((letter('h'), "help", "bool", "false", "Show this help"));
         if native {
-            standard.push((letter('q'), "quiet", "bool", "false", "Tell only what went wrong"));
+            standard.push((letter('q'), "quiet", "bool", "false", "Print only errors"));
         } else {
-            standard.push((None, "print-args", "bool", "true", "Echo the command line to stderr"));
-            standard.push((None, "no-pipes", "bool", "false", "Run no command of a script file"));
+            standard.push((None, "print-args", "bool", "true", "Print the command line to stderr"));
+            standard.push((None, "no-pipes", "bool", "false", "Do not run commands in script files"));
         }
-        standard.push((None, "verbose", "int", "0", "How much to log, from 0"));
+        standard.push((None, "verbose", "int", "0", "Verbosity of the log, from 0"));
         if native {
             standard.push((letter('V'), "version", "bool", "false", "Show the version"));
         }
@@ -283,30 +344,26 @@ impl<'a> ParseOptions<'a> {
         row(text, &format!("  {letter}--{name}{value}"), 36, &format!("{doc}{default}"));
     }
 
-    /// Adds the options and arguments to `command`.
-    pub(crate) fn describe(&self, command: &mut Command) {
-        let arg = |letter: Option<char>, name: &'static str, kind: &str, doc: &'static str| {
-            let arg = Arg::new(name).long(name).help(doc);
-            let arg = if let Some(letter) = letter { arg.short(letter) } else { arg };
-            match kind {
-                "bool" => arg.action(ArgAction::SetTrue),
-                "string" => arg.value_name("TEXT").value_hint(ValueHint::AnyPath),
-                _ => arg.value_name("N").value_hint(ValueHint::Other),
-            }
+    /// Adds the candidates for the last one of `words`, the words after the name of the tool.
+    pub(crate) fn complete(&self, words: &[String], found: &mut Vec<Candidate>) {
+        let choices = |option: &str| {
+            let named = |entry: &&Entry<'_>| option.strip_prefix("--") == Some(entry.name);
+            self.options.iter().find(named).map_or(&[][..], |entry| entry.choices)
         };
-        let own = self.options.iter().map(|entry| {
-            let arg = arg(entry.letter, entry.name, entry.value.type_name(), entry.doc);
-            if entry.choices.is_empty() { arg } else { arg.value_parser(PossibleValuesParser::new(entry.choices)) }
-        });
-        // clap has help and version of its own.
-        let standard = self.standard().into_iter().filter(|(_, name, ..)| !matches!(*name, "help" | "version"));
-        let standard = standard.map(|(letter, name, kind, _, doc)| arg(letter, name, kind, doc));
-        let files = Arg::new("files").num_args(0..).value_hint(ValueHint::AnyPath);
-        *command = mem::take(command).args(own).args(standard).arg(files);
+        let Some((current, before)) = words.split_last() else { return };
+        if let Some((option, _)) = current.split_once('=') {
+            found.extend(choices(option).iter().map(|choice| (format!("{option}={choice}"), "")));
+        } else if current.starts_with('-') {
+            let own = self.options.iter().map(|entry| (entry.name, entry.doc));
+            let standard = self.standard().into_iter().map(|(_, name, _, _, doc)| (name, doc));
+            found.extend(own.chain(standard).map(|(name, doc)| (format!("--{name}"), doc)));
+        } else if let Some(option) = before.last() {
+            found.extend(choices(option).iter().map(|choice| ((*choice).to_owned(), "")));
+        }
     }
 
     /// Separates options from plain arguments.
-    fn split(&mut self, args: &[OsString]) -> Result<(Vec<Given>, Vec<OsString>), OptionsError> {
+    fn words(&self, args: &[OsString]) -> Result<(Vec<Given>, Vec<OsString>), OptionsError> {
         let native = self.syntax == Syntax::Native;
         let (mut given, mut plain) = (Vec::new(), Vec::new());
         let (mut options_ended, mut dashes_seen) = (false, false);
@@ -319,11 +376,12 @@ impl<'a> ParseOptions<'a> {
                 options_ended |= !native;
             } else {
                 let mut option = self.given(utf8(arg)?)?;
-                if native && option.value.is_none() {
-                    let is_bool = self.value(&option)?.is_bool();
-                    if let Some(value) = args.next_if(|next| !is_bool || *next == "true" || *next == "false") {
-                        option.value = Some(utf8(value)?.trim().to_owned());
-                    }
+                if native
+                    && option.value.is_none()
+                    && let Some(kind) = self.kind(&option.name)
+                    && let Some(value) = args.next_if(|next| kind != "bool" || *next == "true" || *next == "false")
+                {
+                    option.value = Some(utf8(value)?.trim().to_owned());
                 }
                 given.push(option);
             }
@@ -343,11 +401,11 @@ impl<'a> ParseOptions<'a> {
             Some((name, value)) => (name, Some(value.trim().to_owned())),
             None => (typed, None),
         };
-        let Some(name) = name.strip_prefix("--") else { return self.of_letter(typed) };
+        let Some(name) = name.strip_prefix("--") else { return Ok(self.of_letter(typed)) };
         if name.is_empty() {
             return Err(OptionsError::NoName { typed: typed.to_owned() });
         }
-        let name = name.trim_end().replace('_', "-").to_ascii_lowercase();
+        let name = lenient(name);
         let typed = typed.to_owned();
         match self.negated(&name).filter(|_| value.is_none() && self.kind(&name).is_none()) {
             Some(positive) => Ok(Given { typed, name: positive.to_owned(), value: Some("false".to_owned()) }),
@@ -361,20 +419,20 @@ impl<'a> ParseOptions<'a> {
         (self.kind(positive) == Some("bool")).then_some(positive)
     }
 
-    /// Parses `-o`, `-oVALUE` and `-o=VALUE`.
-    fn of_letter(&self, typed: &str) -> Result<Given, OptionsError> {
+    /// Parses `-o`, `-oVALUE` and `-o=VALUE`. The name of an unknown letter is empty.
+    fn of_letter(&self, typed: &str) -> Given {
         let mut letters = typed.chars();
         let letter = letters.nth(1);
         let entry = self.options.iter().find(|entry| entry.letter.is_some() && entry.letter == letter);
         let name = match entry {
             Some(entry) => entry.name,
             None if letter == Some('q') => "quiet",
-            None => return Err(self.unknown(typed, "")),
+            None => return Given { typed: typed.to_owned(), name: String::new(), value: None },
         };
         let rest = letters.as_str();
         let value = rest.strip_prefix('=').unwrap_or(rest).trim();
         let value = Some(value.to_owned()).filter(|_| !rest.is_empty());
-        Ok(Given { typed: typed.to_owned(), name: name.to_owned(), value })
+        Given { typed: typed.to_owned(), name: name.to_owned(), value }
     }
 
     /// Returns the type of the option, if there is one of this name.
@@ -389,7 +447,9 @@ impl<'a> ParseOptions<'a> {
         }
     }
 
-    fn unknown(&self, typed: &str, name: &str) -> OptionsError {
+    fn unknown(&self, typed: &str) -> OptionsError {
+        let name = typed.strip_prefix("--").unwrap_or_default().split('=').next().unwrap_or_default();
+        let name = &*lenient(name);
         let standard = self.standard().into_iter().map(|(_, name, ..)| name);
         let names: Vec<&str> = self.options.iter().map(|entry| entry.name).chain(standard).collect();
         // A negated name is compared without its `no-`, as it would otherwise resemble every other
@@ -401,7 +461,7 @@ impl<'a> ParseOptions<'a> {
         };
         let hint = match meant {
             Some(name) => format!("; did you mean '--{name}'?"),
-            None => ": --help lists those there are".to_owned(),
+            None => ": --help lists the options".to_owned(),
         };
         OptionsError::Unknown { typed: typed.to_owned(), hint }
     }
@@ -416,7 +476,7 @@ impl<'a> ParseOptions<'a> {
             "quiet" if self.syntax == Syntax::Native => Ok(&mut self.quiet),
             name => match self.options.iter().position(|entry| entry.name == name) {
                 Some(at) => Ok(&mut *self.options[at].value),
-                None => Err(self.unknown(&option.typed, name)),
+                None => Err(self.unknown(&option.typed)),
             },
         }
     }
@@ -458,6 +518,11 @@ impl<'a> ParseOptions<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the name of an option in lower case and with `-` for `_`.
+fn lenient(name: &str) -> String {
+    name.trim_end().replace('_', "-").to_ascii_lowercase()
 }
 
 fn utf8(argument: &OsStr) -> Result<&str, OptionsError> {
@@ -578,7 +643,7 @@ mod tests {
 
     #[test]
     fn errors_say_what_was_typed() {
-        let unknown = |typed: &str| format!("unknown option '{typed}': --help lists those there are");
+        let unknown = |typed: &str| format!("unknown option '{typed}': --help lists the options");
         assert_eq!(error(Syntax::Kaldi, &["--cqt=3"]), unknown("--cqt=3"));
         assert_eq!(error(Syntax::Kaldi, &["--num-ceps=many"]), "option --num-ceps: 'many' is not an integer");
         assert_eq!(error(Syntax::Kaldi, &["--=3"]), "'--=3' has no name before its '='");

@@ -111,7 +111,7 @@ pub enum Error {
         second: String,
     },
     /// An output with an unknown file extension.
-    #[error("{}: the ending must tell the format: {}", path.display(), crate::pipeline::ENDINGS)]
+    #[error("{}: the file extension must select the format: {}", path.display(), crate::pipeline::ENDINGS)]
     UnknownFormat {
         /// The output.
         path: PathBuf,

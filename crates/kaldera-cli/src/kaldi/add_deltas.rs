@@ -30,7 +30,7 @@ trait Deltas: OptionSet + Default {
 impl Deltas for DeltaFeaturesOptions {
     const NAME: &'static str = "add-deltas";
     const USAGE: &'static str =
-        "Adds to each frame its deltas: how the features change around it, how that changes, and so on.
+        "Appends deltas of the features to each frame: the first-order differences, their differences, and so on.
 Usage: add-deltas [options] <feats-rspecifier> <feats-wspecifier>
 For example: add-deltas --delta-order=2 scp:mfcc.scp ark:mfcc39.ark";
 
@@ -41,7 +41,7 @@ For example: add-deltas --delta-order=2 scp:mfcc.scp ark:mfcc39.ark";
 
 impl Deltas for ShiftedDeltaFeaturesOptions {
     const NAME: &'static str = "add-deltas-sdc";
-    const USAGE: &'static str = "Adds to each frame its shifted deltas: deltas of this frame and of some that follow.
+    const USAGE: &'static str = "Appends shifted deltas to each frame: deltas of this frame and of later frames.
 Usage: add-deltas-sdc [options] <feats-rspecifier> <feats-wspecifier>
 For example: add-deltas-sdc scp:mfcc.scp ark:sdc.ark";
 

@@ -17,7 +17,7 @@ use crate::{Call, Tool};
 pub(super) const TOOL: Tool =
     Tool { name: "apply-cmvn", about: "Normalise means (and variances) of features by statistics", run };
 
-const USAGE: &str = "Normalises features by statistics of compute-cmvn-stats: subtracts the mean, and can normalise the variance as well.
+const USAGE: &str = "Normalises features by statistics of compute-cmvn-stats: subtracts the mean, and optionally normalises the variance.
 Usage: apply-cmvn [options] (<stats-rspecifier>|<stats-rxfilename>) <feats-rspecifier> <feats-wspecifier>
 For example: apply-cmvn --utt2spk=ark:utt2spk scp:cmvn.scp scp:feats.scp ark:normalised.ark";
 
@@ -32,17 +32,13 @@ struct Options {
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("utt2spk", &mut self.utt2spk, "Speaker of each utterance, for statistics by speaker (rspecifier)");
-        registry.add("norm-vars", &mut self.norm_vars, "Give each dimension variance 1");
+        registry.add("norm-vars", &mut self.norm_vars, "Normalise the variances");
         registry.add(
             "norm-means",
             &mut self.norm_means,
-            "Give each dimension mean 0; if false, features pass as they are",
+            "Normalise the means; if false, features are copied unchanged",
         );
-        registry.add(
-            "skip-dims",
-            &mut self.skip_dims,
-            "Dimensions to leave as they are, with colons between, as 13:14",
-        );
+        registry.add("skip-dims", &mut self.skip_dims, "Dimensions to skip, separated by colons, as in 13:14");
         registry.add("reverse", &mut self.reverse, "Undo the normalisation");
     }
 }

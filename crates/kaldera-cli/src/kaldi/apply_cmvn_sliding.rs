@@ -13,7 +13,7 @@ pub(super) const TOOL: Tool =
     Tool { name: "apply-cmvn-sliding", about: "Normalise means (and variances) over a sliding window", run };
 
 const USAGE: &str =
-    "Subtracts from each frame the mean over a window before it or around it, and can normalise the variance as well.
+    "Subtracts from each frame the mean over a window before or around it, and optionally normalises the variance.
 Usage: apply-cmvn-sliding [options] <feats-rspecifier> <feats-wspecifier>
 For example: apply-cmvn-sliding --center=true --cmn-window=300 scp:feats.scp ark:normalised.ark";
 

@@ -14,12 +14,14 @@ use crate::kaldi::Failure;
 use crate::kaldi::driver::{Counts, map_between};
 use crate::{Call, Tool};
 
-pub(super) const TOOL: Tool =
-    Tool { name: "compute-cmvn-stats", about: "Sums and squares of features, by utterance, by speaker or of all", run };
+pub(super) const TOOL: Tool = Tool {
+    name: "compute-cmvn-stats",
+    about: "Sums and squares of features, per utterance, per speaker or global",
+    run,
+};
 
-const USAGE: &str =
-    "Sums up features and their squares for apply-cmvn: by utterance; by speaker with --spk2utt; of all, if a file is
-to be written and not a table.
+const USAGE: &str = "Accumulates sums of features and their squares for apply-cmvn: per utterance; per speaker with
+--spk2utt; or globally, if the output is a file instead of a table.
 Usage: compute-cmvn-stats [options] <feats-rspecifier> (<stats-wspecifier>|<stats-wxfilename>)
 For example: compute-cmvn-stats --spk2utt=ark:spk2utt scp:feats.scp ark,scp:cmvn.ark,cmvn.scp";
 
@@ -35,7 +37,7 @@ impl OptionSet for Options {
         registry.add(
             "weights",
             &mut self.weights,
-            "How much each frame counts: a vector for each utterance, such as voice activity (rspecifier)",
+            "Weights of frames: a vector for each utterance, such as voice activity (rspecifier)",
         );
         registry.add(
             "binary",
@@ -110,7 +112,7 @@ fn of_all(weights: &mut Weights, input: &str, output: &str, binary: bool) -> Res
     // Kaldi writes these in single precision.
     let stats = stats.map_or_else(Matrix::default, |stats| Matrix::<f32>::from(stats.matrix()));
     write_object(output, &stats, binary)?;
-    info!("statistics of all written to {output}");
+    info!("global statistics written to {output}");
     Ok(counts)
 }
 

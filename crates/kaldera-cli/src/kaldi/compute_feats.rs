@@ -174,17 +174,17 @@ impl<F> Options<F> {
 impl<F: OptionSet> OptionSet for Options<F> {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.features.register(registry);
-        registry.add("output-format", &mut self.output_format, "What to write: kaldi or htk");
+        registry.add("output-format", &mut self.output_format, "Output format: kaldi or htk");
         registry.add(
             "subtract-mean",
             &mut self.subtract_mean,
-            "Make each dimension's mean over the utterance 0; CMVN per speaker is better",
+            "Subtract the mean of each dimension per utterance; CMVN per speaker is better",
         );
         if self.has_vtln {
             registry.add(
                 "vtln-warp",
                 &mut self.vtln_warp,
-                "VTLN warp factor of all utterances, unless there is a --vtln-map",
+                "VTLN warp factor of all utterances, unless --vtln-map is given",
             );
             registry.add(
                 "vtln-map",
@@ -200,13 +200,13 @@ impl<F: OptionSet> OptionSet for Options<F> {
         registry.add(
             "channel",
             &mut self.channel,
-            "Channel to take, from 0; -1: the only one, or else the first with a warning",
+            "Channel to use, from 0; -1 for the first, with a warning if there are several",
         );
-        registry.add("min-duration", &mut self.min_duration, "Leave out shorter recordings (seconds)");
+        registry.add("min-duration", &mut self.min_duration, "Skip shorter recordings (seconds)");
         registry.add(
             "write-utt2dur",
             &mut self.write_utt2dur,
-            "Where to write the seconds of each utterance, such as ark,t:utt2dur (wspecifier)",
+            "Output of the duration of each utterance in seconds, such as ark,t:utt2dur (wspecifier)",
         );
     }
 }

@@ -11,11 +11,10 @@ use tracing::{info, warn};
 use crate::kaldi::Failure;
 use crate::{Call, Tool};
 
-pub(super) const TOOL: Tool =
-    Tool { name: "compute-vad", about: "Tell voiced frames from others by their energy", run };
+pub(super) const TOOL: Tool = Tool { name: "compute-vad", about: "Detect voiced frames by their energy", run };
 
 const USAGE: &str =
-    "Writes for each frame 1 if it is voiced and 0 if not. It goes by column 0 of the features, a log energy.
+    "Writes 1 for each voiced frame and 0 for each other frame, by the log energy in column 0 of the features.
 Usage: compute-vad [options] <feats-rspecifier> <vad-wspecifier>
 For example: compute-vad scp:mfcc.scp ark:vad.ark";
 
@@ -27,7 +26,7 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("omit-unvoiced-utts", &mut self.omit_unvoiced_utts, "Write nothing for utterances without voice");
+        registry.add("omit-unvoiced-utts", &mut self.omit_unvoiced_utts, "Skip utterances without voiced frames");
         self.vad.register(registry);
     }
 }

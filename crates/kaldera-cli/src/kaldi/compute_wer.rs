@@ -19,8 +19,8 @@ Usage: compute-wer [options] <ref-rspecifier> <hyp-rspecifier>
 For example: compute-wer --mode=present ark:data/test/text ark:hyp.txt";
 
 const USAGE_BOOTSTRAP: &str =
-    "Prints a 95 % confidence interval of the word error rate, by drawing utterances again (Bisani and Ney, 2004);
-with a second table of hypotheses, also how probable it is that they are better than the first.
+    "Prints a 95 % confidence interval of the word error rate by bootstrapping (Bisani and Ney,
+2004); with a second table of hypotheses, also the probability that it is better than the first.
 Usage: compute-wer-bootci [options] <ref-rspecifier> <hyp-rspecifier> [<hyp2-rspecifier>]
 For example: compute-wer-bootci --mode=present ark:data/test/text ark:hyp.txt ark:hyp2.txt";
 
@@ -35,11 +35,11 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        let mode = "What happens without a hypothesis: 'strict' ends with an error, 'present' leaves the reference out, \
-                    'all' takes it as empty";
+        let mode = "References without a hypothesis: 'strict' is an error, 'present' skips the reference, 'all' uses \
+                    an empty hypothesis";
         registry.add("mode", &mut self.mode, mode);
         match &mut self.replications {
-            Some(replications) => registry.add("replications", replications, "How often utterances are drawn"),
+            Some(replications) => registry.add("replications", replications, "Number of bootstrap samples"),
             None => registry.add("text", &mut self.text, "Has no effect; tables are read as text"),
         }
     }

@@ -15,7 +15,7 @@ use crate::{Call, Tool};
 pub(super) const TOOL: Tool =
     Tool { name: "copy-feats", about: "Copy feature matrices between tables or files, binary or text", run };
 
-const USAGE: &str = "Copies feature matrices, and can change their form on the way.
+const USAGE: &str = "Copies feature matrices, and optionally changes their format.
 Usage: copy-feats [options] <feats-rspecifier> <feats-wspecifier>
    or: copy-feats [options] <matrix-rxfilename> <matrix-wxfilename>
 For example: copy-feats scp:feats.scp ark,t:-";
@@ -55,12 +55,12 @@ impl OptionSet for Options {
         registry.add(
             "compression-method",
             &mut self.compression_method,
-            "How to --compress: 1 by the number of rows, 2 by columns, 3 in two bytes, 4 as whole numbers of two bytes, 5 in one byte, 6 as whole numbers of one byte, 7 numbers from 0 to 1 in one byte",
+            "Method of --compress: 1 by the number of rows, 2 per column, 3 two bytes, 4 integers of two bytes, 5 one byte, 6 integers of one byte, 7 numbers from 0 to 1 in one byte",
         );
         registry.add(
             "write-num-frames",
             &mut self.write_num_frames,
-            "Where to write the rows of each matrix, such as ark,t:utt2num_frames (wspecifier; tables only)",
+            "Output of the number of rows of each matrix, such as ark,t:utt2num_frames (wspecifier; tables only)",
         );
     }
 }

@@ -45,8 +45,8 @@ impl Files {
 
 impl OptionSet for Files {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("output-dir", &mut self.output_dir, "Folder of the files; made if it is not there");
-        registry.add("output-ext", &mut self.output_ext, "Ending of their names, without the dot");
+        registry.add("output-dir", &mut self.output_dir, "Output folder; created if it does not exist");
+        registry.add("output-ext", &mut self.output_ext, "File extension, without the dot");
     }
 }
 

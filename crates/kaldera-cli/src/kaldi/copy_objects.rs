@@ -24,7 +24,7 @@ pub(super) const VECTOR: Tool =
 pub(super) const INT_VECTOR: Tool =
     Tool { name: "copy-int-vector", about: "Copy lists of integers between tables or files", run: int_vector };
 
-const MATRIX_USAGE: &str = "Copies matrices, or archives of them, and can change their elements on the way.
+const MATRIX_USAGE: &str = "Copies matrices, or archives of them, and optionally changes their elements.
 Usage: copy-matrix [options] <matrix-rspecifier> <matrix-wspecifier>
    or: copy-matrix [options] <matrix-rxfilename> <matrix-wxfilename>
 For example: copy-matrix --binary=false 1.mat -";
@@ -68,9 +68,9 @@ impl OptionSet for MatrixOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("binary", &mut self.binary, BINARY_HELP);
         registry.add("scale", &mut self.scale, "Factor for all elements");
-        registry.add("apply-log", &mut self.apply_log, "Take logarithms, of nothing below 1e-20");
-        registry.add("apply-exp", &mut self.apply_exp, "Take exponentials");
-        registry.add("apply-softmax-per-row", &mut self.apply_softmax_per_row, "Take the softmax of each row");
+        registry.add("apply-log", &mut self.apply_log, "Apply the logarithm, with a floor of 1e-20");
+        registry.add("apply-exp", &mut self.apply_exp, "Apply the exponential function");
+        registry.add("apply-softmax-per-row", &mut self.apply_softmax_per_row, "Apply the softmax to each row");
         registry.add("apply-power", &mut self.apply_power, "Raise all elements to a power");
     }
 }

@@ -27,12 +27,12 @@ pub(super) const LATGEN: Tool = Tool {
     run: latgen,
 };
 
-const FASTER_USAGE: &str = "Decodes matrices of log-likelihoods of whatever the input labels of the graph are: the label 1 is the first column.
+const FASTER_USAGE: &str = "Decodes matrices of log-likelihoods with a graph; its input label 1 is the first column.
 Usage: decode-faster [options] <fst-in> <loglikes-rspecifier> <words-wspecifier> [<alignments-wspecifier>]
 For example: decode-faster --acoustic-scale=0.1 HLG.fst ark:loglikes.ark ark,t:words.txt";
 
-const LATGEN_USAGE: &str = "Decodes matrices of log-likelihoods of pdfs, and writes lattices. The model is there for the map of its
-transition identifiers alone.
+const LATGEN_USAGE: &str = "Decodes matrices of log-likelihoods of pdfs and writes lattices.
+The model maps transition identifiers to pdfs.
 Usage: latgen-faster-mapped [options] <trans-model-in> (<fst-in>|<fsts-rspecifier>) <loglikes-rspecifier> <lattice-wspecifier> [<words-wspecifier> [<alignments-wspecifier>]]
 For example: latgen-faster-mapped --acoustic-scale=0.1 final.mdl HCLG.fst ark:loglikes.ark \"ark:|gzip -c >lat.gz\"";
 
@@ -66,21 +66,21 @@ impl Search {
     }
 
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("beam", &mut self.beam, "How much worse than the best state of a frame others may be");
-        registry.add("max-active", &mut self.max_active, "Not more states of a frame than this go on");
-        registry.add("min-active", &mut self.min_active, "Not fewer states of a frame than this go on");
+        registry.add("beam", &mut self.beam, "Decoding beam: maximum cost difference to the best state of a frame");
+        registry.add("max-active", &mut self.max_active, "Maximum number of active states per frame");
+        registry.add("min-active", &mut self.min_active, "Minimum number of active states per frame");
         registry.add(
             "beam-delta",
             &mut self.beam_delta,
-            "How much wider the beam is than what --max-active or --min-active asked for",
+            "Increment added to the beam that --max-active or --min-active implies",
         );
-        registry.add("hash-ratio", &mut self.hash_ratio, "Taken for Kaldi's sake: there is no such table");
+        registry.add("hash-ratio", &mut self.hash_ratio, "Accepted for compatibility with Kaldi; has no effect");
         registry.add("acoustic-scale", &mut self.acoustic_scale, "Factor for log-likelihoods");
-        registry.add("allow-partial", &mut self.allow_partial, "Results also where no final state was reached");
+        registry.add("allow-partial", &mut self.allow_partial, "Produce output even if no final state was reached");
         registry.add(
             "word-symbol-table",
             &mut self.word_symbol_table,
-            "Table of words, to tell those of each utterance",
+            "Symbol table; if given, the words of each utterance are printed to stderr",
         );
     }
 
@@ -273,7 +273,7 @@ struct FasterOptions {
 impl OptionSet for FasterOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.search.register(registry);
-        registry.add("binary", &mut self.binary, "Taken for Kaldi's sake: ark,t: says that output is text");
+        registry.add("binary", &mut self.binary, "Accepted for compatibility with Kaldi; use ark,t: for text output");
     }
 }
 
@@ -361,32 +361,32 @@ impl Default for LatgenOptions {
 
 impl OptionSet for LatgenOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        const NOT_HERE: &str = "Taken for Kaldi's sake: results do not depend on it";
+        const NOT_HERE: &str = "Accepted for compatibility with Kaldi; does not affect the results";
         self.search.register(registry);
-        registry.add(
-            "lattice-beam",
-            &mut self.lattice_beam,
-            "How much worse than the best path those of lattices may be",
-        );
+        registry.add("lattice-beam", &mut self.lattice_beam, "Lattice beam: maximum cost difference to the best path");
         registry.add("prune-interval", &mut self.prune_interval, NOT_HERE);
         registry.add(
             "determinize-lattice",
             &mut self.determinize_lattice,
             "Keep the best path of each word sequence, and write compact lattices",
         );
-        registry.add("delta", &mut self.delta, "Pending costs that differ by no more are taken as equal");
+        registry.add("delta", &mut self.delta, "Tolerance for the comparison of costs");
         registry.add(
             "max-mem",
             &mut self.max_mem,
-            "Memory to determinize a lattice, in bytes, 0 for half of what there is; reaching it narrows the beam",
+            "Memory limit for the determinization of a lattice, in bytes; 0 for half of the memory. The beam is narrowed at the limit",
         );
         registry.add("phone-determinize", &mut self.phone_determinize, NOT_HERE);
         registry.add(
             "word-determinize",
             &mut self.word_determinize,
-            "With --phone-determinize=false as well: leave lattices as they are",
+            "If false, and --phone-determinize=false: write lattices without determinization",
         );
-        registry.add("minimize", &mut self.minimize, "Not done: lattices are written without, and a warning");
+        registry.add(
+            "minimize",
+            &mut self.minimize,
+            "Not supported: lattices are not minimized, and a warning is logged",
+        );
         registry.add("memory-pool-tokens-block-size", &mut self.tokens_block_size, NOT_HERE);
         registry.add("memory-pool-links-block-size", &mut self.links_block_size, NOT_HERE);
     }

@@ -22,13 +22,14 @@ pub(super) const FEATURES: Tool =
 const USAGE: &str = "Cuts recordings into utterances.
 Usage: extract-segments [options] <wav-rspecifier> <segments-rxfilename> <wav-wspecifier>
 For example: extract-segments scp:wav.scp segments ark:-
-A line of the segments file names an utterance, its recording, its start and its end in seconds, and perhaps a channel, which a
-recording of more than one needs: 'utt1 rec1 1.10 2.36 1'. An end of -1 is that of the recording.";
+A line of the segments file has an utterance, its recording, start and end in seconds, and
+optionally a channel, which is required if the recording has several: 'utt1 rec1 1.10 2.36 1'. An
+end of -1 is the end of the recording.";
 
 const FEATURES_USAGE: &str = "Cuts feature matrices into utterances.
 Usage: extract-feature-segments [options] <feats-rspecifier> <segments-rxfilename> <feats-wspecifier>
 For example: extract-feature-segments scp:feats.scp segments ark:-
-A line of the segments file names an utterance, the key of its features, its start and its end in seconds: 'utt1 rec1 1.10 2.36'.";
+A line of the segments file has an utterance, the key of its features, start and end in seconds: 'utt1 rec1 1.10 2.36'.";
 
 struct Options {
     min_segment_length: f32,
@@ -37,11 +38,11 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("min-segment-length", &mut self.min_segment_length, "Leave out shorter utterances (seconds)");
+        registry.add("min-segment-length", &mut self.min_segment_length, "Skip shorter utterances (seconds)");
         registry.add(
             "max-overshoot",
             &mut self.max_overshoot,
-            "How far an utterance may go beyond the end, where it is cut off (seconds)",
+            "Maximum length by which an utterance may exceed the recording; it is cut off there (seconds)",
         );
     }
 }
@@ -85,7 +86,7 @@ impl Options {
         }
         let channel = match segment.channel {
             Some(channel) if channel >= wave.num_channels => {
-                warn!("leaving out {key}: it wants channel {channel}, and there are {}", wave.num_channels);
+                warn!("leaving out {key}: it needs channel {channel}, and the recording has {}", wave.num_channels);
                 return Ok(None);
             }
             Some(channel) => channel,
@@ -96,7 +97,7 @@ impl Options {
         let sample = |seconds: f64| (seconds * f64::from(wave.samp_freq) + 0.5) as usize;
         let (start, end) = (sample(*start), sample(end).min(num_samples));
         if start >= end {
-            warn!("leaving out {key}: there is no sample in it");
+            warn!("leaving out {key}: it has no samples");
             return Ok(None);
         }
         let frames = wave.samples.chunks_exact(wave.num_channels).skip(start).take(end - start);
@@ -120,7 +121,7 @@ impl OptionSet for FeatureOptions {
         registry.add(
             "snip-edges",
             &mut self.snip_edges,
-            "Leave out the last frames, whose windows are not within the utterance, as with features of recordings that were cut",
+            "Drop the last frames, if their windows extend beyond the utterance, as when features are computed from cut recordings",
         );
     }
 }
@@ -161,12 +162,14 @@ impl FeatureOptions {
             end -= (longer / f64::from(self.frame_shift)).ceil();
         }
         if start >= num_frames as f64 {
-            warn!("leaving out {key}: it begins at frame {start}, and there are {num_frames}");
+            warn!("leaving out {key}: it begins at frame {start}, and the recording has {num_frames}");
             return None;
         }
         if end > num_frames as f64 {
             if end >= num_frames as f64 + self.frames(f64::from(self.common.max_overshoot)) {
-                warn!("leaving out {key}: it ends at frame {end}, too far behind the {num_frames} there are");
+                warn!(
+                    "leaving out {key}: it ends at frame {end}, too far beyond the {num_frames} frames of the recording"
+                );
                 return None;
             }
             end = num_frames as f64;
@@ -209,7 +212,7 @@ fn extract<T: Holder>(
         let part = if reader.has_key(&segment.recording)? {
             cut(&segment, reader.value(&segment.recording)?)?
         } else {
-            warn!("leaving out {}: there is no '{}' to cut it from", segment.key, segment.recording);
+            warn!("leaving out {}: its recording '{}' is missing", segment.key, segment.recording);
             None
         };
         match part {

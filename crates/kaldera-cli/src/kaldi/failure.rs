@@ -20,7 +20,7 @@ pub(crate) enum Failure {
     Fsa(#[from] kaldera::fsa::Error),
     #[error(transparent)]
     Score(#[from] kaldera::decoder::score::ScoreError),
-    #[error("'{key}' has no hypothesis: give --mode=present to leave it out, or --mode=all to take it as empty")]
+    #[error("'{key}' has no hypothesis: give --mode=present to skip it, or --mode=all to use an empty one")]
     NoHypothesis { key: String },
     #[error(transparent)]
     Matrix(#[from] kaldera::matrix::Error),
@@ -32,7 +32,7 @@ pub(crate) enum Failure {
     Argument { value: String, expected: &'static str },
     #[error("{file} has no frames")]
     Empty { file: String },
-    #[error("'{key}' has {found} columns, and {wanted} are wanted")]
+    #[error("'{key}' has {found} columns, and at least {wanted} are needed")]
     TooFewColumns { key: String, found: usize, wanted: usize },
     #[error("'{key}' has {found} columns, and the transition model has {wanted} pdfs")]
     Columns { key: String, found: usize, wanted: usize },
@@ -44,7 +44,7 @@ pub(crate) enum Failure {
     EmptyLine { file: String },
     #[error("utterance '{key}' needs a channel in the segments file: its recording has {channels}")]
     NoChannel { key: String, channels: usize },
-    #[error("option --{name} has no meaning without --{needs}: give both or none")]
+    #[error("option --{name} has no meaning without --{needs}: give both or neither")]
     Alone { name: &'static str, needs: &'static str },
     #[error("option --{name} is for tables, not for single files: write ark:{input} for a table")]
     SingleFile { name: &'static str, input: String },
@@ -52,7 +52,7 @@ pub(crate) enum Failure {
     Mixed { input: String, output: String },
     #[error("'{key}' cannot be the name of a file, {place}")]
     KeyAsFile { key: String, place: &'static str },
-    #[error("recording '{key}' has no duration in its header: check where it comes from, or try --read-entire-file")]
+    #[error("recording '{key}' has no duration in its header: check its source, or try --read-entire-file")]
     NoDuration { key: String },
 }
 

@@ -28,7 +28,7 @@ impl OptionSet for Options {
         registry.add(
             "linear-interpolation",
             &mut self.linear_interpolation,
-            "Only draw straight lines over the gaps, where the pitch is 0",
+            "Only interpolate linearly over the gaps, where the pitch is 0",
         );
         self.model.register(registry);
     }

@@ -17,21 +17,25 @@ use super::lattices::{read_text, to_kaldi, told};
 use crate::{Call, Tool};
 
 pub(super) const WORDS: Tool =
-    Tool { name: "lattice-align-words", about: "Give each word of lattices the frames that it takes", run: words };
-pub(super) const LEXICON: Tool =
-    Tool { name: "lattice-align-words-lexicon", about: "The same, by the phones of words", run: lexicon };
+    Tool { name: "lattice-align-words", about: "Align the arcs of lattices with words", run: words };
+pub(super) const LEXICON: Tool = Tool {
+    name: "lattice-align-words-lexicon",
+    about: "Align the arcs of lattices with words, by a lexicon of phones",
+    run: lexicon,
+};
 
 const WORDS_USAGE: &str =
-    "Changes lattices so that each arc has one word with the frames that it takes, or silence without a word.
-Where words begin and end is told by phones that know their place in a word. <word-boundary-file> has lines of a phone
+    "Aligns lattices with words: each arc has one word with its frames, or silence without a word.
+Word boundaries are determined by position-dependent phones. <word-boundary-file> has lines of a phone
 and one of nonword, begin, end, internal, singleton; <model> begins with the transition model.
 Usage: lattice-align-words [options] <word-boundary-file> <model> <lattice-rspecifier> <lattice-wspecifier>
 For example: lattice-align-words phones/word_boundary.int final.mdl ark:1.lats ark:aligned.lats";
 
 const LEXICON_USAGE: &str =
-    "Changes lattices so that each arc has one word with the frames that it takes, or silence without a word.
-Where words begin and end is told by their phones. <lexicon-file> has lines of a word, the word to be written for it,
-and its phones; the word 0 is silence, which may stand between words. <model> begins with the transition model.
+    "Aligns lattices with words: each arc has one word with its frames, or silence without a word.
+Word boundaries are determined by the pronunciations. <lexicon-file> has lines of a word, its output
+word and its phones; the word 0 is optional silence between words. <model> begins with the
+transition model.
 Usage: lattice-align-words-lexicon [options] <lexicon-file> <model> <lattice-rspecifier> <lattice-wspecifier>
 For example: lattice-align-words-lexicon phones/align_lexicon.int final.mdl ark:1.lats ark:aligned.lats";
 
@@ -53,15 +57,19 @@ impl OptionSet for Options {
         registry.add(
             "partial-word-label",
             &mut self.partial_word_label,
-            "Word for what is left at the end of a path without a word; 0 for none",
+            "Label for a partial word at the end of a path; 0 for none",
         );
-        registry.add("reorder", &mut self.reorder, "Graphs were made with --reorder=true: self-loops come last");
+        registry.add(
+            "reorder",
+            &mut self.reorder,
+            "True if the graphs were made with --reorder=true, with self-loops last",
+        );
         registry.add(
             "max-expand",
             &mut self.max_expand,
-            "If above 0, refuse lattices of more than 1000 states and this many times those before",
+            "If above 0, reject lattices that exceed 1000 states plus this factor times the number of input states",
         );
-        registry.add("test", &mut self.test, "Taken for Kaldi's sake: tests of this project compare all paths");
+        registry.add("test", &mut self.test, "Accepted for compatibility with Kaldi; has no effect");
     }
 }
 
@@ -80,8 +88,8 @@ impl Default for WordsOptions {
 impl OptionSet for WordsOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.common.register(registry);
-        registry.add("silence-label", &mut self.silence_label, "Word for arcs with silence; 0 for none");
-        registry.add("output-error-lats", &mut self.output_error_lats, "Write lattices with words that do not fit");
+        registry.add("silence-label", &mut self.silence_label, "Label of silence arcs; 0 for none");
+        registry.add("output-error-lats", &mut self.output_error_lats, "Write lattices with alignment errors");
     }
 }
 
@@ -102,16 +110,12 @@ impl Default for LexiconOptions {
 impl OptionSet for LexiconOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.common.register(registry);
-        registry.add("output-error-lats", &mut self.output_error_lats, "Write lattices with words that do not fit");
-        registry.add(
-            "output-if-empty",
-            &mut self.output_if_empty,
-            "Write lattices as they are where nothing comes of them",
-        );
+        registry.add("output-error-lats", &mut self.output_error_lats, "Write lattices with alignment errors");
+        registry.add("output-if-empty", &mut self.output_if_empty, "Write the input lattice if it cannot be aligned");
         registry.add(
             "allow-duplicate-paths",
             &mut self.allow_duplicate_paths,
-            "Taken for Kaldi's sake: no path is written twice",
+            "Accepted for compatibility with Kaldi; duplicate paths are never written",
         );
     }
 }
@@ -244,7 +248,7 @@ fn read_lexicon(rxfilename: &str) -> Result<(WordTokens, HashMap<i32, i32>), Fai
         let numbers = line.split_ascii_whitespace().map(|field| field.parse().ok()).collect::<Option<Vec<i32>>>();
         let Some((&[word, written], phones)) = numbers.as_deref().and_then(|numbers| numbers.split_first_chunk())
         else {
-            let expected = "a line of a word, the word to be written, and phones, all of them numbers";
+            let expected = "a line of a word, its output word and its phones, all of them numbers";
             return Err(Failure::Argument { value: line.to_owned(), expected });
         };
         if word == 0 {

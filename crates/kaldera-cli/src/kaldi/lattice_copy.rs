@@ -24,7 +24,7 @@ Usage: lattice-copy [options] <lattice-rspecifier> <lattice-wspecifier>
 For example: lattice-copy --write-compact=false ark:1.lats ark,t:text.lats";
 
 const SCALE_USAGE: &str =
-    "Multiplies the costs of lattices. The costs are changed for good: many programs scale only for their own use.
+    "Multiplies the costs of lattices. The output has the scaled costs, while many other programs scale only internally.
 Usage: lattice-scale [options] <lattice-rspecifier> <lattice-wspecifier>
 For example: lattice-scale --lm-scale=0.0 ark:1.lats ark:scaled.lats";
 
@@ -44,12 +44,12 @@ impl Default for CopyOptions {
 impl OptionSet for CopyOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         register_write_compact(registry, &mut self.write_compact);
-        registry.add("include", &mut self.include, "A text whose first words are the keys to copy");
-        registry.add("exclude", &mut self.exclude, "A text whose first words are the keys to leave out");
+        registry.add("include", &mut self.include, "File with the keys to copy, the first word of each line");
+        registry.add("exclude", &mut self.exclude, "File with the keys to skip, the first word of each line");
         registry.add(
             "ignore-missing",
             &mut self.ignore_missing,
-            "With --include, end with 0 even if nothing was copied",
+            "With --include, exit with 0 even if nothing was copied",
         );
     }
 }
@@ -85,12 +85,12 @@ impl OptionSet for ScaleOptions {
         registry.add(
             "acoustic2lm-scale",
             &mut self.acoustic2lm_scale,
-            "Share of acoustic costs that goes to graph costs",
+            "Fraction of the acoustic costs that is added to the graph costs",
         );
         registry.add(
             "lm2acoustic-scale",
             &mut self.lm2acoustic_scale,
-            "Share of graph costs that goes to acoustic costs",
+            "Fraction of the graph costs that is added to the acoustic costs",
         );
     }
 }

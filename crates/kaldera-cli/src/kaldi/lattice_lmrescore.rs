@@ -15,7 +15,7 @@ use super::lattices::{read_bytes, to_kaldi, told};
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
-    Tool { name: "lattice-lmrescore", about: "Add the scores of a language model, or take them away", run };
+    Tool { name: "lattice-lmrescore", about: "Add or subtract the scores of a language model", run };
 
 const USAGE: &str = "Adds the costs of a language model, times a scale, to the graph costs of lattices, and determinizes.
 Usage: lattice-lmrescore [options] <lattice-rspecifier> <lm-fst-in> <lattice-wspecifier>
@@ -35,7 +35,11 @@ impl Default for Options {
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("lm-scale", &mut self.lm_scale, "Factor for the costs of the model; often 1.0 or -1.0");
-        registry.add("num-states-cache", &mut self.num_states_cache, "Taken for Kaldi's sake: there is no such cache");
+        registry.add(
+            "num-states-cache",
+            &mut self.num_states_cache,
+            "Accepted for compatibility with Kaldi; has no effect",
+        );
     }
 }
 

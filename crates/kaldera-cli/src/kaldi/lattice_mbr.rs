@@ -24,15 +24,15 @@ pub(super) const MBR: Tool =
 pub(super) const CTM_CONF: Tool =
     Tool { name: "lattice-to-ctm-conf", about: "Words of lattices with times and confidences", run: ctm_conf };
 
-const MBR_USAGE: &str = "Decodes lattices for the least expected number of word errors. Writes the words, the expected number of errors,
-the confusion network (as posteriors: bins of words, 0 for none) and the frames at which bins, or words, begin and end.
+const MBR_USAGE: &str = "Decodes lattices for the minimum expected number of word errors. Writes the words, the expected number of errors,
+the confusion network (as posteriors: bins of words, 0 for none) and the first and last frames of bins or words.
 Usage: lattice-mbr-decode [options] <lattice-rspecifier> <transcriptions-wspecifier> [<bayes-risk-wspecifier> [<sausage-stats-wspecifier> [<times-wspecifier>]]]
 For example: lattice-mbr-decode --acoustic-scale=0.1 ark:1.lats ark,t:1.tra ark:/dev/null ark:1.sau";
 
 const CTM_CONF_USAGE: &str = "Writes a line for each word of each utterance: key, 1, start and duration in seconds, word, confidence.
-The words begin as those of <1best-rspecifier> or of the best path; with --decode-mbr=true they are changed for fewer expected errors.
+The initial words come from <1best-rspecifier> or the best path; --decode-mbr=true changes them to reduce the expected number of errors.
 Usage: lattice-to-ctm-conf [options] <lattice-rspecifier> [<1best-rspecifier> [<times-rspecifier>]] <ctm-wxfilename>
-Times are computed again; lattices without a key in <times-rspecifier> are left out.
+Times are recomputed; lattices without a key in <times-rspecifier> are skipped.
 For example: lattice-to-ctm-conf --acoustic-scale=0.1 ark:1.lats 1.ctm";
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.scales.register(registry);
         register_word_symbol_table(registry, &mut self.word_symbol_table);
-        registry.add("one-best-times", &mut self.one_best_times, "Write the times of words, not of all bins");
+        registry.add("one-best-times", &mut self.one_best_times, "Write the times of words instead of all bins");
     }
 }
 
@@ -123,9 +123,9 @@ impl OptionSet for CtmOptions {
         self.scales.register(registry);
         register_inv_acoustic_scale(registry, &mut self.inv_acoustic_scale);
         register_frame_shift(registry, &mut self.frame_shift);
-        registry.add("decode-mbr", &mut self.decode_mbr, "Change the words for fewer expected errors");
-        registry.add("print-silence", &mut self.print_silence, "Write places without a word, as word 0");
-        registry.add("confidence-digits", &mut self.confidence_digits, "Digits after the point, of times too");
+        registry.add("decode-mbr", &mut self.decode_mbr, "Change the words to reduce the expected number of errors");
+        registry.add("print-silence", &mut self.print_silence, "Write silence as word 0");
+        registry.add("confidence-digits", &mut self.confidence_digits, "Number of decimals of confidences and times");
     }
 }
 

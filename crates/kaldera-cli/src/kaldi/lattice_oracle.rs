@@ -20,7 +20,7 @@ use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "lattice-oracle", about: "Paths of lattices with the fewest errors", run };
 
-const USAGE: &str = "Finds for each lattice the path with the least edit distance to a reference, and counts its errors.
+const USAGE: &str = "Finds for each lattice the path with the minimum edit distance to a reference, and counts its errors.
 Usage: lattice-oracle [options] <test-lattice-rspecifier> <reference-rspecifier> <transcriptions-wspecifier> [<edit-distance-wspecifier>]
 For example: lattice-oracle ark:1.lats ark:ref.int ark,t:-";
 
@@ -38,12 +38,12 @@ impl OptionSet for Options {
         registry.add(
             "wildcard-symbols-list",
             &mut self.wildcard_symbols_list,
-            "A text of words that are no errors, one a line; needs --word-symbol-table",
+            "File of words that do not count as errors, one per line; needs --word-symbol-table",
         );
         registry.add(
             "wildcard-symbols",
             &mut self.wildcard_symbols,
-            "Words that are no errors, with colons between them",
+            "Words that do not count as errors, separated by colons",
         );
         register_write_lattices(registry, &mut self.write_lattices);
     }

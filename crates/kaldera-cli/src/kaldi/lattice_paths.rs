@@ -44,13 +44,12 @@ Their words differ if the lattices are determinized.
 Usage: lattice-to-nbest [options] <lattice-rspecifier> <lattice-wspecifier>
 For example: lattice-to-nbest --acoustic-scale=0.1 --n=10 ark:1.lats ark:nbest.lats";
 
-const LINEAR_USAGE: &str = "Takes lattices of one path and writes alignments, words, graph costs and acoustic costs.
+const LINEAR_USAGE: &str = "Writes the alignments, words, graph costs and acoustic costs of lattices with one path.
 Usage: nbest-to-linear [options] <nbest-rspecifier> <alignments-wspecifier> [<transcriptions-wspecifier> [<lm-cost-wspecifier> [<ac-cost-wspecifier>]]]
 For example: nbest-to-linear ark:nbest.lats ark,t:1.ali ark,t:1.tra";
 
-const CTM_USAGE: &str =
-    "Takes lattices of one path, whose arcs are aligned with words, and writes a line for each word:
-key, 1, start and duration in seconds, word.
+const CTM_USAGE: &str = "Writes a line for each word of lattices with one path, whose arcs are aligned with words: key,
+1, start and duration in seconds, word.
 Usage: nbest-to-ctm [options] <aligned-linear-lattice-rspecifier> <ctm-wxfilename>
 For example: nbest-to-ctm ark:aligned.lats 1.ctm";
 
@@ -160,7 +159,7 @@ impl OptionSet for OneBestOptions {
         registry.add(
             "word-ins-penalty",
             &mut self.word_ins_penalty,
-            "If above 0, what each word costs besides, after scaling, while the best path is sought",
+            "Extra cost of each word in the search for the best path, after scaling; no effect unless above 0",
         );
     }
 }
@@ -200,9 +199,9 @@ impl Default for NBestOptions {
 impl OptionSet for NBestOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.scales.register(registry);
-        registry.add("n", &mut self.n, "How many paths");
-        registry.add("random", &mut self.random, "Paths at random, by their probability, in place of the best");
-        registry.add("srand", &mut self.srand, "Seed of the random paths");
+        registry.add("n", &mut self.n, "Number of paths");
+        registry.add("random", &mut self.random, "Sample paths by their probability instead of the best paths");
+        registry.add("srand", &mut self.srand, "Seed of the random number generator");
     }
 }
 
@@ -313,12 +312,12 @@ impl Default for CtmOptions {
 
 impl OptionSet for CtmOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("print-silence", &mut self.print_silence, "Write arcs without a word, as word 0");
+        registry.add("print-silence", &mut self.print_silence, "Write arcs without a word as word 0");
         register_frame_shift(registry, &mut self.frame_shift);
         registry.add(
             "precision",
             &mut self.precision,
-            "Digits of times after the point; at least 3 where --frame-shift is 0.01 or less, and 4 below 0.001",
+            "Number of decimals of times; at least 3 if --frame-shift is 0.01 or less, and 4 if it is below 0.001",
         );
     }
 }

@@ -17,16 +17,16 @@ use crate::{Call, Tool};
 pub(super) const ARC_POST: Tool =
     Tool { name: "lattice-arc-post", about: "Posteriors of the arcs of lattices, with times", run: arc_post };
 pub(super) const DEPTH: Tool =
-    Tool { name: "lattice-depth", about: "How many arcs of lattices cross a frame", run: depth };
+    Tool { name: "lattice-depth", about: "Average number of arcs per frame of lattices", run: depth };
 
 const ARC_POST_USAGE: &str =
-    "Writes a line for each arc: key, first frame, number of frames, posterior, word, with tabs between them.
-The words of arcs are at their times if lattices are aligned with words.
-With a model, the phones that end on the arc follow, with blanks between them.
+    "Writes a line for each arc: key, first frame, number of frames, posterior, word, separated by
+tabs. The times of words are exact only if lattices are aligned with words. With a model, the phones
+that end on the arc follow, separated by spaces.
 Usage: lattice-arc-post [options] [<model>] <lattices-rspecifier> <output-wxfilename>
 For example: lattice-arc-post --acoustic-scale=0.1 ark:1.lats post.txt";
 
-const DEPTH_USAGE: &str = "Writes for each lattice how many arcs cross a frame, on the average.
+const DEPTH_USAGE: &str = "Writes the depth of each lattice: the average number of arcs that cross a frame.
 Usage: lattice-depth [options] <lattice-rspecifier> [<depth-wspecifier>]
 For example: lattice-depth ark:1.lats ark,t:-";
 
@@ -46,7 +46,7 @@ impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.scales.register(registry);
         registry.add("print-alignment", &mut self.print_alignment, "Add the transition identifiers of each arc");
-        registry.add("min-post", &mut self.min_post, "Leave out arcs with posteriors up to this one");
+        registry.add("min-post", &mut self.min_post, "Skip arcs with posteriors up to this value");
     }
 }
 
@@ -66,7 +66,7 @@ fn arc_post(call: Call<'_>) -> ExitCode {
                 .and_then(|lattice| told(&key, lines(&key, &lattice, &options, model.as_ref())))
                 .unwrap_or_default();
             if lines.is_empty() {
-                warn!("{key} has no arc with such a posterior");
+                warn!("{key} has no arc with a higher posterior than --min-post");
                 failed += 1;
             } else {
                 done += 1;

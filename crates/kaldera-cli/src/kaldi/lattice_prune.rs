@@ -27,7 +27,7 @@ pub(super) const DETERMINIZE: Tool = Tool {
 pub(super) const UNION: Tool =
     Tool { name: "lattice-union", about: "Unite the lattices of two archives, and determinize", run: union };
 
-const PRUNE_USAGE: &str = "Keeps what is on paths within a beam of the best path.
+const PRUNE_USAGE: &str = "Keeps the states and arcs on paths within a beam of the best path.
 Usage: lattice-prune [options] <lattice-rspecifier> <lattice-wspecifier>
 For example: lattice-prune --acoustic-scale=0.1 --beam=4.0 ark:1.lats ark:pruned.lats";
 
@@ -37,7 +37,7 @@ Usage: lattice-determinize-pruned [options] <lattice-rspecifier> <lattice-wspeci
 For example: lattice-determinize-pruned --acoustic-scale=0.1 --beam=6.0 ark:in.lats ark:det.lats";
 
 const UNION_USAGE: &str =
-    "Unites each lattice of the first archive with that of its key in the second, and determinizes the result.
+    "Computes the union of the lattices with the same key in two archives, and determinizes the result.
 Usage: lattice-union [options] <lattice-rspecifier1> <lattice-rspecifier2> <lattice-wspecifier>
 For example: lattice-union ark:den.lats ark:num.lats ark:union.lats";
 
@@ -145,33 +145,37 @@ impl OptionSet for DetOptions {
         register_acoustic_scale(registry, &mut self.acoustic_scale);
         register_inv_acoustic_scale(registry, &mut self.inv_acoustic_scale);
         register_beam(registry, &mut self.beam);
-        registry.add("delta", &mut self.delta, "Pending costs that differ by no more are taken as equal");
+        registry.add("delta", &mut self.delta, "Tolerance for the comparison of costs");
         registry.add(
             "max-mem",
             &mut self.max_mem,
-            "Memory for one lattice in bytes, 0 for half of what there is; reaching it narrows the beam",
+            "Memory limit of a lattice in bytes; 0 for half of the memory. The beam is narrowed at the limit",
         );
         registry.add(
             "max-arcs",
             &mut self.max_arcs,
-            "Arcs of one lattice, -1 for no limit; reaching it narrows the beam",
+            "Maximum number of arcs of a lattice; -1 for no limit. The beam is narrowed at the limit",
         );
         registry.add(
             "max-states",
             &mut self.max_states,
-            "States of one lattice, -1 for no limit; reaching it narrows the beam",
+            "Maximum number of states of a lattice; -1 for no limit. The beam is narrowed at the limit",
         );
         registry.add(
             "max-loop",
             &mut self.max_loop,
-            "Taken for Kaldi's sake: lattices with cycles are refused at once",
+            "Accepted for compatibility with Kaldi; lattices with cycles are rejected immediately",
         );
         registry.add(
             "retry-cutoff",
             &mut self.retry_cutoff,
-            "Share of the beam below which a limit makes the beam smaller from the start",
+            "If a limit narrows the beam below this fraction, determinization is repeated with a smaller beam",
         );
-        registry.add("minimize", &mut self.minimize, "Not done: lattices are written without, and a warning");
+        registry.add(
+            "minimize",
+            &mut self.minimize,
+            "Not supported: lattices are not minimized, and a warning is logged",
+        );
         register_write_compact(registry, &mut self.write_compact);
     }
 }
@@ -230,7 +234,7 @@ fn union(call: Call<'_>) -> ExitCode {
                 lattice = both;
                 united += 1;
             } else {
-                warn!("{key} is not in {second}: it is written as it is, determinized");
+                warn!("{key} is not in {second}: its first lattice is determinized and written");
             }
             let Some((made, _)) = told(&key, lattice.determinize(&everything)) else { continue };
             writer.write(&key, &to_kaldi(&made))?;

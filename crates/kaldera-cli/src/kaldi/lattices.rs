@@ -25,7 +25,7 @@ impl Default for Scales {
 impl OptionSet for Scales {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         register_acoustic_scale(registry, &mut self.acoustic_scale);
-        registry.add("lm-scale", &mut self.lm_scale, "Factor for graph costs, those of the language model among them");
+        registry.add("lm-scale", &mut self.lm_scale, "Factor for graph costs, including language model costs");
     }
 }
 
@@ -48,15 +48,11 @@ pub(super) fn register_acoustic_scale<'a>(registry: &mut dyn Registry<'a>, acous
 }
 
 pub(super) fn register_inv_acoustic_scale<'a>(registry: &mut dyn Registry<'a>, inv_acoustic_scale: &'a mut f32) {
-    registry.add(
-        "inv-acoustic-scale",
-        inv_acoustic_scale,
-        "The inverse of the factor for acoustic costs, in its place",
-    );
+    registry.add("inv-acoustic-scale", inv_acoustic_scale, "Inverse of --acoustic-scale, as an alternative to it");
 }
 
 pub(super) fn register_beam<'a>(registry: &mut dyn Registry<'a>, beam: &'a mut f32) {
-    registry.add("beam", beam, "How much worse than the best path, after scaling");
+    registry.add("beam", beam, "Pruning beam: maximum cost difference to the best path, after scaling");
 }
 
 pub(super) fn register_frame_shift<'a>(registry: &mut dyn Registry<'a>, frame_shift: &'a mut f32) {
@@ -64,7 +60,11 @@ pub(super) fn register_frame_shift<'a>(registry: &mut dyn Registry<'a>, frame_sh
 }
 
 pub(super) fn register_word_symbol_table<'a>(registry: &mut dyn Registry<'a>, word_symbol_table: &'a mut String) {
-    registry.add("word-symbol-table", word_symbol_table, "Table of words, to tell those of each utterance");
+    registry.add(
+        "word-symbol-table",
+        word_symbol_table,
+        "Symbol table; if given, the words of each utterance are printed to stderr",
+    );
 }
 
 pub(super) fn register_write_compact<'a>(registry: &mut dyn Registry<'a>, write_compact: &'a mut bool) {
@@ -95,7 +95,11 @@ pub(super) fn check_invertible(name: &'static str, scale: f32) -> Result<(), Fai
     if scale != 0.0 {
         return Ok(());
     }
-    Err(Failure::Option { name, value: scale.to_string(), expected: "a number other than 0, as it is taken out again" })
+    Err(Failure::Option {
+        name,
+        value: scale.to_string(),
+        expected: "a number other than 0, as the output is divided by it",
+    })
 }
 
 /// Returns the value, or logs a warning that the utterance is left out.

@@ -12,7 +12,7 @@ use crate::{Call, Tool};
 pub(super) const TOOL: Tool =
     Tool { name: "matrix-sum-rows", about: "Add the rows of each matrix: a vector of sums, or of means", run };
 
-const USAGE: &str = "Adds the rows of each matrix in a table, which gives a table of vectors.
+const USAGE: &str = "Sums the rows of each matrix in a table and writes a table of vectors.
 Usage: matrix-sum-rows [options] <matrix-rspecifier> <vector-wspecifier>
 For example: matrix-sum-rows ark:feats.ark ark,t:-";
 

@@ -17,7 +17,7 @@ pub(super) const TOOL: Tool = Tool {
     run,
 };
 
-const USAGE: &str = "Gives some dimensions mean 0 and variance 1, so that CMVN leaves them as they are.
+const USAGE: &str = "Sets the mean of some dimensions to 0 and the variance to 1, so that CMVN does not change them.
 Usage: modify-cmvn-stats [options] [<dim>:<dim>...] <stats-rspecifier> <stats-wspecifier>
 For example: modify-cmvn-stats 13:14:15 ark:cmvn.ark ark:cmvn_but_pitch.ark
          or: modify-cmvn-stats --convert-to-mean-and-var=true ark:cmvn.ark ark,t:-";

@@ -31,7 +31,7 @@ impl OptionSet for Options {
         registry.add(
             "length-tolerance",
             &mut self.length_tolerance,
-            "Up to this difference in frames, cut all to the shortest",
+            "Maximum difference of the numbers of frames; all are cut to the shortest",
         );
         registry.add(
             "binary",

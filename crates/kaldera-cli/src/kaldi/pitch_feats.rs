@@ -24,7 +24,7 @@ pub(super) const COMPUTE_AND_PROCESS: Tool = Tool {
 };
 pub(super) const PROCESS: Tool = Tool {
     name: "process-kaldi-pitch-feats",
-    about: "Make features for a recogniser of pitch and correlation",
+    about: "Make features for speech recognition from pitch and correlation",
     run: run_process,
 };
 
@@ -54,8 +54,9 @@ impl OptionSet for Both {
 }
 
 fn run_compute_and_process(call: Call<'_>) -> ExitCode {
-    let usage = "Finds the pitch of recordings and makes features for a recogniser of it, as compute-kaldi-pitch-feats and
-process-kaldi-pitch-feats do one after the other; with --frames-per-chunk and --simulate-first-pass-online as if the audio came live.
+    let usage = "Extracts the pitch of recordings and makes features for speech recognition, as
+compute-kaldi-pitch-feats followed by process-kaldi-pitch-feats; --frames-per-chunk and
+--simulate-first-pass-online simulate live audio.
 Usage: compute-and-process-kaldi-pitch-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-and-process-kaldi-pitch-feats --srand=1 scp:wav.scp ark:feats.ark";
     super::run(COMPUTE_AND_PROCESS.name, usage, call, Both::default(), |options, [recordings, output]| {

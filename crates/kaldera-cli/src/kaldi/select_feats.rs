@@ -14,7 +14,7 @@ use crate::{Call, Tool};
 pub(super) const TOOL: Tool = Tool { name: "select-feats", about: "Select columns of features", run };
 
 const USAGE: &str =
-    "Selects columns of features: numbers from 0 and ranges, with commas between; a range may run backwards.
+    "Selects columns of features: numbers from 0 and ranges, separated by commas; a range may be descending.
 Usage: select-feats [options] <selection> <feats-rspecifier> <feats-wspecifier>
 For example: select-feats 0,24-22,3-12 scp:feats.scp ark:selected.ark";
 

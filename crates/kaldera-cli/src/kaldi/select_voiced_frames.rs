@@ -14,8 +14,7 @@ use crate::{Call, Tool};
 pub(super) const TOOL: Tool =
     Tool { name: "select-voiced-frames", about: "Keep the frames that compute-vad found voiced", run };
 
-const USAGE: &str =
-    "Keeps the frames of features that are voiced: those whose element in a vector per utterance is not 0.
+const USAGE: &str = "Keeps the voiced frames of features, whose elements in a vector per utterance are not 0.
 Usage: select-voiced-frames [options] <feats-rspecifier> <vad-rspecifier> <feats-wspecifier>
 For example: select-voiced-frames scp:feats.scp scp:vad.scp ark:voiced.ark";
 
@@ -28,7 +27,7 @@ fn run(call: Call<'_>) -> ExitCode {
                 return Ok(None);
             }
             if !decisions.has_key(key)? {
-                warn!("leaving out {key}: nothing in {vad} says which of its frames are voiced");
+                warn!("leaving out {key}: {vad} has no vector of its voiced frames");
                 return Ok(None);
             }
             let voiced = decisions.value(key)?.data();

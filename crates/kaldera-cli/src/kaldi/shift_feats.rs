@@ -27,7 +27,7 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("shift", &mut self.shift, "How many frames later");
+        registry.add("shift", &mut self.shift, "Number of frames by which features are delayed");
         registry.add(
             "binary",
             &mut self.binary,

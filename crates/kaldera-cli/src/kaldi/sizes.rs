@@ -16,11 +16,10 @@ use crate::{Call, Tool};
 
 pub(super) const FEAT_TO_DIM: Tool = Tool { name: "feat-to-dim", about: "The dimension of features", run: feat_to_dim };
 pub(super) const FEAT_TO_LEN: Tool =
-    Tool { name: "feat-to-len", about: "The number of frames of each utterance, or of all", run: feat_to_len };
+    Tool { name: "feat-to-len", about: "Number of frames of each utterance, or in total", run: feat_to_len };
 pub(super) const MATRIX_DIM: Tool = Tool { name: "matrix-dim", about: "Rows and columns of matrices", run: matrix_dim };
 
-const FEAT_TO_DIM_USAGE: &str =
-    "Writes the dimension of features: of each utterance into a table, or that of the first one.
+const FEAT_TO_DIM_USAGE: &str = "Writes the dimension of features: of each utterance to a table, or of the first one.
 Usage: feat-to-dim [options] <feats-rspecifier> <dim-wspecifier>
    or: feat-to-dim [options] <feats-rspecifier> <dim-wxfilename>
 For example: feat-to-dim scp:feats.scp -";
@@ -30,7 +29,7 @@ Usage: feat-to-len [options] <feats-rspecifier> [<length-wspecifier>]
 For example: feat-to-len scp:feats.scp ark,t:utt2num_frames";
 
 const MATRIX_DIM_USAGE: &str =
-    "Shows rows and columns, with a tab between: of each matrix in a table, behind its key, or of one.
+    "Prints the numbers of rows and columns, separated by a tab: of each matrix in a table, after its key, or of one matrix.
 Usage: matrix-dim [options] <matrix-rspecifier>
    or: matrix-dim [options] <matrix-rxfilename>
 For example: matrix-dim final.mat";

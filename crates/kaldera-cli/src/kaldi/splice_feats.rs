@@ -12,9 +12,9 @@ use crate::kaldi::driver::map_between;
 use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
-    Tool { name: "splice-feats", about: "Put frames beside their neighbours, into longer rows", run };
+    Tool { name: "splice-feats", about: "Join frames with their neighbours into longer rows", run };
 
-const USAGE: &str = "Puts the neighbours of each frame beside it; at the ends, the first and the last frame stand for those that are missing.
+const USAGE: &str = "Joins each frame with its neighbours; at the ends, the first and last frames are repeated.
 Usage: splice-feats [options] <feats-rspecifier> <feats-wspecifier>
 For example: splice-feats --left-context=3 --right-context=3 scp:feats.scp ark:spliced.ark";
 
@@ -25,8 +25,8 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("left-context", &mut self.left_context, "How many frames from before");
-        registry.add("right-context", &mut self.right_context, "How many frames from after");
+        registry.add("left-context", &mut self.left_context, "Number of frames of left context");
+        registry.add("right-context", &mut self.right_context, "Number of frames of right context");
     }
 }
 

@@ -11,9 +11,9 @@ use crate::kaldi::Failure;
 use crate::kaldi::driver::map_table;
 use crate::{Call, Tool};
 
-pub(super) const TOOL: Tool = Tool { name: "subsample-feats", about: "Take every n'th frame", run };
+pub(super) const TOOL: Tool = Tool { name: "subsample-feats", about: "Keep every n'th frame", run };
 
-const USAGE: &str = "Takes every n'th frame; for n below 0, every frame -n times.
+const USAGE: &str = "Keeps every n'th frame; for n below 0, repeats every frame -n times.
 Usage: subsample-feats [options] <feats-rspecifier> <feats-wspecifier>
 For example: subsample-feats --n=3 scp:feats.scp ark:fewer.ark";
 
@@ -24,8 +24,8 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("n", &mut self.n, "Take every n'th frame; below 0: repeat every frame -n times");
-        registry.add("offset", &mut self.offset, "The first frame to take, counted from 0");
+        registry.add("n", &mut self.n, "Keep every n'th frame; if below 0, repeat every frame -n times");
+        registry.add("offset", &mut self.offset, "Index of the first frame, from 0");
     }
 }
 
@@ -51,7 +51,7 @@ fn run(call: Call<'_>) -> ExitCode {
             let subsampled = subsample_frames(&features, options.n, options.offset)?;
             // An empty result counts as failed only for `n` above 0.
             if options.n > 0 && subsampled.is_empty() {
-                warn!("leaving out {key}: none of its {} frames is to be taken", features.num_rows());
+                warn!("leaving out {key}: none of its {} frames is selected", features.num_rows());
                 return Ok(None);
             }
             Ok(Some(subsampled))

@@ -16,12 +16,12 @@ use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool {
     name: "subset-feats",
-    about: "Copy the first feature matrices, or those in a list, or those not in it",
+    about: "Copy the first feature matrices, or the keys in a list, or the keys not in it",
     run,
 };
 
 const USAGE: &str =
-    "Copies some of a table's feature matrices: the first few, those that a list has, or those that it does not have.
+    "Copies a subset of the feature matrices of a table: the first few, the keys in a list, or the keys not in a list.
 Usage: subset-feats [options] <feats-rspecifier> <feats-wspecifier>
 For example: subset-feats --n=10 ark:feats.ark ark:few.ark
          or: subset-feats --include=keys ark:feats.ark ark:some.ark";
@@ -37,9 +37,17 @@ struct Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("n", &mut self.n, "How many matrices to copy, without --include and --exclude");
-        registry.add("include", &mut self.include, "Copy those whose key begins a line of this file");
-        registry.add("exclude", &mut self.exclude, "Copy those whose key begins no line of this file");
+        registry.add("n", &mut self.n, "Number of matrices to copy, without --include and --exclude");
+        registry.add(
+            "include",
+            &mut self.include,
+            "Copy the matrices whose keys are the first words of the lines of this file",
+        );
+        registry.add(
+            "exclude",
+            &mut self.exclude,
+            "Skip the matrices whose keys are the first words of the lines of this file",
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "wav-to-duration", about: "Durations of recordings, in seconds", run };
 
-const USAGE: &str = "Writes how long recordings are, in seconds.
+const USAGE: &str = "Writes the durations of recordings in seconds.
 Usage: wav-to-duration [options] <wav-rspecifier> <duration-wspecifier>
 For example: wav-to-duration scp:wav.scp ark,t:-";
 
@@ -25,7 +25,7 @@ impl OptionSet for Options {
         registry.add(
             "read-entire-file",
             &mut self.read_entire_file,
-            "Count the samples that are there, rather than believe the header",
+            "Count the samples instead of trusting the header",
         );
     }
 }

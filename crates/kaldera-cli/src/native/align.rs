@@ -16,14 +16,14 @@ use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "align";
 const USAGE: &str = "\
-Find where the words of transcripts are in recordings.
+Find the times of the words of transcripts in recordings.
 
 Usage: kaldera align [OPTIONS] --text=FILE [-o OUT] MODEL INPUTS...
 
 FILE is Kaldi's text (lines of the key of a recording and its words) or the .jsonl of 'kaldera
-transcribe', whose MODEL and INPUTS are those here, too. Without -o the words and their times go to
-standard output as a CTM, or as --format says. Recordings without a transcript, or too short for it,
-are left out and listed at the end.
+transcribe'. MODEL and INPUTS are as for 'kaldera transcribe'. Without -o the words and their times
+are written to standard output as CTM, or in the format of --format. Recordings without a
+transcript, or too short for it, are skipped and listed at the end.
 
 Examples:
   kaldera align model/ --text=text hello.wav
@@ -31,8 +31,8 @@ Examples:
   kaldera align model/ --text=text -o hello.TextGrid hello.wav
   kaldera align model/ --text=text -o aligned/ --format=TextGrid recordings/
 
-Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong
-usage, 130 stopped by Ctrl-C, 141 nobody reads the output, 143 by SIGTERM.";
+Exit status: 0 success, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage, 130
+stopped by Ctrl-C, 141 the reader of the output is gone, 143 stopped by SIGTERM.";
 
 /// Answers a call of `kaldera align`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {

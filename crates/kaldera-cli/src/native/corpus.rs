@@ -15,7 +15,7 @@ use kaldera::Error;
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::pipeline::{ChannelChoice, Failure, Found, Inputs, Pipes, ReadOptions, Shard, Summary};
 
-use super::{Trouble, print};
+use super::{CliError, print};
 use crate::interrupt;
 use crate::log::{self, say};
 use crate::parse_options::ParseOptions;
@@ -27,7 +27,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(5);
 const MAX_JOBS: usize = 1024;
 
 /// Help of `--channel`.
-pub(super) const CHANNEL: &str = "Channel to take (-1 -> the first, 0 -> left, 1 -> right), or mean: that of all";
+pub(super) const CHANNEL: &str = "Channel to use (-1 -> the first, 0 -> left, 1 -> right), or mean of all channels";
 
 /// The options that do not change the results.
 pub(super) const NOT_OF_RESULTS: [&str; 12] = [
@@ -49,7 +49,7 @@ pub(super) const NOT_OF_RESULTS: [&str; 12] = [
 #[derive(Default)]
 pub(super) struct CorpusOptions {
     pub(super) output: String,
-    jobs: u64,
+    jobs: Option<u64>,
     pub(super) shard: String,
     pub(super) resume: bool,
     pub(super) channel: ChannelChoice,
@@ -63,21 +63,21 @@ pub(super) struct CorpusOptions {
 impl OptionSet for CorpusOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("output", &mut self.output, self.about_output);
-        registry.add("jobs", &mut self.jobs, "Number of threads; 0 is one per processor");
-        registry.add("shard", &mut self.shard, "Which part of the inputs to do, as 2/8 for the second of eight");
+        registry.add("jobs", &mut self.jobs, "Number of threads; default: one per processor");
+        registry.add("shard", &mut self.shard, "Part of the inputs to process, such as 2/8 for the second of eight");
         registry.add("resume", &mut self.resume, self.about_resume);
         registry.add("channel", &mut self.channel, CHANNEL);
         registry.add(
             "allow-truncated",
             &mut self.allow_truncated,
-            "Of recordings that end early take what is there; they fail otherwise",
+            "Use the available part of truncated recordings, which otherwise fail",
         );
         registry.add(
             "pipes",
             &mut self.pipes,
-            "Run the commands of a wav.scp in a folder, too, not only those of a list that is named",
+            "Also run commands of a wav.scp in a folder, not only of lists given by name",
         );
-        registry.add("no-pipes", &mut self.no_pipes, "Run no command of a list: recordings that need one fail");
+        registry.add("no-pipes", &mut self.no_pipes, "Do not run commands of lists: recordings that need one fail");
     }
 }
 
@@ -94,9 +94,10 @@ impl CorpusOptions {
     }
 
     /// Returns the number of threads; 0 is one per processor.
-    pub(super) fn jobs(&self) -> Result<usize, Trouble> {
-        let jobs = usize::try_from(self.jobs).ok().filter(|&jobs| jobs <= MAX_JOBS);
-        jobs.ok_or_else(|| Trouble::Usage(format!("option --jobs: {} is more than {MAX_JOBS}", self.jobs)))
+    pub(super) fn jobs(&self) -> Result<usize, CliError> {
+        let jobs = self.jobs.unwrap_or_default();
+        let count = usize::try_from(jobs).ok().filter(|&count| count <= MAX_JOBS);
+        count.ok_or_else(|| CliError::Usage(format!("option --jobs: {jobs} is more than {MAX_JOBS}")))
     }
 
     /// Returns the options for reading recordings.
@@ -112,25 +113,25 @@ impl CorpusOptions {
     /// Returns the flag that a request to stop sets.
     pub(super) fn stop(&self, tool: &'static str) -> &'static AtomicBool {
         let left = match (self.resume, self.output.as_str()) {
-            (true, _) => "--resume goes on from here",
-            (false, "") => "the lines on standard output are whole, and others are missing",
+            (true, _) => "--resume continues from here",
+            (false, "") => "the lines on standard output are complete, others are missing",
             (false, _) => "nothing was written",
         };
         interrupt::watch(tool, left)
     }
 
     /// Lists the recordings in `paths`, or the shard of them, and starts a run.
-    pub(super) fn run(&self, tool: &'static str, paths: &[OsString], quiet: bool) -> Result<Run, Trouble> {
+    pub(super) fn run(&self, tool: &'static str, paths: &[OsString], quiet: bool) -> Result<Run, CliError> {
         self.run_with(tool, Inputs::from_paths(paths).map_err(trouble)?, quiet)
     }
 
     /// Starts a run with recordings, or the shard of them.
-    pub(super) fn run_with(&self, tool: &'static str, mut inputs: Inputs, quiet: bool) -> Result<Run, Trouble> {
+    pub(super) fn run_with(&self, tool: &'static str, mut inputs: Inputs, quiet: bool) -> Result<Run, CliError> {
         let begin = Instant::now();
         let mut output = PathBuf::from(&self.output);
         if !self.shard.is_empty() {
             let wrong =
-                || Trouble::Usage(format!("option --shard: '{}' is not a part such as 1/8, 2/8, ... 8/8", self.shard));
+                || CliError::Usage(format!("option --shard: '{}' is not a part such as 1/8, 2/8, ... 8/8", self.shard));
             let shard = Shard::parse(&self.shard).ok_or_else(wrong)?;
             inputs = inputs.shard(shard).map_err(trouble)?;
             if !self.output.is_empty() {
@@ -154,19 +155,19 @@ pub(super) struct Run {
 impl Run {
     /// Returns the exit status if an earlier run has completed the output, except for failed
     /// recordings.
-    pub(super) fn complete(&self, found: Found) -> Result<Option<ExitCode>, Trouble> {
+    pub(super) fn complete(&self, found: Found) -> Result<Option<ExitCode>, CliError> {
         let output = self.output.display();
         let failed = match found {
             Found::Complete { matrices } => (self.inputs.len() as u64).saturating_sub(matrices),
             Found::Other { reason } => {
-                tracing::warn!("{output} {reason}: all is done anew");
+                tracing::warn!("{output} {reason}: everything is done again");
                 return Ok(None);
             }
             _ => return Ok(None),
         };
         if failed > 0 {
             say(format_args!(
-                "kaldera {}: {output} is complete but for {} that failed: mend or remove them, and all is done anew",
+                "kaldera {}: {output} is complete except for {} that failed: repair or remove them to run everything again",
                 self.tool,
                 recordings(failed)
             ));
@@ -182,7 +183,7 @@ impl Run {
     pub(super) fn work(
         &self,
         job: impl FnOnce(&mut (dyn FnMut(&Summary) + Send)) -> Result<Summary, Error>,
-    ) -> Result<Option<Summary>, Trouble> {
+    ) -> Result<Option<Summary>, CliError> {
         let mut progress = Progress::new(self.inputs.len(), self.quiet);
         let ended = job(&mut |so_far| progress.tell(so_far));
         progress.end();
@@ -194,7 +195,7 @@ impl Run {
 
     /// Reports the results and returns the exit status. Totals are not printed if the results go to
     /// standard output.
-    pub(super) fn report(&self, summary: &Summary, written: &[PathBuf]) -> Result<ExitCode, Trouble> {
+    pub(super) fn report(&self, summary: &Summary, written: &[PathBuf]) -> Result<ExitCode, CliError> {
         if !self.quiet && !self.output.as_os_str().is_empty() {
             print(&totals(summary, written, self.begin.elapsed().as_secs_f64()))?;
         }
@@ -243,7 +244,7 @@ fn totals(summary: &Summary, written: &[PathBuf], wall: f64) -> String {
 }
 
 /// Converts an error; errors in the arguments are wrong usage.
-pub(super) fn trouble(error: Error) -> Trouble {
+pub(super) fn trouble(error: Error) -> CliError {
     match error {
         Error::NoInputs
         | Error::UnknownFormat { .. }
@@ -252,8 +253,8 @@ pub(super) fn trouble(error: Error) -> Trouble {
         | Error::Overwrite { .. }
         | Error::Io(kaldera::io::Error::Overwrite { .. })
         | Error::Key { .. }
-        | Error::MixedShards { .. } => Trouble::Usage(log::one_line(&error)),
-        error => Trouble::failed(&error),
+        | Error::MixedShards { .. } => CliError::Usage(log::one_line(&error)),
+        error => CliError::failed(&error),
     }
 }
 

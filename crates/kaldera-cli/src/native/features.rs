@@ -13,9 +13,9 @@ use kaldera::matrix::Matrix;
 use kaldera::pipeline::{Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Pipeline, PitchFeatures, RunId};
 
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
-use super::{Trouble, arguments};
+use super::{CliError, apply};
 use crate::layout::columns;
-use crate::parse_options::{ParseOptions, Syntax};
+use crate::parse_options::{CommandLine, ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
 use kaldera::similar::did_you_mean;
 
@@ -27,31 +27,32 @@ Usage: kaldera features --kind KIND [OPTIONS] -o OUT INPUTS...
        kaldera features --kind KIND --help   shows the options of a kind";
 const INPUTS: &str = "\
 Inputs:
-  FILE            Audio, told by its contents: WAV, AIFF, AU, CAF, Wave64, SPHERE, and as this build
-                  has them FLAC, MP3, Ogg Vorbis and Opus; its key is its name without the ending
-  FOLDER          Every audio file below, sorted; the key is the path below the folder, with - for /
-  DATA            A data folder of Kaldi, with wav.scp, and perhaps segments and utt2spk
+  FILE            Audio, recognised by content: WAV, AIFF, AU, CAF, Wave64, SPHERE, and depending on
+                  the build FLAC, MP3, Ogg Vorbis and Opus; the key is the name without the extension
+  FOLDER          All audio files in it and its subfolders, sorted; the key is the relative path,
+                  with - for /
+  DATA            A data folder of Kaldi with wav.scp, and optionally segments and utt2spk
   FILE.scp        Lines 'KEY FILE' or 'KEY COMMAND |'
   FILE.jsonl[.gz] Recordings or cuts of lhotse (also .json)
 
-OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumPy) or .safetensors. It
-appears complete or not at all; its order is that of the inputs and does not depend on --jobs.
-Recordings that cannot be used are left out and listed at the end, and so are files of folders that
-are audio of other formats, lines of lists that are none, and recordings with the key of one before
-them. A wav.scp in a folder runs its commands only with --pipes, and no list does with --no-pipes. All recordings must have the sample rate of
---sample-frequency (default 16000) unless --resample is given (a filter of the quality of ffmpeg's), or
---allow-downsample or --allow-upsample (Kaldi's filter).
-The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
-dither, and the noise in the change of pitch, differ: they are 0 unless asked for.
+OUT ends in .ark (Kaldi's archive, with an index in .scp), .npz (NumPy) or .safetensors. It appears
+complete or not at all, in the order of the inputs for any number of --jobs.
+Recordings that cannot be used are skipped and listed at the end. So are files of unsupported audio
+formats, invalid lines of lists, and recordings with a duplicate key. Commands of a wav.scp in a
+folder run only with --pipes; with --no-pipes no commands run. All recordings must have the sample
+rate of --sample-frequency (default 16000) unless --resample (a filter of ffmpeg's quality),
+--allow-downsample or --allow-upsample (Kaldi's filter) is given. The options are Kaldi's, as
+--name=value or --name value; --with-pitch adds the options of pitch. Only the defaults of dither
+and of the noise in delta pitch differ from Kaldi's: they are 0.
 
-A preset of a model is its whole front end: what is done before and after the features, too
+A preset of a model is its whole front end, including the steps before and after the features
 (--preemphasis, --lfr-m, --lfr-n, --normalize); --cmvn-file is the am.mvn of SenseVoice and Paraformer.
 
-Done to the features, in this order: --with-pitch beside them, --cmvn, --deltas, --vad (only voiced
-frames stay). For a job array: --shard 2/8 does the second eighth of the inputs and writes
-OUT.2-of-8.ark; 'kaldera merge -o OUT.ark' makes one file of all. With --resume a run goes on where one
-of the same options and inputs was cut off, and does nothing if OUT is what such a run has completed;
-OUT.resume, beside it, says so.
+Steps after the features, in this order: --with-pitch (appends pitch), --cmvn, --deltas, --vad
+(keeps only voiced frames). For a job array: --shard 2/8 processes the second eighth of the inputs
+and writes OUT.2-of-8.ark; 'kaldera merge -o OUT.ark' joins the parts. With --resume a run continues an
+interrupted run with the same options and inputs. It does nothing if OUT is complete, as recorded in
+OUT.resume.
 
 Examples:
   kaldera features --kind fbank --num-mel-bins 80 -o fbank.ark recordings/
@@ -59,8 +60,8 @@ Examples:
   kaldera features --kind fbank --preset lhotse -j4 -o fbank.npz cuts.jsonl.gz
   kaldera features --preset paraformer --cmvn-file model/am.mvn -o rows.safetensors recordings/
 
-Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage
-(also an OUT that is an input), 130 stopped by Ctrl-C, 143 by SIGTERM.";
+Exit status: 0 success, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage
+(also an OUT that is an input), 130 stopped by Ctrl-C, 143 stopped by SIGTERM.";
 
 /// The kinds of features.
 const KINDS: [&str; 9] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "log-mel", "whisper", "librosa", "samples"];
@@ -71,10 +72,10 @@ const ABOUT: [&str; KINDS.len()] = [
     "Cepstra of perceptual linear prediction, as of compute-plp-feats",
     "Log power spectra, as of compute-spectrogram-feats",
     "Voicing, log pitch and its change, as of compute-and-process-kaldi-pitch-feats",
-    "Log mel spectrograms of toolkits other than Kaldi; without a preset, those of whisper",
+    "Log mel spectrograms of toolkits other than Kaldi; the default preset is whisper",
     "Log mel spectrograms, as of whisper.log_mel_spectrogram",
     "Log mel spectrograms, as of librosa.feature.melspectrogram",
-    "Samples from -1 to 1, for networks that have their front end inside",
+    "Samples from -1 to 1, for networks with their own front end",
 ];
 /// Names of [`Preset::ALL`].
 const PRESETS: [&str; Preset::ALL.len()] = [
@@ -104,29 +105,34 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, features(call))
 }
 
-fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let args = match call {
-        Call::Run(args) => args,
-        describe @ Call::Describe(_) => return of_no_kind(describe, true),
-    };
-    let preset = last_value(&args, "preset").map(|name| preset_named(&name)).transpose()?;
-    let Some(kind) = last_value(&args, "kind").or_else(|| Some(preset?.only_kind()?.to_owned())) else {
-        let asks_help = args.iter().any(|arg| arg == "--help" || arg == "-h");
-        if let (false, Some(preset)) = (asks_help, preset) {
-            let (name, kinds) = (preset.name(), preset.names_of_kinds());
-            return Err(Trouble::Usage(format!("--kind is missing: {name} has {kinds}")));
+fn features(call: Call<'_>) -> Result<ExitCode, CliError> {
+    let (mut options, mut common) = (Options::new(), CommonOptions::default());
+    let mut parser = parser(String::new(), &mut options);
+    parser.add_others(&mut common);
+    let line = match call {
+        Call::Run(args) => parser.split(&args)?,
+        Call::Complete(words, found) => {
+            parser.complete(words, found);
+            return Ok(ExitCode::SUCCESS);
         }
-        return of_no_kind(Call::Run(args), !asks_help);
+    };
+    let preset = line.last("preset").map(preset_named).transpose()?;
+    let Some(kind) = line.last("kind").or_else(|| preset?.only_kind()).map(str::to_owned) else {
+        if let (false, Some(preset)) = (line.asks(), preset) {
+            let (name, kinds) = (preset.name(), preset.names_of_kinds());
+            return Err(CliError::Usage(format!("--kind is missing: {name} has {kinds}")));
+        }
+        return usage_or_missing_kind(line);
     };
     let none = || {
         let (name, kinds) = preset.map_or(("", String::new()), |preset| (preset.name(), preset.names_of_kinds()));
-        Trouble::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
+        CliError::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
     };
-    let of = OfKind { kind: &kind, args: &args, preset };
+    let command = KindCommand { kind: &kind, line, preset };
     // A kind with the name of a toolkit implies its preset.
     let (found, preset) = match kind.as_str() {
         "pitch" if matches!(preset, None | Some(Preset::Kaldi)) => {
-            return of.run(Pitch::default(), |pitch, _| pitch.plan());
+            return command.run(Pitch::default(), |pitch, _| pitch.plan());
         }
         "pitch" => return Err(none()),
         "whisper" => (FeatureKind::LogMel, preset.map_or(Some(Preset::Whisper), Preset::of_whisper)),
@@ -137,13 +143,13 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
             let mut found = FeatureKind::default();
             found.set(name).map_err(|_| {
                 let hint = did_you_mean(name, KINDS);
-                Trouble::Usage(format!("option --kind: '{name}' is not one of {}{hint}", KINDS.join(", ")))
+                CliError::Usage(format!("option --kind: '{name}' is not one of {}{hint}", KINDS.join(", ")))
             })?;
             (found, Some(preset.unwrap_or_default()))
         }
     };
     let front_end = preset.and_then(|preset| preset.front_end_of(found)).ok_or_else(none)?;
-    of.run(front_end, |options, cmvn| {
+    command.run(front_end, |options, cmvn| {
         let front_end = FrontEnd::new(options)?;
         match cmvn {
             Some(cmvn) => front_end.with_cmvn(cmvn),
@@ -152,26 +158,26 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
     })
 }
 
-/// Handles a call without a kind: the help of all kinds, completions, and errors in options other
-/// than `--kind`.
-fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Trouble> {
+/// Handles a command line without a kind: the help of all kinds, errors in options, or the error
+/// that the kind is missing.
+fn usage_or_missing_kind(line: CommandLine) -> Result<ExitCode, CliError> {
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
     let presets =
         Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.about(), preset.names_of_kinds())));
     let usage = format!(
-        "{USAGE}\n\nKinds:\n{}\nPresets: models that they are for, what differs from Kaldi's defaults (and their kinds):\n{}\n{INPUTS}",
+        "{USAGE}\n\nKinds:\n{}\nPresets, with their models, differences from Kaldi's defaults, and kinds:\n{}\n{INPUTS}",
         list(&kinds),
         list(&presets)
     );
-    let (mut options, mut all) = (Options::new(), OptionsOfAll::default());
+    let (mut options, mut common) = (Options::new(), CommonOptions::default());
     let mut parser = parser(usage, &mut options);
-    if with_options_of_all {
-        parser.add_others(&mut all);
+    if !line.asks() {
+        parser.add_others(&mut common);
     }
-    match arguments(TOOL, &mut parser, call)? {
+    match apply(TOOL, &mut parser, line)? {
         None => Ok(ExitCode::SUCCESS),
-        Some(_) => Err(Trouble::Usage(format!("--kind is missing: one of {}", KINDS.join(", ")))),
+        Some(_) => Err(CliError::Usage(format!("--kind is missing: one of {}", KINDS.join(", ")))),
     }
 }
 
@@ -187,31 +193,31 @@ fn parser(usage: String, options: &mut Options) -> ParseOptions<'_> {
 }
 
 /// The options of all kinds.
-struct OptionsOfAll {
+struct CommonOptions {
     front_ends: [FrontEndOptions; FeatureKind::ALL.len()],
     pitch: Pitch,
 }
 
-impl Default for OptionsOfAll {
+impl Default for CommonOptions {
     fn default() -> Self {
         let front_ends = FeatureKind::ALL.map(|kind| FrontEndOptions::of(FeatureOptions::of(kind)));
         Self { front_ends, pitch: Pitch::default() }
     }
 }
 
-impl OptionSet for OptionsOfAll {
+impl OptionSet for CommonOptions {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.front_ends.iter_mut().for_each(|options| options.register(registry));
         self.pitch.register(registry);
     }
 }
 
-pub(super) fn preset_named(name: &str) -> Result<Preset, Trouble> {
+pub(super) fn preset_named(name: &str) -> Result<Preset, CliError> {
     let mut preset = Preset::default();
     preset.set(name).map(|()| preset).map_err(|error| {
         // The error names the presets for this model.
         let hint = if Preset::of_model(name).is_empty() { did_you_mean(name, PRESETS) } else { String::new() };
-        Trouble::Usage(format!("option --preset: {error}{hint}"))
+        CliError::Usage(format!("option --preset: {error}{hint}"))
     })
 }
 
@@ -258,28 +264,6 @@ impl PresetKinds for Preset {
         let whisper = [Self::Whisper, Self::Whisper30s, Self::WhisperLargeV3, Self::Qwen3Asr];
         whisper.contains(&self).then_some(self)
     }
-}
-
-/// Returns the last value of the option `name`, for options that decide which other options exist.
-fn last_value(args: &[OsString], name: &str) -> Option<String> {
-    let mut last = None;
-    let mut options = args.iter().take_while(|&arg| arg != "--").map(|arg| arg.to_string_lossy()).peekable();
-    while let Some(option) = options.next() {
-        match option.strip_prefix("--").and_then(|option| option.strip_prefix(name)) {
-            Some("") => last = options.peek().map(|value| value.clone().into_owned()),
-            Some(rest) => last = rest.strip_prefix('=').map(str::to_owned).or(last),
-            None => {}
-        }
-    }
-    last
-}
-
-/// Returns `true` if a bool is given that decides which other options exist.
-fn is_given(args: &[OsString], name: &str) -> bool {
-    args.iter()
-        .take_while(|&arg| arg != "--")
-        .filter_map(|arg| arg.to_str()?.strip_prefix("--"))
-        .any(|option| option.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
 }
 
 /// Properties of the options of a kind of features that the pipeline needs.
@@ -424,23 +408,27 @@ impl OptionSet for Options {
         registry.add(
             "preset",
             &mut self.preset,
-            "Defaults of a toolkit or a model, such as lhotse or paraformer; options that are given come on top",
+            "Defaults of a toolkit or a model, such as lhotse or paraformer; other options override them",
         );
         self.corpus.register(registry);
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
-        registry.add("resample", &mut self.resample, "Resample recordings of another rate, with ffmpeg's quality");
-        registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor, of fbank, mfcc and plp");
+        registry.add(
+            "resample",
+            &mut self.resample,
+            "Resample recordings of another rate with a filter of ffmpeg's quality",
+        );
+        registry.add("vtln-warp", &mut self.vtln_warp, "VTLN warp factor, for fbank, mfcc and plp");
         registry.add("subtract-mean", &mut self.subtract_mean, "Subtract the mean of each dimension per recording");
-        registry.add("with-pitch", &mut self.with_pitch, "Put pitch beside the features");
+        registry.add("with-pitch", &mut self.with_pitch, "Append pitch to the features");
         registry.add(
             "cmvn",
             &mut self.cmvn,
-            "Normalise means over each utterance, speaker (reads twice), all (reads twice) or a sliding window",
+            "Normalise means per utterance, speaker (reads twice), all (reads twice) or in a sliding window",
         );
         registry.add(
             "cmvn-file",
             &mut self.cmvn_file,
-            "File of a model that says how its features are normalised, as am.mvn of SenseVoice and Paraformer",
+            "Normalisation file of a model, such as am.mvn of SenseVoice and Paraformer",
         );
         self.sliding.register(registry);
         registry.add("deltas", &mut self.add_deltas, "Add deltas");
@@ -454,25 +442,25 @@ impl Options {
     fn new() -> Self {
         let corpus = CorpusOptions::new(
             "File to write, ending in .ark, .npz or .safetensors",
-            "Go on where a run of the same options was cut off",
+            "Continue an interrupted run with the same options",
         );
         Self { corpus, vtln_warp: 1.0, ..Self::default() }
     }
 
     /// Returns the statistics in `--cmvn-file`, and the text of the file. The text is part of the
     /// settings of a run, and a pipe can be read only once.
-    fn global_cmvn(&self) -> Result<(Option<GlobalCmvn>, String), Trouble> {
+    fn global_cmvn(&self) -> Result<(Option<GlobalCmvn>, String), CliError> {
         if self.cmvn_file.is_empty() {
             return Ok((None, String::new()));
         }
         let wrong =
-            |error: &dyn std::fmt::Display| Trouble::Usage(format!("option --cmvn-file: {}: {error}", self.cmvn_file));
+            |error: &dyn std::fmt::Display| CliError::Usage(format!("option --cmvn-file: {}: {error}", self.cmvn_file));
         let text = kaldera::text::read_file(&self.cmvn_file).map_err(|error| wrong(&error))?;
         let cmvn = GlobalCmvn::from_text(&text).map_err(|error| wrong(&error))?;
         Ok((Some(cmvn), text))
     }
 
-    fn cmvn(&self) -> Result<Option<Cmvn>, Trouble> {
+    fn cmvn(&self) -> Result<Option<Cmvn>, CliError> {
         let norm_vars = self.sliding.normalize_variance;
         Ok(Some(match self.cmvn.as_str() {
             "" => return Ok(None),
@@ -481,7 +469,7 @@ impl Options {
             "all" => Cmvn::All { norm_vars },
             "sliding" => Cmvn::Sliding(self.sliding.clone()),
             other => {
-                return Err(Trouble::Usage(format!(
+                return Err(CliError::Usage(format!(
                     "option --cmvn: '{other}' is not utterance, speaker, all or sliding"
                 )));
             }
@@ -490,19 +478,18 @@ impl Options {
 }
 
 /// A call for features of a kind.
-#[derive(Clone, Copy)]
-struct OfKind<'a> {
+struct KindCommand<'a> {
     kind: &'a str,
-    args: &'a [OsString],
+    line: CommandLine,
     preset: Option<Preset>,
 }
 
-impl OfKind<'_> {
+impl KindCommand<'_> {
     fn run<O: KindOptions, E: FeatureExtractor>(
         self,
         mut of_kind: O,
         plan: impl Fn(O, Option<GlobalCmvn>) -> Result<E, kaldera::feat::Error>,
-    ) -> Result<ExitCode, Trouble> {
+    ) -> Result<ExitCode, CliError> {
         let (mut options, mut pitch) = (Options::new(), Pitch::default());
         // A preset is taken as it is, including its noise.
         if self.preset.is_none() {
@@ -511,52 +498,50 @@ impl OfKind<'_> {
         pitch.native_defaults();
         let mut parser = parser(self.usage(), &mut options);
         parser.add_others(&mut of_kind);
-        if is_given(self.args, "with-pitch") {
+        if self.line.has("with-pitch") {
             parser.add_others(&mut pitch);
         }
-        let Some(paths) = arguments(TOOL, &mut parser, Call::Run(self.args.to_vec()))? else {
-            return Ok(ExitCode::SUCCESS);
-        };
+        let Some(paths) = apply(TOOL, &mut parser, self.line)? else { return Ok(ExitCode::SUCCESS) };
         let settings = parser.settings(&NOT_OF_RESULTS);
         let quiet = parser.quiet();
         let preset = self.preset.map_or("", Preset::name);
         for (name, used, found) in [("kind", self.kind, &options.kind), ("preset", preset, &options.preset)] {
             if !found.is_empty() && found != used {
-                return Err(Trouble::Usage(format!(
-                    "--{name} decides what other options there are: give --{name}={found} on the command line, in small \
-                     letters, not in a file of --config"
+                return Err(CliError::Usage(format!(
+                    "--{name} determines the available options: give --{name}={found} on the command line, not \
+                     in a --config file"
                 )));
             }
         }
         if options.select_voiced && (of_kind.normalizes() || !options.cmvn_file.is_empty()) {
-            return Err(Trouble::Usage(
-                "--vad needs a log energy that is not normalised: it goes with no --normalize and no --cmvn-file"
+            return Err(CliError::Usage(
+                "--vad needs a log energy that is not normalised: it cannot be used with --normalize or --cmvn-file"
                     .to_owned(),
             ));
         }
         if options.vtln_warp != 1.0 && !of_kind.has_warp() {
-            return Err(Trouble::Usage(format!(
-                "--vtln-warp is for Kaldi's filters: it goes with the kinds fbank, mfcc and plp, not with {}",
+            return Err(CliError::Usage(format!(
+                "--vtln-warp is for Kaldi's filters: use it with the kinds fbank, mfcc and plp, not with {}",
                 self.kind
             )));
         }
         if options.select_voiced && !of_kind.begins_with_energy() {
-            return Err(Trouble::Usage(
+            return Err(CliError::Usage(
                 "--vad needs a log energy in column 0: --kind mfcc has one, and others with --use-energy".to_owned(),
             ));
         }
         if options.with_pitch && !of_kind.has_row_per_frame() {
-            return Err(Trouble::Usage(
-                "--with-pitch needs a row for each frame of a recording: it goes with no --kind samples, --lfr-n, --pad-to \
-                 or --max-samples"
+            return Err(CliError::Usage(
+                "--with-pitch needs a row for each frame of a recording: it cannot be used with --kind samples, \
+                 --lfr-n, --pad-to or --max-samples"
                     .to_owned(),
             ));
         }
         if self.kind == "pitch" && !options.cmvn_file.is_empty() {
-            return Err(Trouble::Usage("--cmvn-file is a model's, and none takes --kind pitch alone".to_owned()));
+            return Err(CliError::Usage("--cmvn-file cannot be used with --kind pitch".to_owned()));
         }
         of_kind.align(&mut pitch.extraction);
-        let wrong = |error| Trouble::Usage(log::one_line(&error));
+        let wrong = |error| CliError::Usage(log::one_line(&error));
         let samp_freq = pitch.extraction.samp_freq;
         let pitch = if options.with_pitch { Some(pitch.plan().map_err(wrong)?) } else { None };
         let (cmvn, text) = options.global_cmvn()?;
@@ -569,7 +554,7 @@ impl OfKind<'_> {
         extract(&pipeline, &options.corpus, &settings, &paths, quiet)
     }
 
-    fn usage(self) -> String {
+    fn usage(&self) -> String {
         let about = KINDS.iter().zip(ABOUT).find(|(kind, _)| **kind == self.kind).map_or("", |(_, about)| about);
         let kind = self.kind;
         // For a preset with one kind, `--kind` is left out.
@@ -586,8 +571,8 @@ impl OfKind<'_> {
         };
         format!(
             "{about}.\n\nUsage: kaldera features {chosen} [OPTIONS] -o OUT INPUTS...\n\n\
-             'kaldera features --help' tells of kinds, presets, inputs and outputs; --with-pitch --help lists the options \
-             of pitch, too. Options in brackets have these values unless others are given.\n\n\
+             'kaldera features --help' describes kinds, presets, inputs and outputs; --with-pitch --help also lists \
+             the options of pitch. Values in brackets are defaults.\n\n\
              Examples:\n  kaldera features {chosen} -o {file}.ark recordings/\n  \
              kaldera features {chosen} --config {kind}.conf --cmvn=speaker -o {file}.npz data/train\n",
         )
@@ -598,20 +583,20 @@ fn pipeline<'a, E: FeatureExtractor>(
     extractor: &'a E,
     pitch: Option<&'a PitchFeatures>,
     options: &Options,
-) -> Result<Pipeline<'a, &'a E>, Trouble> {
+) -> Result<Pipeline<'a, &'a E>, CliError> {
     let CorpusOptions { output, shard, .. } = &options.corpus;
     if output.is_empty() {
-        return Err(Trouble::Usage(format!("-o OUT is missing; its ending tells the format: {ENDINGS}")));
+        return Err(CliError::Usage(format!("-o OUT is missing; its file extension selects the format: {ENDINGS}")));
     }
     if output == "-" || is_wspecifier(output) {
-        return Err(Trouble::Usage(format!(
-            "-o {output}: features go into a file, whose ending tells the format: {ENDINGS}; for standard output and Kaldi's \
-             wspecifiers there are Kaldi's programs, such as kaldera compute-fbank-feats"
+        return Err(CliError::Usage(format!(
+            "-o {output}: features go into a file, whose extension selects the format: {ENDINGS}; for standard \
+             output and Kaldi's wspecifiers use Kaldi's programs, such as kaldera compute-fbank-feats"
         )));
     }
     if let (false, cmvn @ ("speaker" | "all")) = (shard.is_empty(), options.cmvn.as_str()) {
-        return Err(Trouble::Usage(format!(
-            "--cmvn={cmvn} needs all recordings, and a shard has some: use compute-cmvn-stats and apply-cmvn on what is merged"
+        return Err(CliError::Usage(format!(
+            "--cmvn={cmvn} needs all recordings, and a shard has only a part: use compute-cmvn-stats and apply-cmvn after 'kaldera merge'"
         )));
     }
     check("min-duration", options.min_duration, options.min_duration >= 0.0, "0 or more")?;
@@ -636,7 +621,7 @@ fn pipeline<'a, E: FeatureExtractor>(
     if options.add_deltas {
         // The errors depend only on the options, so any features will do.
         compute_deltas(&options.deltas, &Matrix::<f32>::zeros(1, 1))
-            .map_err(|error| Trouble::Usage(log::one_line(&error)))?;
+            .map_err(|error| CliError::Usage(log::one_line(&error)))?;
         pipeline = pipeline.deltas(options.deltas.clone());
     }
     if options.select_voiced {
@@ -651,7 +636,7 @@ fn extract<E: FeatureExtractor>(
     settings: &str,
     paths: &[OsString],
     quiet: bool,
-) -> Result<ExitCode, Trouble> {
+) -> Result<ExitCode, CliError> {
     let run = corpus.run(TOOL, paths, quiet)?;
     let file = if corpus.resume {
         let id = RunId::new(settings, &run.inputs);
@@ -671,11 +656,11 @@ fn extract<E: FeatureExtractor>(
     run.report(&summary, &written)
 }
 
-fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trouble> {
+fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), CliError> {
     if holds && value.is_finite() {
         return Ok(());
     }
-    Err(Trouble::Usage(format!("option --{name}: {value} is not {expected}")))
+    Err(CliError::Usage(format!("option --{name}: {value} is not {expected}")))
 }
 
 /// Returns `true` for Kaldi's syntax of an output, as in `ark,scp:x.ark,x.scp`.

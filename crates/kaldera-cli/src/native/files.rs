@@ -8,7 +8,7 @@ use kaldera::io::rxfilename::Input;
 use kaldera::pipeline::PartialFile;
 use kaldera::text;
 
-use super::Trouble;
+use super::CliError;
 
 /// Returns `true` if a name stands for standard input or output.
 pub(crate) fn is_standard(name: &str) -> bool {
@@ -17,13 +17,13 @@ pub(crate) fn is_standard(name: &str) -> bool {
 
 /// Opens a file, standard input, or the output of a command (`gunzip -c lm.arpa.gz |`). Input
 /// compressed with gzip is decompressed.
-pub(crate) fn open(name: &str) -> Result<Box<dyn BufRead>, Trouble> {
+pub(crate) fn open(name: &str) -> Result<Box<dyn BufRead>, CliError> {
     read_with(name, text::uncompressed)
 }
 
 /// Applies `read` to a file, standard input, or the output of a command.
-fn read_with<T>(name: &str, read: impl FnOnce(Box<dyn Read>) -> io::Result<T>) -> Result<T, Trouble> {
-    let cannot = |error: &dyn std::fmt::Display| Trouble::Failed(format!("cannot read {}: {error}", shown(name)));
+fn read_with<T>(name: &str, read: impl FnOnce(Box<dyn Read>) -> io::Result<T>) -> Result<T, CliError> {
+    let cannot = |error: &dyn std::fmt::Display| CliError::Failed(format!("cannot read {}: {error}", shown(name)));
     let input: Box<dyn Read> = if is_standard(name) {
         Box::new(io::stdin())
     } else if name.trim_end().ends_with('|') {
@@ -52,7 +52,7 @@ impl Read for Command {
 }
 
 /// Reads all bytes of the file, decompressed if it is compressed with gzip.
-pub(crate) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
+pub(crate) fn read_bytes(name: &str) -> Result<Vec<u8>, CliError> {
     read_with(name, text::read_bytes)
 }
 
@@ -62,21 +62,21 @@ pub(crate) fn shown(name: &str) -> String {
 }
 
 /// Reads the text of the file, without a byte order mark.
-pub(crate) fn read_text(name: &str) -> Result<String, Trouble> {
+pub(crate) fn read_text(name: &str) -> Result<String, CliError> {
     read_with(name, text::read)
 }
 
 /// Returns an error with the name of its file. The place in a text is on separate lines.
-pub(crate) fn in_file(name: &str, error: &kaldera::fsa::Error) -> Trouble {
+pub(crate) fn in_file(name: &str, error: &kaldera::fsa::Error) -> CliError {
     let name = if is_standard(name) { "standard input" } else { name };
-    Trouble::Failed(format!("{name}: {error}"))
+    CliError::Failed(format!("{name}: {error}"))
 }
 
 /// Returns an error if standard output is a terminal, as binary data may change its state. `option`
 /// makes the result a text.
-pub(crate) fn refuse_terminal(output: &str, option: &str) -> Result<(), Trouble> {
+pub(crate) fn refuse_terminal(output: &str, option: &str) -> Result<(), CliError> {
     if is_standard(output) && io::stdout().is_terminal() {
-        return Err(Trouble::Usage(format!(
+        return Err(CliError::Usage(format!(
             "the result is binary, and standard output is a terminal: name a file, or add {option}"
         )));
     }
@@ -102,12 +102,12 @@ impl From<io::Error> for NotWritten {
 }
 
 /// Writes a file atomically, or writes to standard output, whose reader may close the pipe.
-pub(crate) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
+pub(crate) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), CliError> {
     write_with(name, |out| out.write_all(bytes))
 }
 
 /// Like [`write_bytes`], with `write` for the output.
-pub(crate) fn write_with(name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Trouble> {
+pub(crate) fn write_with(name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
     write_pieces(name, |out| write(out).map_err(NotWritten::Io))
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn write_with(name: &str, write: impl FnOnce(&mut dyn Write) -> io::R
 pub(crate) fn write_pieces(
     name: &str,
     write: impl FnOnce(&mut dyn Write) -> Result<(), NotWritten>,
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     let write_to = |out: &mut dyn Write| {
         let mut out = BufWriter::with_capacity(1 << 16, out);
         write(&mut out)?;
@@ -123,9 +123,9 @@ pub(crate) fn write_pieces(
     };
     let failed = |error: NotWritten| match error {
         NotWritten::Io(error) if is_standard(name) => {
-            Trouble::Failed(format!("cannot write to standard output: {error}"))
+            CliError::Failed(format!("cannot write to standard output: {error}"))
         }
-        NotWritten::Io(error) => Trouble::Failed(format!("cannot write '{name}': {error}")),
+        NotWritten::Io(error) => CliError::Failed(format!("cannot write '{name}': {error}")),
         NotWritten::Fst(error) => in_file(name, &error),
     };
     if is_standard(name) {
@@ -140,9 +140,9 @@ pub(crate) fn write_pieces(
         let mut file = OpenOptions::new().write(true).open(name).map_err(|error| failed(error.into()))?;
         return write_to(&mut file).map_err(failed);
     }
-    let (mut file, partial) = PartialFile::create(Path::new(name)).map_err(|error| Trouble::failed(&error))?;
+    let (mut file, partial) = PartialFile::create(Path::new(name)).map_err(|error| CliError::failed(&error))?;
     write_to(&mut file).map_err(failed)?;
     drop(file);
-    partial.finish().map_err(|error| Trouble::failed(&error))?;
+    partial.finish().map_err(|error| CliError::failed(&error))?;
     Ok(())
 }

@@ -19,7 +19,7 @@ use self::options::Options;
 use self::tables::Tables;
 use crate::Call;
 use crate::layout::wrap;
-use crate::native::Trouble;
+use crate::native::CliError;
 use crate::native::files::{refuse_terminal, write_bytes};
 use crate::native::operation::{Inputs, OperationTool, refuse_overwriting};
 
@@ -47,9 +47,9 @@ type Operation = super::operation::Operation<Work>;
 /// The work of an operation, by its inputs.
 enum Work {
     /// Takes FSTs that have been read; the first field gives the tables of the result.
-    Fsts(Tables, fn(&Options, Vec<FstFile>) -> Result<Made, Trouble>),
+    Fsts(Tables, fn(&Options, Vec<FstFile>) -> Result<Made, CliError>),
     /// Reads its files itself.
-    Files(fn(&Options) -> Result<Made, Trouble>),
+    Files(fn(&Options) -> Result<Made, CliError>),
 }
 
 static FST: OperationTool<Work> = OperationTool { name: "fst", prefix: "fst", overview, operations: OPERATIONS };
@@ -66,9 +66,11 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
         let others = graphs::other_outputs(operation, &options, &arguments.output);
         refuse_overwriting(arguments.inputs.iter().chain(options.inputs()), others.iter().chain([&arguments.output]))?;
         (options.arguments, options.output) = (arguments.inputs, arguments.output);
-        for (name, value) in [("delta", options.delta), ("weight", options.weight), ("sil-prob", options.sil_prob)] {
+        for (name, value) in
+            [("delta", options.delta), ("weight", options.weight.unwrap_or_default()), ("sil-prob", options.sil_prob)]
+        {
             if value.is_nan() {
-                return Err(Trouble::Usage(format!("option --{name}: NaN is no number to compare with")));
+                return Err(CliError::Usage(format!("option --{name}: NaN is not a valid number")));
             }
         }
         carry_out(operation, options)
@@ -76,7 +78,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 /// Reads the inputs, carries out the operation and writes the result.
-fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Trouble> {
+fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, CliError> {
     let inputs = match operation.work {
         Work::Files(_) => vec![],
         Work::Fsts(..) => options.arguments.iter().map(|name| FstFile::read(name)).collect::<Result<Vec<_>, _>>()?,
@@ -121,7 +123,7 @@ fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Tr
 }
 
 /// Returns the output format: by `--format`, by the file extension, or as the first input.
-fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Trouble> {
+fn output_format(output: &str, format: &str, input: Format) -> Result<Format, CliError> {
     if !format.is_empty() {
         return format_named(format);
     }
@@ -129,26 +131,26 @@ fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Tr
         None => Ok(input),
         Some("fst") => Ok(Format::Binary),
         Some("txt") if input != Format::Binary => Ok(input),
-        Some("txt") => Err(Trouble::Usage(format!(
+        Some("txt") => Err(CliError::Usage(format!(
             "'{output}': .txt may be k2's text or OpenFst's: add --format=k2 or --format=text"
         ))),
-        Some(_) => Err(Trouble::Usage(format!(
-            "'{output}': the ending must tell the format: .fst (OpenFst's binary files) or .txt (text, as the input is); \
-             or add --format=k2, --format=text or --format=binary"
+        Some(_) => Err(CliError::Usage(format!(
+            "'{output}': the file extension must select the format: .fst (OpenFst's binary files) or .txt (text, as \
+             the input); or add --format=k2, --format=text or --format=binary"
         ))),
     }
 }
 
 /// Returns the format of a drawing: by `--format`, or by the file extension.
-fn drawing_format(output: &str, format: &str) -> Result<&'static str, Trouble> {
+fn drawing_format(output: &str, format: &str) -> Result<&'static str, CliError> {
     match (format, ending(output)) {
         ("dot", _) | ("", Some("dot")) => Ok("dot"),
         ("svg", _) | ("", Some("svg") | None) => Ok("svg"),
-        ("", Some(_)) => Err(Trouble::Usage(format!(
-            "'{output}': the ending must tell the format: .svg, or .dot (text for Graphviz); or add --format=svg or \
+        ("", Some(_)) => Err(CliError::Usage(format!(
+            "'{output}': the file extension must select the format: .svg, or .dot (text for Graphviz); or add --format=svg or \
              --format=dot"
         ))),
-        (other, _) => Err(Trouble::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
+        (other, _) => Err(CliError::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
     }
 }
 
@@ -159,15 +161,16 @@ fn ending(output: &str) -> Option<&str> {
 /// Returns the text of `kaldera fst --help`.
 fn overview(operations: &str) -> String {
     wrap(&format!(
-        "Finite-state transducers in files: OpenFst's programs, in one.\n\n\
+        "Finite-state transducers in files: OpenFst's programs in one.\n\n\
          Usage: kaldera fst OPERATION [OPTIONS] [IN...] [OUT]\n       kaldera fst OPERATION --help\n\n\
-         Files are k2's text, OpenFst's text or OpenFst's binary files, told by what is in them; - or none is standard \
-         input or output. Inputs may be compressed with gzip, or be what a command writes ('gunzip -c L.gz |'). The result is written as the first input was, unless it ends in .fst or --format tells \
-         another.\n\nOperations:\n{operations}\n\
+         Files are k2's text, OpenFst's text or OpenFst's binary files, recognised by content; - or no name is \
+         standard input or output. Inputs may be compressed with gzip, or be the output of a command ('gunzip -c \
+         L.gz |'). The result has the format of the first input, unless it ends in .fst or --format is \
+         given.\n\nOperations:\n{operations}\n\
          Examples:\n  \
          kaldera fst compile --isymbols=tokens --osymbols=words L.txt L.fst\n  \
          kaldera fst compose L.fst G.fst LG.fst\n  \
          kaldera fst draw LG.fst LG.svg\n\n\
-         Exit status: 0 done, or equivalent; 1 not done; 2 wrong usage, or not equivalent.\n"
+         Exit status: 0 success, or equivalent; 1 failure; 2 wrong usage, or not equivalent.\n"
     ))
 }

@@ -9,12 +9,12 @@ use kaldera::matrix::{BackendInfo, OpenBlasInfo, backend_info};
 use serde_json::{Value, json};
 
 use crate::Call;
-use crate::native::{Trouble, arguments, print};
+use crate::native::{CliError, arguments, print};
 use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "info";
 const USAGE: &str = "\
-Show what this build and machine compute with.
+Show the features of this build and machine.
 
 Usage: kaldera info [--json]
 
@@ -42,13 +42,13 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, info(call))
 }
 
-fn info(call: Call<'_>) -> Result<ExitCode, Trouble> {
+fn info(call: Call<'_>) -> Result<ExitCode, CliError> {
     let mut as_json = false;
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
-    parser.add("json", &mut as_json, "Show it as JSON");
+    parser.add("json", &mut as_json, "Print JSON");
     let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     if !arguments.is_empty() {
-        return Err(Trouble::Usage(format!("expected no arguments, found {}", arguments.len())));
+        return Err(CliError::Usage(format!("expected no arguments, found {}", arguments.len())));
     }
     let backend = backend_info();
     print(&if as_json { format!("{:#}\n", json_of(&backend)) } else { text_of(&backend) })?;

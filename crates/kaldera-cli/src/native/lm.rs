@@ -11,7 +11,7 @@ use kaldera::fsa::Limits;
 
 use self::operations::OPERATIONS;
 use super::operation::{Inputs, OperationOptions, OperationTool, add_named, refuse_overwriting};
-use super::{Trouble, print};
+use super::{CliError, print};
 use crate::layout::wrap;
 use crate::memory::limits;
 use crate::parse_options::ParseOptions;
@@ -29,7 +29,7 @@ struct Options {
     vocab: String,
     threshold: f64,
     lambda: f64,
-    max_mem: u64,
+    max_mem: Option<u64>,
 }
 
 impl Options {
@@ -52,13 +52,13 @@ impl Default for Options {
             vocab: String::new(),
             threshold: 1e-8,
             lambda: 0.5,
-            max_mem: 0,
+            max_mem: None,
         }
     }
 }
 
 /// The work of an operation.
-type Work = fn(&Options) -> Result<(), Trouble>;
+type Work = fn(&Options) -> Result<(), CliError>;
 
 /// One of the operations.
 type Operation = super::operation::Operation<Work>;
@@ -68,14 +68,14 @@ static LM: OperationTool<Work> = OperationTool { name: "lm", prefix: "", overvie
 impl OperationOptions for Options {
     fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
         add_named! { parser, self, names:
-            format, "format", "How to write: arpa, or binary (which loads at once); else as the ending of OUT says";
-            bos_symbol, "bos-symbol", "The beginning of a sentence";
-            eos_symbol, "eos-symbol", "The end of a sentence";
-            unk, "unk", "The word that stands for those that the model does not have";
-            vocab, "vocab", "File of words, the first of each line: a list, or a table of symbols";
-            threshold, "threshold", "Leave out n-grams whose absence raises the perplexity by less than this share";
-            lambda, "lambda", "Weight of the first model; the second one has the rest of 1";
-            max_mem, "max-mem", "Most bytes for a model while it is read or changed; refuse what needs more; 0 for half of the memory there is";
+            format, "format", "Output format: arpa, or binary (loads at once); default: by the extension of OUT";
+            bos_symbol, "bos-symbol", "Symbol for the beginning of a sentence";
+            eos_symbol, "eos-symbol", "Symbol for the end of a sentence";
+            unk, "unk", "Symbol for words that are not in the model";
+            vocab, "vocab", "File with a word at the start of each line: a list or a symbol table";
+            threshold, "threshold", "Remove n-grams whose removal increases the perplexity by less than this fraction";
+            lambda, "lambda", "Weight of the first model; the second has the weight 1 - lambda";
+            max_mem, "max-mem", "Memory limit in bytes for reading or changing a model; a model that needs more fails; default: half of the memory";
         }
     }
 }
@@ -101,14 +101,15 @@ fn overview(operations: &str) -> String {
     wrap(&format!(
         "N-gram language models in files: the operations of SRILM, KenLM and OpenGrm.\n\n\
          Usage: kaldera lm OPERATION [OPTIONS] [IN...] [OUT]\n       kaldera lm OPERATION --help\n\n\
-         Models are ARPA files, binary files of kaldera or binary files of pocketsphinx, told by what is in them; they may be \
-         compressed with gzip, or be what a command writes ('xz -dc lm.arpa.xz |'); - or none is standard input or output. \
+         Models are ARPA files, binary files of kaldera or binary files of pocketsphinx, recognised by content; they \
+         may be compressed with gzip, or be the output of a command ('xz -dc lm.arpa.xz |'); - or no name is \
+         standard input or output. \
          The result is an ARPA file (.arpa, .lm, .txt; .gz is compressed) or a binary file of kaldera (.bin).\n\n\
          Operations:\n{operations}\n\
          Examples:\n  \
          kaldera lm convert lm.arpa.gz lm.bin\n  \
          kaldera lm prune --threshold=1e-7 lm.bin pruned.arpa.gz\n  \
          kaldera lm perplexity lm.bin test.txt\n\n\
-         Exit status: 0 done; 1 not done; 2 wrong usage.\n"
+         Exit status: 0 success; 1 failure; 2 wrong usage.\n"
     ))
 }

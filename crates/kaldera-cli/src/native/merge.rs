@@ -11,38 +11,38 @@ use kaldera::matrix::SubMatrix;
 use kaldera::pipeline::{FeatureFile, FeatureSink, merge, shards_of};
 
 use crate::native::corpus::trouble;
-use crate::native::{Trouble, arguments, print};
+use crate::native::{CliError, arguments, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};
 
 const TOOL: &str = "merge";
 const USAGE: &str = "\
-Make one file of the features that several jobs have written.
+Merge the feature files of several jobs into one.
 
 Usage: kaldera merge [OPTIONS] -o OUT [PARTS...]
 
-Without PARTS they are the shards of OUT: of x.ark these are x.1-of-8.ark to x.8-of-8.ark, and all
-must be there. OUT and PARTS end in .ark, .npz or .safetensors, not necessarily all in the same; PARTS may be .scp,
-too, whose commands --no-pipes refuses. OUT has all their features in their order, and appears
-complete or not at all. No key may occur twice.
+The default of PARTS are the shards of OUT: for x.ark these are x.1-of-8.ark to x.8-of-8.ark, and
+all must exist. OUT and PARTS end in .ark, .npz or .safetensors, in any combination; PARTS may also
+be .scp, whose commands --no-pipes rejects. OUT has all features in the order of PARTS, and appears
+complete or not at all. Keys must be unique.
 
 Examples:
   kaldera merge -o fbank.ark
   kaldera merge -o all.npz dev.ark test.npz
 
-Exit status: 0 merged, 1 not merged, 2 wrong usage (also an OUT that is a part), 130 stopped by Ctrl-C,
-143 by SIGTERM.";
+Exit status: 0 success, 1 failure, 2 wrong usage (also an OUT that is a part), 130 stopped by
+Ctrl-C, 143 stopped by SIGTERM.";
 
 /// Answers a call of `kaldera merge`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, merge_files(call))
 }
 
-fn merge_files(call: Call<'_>) -> Result<ExitCode, Trouble> {
+fn merge_files(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut output, mut no_pipes) = (String::new(), false);
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "File to write, ending in .ark, .npz or .safetensors");
-    parser.add("no-pipes", &mut no_pipes, "Run no command of a script file: a part that has one is refused");
+    parser.add("no-pipes", &mut no_pipes, "Do not run commands of script files: parts with commands are rejected");
     parser.letter('o', "output");
     let Some(parts) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let quiet = parser.quiet();
@@ -51,7 +51,7 @@ fn merge_files(call: Call<'_>) -> Result<ExitCode, Trouble> {
         refuse_pipes();
     }
     if output.is_empty() {
-        return Err(Trouble::Usage("-o OUT is missing".to_owned()));
+        return Err(CliError::Usage("-o OUT is missing".to_owned()));
     }
     let parts: Vec<PathBuf> = if parts.is_empty() {
         shards_of(&output).map_err(trouble)?

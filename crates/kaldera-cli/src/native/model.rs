@@ -58,25 +58,29 @@ use crate::{Call, interrupt};
 
 const TOOL: &str = "model";
 const USAGE: &str = "\
-Say what a model folder holds and what is wrong with it, or make one.
+Check a model folder, or make one.
 
 Usage: kaldera model check MODEL
        kaldera model import [OPTIONS] SOURCE -o MODEL
        kaldera model digits -o MODEL
 
-'check' reads the model.toml of the folder and every file that it names, as 'kaldera transcribe'
-does. 'import' makes a folder of what icefall, sherpa-onnx and NeMo export, of networks that were
-trained with CTC and of transducers, with or without states between chunks: SOURCE is an .onnx file
-with a tokens.txt beside it, or the encoder of a transducer with its decoder and joiner, too, or the
-folder of all. In a folder, files that are not quantised are taken if there are both. The file's
-metadata and the shapes of its inputs decide the features; what they do not tell is asked for: --preset
-says what the features are, --normalize how they are normalised. A sample rate that is not there is
-taken for 16000 Hz, and that is said. An ONNX file is a program: damaged ones are refused, but what a
-file makes the runtime compute is not limited, so import files that you trust.
-What RTen does not read, such as int4, takes --runtime=ort. The new folder is complete or not there,
-and has been checked. 'digits' writes a small model of connected English digits, and digits.wav to try
-it with; both are under CC BY-SA 4.0 (NOTICE.md). A folder that holds something else is never changed.
-'import' needs a command with the feature onnx (--runtime=ort: and ort), 'digits' one with digits.
+'check' reads the model.toml of the folder and the files that it lists, as 'kaldera transcribe' does.
+
+'import' makes a folder from the exports of icefall, sherpa-onnx and NeMo: CTC networks and
+transducers, with or without states between chunks. SOURCE is an .onnx file next to a tokens.txt, or
+the encoder of a transducer next to its decoder and joiner, or a folder with all files. In a folder,
+files that are not quantised are preferred. The metadata of the file and the shapes of its inputs
+determine the features. If they do not, give --preset for the kind of features and --normalize for
+their normalisation. A missing sample rate is assumed to be 16000 Hz, with a message. An ONNX file
+is a program: damaged files are rejected, but the computation is not limited, so import only files
+that you trust. Use --runtime=ort for types that RTen does not support, such as int4. The new folder
+is checked, and appears complete or not at all. Existing folders with other contents are never
+changed.
+
+'digits' writes a small model of connected English digits, and digits.wav for a first test; both are
+under CC BY-SA 4.0 (NOTICE.md).
+
+'import' needs a build with the feature onnx (and ort for --runtime=ort), 'digits' one with digits.
 
 Examples:
   kaldera model digits -o digits/ && kaldera transcribe digits/ digits/digits.wav
@@ -84,8 +88,8 @@ Examples:
   kaldera model import sherpa-onnx-zipformer-ctc/model.onnx -o model/
   kaldera model import --preset=nemo-80 --normalize=per_feature parakeet-ctc/ -o model/
 
-Exit status: 0 the model can be used or was written, 1 it cannot or was not, 2 wrong usage, 130 stopped by Ctrl-C,
-143 by SIGTERM.";
+Exit status: 0 success, 1 the model cannot be used or written, 2 wrong usage, 130 stopped by Ctrl-C,
+143 stopped by SIGTERM.";
 
 /// Options of 'import'; empty if not given.
 #[derive(Debug, Default, PartialEq)]
@@ -104,8 +108,12 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut output, mut given, mut allow_outside) = (String::new(), Given::default(), false);
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
-    parser.add("output", &mut output, "The folder that is made");
-    parser.add("tokens", &mut given.tokens, "For 'import': lines 'TOKEN NUMBER' [tokens.txt beside the network]");
+    parser.add("output", &mut output, "Folder to write");
+    parser.add(
+        "tokens",
+        &mut given.tokens,
+        "For 'import': file of lines 'TOKEN NUMBER' [tokens.txt next to the network]",
+    );
     parser.add(
         "runtime",
         &mut given.runtime,
@@ -114,12 +122,12 @@ fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
     parser.add(
         "preset",
         &mut given.preset,
-        "For 'import': the features, as 'kaldera features --preset' has them [what the file says]",
+        "For 'import': preset of the features, as for 'kaldera features --preset' [by the metadata]",
     );
     parser.add(
         "normalize",
         &mut given.normalize,
-        "For 'import': none, samples or per_feature, as features.normalize in MODEL.md [what the file says]",
+        "For 'import': none, samples or per_feature, as features.normalize in MODEL.md [by the metadata]",
     );
     parser.add("allow-outside", &mut allow_outside, ALLOW_OUTSIDE);
     parser.letter('o', "output");

@@ -3,12 +3,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Command;
 use kaldera::io::overwrite::ExistingFiles;
 
 use crate::layout::columns;
 use crate::native::files::is_standard;
-use crate::native::{Trouble, arguments, end, print};
+use crate::native::{CliError, arguments, end, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, HELP, USAGE, VERSION, log};
 use kaldera::similar::did_you_mean;
@@ -93,16 +92,18 @@ impl<W> OperationTool<W> {
     pub(super) fn answer<O: OperationOptions>(
         &self,
         call: Call<'_>,
-        run: impl FnOnce(&Operation<W>, O, Arguments) -> Result<ExitCode, Trouble>,
+        run: impl FnOnce(&Operation<W>, O, Arguments) -> Result<ExitCode, CliError>,
     ) -> ExitCode {
         match call {
-            Call::Describe(command) => {
-                *command = std::mem::take(command).subcommands(self.operations.iter().map(|operation| {
-                    let mut options = O::default();
-                    let mut command = Command::new(operation.name).about(operation.about());
-                    operation.parser(self.name, &mut options).describe(&mut command);
-                    command
-                }));
+            Call::Complete(words, found) => {
+                match words {
+                    [name, words @ ..] if !words.is_empty() => {
+                        if let Ok(operation) = self.operation(name) {
+                            operation.parser(self.name, &mut O::default()).complete(words, found);
+                        }
+                    }
+                    _ => found.extend(self.operations.iter().map(|it| (it.name.to_owned(), it.about()))),
+                }
                 ExitCode::SUCCESS
             }
             Call::Run(args) => end(self.name, self.operate(args, run)),
@@ -112,8 +113,8 @@ impl<W> OperationTool<W> {
     fn operate<O: OperationOptions>(
         &self,
         mut args: Vec<OsString>,
-        run: impl FnOnce(&Operation<W>, O, Arguments) -> Result<ExitCode, Trouble>,
-    ) -> Result<ExitCode, Trouble> {
+        run: impl FnOnce(&Operation<W>, O, Arguments) -> Result<ExitCode, CliError>,
+    ) -> Result<ExitCode, CliError> {
         if args.is_empty() {
             log::say(self.overview());
             return Ok(ExitCode::from(USAGE));
@@ -135,17 +136,17 @@ impl<W> OperationTool<W> {
         let quiet = parser.quiet();
         drop(parser);
         let inputs: Option<Vec<String>> = plain.into_iter().map(|argument| argument.into_string().ok()).collect();
-        let mut inputs = inputs.ok_or_else(|| Trouble::Usage("the names of files must be UTF-8".to_owned()))?;
+        let mut inputs = inputs.ok_or_else(|| CliError::Usage("the names of files must be UTF-8".to_owned()))?;
         let output = take_output(operation.inputs, &mut inputs)?;
         run(operation, options, Arguments { inputs, output, quiet })
     }
 
     /// Returns the operation with this name.
-    fn operation(&self, name: &str) -> Result<&Operation<W>, Trouble> {
+    fn operation(&self, name: &str) -> Result<&Operation<W>, CliError> {
         let name = name.strip_prefix(self.prefix).unwrap_or(name);
         self.operations.iter().find(|operation| operation.name == name).ok_or_else(|| {
             let hint = did_you_mean(name, self.operations.iter().map(|operation| operation.name));
-            Trouble::Usage(format!("there is no operation '{name}'{hint}"))
+            CliError::Usage(format!("there is no operation '{name}'{hint}"))
         })
     }
 
@@ -157,10 +158,10 @@ impl<W> OperationTool<W> {
 
 /// Removes the output from the arguments, and checks the number of inputs. A missing single input
 /// becomes standard input.
-fn take_output(inputs: Inputs, arguments: &mut Vec<String>) -> Result<String, Trouble> {
+fn take_output(inputs: Inputs, arguments: &mut Vec<String>) -> Result<String, CliError> {
     let mut output = None;
     match inputs {
-        Inputs::Any if arguments.is_empty() => return Err(Trouble::Usage("no files are named".to_owned())),
+        Inputs::Any if arguments.is_empty() => return Err(CliError::Usage("no files are named".to_owned())),
         Inputs::Any => {}
         Inputs::Files(number) => {
             if arguments.len() == number + 1 {
@@ -171,14 +172,14 @@ fn take_output(inputs: Inputs, arguments: &mut Vec<String>) -> Result<String, Tr
             }
             if arguments.len() != number {
                 let (found, s) = (arguments.len(), if number == 1 { "" } else { "s" });
-                return Err(Trouble::Usage(format!(
+                return Err(CliError::Usage(format!(
                     "expected {number} input{s} and at most one output, found {found} arguments"
                 )));
             }
         }
     }
     if arguments.iter().filter(|name| is_standard(name)).count() > 1 {
-        return Err(Trouble::Usage("only one input can be standard input".to_owned()));
+        return Err(CliError::Usage("only one input can be standard input".to_owned()));
     }
     Ok(output.unwrap_or_default())
 }
@@ -187,13 +188,13 @@ fn take_output(inputs: Inputs, arguments: &mut Vec<String>) -> Result<String, Tr
 pub(super) fn refuse_overwriting<'a>(
     inputs: impl Iterator<Item = &'a String>,
     outputs: impl Iterator<Item = &'a String>,
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     let existing = ExistingFiles::of(outputs.filter(|name| !is_standard(name)));
     for input in inputs {
         let input = if is_standard(input) { "/dev/stdin" } else { input };
         if let Some(output) = existing.find(input) {
             let output = output.display();
-            return Err(Trouble::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "'{output}' would overwrite the input '{input}': write to another file"
             )));
         }

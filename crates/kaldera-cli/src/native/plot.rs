@@ -39,22 +39,22 @@ use crate::{Call, interrupt, log};
 
 const TOOL: &str = "plot";
 const USAGE: &str = "\
-Show features: time to the right, dimension upwards, value as shade or colour.
+Show features: time to the right, dimension upwards, values as shades or colours.
 
 Usage: kaldera plot [OPTIONS] FEATS [KEY] [-o IMAGE]
        kaldera plot [OPTIONS] RECORDING [-o IMAGE]
        kaldera plot [OPTIONS] RECORDING --words=FILE and/or --model=MODEL [-o IMAGE]
 
-Without -o it is a picture of text in the terminal. IMAGE ends in .png or .svg.
-FEATS is an .ark, .scp, .npz or .safetensors file, or any Kaldi rspecifier; KEY may be left out if it
-has one matrix. With --pitch the matrix is NCCF and pitch, as compute-kaldi-pitch-feats writes them.
-Of a RECORDING the spectrogram, the fbank features and the pitch are shown; the darker a dot of pitch,
-the more likely there is a voice. With --no-pipes no command of a list is run.
+Without -o a picture of text is printed to the terminal. IMAGE ends in .png or .svg. FEATS is an
+.ark, .scp, .npz or .safetensors file, or any Kaldi rspecifier; KEY is optional for a single matrix.
+With --pitch the matrix is NCCF and pitch, as written by compute-kaldi-pitch-feats. A RECORDING is
+shown as spectrogram, fbank features and pitch; darker dots of pitch have a higher probability of
+voicing. With --no-pipes no commands of lists are run.
 
-With --words or --model the words of a RECORDING are shown over its spectrogram, each from where it
-begins to where it ends. FILE is what 'kaldera transcribe' and 'kaldera align' write: .ctm,
-.TextGrid (the tier named words, or the first), .jsonl or .json. With --model, a folder with a
-model.toml, the posteriors of its tokens are shown below, and its words unless FILE has them.
+With --words or --model the words of a RECORDING are shown over its spectrogram, from start to end.
+FILE is output of 'kaldera transcribe' or 'kaldera align': .ctm, .TextGrid (the tier named words, or
+the first), .jsonl or .json. With --model, a folder with a model.toml, the posteriors of its tokens
+are shown below, and its words unless --words is given.
 
 Examples:
   kaldera plot fbank.ark utt1
@@ -63,7 +63,7 @@ Examples:
   kaldera plot recording.wav --words=words.ctm
   kaldera plot recording.wav --model=model/ -o recording.png
 
-Exit status: 0 shown, 1 not shown, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+Exit status: 0 success, 1 failure, 2 wrong usage, 130 stopped by Ctrl-C, 143 stopped by SIGTERM.";
 
 /// Number of keys in the error for a key that is not there.
 const KEYS_SHOWN: usize = 5;
@@ -77,12 +77,16 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut output, mut frame_shift, mut is_pitch, mut no_pipes) = (String::new(), 10.0_f64, false, false);
     let (mut words, mut model, mut taking) = (String::new(), String::new(), Taking::default());
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
-    parser.add("output", &mut output, "The image to write, .png or .svg");
-    parser.add("frame-shift", &mut frame_shift, "Frame shift in milliseconds; 0 counts frames instead of seconds");
-    parser.add("pitch", &mut is_pitch, "The matrix is NCCF and pitch: draw dots, whose colour tells of voicing");
-    parser.add("no-pipes", &mut no_pipes, "Run no command of a list: a matrix that needs one cannot be shown");
+    parser.add("output", &mut output, "Image to write, .png or .svg");
+    parser.add(
+        "frame-shift",
+        &mut frame_shift,
+        "Frame shift in milliseconds; 0 for an axis in frames instead of seconds",
+    );
+    parser.add("pitch", &mut is_pitch, "Draw a matrix of NCCF and pitch as dots, whose colour is the voicing");
+    parser.add("no-pipes", &mut no_pipes, "Do not run commands of lists: a matrix that needs one cannot be shown");
     parser.add("words", &mut words, "Words with times, over the spectrogram: .ctm, .TextGrid, .jsonl or .json");
-    parser.add("model", &mut model, "Model whose posteriors are below the spectrogram, and whose words are over it");
+    parser.add("model", &mut model, "Model for posteriors below the spectrogram, and for words over it");
     parser.add("allow-outside", &mut taking.allow_outside, ALLOW_OUTSIDE);
     parser.add("channel", &mut taking.channel, CHANNEL);
     parser.letter('o', "output");
@@ -112,13 +116,13 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
             Picture::of_speech(spoken, frame_shift / 1000.0)?
         }
         [_, ..] if is_spoken => {
-            return Err(Trouble::Usage("--words and --model are for a RECORDING, and this is none".to_owned()));
+            return Err(Trouble::Usage("--words and --model need a RECORDING, and the argument is not one".to_owned()));
         }
         [recording] if is_recording(recording) => {
             Picture::of_recording(Path::new(recording), frame_shift / 1000.0, &taking)?
         }
         [_, ..] if taking.channel != ChannelChoice::First => {
-            return Err(Trouble::Usage("--channel is for a RECORDING, and this is none".to_owned()));
+            return Err(Trouble::Usage("--channel is for a RECORDING, and the argument is not one".to_owned()));
         }
         [feats, key @ ..] if key.len() <= 1 => {
             let text = |argument: &OsString| match argument.to_str() {
@@ -136,7 +140,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     };
     let left_out = picture.words_left_out(format.is_some());
     if left_out > 0 {
-        tracing::warn!("{left_out} of {} words have no room: their boundaries alone are drawn", picture.words.len());
+        tracing::warn!("{left_out} of {} words have no room: only their boundaries are drawn", picture.words.len());
     }
     let Some(format) = format else {
         return print_results(&log::for_stdout(&picture.text())).map(|()| ExitCode::SUCCESS);
@@ -319,11 +323,7 @@ impl Picture {
             text += &text_picture::heat_map(features, *frame_shift, *upwards, names, self.seconds);
         }
         if let Some(pitch) = &self.pitch {
-            let _ = writeln!(
-                text,
-                "\n{}: pitch; @ where there is a voice, o where there may be, . where there is none",
-                self.key
-            );
+            let _ = writeln!(text, "\n{}: pitch; @ voiced, o possibly voiced, . unvoiced", self.key);
             text += &text_picture::pitch_track(pitch, self.frame_shift);
         }
         text

@@ -13,7 +13,7 @@ use kaldera::decoder::score::{
 use kaldera::feat::options::Registry as _;
 
 use super::files::{is_standard, read_text};
-use super::{Trouble, arguments, print};
+use super::{CliError, arguments, print};
 use crate::Call;
 use crate::log::printable;
 use crate::parse_options::{ParseOptions, Syntax};
@@ -24,25 +24,25 @@ Count the word errors of transcripts.
 
 Usage: kaldera score [OPTIONS] REF HYP
 
-Endings tell what the files are: both .trn (words and a name in parentheses), both .ctm, REF .stm and
+File extensions select the formats: both .trn (words and a name in parentheses), both .ctm, REF .stm and
 HYP .ctm, or anything else (Kaldi's text: KEY and words; either may be the .jsonl of 'kaldera
-transcribe'). So do the names trn, ctm and stm without an ending; --format says it for other names. A
-file may be - for standard input.
+transcribe'). The names trn, ctm and stm without an extension select their formats, too; use
+--format for other names. A file may be - for standard input.
 
-trn, stm and ctm are scored as sclite does: upper and lower case of ASCII letters are the same, a
-substitution costs 4, an insertion or deletion 3, and a reference may have alternatives ({ a / b }; in
-ctm between <ALT_BEGIN>, <ALT> and <ALT_END>). Of text and jsonl each error costs 1, and case counts.
-Words and keys end at ASCII white space.
+trn, stm and ctm are scored as by sclite: the case of ASCII letters is ignored, a substitution
+costs 4, an insertion or deletion 3, and a reference may have alternatives ({ a / b }; in ctm between
+<ALT_BEGIN>, <ALT> and <ALT_END>). For text and jsonl each error costs 1, and case is significant.
+Words and keys are separated by ASCII white space.
 
 Utterances without a hypothesis count as deleted, and hypotheses without a reference are not scored;
-both are counted in a warning.
+a warning reports both numbers.
 
 Examples:
   kaldera score text hyp.txt
   kaldera score --format=stm data/test/stm.filt hyp.ctm
   kaldera score --ignore-case --mixed text hyp.jsonl
 
-Exit status: 0 scored, 1 not scored, 2 wrong usage.";
+Exit status: 0 success, 1 failure, 2 wrong usage.";
 
 /// Maximum number of confusions, deletions and insertions in the report.
 const SHOWN: usize = 10;
@@ -117,8 +117,8 @@ struct Options {
 
 impl Options {
     /// Returns the rules of a format with the changes of these options.
-    fn rules(&self, rules: Rules) -> Result<Rules, Trouble> {
-        let exclusive = |a: &str, b: &str| Trouble::Usage(format!("options --{a} and --{b} exclude each other"));
+    fn rules(&self, rules: Rules) -> Result<Rules, CliError> {
+        let exclusive = |a: &str, b: &str| CliError::Usage(format!("options --{a} and --{b} exclude each other"));
         let rules = match (self.characters, self.mixed) {
             (true, true) => return Err(exclusive("characters", "mixed")),
             (true, false) => rules.with_units(Units::Characters),
@@ -143,48 +143,48 @@ impl Options {
     }
 }
 
-fn score(call: Call<'_>) -> Result<ExitCode, Trouble> {
+fn score(call: Call<'_>) -> Result<ExitCode, CliError> {
     let mut options = Options::default();
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
-    parser.add("format", &mut options.format, "What the files are, whatever their names; stm: HYP is ctm");
+    parser.add("format", &mut options.format, "Format of both files instead of their extensions; for stm, HYP is ctm");
     parser.choices("format", &FORMATS);
     parser.add("characters", &mut options.characters, "Count characters instead of words");
     parser.add("mixed", &mut options.mixed, "Count Chinese and Japanese characters, and words of other scripts");
-    parser.add("ignore-case", &mut options.ignore_case, "Upper and lower case of all alphabets are the same");
-    parser.add("case-sensitive", &mut options.case_sensitive, "Upper and lower case differ, also of trn, stm and ctm");
+    parser.add("ignore-case", &mut options.ignore_case, "Ignore the case of letters of all alphabets");
+    parser.add("case-sensitive", &mut options.case_sensitive, "Respect the case of letters, also in trn, stm and ctm");
     parser.add(
         "reduced",
         &mut options.reduced,
-        "Of stm and ctm, leave out what is before or after the times of the other file: of REF, HYP or both (sclite -m)",
+        "For stm and ctm, ignore segments outside the times of the other file: in REF, HYP or both (sclite -m)",
     );
     parser.choices("reduced", &["ref", "hyp", "both"]);
     let Some(plain) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     drop(parser);
     let names: Option<Vec<String>> = plain.into_iter().map(|name| name.into_string().ok()).collect();
     let Some([reference, hypothesis]) = names.and_then(|names| <[String; 2]>::try_from(names).ok()) else {
-        return Err(Trouble::Usage("expected two files, REF and HYP".to_owned()));
+        return Err(CliError::Usage("expected two files, REF and HYP".to_owned()));
     };
     if is_standard(&reference) && is_standard(&hypothesis) {
-        return Err(Trouble::Usage("only one of the files can be standard input".to_owned()));
+        return Err(CliError::Usage("only one of the files can be standard input".to_owned()));
     }
     let formats = Format::of_both(&options.format, [&reference, &hypothesis]);
     let rules = match formats {
         [Format::Trn, Format::Trn] | [Format::Stm | Format::Ctm, Format::Ctm] => Rules::sclite(),
         [Format::Text | Format::Jsonl, Format::Text | Format::Jsonl] => Rules::levenshtein(),
         [left, right] => {
-            return Err(Trouble::Usage(format!(
-                "'{reference}' is {left} and '{hypothesis}' is {right}, by their names, and these do not go together: \
-                 two of trn, of ctm, of text or jsonl do, and stm with ctm; --format says what they are"
+            return Err(CliError::Usage(format!(
+                "'{reference}' is {left} and '{hypothesis}' is {right}, by their names, and these cannot be scored \
+                 together: use two of trn, of ctm, or of text or jsonl, or stm with ctm; --format sets the formats"
             )));
         }
     };
     let rules = options.rules(rules)?;
     if !options.reduced.is_empty() && formats != [Format::Stm, Format::Ctm] {
-        return Err(Trouble::Usage("option --reduced is for stm with ctm".to_owned()));
+        return Err(CliError::Usage("option --reduced is for stm with ctm".to_owned()));
     }
     let texts = (read_text(&reference)?, read_text(&hypothesis)?);
-    let of_reference = |error: ScoreError| Trouble::Failed(format!("{reference}: {error}"));
-    let of_hypothesis = |error: ScoreError| Trouble::Failed(format!("{hypothesis}: {error}"));
+    let of_reference = |error: ScoreError| CliError::Failed(format!("{reference}: {error}"));
+    let of_hypothesis = |error: ScoreError| CliError::Failed(format!("{hypothesis}: {error}"));
     let score = match formats {
         [Format::Stm, _] => {
             let segments = read_stm(&texts.0).map_err(of_reference)?;
@@ -207,11 +207,11 @@ fn score(call: Call<'_>) -> Result<ExitCode, Trouble> {
 }
 
 /// Returns the score by channels; at least one channel of the hypothesis must be in the reference.
-fn of_channels(scored: Scored) -> Result<Score, Trouble> {
+fn of_channels(scored: Scored) -> Result<Score, CliError> {
     let without = &scored.without_reference;
     if let [first, ..] = &without[..] {
         if scored.score.total().counts.hypothesis_words() == 0 {
-            return Err(Trouble::Failed(format!(
+            return Err(CliError::Failed(format!(
                 "no recording and channel of the hypothesis has a reference; the first is '{first}'"
             )));
         }
@@ -227,21 +227,21 @@ fn of_channels(scored: Scored) -> Result<Score, Trouble> {
 type Line<'t> = (Cow<'t, str>, Cow<'t, str>);
 
 /// Returns the lines of a transcript with their keys.
-pub(super) fn transcripts<'t>(text: &'t str, name: &str) -> Result<Vec<Line<'t>>, Trouble> {
+pub(super) fn transcripts<'t>(text: &'t str, name: &str) -> Result<Vec<Line<'t>>, CliError> {
     keyed(text, name, Format::of(name))
 }
 
 /// Parses lines `KEY WORDS`, `WORDS (KEY)` or JSON objects into keys and texts; each key may occur
 /// once.
-fn keyed<'t>(text: &'t str, name: &str, format: Format) -> Result<Vec<Line<'t>>, Trouble> {
+fn keyed<'t>(text: &'t str, name: &str, format: Format) -> Result<Vec<Line<'t>>, CliError> {
     if format == Format::Trn {
         // `read_trn` has checked that keys are unique.
-        let lines = read_trn(text).map_err(|error| Trouble::Failed(format!("{name}: {error}")))?;
+        let lines = read_trn(text).map_err(|error| CliError::Failed(format!("{name}: {error}")))?;
         return Ok(lines.into_iter().map(|line| (line.utterance.into(), line.text.into())).collect());
     }
     let mut lines: Vec<Line<'t>> = vec![];
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim_ascii().is_empty()) {
-        let wrong = |what: &str| Trouble::Failed(format!("{name}: line {number}: {what}"));
+        let wrong = |what: &str| CliError::Failed(format!("{name}: line {number}: {what}"));
         lines.push(if format == Format::Jsonl {
             let value: serde_json::Value = serde_json::from_str(line).map_err(|error| wrong(&error.to_string()))?;
             let get = |key: &str| value.get(key).and_then(|value| value.as_str()).map(str::to_owned);
@@ -257,7 +257,7 @@ fn keyed<'t>(text: &'t str, name: &str, format: Format) -> Result<Vec<Line<'t>>,
     }
     let mut seen = HashSet::new();
     match lines.iter().find(|(key, _)| !seen.insert(&**key)) {
-        Some((key, _)) => Err(Trouble::Failed(format!("{name}: utterance {key} is there twice"))),
+        Some((key, _)) => Err(CliError::Failed(format!("{name}: utterance {key} is there twice"))),
         None => Ok(lines),
     }
 }
@@ -267,7 +267,7 @@ fn score_keyed(
     hypotheses: &[Line<'_>],
     rules: &Rules,
     reference: &str,
-) -> Result<Score, Trouble> {
+) -> Result<Score, CliError> {
     let mut by_key: HashMap<&str, &str> = hypotheses.iter().map(|(key, text)| (&**key, &**text)).collect();
     let mut score = Score::default();
     let mut missing = vec![];
@@ -278,17 +278,19 @@ fn score_keyed(
         });
         let aligned = score_words(text, hypothesis, rules).map_err(|error| match error {
             ScoreError::Alternatives { reason, .. } => {
-                Trouble::Failed(format!("{reference}: {key}: '{text}': {reason}"))
+                CliError::Failed(format!("{reference}: {key}: '{text}': {reason}"))
             }
-            error => Trouble::Failed(format!("{reference}: {key}: {error}")),
+            error => CliError::Failed(format!("{reference}: {key}: {error}")),
         })?;
         score.add(key.split(['_', '-']).next().unwrap_or_default(), &aligned);
     }
     if let [(other, _), ..] = hypotheses
         && by_key.len() == hypotheses.len()
     {
-        let first = missing.first().map_or(String::new(), |first| format!(", and that of the references '{first}'"));
-        return Err(Trouble::Failed(format!("no hypothesis has a reference: the first key is '{other}'{first}")));
+        let first = missing
+            .first()
+            .map_or(String::new(), |first| format!(", and the first key of the references is '{first}'"));
+        return Err(CliError::Failed(format!("no hypothesis has a reference: the first key is '{other}'{first}")));
     }
     if let [first, ..] = missing[..] {
         tracing::warn!("{} utterances have no hypothesis and count as deleted, the first is {first}", missing.len());

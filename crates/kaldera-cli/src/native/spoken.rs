@@ -10,7 +10,7 @@ use kaldera::pipeline::{ChannelChoice, Inputs, ReadOptions};
 use kaldera::recognizer::{PauseOptions, Recognizer};
 use kaldera::{Error, Recording};
 
-use super::Trouble;
+use super::CliError;
 use super::transcribe::Decoding;
 use super::words::{self, Word};
 use crate::log;
@@ -28,7 +28,7 @@ impl Taking {
     /// Returns the channel that is used.
     fn channel_of(&self, recording: &Recording, name: &dyn Display) -> Result<Recording, Error> {
         if self.channel == ChannelChoice::First && recording.num_channels() > 1 {
-            tracing::warn!("{name}: the first of {} channels is taken", recording.num_channels());
+            tracing::warn!("{name}: using the first of {} channels", recording.num_channels());
         }
         let channel = self.channel.index(recording.num_channels())?;
         Ok(channel.map_or_else(|| Ok(recording.mean()), |channel| recording.channel(channel))?)
@@ -56,14 +56,14 @@ pub(super) struct Posteriors {
 
 impl Spoken {
     /// Opens a recording, with the words in the file `words`, or else the words that `model` finds.
-    pub(super) fn open(path: &Path, words: &str, model: &str, taking: &Taking) -> Result<Self, Trouble> {
-        let failed = |error: &Error| Trouble::Failed(format!("{}: {}", path.display(), log::one_line(error)));
-        let inputs = Inputs::from_paths([path]).map_err(|error| Trouble::failed(&error))?;
+    pub(super) fn open(path: &Path, words: &str, model: &str, taking: &Taking) -> Result<Self, CliError> {
+        let failed = |error: &Error| CliError::Failed(format!("{}: {}", path.display(), log::one_line(error)));
+        let inputs = Inputs::from_paths([path]).map_err(|error| CliError::failed(&error))?;
         let [utterance] = inputs.utterances() else {
-            return Err(Trouble::Usage(format!("{} is more than one recording", path.display())));
+            return Err(CliError::Usage(format!("{} is more than one recording", path.display())));
         };
         let key = utterance.key.clone();
-        let recording = Recording::open_with(path, &taking.reading).map_err(|error| Trouble::failed(&error))?;
+        let recording = Recording::open_with(path, &taking.reading).map_err(|error| CliError::failed(&error))?;
         let recording = taking.channel_of(&recording, &path.display()).map_err(|error| failed(&error))?;
         let mut spoken = Self { key, recording, words: vec![], posteriors: None, files: vec![] };
         if !words.is_empty() {

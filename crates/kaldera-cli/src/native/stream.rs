@@ -29,25 +29,26 @@ use crate::{Call, interrupt};
 
 const TOOL: &str = "stream";
 const USAGE: &str = "\
-Recognise speech while it comes from standard input.
+Recognise speech from standard input as it arrives.
 
 Usage: kaldera stream [OPTIONS] MODEL < AUDIO
 
-AUDIO is WAV of any kind that 'kaldera transcribe' reads, or raw samples: 16 bits, little-endian, of
---num-channels (1 unless given) and --sample-frequency (the model's unless given). Other formats are
-refused by name, and raw samples that can hardly be such give a warning. Of several channels the first
-is taken, unless --channel names another one or mean.
+AUDIO is WAV of any kind that 'kaldera transcribe' reads, or raw samples: 16 bits, little-endian,
+with --num-channels (default 1) and --sample-frequency (default: the rate of the model). Other
+formats are rejected by name, and implausible raw samples give a warning. The first of several
+channels is used, unless --channel selects another one or the mean.
 
-Each utterance ends at a pause (Kaldi's endpoint rules; less than a second without words is one only
-where the audio is 6 dB quieter than the utterance) and is a line of words; with --partial, and on a
-terminal, its words so far are shown after each chunk. --format=ctm has a line for each word, and
---format=jsonl a JSON object for each utterance: with times in seconds from the start of the stream.
+Each utterance ends at a pause and is a line of words. Pauses follow Kaldi's endpoint rules; less
+than a second without words is a pause only if the audio is 6 dB quieter than the utterance. With
+--partial, and on a terminal, the words so far are shown after each chunk. --format=ctm writes a
+line for each word, --format=jsonl a JSON object for each utterance, with times in seconds from the
+start of the stream.
 
-The end of an utterance is looked for each tenth of a second of audio, however long chunks are. A
-network that keeps no state runs over the whole utterance each time: from half a second on words are
-shown, and the end is looked for, whenever the utterance has grown by an eighth or by a second, and each
-tenth of a second while the last half second is quiet. When the audio has ended, stderr tells the time
-from a chunk to its words. Ctrl-C ends the last utterance.
+The end of an utterance is checked every tenth of a second of audio, for any length of chunks. A
+network without state between chunks runs over the whole utterance each time. Its words are shown,
+and the end is checked, from half a second on, whenever the utterance has grown by an eighth or by a
+second, and every tenth of a second while the last half second is quiet. At the end of the audio,
+the latency from a chunk to its words is printed to stderr. Ctrl-C ends the last utterance.
 
 Examples:
   kaldera stream model/ < hello.wav
@@ -55,8 +56,8 @@ Examples:
   kaldera stream --channel=mean --format=jsonl model/ < stereo.wav
   ffmpeg -v error -i talk.mp3 -ac 1 -f wav - | kaldera stream model/
 
-Exit status: 0 the end of the audio, 1 it cannot be used or ends early, 2 wrong usage, 130 stopped by
-Ctrl-C, 141 nobody reads the words any more, 143 by SIGTERM.";
+Exit status: 0 success, 1 the audio cannot be used or ends early, 2 wrong usage, 130 stopped by
+Ctrl-C, 141 the reader of the output is gone, 143 stopped by SIGTERM.";
 
 /// Maximum number of samples of a chunk, over all channels.
 const MAX_CHUNK: usize = 1 << 24;
@@ -83,11 +84,11 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let mut format = FORMATS[0].to_owned();
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     decoding.register(&mut parser);
-    parser.add("sample-frequency", &mut samp_freq, "Samples per second of raw audio; 0: the model's");
-    parser.add("num-channels", &mut num_channels, "Channels of raw audio, which is interleaved; 0: one");
+    parser.add("sample-frequency", &mut samp_freq, "Sample rate of raw audio in Hz; 0 for the rate of the model");
+    parser.add("num-channels", &mut num_channels, "Number of interleaved channels of raw audio; 0 for one");
     parser.add("channel", &mut channel, CHANNEL);
-    parser.add("chunk", &mut chunk_ms, "Milliseconds of audio that are taken at once");
-    parser.add("partial", &mut partial, "Write the words so far as lines 'partial: WORDS'; as JSON with jsonl");
+    parser.add("chunk", &mut chunk_ms, "Length of a chunk of audio in milliseconds");
+    parser.add("partial", &mut partial, "Write the words so far, as lines 'partial: WORDS' or as JSON with jsonl");
     parser.add("format", &mut format, "text, ctm or jsonl");
     parser.choices("format", &FORMATS);
     let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
@@ -96,7 +97,7 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let format = match format.as_str() {
         "jsonl" => Format::JsonLines,
         "ctm" if partial => {
-            let text = "option --partial: there are no words so far in CTM; write --format=jsonl";
+            let text = "option --partial: CTM has no partial words; use --format=jsonl";
             return Err(Trouble::Usage(text.to_owned()));
         }
         "ctm" => Format::Ctm,
@@ -104,7 +105,7 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
     };
     let model = take_model(&mut paths)?;
     if !paths.is_empty() {
-        return Err(Trouble::Usage("expected MODEL alone: audio comes from standard input".to_owned()));
+        return Err(Trouble::Usage("expected only MODEL: audio is read from standard input".to_owned()));
     }
     let recognizer = Arc::new(decoding.open(&model)?);
     let Some(num_channels) = usize::try_from(num_channels).ok().filter(|&count| count <= MAX_CHANNELS) else {
@@ -131,7 +132,7 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
         Show::Nothing
     };
     let output = Output { format, show, is_terminal, line: LiveLine::default() };
-    let stop = interrupt::watch_flag(TOOL, "the audio that had come is recognised");
+    let stop = interrupt::watch_flag(TOOL, "the audio so far has been recognised");
     let (latency, trouble) = recognise(recognizer, source, chunk, output, stop)?;
     if !quiet {
         latency.tell();

@@ -28,12 +28,13 @@ Turn recordings into words.
 
 Usage: kaldera transcribe [OPTIONS] MODEL INPUTS...
 
-MODEL is a folder with a model.toml. INPUTS are those of 'kaldera features': audio files, folders,
-data folders of Kaldi, FILE.scp and FILE.jsonl; of a model whose network is an archive of
-log-probabilities, the archive itself or a list of its keys. Without -o there is a line 'KEY WORDS' for each
-recording on standard output, or what --format says. OUT appears complete or not at all, in the
-order of the inputs, whatever --jobs is. Recordings longer than --max-part are cut at pauses. Recordings of another
-sample rate are resampled; those that cannot be used are left out and listed at the end.
+MODEL is a folder with a model.toml. INPUTS are as for 'kaldera features': audio files, folders,
+data folders of Kaldi, FILE.scp and FILE.jsonl. For a model with an archive of log-probabilities as
+its network, INPUTS are the archive or a list of its keys. Without -o a line 'KEY WORDS' for each
+recording is written to standard output, or the format of --format. OUT appears complete or not at
+all, in the order of the inputs for any number of --jobs. Recordings longer than --max-part are cut
+at pauses. Recordings of another sample rate are resampled. Recordings that cannot be used are
+skipped and listed at the end.
 
 Examples:
   kaldera transcribe model/ hello.wav
@@ -42,11 +43,11 @@ Examples:
   kaldera transcribe model/ -o subtitles/ --format=srt recordings/
   kaldera transcribe model/ --lm=lm.arpa.gz --beam=50 --nbest=5 -o words.jsonl data/test
 
-Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong
-usage, 130 stopped by Ctrl-C, 141 nobody reads the output, 143 by SIGTERM.";
+Exit status: 0 success, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage, 130
+stopped by Ctrl-C, 141 the reader of the output is gone, 143 stopped by SIGTERM.";
 
 /// Help of `--allow-outside`.
-pub(super) const ALLOW_OUTSIDE: &str = "Let the model's description name files outside its folder";
+pub(super) const ALLOW_OUTSIDE: &str = "Allow the model to use files outside its folder";
 
 /// Options for the use of a model, for all commands. The defaults are in the model.
 #[derive(Default)]
@@ -74,19 +75,19 @@ impl OptionSet for Decoding {
         registry.add(
             "hotwords",
             &mut self.hotwords,
-            "File of hot words and phrases, one to a line; 'PHRASE :2.5' has a bonus of its own",
+            "File of hot words and phrases, one per line; 'PHRASE :2.5' sets the bonus of a phrase",
         );
         registry.add(
             "hotword-weight",
             &mut self.hotword_weight,
-            "Bonus of each token of a hot word, or of each word that is spelled",
+            "Bonus of each token of a hot word, or of each word if words are spelled",
         );
         registry.add("lm-weight", &mut self.lm_weight, "Weight of the language model");
-        registry.add("word-score", &mut self.word_score, "Score that each word adds");
+        registry.add("word-score", &mut self.word_score, "Score added for each word");
         registry.add("nbest", &mut self.nbest, "Number of hypotheses");
-        registry.add("beam", &mut self.beam, "Hypotheses kept in each frame");
+        registry.add("beam", &mut self.beam, "Number of hypotheses kept in each frame");
         registry.add("acoustic-scale", &mut self.acoustic_scale, "Scale of the network's scores, with a graph");
-        registry.add("max-active", &mut self.max_active, "States of a graph kept in a frame");
+        registry.add("max-active", &mut self.max_active, "Number of states of a graph kept in each frame");
     }
 }
 
@@ -194,8 +195,8 @@ impl TranscriptOptions {
     /// Creates options with this default format of standard output.
     pub(super) fn new(default_format: Format) -> Self {
         let corpus = CorpusOptions::new(
-            "File to write; its ending tells the format, unless --format does",
-            "Go on where a run of the same options was cut off; of .jsonl alone",
+            "File to write; its extension selects the format unless --format is given",
+            "Continue an interrupted run with the same options; only for .jsonl",
         );
         let captions = CaptionOptions::default();
         let [line_length, lines] = [captions.line_length, captions.lines].map(|count| count as u64);
@@ -209,14 +210,22 @@ impl OptionSet for TranscriptOptions {
         registry.add(
             "format",
             &mut self.format,
-            "text, jsonl, ctm, trn, srt, vtt or TextGrid, for standard output or in place of the ending",
+            "text, jsonl, ctm, trn, srt, vtt or TextGrid; default: by the extension of OUT",
         );
-        registry.add("caption-length", &mut self.line_length, "Characters of a line of .srt and .vtt");
-        registry.add("caption-lines", &mut self.lines, "Lines of a caption");
+        registry.add(
+            "caption-length",
+            &mut self.line_length,
+            "Maximum number of characters of a line of .srt and .vtt",
+        );
+        registry.add("caption-lines", &mut self.lines, "Maximum number of lines of a caption");
         let CaptionOptions { max_seconds, min_seconds, pause_seconds, .. } = &mut self.captions;
-        registry.add("caption-seconds", max_seconds, "Seconds that a caption is shown for at most");
-        registry.add("caption-min-seconds", min_seconds, "Seconds that a caption is shown for, if there is time");
-        registry.add("caption-pause", pause_seconds, "After a pause of so many seconds a new caption begins");
+        registry.add("caption-seconds", max_seconds, "Maximum duration of a caption in seconds");
+        registry.add(
+            "caption-min-seconds",
+            min_seconds,
+            "Minimum duration of a caption in seconds, if the next caption leaves time",
+        );
+        registry.add("caption-pause", pause_seconds, "Length of a pause in seconds after which a new caption begins");
     }
 }
 
@@ -287,7 +296,7 @@ impl TranscriptOptions {
                 (_, name) => (format!("--format={name} is another form"), "--format=jsonl"),
             };
             return Err(Trouble::Usage(format!(
-                "--resume goes on with lines of JSON alone, and {found}: write {instead}, or leave --resume out"
+                "--resume supports only lines of JSON, and {found}: use {instead}, or omit --resume"
             )));
         }
         let mut file = match corpus.output.as_str() {
@@ -362,7 +371,7 @@ fn files_of_each(folder: &Path, format: Format, inputs: &Inputs) -> Result<Vec<P
         let key = &utterance.key;
         if key.is_empty() || key.starts_with('.') || key.contains(|c: char| c == '/' || c == '\\' || c.is_control()) {
             let key = log::printable(key);
-            return Err(Trouble::Usage(format!("the key '{key}' cannot be the name of a file: write .jsonl or .ctm")));
+            return Err(Trouble::Usage(format!("the key '{key}' cannot be the name of a file: use .jsonl or .ctm")));
         }
         Ok(file_of(folder, format, key))
     };
@@ -389,7 +398,7 @@ fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
     decoding.register(&mut parser);
     transcripts.register(&mut parser);
     parser.choices("format", &FORMATS);
-    parser.add("max-part", &mut max_part, "Longer recordings (in seconds) are cut at pauses");
+    parser.add("max-part", &mut max_part, "Maximum length in seconds; longer recordings are cut at pauses");
     CorpusOptions::letters(&mut parser);
     let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let quiet = parser.quiet();

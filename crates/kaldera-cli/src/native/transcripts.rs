@@ -9,7 +9,7 @@ use kaldera::pipeline::{ChannelChoice, Inputs, Utterance};
 use kaldera::recognizer::Transcript;
 use serde_json::{Value, json};
 
-use super::Trouble;
+use super::CliError;
 
 /// The file extensions of formats.
 const ENDINGS: &str = "\
@@ -18,9 +18,9 @@ and words); of a single recording .srt, .vtt or .TextGrid";
 
 /// Help about times in files.
 const TIMES: &str = "\
-Times of words are where they are heard: from the rise of the sound before the network's peak to its fall after it \
-(align::Loudness of kaldera-decoder has the rule). In .jsonl, peak_start and peak_end are those of the peak. \
-A .ctm has the recordings and times of segments, and channels 1, 2, ... or as reco2file_and_channel says.";
+Words have the times at which they are heard: from the rise of the sound before the network's peak to its fall after it \
+(align::Loudness of kaldera-decoder has the rule). In .jsonl, peak_start and peak_end are the times of the peak. A \
+.ctm has the recordings and times of segments, and channels 1, 2, ... or from reco2file_and_channel.";
 
 /// The names of formats, which are file extensions as well.
 pub(super) const FORMATS: [&str; 7] = ["text", "jsonl", "ctm", "trn", "srt", "vtt", "TextGrid"];
@@ -28,8 +28,8 @@ pub(super) const FORMATS: [&str; 7] = ["text", "jsonl", "ctm", "trn", "srt", "vt
 /// Returns the help about formats.
 pub(super) fn about_formats() -> String {
     format!(
-        "OUT ends in {ENDINGS}. --format names one of them for standard output, or for any other OUT. If OUT is a \
-        folder, or ends in /, it gets a file of this format for each recording: KEY.TextGrid.\n\n{TIMES}"
+        "OUT ends in {ENDINGS}. --format selects one of them for standard output and other file names. If OUT is a \
+        folder or ends in /, a file of this format is written for each recording, such as KEY.TextGrid.\n\n{TIMES}"
     )
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Format {
 impl Format {
     /// Returns the format by `name`, or else by the extension of an output. It must be able to hold
     /// the inputs. An output that `is_folder` has a file for each input.
-    pub(super) fn of(name: &str, output: &str, is_folder: bool, inputs: &Inputs) -> Result<Self, Trouble> {
+    pub(super) fn of(name: &str, output: &str, is_folder: bool, inputs: &Inputs) -> Result<Self, CliError> {
         let recordings = inputs.len();
         let ending = Path::new(output).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let (name, option) =
@@ -63,22 +63,22 @@ impl Format {
             "txt" | "text" => Self::Text,
             _ if option.starts_with("-o") && is_folder => {
                 let formats = FORMATS.join(", ");
-                return Err(Trouble::Usage(format!(
-                    "{option} is a folder: --format=NAME must say which files, {formats}"
+                return Err(CliError::Usage(format!(
+                    "{option} is a folder: --format=NAME must select the format of the files: {formats}"
                 )));
             }
             _ if option.starts_with("-o") => {
-                return Err(Trouble::Usage(format!("{option}: the ending must tell the format: {ENDINGS}")));
+                return Err(CliError::Usage(format!("{option}: the file extension must select the format: {ENDINGS}")));
             }
             _ => {
                 let formats = FORMATS.join(", ");
-                return Err(Trouble::Usage(format!("{option}: that is none of the formats {formats}")));
+                return Err(CliError::Usage(format!("{option} is not one of the formats {formats}")));
             }
         };
         if recordings > 1 && !is_folder && matches!(format, Self::Srt | Self::Vtt | Self::TextGrid) {
-            return Err(Trouble::Usage(format!(
-                "{option}: such a file is of one recording, and there are {recordings}: write .jsonl or .ctm, or a file \
-                of each into a folder, -o FOLDER/ --format={}",
+            return Err(CliError::Usage(format!(
+                "{option}: this format holds one recording, and there are {recordings}: use .jsonl or .ctm, or a \
+                folder with a file for each, -o FOLDER/ --format={}",
                 format.name()
             )));
         }
@@ -89,8 +89,8 @@ impl Format {
         });
         if let (Self::Ctm | Self::Trn | Self::Text, Some(key)) = (format, keys.find(divides)) {
             let key = key.escape_debug();
-            return Err(Trouble::Usage(format!(
-                "{option}: '{key}' cannot be a key there, as white space divides the fields: write .jsonl"
+            return Err(CliError::Usage(format!(
+                "{option}: '{key}' cannot be a key in this format, as white space separates its fields: use .jsonl"
             )));
         }
         Ok(format)
@@ -221,7 +221,7 @@ mod tests {
         let of = |name: &str, output: &str, inputs: &Inputs| Format::of(name, output, false, inputs);
         for output in ["x.ctm", "x.trn", "x.txt"] {
             for key in ["a b", "a\tb", ""] {
-                assert!(matches!(of("", output, &inputs(key)), Err(Trouble::Usage(_))), "{output} {key:?}");
+                assert!(matches!(of("", output, &inputs(key)), Err(CliError::Usage(_))), "{output} {key:?}");
             }
             assert!(of("", output, &inputs("a-b")).is_ok());
         }

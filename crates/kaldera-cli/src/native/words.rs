@@ -7,7 +7,7 @@ use kaldera::decoder::align::read_text_grid;
 use kaldera::decoder::score::read_ctm;
 use serde_json::Value;
 
-use super::Trouble;
+use super::CliError;
 use super::files::read_bytes;
 
 /// The file extensions of formats.
@@ -39,16 +39,16 @@ impl Word {
 
 /// Reads the words of the recording `key`, sorted by start. A TextGrid has one recording, and `key`
 /// is ignored.
-pub(super) fn read(file: &str, key: &str) -> Result<Vec<Word>, Trouble> {
+pub(super) fn read(file: &str, key: &str) -> Result<Vec<Word>, CliError> {
     let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let read = match &*ending.to_ascii_lowercase() {
         "ctm" => of_ctm,
         "textgrid" => of_text_grid,
         "json" | "jsonl" => of_json,
-        _ => return Err(Trouble::Usage(format!("option --words: '{file}' must end in {ENDINGS}"))),
+        _ => return Err(CliError::Usage(format!("option --words: '{file}' must end in {ENDINGS}"))),
     };
     let words = text_of(read_bytes(file)?).and_then(|text| read(&text, key));
-    let mut words = words.map_err(|reason| Trouble::Failed(format!("{file}: {reason}")))?;
+    let mut words = words.map_err(|reason| CliError::Failed(format!("{file}: {reason}")))?;
     words.sort_by(|a, b| a.start.total_cmp(&b.start));
     Ok(words)
 }
@@ -178,7 +178,7 @@ mod tests {
             let error = error.unwrap_err();
             assert!(error.contains(said), "{error}");
         }
-        assert!(matches!(read("x.srt", "a"), Err(Trouble::Usage(text)) if text.contains(".ctm, .TextGrid")));
+        assert!(matches!(read("x.srt", "a"), Err(CliError::Usage(text)) if text.contains(".ctm, .TextGrid")));
     }
 
     #[test]

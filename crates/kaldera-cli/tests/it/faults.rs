@@ -126,7 +126,7 @@ fn runs_that_are_killed_at_random_moments_leave_nothing_partial() {
         }
         let had = bench.names().iter().any(|name| name.ends_with(".part"));
         let told = bench.run(&[&args[..], &["--verbose=0"]].concat()).with(0);
-        resumed += usize::from(had && !told.stderr.contains("anew"));
+        resumed += usize::from(had && !told.stderr.contains("done again"));
         assert!(fs::read(bench.path(out)).unwrap() == expected[out], "{what}");
         if out == "x.ark" {
             assert!(fs::read(bench.path("x.scp")).unwrap() == expected["x.scp"], "{what}");

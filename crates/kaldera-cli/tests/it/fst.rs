@@ -152,7 +152,7 @@ fn mistakes_are_told() {
         ("compose --max-mem=10 L.fst G.fst", 1, "but its limit is 10; raise the limit"),
         ("arcsort --sort_type=up L.fst", 2, "'up'"),
         ("arcsort --sortt=up L.fst", 2, "unknown option '--sortt=up'; did you mean '--sort-type'?"),
-        ("draw L.fst x.gif", 2, "'x.gif': the ending must tell the format: .svg, or .dot"),
+        ("draw L.fst x.gif", 2, "'x.gif': the file extension must select the format: .svg, or .dot"),
         ("convert L.fst x.txt", 2, "add --format=k2 or --format=text"),
         ("convert L.fst x.gif", 2, ".fst (OpenFst's binary files) or .txt"),
         ("convert --format=binry L.fst x.fst", 2, "did you mean 'binary'?"),

@@ -108,7 +108,7 @@ fn operations_on_two_files_refuse_other_tables_and_arcs() {
                 "other",
                 "symbols of 'one.fst' and the input symbols of 'other.fst' differ: label 1 is 'yes' in the first and 'no' in",
             ),
-            ("log", "the arcs of 'one.fst' are of type standard, those of 'log.fst' of type log"),
+            ("log", "the arcs of 'one.fst' are of type standard, but the arcs of 'log.fst' are of type log"),
         ] {
             let ended = bench.fst(&format!("{operation} one.fst {bad}.fst{output}"));
             assert!(ended.code == Some(1) && ended.stderr.contains(words), "{operation} {bad}: {}", ended.stderr);

@@ -132,12 +132,12 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
     damaged[last] ^= 1;
     fs::write(bench.path("damaged.bin"), damaged).unwrap();
     for (code, args, message) in [
-        (2, &["convert", "lm.arpa", "out.xyz"][..], "the ending must tell the format"),
+        (2, &["convert", "lm.arpa", "out.xyz"][..], "the file extension must select the format"),
         (2, &["convert", "lm.arpa", "lm.arpa"], "would overwrite the input"),
         (2, &["convrt", "lm.arpa"], "did you mean 'convert'?"),
         (2, &["restrict", "lm.arpa", "out.bin"], "--vocab=WORDS is missing"),
-        (2, &["prune", "--threshold=0", "lm.arpa", "out.bin"], "--threshold is above 0"),
-        (2, &["interpolate", "--lambda=2", "lm.arpa", "lm.bin", "out.bin"], "--lambda is within 0 and 1"),
+        (2, &["prune", "--threshold=0", "lm.arpa", "out.bin"], "--threshold must be above 0"),
+        (2, &["interpolate", "--lambda=2", "lm.arpa", "lm.bin", "out.bin"], "--lambda must be from 0 to 1"),
         (2, &["interpolate", "lm.arpa"], "expected 2 inputs"),
         (2, &["perplexity", "-"], "the model is standard input: name a text"),
         (1, &["convert", "--max-mem=100", "lm.arpa", "out.bin"], "but its limit is 100; raise the limit"),

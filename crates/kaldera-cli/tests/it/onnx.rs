@@ -229,8 +229,8 @@ mod with_onnx {
                 [columns(80), known.clone(), metadata("lfr_window_size", "7")].concat(),
                 ["lfr_window_size", preset],
             ),
-            ("names", columns(80), ["normalised", "--normalize=per_feature"]),
-            ("odd", columns(81), ["rows of 81 values", preset]),
+            ("names", columns(80), ["normalisation", "--normalize=per_feature"]),
+            ("odd", columns(81), ["features of 81 values", preset]),
         ] {
             fs::create_dir(bench.path(name)).unwrap();
             fs::write(bench.path(&format!("{name}/model.onnx")), network).unwrap();
@@ -286,7 +286,7 @@ mod with_onnx {
         bench.run(&["model", "import", "two", "-o", "x"]).with(1).tells(&[all, "name one of them"]);
         fs::remove_file(bench.path("two/other.onnx")).unwrap();
         // The file that is not quantised.
-        bench.run(&["model", "import", "two", "-o", "x"]).with(0).tells(&["this one is taken: model.onnx"]);
+        bench.run(&["model", "import", "two", "-o", "x"]).with(0).tells(&["using this one of", ": model.onnx"]);
         bench.run(&["model", "import", "two/model.onnx", "-o", "x"]).with(1).tells(&["x: it exists"]);
         bench.run(&["model", "import", "nowhere", "-o", "y"]).with(1).tells(&["nowhere"]);
         bench.run(&["model", "import", "two/model.onnx", "-o", "z/"]).with(0);

@@ -163,7 +163,7 @@ fn resuming_believes_no_file_of_another_run() {
         let run = |args: &[&str]| fbank(&bench, &[&["--resume", "-o", out], args].concat());
         let is_anew = |ended: Ended, why: &str| {
             let ended = ended.with(0);
-            let lines: Vec<_> = ended.stderr.lines().filter(|line| line.contains("all is done anew")).collect();
+            let lines: Vec<_> = ended.stderr.lines().filter(|line| line.contains("everything is done again")).collect();
             assert!(lines.len() == 1 && lines[0].contains(out) && lines[0].contains(why), "{why}: {ended:?}");
         };
         let is_believed = |args: &[&str]| assert!(run(args).with(0).stdout.contains("nothing to do"), "{args:?}");
@@ -199,7 +199,7 @@ fn resuming_believes_no_file_of_another_run() {
 
         let foreign = |bytes: &[u8]| fs::write(bench.path(out), bytes).unwrap();
         foreign(b"");
-        assert!(run(&["wav.scp"]).with(0).stderr.contains("is empty: all is done anew"));
+        assert!(run(&["wav.scp"]).with(0).stderr.contains("is empty: everything is done again"));
         foreign(&last[..last.len() / 2]);
         assert!(run(&["wav.scp"]).with(0).stderr.contains("has been changed"));
         fs::remove_file(bench.path(&format!("{out}.resume"))).unwrap();
@@ -316,7 +316,7 @@ fn signals_end_a_run_at_once_even_while_it_waits_for_a_fifo() {
     for (args, left) in [
         (&["features", "--kind=fbank", "-o", "x.ark", "a.wav", "f.wav"][..], "nothing was written"),
         (&["features", "--kind=fbank", "-o", "x.npz", "wait.scp"], "nothing was written"),
-        (&["features", "--kind=fbank", "-o", "x.ark", "--resume", "-j2", "a.wav", "f.wav"], "--resume goes on"),
+        (&["features", "--kind=fbank", "-o", "x.ark", "--resume", "-j2", "a.wav", "f.wav"], "--resume continues"),
         (&["merge", "-o", "x.ark", "f.ark"], "nothing was written"),
         (&["plot", "f.wav", "-o", "x.png"], "nothing was drawn"),
     ] {

@@ -192,7 +192,7 @@ fn a_run_that_was_stopped_goes_on() {
             &[&["features", "--kind=fbank", "--jobs=1", "-o", "x.ark", "--resume"], options, &["stop.scp"]].concat(),
         )
     };
-    run(&[]).with(130).tells(&["--resume goes on"]);
+    run(&[]).with(130).tells(&["--resume continues"]);
     assert!(!bench.path("x.ark").exists());
     let parts = || bench.names().into_iter().filter(|name| name.ends_with(".part")).count();
     assert_eq!(parts(), 1);

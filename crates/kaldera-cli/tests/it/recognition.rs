@@ -171,10 +171,10 @@ fn a_run_that_was_cut_off_is_gone_on_with() {
     bench.run(&[&args[..], &["--nbest=2"]].concat()).with(0).tells(&["other options"]);
     for (output, found) in [(&["-o", "x.ctm"][..], "OUT is x.ctm"), (&[], "OUT is standard output")] {
         let ended = bench.run(&[&["transcribe", "--resume", "model", "in"], output].concat());
-        ended.with(2).tells(&[found, "write -o OUT.jsonl"]);
+        ended.with(2).tells(&[found, "use -o OUT.jsonl"]);
     }
     let ended = bench.run(&["transcribe", "--resume", "--format=text", "-o", "y.jsonl", "model", "in"]);
-    ended.with(2).tells(&["--format=text", "write --format=jsonl"]);
+    ended.with(2).tells(&["--format=text", "use --format=jsonl"]);
 }
 
 #[test]
@@ -562,9 +562,7 @@ fn one_channel_is_taken_or_the_mean_of_all() {
     stream(&bench, &["--channel=2", "model"], &both).with(1).tells(&["no channel 2 among its 2"]);
     stream(&bench, &["--channel=1", "model"], &[]).with(2).tells(&["--channel", "no channel 1"]);
     stream(&bench, &["--num-channels=257", "model"], &[]).with(2).tells(&["--num-channels", "1 to 256"]);
-    stream(&bench, &["--num-channels=1", "model"], &both)
-        .with(2)
-        .tells(&["--num-channels: 1", "the WAV header says 2"]);
+    stream(&bench, &["--num-channels=1", "model"], &both).with(2).tells(&["--num-channels: 1", "the WAV header has 2"]);
     stream(&bench, &["model"], b"fLaC\0\0\0\x22").with(1).tells(&["standard input: it is FLAC", "ffmpeg"]);
     bench
         .run(&["features", "--kind=fbank", "--channel=left", "-o", "x.ark", "both.wav"])

@@ -4,17 +4,17 @@ pub(super) use kaldera::fsa::io::GraphFormat as Format;
 use kaldera::fsa::io::{GraphFile, K2Text, OpenFstBinary, OpenFstText, SymbolTable};
 use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, GraphLabels, Semiring};
 
-use super::Trouble;
+use super::CliError;
 use crate::native::files::{NotWritten, in_file, read_bytes, read_text, write_bytes, write_pieces};
 use kaldera::similar::did_you_mean;
 
 /// Returns the format by its name on the command line.
-pub(super) fn format_named(name: &str) -> Result<Format, Trouble> {
+pub(super) fn format_named(name: &str) -> Result<Format, CliError> {
     match name {
         "k2" => Ok(Format::K2),
         "text" => Ok(Format::Text),
         "binary" => Ok(Format::Binary),
-        _ => Err(Trouble::Usage(format!(
+        _ => Err(CliError::Usage(format!(
             "option --format: '{name}' is not one of k2, text, binary{}",
             did_you_mean(name, ["k2", "text", "binary"])
         ))),
@@ -43,7 +43,7 @@ pub(super) struct FstFile {
 }
 
 /// Reads a table of symbols, if a file is named.
-pub(super) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, Trouble> {
+pub(super) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, CliError> {
     if name.is_empty() {
         return Ok(None);
     }
@@ -58,17 +58,17 @@ impl FstFile {
     }
 
     /// Sets the type of binary files by OpenFst's name.
-    pub(super) fn set_fst_type(&mut self, name: &str) -> Result<(), Trouble> {
+    pub(super) fn set_fst_type(&mut self, name: &str) -> Result<(), CliError> {
         self.is_const = match name {
             "vector" => false,
             "const" => true,
-            _ => return Err(Trouble::Usage(format!("option --fst-type: '{name}' is neither vector nor const"))),
+            _ => return Err(CliError::Usage(format!("option --fst-type: '{name}' is neither vector nor const"))),
         };
         Ok(())
     }
 
     /// Reads a file of any format.
-    pub(super) fn read(name: &str) -> Result<Self, Trouble> {
+    pub(super) fn read(name: &str) -> Result<Self, CliError> {
         let file = GraphFile::read(&read_bytes(name)?).map_err(|error| in_file(name, &error))?;
         // The operations take 0 for epsilon, whatever the labels mean.
         let graph = file.graph.with_graph_labels(GraphLabels::default());
@@ -83,7 +83,7 @@ impl FstFile {
     }
 
     /// Writes the file atomically.
-    pub(super) fn write(&self, name: &str) -> Result<(), Trouble> {
+    pub(super) fn write(&self, name: &str) -> Result<(), CliError> {
         let in_vain = |error| in_file(name, &error);
         match self.format {
             Format::K2 => write_bytes(name, K2Text::of(&self.graph).print(&self.graph).map_err(in_vain)?.as_bytes()),
@@ -115,10 +115,10 @@ fn as_acceptor(graph: Graph<Fsa>) -> Graph<Fsa> {
 }
 
 /// Adds output labels equal to the input labels, if there are none.
-pub(super) fn as_transducer(graph: Graph<Fsa>) -> Result<Graph<Fsa>, Trouble> {
+pub(super) fn as_transducer(graph: Graph<Fsa>) -> Result<Graph<Fsa>, CliError> {
     if graph.attributes().get(AUX_LABELS).is_some() {
         return Ok(graph);
     }
     let labels = graph.fsas().labels();
-    graph.with_aux_labels(Attribute::from(labels)).map_err(|error| Trouble::failed(&error))
+    graph.with_aux_labels(Attribute::from(labels)).map_err(|error| CliError::failed(&error))
 }

@@ -11,7 +11,7 @@ use kaldera::fsa::io::SymbolTable;
 use super::files::{Format, read_symbols};
 use super::operations::failed;
 use super::options::Options;
-use super::{Inputs, Made, Operation, Trouble, Work, output_format};
+use super::{CliError, Inputs, Made, Operation, Work, output_format};
 use crate::memory::{megabytes, peak_memory};
 use crate::native::files::{is_standard, open, shown, write_bytes};
 
@@ -28,10 +28,10 @@ macro_rules! tell {
 /// `kaldera fst arpa2fst`.
 pub(super) const ARPA2FST: Operation = Operation {
     name: "arpa2fst",
-    usage: "Make an FST of an n-gram model in the ARPA format\n\
+    usage: "Convert an n-gram model in the ARPA format to an FST\n\
         Usage: kaldera fst arpa2fst [OPTIONS] [ARPA [OUT]]\n\
-        With --disambig-symbol=#0 arcs that back off take that symbol and output nothing, as is needed to build decoding graphs; \
-        without, sentences begin with <s> and end with </s>.",
+        With --disambig-symbol=#0 backoff arcs have this input symbol and no output, as needed for decoding graphs. \
+        Without it, sentences begin with <s> and end with </s>.",
     examples: &["--disambig-symbol=#0 --write-symbol-table=words lm.arpa G.fst"],
     inputs: Inputs::Files(1),
     options: &[
@@ -47,8 +47,8 @@ pub(super) const ARPA2FST: Operation = Operation {
     work: Work::Files(arpa2fst),
 };
 
-fn arpa2fst(options: &Options) -> Result<Made, Trouble> {
-    let [input] = &options.arguments[..] else { return Err(Trouble::Usage("one model is read".to_owned())) };
+fn arpa2fst(options: &Options) -> Result<Made, CliError> {
+    let [input] = &options.arguments[..] else { return Err(CliError::Usage("one model is read".to_owned())) };
     let given = read_symbols(&options.read_symbol_table)?;
     let mut how = ArpaOptions::default();
     how.start.clone_from(&options.bos_symbol);
@@ -61,7 +61,7 @@ fn arpa2fst(options: &Options) -> Result<Made, Trouble> {
     let mut number = |symbol: &str| match words.find(symbol) {
         Some(label) => Ok(label),
         None if !is_given => words.find_or_add(symbol).map_err(failed),
-        None => Err(Trouble::Failed(format!("{} has no symbol '{symbol}'", shown(&options.read_symbol_table)))),
+        None => Err(CliError::Failed(format!("{} has no symbol '{symbol}'", shown(&options.read_symbol_table)))),
     };
     let labels = if options.disambig_symbol.is_empty() {
         GrammarLabels::Plain { start: number(&options.bos_symbol)?, end: number(&options.eos_symbol)? }
@@ -99,14 +99,14 @@ fn tell_missing(number: u64) {
 /// `kaldera fst make-hlg`.
 pub(super) const MAKE_HLG: Operation = Operation {
     name: "make-hlg",
-    usage: "Make a decoding graph of a lexicon and an n-gram model\n\
+    usage: "Make a decoding graph from a lexicon and an n-gram model\n\
         Usage: kaldera fst make-hlg [OPTIONS] LEXICON ARPA [OUT]\n\
-        LEXICON has lines 'word token token ...', or with a probability behind the word. The result takes tokens of frames \
-        and outputs words. In OpenFst's formats label 0 is epsilon, and tokens are their numbers + 1, so that blank is 1. \
-        Arcs that back off are epsilons, which k2's decoders don't know: k2's text, in which 0 is blank and words are lists, \
-        is always made as with --remove-epsilon. What that costs, often several times the arcs, is told before it begins. \
-        OUT.tokens.txt and OUT.words.txt say what the labels of OUT stand for. Each step tells its size, and the time and the \
-        largest memory so far.",
+        LEXICON has lines 'word token token ...', optionally with a probability after the word. The result accepts \
+        tokens of frames and outputs words. In OpenFst's formats label 0 is epsilon, and tokens are their numbers + \
+        1, so that blank is 1. Backoff arcs are epsilons, which k2's decoders do not support: k2's text, in which 0 \
+        is blank and words are lists, always implies --remove-epsilon. The cost, often several times the arcs, is reported before the step. \
+        OUT.tokens.txt and OUT.words.txt are the symbol tables of OUT. Each step reports its size, the elapsed time \
+        and the peak memory.",
     examples: &["--write-tokens=tokens --write-words=words lexicon lm.arpa HLG.fst"],
     inputs: Inputs::Files(2),
     options: &[
@@ -130,16 +130,16 @@ pub(super) const MAKE_HLG: Operation = Operation {
     work: Work::Files(hlg),
 };
 
-fn hlg(options: &Options) -> Result<Made, Trouble> {
+fn hlg(options: &Options) -> Result<Made, CliError> {
     let [lexicon, arpa] = &options.arguments[..] else {
-        return Err(Trouble::Usage("a lexicon and a model are read".to_owned()));
+        return Err(CliError::Usage("a lexicon and a model are read".to_owned()));
     };
     let format = output_format(&options.output, &options.format, Format::Binary)?;
     // In this format label 0 is blank.
     let of_k2 = format == Format::K2 && !options.lg;
     let (tokens, words) = (read_symbols(&options.tokens)?, read_symbols(&options.words)?);
     let mut how = HlgOptions::default();
-    how.max_token = usize::try_from(options.max_token).ok();
+    how.max_token = options.max_token.and_then(|token| usize::try_from(token).ok());
     how.modified = options.modified;
     how.topology = !options.lg;
     how.remove_epsilon = options.remove_epsilon || of_k2;
@@ -153,7 +153,7 @@ fn hlg(options: &Options) -> Result<Made, Trouble> {
     how.lexicon.words = of_table(words.is_some());
     if !options.unk.is_empty() {
         if words.is_none() {
-            return Err(Trouble::Usage("--unk is a word of the table that --words names".to_owned()));
+            return Err(CliError::Usage("--unk is a word of the table that --words names".to_owned()));
         }
         how.lexicon.unknown_word = Some(options.unk.clone());
     }
@@ -240,7 +240,7 @@ pub(super) fn other_outputs(operation: &Operation, options: &Options, output: &s
 }
 
 /// Writes the tables of the labels of the graph.
-fn write_tables(options: &Options, tokens: &SymbolTable, words: &SymbolTable) -> Result<(), Trouble> {
+fn write_tables(options: &Options, tokens: &SymbolTable, words: &SymbolTable) -> Result<(), CliError> {
     for (name, table) in table_files(options, &options.output).into_iter().zip([tokens, words]) {
         if let Some(name) = name {
             write_bytes(&name, table.to_string().as_bytes())?;

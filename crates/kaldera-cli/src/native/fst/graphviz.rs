@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::native::Trouble;
+use crate::native::CliError;
 
 /// The program that draws.
 const DOT: &str = "dot";
@@ -14,19 +14,19 @@ const DOT: &str = "dot";
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Returns the SVG that `dot` draws from a text in its language.
-pub(super) fn svg(text: String) -> Result<String, Trouble> {
+pub(super) fn svg(text: String) -> Result<String, CliError> {
     draw(Command::new(DOT).arg("-Tsvg"), text, TIME_LIMIT)
 }
 
 /// Returns the output of a program that reads `text`, if it succeeds in time.
-fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, Trouble> {
+fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, CliError> {
     let spawned = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = spawned.map_err(|error| {
         let why = match error.kind() {
             io::ErrorKind::NotFound => "it is not installed".to_owned(),
             _ => error.to_string(),
         };
-        Trouble::Failed(format!("cannot run '{DOT}' of Graphviz: {why}; --layout=own needs no other program"))
+        CliError::Failed(format!("cannot run '{DOT}' of Graphviz: {why}; --layout=own needs no other program"))
     })?;
     // Each pipe has a thread, so that neither side blocks the other.
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -35,7 +35,7 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
     let (writer, stdout, stderr) = start().map_err(|error: io::Error| {
         let _ = child.kill();
         let _ = child.wait();
-        Trouble::Failed(format!("cannot start a thread to run '{DOT}' of Graphviz: {error}; --layout=own needs none"))
+        CliError::Failed(format!("cannot start a thread to run '{DOT}' of Graphviz: {error}; --layout=own needs none"))
     })?;
     let ended = wait(&mut child, limit);
     if !matches!(ended, Ok(Some(_))) {
@@ -46,11 +46,11 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
         Ok(Some(status)) => status,
         Ok(None) => {
             let seconds = limit.as_secs_f32();
-            return Err(Trouble::Failed(format!(
-                "'{DOT}' of Graphviz did not end within {seconds} s; --layout=own draws at once"
+            return Err(CliError::Failed(format!(
+                "'{DOT}' of Graphviz did not end within {seconds} s; --layout=own needs no other program"
             )));
         }
-        Err(error) => return Err(Trouble::Failed(format!("cannot wait for '{DOT}' of Graphviz: {error}"))),
+        Err(error) => return Err(CliError::Failed(format!("cannot wait for '{DOT}' of Graphviz: {error}"))),
     };
     // If the program has not read all of the text, its status shows the error.
     let _ = writer.join();
@@ -60,7 +60,7 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
     if status.success() {
         return Ok(drawn);
     }
-    Err(Trouble::Failed(format!("'{DOT}' of Graphviz failed ({status}): {}", said.trim())))
+    Err(CliError::Failed(format!("'{DOT}' of Graphviz failed ({status}): {}", said.trim())))
 }
 
 fn reader(pipe: Option<impl Read + Send + 'static>) -> io::Result<thread::JoinHandle<Vec<u8>>> {
@@ -94,9 +94,9 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<std::process::E
 mod tests {
     use super::*;
 
-    fn said(made: Result<String, Trouble>) -> String {
+    fn said(made: Result<String, CliError>) -> String {
         match made {
-            Err(Trouble::Failed(why) | Trouble::Usage(why)) => why,
+            Err(CliError::Failed(why) | CliError::Usage(why)) => why,
             other => panic!("{other:?}"),
         }
     }

@@ -16,7 +16,7 @@ use crate::native::files::{in_file, read_text};
 use crate::native::fst::files::{Format, FstFile, as_transducer, format_name, read_symbols};
 use crate::native::fst::options::Options;
 use crate::native::fst::tables::{Tables, arc_type};
-use crate::native::fst::{DRAW, Inputs, Made, Operation, Trouble, Work, graphs, graphviz, output_format};
+use crate::native::fst::{CliError, DRAW, Inputs, Made, Operation, Work, graphs, graphviz, output_format};
 
 macro_rules! usage {
     ($about:literal, $arguments:literal $(, $more:literal)?) => {
@@ -28,7 +28,7 @@ macro_rules! usage {
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "compile",
-        usage: usage!("Make a binary file of OpenFst's text", "compile [OPTIONS] [TEXT [OUT]]"),
+        usage: usage!("Convert OpenFst's text to a binary file", "compile [OPTIONS] [TEXT [OUT]]"),
         examples: &["--isymbols=tokens --osymbols=words lexicon.txt L.fst"],
         inputs: Inputs::Files(1),
         options: &[
@@ -49,7 +49,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!(
             "Print an FST as OpenFst's text",
             "print [OPTIONS] [IN [OUT]]",
-            "Symbols in the file are used, unless others are named."
+            "Symbol tables in the file are used unless others are given."
         ),
         examples: &["L.fst L.txt"],
         inputs: Inputs::Files(1),
@@ -80,7 +80,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!(
             "Draw an FST: SVG, or text for Graphviz",
             "draw [OPTIONS] [IN [OUT]]",
-            "OUT that ends in .dot, or --format=dot, is for Graphviz."
+            "The output is for Graphviz if OUT ends in .dot, or with --format=dot."
         ),
         examples: &["--title=lexicon L.fst L.svg"],
         inputs: Inputs::Files(1),
@@ -97,7 +97,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "connect",
-        usage: usage!("Leave out states that lie on no path", "connect [IN [OUT]]"),
+        usage: usage!("Remove states that are not on a path", "connect [IN [OUT]]"),
         examples: &["L.fst connected.fst"],
         inputs: Inputs::Files(1),
         options: &["format"],
@@ -106,9 +106,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "topsort",
         usage: usage!(
-            "Number states so that all arcs go to later ones",
+            "Renumber states so that all arcs go to later states",
             "topsort [IN [OUT]]",
-            "States that lie on no path are left out. An FST with a cycle is refused."
+            "States that are not on a path are removed. An FST with a cycle is an error."
         ),
         examples: &["G.fst sorted.fst"],
         inputs: Inputs::Files(1),
@@ -119,7 +119,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "compose",
-        usage: usage!("Put what the first FST puts out into the second", "compose [OPTIONS] A B [OUT]"),
+        usage: usage!(
+            "Compose two FSTs: the output of the first is the input of the second",
+            "compose [OPTIONS] A B [OUT]"
+        ),
         examples: &["L.fst G.fst LG.fst"],
         inputs: Inputs::Files(2),
         options: &["format", "connect", "compose-filter", "look-ahead", "max-mem"],
@@ -127,7 +130,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "intersect",
-        usage: usage!("Accept what both acceptors accept", "intersect [OPTIONS] A B [OUT]"),
+        usage: usage!("Intersect two acceptors", "intersect [OPTIONS] A B [OUT]"),
         examples: &["G.fst G.fst both.fst"],
         inputs: Inputs::Files(2),
         options: &["format", "connect", "max-mem"],
@@ -136,7 +139,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "difference",
         usage: usage!(
-            "Accept what the first acceptor accepts and the second does not",
+            "Subtract the strings of the second acceptor from the first",
             "difference [OPTIONS] A B [OUT]",
             "B must be deterministic and without epsilons."
         ),
@@ -148,9 +151,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "determinize",
         usage: usage!(
-            "Make an equivalent FST with one arc at most for each label of a state",
+            "Make an equivalent FST with at most one arc for each label of a state",
             "determinize [OPTIONS] [IN [OUT]]",
-            "Epsilons are symbols like others, unless --remove-epsilons."
+            "Epsilons are treated as ordinary symbols unless --remove-epsilons is given."
         ),
         examples: &["G.fst det.fst"],
         inputs: Inputs::Files(1),
@@ -160,9 +163,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "epsnormalize",
         usage: usage!(
-            "Make an equivalent FST whose epsilons come behind everything else",
+            "Make an equivalent FST with the epsilons at the ends of paths",
             "epsnormalize [OPTIONS] [IN [OUT]]",
-            "Those are meant without input label, or with --eps-norm-output those without output label."
+            "Epsilons are arcs without an input label, or with --eps-norm-output arcs without an output label."
         ),
         examples: &["det.fst normal.fst"],
         inputs: Inputs::Files(1),
@@ -187,7 +190,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "rmepsilon",
-        usage: usage!("Make an equivalent FST without arcs that have neither label", "rmepsilon [OPTIONS] [IN [OUT]]"),
+        usage: usage!("Make an equivalent FST without epsilon arcs", "rmepsilon [OPTIONS] [IN [OUT]]"),
         examples: &["L.fst free.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "max-mem"],
@@ -204,9 +207,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "randgen",
         usage: usage!(
-            "Draw random paths",
+            "Generate random paths",
             "randgen [OPTIONS] [IN [OUT]]",
-            "A path is drawn as often as its weight says. An FST with a cycle is refused."
+            "Paths are sampled by their weights. An FST with a cycle is an error."
         ),
         examples: &["--npath=5 --seed=1 G.fst paths.fst"],
         inputs: Inputs::Files(1),
@@ -216,9 +219,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "equivalent",
         usage: usage!(
-            "Tell whether two FSTs accept the same with the same weights",
+            "Test two FSTs for equivalence: the same strings with the same weights",
             "equivalent [--delta=...] A B",
-            "Exit status: 0 if they do, 2 if not. Epsilons are none. A transducer with several outputs for one string is refused."
+            "Exit status: 0 if they are equivalent, 2 if not. Epsilons do not count as labels. A transducer with several outputs for one string is an error."
         ),
         examples: &["G.fst G.fst"],
         inputs: Inputs::Files(2),
@@ -227,7 +230,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "reverse",
-        usage: usage!("Accept strings backwards", "reverse [IN [OUT]]"),
+        usage: usage!("Reverse the strings of an FST", "reverse [IN [OUT]]"),
         examples: &["G.fst reversed.fst"],
         inputs: Inputs::Files(1),
         options: &["format"],
@@ -244,7 +247,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "project",
         usage: usage!(
-            "Make an acceptor of the input labels, or of the output labels",
+            "Make an acceptor from the input labels or the output labels",
             "project [--project-type=input|output] [IN [OUT]]"
         ),
         examples: &["--project-type=output L.fst words.fst"],
@@ -254,7 +257,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "closure",
-        usage: usage!("Accept strings any number of times", "closure [--closure-plus] [IN [OUT]]"),
+        usage: usage!("Make the closure: repetitions of the strings of an FST", "closure [--closure-plus] [IN [OUT]]"),
         examples: &["G.fst any.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "closure-plus"],
@@ -262,7 +265,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "union",
-        usage: usage!("Accept what either accepts", "union A B [OUT]"),
+        usage: usage!("Make the union of two FSTs", "union A B [OUT]"),
         examples: &["G.fst G.fst either.fst"],
         inputs: Inputs::Files(2),
         options: &["format"],
@@ -270,7 +273,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "concat",
-        usage: usage!("Accept what the first accepts and then what the second does", "concat A B [OUT]"),
+        usage: usage!("Concatenate two FSTs", "concat A B [OUT]"),
         examples: &["G.fst G.fst twice.fst"],
         inputs: Inputs::Files(2),
         options: &["format"],
@@ -285,13 +288,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
 ];
 
 /// Converts the result of the library.
-pub(super) fn fst(made: Result<Graph<Fsa>, Error>) -> Result<Made, Trouble> {
+pub(super) fn fst(made: Result<Graph<Fsa>, Error>) -> Result<Made, CliError> {
     made.map(Made::Fst).map_err(failed)
 }
 
 /// Converts an error of the library. It has one line, or several for a place in a text.
-pub(super) fn failed(error: Error) -> Trouble {
-    Trouble::Failed(error.to_string())
+pub(super) fn failed(error: Error) -> CliError {
+    CliError::Failed(error.to_string())
 }
 
 /// Returns the semiring of the arcs; tropical if no file gives a type.
@@ -300,7 +303,7 @@ fn semiring(files: &[FstFile]) -> Semiring {
 }
 
 /// Returns an error for arcs of the type log if an operation needs best paths.
-fn refuse_log(files: &[FstFile], operation: FsaOperation) -> Result<(), Trouble> {
+fn refuse_log(files: &[FstFile], operation: FsaOperation) -> Result<(), CliError> {
     match semiring(files) {
         Semiring::Tropical => Ok(()),
         Semiring::Log => Err(failed(Error::LogSemiring { operation })),
@@ -317,7 +320,7 @@ fn take_two(files: &mut Vec<FstFile>) -> (Graph<Fsa>, Graph<Fsa>) {
 }
 
 /// Returns two acceptors or two transducers.
-fn both(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Graph<Fsa>, Graph<Fsa>), Trouble> {
+fn both(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Graph<Fsa>, Graph<Fsa>), CliError> {
     if is_acceptor(&a) && is_acceptor(&b) { Ok((a, b)) } else { Ok((as_transducer(a)?, as_transducer(b)?)) }
 }
 
@@ -325,17 +328,17 @@ fn is_acceptor(graph: &Graph<Fsa>) -> bool {
     graph.attributes().get(kaldera::fsa::AUX_LABELS).is_none()
 }
 
-fn acceptors(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Fsa, Fsa), Trouble> {
+fn acceptors(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Fsa, Fsa), CliError> {
     if is_acceptor(&a) && is_acceptor(&b) {
         return Ok((a.into_parts().0, b.into_parts().0));
     }
-    Err(Trouble::Failed(
-        "both must be acceptors, whose output labels are their input labels; project them first".to_owned(),
+    Err(CliError::Failed(
+        "both must be acceptors, with output labels equal to input labels; project them first".to_owned(),
     ))
 }
 
-fn compile(options: &Options) -> Result<Made, Trouble> {
-    let [input] = &options.arguments[..] else { return Err(Trouble::Usage("one text is compiled".to_owned())) };
+fn compile(options: &Options) -> Result<Made, CliError> {
+    let [input] = &options.arguments[..] else { return Err(CliError::Usage("one text is compiled".to_owned())) };
     let (isymbols, osymbols) = (read_symbols(&options.isymbols)?, read_symbols(&options.osymbols)?);
     let ssymbols = read_symbols(&options.ssymbols)?;
     let text = OpenFstText::default()
@@ -348,7 +351,7 @@ fn compile(options: &Options) -> Result<Made, Trouble> {
     file.semiring = match &*options.arc_type {
         "standard" => Some(Semiring::Tropical),
         "log" => Some(Semiring::Log),
-        other => return Err(Trouble::Usage(format!("option --arc-type: '{other}' is neither standard nor log"))),
+        other => return Err(CliError::Usage(format!("option --arc-type: '{other}' is neither standard nor log"))),
     };
     file.set_fst_type(&options.fst_type)?;
     file.format = output_format(&options.output, &options.format, file.format)?;
@@ -358,7 +361,7 @@ fn compile(options: &Options) -> Result<Made, Trouble> {
     Ok(Made::Nothing)
 }
 
-fn print(options: &Options, files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn print(options: &Options, files: Vec<FstFile>) -> Result<Made, CliError> {
     let ssymbols = read_symbols(&options.ssymbols)?;
     let (isymbols, osymbols) = (read_symbols(&options.isymbols)?, read_symbols(&options.osymbols)?);
     let mut text = String::new();
@@ -374,7 +377,7 @@ fn print(options: &Options, files: Vec<FstFile>) -> Result<Made, Trouble> {
     Ok(Made::Text(text))
 }
 
-fn info(options: &Options, files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn info(options: &Options, files: Vec<FstFile>) -> Result<Made, CliError> {
     let mut text = String::new();
     for (name, file) in options.arguments.iter().zip(&files) {
         if files.len() > 1 {
@@ -483,7 +486,7 @@ fn reached<I: Iterator<Item = usize>>(num_states: usize, from: usize, next: impl
     seen
 }
 
-fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let (isymbols, osymbols) = (read_symbols(&options.isymbols)?, read_symbols(&options.osymbols)?);
     let Some(file) = files.pop() else { return Ok(Made::Nothing) };
     let drawing = Drawing::default()
@@ -493,36 +496,36 @@ fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     match (&*options.format, &*options.layout) {
         ("dot", _) => Ok(Made::Text(drawing.dot(&file.graph))),
         (_, "own") => drawing.svg(&file.graph).map(Made::Text).map_err(|error| match error {
-            Error::OutOfRange { .. } => Trouble::Failed(format!("{error}: draw a part of it, or write --format=dot")),
+            Error::OutOfRange { .. } => CliError::Failed(format!("{error}: draw a part of it, or write --format=dot")),
             error => failed(error),
         }),
         (_, "graphviz") => graphviz::svg(drawing.dot(&file.graph)).map(Made::Text),
-        (_, other) => Err(Trouble::Usage(format!("option --layout: '{other}' is neither own nor graphviz"))),
+        (_, other) => Err(CliError::Usage(format!("option --layout: '{other}' is neither own nor graphviz"))),
     }
 }
 
-fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let graph = take(&mut files);
     match &*options.sort_type {
         "ilabel" => fst(graph.arc_sort()),
         "olabel" if is_acceptor(&graph) => fst(graph.arc_sort()),
         // The FST is inverted, sorted, and inverted again.
         "olabel" => fst(graph.invert().and_then(|graph| graph.arc_sort()).and_then(|graph| graph.invert())),
-        other => Err(Trouble::Usage(format!("option --sort-type: '{other}' is neither ilabel nor olabel"))),
+        other => Err(CliError::Usage(format!("option --sort-type: '{other}' is neither ilabel nor olabel"))),
     }
 }
 
-fn connected(made: Graph<Fsa>, options: &Options) -> Result<Made, Trouble> {
+fn connected(made: Graph<Fsa>, options: &Options) -> Result<Made, CliError> {
     if options.connect { fst(made.connect()) } else { Ok(Made::Fst(made)) }
 }
 
-fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let (a, b) = take_two(&mut files);
     let epsilons = match &*options.compose_filter {
         "auto" | "sequence" | "alt_sequence" | "match" => Epsilons::Sequenced,
         "trivial" => Epsilons::AnyOrder,
         "null" => Epsilons::AsSymbol,
-        other => return Err(Trouble::Usage(format!("option --compose-filter: '{other}' is no filter"))),
+        other => return Err(CliError::Usage(format!("option --compose-filter: '{other}' is no filter"))),
     };
     let limits = options.limits();
     let acceptor = is_acceptor(&a) && is_acceptor(&b);
@@ -537,7 +540,7 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
     connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
 }
 
-fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
     let (a, b) = (k2::arc_sort(&a).map_err(failed)?.0, k2::arc_sort(&b).map_err(failed)?.0);
@@ -545,47 +548,49 @@ fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble
     connected(Graph::new(k2::intersect(&a, &b, how).map_err(failed)?.0), options)
 }
 
-fn difference(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn difference(_: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
     fst(openfst::difference(&a, &b).map(|(made, _)| Graph::new(made)))
 }
 
-fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let disambiguate = match &*options.det_type {
         "functional" => false,
         "disambiguate" => true,
         other => {
-            return Err(Trouble::Usage(format!("option --det-type: '{other}' is neither functional nor disambiguate")));
+            return Err(CliError::Usage(format!(
+                "option --det-type: '{other}' is neither functional nor disambiguate"
+            )));
         }
     };
     let mut how = DeterminizeOptions::default().with_disambiguate(disambiguate).with_semiring(semiring(&files));
     how.remove_epsilons = options.remove_epsilons;
     how.delta = options.delta;
     how.limits = options.limits();
-    if options.weight.is_finite() {
-        how = how.with_beam(options.weight);
+    if let Some(weight) = options.weight.filter(|weight| weight.is_finite()) {
+        how = how.with_beam(weight);
     }
-    if let Ok(most) = usize::try_from(options.nstate) {
+    if let Some(Ok(most)) = options.nstate.map(usize::try_from) {
         how.limits = how.limits.with_max_states(most);
     }
     fst(openfst::determinize(&take(&mut files), &how))
 }
 
-fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     refuse_log(&files, FsaOperation::EpsilonNormalize)?;
     let side = if options.eps_norm_output { Side::Output } else { Side::Input };
     fst(openfst::epsilon_normalize(&take(&mut files), side, options.limits()))
 }
 
-fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let mut how = MinimizeOptions::default().with_allow_nondet(options.allow_nondet).with_limits(options.limits());
     how.semiring = semiring(&files);
     how.delta = options.delta;
     fst(openfst::minimize(&take(&mut files), &how))
 }
 
-fn push(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn push(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let semiring = semiring(&files);
     let graph = take(&mut files);
     let to = if options.to_final { PushTo::Final } else { PushTo::Initial };
@@ -595,7 +600,7 @@ fn push(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     })
 }
 
-fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let semiring = semiring(&files);
     let graph = take(&mut files);
     let without = |fsa: &Fsa| match semiring {
@@ -610,16 +615,16 @@ fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble
     fst(encoded.and_then(|(fsa, encoder)| encoder.decode(&without(&fsa)?)?.connect()))
 }
 
-fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     refuse_log(&files, FsaOperation::ShortestPaths)?;
     let graph = take(&mut files);
     let number = usize::try_from(options.nshortest)
-        .map_err(|_| Trouble::Usage(format!("option --nshortest: {} is below 0", options.nshortest)))?;
+        .map_err(|_| CliError::Usage(format!("option --nshortest: {} is below 0", options.nshortest)))?;
     let unique = match (options.unique, is_acceptor(&graph)) {
         (false, _) => Unique::Paths,
         (true, true) => Unique::Labels,
         (true, false) => {
-            return Err(Trouble::Failed("unique paths are those of acceptors; project the FST first".to_owned()));
+            return Err(CliError::Failed("unique paths need an acceptor; project the FST first".to_owned()));
         }
     };
     if unique == Unique::Paths {
@@ -634,10 +639,10 @@ fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trou
     fst(paths_as_fst(&graph, paths.rows(), true))
 }
 
-fn randgen(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn randgen(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let graph = take(&mut files).connect().and_then(|graph| graph.top_sort()).map_err(failed)?;
     let number = usize::try_from(options.npath)
-        .map_err(|_| Trouble::Usage(format!("option --npath: {} is below 0", options.npath)))?;
+        .map_err(|_| CliError::Usage(format!("option --npath: {} is below 0", options.npath)))?;
     let (_, shortest) = count_paths(&graph).map_err(failed)?;
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     check_paths(options, FsaOperation::RandomPaths, number as f64, shortest)?;
@@ -683,7 +688,7 @@ const BYTES_OF_PATH_ARC: usize = 80;
 const BYTES_OF_PATH: usize = 32;
 
 /// Checks the memory limit for this number of paths with at least `shortest` arcs each.
-fn check_paths(options: &Options, operation: FsaOperation, num_paths: f64, shortest: usize) -> Result<(), Trouble> {
+fn check_paths(options: &Options, operation: FsaOperation, num_paths: f64, shortest: usize) -> Result<(), CliError> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, and above 0")]
     let num_paths = num_paths as usize;
     let arcs = num_paths.saturating_mul(shortest);
@@ -692,11 +697,11 @@ fn check_paths(options: &Options, operation: FsaOperation, num_paths: f64, short
 }
 
 /// Checks the memory limit for paths with this number of arcs in total.
-fn check_arcs(options: &Options, operation: FsaOperation, arcs: usize) -> Result<(), Trouble> {
+fn check_arcs(options: &Options, operation: FsaOperation, arcs: usize) -> Result<(), CliError> {
     within(options, operation, arcs.saturating_mul(BYTES_OF_PATH_ARC), arcs)
 }
 
-fn within(options: &Options, operation: FsaOperation, needed: usize, arcs: usize) -> Result<(), Trouble> {
+fn within(options: &Options, operation: FsaOperation, needed: usize, arcs: usize) -> Result<(), CliError> {
     let limit = options.limits().max_bytes.unwrap_or_else(Limits::half_of_memory);
     if needed <= limit {
         return Ok(());
@@ -741,27 +746,27 @@ fn paths_as_fst<'a>(
     graph.carry((Fsa::from_arcs(num_states, arcs)?, map))
 }
 
-fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let how = Equivalence::Structure { delta: options.delta, semiring: semiring(&files) };
     let (a, b) = take_two(&mut files);
     a.equivalent(&b, how).map(Made::Answer).map_err(failed)
 }
 
 /// Returns the side that `project` keeps.
-pub(super) fn project_side(options: &Options) -> Result<Side, Trouble> {
+pub(super) fn project_side(options: &Options) -> Result<Side, CliError> {
     match (&*options.project_type, options.project_output) {
         ("input", false) => Ok(Side::Input),
         ("output", _) | ("input", true) => Ok(Side::Output),
-        (other, _) => Err(Trouble::Usage(format!("option --project-type: '{other}' is neither input nor output"))),
+        (other, _) => Err(CliError::Usage(format!("option --project-type: '{other}' is neither input nor output"))),
     }
 }
 
-fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let side = project_side(options)?;
     fst(openfst::project(&take(&mut files), side).map(|(made, _)| Graph::new(made)))
 }
 
-fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let graph = take(&mut files);
     // If arcs enter the start, marking it as final would accept too many strings.
     let entered = graph.fsas().arcs().iter().any(|arc| arc.dest_state == 0);
@@ -771,7 +776,7 @@ fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
     if options.closure_plus { fst(concat(&graph, &star)) } else { Ok(Made::Fst(star)) }
 }
 
-fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let (a, b) = take_two(&mut files);
     let (a, b) = both(a, b)?;
     fst(Graph::cat(&[&a, &b]).and_then(|both| both.union()))

@@ -33,13 +33,13 @@ pub(super) struct Options {
     pub(super) connect: bool,
     pub(super) compose_filter: String,
     pub(super) look_ahead: bool,
-    pub(super) max_mem: u64,
+    pub(super) max_mem: Option<u64>,
     pub(super) delta: f32,
     pub(super) det_type: String,
     pub(super) remove_epsilons: bool,
     pub(super) eps_norm_output: bool,
-    pub(super) weight: f32,
-    pub(super) nstate: i32,
+    pub(super) weight: Option<f32>,
+    pub(super) nstate: Option<i32>,
     pub(super) allow_nondet: bool,
     pub(super) to_final: bool,
     pub(super) nshortest: i32,
@@ -58,7 +58,7 @@ pub(super) struct Options {
     pub(super) write_words: String,
     pub(super) unk: String,
     pub(super) keep_symbols: bool,
-    pub(super) max_token: i32,
+    pub(super) max_token: Option<i32>,
     pub(super) modified: bool,
     pub(super) lg: bool,
     pub(super) sil_token: String,
@@ -92,13 +92,13 @@ impl Default for Options {
             connect: true,
             compose_filter: "auto".to_owned(),
             look_ahead: false,
-            max_mem: 0,
+            max_mem: None,
             delta: 1.0 / 1024.0,
             det_type: "functional".to_owned(),
             remove_epsilons: false,
             eps_norm_output: false,
-            weight: f32::INFINITY,
-            nstate: -1,
+            weight: None,
+            nstate: None,
             allow_nondet: false,
             to_final: false,
             nshortest: 1,
@@ -117,7 +117,7 @@ impl Default for Options {
             write_words: String::new(),
             unk: String::new(),
             keep_symbols: true,
-            max_token: -1,
+            max_token: None,
             modified: false,
             lg: false,
             sil_token: String::new(),
@@ -146,58 +146,58 @@ impl Options {
 impl OperationOptions for Options {
     fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
         add_named! { parser, self, names:
-            format, "format", "How to write: k2, text (OpenFst's) or binary; dot or svg for a drawing";
+            format, "format", "Output format: k2, text (OpenFst's) or binary; dot or svg for a drawing";
             acceptor, "acceptor", "The text has one label on each line";
-            isymbols, "isymbols", "Table of what labels stand for";
-            osymbols, "osymbols", "Table of what output labels stand for";
-            ssymbols, "ssymbols", "Table of what states stand for";
-            keep_isymbols, "keep-isymbols", "Write the table of labels into the binary file";
-            keep_osymbols, "keep-osymbols", "Write the table of output labels into the binary file";
-            arc_type, "arc-type", "Semiring of the binary file: standard or log";
-            fst_type, "fst-type", "Type of the binary file: vector, or const, which can be mapped into memory";
-            title, "title", "A line above the drawing";
-            layout, "layout", "Who draws the SVG: own, or graphviz, if it is installed";
-            sort_type, "sort-type", "What arcs are sorted by: ilabel or olabel";
-            closure_plus, "closure-plus", "One time or more, and not none";
-            project_output, "project-output", "Keep the output labels, not the input labels";
-            project_type, "project-type", "Which labels to keep: input or output";
-            connect, "connect", "Leave out states that lie on no path";
-            compose_filter, "compose-filter", "Epsilons between the two: auto, sequence, alt_sequence or match: one path for each pair of paths; trivial: one for each order; null: symbols like others";
-            look_ahead, "look-ahead", "Leave out states at once where no label that can come next is in the second FST";
-            max_mem, "max-mem", "Most bytes for a step; refuse what needs more; 0 for half of the memory there is";
-            delta, "delta", "Weights this close are equal";
-            det_type, "det-type", "functional, or disambiguate: keep the best of several outputs";
-            remove_epsilons, "remove-epsilons", "Remove arcs that take nothing while determinizing";
-            eps_norm_output, "eps-norm-output", "Arcs without output label, not those without input label";
-            weight, "weight", "Leave out what costs more than the best path by more than this";
-            nstate, "nstate", "Most states; refuse what needs more; -1 for any number";
-            allow_nondet, "allow-nondet", "Take FSTs that are not deterministic";
-            to_final, "to-final", "Push to the final states, not to the start";
-            nshortest, "nshortest", "How many paths";
-            unique, "unique", "Paths with different labels only";
-            npath, "npath", "How many paths";
-            seed, "seed", "Of the random numbers";
+            isymbols, "isymbols", "Symbol table of labels";
+            osymbols, "osymbols", "Symbol table of output labels";
+            ssymbols, "ssymbols", "Symbol table of states";
+            keep_isymbols, "keep-isymbols", "Include the symbol table of labels in the binary file";
+            keep_osymbols, "keep-osymbols", "Include the symbol table of output labels in the binary file";
+            arc_type, "arc-type", "Arc type of the binary file: standard or log";
+            fst_type, "fst-type", "Type of the binary file: vector, or const, which supports memory mapping";
+            title, "title", "Title above the drawing";
+            layout, "layout", "Layout program of the SVG: own, or graphviz if it is installed";
+            sort_type, "sort-type", "Sort key of arcs: ilabel or olabel";
+            closure_plus, "closure-plus", "One or more repetitions instead of zero or more";
+            project_output, "project-output", "Keep the output labels instead of the input labels";
+            project_type, "project-type", "Labels to keep: input or output";
+            connect, "connect", "Remove states that are not on a path";
+            compose_filter, "compose-filter", "Treatment of epsilons: auto, sequence, alt_sequence or match for one path per pair of paths; trivial for one path per order of epsilons; null for epsilons as ordinary symbols";
+            look_ahead, "look-ahead", "Drop states during composition if no possible next label is in the second FST";
+            max_mem, "max-mem", "Memory limit of a step in bytes; a step that needs more fails; default: half of the memory";
+            delta, "delta", "Tolerance for the comparison of weights";
+            det_type, "det-type", "functional, or disambiguate to keep only the best of several outputs";
+            remove_epsilons, "remove-epsilons", "Remove epsilon arcs during determinization";
+            eps_norm_output, "eps-norm-output", "Move arcs without an output label instead of arcs without an input label";
+            weight, "weight", "Pruning threshold: maximum cost difference to the best path; default: no pruning";
+            nstate, "nstate", "Maximum number of states; more is an error; default: no limit";
+            allow_nondet, "allow-nondet", "Accept FSTs that are not deterministic";
+            to_final, "to-final", "Push to the final states instead of the start state";
+            nshortest, "nshortest", "Number of paths";
+            unique, "unique", "Only paths with different labels";
+            npath, "npath", "Number of paths";
+            seed, "seed", "Seed of the random number generator";
             weighted, "weighted", "Keep the weights of the paths";
-            bos_symbol, "bos-symbol", "The beginning of a sentence";
-            eos_symbol, "eos-symbol", "The end of a sentence";
-            disambig_symbol, "disambig-symbol", "Symbol on arcs that back off, such as #0; nothing for epsilon";
-            read_symbol_table, "read-symbol-table", "Table of words; n-grams with others are left out, counted and named";
-            write_symbol_table, "write-symbol-table", "File for the table of words";
-            tokens, "tokens", "Table of tokens, of which 0 is blank, which must have all; without it they are numbered by the alphabet";
-            words, "words", "Table of words, which must have all of the lexicon, unless --unk; without it they are numbered by the alphabet";
-            write_tokens, "write-tokens", "File for the table of the labels; OUT.tokens.txt if OUT is a file";
-            write_words, "write-words", "File for the table of words; OUT.words.txt if OUT is a file";
-            unk, "unk", "Word of --words that stands for those that it lacks";
-            keep_symbols, "keep-symbols", "Write the table of words into the binary file";
-            max_token, "max-token", "Highest token of the network; -1 for the highest of the lexicon";
-            modified, "modified", "The topology of CTC that asks for no blank between equal tokens";
-            lg, "lg", "Make L o G, for decoders that know their topology";
-            sil_token, "sil-token", "Token that may stand between words, such as SIL";
-            sil_prob, "sil-prob", "How probable it is";
-            word_boundary, "word-boundary", "Token that stands exactly once between two words, such as <wb>";
-            boundary_at_start, "boundary-at-start", "One more may stand before the first word";
-            boundary_at_end, "boundary-at-end", "One more may stand after the last word";
-            remove_epsilon, "remove-epsilon", "Remove epsilons, as k2's decoders need it";
+            bos_symbol, "bos-symbol", "Symbol for the beginning of a sentence";
+            eos_symbol, "eos-symbol", "Symbol for the end of a sentence";
+            disambig_symbol, "disambig-symbol", "Symbol of backoff arcs, such as #0; default: epsilon";
+            read_symbol_table, "read-symbol-table", "Symbol table of words; n-grams with other words are skipped and reported";
+            write_symbol_table, "write-symbol-table", "Output file for the symbol table of words";
+            tokens, "tokens", "Symbol table of all tokens, with 0 as blank; default: tokens are numbered alphabetically";
+            words, "words", "Symbol table of all words of the lexicon, unless --unk is given; default: words are numbered alphabetically";
+            write_tokens, "write-tokens", "Output file for the symbol table of labels; default: OUT.tokens.txt if OUT is a file";
+            write_words, "write-words", "Output file for the symbol table of words; default: OUT.words.txt if OUT is a file";
+            unk, "unk", "Word in --words that replaces words not in the table";
+            keep_symbols, "keep-symbols", "Include the symbol table of words in the binary file";
+            max_token, "max-token", "Highest token of the network; default: the highest of the lexicon";
+            modified, "modified", "CTC topology that needs no blank between equal tokens";
+            lg, "lg", "Make L o G, for decoders with their own topology";
+            sil_token, "sil-token", "Optional token between words, such as SIL";
+            sil_prob, "sil-prob", "Probability of --sil-token";
+            word_boundary, "word-boundary", "Mandatory token between words, such as <wb>";
+            boundary_at_start, "boundary-at-start", "Allow --word-boundary before the first word";
+            boundary_at_end, "boundary-at-end", "Allow --word-boundary after the last word";
+            remove_epsilon, "remove-epsilon", "Remove epsilons, as required by k2's decoders";
         }
     }
 }

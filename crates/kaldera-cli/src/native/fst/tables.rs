@@ -4,7 +4,7 @@ use kaldera::fsa::Semiring;
 use kaldera::fsa::io::SymbolTable;
 
 use crate::native::files::shown;
-use crate::native::fst::Trouble;
+use crate::native::fst::CliError;
 use crate::native::fst::files::FstFile;
 use crate::native::fst::operations::project_side;
 use crate::native::fst::options::Options;
@@ -35,7 +35,7 @@ type Both = (Option<SymbolTable>, Option<SymbolTable>);
 
 impl Tables {
     /// Returns the tables of the result.
-    pub(super) fn of(self, inputs: &[FstFile], options: &Options) -> Result<Both, Trouble> {
+    pub(super) fn of(self, inputs: &[FstFile], options: &Options) -> Result<Both, CliError> {
         let both = |file: &FstFile| (file.input_symbols.clone(), file.output_symbols.clone());
         let name = |at: usize| shown(options.arguments.get(at).map_or("", String::as_str));
         match (self, inputs) {
@@ -76,7 +76,7 @@ fn equal(
     a: &Option<SymbolTable>,
     b: &Option<SymbolTable>,
     [(side_a, name_a), (side_b, name_b)]: [(&str, String); 2],
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     let (Some(a), Some(b)) = (a, b) else { return Ok(()) };
     if a.same_symbols(b) {
         return Ok(());
@@ -88,19 +88,19 @@ fn equal(
     let example = a.iter().chain(b.iter()).find(differs).map_or_else(String::new, |(_, label)| {
         format!(": label {label} is {} in the first and {} in the second", stands_for(a, label), stands_for(b, label))
     });
-    Err(Trouble::Failed(format!(
+    Err(CliError::Failed(format!(
         "the {side_a} symbols of {name_a} and the {side_b} symbols of {name_b} differ{example}; compile both with one table"
     )))
 }
 
 /// Returns the semiring of the result, which all inputs with an arc type must share.
-pub(super) fn semiring(inputs: &[FstFile], options: &Options) -> Result<Option<Semiring>, Trouble> {
+pub(super) fn semiring(inputs: &[FstFile], options: &Options) -> Result<Option<Semiring>, CliError> {
     let mut known = inputs.iter().zip(&options.arguments).filter_map(|(file, name)| Some((file.semiring?, name)));
     let Some((first, first_name)) = known.next() else { return Ok(None) };
     match known.find(|(semiring, _)| *semiring != first) {
         None => Ok(Some(first)),
-        Some((other, name)) => Err(Trouble::Failed(format!(
-            "the arcs of {} are of type {}, those of {} of type {}; fstmap --map_type=to_log or --map_type=to_std makes them equal",
+        Some((other, name)) => Err(CliError::Failed(format!(
+            "the arcs of {} are of type {}, but the arcs of {} are of type {}; convert one with fstmap --map_type=to_log or --map_type=to_std",
             shown(first_name),
             arc_type(first),
             shown(name),

@@ -10,7 +10,7 @@ use kaldera::base::text;
 use kaldera::fsa::graphs::{ArpaOptions, NgramModel};
 
 use super::steps::{Step, sizes};
-use super::{Options, Trouble};
+use super::{CliError, Options};
 use crate::native::files::{in_file, is_standard, open, read_text, refuse_terminal, shown, write_with};
 
 /// File format of a model.
@@ -24,7 +24,7 @@ enum Format {
 
 impl Format {
     /// Returns the format by `--format`, or by the extension of the output.
-    fn of(options: &Options) -> Result<Self, Trouble> {
+    fn of(options: &Options) -> Result<Self, CliError> {
         let name = &options.output;
         let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
         let is_gz = ending == Some("gz");
@@ -33,17 +33,17 @@ impl Format {
             ("arpa", _) | ("", None | Some("arpa" | "lm" | "txt")) => Ok(Self::Arpa),
             ("", Some("gz")) => Ok(Self::ArpaGz),
             ("binary", _) | ("", Some("bin")) => Ok(Self::Binary),
-            ("", Some(_)) => Err(Trouble::Usage(format!(
-                "'{name}': the ending must tell the format: .arpa, .lm or .txt, with or without .gz (ARPA files), or .bin \
+            ("", Some(_)) => Err(CliError::Usage(format!(
+                "'{name}': the file extension must select the format: .arpa, .lm or .txt, with or without .gz (ARPA files), or .bin \
                  (binary); or add --format=arpa or --format=binary"
             ))),
-            (other, _) => Err(Trouble::Usage(format!("option --format: '{other}' is neither arpa nor binary"))),
+            (other, _) => Err(CliError::Usage(format!("option --format: '{other}' is neither arpa nor binary"))),
         }
     }
 }
 
 /// Checks the output options before the work.
-pub(super) fn check_output(options: &Options) -> Result<(), Trouble> {
+pub(super) fn check_output(options: &Options) -> Result<(), CliError> {
     match Format::of(options)? {
         Format::Binary => refuse_terminal(&options.output, "--format=arpa"),
         Format::Arpa | Format::ArpaGz => Ok(()),
@@ -51,7 +51,7 @@ pub(super) fn check_output(options: &Options) -> Result<(), Trouble> {
 }
 
 /// Reads a model of any format, and reports its sizes and the number of n-grams left out.
-pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, Trouble> {
+pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, CliError> {
     let mut how = ArpaOptions::default();
     how.start.clone_from(&options.bos_symbol);
     how.end.clone_from(&options.eos_symbol);
@@ -62,7 +62,7 @@ pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, Trouble>
     let model = model.map_err(|error| in_file(name, &error))?;
     step.end(format_args!("{}, {} words", sizes(&model), model.num_words()));
     if !model.left_out().is_empty() {
-        tracing::warn!("{}: {} n-grams left out, as no sentence can have them", shown(name), model.left_out());
+        tracing::warn!("{}: {} n-grams left out, as they cannot occur in a sentence", shown(name), model.left_out());
     }
     if model.num_missing() > 0 {
         tracing::warn!("{} has {} n-grams fewer than its header counts", shown(name), model.num_missing());
@@ -71,7 +71,7 @@ pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, Trouble>
 }
 
 /// Writes a model, atomically if the output is a file.
-pub(super) fn write(model: &NgramModel, options: &Options) -> Result<(), Trouble> {
+pub(super) fn write(model: &NgramModel, options: &Options) -> Result<(), CliError> {
     let format = Format::of(options)?;
     let name = if is_standard(&options.output) { "standard output".to_owned() } else { shown(&options.output) };
     let mut step = Step::start(format_args!("writing {name}"), options.quiet);
@@ -115,7 +115,7 @@ impl Write for Counted<'_> {
 }
 
 /// Reads the first word of each line of a file.
-pub(super) fn read_vocabulary(name: &str) -> Result<HashSet<String>, Trouble> {
+pub(super) fn read_vocabulary(name: &str) -> Result<HashSet<String>, CliError> {
     let text = read_text(name)?;
     let words = text.lines().filter_map(|line| words(line).next().map(str::to_owned));
     Ok(words.collect())
@@ -127,10 +127,10 @@ pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Calls `each` with the lines of a text. Lines of 16 MiB or more are an error.
-pub(super) fn for_each_line(name: &str, mut each: impl FnMut(&str)) -> Result<(), Trouble> {
+pub(super) fn for_each_line(name: &str, mut each: impl FnMut(&str)) -> Result<(), CliError> {
     const LONGEST: u64 = 1 << 24;
     let failed = |problem: &dyn std::fmt::Display, line: usize| {
-        Trouble::Failed(format!("cannot read {}, line {line}: {problem}", shown(name)))
+        CliError::Failed(format!("cannot read {}, line {line}: {problem}", shown(name)))
     };
     let mut input = open(name)?;
     let mut buffer = Vec::new();

@@ -6,14 +6,14 @@ use kaldera::fsa::graphs::{NgramModel, Perplexity};
 
 use super::files::{check_output, for_each_line, read, read_vocabulary, words, write};
 use super::steps::{Step, sizes};
-use super::{Inputs, Operation, Options, Trouble, print};
+use super::{CliError, Inputs, Operation, Options, print};
 use crate::native::files::{in_file, is_standard, shown};
 
 /// The operations in the order of help.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "info",
-        usage: "Show what is in models\n\
+        usage: "Show the sizes and symbols of models\n\
             Usage: kaldera lm info [OPTIONS] MODEL...",
         examples: &["lm.arpa.gz", "en-us.lm.bin lm.bin"],
         inputs: Inputs::Any,
@@ -24,7 +24,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "convert",
         usage: "Write a model in another format\n\
             Usage: kaldera lm convert [OPTIONS] [IN [OUT]]\n\
-            A binary file loads at once, and takes 12 to 20 bytes for an n-gram, in memory too.",
+            A binary file loads at once; it takes 12 to 20 bytes per n-gram, as it does in memory.",
         examples: &["lm.arpa.gz lm.bin", "pocketsphinx/model/en-us/en-us.lm.bin en-us.arpa.gz"],
         inputs: Inputs::Files(1),
         options: &["format", "bos-symbol", "eos-symbol", "unk", "max-mem"],
@@ -34,8 +34,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "restrict",
         usage: "Keep the n-grams of the words of a list\n\
             Usage: kaldera lm restrict --vocab=WORDS [OPTIONS] [IN [OUT]]\n\
-            As SRILM's 'ngram -limit-vocab -vocab WORDS'. The ends of sentences and the unknown word stay. Histories then sum to \
-            less than 1, until 'kaldera lm normalize'.",
+            Equivalent to SRILM's 'ngram -limit-vocab -vocab WORDS'. Sentence boundaries and the unknown word are \
+            kept. The probabilities after a history sum to less than 1 until 'kaldera lm normalize' is run.",
         examples: &["--vocab=words.txt lm.arpa.gz small.bin"],
         inputs: Inputs::Files(1),
         options: &["format", "vocab", "bos-symbol", "eos-symbol", "unk", "max-mem"],
@@ -43,24 +43,24 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "prune",
-        usage: "Leave out n-grams by relative entropy\n\
+        usage: "Prune n-grams by relative entropy\n\
             Usage: kaldera lm prune [OPTIONS] [IN [OUT]]\n\
-            As SRILM's 'ngram -prune THRESHOLD' (Stolcke 1998). Weights for backing off are computed again.",
+            Equivalent to SRILM's 'ngram -prune THRESHOLD' (Stolcke 1998). Backoff weights are recomputed.",
         examples: &["--threshold=1e-7 lm.arpa.gz small.arpa.gz"],
         inputs: Inputs::Files(1),
         options: &["format", "threshold", "bos-symbol", "eos-symbol", "unk", "max-mem"],
         work: |options| {
             if !(options.threshold > 0.0 && options.threshold < 1.0) {
-                return Err(Trouble::Usage("--threshold is above 0 and below 1".to_owned()));
+                return Err(CliError::Usage("--threshold must be above 0 and below 1".to_owned()));
             }
             change(options, |options, model| model.prune(options.threshold, options.limits()))
         },
     },
     Operation {
         name: "normalize",
-        usage: "Compute weights for backing off such that every history sums to 1\n\
+        usage: "Recompute the backoff weights so that the probabilities after each history sum to 1\n\
             Usage: kaldera lm normalize [OPTIONS] [IN [OUT]]\n\
-            As SRILM's 'ngram -renorm'. What words without history lack goes to the unknown word, if the model has one.",
+            Equivalent to SRILM's 'ngram -renorm'. The remaining probability of unigrams is assigned to the unknown word, if the model has one.",
         examples: &["lm.arpa.gz sums-to-one.arpa.gz"],
         inputs: Inputs::Files(1),
         options: &["format", "bos-symbol", "eos-symbol", "unk", "max-mem"],
@@ -68,9 +68,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "interpolate",
-        usage: "Mix two models into one\n\
+        usage: "Interpolate two models\n\
             Usage: kaldera lm interpolate [OPTIONS] IN1 IN2 [OUT]\n\
-            As SRILM's 'ngram -lm IN1 -mix-lm IN2 -lambda L': the result has the n-grams of both.",
+            Equivalent to SRILM's 'ngram -lm IN1 -mix-lm IN2 -lambda L': the result has the n-grams of both.",
         examples: &["--lambda=0.7 domain.arpa.gz general.bin mixed.bin"],
         inputs: Inputs::Files(2),
         options: &["format", "lambda", "bos-symbol", "eos-symbol", "unk", "max-mem"],
@@ -78,10 +78,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "perplexity",
-        usage: "Tell how well a model predicts texts\n\
+        usage: "Compute the perplexity of texts\n\
             Usage: kaldera lm perplexity [OPTIONS] MODEL [TEXT...]\n\
-            A sentence on each line. The lines for each text are those of SRILM's 'ngram -ppl', where unknown words (OOVs) do not \
-            count; a third one counts them as the unknown word of the model, if it has one.",
+            Texts have one sentence per line. The output for each text is as of SRILM's 'ngram -ppl', which ignores \
+            unknown words (OOVs); a third line scores them as the unknown word of the model, if it has one.",
         examples: &["lm.bin test.txt", "lm.arpa.gz dev.txt.gz test.txt"],
         inputs: Inputs::Any,
         options: &["bos-symbol", "eos-symbol", "unk", "max-mem"],
@@ -93,8 +93,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
 fn change(
     options: &Options,
     change: impl FnOnce(&Options, NgramModel) -> Result<NgramModel, kaldera::fsa::Error>,
-) -> Result<(), Trouble> {
-    let [input] = &options.arguments[..] else { return Err(Trouble::Usage("one model is read".to_owned())) };
+) -> Result<(), CliError> {
+    let [input] = &options.arguments[..] else { return Err(CliError::Usage("one model is read".to_owned())) };
     check_output(options)?;
     let model = read(input, options)?;
     let num_ngrams = model.num_ngrams();
@@ -104,20 +104,20 @@ fn change(
     write(&changed, options)
 }
 
-fn restrict(options: &Options) -> Result<(), Trouble> {
+fn restrict(options: &Options) -> Result<(), CliError> {
     if options.vocab.is_empty() {
-        return Err(Trouble::Usage("--vocab=WORDS is missing".to_owned()));
+        return Err(CliError::Usage("--vocab=WORDS is missing".to_owned()));
     }
     let vocabulary = read_vocabulary(&options.vocab)?;
     change(options, |options, model| model.restrict(|word| vocabulary.contains(word), options.limits()))
 }
 
-fn interpolate(options: &Options) -> Result<(), Trouble> {
+fn interpolate(options: &Options) -> Result<(), CliError> {
     let [first, second] = &options.arguments[..] else {
-        return Err(Trouble::Usage("two models are read".to_owned()));
+        return Err(CliError::Usage("two models are read".to_owned()));
     };
     if !(0.0..=1.0).contains(&options.lambda) {
-        return Err(Trouble::Usage("--lambda is within 0 and 1".to_owned()));
+        return Err(CliError::Usage("--lambda must be from 0 to 1".to_owned()));
     }
     check_output(options)?;
     let (one, other) = (read(first, options)?, read(second, options)?);
@@ -129,7 +129,7 @@ fn interpolate(options: &Options) -> Result<(), Trouble> {
     write(&mixed, options)
 }
 
-fn info(options: &Options) -> Result<(), Trouble> {
+fn info(options: &Options) -> Result<(), CliError> {
     for name in &options.arguments {
         let model = read(name, options)?;
         let mut text = String::new();
@@ -151,10 +151,10 @@ fn info(options: &Options) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn perplexity(options: &Options) -> Result<(), Trouble> {
+fn perplexity(options: &Options) -> Result<(), CliError> {
     let (name, texts) = options.arguments.split_first().map_or(("", &[][..]), |(name, texts)| (name, texts));
     if texts.is_empty() && is_standard(name) {
-        return Err(Trouble::Usage("the model is standard input: name a text".to_owned()));
+        return Err(CliError::Usage("the model is standard input: name a text".to_owned()));
     }
     let model = read(name, options)?;
     let standard_input = [String::new()];

@@ -49,7 +49,9 @@ impl Said {
             name => {
                 let preset = preset_named(name)?;
                 if preset.kinds().len() != 1 {
-                    let text = format!("option --preset: {name} has features of several kinds, and none of a model's");
+                    let text = format!(
+                        "option --preset: {name} has several kinds of features, and is not a preset of a model"
+                    );
                     return Err(Trouble::Usage(text));
                 }
                 Some(preset)
@@ -189,7 +191,7 @@ fn export_of(source: &Path) -> Result<Export, Trouble> {
                 ([one], _) => one,
                 ([], _) => return Err(failed(source, &"there is no .onnx file in it")),
                 (_, [one]) => {
-                    say(format_args!("of {} this one is taken: {one}", names.join(", ")));
+                    say(format_args!("using this one of {}: {one}", names.join(", ")));
                     one
                 }
                 _ => return Err(failed(source, &format!("there are {}: name one of them", names.join(", ")))),
@@ -230,13 +232,13 @@ fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String,
         ([one], _) => Ok((*one).clone()),
         ([], [one]) => Ok((*one).clone()),
         (_, []) => Err(format!(
-            "a transducer needs {}, and there is no {part}*.onnx beside {}",
+            "a transducer needs {}, and there is no {part}*.onnx next to {}",
             PARTS.join(", "),
             names.join(", ")
         )),
         _ => {
             let all: Vec<&str> = all.iter().map(|name| name.as_str()).collect();
-            Err(format!("there are {}: name the encoder that is meant, or move the others away", all.join(", ")))
+            Err(format!("there are {}: name the encoder, or move the others away", all.join(", ")))
         }
     }
 }
@@ -326,12 +328,12 @@ fn model_toml(
     }
     match metadata("subsampling_factor").map(str::parse::<usize>) {
         Some(Ok(factor)) => line(&mut toml, "subsampling", factor),
-        _ => say("subsampling: the file does not tell, so it is measured by trial when the model is opened"),
+        _ => say("subsampling: not in the file; measured by a trial when the model is opened"),
     }
     let samp_freq = match metadata("sample_rate").map(str::parse::<u32>) {
         Some(Ok(samp_freq)) => Some(samp_freq),
         _ => {
-            say("sample rate: the file does not tell; assumed: 16000 Hz");
+            say("sample rate: not in the file; assumed: 16000 Hz");
             None
         }
     };
@@ -461,7 +463,7 @@ fn features(
     if let Some((key, value)) = unknown {
         let value: String = value.chars().take(20).collect();
         return Err(format!(
-            "its metadata say {key} = {value}, and what that makes of the features is not known here: {SAY_PRESET}"
+            "its metadata have {key} = {value}, whose effect on the features is unknown: {SAY_PRESET}"
         ));
     }
     let sample_rate = samp_freq.unwrap_or(16_000);
@@ -472,10 +474,10 @@ fn features(
             (Some(said), _) => said,
             (None, Some("1")) => "samples",
             (None, Some("0")) => "none",
-            (None, Some(other)) => return Err(format!("normalize_samples {other} of its metadata is not known here")),
+            (None, Some(other)) => return Err(format!("normalize_samples {other} of its metadata is unknown")),
             (None, None) if model_type.contains("omnilingual") => "samples",
             (None, None) => {
-                return Err("it takes samples, and does not say how they are normalised: say it with \
+                return Err("the network takes samples, and the file does not specify their normalisation: give \
                             --normalize=samples (most wav2vec 2.0 networks) or --normalize=none"
                     .to_owned());
             }
@@ -486,7 +488,7 @@ fn features(
         return Ok(());
     }
     let Some(width) = width else {
-        return Err(format!("it does not say how many values a row of features has: {SAY_PRESET}"));
+        return Err(format!("the file does not specify the feature dimension: {SAY_PRESET}"));
     };
     if is_nemo(description, layout) {
         let has_nemos_names = description.inputs.iter().any(|input| input.name == "audio_signal");
@@ -494,11 +496,13 @@ fn features(
             // GigaAM's networks have 64, and so have NeMo's oldest, with windows of another length.
             64 => {
                 return Err(format!(
-                    "rows of 64 values are those of GigaAM and of NeMo's QuartzNet, which differ: {SAY_PRESET}"
+                    "rows of 64 values may be the features of GigaAM or of NeMo's QuartzNet: {SAY_PRESET}"
                 ));
             }
             _ if model_type.is_empty() && !(has_nemos_names && matches!(width, 80 | 128)) => {
-                return Err(format!("it does not say what its rows of {width} values are: {SAY_PRESET}"));
+                return Err(format!(
+                    "the file does not specify the kind of its features of {width} values: {SAY_PRESET}"
+                ));
             }
             128 => Preset::Nemo128,
             _ => Preset::Nemo80,
@@ -522,13 +526,12 @@ fn features(
             (Some(said), _) => line(toml, "normalize", format_args!("{said:?}")),
             (None, Some("" | "NA" | "None")) => line(toml, "normalize", "\"none\""),
             (None, Some(other)) => {
-                return Err(format!(
-                    "normalize_type {other} of the network's metadata is not known here: say what is meant with --normalize"
-                ));
+                return Err(format!("normalize_type {other} of the network's metadata is unknown: give --normalize"));
             }
             (None, None) => {
-                return Err("it does not say how its features are normalised: say it with --normalize=per_feature \
-                            (most of NeMo's) or --normalize=none (most of its streaming ones)"
+                return Err("the file does not specify the normalisation of the features: give \
+                            --normalize=per_feature (most NeMo networks) or --normalize=none (most streaming NeMo \
+                            networks)"
                     .to_owned());
             }
         }
@@ -537,20 +540,20 @@ fn features(
     let is_wenet = model_type.starts_with("wenet");
     if model_type.is_empty() {
         if width != 80 || description.inputs.iter().all(|input| input.name != "x") {
-            return Err(format!("it does not say what its rows of {width} values are: {SAY_PRESET}"));
+            return Err(format!("the file does not specify the kind of its features of {width} values: {SAY_PRESET}"));
         }
-        say("features: by the name of its input, x, those of icefall (fbank of samples from -1 to 1)");
+        say("features: icefall's, by the name of its input, x (fbank of samples from -1 to 1)");
     } else if !is_wenet && !ICEFALL.iter().any(|begin| model_type.starts_with(begin)) {
-        return Err(format!("its model_type is {model_type}, whose features are not known here: {SAY_PRESET}"));
+        return Err(format!("its model_type is {model_type}, whose features are unknown: {SAY_PRESET}"));
     }
     if said.normalize.as_deref().is_some_and(|said| said != "none") {
-        return Err("the features of icefall and WeNet are not normalised: leave --normalize out".to_owned());
+        return Err("the features of icefall and WeNet are not normalised: omit --normalize".to_owned());
     }
     // WeNet trains on samples as in WAV files, icefall on lhotse's samples from -1 to 1.
     let is_scaled = match metadata("normalize_samples") {
         None | Some("1") => !is_wenet,
         Some("0") => false,
-        Some(other) => return Err(format!("normalize_samples {other} of its metadata is not known here")),
+        Some(other) => return Err(format!("normalize_samples {other} of its metadata is unknown")),
     };
     line(toml, "kind", "\"fbank\"");
     line(toml, "sample-frequency", sample_rate);
@@ -562,8 +565,8 @@ fn features(
 }
 
 /// Advice for unknown features.
-const SAY_PRESET: &str = "say it with --preset (names stand in 'kaldera features --help': nemo-80, zipformer, ...), or \
-                          write the model.toml by hand (MODEL.md) if there is none";
+const SAY_PRESET: &str = "give --preset (see 'kaldera features --help': nemo-80, zipformer, ...), or write the \
+                          model.toml by hand (MODEL.md) if none fits";
 
 /// Writes the features of a given preset, with as many filters as the network takes.
 fn preset_said(
@@ -599,6 +602,6 @@ fn say_what_is_not_used(description: &Description) {
     };
     let unused: Vec<&str> = description.metadata.iter().map(|(key, _)| &**key).filter(|key| !is_used(key)).collect();
     if !unused.is_empty() {
-        say(format_args!("metadata that are not known here, and not used: {}", unused.join(", ")));
+        say(format_args!("unknown metadata, which are not used: {}", unused.join(", ")));
     }
 }

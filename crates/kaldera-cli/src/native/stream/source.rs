@@ -34,8 +34,9 @@ impl Given {
     /// Returns an error if an option contradicts the header of a WAV file.
     fn check(self, format: &WaveFormat) -> Result<(), Trouble> {
         let contradicts = |option: &str, given: &dyn Display, found: &dyn Display| {
-            let text =
-                format!("option --{option}: {given}, and the WAV header says {found}; it is for raw audio alone");
+            let text = format!(
+                "option --{option}: {given}, but the WAV header has {found}; this option is only for raw audio"
+            );
             Err(Trouble::Usage(text))
         };
         if self.samp_freq != 0.0 && self.samp_freq != format.samp_freq() {
@@ -80,12 +81,12 @@ impl Source {
         }
         let samp_freq = if given.samp_freq == 0.0 { model_rate.unwrap_or(0.0) } else { given.samp_freq };
         if !(samp_freq > 0.0 && samp_freq.is_finite()) {
-            return Err(Trouble::Usage(format!("option --sample-frequency: {samp_freq} is no number of samples")));
+            return Err(Trouble::Usage(format!("option --sample-frequency: {samp_freq} is not a sample rate")));
         }
         if let Some(name) = format_name(&head) {
             // Two bytes mark frames of MPEG, and raw samples may begin with them.
             if head.starts_with(b"\xff") {
-                tracing::warn!("standard input begins as {name} does, and is taken for raw samples");
+                tracing::warn!("standard input begins like {name}, and is treated as raw samples");
             } else {
                 return Err(failed(&format_args!(
                     "it is {name}, and a stream is WAV or raw samples of 16 bits; convert it in a pipe: \
@@ -324,8 +325,8 @@ mod tests {
             assert_eq!(format.data_bytes(), Some(4000));
         }
         for (samp_freq, num_channels, expected) in [
-            (4000.0, 0, "usage: option --sample-frequency: 4000, and the WAV header says 16000"),
-            (0.0, 1, "usage: option --num-channels: 1, and the WAV header says 2"),
+            (4000.0, 0, "usage: option --sample-frequency: 4000, but the WAV header has 16000"),
+            (0.0, 1, "usage: option --num-channels: 1, but the WAV header has 2"),
         ] {
             let error = begin(&wave, samp_freq, num_channels).unwrap_err();
             assert!(error.starts_with(expected), "{error}");

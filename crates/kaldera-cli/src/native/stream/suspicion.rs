@@ -44,7 +44,7 @@ impl Suspicion {
         if self.samples.len() >= self.most || last {
             self.is_told = true;
             if let Some(found) = suspicion(&std::mem::take(&mut self.samples)) {
-                tracing::warn!("{found}; the words are those of raw samples of 16 bits, little-endian");
+                tracing::warn!("{found}; the input is treated as raw 16-bit little-endian samples");
             }
         }
     }
