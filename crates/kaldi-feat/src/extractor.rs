@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::resample::LinearResample;
 use crate::resample::limit::check_resampled;
 use crate::sealed::Sealed;
-use crate::spectrum::bands::{Bands, BandsOf, ComputeBands, ComputeSingleFrame, Filters, StoreRows};
+use crate::spectrum::bands::{Bands, BandsOf, ComputeBands, Filters, StoreRows};
 use crate::spectrum::frames::{EnergyOf, Framing, Signal};
 use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
 use crate::spectrum::window::FrameExtractionOptions;
@@ -143,13 +143,6 @@ impl<K: Kind> Extractor<K> {
     /// Returns the options of the frames.
     pub fn frame_options(&self) -> &FrameExtractionOptions {
         &self.framing.options
-    }
-
-    /// Returns `true` if so many `frames` cost less one by one than together in lanes, where a
-    /// single frame costs as much as a full vector.
-    #[inline(always)]
-    fn frame_by_frame<S: Simd>(&self, _: S, frames: usize) -> bool {
-        frames <= S::LANES * 3 / 8 && self.spectrum.has_single_frame() && self.kind.spectrum_of() == SpectrumOf::Power
     }
 
     #[inline(always)]
@@ -446,20 +439,14 @@ fn compute_rows<S: Simd, K: Kind>(
     workspace: &mut Workspace,
     rows: &mut [f32],
 ) {
-    if extractor.frame_by_frame(s, starts.len()) {
-        for (start, row) in starts.chunks(1).zip(rows.chunks_exact_mut(extractor.kind.dim())) {
-            s.vectorize(Block { extractor, warped, starts: start, workspace, rows: row });
-        }
-    } else {
-        // Lanes past the last frame compute the first one once more.
-        let mut all = [starts[0]; MAX_LANES];
-        all[..starts.len()].copy_from_slice(starts);
-        s.vectorize(Block { extractor, warped, starts: &all[..S::LANES], workspace, rows });
-    }
+    // Lanes past the last frame compute the first one once more.
+    let mut all = [starts[0]; MAX_LANES];
+    all[..starts.len()].copy_from_slice(starts);
+    s.vectorize(Block { extractor, warped, starts: &all[..S::LANES], workspace, rows });
 }
 
-/// The rows of the frames that begin at `starts` of the workspace's waveform: one frame by the
-/// single-frame path, or one for each lane. Only as many rows are written as `rows` holds.
+/// The rows of the frames that begin at `starts` of the workspace's waveform, one for each lane.
+/// Only as many rows are written as `rows` holds.
 struct Block<'a, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,
@@ -475,11 +462,7 @@ impl<K: Kind> Kernel for Block<'_, K> {
     fn run<S: Simd>(self, s: S) {
         let Self { extractor, warped, starts, workspace, rows } = self;
         let (kind, of, dim) = (&extractor.kind, extractor.bands_of(warped), extractor.kind.dim());
-        let energies = match *starts {
-            [start] => s.apart(ComputeSingleFrame { of, start, workspace }),
-            _ => s.apart(ComputeBands { of, starts, workspace }),
-        };
-        let energy = s.load(&energies);
+        let energy = s.load(&s.apart(ComputeBands { of, starts, workspace }));
         let Workspace { frames, spectrum, features, scratch, .. } = workspace;
         let (bands, num_bands) = of.place(frames, spectrum);
         let (bands, scratch) = (bands.vectors(s, num_bands), scratch.vectors(s, kind.scratch_rows()));

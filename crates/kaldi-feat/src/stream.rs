@@ -27,8 +27,8 @@ use crate::state::{StateReader, StateWriter};
 /// A row is *ready* as soon as its frame's samples are there. It is computed together with its
 /// neighbours, as many as a vector of the processor has lanes, or earlier when it is taken.
 /// [`take_computed_rows`](Self::take_computed_rows) costs little more than a whole signal and gives
-/// rows up to 15 frames late. Taking each row at once takes the single-frame path, which costs two
-/// to three times as much; many streams can be [computed together](Self::compute_together) instead.
+/// rows up to 15 frames late. Taking each row at once costs as much as 8 or 16 rows, a frame in each
+/// lane (2.5 µs for fbank). Many streams can be [computed together](Self::compute_together) instead.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -242,8 +242,7 @@ impl<K: Kind> FeatureStream<K> {
 
     /// Computes all rows that are ready in any of the streams. Streams with the same extractor and
     /// warp factor share the lanes of vectors: a server of 16 streams or more has each row at once,
-    /// for 1.3 to 1.7 times the cost of whole signals. For MFCC, PLP and Whisper's features that is
-    /// less than for each stream by itself, for fbank as much, for spectrograms more.
+    /// for 1.3 to 1.7 times the cost of whole signals.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -23,7 +23,7 @@ impl Framing {
         let rows = frames.vectors(s, self.rows(S::LANES));
         let zero = s.splat(0.0);
         let mean = if self.options.remove_dc_offset {
-            // Each frame's samples in the lanes, so that the single-frame path has the same sums.
+            // With each frame's samples in the lanes.
             let mut sums = [zero; MAX_LANES];
             for (sum, &start) in sums.iter_mut().zip(starts) {
                 *sum = sums_of_frame(s, &wave[start..start + size]);
@@ -62,12 +62,12 @@ impl Framing {
 }
 
 /// Number of partial sums of a frame's samples, and of their squares: sum i is of every 64th sample
-/// from the i-th on, so that few additions of a single frame wait for each other. Then they are
-/// added in halves, as [`Simd::sum`] adds lanes: the lanes of vectors have the same sum.
-pub(crate) const SUMS: usize = 64;
+/// from the i-th on, so that few additions wait for each other. Then they are added in halves, as
+/// [`Simd::sum`] adds lanes: vectors of any length have the same sum.
+const SUMS: usize = 64;
 
 /// The least number of lanes in a vector.
-pub(crate) const MIN_LANES: usize = 8;
+const MIN_LANES: usize = 8;
 
 /// Computes Σ (x - mean)² of the rows, a frame in each lane. Each pass goes over some of the sums,
 /// which fit into registers, each with the sum that it is added to first.
@@ -101,7 +101,7 @@ fn sum_of_squares<S: Simd>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
 
 /// Adds the first `len` sums, a power of 2, in halves.
 #[inline(always)]
-pub(crate) fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut len: usize) -> S::F32 {
+fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut len: usize) -> S::F32 {
     while len > 1 {
         len /= 2;
         for i in 0..len {
@@ -114,7 +114,7 @@ pub(crate) fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut l
 /// Returns the sums of the samples of one frame, which lie in the lanes. They are then to be added
 /// up, as [`Simd::sum`] adds lanes.
 #[inline(always)]
-pub(crate) fn sums_of_frame<S: Simd>(s: S, frame: &[f32]) -> S::F32 {
+fn sums_of_frame<S: Simd>(s: S, frame: &[f32]) -> S::F32 {
     let zero = s.splat(0.0);
     let mut sums = [zero; SUMS / MIN_LANES];
     let used = SUMS / S::LANES;
