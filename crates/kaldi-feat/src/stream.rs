@@ -8,7 +8,7 @@ use kaldera_base::simd::MAX_LANES;
 
 use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::extractor::{Extractor, Job, Kind};
+use crate::extractor::{Extractor, FrameJob, Kind};
 use crate::resample::ResampleStream;
 use crate::rows::queue::RowQueue;
 use crate::spectrum::frames::Signal;
@@ -266,14 +266,14 @@ impl<K: Kind> FeatureStream<K> {
                 .partition(|stream| Arc::ptr_eq(&stream.extractor, &extractor) && Arc::ptr_eq(&stream.warped, &warped));
             waiting = others;
             let mut workspace = std::mem::take(&mut group[0].workspace);
-            let mut jobs: Vec<Job<'_>> = group
+            let mut jobs: Vec<FrameJob<'_>> = group
                 .iter_mut()
                 .map(|stream| {
                     let first_frame = stream.rows.end();
                     let pending = stream.ready - first_frame;
                     let Self { samples, rows, dither, .. } = &mut **stream;
                     let signal = Signal { samples: Samples::F32(samples.values()), first: samples.first() };
-                    Job { signal, dither, first_frame, out: rows.push_rows(pending as usize) }
+                    FrameJob { signal, dither, first_frame, out: rows.push_rows(pending as usize) }
                 })
                 .collect();
             extractor.frames_of_signals(&mut workspace, &warped, &mut jobs);

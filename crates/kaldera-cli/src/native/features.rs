@@ -110,16 +110,16 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
         describe @ Call::Describe(_) => return of_no_kind(describe, true),
     };
     let preset = last_value(&args, "preset").map(|name| preset_named(&name)).transpose()?;
-    let Some(kind) = last_value(&args, "kind").or_else(|| Some(preset?.only_kind()?.to_owned())) else {
+    let Some(kind) = last_value(&args, "kind").or_else(|| Some(only_kind(preset?)?.to_owned())) else {
         let asks_help = args.iter().any(|arg| arg == "--help" || arg == "-h");
         if let (false, Some(preset)) = (asks_help, preset) {
-            let (name, kinds) = (preset.name(), preset.names_of_kinds());
+            let (name, kinds) = (preset.name(), names_of_kinds(preset));
             return Err(Trouble::Usage(format!("--kind is missing: {name} has {kinds}")));
         }
         return of_no_kind(Call::Run(args), !asks_help);
     };
     let none = || {
-        let (name, kinds) = preset.map_or(("", String::new()), |preset| (preset.name(), preset.names_of_kinds()));
+        let (name, kinds) = preset.map_or(("", String::new()), |preset| (preset.name(), names_of_kinds(preset)));
         Trouble::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
     };
     let of = OfKind { kind: &kind, args: &args, preset };
@@ -129,7 +129,7 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
             return of.run(Pitch::default(), |pitch, _| pitch.plan());
         }
         "pitch" => return Err(none()),
-        "whisper" => (FeatureKind::LogMel, preset.map_or(Some(Preset::Whisper), Preset::of_whisper)),
+        "whisper" => (FeatureKind::LogMel, preset.map_or(Some(Preset::Whisper), of_whisper)),
         "librosa" => (FeatureKind::LogMel, preset.or(Some(Preset::Librosa)).filter(|&own| own == Preset::Librosa)),
         "samples" => (FeatureKind::Samples, preset.or(Some(Preset::Moonshine))),
         "log-mel" => (FeatureKind::LogMel, preset.or(Some(Preset::Whisper))),
@@ -158,7 +158,7 @@ fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Tro
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
     let presets =
-        Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.about(), preset.names_of_kinds())));
+        Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", about_preset(preset), names_of_kinds(preset))));
     let usage = format!(
         "{USAGE}\n\nKinds:\n{}\nPresets: models that they are for, what differs from Kaldi's defaults (and their kinds):\n{}\n{INPUTS}",
         list(&kinds),
@@ -194,7 +194,7 @@ struct OptionsOfAll {
 
 impl Default for OptionsOfAll {
     fn default() -> Self {
-        let front_ends = FeatureKind::ALL.map(|kind| FrontEndOptions::of(FeatureOptions::of(kind)));
+        let front_ends = FeatureKind::ALL.map(|kind| FrontEndOptions::from_features(FeatureOptions::for_kind(kind)));
         Self { front_ends, pitch: Pitch::default() }
     }
 }
@@ -210,54 +210,41 @@ pub(super) fn preset_named(name: &str) -> Result<Preset, Trouble> {
     let mut preset = Preset::default();
     preset.set(name).map(|()| preset).map_err(|error| {
         // The error names the presets for this model.
-        let hint = if Preset::of_model(name).is_empty() { did_you_mean(name, PRESETS) } else { String::new() };
+        let hint = if Preset::for_model(name).is_empty() { did_you_mean(name, PRESETS) } else { String::new() };
         Trouble::Usage(format!("option --preset: {error}{hint}"))
     })
 }
 
-/// Descriptions and kinds of presets.
-trait PresetKinds: Sized {
-    /// Returns the models that the preset is for, and the differences.
-    fn about(self) -> String;
-
-    /// Returns the names of the kinds of features that the preset has.
-    fn names_of_kinds(self) -> String;
-
-    /// Returns the only kind, if there is exactly one.
-    fn only_kind(self) -> Option<&'static str>;
-
-    /// Returns the preset, if it is of the kind `whisper`.
-    fn of_whisper(self) -> Option<Self>;
+/// Returns the models that a preset is for, and the differences.
+fn about_preset(preset: Preset) -> String {
+    match preset.models() {
+        "" => preset.differences().to_owned(),
+        models => format!("{models}: {}", preset.differences()),
+    }
 }
 
-impl PresetKinds for Preset {
-    fn about(self) -> String {
-        match self.models() {
-            "" => self.differences().to_owned(),
-            models => format!("{models}: {}", self.differences()),
-        }
+/// Returns the names of the kinds of features that a preset has.
+fn names_of_kinds(preset: Preset) -> String {
+    match (preset, only_kind(preset)) {
+        (_, Some(kind)) => kind.to_owned(),
+        (Preset::Kaldi, None) => "fbank, mfcc, plp, spectrogram, pitch".to_owned(),
+        _ => "fbank, mfcc".to_owned(),
     }
+}
 
-    fn names_of_kinds(self) -> String {
-        match (self, self.only_kind()) {
-            (_, Some(kind)) => kind.to_owned(),
-            (Self::Kaldi, None) => "fbank, mfcc, plp, spectrogram, pitch".to_owned(),
-            _ => "fbank, mfcc".to_owned(),
-        }
+/// Returns the only kind of a preset, if there is exactly one.
+fn only_kind(preset: Preset) -> Option<&'static str> {
+    match (preset, preset.kinds()) {
+        (Preset::Whisper | Preset::Librosa, _) => Some(preset.name()),
+        (_, [kind]) => Some(kind.name()),
+        _ => None,
     }
+}
 
-    fn only_kind(self) -> Option<&'static str> {
-        match (self, self.kinds()) {
-            (Self::Whisper | Self::Librosa, _) => Some(self.name()),
-            (_, [kind]) => Some(kind.name()),
-            _ => None,
-        }
-    }
-
-    fn of_whisper(self) -> Option<Self> {
-        let whisper = [Self::Whisper, Self::Whisper30s, Self::WhisperLargeV3, Self::Qwen3Asr];
-        whisper.contains(&self).then_some(self)
-    }
+/// Returns the preset, if it is of the kind `whisper`.
+fn of_whisper(preset: Preset) -> Option<Preset> {
+    let whisper = [Preset::Whisper, Preset::Whisper30s, Preset::WhisperLargeV3, Preset::Qwen3Asr];
+    whisper.contains(&preset).then_some(preset)
 }
 
 /// Returns the last value of the option `name`, for options that decide which other options exist.
@@ -576,11 +563,11 @@ impl OfKind<'_> {
         let (chosen, file, about) = match self.preset {
             None => (format!("--kind {kind}"), kind, about.to_owned()),
             Some(preset) => {
-                let of_kind = if preset.only_kind() == Some(kind) { String::new() } else { format!("--kind {kind} ") };
+                let of_kind = if only_kind(preset) == Some(kind) { String::new() } else { format!("--kind {kind} ") };
                 (
                     format!("{of_kind}--preset {}", preset.name()),
                     preset.name(),
-                    format!("{about}.\n\nThe preset {}: {}", preset.name(), preset.about()),
+                    format!("{about}.\n\nThe preset {}: {}", preset.name(), about_preset(preset)),
                 )
             }
         };

@@ -131,7 +131,7 @@ impl ModelFrontEnd {
                 let kinds = FeatureKind::ALL.map(FeatureKind::name).join(", ");
                 return Err(refuse("kind", format!("it is missing: one of {kinds}; or a preset")));
             }
-            (None, Some(kind)) => FrontEndOptions::of(FeatureOptions::of(kind)),
+            (None, Some(kind)) => FrontEndOptions::from_features(FeatureOptions::for_kind(kind)),
             (Some(preset), None) => preset.front_end(),
             (Some(preset), Some(kind)) => preset.front_end_of(kind).ok_or_else(|| {
                 let kinds: Vec<&str> = preset.kinds().iter().map(|kind| kind.name()).collect();

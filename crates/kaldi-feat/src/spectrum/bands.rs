@@ -3,7 +3,7 @@
 
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 
-use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::frames::{EnergySource, Framing};
 use crate::spectrum::mel::MelBanks;
 use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
 use crate::spectrum::workspace::Workspace;
@@ -14,7 +14,7 @@ pub(crate) struct BandsOf<'a> {
     pub(crate) framing: &'a Framing,
     pub(crate) plan: &'a PowerSpectrum,
     pub(crate) spectrum_of: SpectrumOf,
-    pub(crate) energy_of: EnergyOf,
+    pub(crate) energy_source: EnergySource,
     pub(crate) filters: Option<Filters<'a>>,
 }
 
@@ -52,9 +52,9 @@ impl Kernel for ComputeBands<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) -> Self::Output {
-        let Self { of: BandsOf { framing, plan, spectrum_of, energy_of, filters }, starts, workspace } = self;
+        let Self { of: BandsOf { framing, plan, spectrum_of, energy_source, filters }, starts, workspace } = self;
         let Workspace { wave, frames, spectrum, .. } = workspace;
-        let energy = framing.window(s, wave, starts, energy_of, frames);
+        let energy = framing.window(s, wave, starts, energy_source, frames);
         plan.compute(s, spectrum_of, frames, spectrum);
         if let Some(Filters { banks, magnitudes }) = filters {
             let spectrum = spectrum.vectors(s, spectrum_of.rows(framing.padded));

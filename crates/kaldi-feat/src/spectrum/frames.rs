@@ -9,9 +9,9 @@ use crate::spectrum::window::FrameExtractionOptions;
 
 /// The frame whose log energy a feature needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EnergyOf {
+pub enum EnergySource {
     /// No energy is needed.
-    Nothing,
+    None,
     /// The frame before preemphasis and window.
     RawFrame,
     /// The frame after them.

@@ -2,7 +2,7 @@
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 
-use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::frames::{EnergySource, Framing};
 
 impl Framing {
     /// Makes frames of `wave`, one in each lane; frame `l` begins at `starts[l]`. Rows 0 ..
@@ -14,7 +14,7 @@ impl Framing {
         s: S,
         wave: &mut Lines,
         starts: &[usize],
-        energy: EnergyOf,
+        energy: EnergySource,
         frames: &mut Lines,
     ) -> S::F32 {
         let size = self.window.len();
@@ -43,7 +43,7 @@ impl Framing {
         let (frame, padding) = rows.split_at_mut(size);
         padding.fill(zero);
 
-        let raw_energy = if energy == EnergyOf::RawFrame {
+        let raw_energy = if energy == EnergySource::RawFrame {
             s.mul(sum_of_squares(s, frame, mean), s.splat(self.scale * self.scale))
         } else {
             zero
@@ -57,7 +57,7 @@ impl Framing {
             *x = s.mul(s.neg_mul_add(preemphasis, before, centred), s.splat(w));
             before = centred;
         }
-        if energy == EnergyOf::WindowedFrame { sum_of_squares(s, frame, zero) } else { raw_energy }
+        if energy == EnergySource::WindowedFrame { sum_of_squares(s, frame, zero) } else { raw_energy }
     }
 }
 
