@@ -466,13 +466,13 @@ mod tests {
         let mut stream = front_end.unfinished_stream("a", samp_freq).unwrap();
         let mut rows = vec![];
         for chunk in samples.chunks(chunk) {
-            stream.accept_waveform(chunk).unwrap();
+            stream.accept(chunk).unwrap();
             stream.take_rows(&mut rows);
         }
-        stream.input_finished();
+        stream.finish();
         stream.take_rows(&mut rows);
         assert_eq!((stream.take_rows(&mut rows), stream.dim()), (0, front_end.dim()));
-        assert_eq!(stream.accept_waveform(samples), Err(Error::AfterEnd));
+        assert_eq!(stream.accept(samples), Err(Error::AfterEnd));
         front_end.finish_rows(&mut rows);
         rows
     }
