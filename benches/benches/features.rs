@@ -58,14 +58,14 @@ fn stream<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor<K>, at_on
                 .with_sample_rate(SAMP_FREQ)
                 .expect("good options");
             for chunk in black_box(&samples).chunks(SAMP_FREQ as usize / 100) {
-                stream.accept_waveform(chunk).expect("not at its end");
+                stream.accept(chunk).expect("not at its end");
                 if at_once {
                     stream.take_rows(&mut rows)
                 } else {
                     stream.take_computed_rows(&mut rows)
                 };
             }
-            stream.input_finished();
+            stream.finish();
             stream.take_rows(&mut rows)
         });
     });
@@ -92,7 +92,7 @@ fn streams_together<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor
             let mut streams: Vec<_> = (0..STREAMS).map(stream).collect();
             for chunk in black_box(&samples).chunks(SAMP_FREQ as usize / 100) {
                 for stream in &mut streams {
-                    stream.accept_waveform(chunk).expect("not at its end");
+                    stream.accept(chunk).expect("not at its end");
                 }
                 FeatureStream::compute_together(&mut streams);
                 for stream in &mut streams {

@@ -42,9 +42,9 @@ fn pitch(c: &mut Criterion) {
         b.iter(|| {
             let mut stream = extractor.stream();
             for chunk in black_box(&samples).chunks(160) {
-                stream.accept_waveform(chunk).expect("good audio");
+                stream.accept(chunk).expect("good audio");
             }
-            stream.input_finished();
+            stream.finish();
             stream.num_frames_ready()
         });
     });

@@ -194,10 +194,10 @@ impl<K: Kind> Passes for Features<K> {
         let mut stream = FeatureStream::new(Arc::clone(&self.extractor)).with_sample_rate(SAMP_FREQ)?;
         rows.clear();
         for chunk in samples.chunks(CHUNK) {
-            stream.accept_waveform(chunk)?;
+            stream.accept(chunk)?;
             stream.take_rows(rows);
         }
-        stream.input_finished();
+        stream.finish();
         stream.take_rows(rows);
         Ok(stream.dim())
     }
@@ -216,13 +216,13 @@ impl Passes for Pitch {
         let mut stream = self.0.stream();
         rows.clear();
         for chunk in samples.chunks(CHUNK) {
-            stream.accept_waveform(chunk)?;
+            stream.accept(chunk)?;
             // Frames as they look now; what they are in the end is written.
             for frame in rows.len() / 2..stream.num_frames_ready() {
                 rows.extend(stream.frame(frame).ok_or("a frame that is ready")?);
             }
         }
-        stream.input_finished();
+        stream.finish();
         rows.clear();
         for frame in 0..stream.num_frames_ready() {
             rows.extend(stream.frame(frame).ok_or("a frame that is ready")?);

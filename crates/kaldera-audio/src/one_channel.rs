@@ -62,9 +62,9 @@ impl<'a> OneChannel<'a> {
         let (mut stream, mut block) = (PolyphaseStream::new(Arc::clone(resampler)), Vec::new());
         for begin in (0..num_frames).step_by(BLOCK) {
             let frames = self.all.frames(begin..num_frames.min(begin + BLOCK));
-            stream.resample(Self { all: frames, ..self }.samples(&mut block), out);
+            stream.accept(Self { all: frames, ..self }.samples(&mut block), out);
         }
-        stream.flush(out);
+        stream.finish(out);
         Ok(())
     }
 }

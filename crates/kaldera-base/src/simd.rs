@@ -267,10 +267,6 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     fn permute(self, a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32;
     /// Lane l is lane `indexes[l]` of v, indexes counting modulo `LANES`.
     fn permute_one(self, v: Self::F32, indexes: Self::U32) -> Self::F32;
-    /// The lanes in reverse.
-    fn reverse(self, v: Self::F32) -> Self::F32;
-    /// The lanes of v moved up by one; the first one is the last lane of `before`.
-    fn shift_in(self, before: Self::F32, v: Self::F32) -> Self::F32;
     /// Splits the lanes of a followed by the lanes of b: every other one from the first on, and
     /// every other one from the second on.
     fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32);
@@ -591,8 +587,6 @@ mod tests {
                 if index(i) < n { a[index(i)] } else { b[index(i) - n] }
             });
             check("permute_one", s.permute_one(va, s.load_partial_i32(&indexes, vu)), &|i| a[index(i) % n]);
-            check("reverse", s.reverse(va), &|i| a[n - 1 - i]);
-            check("shift_in", s.shift_in(va, vb), &|i| if i == 0 { a[n - 1] } else { b[i - 1] });
             let (even, odd) = s.unzip(va, vb);
             check("unzip, even", even, &|i| if i < n / 2 { a[2 * i] } else { b[2 * i - n] });
             check("unzip, odd", odd, &|i| if i < n / 2 { a[2 * i + 1] } else { b[2 * i + 1 - n] });

@@ -75,10 +75,10 @@ impl<K: Kind<Options: OptionSet>> AnyExtractor for Whole<K> {
 
 impl<K: Kind> AnyStream for FeatureStream<K> {
     fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error> {
-        self.accept_waveform(samples)
+        FeatureStream::accept(self, samples)
     }
     fn finish(&mut self) {
-        self.input_finished();
+        FeatureStream::finish(self);
     }
     fn is_finished(&self) -> bool {
         FeatureStream::is_finished(self)
@@ -128,10 +128,10 @@ struct PitchFrames {
 
 impl AnyStream for PitchFrames {
     fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error> {
-        self.stream.accept_waveform(samples)
+        self.stream.accept(samples)
     }
     fn finish(&mut self) {
-        self.stream.input_finished();
+        self.stream.finish();
     }
     fn is_finished(&self) -> bool {
         self.stream.is_finished()
@@ -204,12 +204,12 @@ struct FrontEndRows {
 
 impl AnyStream for FrontEndRows {
     fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error> {
-        self.stream.accept_waveform(samples)?;
+        self.stream.accept(samples)?;
         self.stream.take_rows(&mut self.ready);
         Ok(())
     }
     fn finish(&mut self) {
-        self.stream.input_finished();
+        self.stream.finish();
         self.stream.take_rows(&mut self.ready);
     }
     fn is_finished(&self) -> bool {

@@ -131,7 +131,7 @@ impl Recognizer {
     /// }
     ///
     /// let features = FeatureOptions::Fbank(FbankOptions::default());
-    /// let front_end = FrontEnd::new(FrontEndOptions::of(features))?;
+    /// let front_end = FrontEnd::new(FrontEndOptions::from_features(features))?;
     /// let vocabulary = Vocabulary::new(["<blk>", "yes"], 0)?;
     /// let decoder = CtcDecoder::new(vocabulary, CtcDecoderOptions::default())?;
     /// let recognizer = Recognizer::new(front_end, Yes, decoder)?;

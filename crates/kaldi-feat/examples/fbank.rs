@@ -32,11 +32,11 @@ fn main() -> Result<(), Error> {
     // The same in chunks of 100 ms: the same bits.
     let (mut stream, mut rows) = (FeatureStream::new(fbank), Vec::new());
     for chunk in mono.chunks(1600) {
-        stream.accept_waveform(chunk)?;
+        stream.accept(chunk)?;
         let new = stream.take_rows(&mut rows);
         print!("{new} ");
     }
-    stream.input_finished();
+    stream.finish();
     stream.take_rows(&mut rows);
     println!("frames with each chunk; bits as before: {}", rows == features.data());
     Ok(())

@@ -112,7 +112,7 @@ impl<K: Kind> Extractor<K> {
         let lock = || workspaces.lock().unwrap_or_else(PoisonError::into_inner);
         let done = par::map(jobs, |(audio, rows)| {
             let mut workspace: Workspace = lock().pop().unwrap_or_default();
-            let done = self.compute_rows(&mut workspace, audio, rows);
+            let done = self.extract_utterance(&mut workspace, audio, rows);
             lock().push(workspace);
             done
         });

@@ -15,8 +15,8 @@ use crate::error::Error;
 use crate::resample::LinearResample;
 use crate::resample::limit::check_resampled;
 use crate::sealed::Sealed;
-use crate::spectrum::bands::{Bands, BandsOf, ComputeBands, ComputeSingleFrame, Filters, StoreRows};
-use crate::spectrum::frames::{EnergyOf, Framing, Signal};
+use crate::spectrum::bands::{Bands, BandsOf, ComputeBands, Filters, StoreRows};
+use crate::spectrum::frames::{EnergySource, Framing, Signal};
 use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
 use crate::spectrum::window::FrameExtractionOptions;
 use crate::spectrum::workspace::Workspace;
@@ -47,7 +47,7 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     fn scratch_rows(&self) -> usize;
     #[doc(hidden)]
-    fn energy_of(&self) -> EnergyOf;
+    fn energy_source(&self) -> EnergySource;
     #[doc(hidden)]
     fn spectrum_of(&self) -> SpectrumOf {
         SpectrumOf::Power
@@ -58,7 +58,7 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Calls `dispatch`. It is a method of each kind so that its kernels are compiled in this crate
     /// once, rather than in every crate that has an extractor.
     #[doc(hidden)]
-    fn run(compute: Compute<'_, '_, Self>)
+    fn run(kernel: ExtractKernel<'_, '_, Self>)
     where
         Self: Sized;
     /// Returns `true` if [`finish`](Self::finish) does something.
@@ -145,20 +145,13 @@ impl<K: Kind> Extractor<K> {
         &self.framing.options
     }
 
-    /// Returns `true` if so many `frames` cost less one by one than together in lanes, where a
-    /// single frame costs as much as a full vector.
-    #[inline(always)]
-    fn frame_by_frame<S: Simd>(&self, _: S, frames: usize) -> bool {
-        frames <= S::LANES * 3 / 8 && self.spectrum.has_single_frame() && self.kind.spectrum_of() == SpectrumOf::Power
-    }
-
     #[inline(always)]
     fn bands_of<'a>(&'a self, warped: &'a K::Warped) -> BandsOf<'a> {
         BandsOf {
             framing: &self.framing,
             plan: &self.spectrum,
             spectrum_of: self.kind.spectrum_of(),
-            energy_of: self.kind.energy_of(),
+            energy_source: self.kind.energy_source(),
             filters: self.kind.filters(warped),
         }
     }
@@ -214,13 +207,13 @@ impl<K: Kind> Extractor<K> {
             *out = kaldera_base::memory::zeros(len);
         }
         out.resize(len, 0.0);
-        self.compute_rows(workspace, audio, out)?;
+        self.extract_utterance(workspace, audio, out)?;
         Ok(rows)
     }
 
     /// Same as [`compute`](Self::compute), but writes to rows that exist: `out` has exactly
     /// `num_frames(audio) * dim()` elements.
-    pub(crate) fn compute_rows(
+    pub(crate) fn extract_utterance(
         &self,
         workspace: &mut Workspace,
         audio: &Audio<'_>,
@@ -266,13 +259,13 @@ impl<K: Kind> Extractor<K> {
         first_frame: u64,
         out: &mut [f32],
     ) {
-        let work = Work::Signal(Job { signal, dither, first_frame, out });
-        K::run(Compute { extractor: self, warped, work, workspace });
+        let job = UtteranceJob::Signal(FrameJob { signal, dither, first_frame, out });
+        K::run(ExtractKernel { extractor: self, warped, job, workspace });
     }
 
     /// Computes frames of several signals.
-    pub(crate) fn frames_of_signals(&self, workspace: &mut Workspace, warped: &K::Warped, jobs: &mut [Job<'_>]) {
-        K::run(Compute { extractor: self, warped, work: Work::Signals(jobs), workspace });
+    pub(crate) fn frames_of_signals(&self, workspace: &mut Workspace, warped: &K::Warped, jobs: &mut [FrameJob<'_>]) {
+        K::run(ExtractKernel { extractor: self, warped, job: UtteranceJob::Signals(jobs), workspace });
     }
 
     pub(crate) fn unwarped(&self) -> Arc<K::Warped> {
@@ -343,16 +336,16 @@ fn cached<T>(
 
 /// Frames to compute.
 #[derive(Debug)]
-pub(crate) enum Work<'a, 'b> {
+pub(crate) enum UtteranceJob<'a, 'b> {
     /// Frames of one signal, from a frame on: as many as there are rows.
-    Signal(Job<'b>),
+    Signal(FrameJob<'b>),
     /// Frames of several signals: a vector's lanes are filled with frames of any of them.
-    Signals(&'a mut [Job<'b>]),
+    Signals(&'a mut [FrameJob<'b>]),
 }
 
 /// Frames of a signal: as many as `out` has rows.
 #[derive(Debug)]
-pub(crate) struct Job<'a> {
+pub(crate) struct FrameJob<'a> {
     pub(crate) signal: Signal<'a>,
     pub(crate) dither: &'a Philox,
     pub(crate) first_frame: u64,
@@ -362,22 +355,22 @@ pub(crate) struct Job<'a> {
 /// The kernel of a kind of features.
 #[derive(Debug)]
 #[doc(hidden)]
-pub struct Compute<'a, 'b, K: Kind> {
+pub struct ExtractKernel<'a, 'b, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,
-    work: Work<'a, 'b>,
+    job: UtteranceJob<'a, 'b>,
     workspace: &'a mut Workspace,
 }
 
-impl<K: Kind> Kernel for Compute<'_, '_, K> {
+impl<K: Kind> Kernel for ExtractKernel<'_, '_, K> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { extractor, warped, work, workspace } = self;
-        match work {
-            Work::Signal(job) => frames_of_one(s, extractor, warped, job, workspace),
-            Work::Signals(jobs) => frames_of_many(s, extractor, warped, jobs, workspace),
+        let Self { extractor, warped, job, workspace } = self;
+        match job {
+            UtteranceJob::Signal(job) => frames_of_one(s, extractor, warped, job, workspace),
+            UtteranceJob::Signals(jobs) => frames_of_many(s, extractor, warped, jobs, workspace),
         }
     }
 }
@@ -387,10 +380,10 @@ fn frames_of_one<S: Simd, K: Kind>(
     s: S,
     extractor: &Extractor<K>,
     warped: &K::Warped,
-    job: Job<'_>,
+    job: FrameJob<'_>,
     workspace: &mut Workspace,
 ) {
-    let Job { signal, dither, mut first_frame, out } = job;
+    let FrameJob { signal, dither, mut first_frame, out } = job;
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
     for chunk in out.chunks_mut(CHUNK * dim) {
         let end = first_frame + (chunk.len() / dim) as u64;
@@ -398,7 +391,7 @@ fn frames_of_one<S: Simd, K: Kind>(
         workspace.has_not_finite |= !are_finite;
         for (rows, first) in chunk.chunks_mut(S::LANES * dim).zip((0..).step_by(S::LANES)) {
             let starts: [usize; MAX_LANES] = std::array::from_fn(|lane| (first + lane) * framing.shift);
-            compute_rows(s, extractor, warped, &starts[..rows.len() / dim], workspace, rows);
+            extract_block(s, extractor, warped, &starts[..rows.len() / dim], workspace, rows);
         }
         first_frame = end;
     }
@@ -409,7 +402,7 @@ fn frames_of_many<S: Simd, K: Kind>(
     s: S,
     extractor: &Extractor<K>,
     warped: &K::Warped,
-    jobs: &mut [Job<'_>],
+    jobs: &mut [FrameJob<'_>],
     workspace: &mut Workspace,
 ) {
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
@@ -427,7 +420,7 @@ fn frames_of_many<S: Simd, K: Kind>(
     let mut out = jobs.iter_mut().flat_map(|job| job.out.chunks_exact_mut(dim));
     for starts in all_starts.chunks(S::LANES) {
         block.resize(starts.len() * dim, 0.0);
-        compute_rows(s, extractor, warped, starts, workspace, &mut block);
+        extract_block(s, extractor, warped, starts, workspace, &mut block);
         for (from, to) in block.chunks_exact(dim).zip(&mut out) {
             to.copy_from_slice(from);
         }
@@ -438,7 +431,7 @@ fn frames_of_many<S: Simd, K: Kind>(
 /// Computes the rows of the frames that begin at `starts` of the workspace's waveform: at most as
 /// many as there are lanes.
 #[inline(always)]
-fn compute_rows<S: Simd, K: Kind>(
+fn extract_block<S: Simd, K: Kind>(
     s: S,
     extractor: &Extractor<K>,
     warped: &K::Warped,
@@ -446,21 +439,15 @@ fn compute_rows<S: Simd, K: Kind>(
     workspace: &mut Workspace,
     rows: &mut [f32],
 ) {
-    if extractor.frame_by_frame(s, starts.len()) {
-        for (start, row) in starts.chunks(1).zip(rows.chunks_exact_mut(extractor.kind.dim())) {
-            s.vectorize(Block { extractor, warped, starts: start, workspace, rows: row });
-        }
-    } else {
-        // Lanes past the last frame compute the first one once more.
-        let mut all = [starts[0]; MAX_LANES];
-        all[..starts.len()].copy_from_slice(starts);
-        s.vectorize(Block { extractor, warped, starts: &all[..S::LANES], workspace, rows });
-    }
+    // Lanes past the last frame compute the first one once more.
+    let mut all = [starts[0]; MAX_LANES];
+    all[..starts.len()].copy_from_slice(starts);
+    s.vectorize(FrameBlock { extractor, warped, starts: &all[..S::LANES], workspace, rows });
 }
 
-/// The rows of the frames that begin at `starts` of the workspace's waveform: one frame by the
-/// single-frame path, or one for each lane. Only as many rows are written as `rows` holds.
-struct Block<'a, K: Kind> {
+/// The rows of the frames that begin at `starts` of the workspace's waveform, one for each lane.
+/// Only as many rows are written as `rows` holds.
+struct FrameBlock<'a, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,
     starts: &'a [usize],
@@ -468,18 +455,14 @@ struct Block<'a, K: Kind> {
     rows: &'a mut [f32],
 }
 
-impl<K: Kind> Kernel for Block<'_, K> {
+impl<K: Kind> Kernel for FrameBlock<'_, K> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Self { extractor, warped, starts, workspace, rows } = self;
         let (kind, of, dim) = (&extractor.kind, extractor.bands_of(warped), extractor.kind.dim());
-        let energies = match *starts {
-            [start] => s.apart(ComputeSingleFrame { of, start, workspace }),
-            _ => s.apart(ComputeBands { of, starts, workspace }),
-        };
-        let energy = s.load(&energies);
+        let energy = s.load(&s.apart(ComputeBands { of, starts, workspace }));
         let Workspace { frames, spectrum, features, scratch, .. } = workspace;
         let (bands, num_bands) = of.place(frames, spectrum);
         let (bands, scratch) = (bands.vectors(s, num_bands), scratch.vectors(s, kind.scratch_rows()));

@@ -48,10 +48,10 @@ use crate::stream::FeatureStream;
 /// let mut stream = sense_voice.stream("utterance", 16000.0)?;
 /// let mut streamed = Vec::new();
 /// for chunk in second.chunks(1600) {
-///     stream.accept_waveform(chunk)?;
+///     stream.accept(chunk)?;
 ///     stream.take_rows(&mut streamed);
 /// }
-/// stream.input_finished();
+/// stream.finish();
 /// stream.take_rows(&mut streamed);
 /// assert_eq!(streamed, rows.data());
 /// # Ok::<(), kaldi_feat::Error>(())

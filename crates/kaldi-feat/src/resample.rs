@@ -170,8 +170,8 @@ impl LinearResample {
     pub fn resample_into(&self, signal: &[f32], out: &mut Vec<f32>) {
         out.clear();
         let mut state = ResampleState::new(self);
-        state.resample(self, Samples::F32(signal), out);
-        state.flush(self, out);
+        state.accept(self, Samples::F32(signal), out);
+        state.finish(self, out);
     }
 
     /// Same as [`resample_into`](Self::resample_into), for a signal of any rate, such as the rate
@@ -187,8 +187,8 @@ impl LinearResample {
         check_resampled(signal.len(), num_resampled)?;
         limit::reserve(out, num_resampled)?;
         let mut state = ResampleState::new(self);
-        state.resample(self, signal, out);
-        state.flush(self, out);
+        state.accept(self, signal, out);
+        state.finish(self, out);
         Ok(())
     }
 
@@ -215,9 +215,9 @@ const CHUNK: usize = 4096;
 ///
 /// let (mut stream, mut out) = (ResampleStream::new(Arc::clone(&halve)), Vec::new());
 /// for chunk in signal.chunks(77) {
-///     stream.resample(chunk, &mut out); // what is sure by now
+///     stream.accept(chunk, &mut out); // what is sure by now
 /// }
-/// stream.flush(&mut out); // the rest, as if silence followed
+/// stream.finish(&mut out); // the rest, as if silence followed
 /// assert_eq!(out, halve.resample(&signal));
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
@@ -242,14 +242,14 @@ impl ResampleStream {
 
     /// Takes the next samples of the signal, and appends to `out` the output samples that no later
     /// input can change.
-    pub fn resample<'a>(&mut self, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
-        self.state.resample(&self.resampler, chunk.into(), out);
+    pub fn accept<'a>(&mut self, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
+        self.state.accept(&self.resampler, chunk.into(), out);
     }
 
     /// Ends the signal: appends the remaining output samples, and goes back to the state before the
     /// first sample.
-    pub fn flush(&mut self, out: &mut Vec<f32>) {
-        self.state.flush(&self.resampler, out);
+    pub fn finish(&mut self, out: &mut Vec<f32>) {
+        self.state.finish(&self.resampler, out);
     }
 
     /// Goes back to the state before the first sample, in the memory that it has.
@@ -298,15 +298,15 @@ impl ResampleState {
         Self { num_in: 0, num_out: 0, base: before, buffer: vec![0.0; before.unsigned_abs()] }
     }
 
-    pub(crate) fn resample(&mut self, resampler: &LinearResample, chunk: Samples<'_>, out: &mut Vec<f32>) {
+    pub(crate) fn accept(&mut self, resampler: &LinearResample, chunk: Samples<'_>, out: &mut Vec<f32>) {
         for part in chunk.chunks(CHUNK) {
             part.append_to(&mut self.buffer);
             self.take(resampler, part.len(), out);
         }
     }
 
-    /// Ends the signal, as [`ResampleStream::flush`].
-    pub(crate) fn flush(&mut self, resampler: &LinearResample, out: &mut Vec<f32>) {
+    /// Ends the signal, as [`ResampleStream::finish`].
+    pub(crate) fn finish(&mut self, resampler: &LinearResample, out: &mut Vec<f32>) {
         self.produce(resampler, true, out);
         self.restart(resampler);
     }
@@ -463,11 +463,11 @@ mod tests {
             for cut in cuts {
                 let chunk;
                 (chunk, rest) = rest.split_at(cut.min(rest.len()));
-                stream.resample(chunk, &mut out);
+                stream.accept(chunk, &mut out);
                 prop_assert_eq!(out.len(), resampler.num_output_samples(signal.len() - rest.len(), false));
             }
-            stream.resample(rest, &mut out);
-            stream.flush(&mut out);
+            stream.accept(rest, &mut out);
+            stream.finish(&mut out);
             prop_assert_eq!(&out, &whole);
             prop_assert_eq!(&stream, &ResampleStream::new(resampler.clone()));
 

@@ -8,7 +8,7 @@ use kaldera_base::simd::MAX_LANES;
 
 use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::extractor::{Extractor, Job, Kind};
+use crate::extractor::{Extractor, FrameJob, Kind};
 use crate::resample::ResampleStream;
 use crate::rows::queue::RowQueue;
 use crate::spectrum::frames::Signal;
@@ -19,16 +19,16 @@ use crate::state::{StateReader, StateWriter};
 /// [`Extractor::compute`] of the whole audio bit for bit.
 ///
 /// ```text
-///  accept_waveform ──> samples held ──> frames ready ──> rows held ──> frame, take_rows
-///                      from the first sample of the      until they are taken, discarded,
-///                      next frame on                     or more than `max_feature_vectors`
+///  accept ──> samples held ──> frames ready ──> rows held ──> frame, take_rows
+///             from the first sample of the      until they are taken, discarded,
+///             next frame on                     or more than `max_feature_vectors`
 /// ```
 ///
 /// A row is *ready* as soon as its frame's samples are there. It is computed together with its
 /// neighbours, as many as a vector of the processor has lanes, or earlier when it is taken.
 /// [`take_computed_rows`](Self::take_computed_rows) costs little more than a whole signal and gives
-/// rows up to 15 frames late. Taking each row at once takes the single-frame path, which costs two
-/// to three times as much; many streams can be [computed together](Self::compute_together) instead.
+/// rows up to 15 frames late. Taking each row at once costs as much as 8 or 16 rows, a frame in each
+/// lane (2.5 µs for fbank). Many streams can be [computed together](Self::compute_together) instead.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -39,10 +39,10 @@ use crate::state::{StateReader, StateWriter};
 /// let mut stream = FeatureStream::new(Arc::clone(&mfcc)).with_key("utterance");
 /// let mut rows = Vec::new();
 /// for chunk in samples.chunks(160) {
-///     stream.accept_waveform(chunk)?;
+///     stream.accept(chunk)?;
 ///     stream.take_rows(&mut rows);
 /// }
-/// stream.input_finished();
+/// stream.finish();
 /// stream.take_rows(&mut rows);
 /// assert_eq!(rows, mfcc.compute(&Audio::new(&samples, 16000.0).with_key("utterance"))?.data());
 /// # Ok::<(), kaldi_feat::Error>(())
@@ -161,9 +161,9 @@ impl<K: Kind> FeatureStream<K> {
     ///
     /// # Errors
     /// [`Error::BadSample`] if a sample is not finite, and [`Error::AfterEnd`] after
-    /// [`input_finished`](Self::input_finished). No samples are taken then.
+    /// [`finish`](Self::finish). No samples are taken then.
     #[doc(alias = "AcceptWaveform")]
-    pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
+    pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         if self.finished {
             return Err(Error::AfterEnd);
         }
@@ -173,7 +173,7 @@ impl<K: Kind> FeatureStream<K> {
             None => hold(&mut self.samples, samples, &self.extractor),
             Some(stream) => {
                 self.resampled.clear();
-                stream.resample(samples, &mut self.resampled);
+                stream.accept(samples, &mut self.resampled);
                 hold(&mut self.samples, Samples::F32(&self.resampled), &self.extractor);
             }
         }
@@ -188,13 +188,13 @@ impl<K: Kind> FeatureStream<K> {
 
     /// Marks the end of the samples: the last frames become ready, and are computed.
     #[doc(alias = "InputFinished")]
-    pub fn input_finished(&mut self) {
+    pub fn finish(&mut self) {
         if self.finished {
             return;
         }
         if let Some(stream) = &mut self.resampling {
             self.resampled.clear();
-            stream.flush(&mut self.resampled);
+            stream.finish(&mut self.resampled);
             hold(&mut self.samples, Samples::F32(&self.resampled), &self.extractor);
         }
         self.finished = true;
@@ -242,8 +242,7 @@ impl<K: Kind> FeatureStream<K> {
 
     /// Computes all rows that are ready in any of the streams. Streams with the same extractor and
     /// warp factor share the lanes of vectors: a server of 16 streams or more has each row at once,
-    /// for 1.3 to 1.7 times the cost of whole signals. For MFCC, PLP and Whisper's features that is
-    /// less than for each stream by itself, for fbank as much, for spectrograms more.
+    /// for 1.3 to 1.7 times the cost of whole signals.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -251,7 +250,7 @@ impl<K: Kind> FeatureStream<K> {
     /// let mfcc = Arc::new(Mfcc::new(MfccOptions::default())?);
     /// let mut streams = ["a", "b"].map(|key| FeatureStream::new(Arc::clone(&mfcc)).with_key(key));
     /// for stream in &mut streams {
-    ///     stream.accept_waveform(&[0_i16; 400])?;
+    ///     stream.accept(&[0_i16; 400])?;
     /// }
     /// FeatureStream::compute_together(streams.iter_mut());
     /// assert_eq!(streams[0].take_computed_rows(&mut Vec::new()), 1);
@@ -267,14 +266,14 @@ impl<K: Kind> FeatureStream<K> {
                 .partition(|stream| Arc::ptr_eq(&stream.extractor, &extractor) && Arc::ptr_eq(&stream.warped, &warped));
             waiting = others;
             let mut workspace = std::mem::take(&mut group[0].workspace);
-            let mut jobs: Vec<Job<'_>> = group
+            let mut jobs: Vec<FrameJob<'_>> = group
                 .iter_mut()
                 .map(|stream| {
                     let first_frame = stream.rows.end();
                     let pending = stream.ready - first_frame;
                     let Self { samples, rows, dither, .. } = &mut **stream;
                     let signal = Signal { samples: Samples::F32(samples.values()), first: samples.first() };
-                    Job { signal, dither, first_frame, out: rows.push_rows(pending as usize) }
+                    FrameJob { signal, dither, first_frame, out: rows.push_rows(pending as usize) }
                 })
                 .collect();
             extractor.frames_of_signals(&mut workspace, &warped, &mut jobs);

@@ -228,15 +228,6 @@ impl Simd for Avx2 {
     }
     operations! {
         permute_one(v: __m256, indexes: __m256i) -> __m256 = _mm256_permutevar8x32_ps(v, indexes);
-        reverse(v: __m256) -> __m256 = _mm256_permutevar8x32_ps(v, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
-    }
-    #[inline(always)]
-    fn shift_in(self, before: __m256, v: __m256) -> __m256 {
-        intrinsics!({
-            // The lanes before each half.
-            let before = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(before, v));
-            _mm256_castsi256_ps(_mm256_alignr_epi8::<12>(_mm256_castps_si256(v), before))
-        })
     }
     #[inline(always)]
     fn unzip(self, a: __m256, b: __m256) -> (__m256, __m256) {

@@ -237,10 +237,6 @@ impl Simd for Avx512 {
     operations! {
         permute(a: __m512, b: __m512, indexes: __m512i) -> __m512 = _mm512_permutex2var_ps(a, indexes, b);
         permute_one(v: __m512, indexes: __m512i) -> __m512 = _mm512_permutexvar_ps(indexes, v);
-        reverse(v: __m512) -> __m512 =
-            _mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), v);
-        shift_in(before: __m512, v: __m512) -> __m512 =
-            _mm512_castsi512_ps(_mm512_alignr_epi32::<15>(_mm512_castps_si512(v), _mm512_castps_si512(before)));
     }
     #[inline(always)]
     fn unzip(self, a: __m512, b: __m512) -> (__m512, __m512) {

@@ -167,9 +167,6 @@ impl Simd for Portable {
         permute(a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32 =
             indexes.map(|i| if i < LANES as u32 { a.0[i as usize] } else { b.0[i as usize % LANES] });
         permute_one(v: Self::F32, indexes: Self::U32) -> Self::F32 = indexes.map(|i| v.0[i as usize % LANES]);
-        reverse(v: Self::F32) -> Self::F32 = lanes!(i => v.0[LANES - 1 - i]);
-        shift_in(before: Self::F32, v: Self::F32) -> Self::F32 =
-            lanes!(i => if i == 0 { before.0[LANES - 1] } else { v.0[i - 1] });
     }
     #[inline(always)]
     fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32) {

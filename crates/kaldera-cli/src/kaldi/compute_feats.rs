@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{
-    Audio, Extractor, FbankKind, Kind, MelBanks, MelBanksOptions, MfccKind, PlpKind, SpectrogramKind, Workspace,
+    Audio, FbankOptions, FeatureOptions, FrontEnd, FrontEndOptions, FrontEndWorkspace, MelBanks, MelBanksOptions,
+    MfccOptions, PlpOptions, SpectrogramOptions,
 };
 use kaldera::io::HtkMatrix;
 use kaldera::io::table::{MappedReader, SequentialReader, TableWriter};
@@ -18,132 +19,84 @@ use crate::kaldi::Failure;
 use crate::{Call, Tool, log};
 
 pub(super) const FBANK: Tool =
-    Tool { name: FbankKind::NAME, about: "Filterbank features of recordings", run: run::<FbankKind> };
-pub(super) const MFCC: Tool = Tool { name: MfccKind::NAME, about: "MFCC features of recordings", run: run::<MfccKind> };
-pub(super) const PLP: Tool = Tool { name: PlpKind::NAME, about: "PLP features of recordings", run: run::<PlpKind> };
+    Tool { name: "compute-fbank-feats", about: "Filterbank features of recordings", run: fbank };
+pub(super) const MFCC: Tool = Tool { name: "compute-mfcc-feats", about: "MFCC features of recordings", run: mfcc };
+pub(super) const PLP: Tool = Tool { name: "compute-plp-feats", about: "PLP features of recordings", run: plp };
 pub(super) const SPECTROGRAM: Tool =
-    Tool { name: SpectrogramKind::NAME, about: "Log power spectra of recordings", run: run::<SpectrogramKind> };
-
-/// Properties of a kind of features that the program needs.
-trait Program: Kind<Options: OptionSet> {
-    const NAME: &'static str;
-    const USAGE: &'static str;
-    /// `true` if the kind has filters that VTLN can warp.
-    const HAS_VTLN: bool = true;
-    /// `true` if Kaldi's program refuses --utt2spk without --vtln-map, where it has no meaning.
-    const UTT2SPK_NEEDS_MAP: bool = true;
-    /// The defaults of Kaldi's program.
-    fn defaults() -> Self::Options;
-    /// Returns HTK's code for the kind, with the qualifier for the value in the place of C0.
-    fn htk_kind(options: &Self::Options) -> u16;
-    /// Returns the frame shift for HTK, in units of 100 ns. Most of Kaldi's programs write 10 ms
-    /// for any shift.
-    fn htk_sample_period(_options: &Self::Options) -> i32 {
-        100_000
-    }
-    fn mel_options(options: &Self::Options) -> Option<&MelBanksOptions>;
-}
+    Tool { name: "compute-spectrogram-feats", about: "Log power spectra of recordings", run: spectrogram };
 
 /// The dither of Kaldi's programs.
 const DITHER: f32 = 1.0;
 
-/// Returns HTK's qualifier for features with energy, or with C0 instead.
-const fn htk_qualifier(use_energy: bool) -> u16 {
-    if use_energy { 0o100 } else { 0o20000 }
-}
-
-impl Program for FbankKind {
-    const NAME: &'static str = "compute-fbank-feats";
-    const USAGE: &'static str = "Computes filterbank (fbank) features of recordings.
+fn fbank(call: Call<'_>) -> ExitCode {
+    const USAGE: &str = "Computes filterbank (fbank) features of recordings.
 Usage: compute-fbank-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-fbank-feats --num-mel-bins=80 scp:wav.scp ark,scp:fbank.ark,fbank.scp";
-    const UTT2SPK_NEEDS_MAP: bool = false;
-
-    fn defaults() -> Self::Options {
-        Self::Options::default().with_dither(DITHER)
-    }
-
-    fn htk_kind(options: &Self::Options) -> u16 {
-        0o7 | htk_qualifier(options.use_energy)
-    }
-
-    fn mel_options(options: &Self::Options) -> Option<&MelBanksOptions> {
-        Some(&options.mel)
-    }
+    run(FBANK.name, USAGE, call, FeatureOptions::Fbank(FbankOptions::default().with_dither(DITHER)))
 }
 
-impl Program for MfccKind {
-    const NAME: &'static str = "compute-mfcc-feats";
-    const USAGE: &'static str = "Computes MFCC features of recordings.
+fn mfcc(call: Call<'_>) -> ExitCode {
+    const USAGE: &str = "Computes MFCC features of recordings.
 Usage: compute-mfcc-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-mfcc-feats --config=mfcc.conf scp:wav.scp ark,scp:mfcc.ark,mfcc.scp";
-
-    fn defaults() -> Self::Options {
-        Self::Options::default().with_dither(DITHER)
-    }
-
-    fn htk_kind(options: &Self::Options) -> u16 {
-        0o6 | htk_qualifier(options.use_energy)
-    }
-
-    fn mel_options(options: &Self::Options) -> Option<&MelBanksOptions> {
-        Some(&options.mel)
-    }
+    run(MFCC.name, USAGE, call, FeatureOptions::Mfcc(MfccOptions::default().with_dither(DITHER)))
 }
 
-impl Program for PlpKind {
-    const NAME: &'static str = "compute-plp-feats";
-    const USAGE: &'static str = "Computes PLP features of recordings.
+fn plp(call: Call<'_>) -> ExitCode {
+    const USAGE: &str = "Computes PLP features of recordings.
 Usage: compute-plp-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-plp-feats --num-ceps=13 scp:wav.scp ark,scp:plp.ark,plp.scp";
-
-    /// Kaldi writes NaN for digital silence.
-    fn defaults() -> Self::Options {
-        Self::Options::default().with_dither(DITHER).with_autocorrelation_floor(0.0)
-    }
-
-    /// Kaldi writes C0 here even if the energy is in its place.
-    fn htk_kind(_options: &Self::Options) -> u16 {
-        0o13 | htk_qualifier(false)
-    }
-
-    fn mel_options(options: &Self::Options) -> Option<&MelBanksOptions> {
-        Some(&options.mel)
-    }
+    // Kaldi writes NaN for digital silence.
+    let options = PlpOptions::default().with_dither(DITHER).with_autocorrelation_floor(0.0);
+    run(PLP.name, USAGE, call, FeatureOptions::Plp(options))
 }
 
-impl Program for SpectrogramKind {
-    const NAME: &'static str = "compute-spectrogram-feats";
-    const USAGE: &'static str = "Computes spectrograms of recordings.
+fn spectrogram(call: Call<'_>) -> ExitCode {
+    const USAGE: &str = "Computes spectrograms of recordings.
 Usage: compute-spectrogram-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-spectrogram-feats --window-type=hanning scp:wav.scp ark,scp:spectrogram.ark,spectrogram.scp";
-    const HAS_VTLN: bool = false;
+    run(SPECTROGRAM.name, USAGE, call, FeatureOptions::Spectrogram(SpectrogramOptions::default().with_dither(DITHER)))
+}
 
-    fn defaults() -> Self::Options {
-        Self::Options::default().with_dither(DITHER)
-    }
+fn run(name: &'static str, usage: &'static str, call: Call<'_>, defaults: FeatureOptions) -> ExitCode {
+    super::run(name, usage, call, Options::new(defaults), compute)
+}
 
-    fn htk_kind(_options: &Self::Options) -> u16 {
-        0o7 | htk_qualifier(false)
-    }
+/// Returns HTK's code for the kind, with the qualifier for the value in the place of C0: energy, or
+/// C0 itself.
+fn htk_kind(options: &FeatureOptions) -> u16 {
+    let (kind, use_energy) = match options {
+        FeatureOptions::Fbank(own) => (0o7, own.use_energy),
+        FeatureOptions::Mfcc(own) => (0o6, own.use_energy),
+        // Kaldi writes C0 here even if the energy is in its place.
+        FeatureOptions::Plp(_) => (0o13, false),
+        _ => (0o7, false),
+    };
+    kind | if use_energy { 0o100 } else { 0o20000 }
+}
 
-    fn htk_sample_period(options: &Self::Options) -> i32 {
-        (options.frame.frame_shift_ms * 10_000.0) as i32
-    }
-
-    fn mel_options(_options: &Self::Options) -> Option<&MelBanksOptions> {
-        None
+/// Returns the frame shift for HTK, in units of 100 ns. Most of Kaldi's programs write 10 ms for
+/// any shift.
+fn htk_sample_period(options: &FeatureOptions) -> i32 {
+    match options {
+        FeatureOptions::Spectrogram(own) => (own.frame.frame_shift_ms * 10_000.0) as i32,
+        _ => 100_000,
     }
 }
 
-fn run<P: Program>(call: Call<'_>) -> ExitCode {
-    super::run(P::NAME, P::USAGE, call, Options::new(P::defaults(), P::HAS_VTLN), compute::<P>)
+/// Returns the options of the filters, which VTLN can warp.
+fn mel_options(options: &FeatureOptions) -> Option<&MelBanksOptions> {
+    match options {
+        FeatureOptions::Fbank(FbankOptions { mel, .. })
+        | FeatureOptions::Mfcc(MfccOptions { mel, .. })
+        | FeatureOptions::Plp(PlpOptions { mel, .. }) => Some(mel),
+        _ => None,
+    }
 }
 
 /// The options of the program, with the options of the features.
-struct Options<F> {
-    features: F,
-    has_vtln: bool,
+struct Options {
+    features: FeatureOptions,
     output_format: String,
     subtract_mean: bool,
     vtln_warp: f32,
@@ -154,11 +107,10 @@ struct Options<F> {
     write_utt2dur: String,
 }
 
-impl<F> Options<F> {
-    fn new(features: F, has_vtln: bool) -> Self {
+impl Options {
+    fn new(features: FeatureOptions) -> Self {
         Self {
             features,
-            has_vtln,
             output_format: "kaldi".to_owned(),
             subtract_mean: false,
             vtln_warp: 1.0,
@@ -171,8 +123,9 @@ impl<F> Options<F> {
     }
 }
 
-impl<F: OptionSet> OptionSet for Options<F> {
+impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        let has_vtln = mel_options(&self.features).is_some();
         self.features.register(registry);
         registry.add("output-format", &mut self.output_format, "Output format: kaldi or htk");
         registry.add(
@@ -180,7 +133,7 @@ impl<F: OptionSet> OptionSet for Options<F> {
             &mut self.subtract_mean,
             "Subtract the mean of each dimension per utterance; CMVN per speaker is better",
         );
-        if self.has_vtln {
+        if has_vtln {
             registry.add(
                 "vtln-warp",
                 &mut self.vtln_warp,
@@ -211,8 +164,8 @@ impl<F: OptionSet> OptionSet for Options<F> {
     }
 }
 
-impl<F> Options<F> {
-    fn check(&self, utt2spk_needs_map: bool) -> Result<(), Failure> {
+impl Options {
+    fn check(&self) -> Result<(), Failure> {
         let wrong = |name, value: &dyn ToString, expected| Failure::Option { name, value: value.to_string(), expected };
         if !(self.vtln_warp > 0.0 && self.vtln_warp.is_finite()) {
             return Err(wrong("vtln-warp", &self.vtln_warp, "a number above 0, such as 1"));
@@ -223,7 +176,9 @@ impl<F> Options<F> {
         if self.channel < -1 {
             return Err(wrong("channel", &self.channel, "-1, or a channel counted from 0"));
         }
-        if utt2spk_needs_map && !self.utt2spk.is_empty() && self.vtln_map.is_empty() {
+        // `compute-fbank-feats` takes the one without the other, where it has no meaning.
+        let needs_map = !matches!(self.features, FeatureOptions::Fbank(_));
+        if needs_map && !self.utt2spk.is_empty() && self.vtln_map.is_empty() {
             return Err(Failure::Alone { name: "utt2spk", needs: "vtln-map" });
         }
         Ok(())
@@ -249,19 +204,22 @@ impl<F> Options<F> {
 }
 
 /// Reads recordings and writes their features. Memory does not grow with the number of recordings.
-fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [String; 2]) -> Result<bool, Failure> {
-    options.check(P::UTT2SPK_NEEDS_MAP)?;
-    let htk = (P::htk_sample_period(&options.features), P::htk_kind(&options.features));
-    let extractor = Extractor::<P>::new(options.features.clone())?;
-    if let Some(mel) = P::mel_options(&options.features).filter(|mel| mel.debug_mel) {
-        log_mel_filters(mel, &extractor)?;
+fn compute(options: Options, [recordings, output]: [String; 2]) -> Result<bool, Failure> {
+    options.check()?;
+    let features = &options.features;
+    let extractor = FrontEnd::new(FrontEndOptions::from_features(features.clone()))?;
+    if let (Some(mel), Some(frame)) = (mel_options(features), features.frame_options())
+        && mel.debug_mel
+    {
+        log_mel_filters(&MelBanks::new(mel, frame, 1.0)?);
     }
     let mut warps = Warps::open(&options)?;
     let reader = SequentialReader::<WaveData>::open(&recordings)?;
-    let mut writer = FeatureWriter::open(&options.output_format, &output, htk)?;
+    let mut writer =
+        FeatureWriter::open(&options.output_format, &output, (htk_sample_period(features), htk_kind(features)))?;
     let mut utt2dur = super::open_if_given::<f64>(&options.write_utt2dur)?;
 
-    let (mut workspace, mut values) = (Workspace::default(), Vec::new());
+    let (mut workspace, mut values) = (FrontEndWorkspace::default(), Vec::new());
     let (mut found, mut done) = (0_u64, 0_u64);
     for entry in reader {
         let (key, wave) = entry?;
@@ -306,12 +264,10 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
 
 /// Logs the mel filters for `--debug-mel`. Kaldi also prints the energies of each frame, which
 /// `compute-fbank-feats` can write instead.
-fn log_mel_filters<P: Program>(options: &MelBanksOptions, extractor: &Extractor<P>) -> Result<(), Failure> {
-    let banks = MelBanks::new(options, extractor.frame_options(), 1.0)?;
+fn log_mel_filters(banks: &MelBanks) {
     for (i, (bin, hz)) in banks.bins().iter().zip(banks.center_freqs()).enumerate() {
         info!("mel filter {i} around {hz} Hz: weights {:?} from frequency {} on", bin.weights, bin.first);
     }
-    Ok(())
 }
 
 /// Source of the warp factors.
@@ -322,7 +278,7 @@ struct Warps {
 }
 
 impl Warps {
-    fn open<F>(options: &Options<F>) -> Result<Self, Failure> {
+    fn open(options: &Options) -> Result<Self, Failure> {
         let Options { vtln_map, utt2spk, .. } = options;
         let map = if vtln_map.is_empty() { None } else { Some(MappedReader::open(vtln_map, utt2spk)?) };
         Ok(Self { factor: options.vtln_warp, map })

@@ -117,15 +117,15 @@ fn features(call: Call<'_>) -> Result<ExitCode, CliError> {
         }
     };
     let preset = line.last("preset").map(preset_named).transpose()?;
-    let Some(kind) = line.last("kind").or_else(|| preset?.only_kind()).map(str::to_owned) else {
+    let Some(kind) = line.last("kind").or_else(|| only_kind(preset?)).map(str::to_owned) else {
         if let (false, Some(preset)) = (line.asks(), preset) {
-            let (name, kinds) = (preset.name(), preset.names_of_kinds());
+            let (name, kinds) = (preset.name(), names_of_kinds(preset));
             return Err(CliError::Usage(format!("--kind is missing: {name} has {kinds}")));
         }
         return usage_or_missing_kind(line);
     };
     let none = || {
-        let (name, kinds) = preset.map_or(("", String::new()), |preset| (preset.name(), preset.names_of_kinds()));
+        let (name, kinds) = preset.map_or(("", String::new()), |preset| (preset.name(), names_of_kinds(preset)));
         CliError::Usage(format!("option --preset: there is no {kind} of {name}, which has {kinds}"))
     };
     let command = KindCommand { kind: &kind, line, preset };
@@ -135,7 +135,7 @@ fn features(call: Call<'_>) -> Result<ExitCode, CliError> {
             return command.run(Pitch::default(), |pitch, _| pitch.plan());
         }
         "pitch" => return Err(none()),
-        "whisper" => (FeatureKind::LogMel, preset.map_or(Some(Preset::Whisper), Preset::of_whisper)),
+        "whisper" => (FeatureKind::LogMel, preset.map_or(Some(Preset::Whisper), of_whisper)),
         "librosa" => (FeatureKind::LogMel, preset.or(Some(Preset::Librosa)).filter(|&own| own == Preset::Librosa)),
         "samples" => (FeatureKind::Samples, preset.or(Some(Preset::Moonshine))),
         "log-mel" => (FeatureKind::LogMel, preset.or(Some(Preset::Whisper))),
@@ -164,7 +164,7 @@ fn usage_or_missing_kind(line: CommandLine) -> Result<ExitCode, CliError> {
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
     let presets =
-        Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.about(), preset.names_of_kinds())));
+        Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", about_preset(preset), names_of_kinds(preset))));
     let usage = format!(
         "{USAGE}\n\nKinds:\n{}\nPresets, with their models, differences from Kaldi's defaults, and kinds:\n{}\n{INPUTS}",
         list(&kinds),
@@ -200,7 +200,7 @@ struct CommonOptions {
 
 impl Default for CommonOptions {
     fn default() -> Self {
-        let front_ends = FeatureKind::ALL.map(|kind| FrontEndOptions::of(FeatureOptions::of(kind)));
+        let front_ends = FeatureKind::ALL.map(|kind| FrontEndOptions::from_features(FeatureOptions::for_kind(kind)));
         Self { front_ends, pitch: Pitch::default() }
     }
 }
@@ -221,49 +221,36 @@ pub(super) fn preset_named(name: &str) -> Result<Preset, CliError> {
     })
 }
 
-/// Descriptions and kinds of presets.
-trait PresetKinds: Sized {
-    /// Returns the models that the preset is for, and the differences.
-    fn about(self) -> String;
-
-    /// Returns the names of the kinds of features that the preset has.
-    fn names_of_kinds(self) -> String;
-
-    /// Returns the only kind, if there is exactly one.
-    fn only_kind(self) -> Option<&'static str>;
-
-    /// Returns the preset, if it is of the kind `whisper`.
-    fn of_whisper(self) -> Option<Self>;
+/// Returns the models that a preset is for, and the differences.
+fn about_preset(preset: Preset) -> String {
+    match preset.models() {
+        "" => preset.differences().to_owned(),
+        models => format!("{models}: {}", preset.differences()),
+    }
 }
 
-impl PresetKinds for Preset {
-    fn about(self) -> String {
-        match self.models() {
-            "" => self.differences().to_owned(),
-            models => format!("{models}: {}", self.differences()),
-        }
+/// Returns the names of the kinds of features that a preset has.
+fn names_of_kinds(preset: Preset) -> String {
+    match (preset, only_kind(preset)) {
+        (_, Some(kind)) => kind.to_owned(),
+        (Preset::Kaldi, None) => "fbank, mfcc, plp, spectrogram, pitch".to_owned(),
+        _ => "fbank, mfcc".to_owned(),
     }
+}
 
-    fn names_of_kinds(self) -> String {
-        match (self, self.only_kind()) {
-            (_, Some(kind)) => kind.to_owned(),
-            (Self::Kaldi, None) => "fbank, mfcc, plp, spectrogram, pitch".to_owned(),
-            _ => "fbank, mfcc".to_owned(),
-        }
+/// Returns the only kind of a preset, if there is exactly one.
+fn only_kind(preset: Preset) -> Option<&'static str> {
+    match (preset, preset.kinds()) {
+        (Preset::Whisper | Preset::Librosa, _) => Some(preset.name()),
+        (_, [kind]) => Some(kind.name()),
+        _ => None,
     }
+}
 
-    fn only_kind(self) -> Option<&'static str> {
-        match (self, self.kinds()) {
-            (Self::Whisper | Self::Librosa, _) => Some(self.name()),
-            (_, [kind]) => Some(kind.name()),
-            _ => None,
-        }
-    }
-
-    fn of_whisper(self) -> Option<Self> {
-        let whisper = [Self::Whisper, Self::Whisper30s, Self::WhisperLargeV3, Self::Qwen3Asr];
-        whisper.contains(&self).then_some(self)
-    }
+/// Returns the preset, if it is of the kind `whisper`.
+fn of_whisper(preset: Preset) -> Option<Preset> {
+    let whisper = [Preset::Whisper, Preset::Whisper30s, Preset::WhisperLargeV3, Preset::Qwen3Asr];
+    whisper.contains(&preset).then_some(preset)
 }
 
 /// Properties of the options of a kind of features that the pipeline needs.
@@ -561,11 +548,11 @@ impl KindCommand<'_> {
         let (chosen, file, about) = match self.preset {
             None => (format!("--kind {kind}"), kind, about.to_owned()),
             Some(preset) => {
-                let of_kind = if preset.only_kind() == Some(kind) { String::new() } else { format!("--kind {kind} ") };
+                let of_kind = if only_kind(preset) == Some(kind) { String::new() } else { format!("--kind {kind} ") };
                 (
                     format!("{of_kind}--preset {}", preset.name()),
                     preset.name(),
-                    format!("{about}.\n\nThe preset {}: {}", preset.name(), preset.about()),
+                    format!("{about}.\n\nThe preset {}: {}", preset.name(), about_preset(preset)),
                 )
             }
         };

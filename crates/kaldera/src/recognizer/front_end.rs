@@ -66,7 +66,7 @@ impl FrontEndStream {
         self.own.clear();
         match &mut self.resampling {
             None => self.own.extend_from_slice(samples),
-            Some(stream) => stream.resample(samples, &mut self.own),
+            Some(stream) => stream.accept(samples, &mut self.own),
         }
         self.accept_own()?;
         self.rows.take_rows(rows);
@@ -77,17 +77,17 @@ impl FrontEndStream {
     fn accept_own(&mut self) -> Result<(), kaldi_feat::Error> {
         let found = self.silence.find(self.own.iter().copied());
         self.silence.fill(&mut self.own, &found);
-        self.rows.accept_waveform(&self.own)
+        self.rows.accept(&self.own)
     }
 
     /// Appends the last rows.
     pub(super) fn finish(&mut self, rows: &mut Vec<f32>) -> Result<(), kaldi_feat::Error> {
         if let Some(stream) = &mut self.resampling {
             self.own.clear();
-            stream.flush(&mut self.own);
+            stream.finish(&mut self.own);
             self.accept_own()?;
         }
-        self.rows.input_finished();
+        self.rows.finish();
         self.rows.take_rows(rows);
         Ok(())
     }
@@ -131,7 +131,7 @@ impl ModelFrontEnd {
                 let kinds = FeatureKind::ALL.map(FeatureKind::name).join(", ");
                 return Err(refuse("kind", format!("it is missing: one of {kinds}; or a preset")));
             }
-            (None, Some(kind)) => FrontEndOptions::of(FeatureOptions::of(kind)),
+            (None, Some(kind)) => FrontEndOptions::from_features(FeatureOptions::for_kind(kind)),
             (Some(preset), None) => preset.front_end(),
             (Some(preset), Some(kind)) => preset.front_end_of(kind).ok_or_else(|| {
                 let kinds: Vec<&str> = preset.kinds().iter().map(|kind| kind.name()).collect();

@@ -97,7 +97,7 @@ fn a_recogniser_of_parts_finds_what_that_of_a_folder_finds() {
         [LayerOptions::Stack { frames: 4, stride: 4 }, LayerOptions::Linear { name: "joiner.encoder_proj".into() }];
     let options = || {
         let fbank = FbankOptions::default().with_sample_frequency(8000.0).with_num_mel_bins(8);
-        FrontEndOptions::of(FeatureOptions::Fbank(fbank))
+        FrontEndOptions::from_features(FeatureOptions::Fbank(fbank))
     };
     let network = || LayerStack::new(8, &layers, &weights).unwrap();
     let vocabulary = || {
@@ -117,7 +117,7 @@ fn a_recogniser_of_parts_finds_what_that_of_a_folder_finds() {
     assert_streams(&Arc::new(recognizer), &samples, 8000.0, &found, true);
 
     assert!(decoder(vec![1]).unwrap_err().to_string().contains("5 scores for 5 tokens and 1 durations"));
-    let wide = FrontEnd::new(FrontEndOptions::of(FeatureOptions::Fbank(FbankOptions::default()))).unwrap();
+    let wide = FrontEnd::new(FrontEndOptions::from_features(FeatureOptions::Fbank(FbankOptions::default()))).unwrap();
     let error = Recognizer::new(wide, network(), decoder(vec![]).unwrap()).unwrap_err();
     assert!(error.to_string().contains("rows of 8 values, but these have 23"), "{error}");
     let ctc = CtcDecoder::new(vocabulary(), CtcDecoderOptions::default()).unwrap();

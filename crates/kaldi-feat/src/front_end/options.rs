@@ -73,7 +73,7 @@ impl Default for FeatureOptions {
 
 impl FeatureOptions {
     /// Returns the defaults of a kind.
-    pub fn of(kind: FeatureKind) -> Self {
+    pub fn for_kind(kind: FeatureKind) -> Self {
         match kind {
             FeatureKind::Fbank => Self::Fbank(FbankOptions::default()),
             FeatureKind::Mfcc => Self::Mfcc(MfccOptions::default()),
@@ -177,7 +177,7 @@ pub struct FrontEndOptions {
 
 impl FrontEndOptions {
     /// Returns options of only this kind of features.
-    pub fn of(features: FeatureOptions) -> Self {
+    pub fn from_features(features: FeatureOptions) -> Self {
         Self { features, ..Self::default() }
     }
 

@@ -157,7 +157,7 @@ impl SampleStream {
     pub(crate) fn accept(&mut self, samples: Samples<'_>, out: &mut Vec<f32>) {
         let begin = out.len();
         match &mut self.resampling {
-            Some(stream) => stream.resample(samples, out),
+            Some(stream) => stream.accept(samples, out),
             None => {
                 out.resize(begin + samples.len(), 0.0);
                 samples.copy_first(&mut out[begin..]);
@@ -170,7 +170,7 @@ impl SampleStream {
     pub(crate) fn finish(&mut self, out: &mut Vec<f32>) {
         let begin = out.len();
         if let Some(stream) = &mut self.resampling {
-            stream.flush(out);
+            stream.finish(out);
         }
         self.change(&mut out[begin..]);
     }

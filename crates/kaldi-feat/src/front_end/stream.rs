@@ -20,11 +20,11 @@ pub(super) trait AnyStream: Debug + Send + Sync {
 
 impl<K: Kind> AnyStream for FeatureStream<K> {
     fn accept(&mut self, samples: Samples<'_>) -> Result<(), Error> {
-        self.accept_waveform(samples)
+        FeatureStream::accept(self, samples)
     }
 
     fn finish(&mut self) {
-        self.input_finished();
+        FeatureStream::finish(self);
     }
 
     fn take_rows(&mut self, out: &mut Vec<f32>) {
@@ -86,8 +86,8 @@ impl FrontEndStream {
     ///
     /// # Errors
     /// [`Error::BadSample`] if a sample is not finite, and [`Error::AfterEnd`] after
-    /// [`input_finished`](Self::input_finished). No samples are taken then.
-    pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
+    /// [`finish`](Self::finish). No samples are taken then.
+    pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         if self.finished {
             return Err(Error::AfterEnd);
         }
@@ -104,7 +104,7 @@ impl FrontEndStream {
     }
 
     /// Marks the end of the samples: the last rows become ready.
-    pub fn input_finished(&mut self) {
+    pub fn finish(&mut self) {
         if self.finished {
             return;
         }
@@ -131,7 +131,7 @@ impl FrontEndStream {
             out.extend_from_slice(&self.rows);
         } else {
             for row in self.rows.chunks_exact(self.dim) {
-                self.rate.accept_row(row, out).expect("rows of the features");
+                self.rate.accept(row, out).expect("rows of the features");
             }
             if self.finished && !self.ended {
                 self.rate.finish(out);

@@ -4,7 +4,7 @@ use kaldera_base::math::ln_of_large;
 use kaldera_base::simd::Simd;
 
 use crate::error::Error;
-use crate::spectrum::frames::EnergyOf;
+use crate::spectrum::frames::EnergySource;
 
 /// Computes ln max(x, ε), Kaldi's floored logarithm; ε is the precision of `f32`.
 #[inline(always)]
@@ -15,7 +15,7 @@ pub(crate) fn floored_ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
 /// The column and the floor of the log energy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EnergyColumn {
-    pub(crate) of: EnergyOf,
+    pub(crate) source: EnergySource,
     pub(crate) last: bool,
     /// ln of the option `energy_floor`, or -∞ without it.
     log_floor: f32,
@@ -26,8 +26,8 @@ impl EnergyColumn {
         if !energy_floor.is_finite() {
             return Err(Error::bad_option("energy_floor", energy_floor, "a finite number"));
         }
-        let of = if raw_energy { EnergyOf::RawFrame } else { EnergyOf::WindowedFrame };
-        Ok(Self { of, last, log_floor: if energy_floor > 0.0 { energy_floor.ln() } else { f32::NEG_INFINITY } })
+        let source = if raw_energy { EnergySource::RawFrame } else { EnergySource::WindowedFrame };
+        Ok(Self { source, last, log_floor: if energy_floor > 0.0 { energy_floor.ln() } else { f32::NEG_INFINITY } })
     }
 
     /// Computes the logarithm of an energy, which is raised to at least `least` whatever the
@@ -39,6 +39,6 @@ impl EnergyColumn {
 
     /// Returns the least energy of Kaldi's PLP, which differs.
     pub(crate) fn least_of_plp(&self) -> f32 {
-        if self.of == EnergyOf::RawFrame { f32::EPSILON } else { f32::MIN_POSITIVE }
+        if self.source == EnergySource::RawFrame { f32::EPSILON } else { f32::MIN_POSITIVE }
     }
 }

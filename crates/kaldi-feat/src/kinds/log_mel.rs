@@ -8,11 +8,11 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use crate::audio::MAX_SAMPLE_RATE;
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind};
+use crate::extractor::{ExtractKernel, Extractor, Kind};
 use crate::options::option_of_names;
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
-use crate::spectrum::frames::{Edges, EnergyOf, Framing};
+use crate::spectrum::frames::{Edges, EnergySource, Framing};
 use crate::spectrum::mel::MelBanks;
 use crate::spectrum::slaney::MelRange;
 use crate::spectrum::window::FrameExtractionOptions;
@@ -437,12 +437,12 @@ impl Kind for LogMelKind {
         0
     }
 
-    fn energy_of(&self) -> EnergyOf {
-        EnergyOf::Nothing
+    fn energy_source(&self) -> EnergySource {
+        EnergySource::None
     }
 
-    fn run(compute: Compute<'_, '_, Self>) {
-        dispatch(compute);
+    fn run(kernel: ExtractKernel<'_, '_, Self>) {
+        dispatch(kernel);
     }
 
     #[inline(always)]

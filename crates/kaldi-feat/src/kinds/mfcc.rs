@@ -6,14 +6,14 @@ use std::f64::consts::PI;
 use kaldera_base::simd::{Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind};
+use crate::extractor::{ExtractKernel, Extractor, Kind};
 use crate::kinds::energy::EnergyColumn;
 use crate::kinds::energy::floored_ln;
 use crate::kinds::lifter::lifter;
 use crate::kinds::products::weighted_sum;
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
-use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::frames::{EnergySource, Framing};
 use crate::spectrum::mel::{MelBanks, MelBanksOptions};
 use crate::spectrum::window::FrameExtractionOptions;
 
@@ -96,12 +96,12 @@ impl Kind for MfccKind {
         0
     }
 
-    fn energy_of(&self) -> EnergyOf {
-        self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    fn energy_source(&self) -> EnergySource {
+        self.energy.map_or(EnergySource::None, |energy| energy.source)
     }
 
-    fn run(compute: Compute<'_, '_, Self>) {
-        dispatch(compute);
+    fn run(kernel: ExtractKernel<'_, '_, Self>) {
+        dispatch(kernel);
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use kaldera_base::simd::{Simd, dispatch};
 use kaldi_matrix::Matrix;
 
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind};
+use crate::extractor::{ExtractKernel, Extractor, Kind};
 use crate::kinds::energy::EnergyColumn;
 use crate::kinds::lifter::lifter;
 use crate::kinds::plp::lpc::{linear_predictor, predictor_cepstrum};
@@ -18,7 +18,7 @@ use crate::kinds::plp::power::Power;
 use crate::kinds::products::weighted_sum;
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
-use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::frames::{EnergySource, Framing};
 use crate::spectrum::mel::{MelBanks, MelBanksOptions};
 use crate::spectrum::window::FrameExtractionOptions;
 
@@ -193,12 +193,12 @@ impl Kind for PlpKind {
         (self.order + 1) + 2 * self.order
     }
 
-    fn energy_of(&self) -> EnergyOf {
-        self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    fn energy_source(&self) -> EnergySource {
+        self.energy.map_or(EnergySource::None, |energy| energy.source)
     }
 
-    fn run(compute: Compute<'_, '_, Self>) {
-        dispatch(compute);
+    fn run(kernel: ExtractKernel<'_, '_, Self>) {
+        dispatch(kernel);
     }
 
     #[inline(always)]

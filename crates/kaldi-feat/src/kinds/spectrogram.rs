@@ -3,12 +3,12 @@
 use kaldera_base::simd::{Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind};
+use crate::extractor::{ExtractKernel, Extractor, Kind};
 use crate::kinds::energy::EnergyColumn;
 use crate::kinds::energy::floored_ln;
 use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
-use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::frames::{EnergySource, Framing};
 use crate::spectrum::power_spectrum::SpectrumOf;
 use crate::spectrum::window::FrameExtractionOptions;
 
@@ -78,16 +78,16 @@ impl Kind for SpectrogramKind {
         0
     }
 
-    fn energy_of(&self) -> EnergyOf {
-        self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    fn energy_source(&self) -> EnergySource {
+        self.energy.map_or(EnergySource::None, |energy| energy.source)
     }
 
     fn spectrum_of(&self) -> SpectrumOf {
         if self.energy.is_some() { SpectrumOf::Power } else { SpectrumOf::Packed }
     }
 
-    fn run(compute: Compute<'_, '_, Self>) {
-        dispatch(compute);
+    fn run(kernel: ExtractKernel<'_, '_, Self>) {
+        dispatch(kernel);
     }
 
     #[inline(always)]

@@ -103,9 +103,9 @@ impl PitchExtractor {
             if self.plan.options.simulate_first_pass_online {
                 take_frames(&stream, out);
             }
-            stream.accept_waveform(chunk)?;
+            stream.accept(chunk)?;
         }
-        stream.input_finished();
+        stream.finish();
         take_frames(&stream, out);
         workspace.keep(stream);
         Ok(out.len() / 2)

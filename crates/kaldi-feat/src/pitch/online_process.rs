@@ -51,17 +51,17 @@ impl OnlineProcessPitch {
     /// Takes the next samples, on the scale of 16-bit integers.
     ///
     /// # Errors
-    /// As [`OnlinePitch::accept_waveform`].
-    pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
+    /// As [`OnlinePitch::accept`].
+    pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         // Existing frames may change.
         self.around = None;
-        self.pitch.accept_waveform(samples)
+        self.pitch.accept(samples)
     }
 
     /// Marks the end of the samples: the last frames become ready.
-    pub fn input_finished(&mut self) {
+    pub fn finish(&mut self) {
         self.around = None;
-        self.pitch.input_finished();
+        self.pitch.finish();
     }
 
     /// Returns the number of frames that are ready, from the stream's start.

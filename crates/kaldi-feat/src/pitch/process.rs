@@ -77,7 +77,7 @@ impl PitchProcessor {
         let mut stream = self.stream(key);
         let mut values = Vec::with_capacity(pitch.num_rows() * self.dim());
         for row in pitch.rows() {
-            stream.accept_row(row, &mut values)?;
+            stream.accept(row, &mut values)?;
         }
         stream.finish(&mut values);
         Ok(self.matrix(values))
@@ -136,9 +136,9 @@ impl PitchProcessor {
             if first_pass {
                 take(&mut stream);
             }
-            stream.accept_waveform(chunk)?;
+            stream.accept(chunk)?;
         }
-        stream.input_finished();
+        stream.finish();
         take(&mut stream);
         workspace.keep(stream.into_pitch());
         Ok(self.matrix(values))
@@ -245,7 +245,7 @@ impl RowStream for ProcessPitchStream {
         self.options.dim()
     }
 
-    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+    fn accept(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
         let &[nccf, pitch] = row else {
             return Err(Error::DimMismatch { what: "a row of pitch", expected: 2, found: row.len() });
         };

@@ -30,8 +30,8 @@ impl Signal {
     /// Resamples the next samples; without any, the rest.
     pub(super) fn append(&mut self, resampler: &LinearResample, samples: Option<Samples<'_>>) {
         match samples {
-            Some(samples) => self.resampling.resample(resampler, samples, &mut self.wave),
-            None => self.resampling.flush(resampler, &mut self.wave),
+            Some(samples) => self.resampling.accept(resampler, samples, &mut self.wave),
+            None => self.resampling.finish(resampler, &mut self.wave),
         }
     }
 

@@ -30,9 +30,9 @@ use crate::state::{StateReader, StateWriter};
 /// let extractor = PitchExtractor::new(PitchExtractionOptions::default())?;
 /// let mut stream = extractor.stream();
 /// for chunk in samples.chunks(1600) {
-///     stream.accept_waveform(chunk)?;
+///     stream.accept(chunk)?;
 /// }
-/// stream.input_finished();
+/// stream.finish();
 /// assert_eq!(stream.num_frames_ready(), 48);
 /// let hz = stream.frame(20).unwrap()[1];
 /// assert!((hz - 127.3).abs() < 1.0);
@@ -101,9 +101,9 @@ impl OnlinePitch {
     ///
     /// # Errors
     /// [`Error::BadSample`] if a sample is not finite, and [`Error::AfterEnd`] after
-    /// [`input_finished`](Self::input_finished). No samples are taken then.
+    /// [`finish`](Self::finish). No samples are taken then.
     #[doc(alias = "AcceptWaveform")]
-    pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
+    pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         let samples = samples.into();
         if self.finished {
             return Err(Error::AfterEnd);
@@ -115,7 +115,7 @@ impl OnlinePitch {
 
     /// Marks the end of the samples: the last frames become ready. Calling it again does nothing.
     #[doc(alias = "InputFinished")]
-    pub fn input_finished(&mut self) {
+    pub fn finish(&mut self) {
         if mem::replace(&mut self.finished, true) {
             return;
         }

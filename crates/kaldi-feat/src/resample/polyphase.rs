@@ -134,8 +134,8 @@ impl PolyphaseResample {
         // Whole groups, whose end is cut off.
         out.reserve(self.num_output_samples(signal.len()) + GROUP);
         let mut state = State::default();
-        state.resample(self, signal, out);
-        state.flush(self, out);
+        state.accept(self, signal, out);
+        state.finish(self, out);
     }
 
     /// Same as [`resample_into`](Self::resample_into), for a signal of any rate, such as the rate
@@ -185,9 +185,9 @@ impl PolyphaseResample {
 ///
 /// let (mut stream, mut out) = (PolyphaseStream::new(Arc::clone(&resampler)), Vec::new());
 /// for chunk in signal.chunks(77) {
-///     stream.resample(chunk, &mut out); // what no later sample changes
+///     stream.accept(chunk, &mut out); // what no later sample changes
 /// }
-/// stream.flush(&mut out); // the rest
+/// stream.finish(&mut out); // the rest
 /// assert_eq!(out, resampler.resample(&signal));
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
@@ -211,14 +211,14 @@ impl PolyphaseStream {
 
     /// Takes the next samples of the signal, and appends to `out` the output samples that no later
     /// input can change.
-    pub fn resample<'a>(&mut self, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
-        self.state.resample(&self.resampler, chunk.into(), out);
+    pub fn accept<'a>(&mut self, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
+        self.state.accept(&self.resampler, chunk.into(), out);
     }
 
     /// Ends the signal: appends the remaining output samples, and goes back to the state before the
     /// first sample.
-    pub fn flush(&mut self, out: &mut Vec<f32>) {
-        self.state.flush(&self.resampler, out);
+    pub fn finish(&mut self, out: &mut Vec<f32>) {
+        self.state.finish(&self.resampler, out);
     }
 
     /// Returns the number of input samples taken so far.
@@ -232,7 +232,8 @@ impl PolyphaseStream {
     }
 }
 
-/// The state of a resampled signal. All calls up to [`flush`](Self::flush) are with one resampler.
+/// The state of a resampled signal. All calls up to [`finish`](Self::finish) are with one
+/// resampler.
 #[derive(Debug, Clone, Default)]
 struct State {
     num_in: usize,
@@ -245,14 +246,14 @@ struct State {
 }
 
 impl State {
-    fn resample(&mut self, resampler: &PolyphaseResample, chunk: Samples<'_>, out: &mut Vec<f32>) {
+    fn accept(&mut self, resampler: &PolyphaseResample, chunk: Samples<'_>, out: &mut Vec<f32>) {
         for part in chunk.chunks(CHUNK) {
             part.append_to(&mut self.buffer);
             self.take(resampler, part.len(), out);
         }
     }
 
-    fn flush(&mut self, resampler: &PolyphaseResample, out: &mut Vec<f32>) {
+    fn finish(&mut self, resampler: &PolyphaseResample, out: &mut Vec<f32>) {
         if self.num_in <= resampler.center() && self.num_in > 0 {
             self.mirror_begin(resampler);
         }
@@ -411,11 +412,11 @@ mod tests {
             for cut in cuts {
                 let chunk;
                 (chunk, rest) = rest.split_at(cut.min(rest.len()));
-                stream.resample(chunk, &mut out);
+                stream.accept(chunk, &mut out);
                 prop_assert_eq!(out.len(), resampler.num_ready(signal.len() - rest.len()));
             }
-            stream.resample(rest, &mut out);
-            stream.flush(&mut out);
+            stream.accept(rest, &mut out);
+            stream.finish(&mut out);
             let bits = |samples: &[f32]| samples.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             prop_assert_eq!(bits(&out), bits(&whole));
             prop_assert_eq!((stream.num_input_samples(), stream.num_output_samples()), (0, 0));
@@ -441,8 +442,8 @@ mod tests {
             let integers: Vec<i16> = signal.iter().map(|&x| x as i16).collect();
             assert_eq!(resampler.resample(&integers), whole);
             let (mut stream, mut out) = (PolyphaseStream::new(resampler.clone()), Vec::new());
-            signal.chunks(4410).for_each(|chunk| stream.resample(chunk, &mut out));
-            stream.flush(&mut out);
+            signal.chunks(4410).for_each(|chunk| stream.accept(chunk, &mut out));
+            stream.finish(&mut out);
             assert_eq!(out, whole);
             let expected = naive(&resampler, &signal, STEP);
             let tolerance = 32_768.0 * tolerance(&resampler);

@@ -167,7 +167,7 @@ impl RowStream for GlobalCmvnStream {
         self.cmvn.dim()
     }
 
-    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+    fn accept(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
         check_row(row, self.cmvn.dim())?;
         let begin = out.len();
         out.extend_from_slice(row);
@@ -224,7 +224,7 @@ mod tests {
         let cmvn = GlobalCmvn::new(vec![1.0, -0.3], vec![0.1, 7.0]).unwrap();
         let mut rows = [0.5, 0.7, -3.0, 1e9];
         let (mut stream, mut out) = (cmvn.stream(), vec![]);
-        rows.chunks(2).for_each(|row| stream.accept_row(row, &mut out).unwrap());
+        rows.chunks(2).for_each(|row| stream.accept(row, &mut out).unwrap());
         let state = stream.save_state();
         stream.restore_state(&state).unwrap();
         stream.finish(&mut out);

@@ -172,7 +172,7 @@ impl RowStream for LowFrameRateStream {
         self.rate.output_dim(self.dim)
     }
 
-    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+    fn accept(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
         check_row(row, self.dim)?;
         self.frames.push(row);
         self.emit(self.num_ready(self.frames.end()), out);
@@ -234,7 +234,7 @@ mod tests {
                 assert_eq!(appended[1..], expected);
                 let (mut stream, mut out) = (rate.stream(1), vec![]);
                 for (i, row) in values.chunks(1).enumerate() {
-                    stream.accept_row(row, &mut out).unwrap();
+                    stream.accept(row, &mut out).unwrap();
                     if i % 3 == 0 {
                         let state = stream.save_state();
                         stream = rate.stream(1);

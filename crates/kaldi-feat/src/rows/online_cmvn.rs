@@ -33,7 +33,7 @@ pub struct OnlineCmvnOptions {
 /// let world = CmvnStats::from_matrix(Matrix::from_vec(2, 2, vec![1000.0, 100.0, 20000.0, 0.0])?)?; // 100 frames of mean 10
 /// let mut cmvn = OnlineCmvn::new(OnlineCmvnOptions { global_frames: 1, ..Default::default() }, world)?;
 /// let mut out = Vec::new();
-/// cmvn.accept_row(&[12.0], &mut out)?;
+/// cmvn.accept(&[12.0], &mut out)?;
 /// assert_eq!(out, [1.0]); // 12 less the mean of 10 and 12
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -134,7 +134,7 @@ impl RowStream for OnlineCmvn {
         self.global.dim()
     }
 
-    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+    fn accept(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
         check_row(row, self.global.dim())?;
         self.rows.push(row);
         self.sums.add_row_exactly(row, 1.0);

@@ -187,7 +187,7 @@ impl RowStream for SlidingWindowCmnStream {
         self.dim
     }
 
-    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+    fn accept(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
         check_row(row, self.dim)?;
         self.held.push(row);
         let received = self.held.end();

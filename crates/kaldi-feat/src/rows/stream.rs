@@ -18,7 +18,7 @@ use crate::state::{StateReader, StateWriter};
 /// let mut stream = deltas.stream(1);
 /// let mut out = Vec::new();
 /// for x in [0.0, 1.0, 2.0] {
-///     stream.accept_row(&[x], &mut out)?; // a row comes out as soon as the two after it are there
+///     stream.accept(&[x], &mut out)?; // a row comes out as soon as the two after it are there
 /// }
 /// assert_eq!(out, [0.0, 0.5]);
 /// stream.finish(&mut out);
@@ -35,7 +35,7 @@ pub trait RowStream: Debug + Send {
     ///
     /// # Errors
     /// [`Error::DimMismatch`] for a row of another length; there is no other error.
-    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error>;
+    fn accept(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error>;
 
     /// Marks the end of the rows: appends all remaining rows to `out`. The stream is then as new,
     /// for the next utterance.
@@ -103,7 +103,7 @@ impl RowChain {
             let [from, to] = &mut self.between;
             to.clear();
             for row in from.chunks_exact(link.input_dim().max(1)) {
-                link.accept_row(row, to)?;
+                link.accept(row, to)?;
             }
             self.between.swap(0, 1);
         }
@@ -121,7 +121,7 @@ impl RowStream for RowChain {
         self.links.last().map_or(self.dim, |link| link.output_dim())
     }
 
-    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+    fn accept(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
         check_row(row, self.dim)?;
         self.between[0].clear();
         self.between[0].extend_from_slice(row);

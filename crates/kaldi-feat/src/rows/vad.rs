@@ -164,7 +164,7 @@ impl RowStream for VadStream {
         1
     }
 
-    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+    fn accept(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
         check_row(row, self.dim)?;
         self.energies.push(&row[..1]);
         if self.options.vad_energy_mean_scale == 0.0

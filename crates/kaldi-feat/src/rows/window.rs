@@ -104,7 +104,7 @@ impl<W: RowWindow> RowStream for WindowStream<W> {
         self.window.output_dim(self.dim)
     }
 
-    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+    fn accept(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
         check_row(row, self.dim)?;
         let slots = self.slots();
         let at = (self.received % slots as u64) as usize * self.dim;

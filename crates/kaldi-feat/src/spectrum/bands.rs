@@ -3,11 +3,9 @@
 
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 
-use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::frames::{EnergySource, Framing};
 use crate::spectrum::mel::MelBanks;
 use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
-use crate::spectrum::single_frame::fft::SingleFrameFft;
-use crate::spectrum::single_frame::mel::SingleFrameMel;
 use crate::spectrum::workspace::Workspace;
 
 /// The steps from frames to bands, before a kind of features makes rows.
@@ -16,7 +14,7 @@ pub(crate) struct BandsOf<'a> {
     pub(crate) framing: &'a Framing,
     pub(crate) plan: &'a PowerSpectrum,
     pub(crate) spectrum_of: SpectrumOf,
-    pub(crate) energy_of: EnergyOf,
+    pub(crate) energy_source: EnergySource,
     pub(crate) filters: Option<Filters<'a>>,
 }
 
@@ -54,9 +52,9 @@ impl Kernel for ComputeBands<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) -> Self::Output {
-        let Self { of: BandsOf { framing, plan, spectrum_of, energy_of, filters }, starts, workspace } = self;
+        let Self { of: BandsOf { framing, plan, spectrum_of, energy_source, filters }, starts, workspace } = self;
         let Workspace { wave, frames, spectrum, .. } = workspace;
-        let energy = framing.window(s, wave, starts, energy_of, frames);
+        let energy = framing.window(s, wave, starts, energy_source, frames);
         plan.compute(s, spectrum_of, frames, spectrum);
         if let Some(Filters { banks, magnitudes }) = filters {
             let spectrum = spectrum.vectors(s, spectrum_of.rows(framing.padded));
@@ -70,44 +68,6 @@ impl Kernel for ComputeBands<'_> {
         let mut energies = [0.0; MAX_LANES];
         s.store(energy, &mut energies);
         energies
-    }
-}
-
-/// Same for one frame, which begins at `start`, by the single-frame path: its bands are in all
-/// lanes.
-pub(crate) struct ComputeSingleFrame<'a> {
-    pub(crate) of: BandsOf<'a>,
-    pub(crate) start: usize,
-    pub(crate) workspace: &'a mut Workspace,
-}
-
-impl Kernel for ComputeSingleFrame<'_> {
-    type Output = [f32; MAX_LANES];
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) -> Self::Output {
-        let Self { of, start, workspace } = self;
-        let BandsOf { framing, plan, energy_of, filters, .. } = of;
-        let Workspace { wave, frames, spectrum, features, scratch, .. } = workspace;
-        let power = spectrum.floats(framing.padded / 2 + 1 + SingleFrameMel::PADDING);
-        let frame = frames.floats(framing.padded + SingleFrameFft::PADDING);
-        let samples = &wave.as_floats()[start..start + framing.len()];
-        let energy = framing.window_single_frame(s, samples, energy_of, frame);
-        plan.single_frame_power(s, frame, power, [features, scratch]);
-        if let Some(Filters { banks, magnitudes }) = filters {
-            if magnitudes {
-                power.iter_mut().for_each(|x| *x = x.sqrt());
-            }
-            banks.compute_single_frame(s, power, frames.floats(banks.bins().len()));
-        }
-        let (bands, num_bands) = of.place(frames, spectrum);
-        let bands = bands.floats(num_bands * S::LANES);
-        // From the last one, as its lanes overwrite bands that are done.
-        for i in (0..num_bands).rev() {
-            let band = bands[i];
-            bands[i * S::LANES..][..S::LANES].fill(band);
-        }
-        [energy; MAX_LANES]
     }
 }
 

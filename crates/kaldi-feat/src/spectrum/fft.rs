@@ -32,7 +32,7 @@ pub(crate) fn factors(mut n: usize) -> Vec<usize> {
 }
 
 /// Returns e^(-2πi k/n).
-pub(crate) fn turn(k: usize, n: usize) -> Complex<f32> {
+fn turn(k: usize, n: usize) -> Complex<f32> {
     let angle = -TAU * (k % n) as f64 / n as f64;
     Complex::new(angle.cos() as f32, angle.sin() as f32)
 }
@@ -43,21 +43,21 @@ pub(crate) fn turn(k: usize, n: usize) -> Complex<f32> {
 pub(crate) struct LaneFft {
     /// N/2, 2 or more.
     pub(crate) half: usize,
-    pub(crate) steps: Vec<Step>,
+    steps: Vec<Step>,
     /// For k = 1 .. N/4 (inclusive): the rows of the results k and N/2 - k, and e^(-2πi k/N).
     pairs: Vec<(usize, usize, Complex<f32>)>,
 }
 
 /// One step of the transform: blocks of `radix` · `part` values become `radix` smaller blocks.
 #[derive(Debug)]
-pub(crate) struct Step {
-    pub(crate) radix: usize,
-    pub(crate) part: usize,
+struct Step {
+    radix: usize,
+    part: usize,
     /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)). Empty for
     /// parts of one value.
-    pub(crate) twiddles: Vec<Complex<f32>>,
+    twiddles: Vec<Complex<f32>>,
     /// e^(-2πi k/radix) for k from 0.
-    pub(crate) roots: Vec<Complex<f32>>,
+    roots: Vec<Complex<f32>>,
 }
 
 impl LaneFft {
@@ -129,51 +129,17 @@ impl LaneFft {
 
 impl Step {
     #[inline(always)]
-    pub(crate) fn apply<S: Simd>(&self, s: S, rows: &mut [[S::F32; 2]]) {
-        step_of(s, &self.roots, self.part, &self.twiddles, rows);
-    }
-}
-
-/// A factor that turns a value.
-pub(crate) trait Twiddle<S: Simd>: Copy {
-    fn lanes(self, s: S) -> [S::F32; 2];
-}
-
-/// The same factor in all lanes.
-impl<S: Simd> Twiddle<S> for Complex<f32> {
-    #[inline(always)]
-    fn lanes(self, s: S) -> [S::F32; 2] {
-        [s.splat(self.re), s.splat(self.im)]
-    }
-}
-
-/// A different factor in each lane.
-impl<S: Simd> Twiddle<S> for [S::F32; 2] {
-    #[inline(always)]
-    fn lanes(self, _: S) -> [S::F32; 2] {
-        self
-    }
-}
-
-/// Runs a step whose parts have `part` rows each, and as many roots as its radix. Without twiddles
-/// nothing is turned.
-#[inline(always)]
-pub(crate) fn step_of<S: Simd, W: Twiddle<S>>(
-    s: S,
-    roots: &[Complex<f32>],
-    part: usize,
-    twiddles: &[W],
-    rows: &mut [[S::F32; 2]],
-) {
-    match roots.len() {
-        2 => small_step::<S, W, 2>(s, roots, part, twiddles, rows),
-        3 => small_step::<S, W, 3>(s, roots, part, twiddles, rows),
-        4 => step_of_4(s, part, twiddles, rows),
-        5 => small_step::<S, W, 5>(s, roots, part, twiddles, rows),
-        7 => small_step::<S, W, 7>(s, roots, part, twiddles, rows),
-        11 => small_step::<S, W, 11>(s, roots, part, twiddles, rows),
-        13 => small_step::<S, W, 13>(s, roots, part, twiddles, rows),
-        _ => large_step(s, roots, part, twiddles, rows),
+    fn apply<S: Simd>(&self, s: S, rows: &mut [[S::F32; 2]]) {
+        match self.radix {
+            2 => small_step::<S, 2>(s, self, rows),
+            3 => small_step::<S, 3>(s, self, rows),
+            4 => step_of_4(s, self, rows),
+            5 => small_step::<S, 5>(s, self, rows),
+            7 => small_step::<S, 7>(s, self, rows),
+            11 => small_step::<S, 11>(s, self, rows),
+            13 => small_step::<S, 13>(s, self, rows),
+            _ => large_step(s, self, rows),
+        }
     }
 }
 
@@ -187,11 +153,7 @@ fn twice_the_spectrum<S: Simd>(
     &(at, partner, w): &(usize, usize, Complex<f32>),
     rows: &[S::F32],
 ) -> [[S::F32; 2]; 2] {
-    pair_of_spectrum(s, [rows[at], rows[at + 1]], [rows[partner], rows[partner + 1]], [s.splat(w.re), s.splat(w.im)])
-}
-
-#[inline(always)]
-pub(crate) fn pair_of_spectrum<S: Simd>(s: S, a: [S::F32; 2], b: [S::F32; 2], w: [S::F32; 2]) -> [[S::F32; 2]; 2] {
+    let (a, b) = ([rows[at], rows[at + 1]], [rows[partner], rows[partner + 1]]);
     let e = [s.add(a[0], b[0]), s.sub(a[1], b[1])];
     let o = [s.add(a[1], b[1]), s.sub(b[0], a[0])];
     let t = turned(s, o, w);
@@ -200,7 +162,7 @@ pub(crate) fn pair_of_spectrum<S: Simd>(s: S, a: [S::F32; 2], b: [S::F32; 2], w:
 
 /// Computes |x|², given 2 x.
 #[inline(always)]
-pub(crate) fn power_of_twice<S: Simd>(s: S, [re, im]: [S::F32; 2]) -> S::F32 {
+fn power_of_twice<S: Simd>(s: S, [re, im]: [S::F32; 2]) -> S::F32 {
     s.mul(s.splat(0.25), s.mul_add(re, re, s.mul(im, im)))
 }
 
@@ -215,20 +177,16 @@ fn sub<S: Simd>(s: S, x: [S::F32; 2], y: [S::F32; 2]) -> [S::F32; 2] {
 }
 
 #[inline(always)]
-fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
+fn turned<S: Simd>(s: S, x: [S::F32; 2], w: Complex<f32>) -> [S::F32; 2] {
+    let w = [s.splat(w.re), s.splat(w.im)];
     [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
 }
 
 /// Runs a step with a transform of `R` values: value j of all parts of a block, transformed, then
-/// turned by the twiddles of j.
+/// turned by the twiddles of j. Without twiddles nothing is turned.
 #[inline(always)]
-fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
-    s: S,
-    roots: &[Complex<f32>],
-    part: usize,
-    twiddles: &[W],
-    rows: &mut [[S::F32; 2]],
-) {
+fn small_step<S: Simd, const R: usize>(s: S, step: &Step, rows: &mut [[S::F32; 2]]) {
+    let &Step { part, ref twiddles, ref roots, .. } = step;
     if twiddles.is_empty() {
         for block in rows.as_chunks_mut::<R>().0 {
             *block = small_transform(s, roots, *block);
@@ -244,7 +202,7 @@ fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
             let y = small_transform(s, roots, x);
             block[j] = y[0];
             for i in 1..R {
-                block[i * part + j] = turned(s, y[i], twiddles[i - 1].lanes(s));
+                block[i * part + j] = turned(s, y[i], twiddles[i - 1]);
             }
         }
     }
@@ -304,14 +262,8 @@ fn odd_transform_into<S: Simd>(
 
 /// Runs [`small_step`] for primes that have no special code.
 #[inline(always)]
-fn large_step<S: Simd, W: Twiddle<S>>(
-    s: S,
-    roots: &[Complex<f32>],
-    part: usize,
-    twiddles: &[W],
-    rows: &mut [[S::F32; 2]],
-) {
-    let radix = roots.len();
+fn large_step<S: Simd>(s: S, step: &Step, rows: &mut [[S::F32; 2]]) {
+    let &Step { radix, part, ref twiddles, ref roots } = step;
     let mut memory = vec![[s.splat(0.0); 2]; 4 * radix];
     let (x, rest) = memory.split_at_mut(radix);
     let (sums, rest) = rest.split_at_mut(radix);
@@ -324,11 +276,11 @@ fn large_step<S: Simd, W: Twiddle<S>>(
             if let Some(first) = to.next() {
                 *first.0 = *first.1;
             }
-            match twiddles {
+            match &twiddles[..] {
                 [] => to.for_each(|(to, y)| *to = *y),
                 _ => {
                     let twiddles = &twiddles[j * (radix - 1)..];
-                    to.zip(twiddles).for_each(|((to, y), w)| *to = turned(s, *y, w.lanes(s)));
+                    to.zip(twiddles).for_each(|((to, y), w)| *to = turned(s, *y, *w));
                 }
             }
         }
@@ -336,7 +288,8 @@ fn large_step<S: Simd, W: Twiddle<S>>(
 }
 
 #[inline(always)]
-fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W], rows: &mut [[S::F32; 2]]) {
+fn step_of_4<S: Simd>(s: S, step: &Step, rows: &mut [[S::F32; 2]]) {
+    let &Step { part, ref twiddles, .. } = step;
     if twiddles.is_empty() {
         for block in rows.as_chunks_mut::<4>().0 {
             *block = transform_4(s, *block);
@@ -351,9 +304,9 @@ fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W], rows: &m
         for ((((a, b), c), d), w) in a.iter_mut().zip(b).zip(c).zip(d).zip(twiddles) {
             let y = transform_4(s, [*a, *b, *c, *d]);
             *a = y[0];
-            *b = turned(s, y[1], w[0].lanes(s));
-            *c = turned(s, y[2], w[1].lanes(s));
-            *d = turned(s, y[3], w[2].lanes(s));
+            *b = turned(s, y[1], w[0]);
+            *c = turned(s, y[2], w[1]);
+            *d = turned(s, y[3], w[2]);
         }
     }
 }

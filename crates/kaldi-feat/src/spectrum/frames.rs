@@ -9,9 +9,9 @@ use crate::spectrum::window::FrameExtractionOptions;
 
 /// The frame whose log energy a feature needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EnergyOf {
+pub enum EnergySource {
     /// No energy is needed.
-    Nothing,
+    None,
     /// The frame before preemphasis and window.
     RawFrame,
     /// The frame after them.
@@ -59,8 +59,6 @@ pub struct Framing {
     pub(crate) options: FrameExtractionOptions,
     /// The window, times the factor that brings samples to the scale of the options.
     pub(crate) window: Vec<f32>,
-    /// The same, for whole vectors.
-    pub(crate) window_lines: Lines,
     pub(crate) shift: usize,
     pub(crate) padded: usize,
     edges: Edges,
@@ -95,14 +93,7 @@ impl Framing {
     ) -> Self {
         let scale = options.full_scale / 32768.0;
         window.iter_mut().for_each(|w| *w *= scale);
-        let mut window_lines = Lines::new();
-        window_lines.floats(window.len()).copy_from_slice(&window);
-        Self { options, window, window_lines, shift, padded, edges, least: 0, most: u64::MAX, scale }
-    }
-
-    /// Returns the number of samples in a frame.
-    pub(crate) fn len(&self) -> usize {
-        self.window.len()
+        Self { options, window, shift, padded, edges, least: 0, most: u64::MAX, scale }
     }
 
     /// Fills up signals with zeros to `least` samples, and cuts them to `most`, which is not

@@ -3,8 +3,6 @@
 use kaldera_base::simd::Simd;
 
 use crate::error::Error;
-use crate::spectrum::lanes::{FILTER_SUMS, first_lane};
-use crate::spectrum::single_frame::mel::SingleFrameMel;
 use crate::spectrum::window::FrameExtractionOptions;
 
 /// Options of the mel filters. Names and defaults are Kaldi's.
@@ -63,19 +61,11 @@ pub struct MelBin {
 }
 
 /// The filters for one warp factor, as short runs of weights.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MelBanks {
     bins: Vec<MelBin>,
-    single_frame: SingleFrameMel,
     center_freqs: Vec<f32>,
     htk_mode: bool,
-}
-
-impl PartialEq for MelBanks {
-    fn eq(&self, other: &Self) -> bool {
-        let Self { bins, single_frame: _, center_freqs, htk_mode } = self;
-        (bins, center_freqs, htk_mode) == (&other.bins, &other.center_freqs, &other.htk_mode)
-    }
 }
 
 impl MelBanks {
@@ -127,8 +117,7 @@ impl MelBanks {
 
     /// Creates filters of any shape, with the frequencies of their tips.
     pub(crate) fn from_bins(bins: Vec<MelBin>, center_freqs: Vec<f32>) -> Self {
-        let filters = bins.iter().map(|bin| (bin.first, &bin.weights[..]));
-        Self { single_frame: SingleFrameMel::new(filters), bins, center_freqs, htk_mode: false }
+        Self { bins, center_freqs, htk_mode: false }
     }
 
     /// Returns the triangles, the lowest first.
@@ -153,27 +142,11 @@ impl MelBanks {
             }
         }
     }
-
-    /// Computes the same bits for one frame whose frequencies lie in the lanes, with
-    /// [`PADDING`](SingleFrameMel::PADDING) zeros after the last one.
-    #[inline(always)]
-    pub(crate) fn compute_single_frame<S: Simd>(&self, s: S, power: &[f32], energies: &mut [f32]) {
-        let finite = self.single_frame.compute(s, power, energies);
-        // The zeros next to a filter's weights make no difference unless a power is infinite: then
-        // only the weights themselves are used.
-        if !finite {
-            let power: Vec<_> = power.iter().map(|&x| s.splat(x)).collect();
-            for (bin, energy) in self.bins.iter().zip(&mut *energies) {
-                let sum = energy_of(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);
-                *energy = first_lane(s, sum);
-            }
-        }
-        if self.htk_mode {
-            // Same as `Simd::max`: 1 for NaN.
-            energies.iter_mut().for_each(|x| *x = if *x > 1.0 { *x } else { 1.0 });
-        }
-    }
 }
+
+/// Number of partial sums of a filter's energy: sum i is of every sixteenth frequency from the i-th
+/// on. Then they are added in halves, as [`Simd::sum`] adds lanes.
+const FILTER_SUMS: usize = 16;
 
 /// Computes Σ weight · row, of as many rows as weights, a frame in each lane.
 #[inline(always)]

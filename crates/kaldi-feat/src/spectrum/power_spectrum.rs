@@ -1,16 +1,13 @@
 //! Power spectra of frames.
 
-use kaldera_base::kernel;
 use kaldera_base::simd::{Kernel, Lines, Simd};
 
 use crate::spectrum::fft::{LaneFft, factors};
-use crate::spectrum::single_frame::fft::SingleFrameFft;
 
 /// A plan for frames of one size.
 #[derive(Debug)]
 pub(crate) struct PowerSpectrum {
     lanes: LaneFft,
-    one: SingleFrameFft,
 }
 
 /// The output of the transform of each frame of N values.
@@ -36,8 +33,7 @@ impl SpectrumOf {
 impl PowerSpectrum {
     /// Plans frames of `size` samples: even, 4 or more.
     pub(crate) fn new(size: usize) -> Self {
-        let lanes = LaneFft::new(&factors(size / 2));
-        Self { one: SingleFrameFft::new(&lanes), lanes }
+        Self { lanes: LaneFft::new(&factors(size / 2)) }
     }
 
     /// Computes the output `of` in the rows of `spectrum`. The rows of `frames`, as many as a frame
@@ -45,28 +41,6 @@ impl PowerSpectrum {
     #[inline(always)]
     pub(crate) fn compute<S: Simd>(&self, s: S, of: SpectrumOf, frames: &mut Lines, spectrum: &mut Lines) {
         s.vectorize(Transform { plan: &self.lanes, of, frames, spectrum });
-    }
-
-    /// Returns `true` if frames of this size can be transformed one by one.
-    #[inline(always)]
-    pub(crate) fn has_single_frame(&self) -> bool {
-        self.lanes.half >= SingleFrameFft::LEAST
-    }
-
-    /// Computes |X\[k\]|² of one frame whose samples lie in the lanes, with zeros after them: the
-    /// same bits as [`compute`](Self::compute). `frame` and `power` have
-    /// [`PADDING`](SingleFrameFft::PADDING) more than the frame and its power.
-    #[inline(always)]
-    pub(crate) fn single_frame_power<S: Simd>(&self, s: S, frame: &[f32], power: &mut [f32], lines: [&mut Lines; 2]) {
-        s.vectorize(kernel!(<'a>(
-            s: S,
-            plan: &'a PowerSpectrum = self,
-            frame: &'a [f32],
-            power: &'a mut [f32],
-            lines: [&'a mut Lines; 2],
-        ) {
-            plan.one.power(s, &plan.lanes, frame, power, lines);
-        }));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 
-use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::frames::{EnergySource, Framing};
 
 impl Framing {
     /// Makes frames of `wave`, one in each lane; frame `l` begins at `starts[l]`. Rows 0 ..
@@ -14,7 +14,7 @@ impl Framing {
         s: S,
         wave: &mut Lines,
         starts: &[usize],
-        energy: EnergyOf,
+        energy: EnergySource,
         frames: &mut Lines,
     ) -> S::F32 {
         let size = self.window.len();
@@ -23,7 +23,7 @@ impl Framing {
         let rows = frames.vectors(s, self.rows(S::LANES));
         let zero = s.splat(0.0);
         let mean = if self.options.remove_dc_offset {
-            // Each frame's samples in the lanes, so that the single-frame path has the same sums.
+            // With each frame's samples in the lanes.
             let mut sums = [zero; MAX_LANES];
             for (sum, &start) in sums.iter_mut().zip(starts) {
                 *sum = sums_of_frame(s, &wave[start..start + size]);
@@ -43,7 +43,7 @@ impl Framing {
         let (frame, padding) = rows.split_at_mut(size);
         padding.fill(zero);
 
-        let raw_energy = if energy == EnergyOf::RawFrame {
+        let raw_energy = if energy == EnergySource::RawFrame {
             s.mul(sum_of_squares(s, frame, mean), s.splat(self.scale * self.scale))
         } else {
             zero
@@ -57,17 +57,17 @@ impl Framing {
             *x = s.mul(s.neg_mul_add(preemphasis, before, centred), s.splat(w));
             before = centred;
         }
-        if energy == EnergyOf::WindowedFrame { sum_of_squares(s, frame, zero) } else { raw_energy }
+        if energy == EnergySource::WindowedFrame { sum_of_squares(s, frame, zero) } else { raw_energy }
     }
 }
 
 /// Number of partial sums of a frame's samples, and of their squares: sum i is of every 64th sample
-/// from the i-th on, so that few additions of a single frame wait for each other. Then they are
-/// added in halves, as [`Simd::sum`] adds lanes: the lanes of vectors have the same sum.
-pub(crate) const SUMS: usize = 64;
+/// from the i-th on, so that few additions wait for each other. Then they are added in halves, as
+/// [`Simd::sum`] adds lanes: vectors of any length have the same sum.
+const SUMS: usize = 64;
 
 /// The least number of lanes in a vector.
-pub(crate) const MIN_LANES: usize = 8;
+const MIN_LANES: usize = 8;
 
 /// Computes Σ (x - mean)² of the rows, a frame in each lane. Each pass goes over some of the sums,
 /// which fit into registers, each with the sum that it is added to first.
@@ -101,7 +101,7 @@ fn sum_of_squares<S: Simd>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
 
 /// Adds the first `len` sums, a power of 2, in halves.
 #[inline(always)]
-pub(crate) fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut len: usize) -> S::F32 {
+fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut len: usize) -> S::F32 {
     while len > 1 {
         len /= 2;
         for i in 0..len {
@@ -114,7 +114,7 @@ pub(crate) fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut l
 /// Returns the sums of the samples of one frame, which lie in the lanes. They are then to be added
 /// up, as [`Simd::sum`] adds lanes.
 #[inline(always)]
-pub(crate) fn sums_of_frame<S: Simd>(s: S, frame: &[f32]) -> S::F32 {
+fn sums_of_frame<S: Simd>(s: S, frame: &[f32]) -> S::F32 {
     let zero = s.splat(0.0);
     let mut sums = [zero; SUMS / MIN_LANES];
     let used = SUMS / S::LANES;

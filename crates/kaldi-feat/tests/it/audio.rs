@@ -37,13 +37,13 @@ fn slices_vectors_and_arrays_of_either_type_give_the_same_features() {
 #[test]
 fn streams_take_references_to_vectors_and_arrays() {
     let mut stream = FeatureStream::new(fbank());
-    stream.accept_waveform(&samples(100)).unwrap();
-    stream.accept_waveform(&vec![1.0_f32; 100]).unwrap();
-    stream.accept_waveform(&[1_i16; 200]).unwrap();
+    stream.accept(&samples(100)).unwrap();
+    stream.accept(&vec![1.0_f32; 100]).unwrap();
+    stream.accept(&[1_i16; 200]).unwrap();
     assert_eq!(stream.num_frames_ready(), 1);
     let mut pitch = PitchExtractor::new(Default::default()).unwrap().stream();
-    pitch.accept_waveform(&samples(1000)).unwrap();
-    pitch.accept_waveform(&[0.5_f32; 10]).unwrap();
+    pitch.accept(&samples(1000)).unwrap();
+    pitch.accept(&[0.5_f32; 10]).unwrap();
 }
 
 #[test]
@@ -52,13 +52,13 @@ fn a_new_key_warp_factor_or_sample_rate_restarts_a_stream() {
     let audio = Audio::new(&samples, 16_000.0).with_key("a").with_vtln_warp(0.9);
     let expected = fbank.compute(&audio).unwrap();
     let mut used = FeatureStream::new(std::sync::Arc::clone(&fbank));
-    used.accept_waveform(&samples).unwrap();
-    used.input_finished();
+    used.accept(&samples).unwrap();
+    used.finish();
     let mut stream = used.with_key("a").with_vtln_warp(0.9).unwrap().with_sample_rate(16_000.0).unwrap();
     assert_eq!(stream.num_frames_ready(), 0);
     let mut rows = Vec::new();
-    stream.accept_waveform(&samples).unwrap();
-    stream.input_finished();
+    stream.accept(&samples).unwrap();
+    stream.finish();
     stream.take_rows(&mut rows);
     assert_eq!(rows, expected.data());
 
@@ -95,14 +95,14 @@ fn a_sample_that_is_not_finite_is_refused_by_every_extractor_stream_and_front_en
         refused(LogMel::new(Default::default()).unwrap().compute(&audio).unwrap_err());
         let pitch = PitchExtractor::new(Default::default()).unwrap();
         refused(pitch.compute(&audio).unwrap_err());
-        refused(pitch.stream().accept_waveform(&signal).unwrap_err());
-        refused(FeatureStream::new(Arc::new(fbank())).accept_waveform(&signal).unwrap_err());
+        refused(pitch.stream().accept(&signal).unwrap_err());
+        refused(FeatureStream::new(Arc::new(fbank())).accept(&signal).unwrap_err());
         for preset in Preset::ALL {
             let front_end = FrontEnd::new(preset.front_end()).unwrap();
             let rate = front_end.samp_freq();
             refused(front_end.compute(&Audio::new(&signal, rate)).unwrap_err());
             refused(front_end.compute_batch(&[Audio::new(&signal, rate)]).unwrap_err());
-            refused(front_end.unfinished_stream("", rate).unwrap().accept_waveform(&signal).unwrap_err());
+            refused(front_end.unfinished_stream("", rate).unwrap().accept(&signal).unwrap_err());
         }
         let mut out = Vec::new();
         let linear = LinearResample::for_waveform(16_000.0, 8000.0).unwrap();

@@ -270,13 +270,13 @@ fn check(options: &PitchExtractionOptions, samples: &[f32], cuts: &[usize]) -> R
         }
     };
     for chunk in chunks(samples, cuts) {
-        stream.accept_waveform(chunk).unwrap();
+        stream.accept(chunk).unwrap();
         taken += chunk.len();
         advance(&mut naive, resampler.num_output_samples(taken, false));
         let ready = stream.num_frames_ready();
         prop_assert!(ready <= naive.frames.len() && ready + options.max_frames_latency as usize >= naive.frames.len());
     }
-    stream.input_finished();
+    stream.finish();
     naive.finished = true;
     advance(&mut naive, wave.len());
     let found = all_frames(&stream);
@@ -343,24 +343,24 @@ proptest! {
                 stream = process.online(extractor.stream(), "key");
                 stream.restore_state(&state).unwrap();
             }
-            stream.accept_waveform(chunk).unwrap();
+            stream.accept(chunk).unwrap();
             while let Some(row) = stream.frame(frames) {
                 rows.push(row.to_vec());
                 frames += 1;
             }
         }
-        stream.input_finished();
+        stream.finish();
 
         let mut straight = process.online(extractor.stream(), "key");
         let mut frames = 0;
         for chunk in samples.chunks(chunk) {
-            straight.accept_waveform(chunk).unwrap();
+            straight.accept(chunk).unwrap();
             while let Some(row) = straight.frame(frames) {
                 prop_assert_eq!(row, &rows[frames][..]);
                 frames += 1;
             }
         }
-        straight.input_finished();
+        straight.finish();
         prop_assert_eq!(all_frames(straight.pitch()), all_frames(stream.pitch()));
         for i in 0..straight.num_frames_ready() {
             let row = straight.frame(i).unwrap().to_vec();
@@ -452,7 +452,7 @@ fn endless_silence_takes_bounded_memory() {
         samples.resize((sound_seconds + 60) * 16_000, 0.0);
         let (mut stream, mut sizes) = (extractor.stream(), Vec::new());
         for second in samples.chunks(16_000) {
-            stream.accept_waveform(second).unwrap();
+            stream.accept(second).unwrap();
             stream.discard_frames(usize::MAX);
             sizes.push(stream.save_state().len());
         }
@@ -461,14 +461,14 @@ fn endless_silence_takes_bounded_memory() {
 
         let (mut straight, mut restored) = (extractor.stream(), extractor.stream());
         for chunk in samples.chunks(77_777) {
-            straight.accept_waveform(chunk).unwrap();
-            restored.accept_waveform(chunk).unwrap();
+            straight.accept(chunk).unwrap();
+            restored.accept(chunk).unwrap();
             let state = restored.save_state();
             restored = extractor.stream();
             restored.restore_state(&state).unwrap();
         }
-        straight.input_finished();
-        restored.input_finished();
+        straight.finish();
+        restored.finish();
         assert!(all_frames(&straight) == all_frames(&restored));
     }
 }
@@ -482,7 +482,7 @@ fn row_stream_equals_whole() {
     assert_eq!((whole.num_rows(), whole.num_cols()), (43, 3));
     let (mut stream, mut out) = (processor.stream("a"), Vec::new());
     for (r, row) in pitch.rows().enumerate() {
-        stream.accept_row(row, &mut out).unwrap();
+        stream.accept(row, &mut out).unwrap();
         if r % 7 == 0 {
             let state = stream.save_state();
             stream = processor.stream("a");
@@ -524,17 +524,17 @@ fn signals_without_pitch_have_frames_and_numbers() {
             // In the smallest of chunks.
             let mut stream = extractor.stream();
             for sample in signal.chunks(1).take(2000) {
-                stream.accept_waveform(sample).unwrap();
+                stream.accept(sample).unwrap();
             }
-            stream.input_finished();
-            stream.input_finished();
+            stream.finish();
+            stream.finish();
             assert!(all_frames(&stream).iter().flatten().all(|x| x.is_finite()));
         }
     }
     let mut stream = extractor(PitchExtractionOptions::default()).stream();
-    assert!(matches!(stream.accept_waveform(&[0.0, f32::NAN][..]), Err(Error::BadSample { index: 1, .. })));
-    stream.input_finished();
-    assert_eq!(stream.accept_waveform(&[0.0][..]), Err(Error::AfterEnd));
+    assert!(matches!(stream.accept(&[0.0, f32::NAN][..]), Err(Error::BadSample { index: 1, .. })));
+    stream.finish();
+    assert_eq!(stream.accept(&[0.0][..]), Err(Error::AfterEnd));
     let wrong = compute_kaldi_pitch(&PitchExtractionOptions::default(), &Audio::new(&[0.0_f32][..], 8000.0));
     assert!(matches!(wrong, Err(Error::WrongSampleRate { .. })));
 }
@@ -547,7 +547,7 @@ fn memory_is_bounded_when_frames_are_discarded() {
     let mut largest = 0;
     for _ in 0..4 {
         for chunk in samples.chunks(1000) {
-            stream.accept_waveform(chunk).unwrap();
+            stream.accept(chunk).unwrap();
             stream.discard_frames(stream.num_frames_ready().saturating_sub(10));
         }
         largest = largest.max(stream.save_state().len());

@@ -58,7 +58,7 @@ fn check_audio<K: Kind>(
     for (size, between) in cuts.iter().cycle() {
         let (chunk, behind) = rest.split_at(rest.len().min(*size));
         rest = behind;
-        stream.accept_waveform(chunk).unwrap();
+        stream.accept(chunk).unwrap();
         match between {
             Between::Nothing => {}
             Between::TakeRows => {
@@ -78,7 +78,7 @@ fn check_audio<K: Kind>(
             break;
         }
     }
-    stream.input_finished();
+    stream.finish();
     let frames = stream.num_frames_ready();
     prop_assert_eq!(frames, whole.num_rows());
     prop_assert!(frames == 0 || stream.is_last_frame(frames - 1));
@@ -87,7 +87,7 @@ fn check_audio<K: Kind>(
         rows.extend_from_slice(stream.frame(i).unwrap());
     }
     prop_assert!(stream.frame(frames).is_none());
-    prop_assert_eq!(stream.accept_waveform(samples), Err(Error::AfterEnd));
+    prop_assert_eq!(stream.accept(samples), Err(Error::AfterEnd));
     finish(&extractor, &mut rows);
     let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     prop_assert_eq!(bits(&rows), bits(whole.data()));
@@ -206,14 +206,14 @@ fn check_rows(
             stream.restore_state(&state).unwrap();
             prop_assert!(stream.restore_state(&state[..state.len() - 1]).is_err());
         }
-        stream.accept_row(row, &mut out).unwrap();
+        stream.accept(row, &mut out).unwrap();
     }
     stream.finish(&mut out);
     prop_assert_eq!(&out[..], whole);
     // After the end it is as new.
     out.clear();
     for row in features.rows() {
-        stream.accept_row(row, &mut out).unwrap();
+        stream.accept(row, &mut out).unwrap();
     }
     stream.finish(&mut out);
     prop_assert_eq!(&out[..], whole);
@@ -325,7 +325,7 @@ proptest! {
         };
         let (mut stream, mut out) = (new(), Vec::new());
         for row in features.rows() {
-            stream.accept_row(row, &mut out).unwrap();
+            stream.accept(row, &mut out).unwrap();
         }
         // By the definition: the last rows, then of the speaker, then of the world, up to so many
         // frames.
@@ -391,10 +391,10 @@ fn check_rows_at_once<K: Kind>(extractor: Extractor<K>, samples: &[f32], kind: &
     let mut stream = FeatureStream::new(Arc::clone(&extractor));
     let mut rows = Vec::new();
     for chunk in samples.chunks(160) {
-        stream.accept_waveform(chunk).unwrap();
+        stream.accept(chunk).unwrap();
         stream.take_rows(&mut rows);
     }
-    stream.input_finished();
+    stream.finish();
     stream.take_rows(&mut rows);
     let bits = |x: f32| if x.is_nan() { u32::MAX } else { x.to_bits() };
     assert_eq!(rows.len(), whole.data().len());
@@ -437,7 +437,7 @@ fn memory_does_not_grow_with_the_stream() {
     let chunk = noise(160, 1);
     let mut largest = 0;
     for i in 0..20_000 {
-        stream.accept_waveform(&chunk[..]).unwrap();
+        stream.accept(&chunk[..]).unwrap();
         if i % 1000 == 999 {
             largest = largest.max(stream.save_state().len());
         }
@@ -450,7 +450,7 @@ fn memory_does_not_grow_with_the_stream() {
     let mut stream = cmn.stream(3);
     let mut out = Vec::new();
     for i in 0..20_000 {
-        stream.accept_row(&[i as f32, 1.0, 2.0], &mut out).unwrap();
+        stream.accept(&[i as f32, 1.0, 2.0], &mut out).unwrap();
         out.clear();
     }
     assert!(stream.save_state().len() < 4 * 3 * 610 + 200);
@@ -478,8 +478,8 @@ fn streams_that_are_computed_together_do_not_see_each_other() {
     for chunk in 0..12 {
         for (stream, (.., samples)) in streams.iter_mut().zip(&cases) {
             match samples.chunks(160).nth(chunk) {
-                Some(chunk) => stream.accept_waveform(chunk).unwrap(),
-                None => stream.input_finished(),
+                Some(chunk) => stream.accept(chunk).unwrap(),
+                None => stream.finish(),
             }
         }
         FeatureStream::compute_together(streams.iter_mut());
@@ -501,7 +501,7 @@ fn states_of_other_streams_are_refused() {
         FeatureStream::new(Fbank::new(options).unwrap()).with_key(key).with_vtln_warp(warp).unwrap()
     };
     let mut one = stream(23, "a", 1.0);
-    one.accept_waveform(&noise(1000, 1)[..]).unwrap();
+    one.accept(&noise(1000, 1)[..]).unwrap();
     let state = one.save_state();
     stream(23, "a", 1.0).restore_state(&state).unwrap();
     for mut other in [stream(24, "a", 1.0), stream(23, "b", 1.0), stream(23, "a", 0.9)] {

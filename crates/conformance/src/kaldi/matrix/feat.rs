@@ -156,9 +156,9 @@ fn resample<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     for (name, from, to) in [("chunk_0_70", 0, 70), ("chunk_70_131", 70, 131), ("chunk_131_200_flush", 131, 200)] {
         let chunk = x.get(from..to).ok_or_else(|| Stop::Damaged(format!("x: fewer than {to} samples")))?;
         let mut out = Vec::new();
-        stream.resample(chunk, &mut out);
+        stream.accept(chunk, &mut out);
         if to == x.len() {
-            stream.flush(&mut out);
+            stream.finish(&mut out);
         }
         answer = answer.numbers(name, &as_given(&out));
     }
