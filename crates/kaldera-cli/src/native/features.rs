@@ -216,7 +216,7 @@ pub(super) fn preset_named(name: &str) -> Result<Preset, CliError> {
     let mut preset = Preset::default();
     preset.set(name).map(|()| preset).map_err(|error| {
         // The error names the presets for this model.
-        let hint = if Preset::of_model(name).is_empty() { did_you_mean(name, PRESETS) } else { String::new() };
+        let hint = if Preset::for_model(name).is_empty() { did_you_mean(name, PRESETS) } else { String::new() };
         CliError::Usage(format!("option --preset: {error}{hint}"))
     })
 }
