@@ -24,7 +24,7 @@ impl ArkScp {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
         check_name(path)?;
         let ark = Ark { file: PartialFile::create(path)?, bytes: 0 };
-        Ok(Self { scp: PartialFile::create(&path.with_extension("scp"))?, ark })
+        Ok(Self { scp: PartialFile::create(path.with_extension("scp"))?, ark })
     }
 
     /// Replaces the archive, which is empty, by one with these matrices.
