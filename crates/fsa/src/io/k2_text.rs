@@ -31,7 +31,7 @@ use crate::support::ids::index;
 /// As in k2, arcs may leave the final state in a text. No path has them, as each ends there, and
 /// they are not kept: no state follows the final one.
 ///
-/// With [`openfst`](Self::openfst) the last number of a line is a cost, the negative score. Arcs
+/// With [`with_openfst`](Self::with_openfst) the last number of a line is a cost, the negative score. Arcs
 /// stand in any order, and instead of the final state there is a line with a state and its final
 /// cost for each state that is final. The state of the first line is the start; it changes its
 /// place with state 0. The final state comes after all others.
@@ -41,7 +41,7 @@ use crate::support::ids::index;
 ///
 /// let fst = K2Text::transducer().read("0 1 7 70 0.1\n1 2 -1 -1 0\n2")?;
 /// assert_eq!(fst.aux_labels(), Some(&[70, -1][..]));
-/// assert_eq!(K2Text::transducer().openfst(true).print(&fst)?, "0 1 7 70 -0.1\n1 -0\n");
+/// assert_eq!(K2Text::transducer().with_openfst(true).print(&fst)?, "0 1 7 70 -0.1\n1 -0\n");
 /// # Ok::<(), fsa::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -60,7 +60,7 @@ impl K2Text {
 
     /// One auxiliary label, [`AUX_LABELS`].
     pub fn transducer() -> Self {
-        Self::acceptor().labels(1)
+        Self::acceptor().with_labels(1)
     }
 
     /// All attributes of `graph` that are whole numbers, then all that are lists, each in the order
@@ -82,40 +82,42 @@ impl K2Text {
     /// scores with six digits.
     #[doc(alias = "to_str_simple")]
     pub fn simple<F: Fsas>(graph: &Graph<F>) -> Self {
-        Self::acceptor().labels(usize::from(graph.aux_labels().is_some())).six_digits(true)
+        Self::acceptor().with_labels(usize::from(graph.aux_labels().is_some())).with_six_digits(true)
     }
 
     /// With so many auxiliary labels: `aux_labels`, `aux_labels2`, `aux_labels3` and so on.
     #[must_use]
     #[doc(alias = "num_aux_labels")]
-    pub fn labels(self, number: usize) -> Self {
-        self.label_names((1..=number).map(|i| if i == 1 { AUX_LABELS.to_owned() } else { format!("{AUX_LABELS}{i}") }))
+    pub fn with_labels(self, number: usize) -> Self {
+        self.with_label_names(
+            (1..=number).map(|i| if i == 1 { AUX_LABELS.to_owned() } else { format!("{AUX_LABELS}{i}") }),
+        )
     }
 
     /// With auxiliary labels of these names.
     #[must_use]
     #[doc(alias = "aux_label_names")]
-    pub fn label_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn with_label_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { labels: names.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// With lists of these names.
     #[must_use]
     #[doc(alias = "ragged_label_names")]
-    pub fn list_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn with_list_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { lists: names.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// Costs and final costs, as in OpenFst's text.
     #[must_use]
-    pub fn openfst(self, openfst: bool) -> Self {
+    pub fn with_openfst(self, openfst: bool) -> Self {
         Self { openfst, ..self }
     }
 
     /// Print as k2 does: scores with six digits, and nothing of an FSA without arcs, though it may
     /// have states.
     #[must_use]
-    pub fn six_digits(self, six_digits: bool) -> Self {
+    pub fn with_six_digits(self, six_digits: bool) -> Self {
         Self { six_digits, ..self }
     }
 

@@ -45,7 +45,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// };
     /// let utterances = [tone("a", 16_000), tone("b", 8_000), tone("c", 4_000)];
     ///
-    /// let pipeline = Pipeline::new(&fbank).jobs(2);
+    /// let pipeline = Pipeline::new(&fbank).with_jobs(2);
     /// let batches: Vec<_> = pipeline.batches(utterances, 2)?.collect::<Result<_, _>>()?;
     /// assert_eq!((batches[0].features.num_rows(), batches[0].features.width()), (98 + 48, 23));
     /// assert_eq!(batches[0].features.lod().offsets(0), [0, 98, 146]);
