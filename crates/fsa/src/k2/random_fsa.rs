@@ -47,7 +47,7 @@ setters! {
 /// ```
 /// use fsa::k2::{RandomFsaOptions, random_fsa};
 ///
-/// let options = RandomFsaOptions::default().with_max_symbol(3).with_min_num_arcs(5).with_max_num_arcs(9);
+/// let options = RandomFsaOptions::default().with_min_num_arcs(5).with_max_num_arcs(9);
 /// let fsa = random_fsa(7, &options)?;
 /// assert!((5..=9).contains(&fsa.num_arcs()));
 /// assert_eq!(fsa, random_fsa(7, &options)?);

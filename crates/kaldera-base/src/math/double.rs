@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_logarithms_equal_those_of_numbers() {
+    fn sums_of_logarithms_equal_sums_of_numbers() {
         let (inf, far) = (f64::INFINITY, 1000.0);
         let (a, b) = ([-inf, -inf, -1.0, 0.0, far, -far, 0.0], [-inf, -1.0, -inf, 0.0, far, far, -40.0]);
         for level in available() {

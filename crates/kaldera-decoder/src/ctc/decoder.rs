@@ -48,7 +48,7 @@ enum Kind<M: LanguageModel> {
 /// | made by | hypotheses are | language model | hot words |
 /// |---|---|---|---|
 /// | [`new`](Self::new) | any tokens | over tokens | phrases of tokens |
-/// | [`with_words`](Self::with_words) | any words, spelled by tokens | over words | words by their texts |
+/// | [`with_words`](Self::with_words) | any words, of tokens | over words | words by their texts |
 /// | [`with_lexicon`](Self::with_lexicon) | words of a lexicon | over words | phrases of words |
 ///
 /// With [`CtcDecoderOptions::log_add`] the probability of a hypothesis is the sum over all its
@@ -167,8 +167,8 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// Sets hot words: a bonus for phrases of tokens, or of words if there is a lexicon.
     ///
     /// # Errors
-    /// [`Error::HotWords`] for a decoder made by [`with_words`](Self::with_words), which takes texts:
-    /// [`with_hot_texts`](Self::with_hot_texts).
+    /// [`Error::HotWords`] for a decoder made by [`with_words`](Self::with_words), which takes
+    /// texts: [`with_hot_texts`](Self::with_hot_texts).
     pub fn with_hot_words(mut self, graph: ContextGraph) -> Result<Self, Error> {
         match &mut self.kind {
             Kind::Tokens { hot, .. } => *hot = Some(HotTokens::new(&graph, self.vocabulary.len())),

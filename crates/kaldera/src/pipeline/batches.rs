@@ -55,7 +55,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     ///
     /// # Errors
     /// [`Error::NeedsAll`] if features are normalised over more than an utterance. A batch is an
-    /// error if the run was [stopped](Self::stop_when), or if its frames do not fit 32 bits; an
+    /// error if the run was [stopped](Self::with_stop), or if its frames do not fit 32 bits; an
     /// utterance that fails is in the batch's list.
     pub fn batches<I: IntoIterator<Item = Utterance>>(
         &self,
